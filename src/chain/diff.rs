@@ -1,0 +1,418 @@
+//! Unified diffs between two versions: one printer, one strict applier (`spec/history.md`,
+//! section 4).
+//!
+//! The text of a diff is what is hashed, so what it yields must not depend on a lenient reader:
+//! positions are exact, context is equal, counts are right, nothing follows. The applier also
+//! reads the headers that jsdiff writes. The printed diff is applied before it is stored, so a
+//! history never holds one that does not give its version back.
+
+use similar::{Algorithm, DiffOp, capture_diff_slices};
+
+/// Lines of unchanged text around a change.
+const CONTEXT: usize = 3;
+const NO_NEWLINE: &str = "\\ No newline at end of file";
+
+/// Why a diff does not apply.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("line {line} of the diff: {problem}")]
+pub struct PatchError {
+    /// Line of the diff, from 1.
+    pub line: usize,
+    /// What is wrong there.
+    pub problem: &'static str,
+}
+
+/// Prints the unified diff that turns `old` into `new`, with the headers of two versions.
+pub fn print(old: &str, new: &str, old_version: u64, new_version: u64) -> String {
+    let (a, b) = (lines_of(old), lines_of(new));
+    let mut out = format!("--- v{old_version}\n+++ v{new_version}\n");
+    let ops = capture_diff_slices(Algorithm::Myers, &a, &b);
+    for group in similar::group_diff_ops(ops, CONTEXT) {
+        let (Some(first), Some(last)) = (group.first(), group.last()) else {
+            continue;
+        };
+        let old_range = first.old_range().start..last.old_range().end;
+        let new_range = first.new_range().start..last.new_range().end;
+        // An empty range is named by the line before it.
+        let start = |r: &std::ops::Range<usize>| if r.is_empty() { r.start } else { r.start + 1 };
+        out.push_str(&format!(
+            "@@ -{},{} +{},{} @@\n",
+            start(&old_range),
+            old_range.len(),
+            start(&new_range),
+            new_range.len()
+        ));
+        for op in &group {
+            let (removed, added) = match op {
+                DiffOp::Equal { old_index, len, .. } => {
+                    a[*old_index..old_index + len]
+                        .iter()
+                        .for_each(|l| push(&mut out, ' ', l));
+                    continue;
+                }
+                op => (op.old_range(), op.new_range()),
+            };
+            a[removed].iter().for_each(|l| push(&mut out, '-', l));
+            b[added].iter().for_each(|l| push(&mut out, '+', l));
+        }
+    }
+    out
+}
+
+fn push(out: &mut String, sign: char, line: &str) {
+    out.push(sign);
+    out.push_str(line);
+    if !line.ends_with('\n') {
+        out.push('\n');
+        out.push_str(NO_NEWLINE);
+        out.push('\n');
+    }
+}
+
+/// Lines with their ends; only the last may lack one.
+fn lines_of(text: &str) -> Vec<&str> {
+    text.split_inclusive('\n').collect()
+}
+
+/// Applies a unified diff to exactly the text that it was made from.
+///
+/// # Errors
+/// The first line of the diff that does not fit.
+pub fn apply(old: &str, patch: &str) -> Result<String, PatchError> {
+    let mut patch = Patch {
+        lines: lines_of(patch),
+        at: 0,
+    };
+    patch.header()?;
+    let old = lines_of(old);
+    let mut out = Output {
+        text: String::with_capacity(old.iter().map(|l| l.len()).sum()),
+        lines: 0,
+    };
+    let mut taken = 0;
+    while patch.at < patch.lines.len() {
+        let hunk = patch.hunk_header()?;
+        if hunk.old_start < taken || hunk.old_start > old.len() {
+            return Err(patch.error_before("the hunk's position lies outside the text"));
+        }
+        for line in &old[taken..hunk.old_start] {
+            out.push(line, &patch)?;
+        }
+        taken = hunk.old_start;
+        if out.lines != hunk.new_start {
+            return Err(patch.error_before("the hunk's position in the new text is wrong"));
+        }
+        let (mut removed, mut added) = (0, 0);
+        while removed < hunk.old_count || added < hunk.new_count {
+            let (sign, line) = patch.body_line()?;
+            if sign != '+' {
+                let found = old.get(taken);
+                if !found.is_some_and(|found| same_line(found, &line)) {
+                    return Err(patch.error_before("the text has another line here"));
+                }
+                taken += 1;
+                removed += 1;
+            }
+            match sign {
+                '+' => out.push(&line, &patch)?,
+                ' ' => out.push(old[taken - 1], &patch)?,
+                _ => {}
+            }
+            added += usize::from(sign != '-');
+        }
+        if removed != hunk.old_count || added != hunk.new_count {
+            return Err(patch.error_before("the hunk has other counts than its header says"));
+        }
+    }
+    for line in &old[taken..] {
+        out.push(line, &patch)?;
+    }
+    Ok(out.text)
+}
+
+/// Equal but for one CR before the LF, on either side.
+fn same_line(a: &str, b: &str) -> bool {
+    fn without_cr(line: &str) -> (&str, bool) {
+        match line.strip_suffix('\n') {
+            Some(text) => (text.strip_suffix('\r').unwrap_or(text), true),
+            None => (line, false),
+        }
+    }
+    without_cr(a) == without_cr(b)
+}
+
+struct Output {
+    text: String,
+    lines: usize,
+}
+
+impl Output {
+    fn push(&mut self, line: &str, patch: &Patch<'_>) -> Result<(), PatchError> {
+        if !self.text.is_empty() && !self.text.ends_with('\n') {
+            return Err(patch.error_before("a line without newline is not the last one"));
+        }
+        self.text.push_str(line);
+        self.lines += 1;
+        Ok(())
+    }
+}
+
+struct Hunk {
+    /// Lines of the old text before the hunk.
+    old_start: usize,
+    old_count: usize,
+    new_start: usize,
+    new_count: usize,
+}
+
+struct Patch<'p> {
+    lines: Vec<&'p str>,
+    at: usize,
+}
+
+impl<'p> Patch<'p> {
+    fn error_before(&self, problem: &'static str) -> PatchError {
+        PatchError {
+            line: self.at.max(1),
+            problem,
+        }
+    }
+
+    fn peek(&self) -> Option<&'p str> {
+        self.lines.get(self.at).copied()
+    }
+
+    /// A whole line without its end, or `None` at the end or where the last line is torn.
+    fn whole_line(&self) -> Option<&'p str> {
+        let line = self.peek()?.strip_suffix('\n')?;
+        Some(line.strip_suffix('\r').unwrap_or(line))
+    }
+
+    /// `Index: x` and a line of 67 `=` may stand before `--- a` and `+++ b`.
+    fn header(&mut self) -> Result<(), PatchError> {
+        if self.whole_line().is_some_and(|l| l.starts_with("Index: ")) {
+            self.at += 1;
+        }
+        if self
+            .whole_line()
+            .is_some_and(|l| l.len() == 67 && l.bytes().all(|b| b == b'='))
+        {
+            self.at += 1;
+        }
+        for (mark, problem) in [("--- ", "expected `--- `"), ("+++ ", "expected `+++ `")] {
+            let fits = self.whole_line().is_some_and(|l| l.starts_with(mark));
+            self.at += 1;
+            if !fits {
+                return Err(self.error_before(problem));
+            }
+        }
+        Ok(())
+    }
+
+    /// `@@ -start,count +start,count @@`, where `,1` may be left out.
+    fn hunk_header(&mut self) -> Result<Hunk, PatchError> {
+        let line = self.whole_line();
+        self.at += 1;
+        let parsed = line.and_then(|line| {
+            let ranges = line.strip_prefix("@@ -")?.strip_suffix(" @@")?;
+            let (old, new) = ranges.split_once(" +")?;
+            let (old_start, old_count) = range(old)?;
+            let (new_start, new_count) = range(new)?;
+            Some(Hunk {
+                old_start,
+                old_count,
+                new_start,
+                new_count,
+            })
+        });
+        parsed
+            .filter(|h| h.old_count + h.new_count > 0)
+            .ok_or_else(|| self.error_before("expected `@@ -start,count +start,count @@`"))
+    }
+
+    /// One line of a hunk: its sign and its text, with the newline unless it is marked as having
+    /// none.
+    fn body_line(&mut self) -> Result<(char, String), PatchError> {
+        let line = self.peek();
+        self.at += 1;
+        let parsed = line.and_then(|l| {
+            let sign = l.chars().next().filter(|c| matches!(c, ' ' | '-' | '+'))?;
+            l.ends_with('\n').then(|| (sign, l[1..].to_owned()))
+        });
+        let (sign, mut text) = parsed
+            .ok_or_else(|| self.error_before("expected a line that begins with ` `, `-` or `+`"))?;
+        if self.whole_line().is_some_and(|l| l == NO_NEWLINE)
+            || self.peek().is_some_and(|l| l == NO_NEWLINE)
+        {
+            self.at += 1;
+            text.pop();
+        }
+        Ok((sign, text))
+    }
+}
+
+/// `start,count` as lines before the range and lines in it.
+fn range(text: &str) -> Option<(usize, usize)> {
+    let number = |t: &str| {
+        crate::yaml::canonical_number(t)
+            .and_then(|n| usize::try_from(n).ok())
+            .filter(|n| *n < 1 << 40)
+    };
+    let (start, count) = match text.split_once(',') {
+        Some((start, count)) => (number(start)?, number(count)?),
+        None => (number(text)?, 1),
+    };
+    // An empty range is named by the line before it.
+    if count == 0 {
+        Some((start, 0))
+    } else {
+        Some((start.checked_sub(1)?, count))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_printed_diff_has_three_lines_of_context() {
+        let old: String = (1..=12).map(|n| format!("line {n}\n")).collect();
+        let new = old
+            .replace("line 6\n", "line six\n")
+            .replace("line 12\n", "line 12");
+        insta::assert_snapshot!(print(&old, &new, 1, 2), @r"
+        --- v1
+        +++ v2
+        @@ -3,10 +3,10 @@
+         line 3
+         line 4
+         line 5
+        -line 6
+        +line six
+         line 7
+         line 8
+         line 9
+         line 10
+         line 11
+        -line 12
+        +line 12
+        \ No newline at end of file
+        ");
+    }
+
+    #[test]
+    fn what_does_not_fit_exactly_is_refused() {
+        let old = "a\nb\nc\nd\n";
+        let good = "--- v1\n+++ v2\n@@ -2,2 +2,2 @@\n-b\n+B\n c\n";
+        assert_eq!(apply(old, good).unwrap(), "a\nB\nc\nd\n");
+        let cases = [
+            ("", "line 1 of the diff: expected `--- `"),
+            ("--- a\n", "line 2 of the diff: expected `+++ `"),
+            (
+                "--- a\n+++ b\njunk\n",
+                "line 3 of the diff: expected `@@ -start,count +start,count @@`",
+            ),
+            (
+                &good.replace("-2,2 +", "-1,2 +"),
+                "line 3 of the diff: the hunk's position in the new text is wrong",
+            ),
+            (
+                &good.replace("-2,2", "-3,2"),
+                "line 3 of the diff: the hunk's position in the new text is wrong",
+            ),
+            (
+                &good.replace("+2,2", "+3,2"),
+                "line 3 of the diff: the hunk's position in the new text is wrong",
+            ),
+            (
+                &good.replace("@@ -2,2 +2,2", "@@ -3,2 +3,2"),
+                "line 4 of the diff: the text has another line here",
+            ),
+            (
+                &good.replace("2,2 @@", "2,3 @@"),
+                "line 7 of the diff: expected a line that begins with ` `, `-` or `+`",
+            ),
+            (
+                &good.replace("-2,2 +2,2", "-2,1 +2,1"),
+                "line 6 of the diff: expected `@@ -start,count +start,count @@`",
+            ),
+            (
+                &good.replace("-b", "-x"),
+                "line 4 of the diff: the text has another line here",
+            ),
+            (
+                &good.replace(" c\n", " c"),
+                "line 6 of the diff: expected a line that begins with ` `, `-` or `+`",
+            ),
+            (
+                &format!("{good}trailing\n"),
+                "line 7 of the diff: expected `@@ -start,count +start,count @@`",
+            ),
+            (
+                &good.replace("+B\n", "+B\n\\ No newline at end of file\n"),
+                "line 7 of the diff: a line without newline is not the last one",
+            ),
+            (
+                &good.replace("2,2", "02,2"),
+                "line 3 of the diff: expected `@@ -start,count +start,count @@`",
+            ),
+        ];
+        for (patch, expected) in cases {
+            let found = apply(old, patch).map_or_else(|e| e.to_string(), |t| format!("ok {t:?}"));
+            assert_eq!(found, expected, "{patch:?}");
+        }
+    }
+
+    #[test]
+    fn a_removed_line_without_newline_must_lack_it_in_the_text() {
+        let patch = "--- v1\n+++ v2\n@@ -1,1 +1,1 @@\n-a\n\\ No newline at end of file\n+b\n";
+        assert_eq!(apply("a", patch).unwrap(), "b\n");
+        assert!(apply("a\n", patch).is_err());
+        let patch = "--- v1\n+++ v2\n@@ -1,1 +0,0 @@\n-a\n";
+        assert_eq!(apply("a\n", patch).unwrap(), "");
+        assert!(apply("a", patch).is_err());
+    }
+
+    #[test]
+    fn a_carriage_return_before_the_newline_is_ignored_on_both_sides() {
+        let patch = "--- v1\r\n+++ v2\r\n@@ -1,2 +1,2 @@\r\n a\r\n-b\r\n+c\r\n";
+        assert_eq!(apply("a\nb\n", patch).unwrap(), "a\nc\r\n");
+        let patch = "--- v1\n+++ v2\n@@ -1,2 +1,2 @@\n a\n-b\n+c\n";
+        assert_eq!(apply("a\r\nb\r\n", patch).unwrap(), "a\r\nc\n");
+    }
+
+    fn texts() -> impl Strategy<Value = String> {
+        let line = prop::sample::select(vec![
+            "a\n",
+            "b\n",
+            "\n",
+            " \n",
+            "-- x\n",
+            "++ y\n",
+            "@@ -1 +1 @@\n",
+            "\\ No newline at end of file\n",
+            "\t\n",
+            "é😀\n",
+            "\u{2028}\n",
+            "--- a\n",
+            "+++ b\n",
+            "no end",
+        ]);
+        prop::collection::vec(line, 0..30).prop_map(|lines| lines.concat())
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2000))]
+        #[test]
+        fn applying_undoes_printing(old in texts(), new in texts()) {
+            let patch = print(&old, &new, 7, 8);
+            prop_assert_eq!(apply(&old, &patch), Ok(new));
+        }
+
+        #[test]
+        fn any_patch_gives_a_verdict(old in texts(), patch in texts()) {
+            let _ = apply(&old, &format!("--- v1\n+++ v2\n@@ -1,2 +1,3 @@\n{patch}"));
+        }
+    }
+}

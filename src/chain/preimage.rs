@@ -1,0 +1,44 @@
+//! What is hashed: the two pre-images of the specification, each stated once
+//! (`spec/history.md`, section 3 and `spec/checkpoint.md`, section 2).
+//!
+//! Fields are joined by `:`. The join is unambiguous only because the outer fields have one fixed
+//! form: digests `sha256:` and 64 digits, numbers decimal without leading zero, timestamps of
+//! fixed length that end in `Z`. What stands between them (`edited_by`, `triggered_by`) may hold
+//! a `:` and is still delimited from both sides.
+
+use super::digest::Digest;
+use crate::vault::clock::Timestamp;
+
+/// Stands for the previous hash in the first entry of a chain.
+pub const GENESIS: &str = "contextnest:genesis:v1";
+
+/// The chain hash of one version (paper, equation 1).
+///
+/// `prev:content_hash:version:edited_by:edited_at`, raw values in UTF-8.
+pub fn chain_hash(
+    previous: Option<&Digest>,
+    content: &Digest,
+    version: u64,
+    edited_by: &str,
+    edited_at: Timestamp,
+) -> Digest {
+    let previous = previous.map_or_else(|| GENESIS.to_owned(), Digest::to_string);
+    Digest::of(format!("{previous}:{content}:{version}:{edited_by}:{edited_at}").as_bytes())
+}
+
+/// The hash of one checkpoint (paper, equation 2).
+///
+/// `prev:checkpoint:at:triggered_by:V:H`, where V and H are the RFC 8785 forms of the complete
+/// maps from id to version and from id to chain hash.
+pub fn checkpoint_hash(
+    previous: Option<&Digest>,
+    checkpoint: u64,
+    at: Timestamp,
+    triggered_by: &str,
+    versions: &[u8],
+    chain_hashes: &[u8],
+) -> Digest {
+    let previous = previous.map_or_else(|| GENESIS.to_owned(), Digest::to_string);
+    let head = format!("{previous}:{checkpoint}:{at}:{triggered_by}:");
+    Digest::of_parts([head.as_bytes(), versions, b":", chain_hashes])
+}

@@ -1,0 +1,295 @@
+//! Reconstruction: the text of a version, from its keyframe forward, every hash recomputed.
+
+use super::diff;
+use super::digest::Digest;
+use super::history::{ChainGap, Entry, Fault, History, HistoryError, Stored};
+use super::preimage::chain_hash;
+use crate::document::frontmatter::Status;
+use crate::document::id::Id;
+use crate::document::text::normalise;
+use crate::document::{Document, Unreadable, utf8};
+use crate::vault::files::{FileError, Files};
+use crate::vault::layout::limit;
+
+/// Why a version cannot be vouched for.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ChainError {
+    /// There is no history.
+    #[error("it has no history")]
+    HistoryMissing,
+    /// The file is no history.
+    #[error("the history cannot be read: {0}")]
+    HistoryUnreadable(#[from] HistoryError),
+    /// A file could not be read.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// The history lacks this version.
+    #[error("the history has no version {0}")]
+    VersionMissing(u64),
+    /// An entry is malformed.
+    #[error("the entry on line {0} of the history is malformed")]
+    Malformed(usize, Vec<Fault>),
+    /// No full text to start from.
+    #[error("no keyframe comes before it")]
+    NoKeyframe,
+    /// `v<N>.md` is not there.
+    #[error("the keyframe `{0}` is missing")]
+    KeyframeMissing(String),
+    /// `v<N>.diff` is not there.
+    #[error("the diff `{0}` is missing")]
+    DiffMissing(String),
+    /// The stored text or diff is not the one that was hashed.
+    #[error("the stored text has hash {found}, but the history records {expected}")]
+    ContentHash {
+        /// As recorded.
+        expected: Digest,
+        /// As computed.
+        found: Digest,
+    },
+    /// The entry is not bound to those before it.
+    #[error("the entry has chain hash {found}, but the history records {expected}")]
+    ChainHash {
+        /// As recorded.
+        expected: Digest,
+        /// As computed.
+        found: Digest,
+    },
+    /// The checkpoint log binds another version.
+    #[error("the history records chain hash {found}, but the checkpoint log {expected}")]
+    CrossChain {
+        /// In the log.
+        expected: Digest,
+        /// In the history.
+        found: Digest,
+    },
+    /// The diff does not apply.
+    #[error("the diff does not apply: {0}")]
+    Patch(#[from] diff::PatchError),
+    /// The text is no document.
+    #[error("the text is {0}")]
+    Text(Unreadable),
+    /// The text grows beyond 16 MiB.
+    #[error("the text is larger than 16 MiB")]
+    TooLarge,
+    /// The text before it cannot be had.
+    #[error("the version before it cannot be reconstructed")]
+    NoBase,
+    /// The text says that it is another version, or has another status, than the entry.
+    #[error("the text describes itself as {found}, but the entry is {expected}")]
+    SelfMismatch {
+        /// What the entry says.
+        expected: String,
+        /// What the text says.
+        found: String,
+    },
+    /// The log seals a version that was never published.
+    #[error("version {0} was never published")]
+    Unpublished(u64),
+}
+
+impl From<ChainGap> for ChainError {
+    fn from(gap: ChainGap) -> Self {
+        match gap {
+            ChainGap::Missing(version) => Self::VersionMissing(version),
+            ChainGap::Faulty(line, faults) => Self::Malformed(line, faults),
+            ChainGap::NoKeyframe => Self::NoKeyframe,
+        }
+    }
+}
+
+/// Reads the history of an artifact.
+///
+/// # Errors
+/// [`ChainError::HistoryMissing`], or why it cannot be read.
+pub fn load(files: &Files, id: &Id) -> Result<History, ChainError> {
+    match files.read_optional(&id.history_path(), limit::HISTORY)? {
+        Some(bytes) => Ok(History::parse(&bytes)?),
+        None => Err(ChainError::HistoryMissing),
+    }
+}
+
+/// Steps through the entries of one history and keeps the text of the last one.
+#[derive(Debug)]
+pub struct Replay<'v> {
+    files: &'v Files,
+    id: &'v Id,
+    previous: Option<Digest>,
+    text: Option<String>,
+}
+
+impl<'v> Replay<'v> {
+    /// Starts after the entry with chain hash `previous`, before a keyframe.
+    pub fn new(files: &'v Files, id: &'v Id, previous: Option<Digest>) -> Self {
+        Self {
+            files,
+            id,
+            previous,
+            text: None,
+        }
+    }
+
+    /// The text of the last entry, as stored.
+    pub fn text(&self) -> Option<&str> {
+        self.text.as_deref()
+    }
+
+    /// Recomputes one entry; gives back all that is wrong with it. The next entry is checked
+    /// against the recorded chain hash, so that one altered entry is one finding.
+    pub fn step(&mut self, entry: &Entry) -> Vec<ChainError> {
+        let mut wrong = Vec::new();
+        let found = chain_hash(
+            self.previous.as_ref(),
+            &entry.content_hash,
+            entry.version,
+            &entry.edited_by,
+            entry.edited_at,
+        );
+        if found != entry.chain_hash {
+            wrong.push(ChainError::ChainHash {
+                expected: entry.chain_hash,
+                found,
+            });
+        }
+        self.previous = Some(entry.chain_hash);
+        match self.next_text(entry, &mut wrong) {
+            Ok(text) => self.text = Some(text),
+            Err(error) => {
+                self.text = None;
+                wrong.push(error);
+            }
+        }
+        wrong
+    }
+
+    fn next_text(&self, entry: &Entry, wrong: &mut Vec<ChainError>) -> Result<String, ChainError> {
+        let mut check = |stored: &str| {
+            let found = Digest::of(normalise(stored).as_bytes());
+            if found != entry.content_hash {
+                wrong.push(ChainError::ContentHash {
+                    expected: entry.content_hash,
+                    found,
+                });
+            }
+        };
+        let diff = match &entry.stored {
+            Stored::Keyframe => {
+                let path = self.id.keyframe_path(entry.version);
+                let Some(bytes) = self.files.read_optional(&path, limit::DOCUMENT)? else {
+                    return Err(ChainError::KeyframeMissing(path));
+                };
+                let text = utf8(&bytes).map_err(ChainError::Text)?;
+                check(text);
+                return Ok(text.to_owned());
+            }
+            Stored::Diff(diff) => diff.clone(),
+            Stored::DiffFile => {
+                let path = self.id.diff_path(entry.version);
+                let Some(bytes) = self.files.read_optional(&path, limit::HISTORY)? else {
+                    return Err(ChainError::DiffMissing(path));
+                };
+                utf8(&bytes).map_err(ChainError::Text)?.to_owned()
+            }
+        };
+        check(&diff);
+        let base = self.text.as_deref().ok_or(ChainError::NoBase)?;
+        let text = diff::apply(base, &diff)?;
+        if text.len() as u64 > limit::DOCUMENT {
+            Err(ChainError::TooLarge)
+        } else {
+            Ok(text)
+        }
+    }
+}
+
+/// The text of a version in normal form; every entry from its keyframe on recomputed.
+///
+/// # Errors
+/// The first reason why the text cannot be vouched for.
+pub fn reconstruct(
+    files: &Files,
+    id: &Id,
+    history: &History,
+    version: u64,
+) -> Result<String, ChainError> {
+    let (previous, entries) = history.chain_to(version)?;
+    let mut replay = Replay::new(files, id, previous);
+    for entry in entries {
+        if let Some(error) = replay.step(entry).into_iter().next() {
+            return Err(error);
+        }
+    }
+    Ok(replay
+        .text()
+        .map(|t| normalise(t).into_owned())
+        .unwrap_or_default())
+}
+
+/// A version that the chain vouches for, with what the log says of it.
+#[derive(Clone, Debug)]
+pub struct Sealed {
+    /// Its record.
+    pub entry: Entry,
+    /// Its text in normal form.
+    pub text: String,
+}
+
+/// The version that a checkpoint seals: reconstructed, recomputed, bound to the log's hash, and
+/// describing itself as what the log takes it for (`spec/resolve.md`, section 2).
+///
+/// # Errors
+/// The first reason why it may not be served.
+pub fn sealed(
+    files: &Files,
+    id: &Id,
+    history: &History,
+    version: u64,
+    chain_hash: &Digest,
+) -> Result<Sealed, ChainError> {
+    let text = reconstruct(files, id, history, version)?;
+    let entry = history
+        .entry(version)
+        .ok_or(ChainError::VersionMissing(version))?
+        .clone();
+    if entry.chain_hash != *chain_hash {
+        return Err(ChainError::CrossChain {
+            expected: *chain_hash,
+            found: entry.chain_hash,
+        });
+    }
+    if entry.published_at.is_none() {
+        return Err(ChainError::Unpublished(version));
+    }
+    describes_itself(id, &entry, &text)?;
+    Ok(Sealed { entry, text })
+}
+
+/// Whether a document's text carries the version and status of its entry. Governance files are
+/// stored verbatim and say nothing of themselves.
+pub(crate) fn describes_itself(id: &Id, entry: &Entry, text: &str) -> Result<(), ChainError> {
+    if !id.is_document() {
+        return Ok(());
+    }
+    let document = Document::parse(text).map_err(ChainError::Text)?;
+    let published = document.frontmatter.status == Status::Published;
+    let word = |published: bool| {
+        if published {
+            "published"
+        } else {
+            "not published"
+        }
+    };
+    let says = |version: Option<u64>, published: bool| {
+        let number = version.map_or_else(|| "no version".to_owned(), |n| format!("version {n}"));
+        format!("{number}, {}", word(published))
+    };
+    let expected = (Some(entry.version), entry.published_at.is_some());
+    let found = (document.frontmatter.version, published);
+    if expected == found {
+        return Ok(());
+    }
+    Err(ChainError::SelfMismatch {
+        expected: says(expected.0, expected.1),
+        found: says(found.0, found.1),
+    })
+}

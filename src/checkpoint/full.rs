@@ -1,0 +1,183 @@
+//! `.versions/context_history.yaml`: the log of the other public implementation, with whole maps
+//! in every entry (`spec/checkpoint.md`, section 4). Read, checked and appended to in its own
+//! form, so that the other tool goes on working.
+
+use std::collections::BTreeMap;
+
+use super::log::{Checkpoint, EntryFault};
+use super::state::{Mark, State};
+use crate::chain::digest::Digest;
+use crate::document::id::Id;
+use crate::yaml::{self, Dialect, Node, emit};
+
+/// What stands before the first entry.
+pub(super) const HEADER: &str = "# Auto-generated. Do not edit manually.\ncheckpoints:\n";
+
+/// Reads the entries; each is given as what changed since the one before.
+pub(super) fn parse(text: &str) -> Result<Vec<Result<Checkpoint, EntryFault>>, yaml::Error> {
+    let root = yaml::parse(text, Dialect::Format)?;
+    let list = root
+        .get("checkpoints")
+        .ok_or_else(|| root.error("expected `checkpoints:`"))?;
+    if list.is_null() {
+        return Ok(Vec::new());
+    }
+    let items = list
+        .items()
+        .ok_or_else(|| list.error("expected a list of checkpoints"))?;
+    let mut state = State::default();
+    Ok(items
+        .iter()
+        .map(|item| read_entry(item, &mut state))
+        .collect())
+}
+
+fn read_entry(item: &Node, state: &mut State) -> Result<Checkpoint, EntryFault> {
+    let field = |name: &'static str| {
+        item.get(name)
+            .ok_or_else(|| EntryFault::Field(name, "nothing".to_owned()))
+    };
+    let text = |name: &'static str| {
+        field(name)?
+            .text()
+            .ok_or_else(|| EntryFault::Field(name, "a collection".to_owned()))
+    };
+    let number = field("checkpoint")?;
+    let number = number.number().ok_or_else(|| {
+        EntryFault::Field(
+            "checkpoint",
+            number.text().unwrap_or("a collection").to_owned(),
+        )
+    })?;
+    let at = text("at")?
+        .parse()
+        .map_err(|_| EntryFault::Timestamp(text("at").unwrap_or_default().to_owned()))?;
+    let trigger = text("triggered_by")?;
+    let triggered_by = trigger
+        .parse()
+        .map_err(|e| EntryFault::Field("triggered_by", format!("`{trigger}`: {e}")))?;
+    let hash = digest("checkpoint_hash", text("checkpoint_hash")?)?;
+    let mut marks: BTreeMap<Id, Mark> = BTreeMap::new();
+    for (id, node) in pairs("document_versions", field("document_versions")?)? {
+        let version = node.number().ok_or_else(|| {
+            EntryFault::Field(
+                "document_versions",
+                node.text().unwrap_or("a collection").to_owned(),
+            )
+        })?;
+        marks.insert(
+            id,
+            Mark {
+                version: Some(version),
+                chain_hash: None,
+            },
+        );
+    }
+    for (id, node) in pairs("document_chain_hashes", field("document_chain_hashes")?)? {
+        let hash = digest("document_chain_hashes", node.text().unwrap_or_default())?;
+        marks
+            .entry(id)
+            .or_insert(Mark {
+                version: None,
+                chain_hash: None,
+            })
+            .chain_hash = Some(hash);
+    }
+    let removed: Vec<Id> = state
+        .iter()
+        .map(|(id, _)| id)
+        .filter(|id| !marks.contains_key(*id))
+        .cloned()
+        .collect();
+    let set: Vec<(Id, Mark)> = marks
+        .into_iter()
+        .filter(|(id, mark)| state.get(id.as_str()) != Some(mark))
+        .collect();
+    for id in &removed {
+        state.remove(id);
+    }
+    for (id, mark) in &set {
+        state.set(id.clone(), *mark);
+    }
+    Ok(Checkpoint {
+        number,
+        at,
+        triggered_by,
+        hash,
+        set,
+        removed,
+    })
+}
+
+fn digest(field: &'static str, text: &str) -> Result<Digest, EntryFault> {
+    text.parse()
+        .map_err(|e| EntryFault::of_digest(field, text, &e))
+}
+
+fn pairs<'n>(field: &'static str, node: &'n Node) -> Result<Vec<(Id, &'n Node)>, EntryFault> {
+    if node.is_null() {
+        return Ok(Vec::new());
+    }
+    let entries = node
+        .entries()
+        .ok_or_else(|| EntryFault::Field(field, "not a mapping".to_owned()))?;
+    entries
+        .iter()
+        .map(|(key, value)| {
+            let name = key.text().unwrap_or_default();
+            let id = name
+                .parse()
+                .map_err(|e| EntryFault::Field(field, format!("`{name}`: {e}")))?;
+            Ok((id, value))
+        })
+        .collect()
+}
+
+/// Spells an entry with the maps of `state`, as the other tool does.
+pub(super) fn spell(checkpoint: &Checkpoint, state: &State) -> String {
+    let mut out = format!(
+        "  - checkpoint: {}\n    at: {}\n    triggered_by: {}\n",
+        checkpoint.number,
+        emit::scalar(&checkpoint.at.to_string()),
+        emit::scalar(checkpoint.triggered_by.as_str())
+    );
+    let mut map = |key: &str, value: &dyn Fn(&Mark) -> Option<String>| {
+        let lines: String = state
+            .iter()
+            .filter_map(|(id, mark)| Some((emit::scalar(id.as_str()), value(mark)?)))
+            .map(|(id, value)| format!("      {id}: {value}\n"))
+            .collect();
+        let empty = if lines.is_empty() { " {}" } else { "" };
+        out.push_str(&format!("    {key}:{empty}\n{lines}"));
+    };
+    map("document_versions", &|mark| {
+        mark.version.map(|v| v.to_string())
+    });
+    map("document_chain_hashes", &|mark| {
+        mark.chain_hash.map(|h| h.to_string())
+    });
+    out.push_str(&format!("    checkpoint_hash: {}\n", checkpoint.hash));
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const INTEROP: &str =
+        include_str!("../../fixtures/interop/procurement/.versions/context_history.yaml");
+
+    #[test]
+    fn the_other_tools_log_is_spelled_as_it_spells_it() {
+        let mut state = State::default();
+        let mut again = HEADER.to_owned();
+        for entry in parse(INTEROP).unwrap() {
+            let entry = entry.unwrap();
+            for (id, mark) in &entry.set {
+                state.set(id.clone(), *mark);
+            }
+            again.push_str(&spell(&entry, &state));
+        }
+        assert_eq!(again, INTEROP);
+    }
+}

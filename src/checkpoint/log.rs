@@ -1,0 +1,405 @@
+//! The checkpoint log behind one type, whichever of its two forms lies on disk.
+//!
+//! Reading gathers faults instead of stopping. Those who must rely on the log ask for
+//! [`Log::sound`]. The log is read from the vault and never from live files.
+
+use super::state::{Mark, State};
+use super::{delta, full};
+use crate::chain::digest::{Digest, DigestError};
+use crate::document::id::Id;
+use crate::vault::Vault;
+use crate::vault::clock::Timestamp;
+use crate::vault::config::LogForm;
+use crate::vault::files::FileError;
+use crate::vault::layout::{self, limit};
+
+/// One publication event.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Checkpoint {
+    /// Its number, from 1 without a gap.
+    pub number: u64,
+    /// When it happened.
+    pub at: Timestamp,
+    /// The greatest id of the event.
+    pub triggered_by: Id,
+    /// The hash over the complete maps and the checkpoint before.
+    pub hash: Digest,
+    /// Artifacts that are new or have another version since the checkpoint before.
+    pub set: Vec<(Id, Mark)>,
+    /// Artifacts that left the maps.
+    pub removed: Vec<Id>,
+}
+
+/// What is wrong with one entry.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum EntryFault {
+    /// It is not an entry.
+    #[error("{0}")]
+    Unreadable(String),
+    /// A field has not its one form.
+    #[error("`{0}` is malformed: {1}")]
+    Field(&'static str, String),
+    /// A timestamp has not its one form.
+    #[error("`at` is no timestamp: `{0}`")]
+    Timestamp(String),
+    /// A hash of another algorithm.
+    #[error("`{0}` is not a sha256 hash: `{1}`")]
+    UnknownHashAlgorithm(&'static str, String),
+}
+
+impl EntryFault {
+    pub(super) fn of_digest(field: &'static str, text: &str, error: &DigestError) -> Self {
+        let found: String = text.chars().take(80).collect();
+        match error {
+            DigestError::UnknownAlgorithm(_) => Self::UnknownHashAlgorithm(field, found),
+            DigestError::Malformed => Self::Field(field, found),
+        }
+    }
+}
+
+/// A checkpoint log.
+#[derive(Clone, Debug)]
+pub struct Log {
+    /// Its form on disk.
+    pub form: LogForm,
+    /// Whether a file exists.
+    pub exists: bool,
+    /// Whether files of both forms exist.
+    pub both_forms: bool,
+    /// The entries in file order; an entry that cannot be read holds its fault.
+    pub entries: Vec<Result<Checkpoint, EntryFault>>,
+    /// Why the file as a whole cannot be read.
+    pub unreadable: Option<String>,
+    /// Bytes after the last newline: an append that was cut short.
+    pub torn: usize,
+    /// Bytes of the file.
+    length: u64,
+}
+
+/// Why a log cannot be relied on.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LogError {
+    /// The file could not be read.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// It is not a log.
+    #[error("`{path}` cannot be read: {why}")]
+    Unreadable {
+        /// Path of the log.
+        path: &'static str,
+        /// Where and why.
+        why: String,
+    },
+    /// One entry is faulty.
+    #[error("`{path}`, entry {entry}: {fault}")]
+    Entry {
+        /// Path of the log.
+        path: &'static str,
+        /// Position in the file, from 1.
+        entry: usize,
+        /// What is wrong.
+        fault: EntryFault,
+    },
+    /// Numbers do not rise by one.
+    #[error("`{path}`, entry {entry} is checkpoint {found}")]
+    Gap {
+        /// Path of the log.
+        path: &'static str,
+        /// Position in the file, from 1.
+        entry: usize,
+        /// The number that stands there.
+        found: u64,
+    },
+    /// Both forms exist, so neither is the authority.
+    #[error("`{}` and `{}` exist both", layout::DELTA_LOG, layout::FULL_LOG)]
+    BothForms,
+    /// The hash of a checkpoint does not follow from its maps.
+    #[error("checkpoint {number} has hash {found}, but the log records {expected}")]
+    Hash {
+        /// The checkpoint.
+        number: u64,
+        /// As recorded.
+        expected: Digest,
+        /// As computed.
+        found: Digest,
+    },
+    /// There is no such checkpoint.
+    #[error("there is no checkpoint {asked}; the last one is {last}")]
+    Unknown {
+        /// The number asked for.
+        asked: u64,
+        /// The last checkpoint.
+        last: u64,
+    },
+}
+
+impl Log {
+    /// Reads the log of a vault.
+    ///
+    /// # Errors
+    /// The file exists but could not be read at all; what is wrong inside is in the value.
+    pub fn read(vault: &Vault) -> Result<Self, FileError> {
+        let form = vault.log_form();
+        let path = path_of(form);
+        let both_forms =
+            vault.files().exists(layout::DELTA_LOG) && vault.files().exists(layout::FULL_LOG);
+        let bytes = vault.files().read_optional(path, limit::LOG)?;
+        let mut log = Self {
+            form,
+            exists: bytes.is_some(),
+            both_forms,
+            entries: Vec::new(),
+            unreadable: None,
+            torn: 0,
+            length: bytes.as_ref().map_or(0, |b| b.len() as u64),
+        };
+        let bytes = bytes.unwrap_or_default();
+        match form {
+            LogForm::Delta => log.read_delta(&bytes),
+            LogForm::Full => log.read_full(&bytes),
+        }
+        Ok(log)
+    }
+
+    fn read_delta(&mut self, bytes: &[u8]) {
+        use rayon::prelude::*;
+        let whole = bytes.iter().rposition(|b| *b == b'\n').map_or(0, |n| n + 1);
+        self.torn = bytes.len() - whole;
+        let lines: Vec<&[u8]> = bytes[..whole].split_inclusive(|b| *b == b'\n').collect();
+        self.entries = lines
+            .par_iter()
+            .map(|line| match line {
+                line if line.len() as u64 > limit::HISTORY => {
+                    Err(EntryFault::Unreadable("longer than 256 MiB".to_owned()))
+                }
+                line => delta::parse(&line[..line.len() - 1]),
+            })
+            .collect();
+    }
+
+    fn read_full(&mut self, bytes: &[u8]) {
+        let parsed = std::str::from_utf8(bytes)
+            .map_err(|e| format!("not UTF-8 at byte {}", e.valid_up_to()))
+            .and_then(|text| {
+                if text.is_empty() && !self.exists {
+                    return Ok(Vec::new());
+                }
+                full::parse(text).map_err(|e| e.to_string())
+            });
+        match parsed {
+            Ok(entries) => self.entries = entries,
+            Err(why) => self.unreadable = Some(why),
+        }
+    }
+
+    /// Path of the log file.
+    pub fn path(&self) -> &'static str {
+        path_of(self.form)
+    }
+
+    /// The log as a sequence without fault: every entry readable, numbered 1, 2, 3. A torn tail
+    /// is not part of it. Hashes are not recomputed here.
+    ///
+    /// # Errors
+    /// The first reason why it cannot be relied on.
+    pub fn sound(&self) -> Result<Chronicle<'_>, LogError> {
+        let path = self.path();
+        if self.both_forms {
+            return Err(LogError::BothForms);
+        }
+        if let Some(why) = &self.unreadable {
+            return Err(LogError::Unreadable {
+                path,
+                why: why.clone(),
+            });
+        }
+        let mut checkpoints = Vec::with_capacity(self.entries.len());
+        for (n, entry) in self.entries.iter().enumerate() {
+            let checkpoint = entry.as_ref().map_err(|fault| LogError::Entry {
+                path,
+                entry: n + 1,
+                fault: fault.clone(),
+            })?;
+            if checkpoint.number != n as u64 + 1 {
+                return Err(LogError::Gap {
+                    path,
+                    entry: n + 1,
+                    found: checkpoint.number,
+                });
+            }
+            checkpoints.push(checkpoint);
+        }
+        Ok(Chronicle {
+            log: self,
+            checkpoints,
+        })
+    }
+}
+
+fn path_of(form: LogForm) -> &'static str {
+    match form {
+        LogForm::Delta => layout::DELTA_LOG,
+        LogForm::Full => layout::FULL_LOG,
+    }
+}
+
+/// A log without fault.
+#[derive(Clone, Debug)]
+pub struct Chronicle<'l> {
+    log: &'l Log,
+    checkpoints: Vec<&'l Checkpoint>,
+}
+
+impl<'l> Chronicle<'l> {
+    /// The checkpoints in order.
+    pub fn checkpoints(&self) -> &[&'l Checkpoint] {
+        &self.checkpoints
+    }
+
+    /// The last checkpoint.
+    pub fn head(&self) -> Option<&'l Checkpoint> {
+        self.checkpoints.last().copied()
+    }
+
+    /// The number of the last checkpoint; 0 where there is none.
+    pub fn head_number(&self) -> u64 {
+        self.checkpoints.len() as u64
+    }
+
+    /// A checkpoint by its number.
+    ///
+    /// # Errors
+    /// There is none of that number.
+    pub fn checkpoint(&self, number: u64) -> Result<&'l Checkpoint, LogError> {
+        let index = number.checked_sub(1).and_then(|n| usize::try_from(n).ok());
+        index
+            .and_then(|n| self.checkpoints.get(n).copied())
+            .ok_or(LogError::Unknown {
+                asked: number,
+                last: self.head_number(),
+            })
+    }
+
+    /// What was published at a checkpoint, its hash recomputed from the maps. Number 0 is the
+    /// empty vault.
+    ///
+    /// # Errors
+    /// No such checkpoint, or its hash does not follow.
+    pub fn state_at(&self, number: u64) -> Result<State, LogError> {
+        let mut state = State::default();
+        if number == 0 {
+            return Ok(state);
+        }
+        let wanted = self.checkpoint(number)?;
+        let mut previous = None;
+        for checkpoint in &self.checkpoints {
+            apply(&mut state, checkpoint);
+            if checkpoint.number == wanted.number {
+                break;
+            }
+            previous = Some(&checkpoint.hash);
+        }
+        let found = state.hash(
+            previous,
+            wanted.number,
+            wanted.at,
+            wanted.triggered_by.as_str(),
+        );
+        if found != wanted.hash {
+            return Err(LogError::Hash {
+                number,
+                expected: wanted.hash,
+                found,
+            });
+        }
+        Ok(state)
+    }
+
+    /// A new checkpoint after the head, and the bytes that append it. `state` is the state of the
+    /// head and becomes that of the new checkpoint.
+    pub(crate) fn next(
+        &self,
+        state: &mut State,
+        at: Timestamp,
+        triggered_by: Id,
+        set: Vec<(Id, Mark)>,
+        removed: Vec<Id>,
+    ) -> (Checkpoint, Append) {
+        let mut checkpoint = Checkpoint {
+            number: self.head_number() + 1,
+            at,
+            triggered_by,
+            hash: Digest::of(b""),
+            set,
+            removed,
+        };
+        apply(state, &checkpoint);
+        checkpoint.hash = state.hash(
+            self.head().map(|c| &c.hash),
+            checkpoint.number,
+            at,
+            checkpoint.triggered_by.as_str(),
+        );
+        let bytes = match self.log.form {
+            LogForm::Delta => {
+                let mut line = delta::spell(&checkpoint);
+                line.push(b'\n');
+                line
+            }
+            LogForm::Full => {
+                let header = if self.log.length == 0 {
+                    full::HEADER
+                } else {
+                    ""
+                };
+                format!("{header}{}", full::spell(&checkpoint, state)).into_bytes()
+            }
+        };
+        let append = Append {
+            path: self.log.path(),
+            length: self.log.length,
+            bytes,
+        };
+        (checkpoint, append)
+    }
+}
+
+/// Bytes to append to the log, and the length it must have.
+#[derive(Clone, Debug)]
+pub(crate) struct Append {
+    pub(crate) path: &'static str,
+    pub(crate) length: u64,
+    pub(crate) bytes: Vec<u8>,
+}
+
+/// Turns the state before a checkpoint into the state at it.
+pub(crate) fn apply(state: &mut State, checkpoint: &Checkpoint) {
+    for id in &checkpoint.removed {
+        state.remove(id);
+    }
+    for (id, mark) in &checkpoint.set {
+        state.set(id.clone(), *mark);
+    }
+}
+
+/// The whole log in one of its two forms, for those who want to compare or convert.
+pub fn export(chronicle: &Chronicle<'_>, form: LogForm) -> Vec<u8> {
+    let mut out = Vec::new();
+    let mut state = State::default();
+    if form == LogForm::Full {
+        out.extend_from_slice(full::HEADER.as_bytes());
+    }
+    for checkpoint in chronicle.checkpoints() {
+        apply(&mut state, checkpoint);
+        match form {
+            LogForm::Delta => {
+                out.extend_from_slice(&delta::spell(checkpoint));
+                out.push(b'\n');
+            }
+            LogForm::Full => out.extend_from_slice(full::spell(checkpoint, &state).as_bytes()),
+        }
+    }
+    out
+}

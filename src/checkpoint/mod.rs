@@ -1,0 +1,9 @@
+//! The vault-wide checkpoint log (paper, section 8; `spec/checkpoint.md`).
+//!
+//! [`log::Log`] reads either form of the log, [`state::State`] is what is published at one
+//! checkpoint and how that is hashed. Live files are never read here.
+
+mod delta;
+mod full;
+pub mod log;
+pub mod state;

@@ -1,0 +1,616 @@
+//! Changes to a document's frontmatter in place: the named fields change, every other byte stays.
+//!
+//! An edit is a set of splices into the bytes of the file, each placed by the span of a parsed
+//! value. The result is parsed again and compared with the wish: the fields have their new
+//! values, all others their old ones, and the body is the same bytes. Where the spelling of a
+//! frontmatter allows no such edit, it is refused and nothing is written (`spec/document.md`).
+
+use std::ops::Range;
+
+use super::text::{self, BOM, Parts};
+use super::{Document, Unreadable};
+use crate::yaml::{Dialect, Node, Value, emit, parse};
+
+/// A wish to change fields of a frontmatter.
+#[derive(Clone, Debug, Default)]
+pub struct Edit {
+    set: Vec<(&'static str, String)>,
+    original: Vec<(&'static str, String)>,
+    derived_from: Option<String>,
+}
+
+/// Why a frontmatter could not be edited in place.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum EditError {
+    /// The document cannot be read to begin with.
+    #[error(transparent)]
+    Unreadable(#[from] Unreadable),
+    /// The block is written as `{...}`.
+    #[error("the frontmatter is written as `{{...}}`, which cannot be edited in place")]
+    Flow,
+    /// `metadata` holds something else than fields.
+    #[error("`metadata` is not a mapping, so the original values cannot be kept in it")]
+    Metadata,
+    /// The change would have altered something else.
+    #[error("the frontmatter is spelled in a way that cannot be edited without changing more")]
+    NotExact,
+}
+
+impl EditError {
+    /// How to mend it.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::Unreadable(why) => why.hint(),
+            Self::Flow => "write one `key: value` on a line",
+            Self::Metadata => "rename the `metadata` field, or give it fields",
+            Self::NotExact => {
+                "write status, version, updated_at and checksum as plain `key: value` lines, \
+                 without anchors"
+            }
+        }
+    }
+}
+
+/// One replacement of bytes.
+struct Splice {
+    range: Range<usize>,
+    text: String,
+}
+
+impl Edit {
+    /// Sets a field to a text.
+    #[must_use]
+    pub fn text(mut self, key: &'static str, value: &str) -> Self {
+        self.set.push((key, emit::scalar(value)));
+        self
+    }
+
+    /// Sets a field to a number.
+    #[must_use]
+    pub fn number(mut self, key: &'static str, value: u64) -> Self {
+        self.set.push((key, value.to_string()));
+        self
+    }
+
+    /// Sets a field to a list of texts.
+    #[must_use]
+    pub fn list(mut self, key: &'static str, values: &[String]) -> Self {
+        let items: Vec<String> = values.iter().map(|v| emit::in_flow(v)).collect();
+        self.set.push((key, format!("[{}]", items.join(", "))));
+        self
+    }
+
+    /// Keeps a foreign value of one of our fields under `metadata.original`.
+    #[must_use]
+    pub fn keep_original(mut self, key: &'static str, value: &Node) -> Self {
+        self.original.push((key, emit::flow(value)));
+        self
+    }
+
+    /// Adds a URI to `derived_from`, keeping those that are there.
+    #[must_use]
+    pub fn derived_from(mut self, uri: &str) -> Self {
+        self.derived_from = Some(emit::in_flow(uri));
+        self
+    }
+
+    /// Applies the change to the bytes of a document.
+    ///
+    /// # Errors
+    /// The document cannot be read, or its frontmatter is spelled so that this change cannot be
+    /// made alone.
+    pub fn apply(&self, document: &str) -> Result<String, EditError> {
+        let before = Document::parse(document)?;
+        let edited = match &before.parts.frontmatter {
+            Some(block) => self.edit_block(document, block.clone(), &before.parts)?,
+            None => self.new_block(document, &before.parts),
+        };
+        self.check(document, &before, &edited)?;
+        Ok(edited)
+    }
+
+    /// A frontmatter before a text that has none.
+    fn new_block(&self, document: &str, parts: &Parts) -> String {
+        let nl = parts.line_end;
+        let mut lines = format!("---{nl}");
+        self.append_lines(&mut lines, "", nl, None);
+        let bom = if document.starts_with(BOM) {
+            "\u{feff}"
+        } else {
+            ""
+        };
+        format!("{bom}{lines}---{nl}{}", &document[parts.rest.clone()])
+    }
+
+    fn edit_block(
+        &self,
+        document: &str,
+        block: Range<usize>,
+        parts: &Parts,
+    ) -> Result<String, EditError> {
+        let yaml = &document[block.clone()];
+        let root = parse(yaml, Dialect::Frontmatter).map_err(Unreadable::Yaml)?;
+        if matches!(root.value, Value::Mapping { flow: true, .. }) {
+            return Err(EditError::Flow);
+        }
+        let known = root.entries().is_some().then_some(&root);
+        let mut splices = Vec::new();
+        for (key, spelled) in &self.set {
+            if let Some((k, v)) = known.and_then(|r| entry(r, key)) {
+                splices.push(replace_value(yaml, k, v, spelled)?);
+            }
+        }
+        if let Some(existing) = known
+            .and_then(|r| r.get("metadata"))
+            .filter(|m| !m.is_null())
+            && !self.original.is_empty()
+        {
+            splices.push(self.into_metadata(yaml, existing, parts.line_end)?);
+        }
+        if let (Some(uri), Some((k, v))) = (
+            &self.derived_from,
+            known.and_then(|r| entry(r, "derived_from")),
+        ) {
+            splices.push(into_list(yaml, k, v, uri, parts.line_end)?);
+        }
+        let indent = known
+            .and_then(|r| r.entries()?.first())
+            .map_or("", |(k, _)| indentation(yaml, k.span.start));
+        let mut tail = String::new();
+        self.append_lines(&mut tail, indent, parts.line_end, known);
+        splices.push(Splice {
+            range: yaml.len()..yaml.len(),
+            text: tail,
+        });
+        let edited = spliced(yaml, splices).ok_or(EditError::NotExact)?;
+        Ok(format!(
+            "{}{edited}{}",
+            &document[..block.start],
+            &document[block.end..]
+        ))
+    }
+
+    /// The lines for fields that `known` does not have yet.
+    fn append_lines(&self, out: &mut String, indent: &str, nl: &str, known: Option<&Node>) {
+        let is_new = |key: &str| known.is_none_or(|r| entry(r, key).is_none());
+        let no_value = |key: &str| known.and_then(|r| r.get(key)).is_none_or(Node::is_null);
+        for (key, value) in self.set.iter().filter(|(key, _)| is_new(key)) {
+            out.push_str(&format!("{indent}{key}: {value}{nl}"));
+        }
+        if let Some(uri) = self
+            .derived_from
+            .as_ref()
+            .filter(|_| is_new("derived_from"))
+        {
+            out.push_str(&format!("{indent}derived_from: [{uri}]{nl}"));
+        }
+        if !self.original.is_empty() && is_new("metadata") && no_value("metadata") {
+            out.push_str(&format!("{indent}metadata:{nl}{indent}  original:{nl}"));
+            for (key, value) in &self.original {
+                out.push_str(&format!("{indent}    {key}: {value}{nl}"));
+            }
+        }
+    }
+
+    /// Original values as a new first entry of an existing `metadata`, or of the `original` in it.
+    fn into_metadata(&self, yaml: &str, metadata: &Node, nl: &str) -> Result<Splice, EditError> {
+        let Value::Mapping { entries, .. } = &metadata.value else {
+            return Err(EditError::Metadata);
+        };
+        if metadata.decorated {
+            return Err(EditError::NotExact);
+        }
+        let original = metadata.get("original").filter(|o| !o.is_null());
+        let (parent, pairs) = match original {
+            Some(original) => {
+                let taken = original.entries().ok_or(EditError::Metadata)?;
+                let free = |key: &str| {
+                    let is_free =
+                        |name: &String| !taken.iter().any(|(k, _)| k.text() == Some(name));
+                    let numbered = (2..).map(|n| format!("{key}-{n}"));
+                    std::iter::once(key.to_owned())
+                        .chain(numbered)
+                        .find(is_free)
+                };
+                let pairs: Vec<_> = self
+                    .original
+                    .iter()
+                    .filter_map(|(key, value)| Some((free(key)?, value.clone())))
+                    .collect();
+                (original, pairs)
+            }
+            None if entries.iter().any(|(k, _)| k.text() == Some("original")) => {
+                return Err(EditError::Metadata);
+            }
+            None => {
+                let pairs: Vec<String> = self
+                    .original
+                    .iter()
+                    .map(|(k, v)| format!("{k}: {v}"))
+                    .collect();
+                let value = format!("{{{}}}", pairs.join(", "));
+                (metadata, vec![("original".to_owned(), value)])
+            }
+        };
+        Ok(first_entries(yaml, parent, &pairs, nl))
+    }
+
+    /// Compares the edited text with the wish.
+    fn check(&self, before: &str, old: &Document, after: &str) -> Result<(), EditError> {
+        let new = Document::parse(after).map_err(|_| EditError::NotExact)?;
+        let wished = |key: &str| {
+            self.set.iter().any(|(k, _)| *k == key)
+                || (key == "metadata" && !self.original.is_empty())
+                || (key == "derived_from" && self.derived_from.is_some())
+        };
+        let set = self.set.iter().all(|(key, spelled)| {
+            let line = format!("k: {spelled}");
+            let value = parse(&line, Dialect::Format).ok();
+            match (
+                new.frontmatter.get(key),
+                value.as_ref().and_then(|v| v.get("k")),
+            ) {
+                (Some(is), Some(should)) => is.same_value(should),
+                _ => false,
+            }
+        });
+        let entries = |d: &'_ Document| -> Vec<(Node, Node)> {
+            let root = d.frontmatter.root.as_ref();
+            let all = root.and_then(Node::entries).unwrap_or_default();
+            all.iter()
+                .filter(|(k, _)| !k.text().is_some_and(wished))
+                .cloned()
+                .collect()
+        };
+        let (kept, found) = (entries(old), entries(&new));
+        let others_stay = kept.len() == found.len()
+            && kept
+                .iter()
+                .zip(&found)
+                .all(|(a, b)| a.0.same_value(&b.0) && a.1.same_value(&b.1));
+        let metadata_stays = self.original.is_empty()
+            || match old.frontmatter.get("metadata").and_then(Node::entries) {
+                Some(was) => was
+                    .iter()
+                    .filter(|(k, _)| k.text() != Some("original"))
+                    .all(|(k, v)| {
+                        let is = new.frontmatter.get("metadata");
+                        let is = is.and_then(|m| m.get(k.text().unwrap_or_default()));
+                        is.is_some_and(|is| is.same_value(v))
+                    }),
+                None => true,
+            };
+        let derived_stay = match (&self.derived_from, old.frontmatter.get("derived_from")) {
+            (Some(_), Some(was)) if !was.is_null() => {
+                let is = new.frontmatter.get("derived_from").and_then(Node::items);
+                let was = was.items().unwrap_or(std::slice::from_ref(was));
+                is.is_some_and(|is| was.iter().all(|w| is.iter().any(|i| i.text() == w.text())))
+            }
+            _ => true,
+        };
+        let rest = match old.parts.frontmatter {
+            Some(_) => before[old.parts.rest.clone()] == after[new.parts.rest.clone()],
+            None => before[old.parts.rest.clone()] == after[new.parts.body..],
+        };
+        if set && others_stay && metadata_stays && derived_stay && rest {
+            Ok(())
+        } else {
+            Err(EditError::NotExact)
+        }
+    }
+}
+
+fn entry<'n>(root: &'n Node, key: &str) -> Option<&'n (Node, Node)> {
+    root.entries()?.iter().find(|(k, _)| k.text() == Some(key))
+}
+
+/// The blanks before a byte, back to its line's start.
+fn indentation(yaml: &str, at: usize) -> &str {
+    let line = yaml[..at].rfind(['\n', '\r']).map_or(0, |n| n + 1);
+    let blanks = &yaml[line..at];
+    if blanks.bytes().all(|b| b == b' ') {
+        blanks
+    } else {
+        ""
+    }
+}
+
+/// Where the colon of an entry ends.
+fn after_colon(yaml: &str, key: &Node) -> Result<usize, EditError> {
+    let rest = &yaml[key.span.end..];
+    let colon = rest.find(':').ok_or(EditError::NotExact)?;
+    Ok(key.span.end + colon + 1)
+}
+
+/// Where the last byte of a value ends, comments after it not counted.
+fn end_of(node: &Node) -> usize {
+    match &node.value {
+        Value::Sequence { items, flow: false } => items.last().map_or(node.span.end, end_of),
+        Value::Mapping {
+            entries,
+            flow: false,
+        } => entries
+            .last()
+            .map_or(node.span.end, |(k, v)| end_of(v).max(k.span.end)),
+        _ => node.span.end,
+    }
+}
+
+fn replace_value(yaml: &str, key: &Node, value: &Node, new: &str) -> Result<Splice, EditError> {
+    let colon = after_colon(yaml, key)?;
+    let inline_scalar = value.text().is_some_and(|text| !text.is_empty())
+        && !value.decorated
+        && yaml
+            .get(colon..value.span.start)
+            .is_some_and(|gap| gap.bytes().all(|b| b == b' '));
+    if inline_scalar {
+        return Ok(Splice {
+            range: value.span.clone(),
+            text: new.to_owned(),
+        });
+    }
+    let end = match value.text() {
+        Some("") if value.span.is_empty() => colon,
+        _ => end_of(value).max(colon),
+    };
+    let kept = yaml.get(..end).ok_or(EditError::NotExact)?.trim_end().len();
+    Ok(Splice {
+        range: colon..kept.max(colon),
+        text: format!(" {new}"),
+    })
+}
+
+/// New entries before the first one of a mapping.
+fn first_entries(yaml: &str, mapping: &Node, pairs: &[(String, String)], nl: &str) -> Splice {
+    let spelled = pairs.iter().map(|(key, value)| format!("{key}: {value}"));
+    match &mapping.value {
+        Value::Mapping {
+            entries,
+            flow: false,
+        } if !entries.is_empty() => {
+            let at = entries[0].0.span.start;
+            let indent = indentation(yaml, at);
+            let text = spelled.map(|pair| format!("{pair}{nl}{indent}")).collect();
+            Splice {
+                range: at..at,
+                text,
+            }
+        }
+        Value::Mapping { entries, .. } => {
+            let at = mapping.span.start + 1;
+            let comma = if entries.is_empty() { "" } else { ", " };
+            let list: Vec<String> = spelled.collect();
+            Splice {
+                range: at..at,
+                text: format!("{}{comma}", list.join(", ")),
+            }
+        }
+        _ => Splice {
+            range: 0..0,
+            text: String::new(),
+        },
+    }
+}
+
+/// One more text at the front of a list, or a list in place of a text.
+fn into_list(
+    yaml: &str,
+    key: &Node,
+    value: &Node,
+    item: &str,
+    nl: &str,
+) -> Result<Splice, EditError> {
+    match &value.value {
+        Value::Sequence { items, flow: true } => {
+            let at = value.span.start + 1;
+            let comma = if items.is_empty() { "" } else { ", " };
+            Ok(Splice {
+                range: at..at,
+                text: format!("{item}{comma}"),
+            })
+        }
+        Value::Sequence { items, .. } if !items.is_empty() => {
+            let first = items[0].span.start;
+            let dash = yaml[..first].rfind('-').ok_or(EditError::NotExact)?;
+            let indent = indentation(yaml, dash);
+            Ok(Splice {
+                range: dash..dash,
+                text: format!("- {item}{nl}{indent}"),
+            })
+        }
+        Value::Scalar { .. } if !value.is_null() => {
+            let list = format!("[{item}, {}]", emit::flow(value));
+            replace_value(yaml, key, value, &list)
+        }
+        _ => replace_value(yaml, key, value, &format!("[{item}]")),
+    }
+}
+
+/// Applies splices that do not overlap.
+fn spliced(yaml: &str, mut splices: Vec<Splice>) -> Option<String> {
+    splices.sort_by_key(|s| (s.range.start, s.range.end));
+    let mut out = String::with_capacity(yaml.len() + 256);
+    let mut at = 0;
+    for splice in splices {
+        out.push_str(yaml.get(at..splice.range.start)?);
+        out.push_str(&splice.text);
+        at = splice.range.end;
+    }
+    out.push_str(yaml.get(at..)?);
+    Some(out)
+}
+
+/// The hash that `checksum` records of a document's text.
+pub fn checksum_of(document: &str) -> Result<String, Unreadable> {
+    let parts = text::split(document).map_err(|text::Unclosed| Unreadable::Unclosed)?;
+    let rest = match parts.frontmatter {
+        Some(_) => document[parts.rest].to_owned(),
+        // The frontmatter that publishing adds ends in a line end of its own.
+        None => format!("\n{}", &document[parts.rest]),
+    };
+    Ok(text::checksum(&rest).to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn publish() -> Edit {
+        Edit::default()
+            .text("status", "published")
+            .number("version", 2)
+    }
+
+    fn edited(edit: &Edit, text: &str) -> String {
+        edit.apply(text).unwrap_or_else(|e| panic!("{e}: {text:?}"))
+    }
+
+    #[test]
+    fn named_fields_change_and_every_other_byte_stays() {
+        let text = "---\n# who\ntitle: 'A'   # keep\nstatus :  draft # soon\n\nversion: 1\nx: [1,  2]\n---\nbody\n";
+        insta::assert_snapshot!(edited(&publish(), text), @r"
+        ---
+        # who
+        title: 'A'   # keep
+        status :  published # soon
+
+        version: 2
+        x: [1,  2]
+        ---
+        body
+        ");
+    }
+
+    #[test]
+    fn missing_fields_are_added_with_the_files_own_line_end() {
+        assert_eq!(
+            edited(&publish(), "\u{feff}---\r\ntitle: A\r\n---\r\nb\r\n"),
+            "\u{feff}---\r\ntitle: A\r\nstatus: published\r\nversion: 2\r\n---\r\nb\r\n"
+        );
+        assert_eq!(
+            edited(&publish(), "\u{feff}# H\r\n"),
+            "\u{feff}---\r\nstatus: published\r\nversion: 2\r\n---\r\n# H\r\n"
+        );
+        assert_eq!(
+            edited(&publish(), "---\n---\n"),
+            "---\nstatus: published\nversion: 2\n---\n"
+        );
+        assert_eq!(
+            edited(&publish(), ""),
+            "---\nstatus: published\nversion: 2\n---\n"
+        );
+    }
+
+    #[test]
+    fn values_of_every_spelling_are_replaced() {
+        for value in [
+            " draft",
+            " 'draft'",
+            " \"draft\"",
+            "",
+            " ~",
+            "\n  draft",
+            " >\n  draft\n  more",
+            " |-\n  draft",
+            " [a,\n  b]",
+            "\n  - a\n  - b",
+            "\n  a: 1\n  b:\n    c: 2",
+            " &s draft",
+            " !!str draft",
+        ] {
+            let text = format!("---\na: 1\nstatus:{value}\n# note\nz: 9\n---\nbody");
+            let result = edited(&publish(), &text);
+            let fields = Document::parse(&result).unwrap().frontmatter;
+            assert_eq!(
+                fields.status.as_str(),
+                "published",
+                "{text:?} -> {result:?}"
+            );
+            assert!(result.contains("# note\nz: 9\n"), "{result:?}");
+        }
+    }
+
+    #[test]
+    fn foreign_values_move_to_metadata_original() {
+        let foreign = |text: &str| {
+            let fields = Document::parse(text).unwrap().frontmatter;
+            let edit = publish().keep_original("version", fields.get("version").unwrap());
+            edited(&edit, text)
+        };
+        insta::assert_snapshot!(foreign("---\nversion: \"2.4\"\n---\n"), @r"
+        ---
+        version: 2
+        status: published
+        metadata:
+          original:
+            version: '2.4'
+        ---
+        ");
+        insta::assert_snapshot!(foreign("---\nversion: 2.4\nmetadata:\n  a: 1\n---\n"), @r"
+        ---
+        version: 2
+        metadata:
+          original: {version: 2.4}
+          a: 1
+        status: published
+        ---
+        ");
+        insta::assert_snapshot!(
+            foreign("---\nversion: [x, 'y']\nmetadata: {original: {version: 1.0}}\n---\n"), @r"
+        ---
+        version: 2
+        metadata: {original: {version-2: [x, 'y'], version: 1.0}}
+        status: published
+        ---
+        ");
+        insta::assert_snapshot!(foreign("---\nversion: a b\nmetadata: {}\n---\n"), @r"
+        ---
+        version: 2
+        metadata: {original: {version: 'a b'}}
+        status: published
+        ---
+        ");
+        let scalar = "---\nversion: 2.4\nmetadata: text\n---\n";
+        let fields = Document::parse(scalar).unwrap().frontmatter;
+        let edit = publish().keep_original("version", fields.get("version").unwrap());
+        assert_eq!(edit.apply(scalar), Err(EditError::Metadata));
+    }
+
+    #[test]
+    fn derived_from_keeps_what_is_there() {
+        let add = Edit::default().derived_from("contextnest://nodes/a@3");
+        for (before, after) in [
+            ("", "derived_from: ['contextnest://nodes/a@3']\n"),
+            (
+                "derived_from: x\n",
+                "derived_from: ['contextnest://nodes/a@3', x]\n",
+            ),
+            (
+                "derived_from: [x]\n",
+                "derived_from: ['contextnest://nodes/a@3', x]\n",
+            ),
+            (
+                "derived_from:\n  - x\n",
+                "derived_from:\n  - 'contextnest://nodes/a@3'\n  - x\n",
+            ),
+        ] {
+            let text = format!("---\ntitle: t\n{before}---\n");
+            assert_eq!(edited(&add, &text), format!("---\ntitle: t\n{after}---\n"));
+        }
+    }
+
+    #[test]
+    fn an_edit_that_would_change_more_is_refused() {
+        for text in [
+            "---\nstatus: &s draft\nother: *s\n---\n",
+            "---\ntitle: x\n...\n---\n",
+        ] {
+            assert_eq!(publish().apply(text), Err(EditError::NotExact), "{text:?}");
+        }
+        assert_eq!(
+            publish().apply("---\n{title: x}\n---\n"),
+            Err(EditError::Flow)
+        );
+    }
+}

@@ -1,0 +1,289 @@
+//! The fields of a document's frontmatter, as `ctx` understands them (`spec/document.md`).
+//!
+//! Reading never fails on a field: what is not understood is kept, read as absent, and reported
+//! by [`crate::document::validate`]. Only a block that is no YAML mapping makes a document
+//! unreadable.
+
+use crate::yaml::{Node, Value};
+
+/// What a document is for (paper, Table 1; `skill` is ours).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub enum NodeType {
+    /// Documentation, guides, overviews.
+    #[default]
+    Document,
+    /// A short, reusable fragment.
+    Snippet,
+    /// Terms and their definitions.
+    Glossary,
+    /// How an agent is to behave.
+    Persona,
+    /// Templates and instructions for models.
+    Prompt,
+    /// Instructions for fetching live data.
+    Source,
+    /// How a tool is used.
+    Tool,
+    /// Links and citations.
+    Reference,
+    /// A procedure that an agent can follow.
+    Skill,
+}
+
+impl NodeType {
+    /// Every type with its word.
+    pub const ALL: [(&'static str, Self); 9] = [
+        ("document", Self::Document),
+        ("snippet", Self::Snippet),
+        ("glossary", Self::Glossary),
+        ("persona", Self::Persona),
+        ("prompt", Self::Prompt),
+        ("source", Self::Source),
+        ("tool", Self::Tool),
+        ("reference", Self::Reference),
+        ("skill", Self::Skill),
+    ];
+
+    /// The word in a frontmatter.
+    pub fn as_str(self) -> &'static str {
+        Self::ALL
+            .iter()
+            .find(|(_, t)| *t == self)
+            .map_or("document", |(word, _)| word)
+    }
+
+    /// The type with this word.
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::ALL.iter().find(|(w, _)| *w == word).map(|(_, t)| *t)
+    }
+}
+
+/// Whether a document is eligible.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// Work in progress; also what an absent status means.
+    Draft,
+    /// Eligible, once a publication has sealed it.
+    Published,
+    /// A word of another system, not eligible.
+    Foreign(String),
+}
+
+impl Status {
+    /// Reads a status word. The other tool's words for published are read in any case.
+    pub fn from_word(word: &str) -> Self {
+        const PUBLISHED: [&str; 6] = [
+            "published",
+            "active",
+            "live",
+            "released",
+            "final",
+            "shipped",
+        ];
+        if PUBLISHED.iter().any(|w| w.eq_ignore_ascii_case(word)) {
+            Self::Published
+        } else if word.eq_ignore_ascii_case("draft") {
+            Self::Draft
+        } else {
+            Self::Foreign(word.to_owned())
+        }
+    }
+
+    /// The word to show.
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::Draft => "draft",
+            Self::Published => "published",
+            Self::Foreign(word) => word,
+        }
+    }
+}
+
+/// How a source node fetches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Transport {
+    /// Tools of an MCP server.
+    Mcp,
+    /// An HTTP interface.
+    Rest,
+    /// A command line.
+    Cli,
+    /// A function of the host program.
+    Function,
+}
+
+impl Transport {
+    /// Every transport with its word.
+    pub const ALL: [(&'static str, Self); 4] = [
+        ("mcp", Self::Mcp),
+        ("rest", Self::Rest),
+        ("cli", Self::Cli),
+        ("function", Self::Function),
+    ];
+
+    /// The word in a frontmatter.
+    pub fn as_str(self) -> &'static str {
+        Self::ALL
+            .iter()
+            .find(|(_, t)| *t == self)
+            .map_or("mcp", |(word, _)| word)
+    }
+
+    /// The transport with this word.
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::ALL.iter().find(|(w, _)| *w == word).map(|(_, t)| *t)
+    }
+}
+
+/// The `source` block of a source node.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Source {
+    /// The protocol.
+    pub transport: Option<Transport>,
+    /// Name of the server, as the configuration declares it.
+    pub server: Option<String>,
+    /// Tools to call.
+    pub tools: Vec<String>,
+    /// URIs of the sources to hydrate first.
+    pub depends_on: Vec<String>,
+    /// Seconds for which a result may be reused.
+    pub cache_ttl: Option<u64>,
+}
+
+/// The fields that `ctx` understands; the rest stays in [`Frontmatter::root`].
+#[derive(Clone, Debug)]
+pub struct Frontmatter {
+    /// The whole mapping; none where the document has no frontmatter or an empty one.
+    pub root: Option<Node>,
+    /// `title`, if it is a text.
+    pub title: Option<String>,
+    /// `description`, if it is a text.
+    pub description: Option<String>,
+    /// `type`, or `document` where that is absent or unknown.
+    pub node_type: NodeType,
+    /// Tags inside the grammar, without `#`, in order, each once.
+    pub tags: Vec<String>,
+    /// Tags outside the grammar: kept in the file, selected by nothing.
+    pub odd_tags: Vec<String>,
+    /// `status`.
+    pub status: Status,
+    /// `version`, if it is a number.
+    pub version: Option<u64>,
+    /// `author`; a list is joined by commas.
+    pub author: Option<String>,
+    /// `created_at` as written.
+    pub created_at: Option<String>,
+    /// `updated_at` as written.
+    pub updated_at: Option<String>,
+    /// `checksum` as written.
+    pub checksum: Option<String>,
+    /// The `source` block, of source nodes only.
+    pub source: Option<Source>,
+}
+
+impl Frontmatter {
+    /// Reads the fields of a mapping.
+    pub fn read(root: Option<Node>) -> Self {
+        let get = |key: &str| {
+            root.as_ref()
+                .and_then(|r| r.get(key))
+                .filter(|n| !n.is_null())
+        };
+        let text = |key: &str| get(key).and_then(Node::text).map(str::to_owned);
+        let node_type = text("type")
+            .and_then(|t| NodeType::from_word(&t))
+            .unwrap_or_default();
+        let (tags, odd_tags) = read_tags(get("tags"));
+        let source = (node_type == NodeType::Source)
+            .then(|| {
+                get("source")
+                    .filter(|n| n.entries().is_some())
+                    .map(read_source)
+            })
+            .flatten();
+        Self {
+            title: text("title"),
+            description: text("description"),
+            node_type,
+            tags,
+            odd_tags,
+            status: text("status").map_or(Status::Draft, |word| Status::from_word(&word)),
+            version: get("version").and_then(Node::number),
+            author: get("author").and_then(joined),
+            created_at: text("created_at"),
+            updated_at: text("updated_at"),
+            checksum: text("checksum"),
+            source,
+            root,
+        }
+    }
+
+    /// The value of any field.
+    pub fn get(&self, key: &str) -> Option<&Node> {
+        self.root.as_ref()?.get(key)
+    }
+
+    /// Whether a tag (without `#`) is among the document's. Case matters.
+    pub fn has_tag(&self, tag: &str) -> bool {
+        self.tags.iter().any(|t| t == tag)
+    }
+}
+
+/// Whether a tag (without `#`) is inside the grammar.
+pub fn is_tag(tag: &str) -> bool {
+    tag.starts_with(|c: char| c.is_ascii_alphabetic())
+        && tag
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
+}
+
+/// A list of tags, or one text that holds several, split at commas and blanks.
+fn read_tags(node: Option<&Node>) -> (Vec<String>, Vec<String>) {
+    let (mut tags, mut odd) = (Vec::new(), Vec::new());
+    let Some(node) = node else { return (tags, odd) };
+    let words: Vec<&str> = match &node.value {
+        Value::Scalar { text, .. } => text
+            .split([',', ' ', '\t', '\n'])
+            .filter(|w| !w.is_empty())
+            .collect(),
+        Value::Sequence { items, .. } => items.iter().filter_map(Node::text).collect(),
+        Value::Mapping { .. } => Vec::new(),
+    };
+    for word in words {
+        let tag = word.strip_prefix('#').unwrap_or(word).to_owned();
+        let list = if is_tag(&tag) { &mut tags } else { &mut odd };
+        if !list.contains(&tag) {
+            list.push(tag);
+        }
+    }
+    (tags, odd)
+}
+
+fn read_source(node: &Node) -> Source {
+    let texts = |key: &str| -> Vec<String> {
+        let items = node.get(key).and_then(Node::items).unwrap_or_default();
+        items
+            .iter()
+            .filter_map(Node::text)
+            .map(str::to_owned)
+            .collect()
+    };
+    let text = |key: &str| node.get(key).filter(|n| !n.is_null()).and_then(Node::text);
+    Source {
+        transport: text("transport").and_then(Transport::from_word),
+        server: text("server").map(str::to_owned),
+        tools: texts("tools"),
+        depends_on: texts("depends_on"),
+        cache_ttl: node.get("cache_ttl").and_then(Node::number),
+    }
+}
+
+fn joined(node: &Node) -> Option<String> {
+    match node.items() {
+        Some(items) => {
+            let names: Vec<&str> = items.iter().filter_map(Node::text).collect();
+            (!names.is_empty()).then(|| names.join(", "))
+        }
+        None => node.text().map(str::to_owned),
+    }
+}

@@ -1,0 +1,247 @@
+//! The name of a governed artifact: a document, or one of the governance files.
+//!
+//! A document's id is its path without `.md`; a governance file's id is its path with extension
+//! (`spec/vault.md`, section 2). Ids are NFC, so that one name has one spelling.
+
+use std::borrow::Borrow;
+use std::fmt;
+use std::str::FromStr;
+
+use unicode_normalization::{UnicodeNormalization as _, is_nfc};
+
+use crate::vault::layout;
+
+/// The longest id in bytes.
+pub const MAX_ID_BYTES: usize = 512;
+
+/// The id of a document or governance file.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Id(String);
+
+/// What an id names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A Markdown document with frontmatter.
+    Document,
+    /// `CONTEXT.md`, `stewards.yaml`, the configuration or a pack: stored verbatim.
+    Governance,
+}
+
+/// Which rule of ids a text breaks.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum IdError {
+    /// Nothing.
+    #[error("an id is not empty")]
+    Empty,
+    /// More than 512 bytes.
+    #[error("an id has at most 512 bytes, but this one has {0}")]
+    TooLong(usize),
+    /// A control character, or a backslash.
+    #[error("an id holds no `{}`", .0.escape_debug())]
+    Character(char),
+    /// `a//b`, `/a`, `a/`, `.` or `..`.
+    #[error("an id is a path of names: `{}` is not a name", .0.escape_debug())]
+    Segment(String),
+    /// Decomposed characters, as some systems write file names.
+    #[error("the name is not in Unicode normal form C; rename the file to `{}`", .0.escape_debug())]
+    NotNfc(String),
+    /// A document whose id looks like a governance file's or an index.
+    #[error("`{0}` is reserved for a file that is not a document")]
+    Reserved(String),
+}
+
+impl Id {
+    /// The id as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The id of the document in this file (a `/`-separated path in the vault that ends in `.md`).
+    ///
+    /// # Errors
+    /// The rule of ids that the path breaks.
+    pub fn of_document_file(path: &str) -> Result<Self, IdError> {
+        let id: Self = path.strip_suffix(".md").unwrap_or(path).parse()?;
+        if id.kind() == Kind::Governance || id.0.ends_with(".yaml") || id.0.ends_with(".yml") {
+            return Err(IdError::Reserved(id.0));
+        }
+        Ok(id)
+    }
+
+    /// What this names. Only the text decides.
+    pub fn kind(&self) -> Kind {
+        let fixed = [layout::CONTEXT, layout::STEWARDS, layout::CONFIG];
+        let pack = self
+            .0
+            .strip_prefix("packs/")
+            .is_some_and(|name| name.ends_with(".yml") && !name.contains('/'));
+        if pack || fixed.contains(&self.0.as_str()) {
+            Kind::Governance
+        } else {
+            Kind::Document
+        }
+    }
+
+    /// Whether this names a document.
+    pub fn is_document(&self) -> bool {
+        self.kind() == Kind::Document
+    }
+
+    /// Path of the live file.
+    pub fn live_path(&self) -> String {
+        match self.kind() {
+            Kind::Document => format!("{}.md", self.0),
+            Kind::Governance => self.0.clone(),
+        }
+    }
+
+    /// Path of the folder that holds the history.
+    pub fn history_dir(&self) -> String {
+        match self.0.rsplit_once('/') {
+            Some((folder, name)) => format!("{folder}/{}/{name}", layout::VERSIONS),
+            None => format!("{}/{}", layout::VERSIONS, self.0),
+        }
+    }
+
+    /// Path of the history.
+    pub fn history_path(&self) -> String {
+        format!("{}/{}", self.history_dir(), layout::HISTORY)
+    }
+
+    /// Path of version `n` as full text, in the folder of the history.
+    pub fn keyframe_path(&self, version: u64) -> String {
+        format!("{}/v{version}.md", self.history_dir())
+    }
+
+    /// Path of version `n` as diff, where a history keeps its diffs outside.
+    pub fn diff_path(&self, version: u64) -> String {
+        format!("{}/v{version}.diff", self.history_dir())
+    }
+
+    /// The id whose history lies in this folder, for a path `<dir>/.versions/<name>`.
+    ///
+    /// # Errors
+    /// The folder's name makes no id.
+    pub fn of_history_dir(path: &str) -> Result<Self, IdError> {
+        let (above, name) = path.rsplit_once('/').unwrap_or(("", path));
+        match above.strip_suffix(layout::VERSIONS) {
+            Some(folder) => format!("{folder}{name}").parse(),
+            None => Err(IdError::Segment(path.to_owned())),
+        }
+    }
+
+    /// The spelling under which ids must differ from one another: NFC of the case-folded text.
+    pub fn folded(&self) -> String {
+        if self.0.is_ascii() {
+            return self.0.to_ascii_lowercase();
+        }
+        caseless::default_case_fold_str(&self.0).nfc().collect()
+    }
+}
+
+impl FromStr for Id {
+    type Err = IdError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        if text.is_empty() {
+            return Err(IdError::Empty);
+        }
+        if text.len() > MAX_ID_BYTES {
+            return Err(IdError::TooLong(text.len()));
+        }
+        if let Some(c) = text.chars().find(|c| c.is_control() || *c == '\\') {
+            return Err(IdError::Character(c));
+        }
+        if let Some(bad) = text.split('/').find(|s| matches!(*s, "" | "." | "..")) {
+            return Err(IdError::Segment(bad.to_owned()));
+        }
+        if !text.is_ascii() && !is_nfc(text) {
+            return Err(IdError::NotNfc(text.nfc().collect()));
+        }
+        Ok(Self(text.to_owned()))
+    }
+}
+
+impl fmt::Display for Id {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Debug for Id {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", self.0)
+    }
+}
+
+impl Borrow<str> for Id {
+    fn borrow(&self) -> &str {
+        &self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_path_names_its_history() {
+        let id: Id = "nodes/legal/pricing".parse().unwrap();
+        assert_eq!(id.live_path(), "nodes/legal/pricing.md");
+        assert_eq!(
+            id.history_path(),
+            "nodes/legal/.versions/pricing/history.yaml"
+        );
+        let root: Id = "CONTEXT.md".parse().unwrap();
+        assert_eq!(
+            (root.kind(), root.live_path()),
+            (Kind::Governance, "CONTEXT.md".to_owned())
+        );
+        assert_eq!(root.history_dir(), ".versions/CONTEXT.md");
+        let config: Id = ".context/config.yaml".parse().unwrap();
+        assert_eq!(config.history_dir(), ".context/.versions/config.yaml");
+        for id in [id, root, config] {
+            assert_eq!(Id::of_history_dir(&id.history_dir()).unwrap(), id);
+        }
+    }
+
+    #[test]
+    fn names_that_two_systems_would_read_differently_are_refused() {
+        for text in [
+            "", "/a", "a/", "a//b", "a/../b", ".", "a\\b", "a\nb", "e\u{301}",
+        ] {
+            assert!(text.parse::<Id>().is_err(), "{text:?}");
+        }
+        for path in [
+            "CONTEXT.md.md",
+            "nodes/a.yml.md",
+            "packs/x.yml.md",
+            "a.yaml.md",
+        ] {
+            assert!(
+                matches!(Id::of_document_file(path), Err(IdError::Reserved(_))),
+                "{path}"
+            );
+        }
+        assert!("x".repeat(513).parse::<Id>().is_err());
+    }
+
+    #[test]
+    fn folding_joins_what_a_file_system_may_join() {
+        let fold = |s: &str| s.parse::<Id>().unwrap().folded();
+        assert_eq!(fold("Nodes/ÉTÉ"), fold("nodes/été"));
+        assert_eq!(fold("straße"), fold("STRASSE"));
+        assert_ne!(fold("a"), fold("b"));
+    }
+
+    proptest! {
+        #[test]
+        fn parsing_undoes_display(text in "[a-zA-Zé日 .@#%:_-]{1,8}(/[a-z0-9 -]{1,8}){0,3}") {
+            if let Ok(id) = text.parse::<Id>() {
+                prop_assert_eq!(id.to_string().parse::<Id>().unwrap(), id.clone());
+                prop_assert_eq!(Id::of_history_dir(&id.history_dir()).unwrap(), id);
+            }
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! A document: its id, its frontmatter, its body. Pure functions of bytes; the disk is not
+//! touched here.
+//!
+//! [`Document::parse`] reads a text, [`validate::problems`] says what is wrong with it,
+//! [`edit::Edit`] changes fields of its frontmatter and no other byte. [`text::normalise`] is the
+//! form that hashes are taken of. Rules: `spec/document.md`.
+
+pub mod edit;
+pub mod frontmatter;
+pub mod id;
+pub mod text;
+pub mod validate;
+
+use frontmatter::Frontmatter;
+use text::Parts;
+
+use crate::vault::layout::limit;
+use crate::yaml::{self, Dialect};
+
+/// A document that could be read.
+#[derive(Clone, Debug)]
+pub struct Document {
+    /// The fields.
+    pub frontmatter: Frontmatter,
+    /// Where its parts lie in the text it was read from.
+    pub parts: Parts,
+}
+
+/// Why bytes are no document.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Unreadable {
+    /// Bytes that are no text.
+    #[error("not UTF-8 at byte {offset}")]
+    NotUtf8 {
+        /// Offset of the first byte that is not UTF-8.
+        offset: usize,
+    },
+    /// The opening `---` is never closed.
+    #[error("line 1 opens a frontmatter with `---` that no line `---` closes")]
+    Unclosed,
+    /// The frontmatter is longer than 64 KiB.
+    #[error("the frontmatter has {found} bytes; at most 65536 are read")]
+    FrontmatterTooLarge {
+        /// Its length.
+        found: usize,
+    },
+    /// The frontmatter is not YAML that we read. Lines count from the document's first.
+    #[error("the frontmatter is not valid YAML: {0}")]
+    Yaml(yaml::Error),
+    /// The frontmatter is a list or a text.
+    #[error("line 2: expected `key: value` lines between the `---` lines")]
+    NotAMapping,
+    /// A `<<` key, which readers disagree about.
+    #[error("{0}")]
+    MergeKey(yaml::Error),
+}
+
+impl Unreadable {
+    /// The stable code.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::NotUtf8 { .. } => "not-utf8",
+            Self::Unclosed => "frontmatter-unclosed",
+            Self::FrontmatterTooLarge { .. } => "frontmatter-too-large",
+            Self::Yaml(_) => "frontmatter-yaml",
+            Self::NotAMapping => "frontmatter-not-mapping",
+            Self::MergeKey(_) => "frontmatter-merge-key",
+        }
+    }
+
+    /// How to mend it.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::NotUtf8 { .. } => "convert the file to UTF-8",
+            Self::Unclosed => {
+                "close the block with a line `---`, or begin the file with an empty line if the \
+                 dashes are a thematic break"
+            }
+            Self::FrontmatterTooLarge { .. } => "move long texts into the body",
+            Self::Yaml(_) => "mend the line; a text with `: ` or `#` in it needs quotes",
+            Self::NotAMapping => {
+                "write fields such as `title: ...`, or begin the file with an empty line if the \
+                 dashes are thematic breaks"
+            }
+            Self::MergeKey(_) => "write the merged fields out",
+        }
+    }
+}
+
+/// Reads bytes as text.
+///
+/// # Errors
+/// The offset of the first byte that is not UTF-8.
+pub fn utf8(bytes: &[u8]) -> Result<&str, Unreadable> {
+    std::str::from_utf8(bytes).map_err(|e| Unreadable::NotUtf8 {
+        offset: e.valid_up_to(),
+    })
+}
+
+impl Document {
+    /// Reads a document, in normal form or as it lies on disk.
+    ///
+    /// # Errors
+    /// The text has a frontmatter that cannot be read.
+    pub fn parse(text: &str) -> Result<Self, Unreadable> {
+        let parts = text::split(text).map_err(|text::Unclosed| Unreadable::Unclosed)?;
+        let Some(block) = &parts.frontmatter else {
+            return Ok(Self {
+                frontmatter: Frontmatter::read(None),
+                parts,
+            });
+        };
+        if block.len() > limit::FRONTMATTER {
+            return Err(Unreadable::FrontmatterTooLarge { found: block.len() });
+        }
+        // The block begins on the document's second line.
+        let shift = |mut e: yaml::Error| {
+            e.line += 1;
+            e
+        };
+        let root = yaml::parse(&text[block.clone()], Dialect::Frontmatter)
+            .map_err(|e| Unreadable::Yaml(shift(e)))?;
+        if root.is_null() {
+            return Ok(Self {
+                frontmatter: Frontmatter::read(None),
+                parts,
+            });
+        }
+        let Some(entries) = root.entries() else {
+            return Err(Unreadable::NotAMapping);
+        };
+        // Readers disagree on whether `<<` brings fields in; then they disagree on the status.
+        if let Some((key, _)) = entries.iter().find(|(k, _)| k.text() == Some("<<")) {
+            let error = key.error("a merge key at the top level, which readers read differently");
+            return Err(Unreadable::MergeKey(shift(error)));
+        }
+        Ok(Self {
+            frontmatter: Frontmatter::read(Some(root)),
+            parts,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unreadable_frontmatter_is_named_with_its_place() {
+        let cases = [
+            ("---\na: [1\n---\n", "frontmatter-yaml"),
+            ("---\n- a\n---\n", "frontmatter-not-mapping"),
+            ("---\njust text\n---\n", "frontmatter-not-mapping"),
+            ("---\na: 1\n", "frontmatter-unclosed"),
+            (
+                "---\n<<: {status: published}\n---\n",
+                "frontmatter-merge-key",
+            ),
+            ("---\ntitle: a\ntitle: b\n---\n", "frontmatter-yaml"),
+        ];
+        for (text, code) in cases {
+            assert_eq!(Document::parse(text).unwrap_err().code(), code, "{text:?}");
+        }
+        let message = Document::parse("---\ntitle: a\ntitle: b\n---\n")
+            .unwrap_err()
+            .to_string();
+        assert!(
+            message.ends_with("line 3, column 1: duplicate key `title`, first on line 2")
+                || message.contains("line 3, column 1: duplicate key `title`"),
+            "{message}"
+        );
+    }
+
+    #[test]
+    fn fields_are_read_whatever_other_tools_wrote() {
+        let text = "---\ntitle: 2024\ntype: post\ntags: a, '#b' #c\nstatus: LIVE\nversion: \"2.4\"\n\
+                    author: [Ana, Bo]\n---\nx";
+        let fields = Document::parse(text).unwrap().frontmatter;
+        assert_eq!(fields.title.as_deref(), Some("2024"));
+        assert_eq!(fields.node_type, frontmatter::NodeType::Document);
+        assert_eq!(fields.status, frontmatter::Status::Published);
+        assert_eq!(
+            (fields.version, fields.author.as_deref()),
+            (None, Some("Ana, Bo"))
+        );
+        assert_eq!(fields.tags, ["a"]);
+    }
+}

@@ -1,0 +1,154 @@
+//! What the bytes of a document are: its lines, its frontmatter block, its normal form.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use crate::chain::digest::Digest;
+
+/// The mark that some editors put before a text.
+pub(crate) const BOM: char = '\u{feff}';
+
+/// The form that every content hash is taken of: one leading U+FEFF removed, CRLF and lone CR
+/// turned into LF (`spec/document.md`, section 2).
+pub fn normalise(text: &str) -> Cow<'_, str> {
+    let text = text.strip_prefix(BOM).unwrap_or(text);
+    if text.contains('\r') {
+        Cow::Owned(text.replace("\r\n", "\n").replace('\r', "\n"))
+    } else {
+        Cow::Borrowed(text)
+    }
+}
+
+/// Where the parts of a document lie in its bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parts {
+    /// The lines between the delimiters; absent if the text begins with no delimiter.
+    pub frontmatter: Option<Range<usize>>,
+    /// Everything after the closing delimiter's `---`, beginning with its line end; the whole
+    /// text (without U+FEFF) where there is no frontmatter.
+    pub rest: Range<usize>,
+    /// Where the body begins: the line after the closing delimiter.
+    pub body: usize,
+    /// The file's own line end: that of its first line, else LF.
+    pub line_end: &'static str,
+}
+
+/// A text whose first line is `---`, but which has no closing delimiter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unclosed;
+
+/// Splits a document. A delimiter is a line that is exactly `---`; lines end in LF, CRLF or CR,
+/// so that a text and its normal form have the same parts.
+pub fn split(text: &str) -> Result<Parts, Unclosed> {
+    let start = if text.starts_with(BOM) {
+        BOM.len_utf8()
+    } else {
+        0
+    };
+    let line_end = match text.find(['\n', '\r']) {
+        Some(at) if text[at..].starts_with("\r\n") => "\r\n",
+        Some(at) if text[at..].starts_with('\r') => "\r",
+        _ => "\n",
+    };
+    let mut lines = Lines { text, at: start };
+    let whole = Parts {
+        frontmatter: None,
+        rest: start..text.len(),
+        body: start,
+        line_end,
+    };
+    if lines.next().is_none_or(|line| &text[line] != "---") {
+        return Ok(whole);
+    }
+    let first = lines.at;
+    while let Some(line) = lines.next() {
+        if &text[line.clone()] == "---" {
+            return Ok(Parts {
+                frontmatter: Some(first..line.start),
+                rest: line.end..text.len(),
+                body: lines.at,
+                line_end,
+            });
+        }
+    }
+    Err(Unclosed)
+}
+
+/// `checksum` of a document: the hash of the normal form of what follows the closing delimiter.
+pub fn checksum(rest: &str) -> Digest {
+    Digest::of(normalise(rest).as_bytes())
+}
+
+/// The lines of a text without their ends.
+struct Lines<'t> {
+    text: &'t str,
+    at: usize,
+}
+
+impl Iterator for Lines<'_> {
+    type Item = Range<usize>;
+
+    fn next(&mut self) -> Option<Range<usize>> {
+        let start = self.at;
+        let rest = &self.text[start..];
+        if rest.is_empty() {
+            return None;
+        }
+        let length = rest.find(['\n', '\r']).unwrap_or(rest.len());
+        let end = start + length;
+        self.at = match &self.text[end..] {
+            after if after.starts_with("\r\n") => end + 2,
+            "" => end,
+            _ => end + 1,
+        };
+        Some(start..end)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn parts(text: &str) -> Option<(Option<&str>, &str)> {
+        let parts = split(text).ok()?;
+        Some((parts.frontmatter.map(|r| &text[r]), &text[parts.body..]))
+    }
+
+    #[test]
+    fn a_delimiter_is_a_line_that_is_exactly_three_dashes() {
+        let cases = [
+            ("---\na: 1\n---\nbody\n", Some((Some("a: 1\n"), "body\n"))),
+            (
+                "\u{feff}---\r\na: 1\r\n---\r\nbody",
+                Some((Some("a: 1\r\n"), "body")),
+            ),
+            ("---\n---\n", Some((Some(""), ""))),
+            ("---\na: 1\n---", Some((Some("a: 1\n"), ""))),
+            ("--- \na: 1\n---\n", Some((None, "--- \na: 1\n---\n"))),
+            ("\n---\na: 1\n---\n", Some((None, "\n---\na: 1\n---\n"))),
+            (
+                "---\na: |\n  ---\n---\nb\n",
+                Some((Some("a: |\n  ---\n"), "b\n")),
+            ),
+            ("---\na: 1\n----\n", None),
+            ("", Some((None, ""))),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(parts(text), expected, "{text:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_text_and_its_normal_form_have_the_same_parts(text in "(\u{feff})?(---|a|\r|\n|\r\n| ){0,12}") {
+            let normal = normalise(&text);
+            let normalised = parts(&text).map(|(f, b)| {
+                (f.map(|f| f.replace("\r\n", "\n").replace('\r', "\n")),
+                 b.replace("\r\n", "\n").replace('\r', "\n"))
+            });
+            let expected = parts(&normal).map(|(f, b)| (f.map(str::to_owned), b.to_owned()));
+            prop_assert_eq!(normalised, expected);
+        }
+    }
+}

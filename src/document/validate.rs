@@ -1,0 +1,383 @@
+//! What is wrong with a document, and how to mend it (`spec/document.md`, section 5).
+//!
+//! Errors keep a document from being published; warnings say how a value is understood.
+
+use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
+
+use super::Document;
+use super::frontmatter::{NodeType, Status, Transport};
+use crate::chain::digest::Digest;
+use crate::suggest::nearest;
+use crate::yaml::{Node, Value};
+
+/// The longest title, in characters.
+pub const MAX_TITLE: usize = 200;
+/// The longest description, in characters.
+pub const MAX_DESCRIPTION: usize = 500;
+
+/// Whether a problem keeps a document from being published.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    /// It cannot be published.
+    Error,
+    /// It can, and this is how it is understood.
+    Warning,
+}
+
+/// A rule that a document breaks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// The stable code.
+    pub code: &'static str,
+    /// Error or warning.
+    pub severity: Severity,
+    /// Line of the document, from 1.
+    pub line: Option<usize>,
+    /// What is wrong.
+    pub message: String,
+    /// How to mend it.
+    pub hint: String,
+}
+
+/// A value of one of our own fields that means something to another system.
+pub(crate) struct Foreign<'d> {
+    pub(crate) field: &'static str,
+    pub(crate) value: &'d Node,
+}
+
+/// Lists what is wrong with a document, in the order of its lines. `servers` are the names that
+/// the configuration declares.
+pub fn problems(document: &Document, servers: &[String]) -> Vec<Problem> {
+    let mut found = Found {
+        problems: Vec::new(),
+    };
+    let fields = &document.frontmatter;
+    found.texts(document);
+    if let Some(node) = fields.get("type").filter(|n| !n.is_null())
+        && node.text().and_then(NodeType::from_word).is_none()
+    {
+        let word = node.text().unwrap_or("a collection");
+        let known = NodeType::ALL.map(|(w, _)| w);
+        let near = nearest(word, known).map_or_else(
+            || format!("types are {}", known.join(", ")),
+            |near| format!("did you mean `{near}`?"),
+        );
+        found.warn(
+            "type-unknown",
+            Some(node),
+            format!("type `{word}` is read as document"),
+            near,
+        );
+    }
+    for tag in &fields.odd_tags {
+        found.warn(
+            "tag-grammar",
+            fields.get("tags"),
+            format!("tag `{tag}` selects nothing"),
+            "a tag is a letter, then letters, digits, `_` and `-`",
+        );
+    }
+    if fields.get("tags").is_some_and(|n| n.entries().is_some()) {
+        let message = "tags are a mapping and select nothing".to_owned();
+        found.warn(
+            "tag-grammar",
+            fields.get("tags"),
+            message,
+            "write a list: `tags: [a, b]`",
+        );
+    }
+    for foreign in foreign_values(document) {
+        found.warn(
+            "field-foreign",
+            Some(foreign.value),
+            format!("`{}` has a value of another system", foreign.field),
+            "publishing keeps it under `metadata.original`",
+        );
+    }
+    found.source(document, servers);
+    found.problems.sort_by_key(|p| (p.line, p.severity));
+    found.problems
+}
+
+/// Values of `version`, `status`, `checksum` and `updated_at` that are not ours, which publishing
+/// must not lose.
+pub(crate) fn foreign_values(document: &Document) -> Vec<Foreign<'_>> {
+    let fields = &document.frontmatter;
+    let is_ours = |field: &str, node: &Node| match field {
+        "version" => node.number().is_some_and(|n| n > 0),
+        "status" => node
+            .text()
+            .is_some_and(|word| !matches!(Status::from_word(word), Status::Foreign(_))),
+        "checksum" => node
+            .text()
+            .is_some_and(|text| text.parse::<Digest>().is_ok()),
+        _ => node
+            .text()
+            .is_some_and(|text| text.parse::<crate::vault::clock::Timestamp>().is_ok()),
+    };
+    ["version", "status", "updated_at", "checksum"]
+        .into_iter()
+        .filter_map(|field| {
+            Some(Foreign {
+                field,
+                value: fields.get(field)?,
+            })
+        })
+        .filter(|f| !f.value.is_null() && !is_ours(f.field, f.value))
+        .collect()
+}
+
+/// The title that publishing gives a document without one: its first heading, else `name`.
+pub(crate) fn derived_title(body: &str, name: &str) -> String {
+    let heading = first_heading(body).unwrap_or_default();
+    let title = if heading.is_empty() { name } else { &heading };
+    title.chars().take(MAX_TITLE).collect()
+}
+
+fn first_heading(body: &str) -> Option<String> {
+    let mut text = None;
+    for event in Parser::new_ext(body, Options::ENABLE_TABLES) {
+        match (event, &mut text) {
+            (Event::Start(Tag::Heading { .. }), _) => text = Some(String::new()),
+            (Event::Text(t) | Event::Code(t), Some(text)) => text.push_str(&t),
+            (Event::SoftBreak | Event::HardBreak, Some(text)) => text.push(' '),
+            (Event::End(TagEnd::Heading(_)), Some(_)) => break,
+            _ => {}
+        }
+    }
+    let words: Vec<String> = text?
+        .split_whitespace()
+        .map(|w| w.chars().filter(|c| !c.is_control()).collect())
+        .collect();
+    Some(words.join(" "))
+}
+
+struct Found {
+    problems: Vec<Problem>,
+}
+
+impl Found {
+    fn add(
+        &mut self,
+        severity: Severity,
+        code: &'static str,
+        node: Option<&Node>,
+        message: String,
+        hint: impl Into<String>,
+    ) {
+        // A frontmatter begins on the second line of its document.
+        let line = node.map(|n| n.line + 1);
+        self.problems.push(Problem {
+            code,
+            severity,
+            line,
+            message,
+            hint: hint.into(),
+        });
+    }
+
+    fn error(
+        &mut self,
+        code: &'static str,
+        node: Option<&Node>,
+        message: String,
+        hint: impl Into<String>,
+    ) {
+        self.add(Severity::Error, code, node, message, hint);
+    }
+
+    fn warn(
+        &mut self,
+        code: &'static str,
+        node: Option<&Node>,
+        message: String,
+        hint: impl Into<String>,
+    ) {
+        self.add(Severity::Warning, code, node, message, hint);
+    }
+
+    fn texts(&mut self, document: &Document) {
+        let fields = &document.frontmatter;
+        for (field, max) in [("title", MAX_TITLE), ("description", MAX_DESCRIPTION)] {
+            let Some(node) = fields.get(field).filter(|n| !n.is_null()) else {
+                continue;
+            };
+            let code = if field == "title" {
+                "title-invalid"
+            } else {
+                "description-invalid"
+            };
+            match node.text().map(|t| t.chars().count()) {
+                None => self.error(
+                    code,
+                    Some(node),
+                    format!("`{field}` is not a text"),
+                    format!("write `{field}: ...` on one line"),
+                ),
+                Some(0) if field == "title" => self.error(
+                    code,
+                    Some(node),
+                    "`title` is empty".to_owned(),
+                    "give it a text, or take the line away to use the first heading",
+                ),
+                Some(n) if n > max => self.error(
+                    code,
+                    Some(node),
+                    format!("`{field}` has {n} characters; at most {max} are allowed"),
+                    "shorten it",
+                ),
+                Some(_) => {}
+            }
+        }
+    }
+
+    fn source(&mut self, document: &Document, servers: &[String]) {
+        let fields = &document.frontmatter;
+        let block = fields.get("source").filter(|n| !n.is_null());
+        if fields.node_type != NodeType::Source {
+            if let Some(node) = block.filter(|n| n.entries().is_some()) {
+                let message = "`source` is ignored: the type is not source".to_owned();
+                self.warn("source-ignored", Some(node), message, "set `type: source`");
+            }
+            return;
+        }
+        let Some((node, source)) = block.zip(fields.source.as_ref()) else {
+            let at = fields.get("type");
+            let message = "a source node needs a `source` block".to_owned();
+            self.error(
+                "source-invalid",
+                at,
+                message,
+                "add `source:` with transport and tools",
+            );
+            return;
+        };
+        let code = "source-invalid";
+        if source.transport.is_none() {
+            let words = Transport::ALL.map(|(w, _)| w).join(", ");
+            let at = node.get("transport").unwrap_or(node);
+            let message = "`source.transport` is missing or unknown".to_owned();
+            self.error(code, Some(at), message, format!("transports are {words}"));
+        }
+        if source.tools.is_empty() {
+            let at = node.get("tools").unwrap_or(node);
+            let message = "`source.tools` names no tool".to_owned();
+            self.error(
+                code,
+                Some(at),
+                message,
+                "list at least one tool: `tools: [name]`",
+            );
+        }
+        if node.get("cache_ttl").is_some_and(|n| !n.is_null())
+            && source.cache_ttl.is_none_or(|ttl| ttl == 0)
+        {
+            let message = "`source.cache_ttl` is not a number of seconds above 0".to_owned();
+            self.error(
+                code,
+                node.get("cache_ttl"),
+                message,
+                "write seconds: `cache_ttl: 300`",
+            );
+        }
+        self.depends_on(node.get("depends_on").filter(|n| !n.is_null()));
+        if let Some(server) = &source.server
+            && !servers.contains(server)
+        {
+            self.warn(
+                "server-unknown",
+                node.get("server"),
+                format!("server `{server}` is not declared"),
+                "declare it under `servers` in .context/config.yaml",
+            );
+        }
+    }
+
+    fn depends_on(&mut self, node: Option<&Node>) {
+        let Some(node) = node else { return };
+        let items = match &node.value {
+            Value::Sequence { items, .. } => items.as_slice(),
+            _ => std::slice::from_ref(node),
+        };
+        for item in items {
+            let text = item.text().unwrap_or_default();
+            if let Err(why) = text.parse::<crate::uri::Uri>() {
+                self.error(
+                    "source-invalid",
+                    Some(item),
+                    format!("`source.depends_on` is not a list of URIs: {why}"),
+                    "write `contextnest://sources/name`",
+                );
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn report(text: &str) -> String {
+        let document = Document::parse(text).unwrap();
+        let lines = problems(&document, &["jira".to_owned()])
+            .into_iter()
+            .map(|p| {
+                let line = p.line.map_or_else(String::new, |l| format!("{l}: "));
+                format!(
+                    "{:?} {line}[{}] {} ({})",
+                    p.severity, p.code, p.message, p.hint
+                )
+            });
+        lines.collect::<Vec<_>>().join("\n")
+    }
+
+    #[test]
+    fn each_rule_names_the_line_and_the_mend() {
+        let text = format!(
+            "---\ntitle: ''\ndescription: {}\ntype: documnet\ntags: [ok, '1st']\nversion: \"2.4\"\n\
+             status: archived\nsource: {{a: b}}\n---\n",
+            "x".repeat(501)
+        );
+        insta::assert_snapshot!(report(&text), @"
+        Error 2: [title-invalid] `title` is empty (give it a text, or take the line away to use the first heading)
+        Error 3: [description-invalid] `description` has 501 characters; at most 500 are allowed (shorten it)
+        Warning 4: [type-unknown] type `documnet` is read as document (did you mean `document`?)
+        Warning 5: [tag-grammar] tag `1st` selects nothing (a tag is a letter, then letters, digits, `_` and `-`)
+        Warning 6: [field-foreign] `version` has a value of another system (publishing keeps it under `metadata.original`)
+        Warning 7: [field-foreign] `status` has a value of another system (publishing keeps it under `metadata.original`)
+        Warning 8: [source-ignored] `source` is ignored: the type is not source (set `type: source`)
+        ");
+    }
+
+    #[test]
+    fn a_source_node_says_how_it_fetches() {
+        let text = "---\ntitle: t\ntype: source\nsource:\n  transport: ftp\n  server: jria\n  \
+                    cache_ttl: 0\n  depends_on: [nodes/a]\n---\n";
+        insta::assert_snapshot!(report(text), @"
+        Error 5: [source-invalid] `source.transport` is missing or unknown (transports are mcp, rest, cli, function)
+        Error 5: [source-invalid] `source.tools` names no tool (list at least one tool: `tools: [name]`)
+        Warning 6: [server-unknown] server `jria` is not declared (declare it under `servers` in .context/config.yaml)
+        Error 7: [source-invalid] `source.cache_ttl` is not a number of seconds above 0 (write seconds: `cache_ttl: 300`)
+        Error 8: [source-invalid] `source.depends_on` is not a list of URIs: expected `contextnest://` (write `contextnest://sources/name`)
+        ");
+        assert!(report("---\ntype: source\n---\n").contains("needs a `source` block"));
+    }
+
+    #[test]
+    fn a_missing_title_is_the_first_heading_or_the_name() {
+        assert_eq!(
+            derived_title("text\n\nSet *ext* `x`\n===\n# Second\n", "n"),
+            "Set ext x"
+        );
+        assert_eq!(
+            derived_title("```\n# code\n```\n", "file-name"),
+            "file-name"
+        );
+        assert_eq!(
+            derived_title(&format!("# {}", "é".repeat(300)), "n")
+                .chars()
+                .count(),
+            200
+        );
+    }
+}

@@ -1,0 +1,50 @@
+//! The nearest known word, for errors that name what was probably meant.
+
+/// The candidate at the smallest edit distance from `found`, if it is near enough to be meant.
+pub(crate) fn nearest<'a>(
+    found: &str,
+    candidates: impl IntoIterator<Item = &'a str>,
+) -> Option<&'a str> {
+    if found.len() > 100 {
+        return None;
+    }
+    let limit = (found.chars().count() / 3).clamp(1, 3);
+    candidates
+        .into_iter()
+        .filter(|c| c.len() <= 512)
+        .map(|candidate| (distance(found, candidate), candidate))
+        .filter(|(d, _)| *d <= limit)
+        .min()
+        .map(|(_, candidate)| candidate)
+}
+
+/// Levenshtein distance without regard to case.
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.to_lowercase().chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.to_lowercase().chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.iter().enumerate() {
+            let change = diagonal + usize::from(x != *y);
+            diagonal = row[j + 1];
+            row[j + 1] = change.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_near_words_are_suggested() {
+        assert_eq!(
+            nearest("documnet", ["document", "snippet"]),
+            Some("document")
+        );
+        assert_eq!(nearest("Policy", ["policy", "police"]), Some("policy"));
+        assert_eq!(nearest("xyz", ["document", "snippet"]), None);
+    }
+}

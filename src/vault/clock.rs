@@ -1,0 +1,173 @@
+//! Timestamps: UTC with milliseconds, one spelling (`spec/vault.md`, section 9).
+
+use std::fmt;
+use std::str::FromStr;
+
+const MILLIS_PER_DAY: i64 = 86_400_000;
+/// Julian day of 1970-01-01.
+const UNIX_JULIAN_DAY: i32 = 2_440_588;
+
+/// An instant, which remembers whether it was written with milliseconds: `Display` gives back the
+/// bytes that were parsed, because hashes cover those.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Timestamp {
+    millis: i64,
+    whole_seconds: bool,
+}
+
+/// Why a text is no timestamp of a vault.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("expected a UTC time such as `2026-11-21T20:06:06.689Z`, but found `{}`", found.escape_debug())]
+pub struct TimestampError {
+    /// The text that was found.
+    pub found: String,
+}
+
+impl Timestamp {
+    /// The instant that lies this many milliseconds after 1970-01-01T00:00:00Z; instants outside
+    /// the years 0000 to 9999 have no spelling and are clamped.
+    pub fn from_millis(millis: i64) -> Self {
+        const FIRST: i64 = -62_167_219_200_000;
+        const LAST: i64 = 253_402_300_799_999;
+        Self {
+            millis: millis.clamp(FIRST, LAST),
+            whole_seconds: false,
+        }
+    }
+
+    /// Milliseconds since 1970-01-01T00:00:00Z.
+    pub fn millis(self) -> i64 {
+        self.millis
+    }
+
+    /// The instant some milliseconds later.
+    #[must_use]
+    pub fn plus_millis(self, millis: i64) -> Self {
+        Self::from_millis(self.millis.saturating_add(millis))
+    }
+}
+
+impl PartialOrd for Timestamp {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Timestamp {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        (self.millis, self.whole_seconds).cmp(&(other.millis, other.whole_seconds))
+    }
+}
+
+impl FromStr for Timestamp {
+    type Err = TimestampError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        parse(text.as_bytes()).ok_or_else(|| TimestampError {
+            found: text.to_owned(),
+        })
+    }
+}
+
+/// Reads `YYYY-MM-DDTHH:MM:SSZ` or `YYYY-MM-DDTHH:MM:SS.sssZ` and nothing else.
+fn parse(bytes: &[u8]) -> Option<Timestamp> {
+    let shape: &[u8] = match bytes.len() {
+        20 => b"dddd-dd-ddTdd:dd:ddZ",
+        24 => b"dddd-dd-ddTdd:dd:dd.dddZ",
+        _ => return None,
+    };
+    let fits = bytes.iter().zip(shape).all(|(b, s)| match s {
+        b'd' => b.is_ascii_digit(),
+        s => b == s,
+    });
+    if !fits {
+        return None;
+    }
+    let number = |from: usize, to: usize| {
+        bytes[from..to]
+            .iter()
+            .fold(0_i64, |n, b| n * 10 + i64::from(b - b'0'))
+    };
+    let (year, month, day) = (number(0, 4), number(5, 7), number(8, 10));
+    let (hour, minute, second) = (number(11, 13), number(14, 16), number(17, 19));
+    if hour > 23 || minute > 59 || second > 59 {
+        return None;
+    }
+    let month = time::Month::try_from(u8::try_from(month).ok()?).ok()?;
+    let date =
+        time::Date::from_calendar_date(i32::try_from(year).ok()?, month, u8::try_from(day).ok()?)
+            .ok()?;
+    let days = i64::from(date.to_julian_day() - UNIX_JULIAN_DAY);
+    let whole_seconds = bytes.len() == 20;
+    let fraction = if whole_seconds { 0 } else { number(20, 23) };
+    let millis = days * MILLIS_PER_DAY + ((hour * 60 + minute) * 60 + second) * 1000 + fraction;
+    Some(Timestamp {
+        millis,
+        whole_seconds,
+    })
+}
+
+impl fmt::Display for Timestamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let days = self.millis.div_euclid(MILLIS_PER_DAY);
+        let rest = self.millis.rem_euclid(MILLIS_PER_DAY);
+        let julian = i32::try_from(days).unwrap_or(0) + UNIX_JULIAN_DAY;
+        let date = time::Date::from_julian_day(julian).unwrap_or(time::Date::MIN);
+        let (hour, minute) = (rest / 3_600_000, rest / 60_000 % 60);
+        let (second, millis) = (rest / 1000 % 60, rest % 1000);
+        write!(
+            f,
+            "{:04}-{:02}-{:02}T{hour:02}:{minute:02}:{second:02}",
+            date.year(),
+            u8::from(date.month()),
+            date.day()
+        )?;
+        if self.whole_seconds {
+            f.write_str("Z")
+        } else {
+            write!(f, ".{millis:03}Z")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn only_the_fixed_form_is_read() {
+        for text in [
+            "2026-11-21T20:06:06.689Z",
+            "2026-11-21T20:06:06Z",
+            "1969-12-31T23:59:59.999Z",
+            "0000-01-01T00:00:00.000Z",
+            "2024-02-29T00:00:00.000Z",
+        ] {
+            assert_eq!(text.parse::<Timestamp>().unwrap().to_string(), text);
+        }
+        for text in [
+            "",
+            "2026-11-21",
+            "2026-11-21t20:06:06.689Z",
+            "2026-11-21 20:06:06.689Z",
+            "2026-11-21T20:06:06.689+00:00",
+            "2026-11-21T20:06:06.6Z",
+            "2026-11-21T20:06:60.000Z",
+            "2026-11-21T24:00:00.000Z",
+            "2026-02-29T00:00:00.000Z",
+            "2026-13-01T00:00:00.000Z",
+            "+026-11-21T20:06:06.689Z",
+        ] {
+            assert!(text.parse::<Timestamp>().is_err(), "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn parsing_undoes_display(millis in -62_167_219_200_000_i64..253_402_300_799_999) {
+            let instant = Timestamp::from_millis(millis);
+            prop_assert_eq!(instant.to_string().parse::<Timestamp>().unwrap(), instant);
+        }
+    }
+}

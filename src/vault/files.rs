@@ -1,0 +1,582 @@
+//! How bytes are read from and written to a vault: the only place that opens its files.
+//!
+//! Every path is relative to the vault's root and resolved beneath it without following a
+//! symbolic link, so that no name in a vault reaches a file outside. Reads are bounded, and only
+//! regular files are read (a fifo would block for ever). Writers never truncate: they create a
+//! file that must not exist, append to one of a known length, or replace one that still holds
+//! the bytes that were read, by a temporary file and a rename.
+
+use std::fs::File;
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::path::{Path, PathBuf};
+
+use rayon::prelude::*;
+use rustix::fs::{AtFlags, Mode, OFlags};
+use rustix::io::Errno;
+
+/// A file operation that failed: what was tried, on which path of the vault.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum FileError {
+    /// The operating system refused.
+    #[error("cannot {action} `{}`: {source}", path.escape_debug())]
+    Io {
+        /// The verb: `read`, `create`, `append to`, `replace`, `remove`, `sync`.
+        action: &'static str,
+        /// Path in the vault.
+        path: String,
+        /// The system's reason.
+        #[source]
+        source: io::Error,
+    },
+    /// The file is larger than what is read of its kind.
+    #[error("`{}` is larger than {limit} bytes", path.escape_debug())]
+    TooLarge {
+        /// Path in the vault.
+        path: String,
+        /// The limit in bytes.
+        limit: u64,
+    },
+    /// A folder, fifo, socket or device where a file was expected.
+    #[error("`{}` is not a regular file", path.escape_debug())]
+    NotRegular {
+        /// Path in the vault.
+        path: String,
+    },
+    /// The path goes through a symbolic link or out of the vault.
+    #[error("`{}` goes through a symbolic link, which is not followed", path.escape_debug())]
+    Link {
+        /// Path in the vault.
+        path: String,
+    },
+    /// The file no longer holds what was read before.
+    #[error("`{}` was changed by somebody else meanwhile", path.escape_debug())]
+    Changed {
+        /// Path in the vault.
+        path: String,
+    },
+}
+
+impl FileError {
+    /// Whether the file is simply not there.
+    pub fn is_not_found(&self) -> bool {
+        matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::NotFound)
+    }
+
+    fn from_errno(action: &'static str, path: &str, errno: Errno) -> Self {
+        match errno {
+            Errno::LOOP | Errno::XDEV => Self::Link {
+                path: path.to_owned(),
+            },
+            errno => Self::Io {
+                action,
+                path: path.to_owned(),
+                source: errno.into(),
+            },
+        }
+    }
+
+    fn io(action: &'static str, path: &str) -> impl FnOnce(io::Error) -> Self {
+        move |source| Self::Io {
+            action,
+            path: path.to_owned(),
+            source,
+        }
+    }
+}
+
+/// The files beneath one root.
+#[derive(Debug)]
+pub struct Files {
+    root: PathBuf,
+    dir: OwnedFd,
+}
+
+/// From this many files on, one sync of the file system replaces one for each file.
+const MANY: usize = 16;
+
+/// New bytes for a file that should still hold the old ones.
+#[derive(Clone, Copy, Debug)]
+pub struct Replacement<'a> {
+    /// Path in the vault.
+    pub path: &'a str,
+    /// What the file must hold for the replacement to happen.
+    pub expected: &'a [u8],
+    /// What it is to hold.
+    pub bytes: &'a [u8],
+}
+
+/// New bytes under a temporary name, which goes away unless they are committed.
+struct Staged {
+    parent: OwnedFd,
+    name: String,
+    temporary: Option<String>,
+    file: File,
+}
+
+impl Staged {
+    fn commit(mut self) -> Result<(), Errno> {
+        if let Some(temporary) = &self.temporary {
+            rustix::fs::renameat(&self.parent, temporary.as_str(), &self.parent, &*self.name)?;
+            self.temporary = None;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Staged {
+    fn drop(&mut self) {
+        if let Some(temporary) = &self.temporary {
+            let _ = rustix::fs::unlinkat(&self.parent, temporary.as_str(), AtFlags::empty());
+        }
+    }
+}
+
+const DIRECTORY: OFlags = OFlags::RDONLY
+    .union(OFlags::DIRECTORY)
+    .union(OFlags::CLOEXEC);
+
+impl Files {
+    /// Opens a root folder.
+    ///
+    /// # Errors
+    /// The folder does not exist or cannot be opened.
+    pub fn open(root: &Path) -> Result<Self, FileError> {
+        let shown = root.display().to_string();
+        let root = root.canonicalize().map_err(FileError::io("open", &shown))?;
+        let dir = rustix::fs::open(&root, DIRECTORY, Mode::empty())
+            .map_err(|e| FileError::from_errno("open", &shown, e))?;
+        Ok(Self { root, dir })
+    }
+
+    /// The canonical path of the root.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Reads a whole file of at most `limit` bytes.
+    ///
+    /// # Errors
+    /// See [`FileError`]; [`FileError::is_not_found`] tells an absent file.
+    pub fn read(&self, path: &str, limit: u64) -> Result<Vec<u8>, FileError> {
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
+        let fd = open_beneath(&self.dir, path, flags, Mode::empty())
+            .map_err(|e| FileError::from_errno("read", path, e))?;
+        let file = File::from(fd);
+        let meta = file.metadata().map_err(FileError::io("read", path))?;
+        if !meta.is_file() {
+            return Err(FileError::NotRegular {
+                path: path.to_owned(),
+            });
+        }
+        let mut bytes = Vec::new();
+        if meta.len() <= limit {
+            bytes.reserve_exact(usize::try_from(meta.len()).unwrap_or(0));
+            file.take(limit + 1)
+                .read_to_end(&mut bytes)
+                .map_err(FileError::io("read", path))?;
+        }
+        if meta.len() > limit || bytes.len() as u64 > limit {
+            return Err(FileError::TooLarge {
+                path: path.to_owned(),
+                limit,
+            });
+        }
+        Ok(bytes)
+    }
+
+    /// Reads a file that may be absent.
+    ///
+    /// # Errors
+    /// As [`Files::read`], but an absent file is `None`.
+    pub fn read_optional(&self, path: &str, limit: u64) -> Result<Option<Vec<u8>>, FileError> {
+        match self.read(path, limit) {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(e) if e.is_not_found() || e.is_under_a_file() => Ok(None),
+            Err(e) => Err(e),
+        }
+    }
+
+    /// Whether anything, of whatever kind, has this name.
+    pub fn exists(&self, path: &str) -> bool {
+        rustix::fs::statat(&self.dir, path, AtFlags::SYMLINK_NOFOLLOW).is_ok()
+    }
+
+    /// Creates a file that must not exist, with the folders above it.
+    ///
+    /// # Errors
+    /// Something of that name exists already, or the system refuses.
+    pub fn create_new(&self, path: &str, bytes: &[u8]) -> Result<(), FileError> {
+        let fail = |e| FileError::from_errno("create", path, e);
+        let (parent, name) = self.parent(path).map_err(fail)?;
+        let mut file = create(&parent, name).map_err(fail)?;
+        file.write_all(bytes).map_err(FileError::io("create", path))
+    }
+
+    /// Appends to a file that has exactly `length` bytes; one of length 0 may be absent.
+    ///
+    /// # Errors
+    /// [`FileError::Changed`] if the length differs; else what the system says.
+    pub fn append(&self, path: &str, length: u64, bytes: &[u8]) -> Result<(), FileError> {
+        let fail = |e| FileError::from_errno("append to", path, e);
+        let (parent, name) = self.parent(path).map_err(fail)?;
+        let mut flags = OFlags::WRONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
+        if length == 0 {
+            flags |= OFlags::CREATE;
+        }
+        let fd =
+            rustix::fs::openat(&parent, name, flags, Mode::from_raw_mode(0o666)).map_err(fail)?;
+        let mut file = File::from(fd);
+        let end = file
+            .seek(SeekFrom::End(0))
+            .map_err(FileError::io("append to", path))?;
+        if end != length {
+            return Err(FileError::Changed {
+                path: path.to_owned(),
+            });
+        }
+        let written = file.write_all(bytes);
+        if written.is_err() {
+            // Best effort: a short write must not stay as a torn entry. The first error is told.
+            let _ = file.set_len(length);
+        }
+        written.map_err(FileError::io("append to", path))
+    }
+
+    /// Replaces files by new bytes, each only if it still holds what was expected, keeping its
+    /// mode and owner. New bytes are durable before they get the name. One outcome for each.
+    pub fn replace_all(&self, replacements: &[Replacement<'_>]) -> Vec<Result<(), FileError>> {
+        let staged: Vec<_> = replacements.par_iter().map(|r| self.stage(r)).collect();
+        let many = self.sync_staged(&staged);
+        let commit = |(staged, wanted): (Result<Staged, FileError>, &Replacement<'_>)| {
+            let staged = staged?;
+            if let Err(errno) = many {
+                return Err(FileError::from_errno("sync", wanted.path, errno));
+            }
+            // An editor may have saved while we wrote.
+            self.expect(wanted.path, wanted.expected)?;
+            staged
+                .commit()
+                .map_err(|e| FileError::from_errno("replace", wanted.path, e))
+        };
+        staged
+            .into_par_iter()
+            .zip(replacements)
+            .map(commit)
+            .collect()
+    }
+
+    /// Replaces one file; see [`Files::replace_all`].
+    ///
+    /// # Errors
+    /// [`FileError::Changed`] if somebody wrote to it meanwhile; the file is then left alone.
+    pub fn replace(&self, path: &str, expected: &[u8], bytes: &[u8]) -> Result<(), FileError> {
+        let one = Replacement {
+            path,
+            expected,
+            bytes,
+        };
+        self.replace_all(&[one]).pop().unwrap_or(Ok(()))
+    }
+
+    fn expect(&self, path: &str, expected: &[u8]) -> Result<(), FileError> {
+        let found = match self.read_optional(path, expected.len() as u64) {
+            Err(FileError::TooLarge { .. }) => None,
+            other => other?,
+        };
+        if found.as_deref() == Some(expected) {
+            Ok(())
+        } else {
+            Err(FileError::Changed {
+                path: path.to_owned(),
+            })
+        }
+    }
+
+    /// Writes the new bytes of a file beside it, under a temporary name.
+    fn stage(&self, wanted: &Replacement<'_>) -> Result<Staged, FileError> {
+        self.expect(wanted.path, wanted.expected)?;
+        let fail = |e| FileError::from_errno("replace", wanted.path, e);
+        let (parent, name) = self.parent(wanted.path).map_err(fail)?;
+        let old = rustix::fs::statat(&parent, name, AtFlags::SYMLINK_NOFOLLOW).map_err(fail)?;
+        let temporary = format!(".{}.ctx-{}.tmp", short(name), std::process::id());
+        let file = create(&parent, &temporary).map_err(fail)?;
+        let mut staged = Staged {
+            parent,
+            name: name.to_owned(),
+            temporary: Some(temporary),
+            file,
+        };
+        rustix::fs::fchmod(&staged.file, Mode::from_raw_mode(old.st_mode & 0o7777))
+            .map_err(fail)?;
+        let new = rustix::fs::fstat(&staged.file).map_err(fail)?;
+        if (new.st_uid, new.st_gid) != (old.st_uid, old.st_gid) {
+            let user = rustix::fs::Uid::from_raw(old.st_uid);
+            let group = rustix::fs::Gid::from_raw(old.st_gid);
+            // Only the superuser may give files away; elsewhere the writer becomes owner.
+            let _ = rustix::fs::fchown(&staged.file, Some(user), Some(group));
+        }
+        staged
+            .file
+            .write_all(wanted.bytes)
+            .map_err(FileError::io("replace", wanted.path))?;
+        Ok(staged)
+    }
+
+    fn sync_staged(&self, staged: &[Result<Staged, FileError>]) -> Result<(), Errno> {
+        #[cfg(target_os = "linux")]
+        if staged.len() > MANY {
+            return rustix::fs::syncfs(&self.dir);
+        }
+        staged
+            .iter()
+            .flatten()
+            .try_for_each(|s| rustix::fs::fsync(&s.file))
+    }
+
+    /// Removes a file if it still holds `expected`.
+    ///
+    /// # Errors
+    /// [`FileError::Changed`] if somebody wrote to it meanwhile.
+    pub fn remove(&self, path: &str, expected: &[u8]) -> Result<(), FileError> {
+        let fail = |e| FileError::from_errno("remove", path, e);
+        self.expect(path, expected)?;
+        let (parent, name) = self.parent(path).map_err(fail)?;
+        rustix::fs::unlinkat(&parent, name, AtFlags::empty()).map_err(fail)
+    }
+
+    /// Makes a folder and those above it.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn create_dir(&self, path: &str) -> Result<(), FileError> {
+        self.directory(path)
+            .map(drop)
+            .map_err(|e| FileError::from_errno("create", path, e))
+    }
+
+    /// Makes files, and the folders that name them, durable. Few are synced one by one; for many,
+    /// one sync of the file system costs less than one for each.
+    ///
+    /// # Errors
+    /// The first sync that failed.
+    pub fn sync(&self, paths: &[&str]) -> Result<(), FileError> {
+        #[cfg(target_os = "linux")]
+        if paths.len() > MANY {
+            return rustix::fs::syncfs(&self.dir)
+                .map_err(|e| FileError::from_errno("sync", ".", e));
+        }
+        let mut folders = std::collections::BTreeSet::new();
+        for path in paths {
+            let mut at = *path;
+            // A new file is named by its folder, and a new folder by the one above it.
+            for _ in 0..2 {
+                at = at.rsplit_once('/').map_or("", |(parent, _)| parent);
+                folders.insert(at);
+            }
+            self.sync_one(path, OFlags::RDONLY | OFlags::CLOEXEC)?;
+        }
+        for folder in folders {
+            self.sync_one(if folder.is_empty() { "." } else { folder }, DIRECTORY)?;
+        }
+        Ok(())
+    }
+
+    /// Makes the bytes of one existing file durable, its name aside.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn sync_data(&self, path: &str) -> Result<(), FileError> {
+        self.sync_one(path, OFlags::RDONLY | OFlags::CLOEXEC)
+    }
+
+    fn sync_one(&self, path: &str, flags: OFlags) -> Result<(), FileError> {
+        open_beneath(&self.dir, path, flags, Mode::empty())
+            .and_then(rustix::fs::fsync)
+            .map_err(|e| FileError::from_errno("sync", path, e))
+    }
+
+    /// Opens the file that writers lock, making it if needed.
+    pub(super) fn open_lock_file(&self, path: &str) -> Result<File, FileError> {
+        let fail = |e| FileError::from_errno("lock", path, e);
+        let (parent, name) = self.parent(path).map_err(fail)?;
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+        let fd = rustix::fs::openat(&parent, name, flags | OFlags::NONBLOCK, 0o666.into())
+            .map_err(fail)?;
+        Ok(File::from(fd))
+    }
+
+    /// The folder that holds `path`, made if needed, and the last name of `path`.
+    fn parent<'p>(&self, path: &'p str) -> Result<(OwnedFd, &'p str), Errno> {
+        match path.rsplit_once('/') {
+            Some((parent, name)) => Ok((self.directory(parent)?, name)),
+            None => Ok((self.dir.try_clone().map_err(errno_of)?, path)),
+        }
+    }
+
+    fn directory(&self, path: &str) -> Result<OwnedFd, Errno> {
+        match open_beneath(&self.dir, path, DIRECTORY, Mode::empty()) {
+            Err(Errno::NOENT) => {
+                let (above, name) = self.parent(path)?;
+                match rustix::fs::mkdirat(&above, name, Mode::from_raw_mode(0o777)) {
+                    Ok(()) | Err(Errno::EXIST) => {}
+                    Err(e) => return Err(e),
+                }
+                rustix::fs::openat(&above, name, DIRECTORY | OFlags::NOFOLLOW, Mode::empty())
+            }
+            other => other,
+        }
+    }
+}
+
+impl FileError {
+    /// `a/b` where `a` is a file: nothing of that name can exist.
+    fn is_under_a_file(&self) -> bool {
+        matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::NotADirectory)
+    }
+}
+
+fn create(parent: &OwnedFd, name: &str) -> Result<File, Errno> {
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+    rustix::fs::openat(parent, name, flags, Mode::from_raw_mode(0o666)).map(File::from)
+}
+
+/// Enough of a name to recognise a temporary file by, within the 255 bytes of a name.
+fn short(name: &str) -> &str {
+    let mut end = name.len().min(100);
+    while !name.is_char_boundary(end) {
+        end -= 1;
+    }
+    &name[..end]
+}
+
+fn errno_of(error: io::Error) -> Errno {
+    Errno::from_io_error(&error).unwrap_or(Errno::IO)
+}
+
+/// Opens a path beneath a folder without following any symbolic link on the way.
+fn open_beneath(dir: &OwnedFd, path: &str, flags: OFlags, mode: Mode) -> Result<OwnedFd, Errno> {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::fs::ResolveFlags;
+        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+        loop {
+            match rustix::fs::openat2(dir, path, flags, mode, resolve) {
+                // The kernel asks to try again when a rename ran beside the look-up.
+                Err(Errno::AGAIN) => {}
+                // Older kernels and some sandboxes have no openat2.
+                Err(Errno::NOSYS | Errno::PERM) => break,
+                other => return other,
+            }
+        }
+    }
+    let mut at = rustix::io::fcntl_dupfd_cloexec(dir.as_fd(), 0)?;
+    let mut names = path
+        .split('/')
+        .filter(|n| !n.is_empty() && *n != ".")
+        .peekable();
+    while let Some(name) = names.next() {
+        if name == ".." {
+            return Err(Errno::XDEV);
+        }
+        let step = if names.peek().is_some() {
+            DIRECTORY
+        } else {
+            flags
+        };
+        at = rustix::fs::openat(&at, name, step | OFlags::NOFOLLOW, mode)?;
+    }
+    Ok(at)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn files() -> (tempfile::TempDir, Files) {
+        let dir = tempfile::tempdir().unwrap();
+        let files = Files::open(dir.path()).unwrap();
+        (dir, files)
+    }
+
+    #[test]
+    fn nothing_outside_the_root_is_read_or_written() {
+        let (dir, files) = files();
+        let outside = tempfile::tempdir().unwrap();
+        std::os::unix::fs::symlink(outside.path(), dir.path().join("out")).unwrap();
+        std::os::unix::fs::symlink("/etc/passwd", dir.path().join("passwd")).unwrap();
+        for path in ["passwd", "out/x", "../x", "/etc/passwd"] {
+            let error = files.read(path, 100).unwrap_err();
+            assert!(matches!(error, FileError::Link { .. }), "{path}: {error}");
+        }
+        assert!(matches!(
+            files.create_new("out/x", b""),
+            Err(FileError::Link { .. })
+        ));
+        assert!(matches!(
+            files.append("out/y/z", 0, b"x"),
+            Err(FileError::Link { .. })
+        ));
+        assert_eq!(outside.path().read_dir().unwrap().count(), 0);
+    }
+
+    #[test]
+    fn only_regular_files_of_bounded_size_are_read() {
+        let (dir, files) = files();
+        files.create_new("a/b/c", b"12345").unwrap();
+        assert_eq!(files.read("a/b/c", 5).unwrap(), b"12345");
+        assert!(matches!(
+            files.read("a/b/c", 4),
+            Err(FileError::TooLarge { limit: 4, .. })
+        ));
+        assert!(matches!(
+            files.read("a/b", 5),
+            Err(FileError::NotRegular { .. })
+        ));
+        assert!(files.read_optional("a/b/c/d", 5).unwrap().is_none());
+        let fifo = std::process::Command::new("mkfifo")
+            .arg(dir.path().join("fifo"))
+            .status();
+        assert!(fifo.unwrap().success());
+        assert!(matches!(
+            files.read("fifo", 5),
+            Err(FileError::NotRegular { .. })
+        ));
+    }
+
+    #[test]
+    fn writers_never_overwrite_what_they_did_not_expect() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let (dir, files) = files();
+        files.create_new("f", b"old").unwrap();
+        assert!(files.create_new("f", b"new").is_err());
+        assert!(matches!(
+            files.replace("f", b"other", b"new"),
+            Err(FileError::Changed { .. })
+        ));
+        assert!(matches!(
+            files.append("f", 2, b"x"),
+            Err(FileError::Changed { .. })
+        ));
+        assert!(matches!(
+            files.remove("f", b"ol"),
+            Err(FileError::Changed { .. })
+        ));
+        let mode = std::fs::Permissions::from_mode(0o640);
+        std::fs::set_permissions(dir.path().join("f"), mode).unwrap();
+        files.replace("f", b"old", b"new").unwrap();
+        files.append("f", 3, b"er").unwrap();
+        assert_eq!(files.read("f", 9).unwrap(), b"newer");
+        let kept = std::fs::metadata(dir.path().join("f"))
+            .unwrap()
+            .permissions()
+            .mode();
+        assert_eq!(kept & 0o7777, 0o640);
+        assert_eq!(
+            dir.path().read_dir().unwrap().count(),
+            1,
+            "no temporary file is left"
+        );
+    }
+}

@@ -1,0 +1,57 @@
+//! Every file name of a vault, stated once (`spec/vault.md`, section 1).
+
+/// Vault identity and instructions for agents.
+pub const CONTEXT: &str = "CONTEXT.md";
+/// Stewardship assignments.
+pub const STEWARDS: &str = "stewards.yaml";
+/// Folder of configuration and local state.
+pub const CONTEXT_DIR: &str = ".context";
+/// Configuration.
+pub const CONFIG: &str = ".context/config.yaml";
+/// Keeps local state out of git.
+pub const CONTEXT_GITIGNORE: &str = ".context/.gitignore";
+/// Lock file and hints; nothing that anyone believes.
+pub const LOCAL_DIR: &str = ".context/local";
+/// The lock that writers hold.
+pub const LOCK: &str = ".context/local/lock";
+/// Marks histories as bytes that git must not touch.
+pub const GITATTRIBUTES: &str = ".gitattributes";
+/// Knowledge documents.
+pub const NODES: &str = "nodes";
+/// Source nodes.
+pub const SOURCES: &str = "sources";
+/// Context packs.
+pub const PACKS: &str = "packs";
+/// Extension of a pack.
+pub const PACK_EXTENSION: &str = "yml";
+/// Name of the folder that holds the histories of the files beside it.
+pub const VERSIONS: &str = ".versions";
+/// A history inside the folder of its document.
+pub const HISTORY: &str = "history.yaml";
+/// Checkpoint log of vaults that `ctx` made.
+pub const DELTA_LOG: &str = ".versions/checkpoints.jsonl";
+/// Checkpoint log of vaults that the other tool made.
+pub const FULL_LOG: &str = ".versions/context_history.yaml";
+
+/// Names in the vault's root that are never documents.
+pub const NEVER_DOCUMENTS: [&str; 5] =
+    [CONTEXT, "README.md", "CLAUDE.md", "AGENTS.md", "GEMINI.md"];
+/// A generated folder index, never a document in any folder.
+pub const INDEX: &str = "INDEX.md";
+
+/// What git is told about histories.
+pub const GITATTRIBUTES_LINE: &str = "**/.versions/** -text -whitespace\n";
+
+/// Limits on what is read (`spec/yaml.md`): beyond them a file is refused, not truncated.
+pub mod limit {
+    /// A document.
+    pub const DOCUMENT: u64 = 16 << 20;
+    /// The frontmatter of a document, a configuration, a pack.
+    pub const FRONTMATTER: usize = 64 << 10;
+    /// A version history, and a checkpoint log's single entry.
+    pub const HISTORY: u64 = 256 << 20;
+    /// A checkpoint log. Delta logs grow by what changes; full logs are quadratic.
+    pub const LOG: u64 = 4 << 30;
+    /// One line of a history or log.
+    pub const LINE: usize = 16 << 20;
+}

@@ -1,0 +1,193 @@
+//! A folder that is a vault: its tree, its configuration, how bytes are read and written, and the
+//! lock of its writers. Knows nothing of versions.
+//!
+//! [`Vault::find`] walks up from a folder as git does. [`files::Files`] is the only place that
+//! opens files of a vault; [`layout`] states every file name once. The clock and the principal
+//! are values ([`clock::Timestamp`], [`principal::Principal`]) that `main` hands in.
+
+pub mod clock;
+pub mod config;
+pub mod files;
+pub mod layout;
+pub mod lock;
+pub mod principal;
+pub mod walk;
+
+use std::path::{Path, PathBuf};
+
+use config::{Config, Layout, LogForm};
+use files::{FileError, Files};
+
+use crate::yaml;
+
+/// An opened vault.
+#[derive(Debug)]
+pub struct Vault {
+    files: Files,
+    config: Config,
+    config_error: Option<yaml::Error>,
+    layout: Layout,
+}
+
+/// Why a vault could not be opened.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OpenError {
+    /// No folder from here upwards is a vault.
+    #[error("no vault in `{}` or any folder above it", start.display())]
+    NotFound {
+        /// Where the search began.
+        start: PathBuf,
+    },
+    /// The folder was named, but is no vault.
+    #[error("`{}` is not a vault: it has neither `.context` nor a checkpoint log", root.display())]
+    NotAVault {
+        /// The folder.
+        root: PathBuf,
+    },
+    /// The configuration cannot be used.
+    #[error("`.context/config.yaml` cannot be read: {0}")]
+    Config(#[source] yaml::Error),
+    /// A file could not be read.
+    #[error(transparent)]
+    File(#[from] FileError),
+}
+
+/// Files whose presence makes a folder a vault.
+const MARKS: [&str; 4] = [
+    layout::CONFIG,
+    layout::DELTA_LOG,
+    layout::FULL_LOG,
+    layout::CONTEXT_DIR,
+];
+
+impl Vault {
+    /// Finds the vault that holds `start`: that folder or the nearest one above.
+    ///
+    /// # Errors
+    /// There is none, or it cannot be opened.
+    pub fn find(start: &Path) -> Result<Self, OpenError> {
+        let absolute = start.canonicalize().unwrap_or_else(|_| start.to_owned());
+        let is_vault = |dir: &&Path| MARKS.iter().any(|mark| dir.join(mark).exists());
+        match absolute.ancestors().find(is_vault) {
+            Some(root) => Self::open(root),
+            None => Err(OpenError::NotFound {
+                start: start.to_owned(),
+            }),
+        }
+    }
+
+    /// Opens the vault in exactly this folder. A configuration that cannot be read does not keep
+    /// a vault from being opened (an auditor must be able to look): see [`Vault::usable_config`].
+    ///
+    /// # Errors
+    /// The folder is no vault, or cannot be opened.
+    pub fn open(root: &Path) -> Result<Self, OpenError> {
+        let files = Files::open(root)?;
+        if !MARKS.iter().any(|mark| files.exists(mark)) {
+            return Err(OpenError::NotAVault {
+                root: root.to_owned(),
+            });
+        }
+        let (config, config_error) = match read_config(&files) {
+            Ok(config) => (config, None),
+            Err(OpenError::Config(error)) => (Config::default(), Some(error)),
+            Err(other) => return Err(other),
+        };
+        let layout = config.layout.unwrap_or(if files.exists(layout::NODES) {
+            Layout::Structured
+        } else {
+            Layout::Obsidian
+        });
+        Ok(Self {
+            files,
+            config,
+            config_error,
+            layout,
+        })
+    }
+
+    /// The canonical path of the vault's folder.
+    pub fn root(&self) -> &Path {
+        self.files.root()
+    }
+
+    /// Its files.
+    pub fn files(&self) -> &Files {
+        &self.files
+    }
+
+    /// Its configuration, or the defaults where that cannot be read.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// The configuration, for commands whose outcome depends on it.
+    ///
+    /// # Errors
+    /// It cannot be read; line and column say where.
+    pub fn usable_config(&self) -> Result<&Config, OpenError> {
+        match &self.config_error {
+            None => Ok(&self.config),
+            Some(error) => Err(OpenError::Config(error.clone())),
+        }
+    }
+
+    /// Where documents lie.
+    pub fn layout(&self) -> Layout {
+        self.layout
+    }
+
+    /// The vault's name: as configured, else that of its folder.
+    pub fn name(&self) -> String {
+        self.config.name.clone().unwrap_or_else(|| {
+            self.root()
+                .file_name()
+                .map_or_else(String::new, |n| n.to_string_lossy().into_owned())
+        })
+    }
+
+    /// The form of the checkpoint log: that of the log file that exists, else as configured.
+    pub fn log_form(&self) -> LogForm {
+        if self.files.exists(layout::FULL_LOG) {
+            LogForm::Full
+        } else if self.files.exists(layout::DELTA_LOG) {
+            LogForm::Delta
+        } else {
+            self.config.checkpoint_log.unwrap_or(LogForm::Delta)
+        }
+    }
+
+    /// Takes the lock that every writer holds.
+    ///
+    /// # Errors
+    /// Another process holds it, or the lock file cannot be made (a read-only vault).
+    pub fn lock(&self) -> Result<lock::WriteLock, lock::LockError> {
+        lock::acquire(&self.files)
+    }
+}
+
+fn read_config(files: &Files) -> Result<Config, OpenError> {
+    let limit = layout::limit::FRONTMATTER as u64;
+    let bytes = match files.read_optional(layout::CONFIG, limit) {
+        Ok(bytes) => bytes.unwrap_or_default(),
+        Err(error @ (FileError::TooLarge { .. } | FileError::NotRegular { .. })) => {
+            let problem = error.to_string();
+            return Err(OpenError::Config(yaml::Error {
+                line: 1,
+                column: 1,
+                problem,
+            }));
+        }
+        Err(other) => return Err(other.into()),
+    };
+    let text = std::str::from_utf8(&bytes).map_err(|e| {
+        let problem = format!("not UTF-8 at byte {}", e.valid_up_to());
+        OpenError::Config(yaml::Error {
+            line: 1,
+            column: 1,
+            problem,
+        })
+    })?;
+    Config::parse(text).map_err(OpenError::Config)
+}

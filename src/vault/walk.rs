@@ -1,0 +1,140 @@
+//! Which files of a vault are documents, governance files and histories.
+//!
+//! Links are not followed; names are reported in byte order, so that every walk of the same tree
+//! gives the same list.
+
+use std::collections::BTreeSet;
+
+use walkdir::{DirEntry, WalkDir};
+
+use super::config::Layout;
+use super::{Vault, layout};
+
+/// What a walk found, as `/`-separated paths in the vault.
+#[derive(Debug, Default)]
+pub struct Found {
+    /// Candidate documents: paths of `.md` files where the layout puts documents.
+    pub documents: Vec<String>,
+    /// Files whose names are no text (not UTF-8), shown with replacement characters.
+    pub unreadable_names: Vec<String>,
+    /// Symbolic links with a document's name, which are not followed.
+    pub links: Vec<String>,
+}
+
+impl Vault {
+    /// Lists the files that the layout makes documents, in byte order.
+    pub fn documents(&self) -> Found {
+        let mut found = Found::default();
+        let obsidian = self.layout() == Layout::Obsidian;
+        let walk = WalkDir::new(self.root()).follow_links(false).into_iter();
+        let entries = walk.filter_entry(|e| e.depth() == 0 || self.is_document_folder(e, obsidian));
+        for entry in entries
+            .filter_map(Result::ok)
+            .filter(|e| !e.file_type().is_dir())
+        {
+            let Ok(path) = entry.path().strip_prefix(self.root()) else {
+                continue;
+            };
+            let Some(path) = path.to_str() else {
+                if path.extension().is_some_and(|e| e == "md") {
+                    found
+                        .unreadable_names
+                        .push(path.to_string_lossy().into_owned());
+                }
+                continue;
+            };
+            if !self.is_document_path(path) {
+            } else if entry.file_type().is_symlink() {
+                found.links.push(path.to_owned());
+            } else if entry.file_type().is_file() {
+                found.documents.push(path.to_owned());
+            }
+        }
+        found.documents.sort_unstable();
+        found.unreadable_names.sort_unstable();
+        found.links.sort_unstable();
+        found
+    }
+
+    /// Whether a path in the vault is where this layout puts documents. Does not touch the disk.
+    pub fn is_document_path(&self, path: &str) -> bool {
+        let name = path.rsplit('/').next().unwrap_or(path);
+        let in_root = !path.contains('/');
+        let placed = match self.layout() {
+            Layout::Obsidian => true,
+            Layout::Structured => {
+                in_root || path.starts_with("nodes/") || path.starts_with("sources/")
+            }
+        };
+        placed
+            && path.ends_with(".md")
+            && !path
+                .split('/')
+                .any(|n| n.starts_with('.') || n == "node_modules")
+            && name != layout::INDEX
+            && !(in_root && layout::NEVER_DOCUMENTS.contains(&name))
+            && !self.config().exclude.is_match(path)
+    }
+
+    fn is_document_folder(&self, entry: &DirEntry, obsidian: bool) -> bool {
+        if !entry.file_type().is_dir() {
+            return true;
+        }
+        let name = entry.file_name().to_string_lossy();
+        if name.starts_with('.') || name == "node_modules" {
+            return false;
+        }
+        obsidian || entry.depth() > 1 || name == layout::NODES || name == layout::SOURCES
+    }
+
+    /// The governance files that exist, in byte order of their ids.
+    pub fn governance_files(&self) -> Vec<String> {
+        let mut found: Vec<String> = [layout::CONTEXT, layout::STEWARDS, layout::CONFIG]
+            .into_iter()
+            .filter(|path| self.files().exists(path))
+            .map(str::to_owned)
+            .collect();
+        let packs = WalkDir::new(self.root().join(layout::PACKS))
+            .min_depth(1)
+            .max_depth(1);
+        for entry in packs.into_iter().filter_map(Result::ok) {
+            if let Some(name) = entry.file_name().to_str()
+                && name.ends_with(".yml")
+                && !name.starts_with('.')
+                && entry.file_type().is_file()
+            {
+                found.push(format!("{}/{name}", layout::PACKS));
+            }
+        }
+        found.sort_unstable();
+        found
+    }
+
+    /// The folders inside a `.versions` folder anywhere in the vault, in byte order: every place
+    /// where a history could lie, whether or not any document has that name.
+    pub fn history_folders(&self) -> Vec<String> {
+        let mut found = BTreeSet::new();
+        let walk = WalkDir::new(self.root()).follow_links(false).into_iter();
+        let walk = walk.filter_entry(|e| {
+            let name = e.file_name();
+            e.depth() == 0 || (name != ".git" && name != "node_modules")
+        });
+        for entry in walk
+            .filter_map(Result::ok)
+            .filter(|e| e.file_type().is_dir())
+        {
+            let in_versions = entry
+                .path()
+                .parent()
+                .and_then(|p| p.file_name())
+                .is_some_and(|n| n == layout::VERSIONS);
+            if in_versions
+                && let Ok(path) = entry.path().strip_prefix(self.root())
+                && let Some(path) = path.to_str()
+            {
+                found.insert(path.to_owned());
+            }
+        }
+        found.into_iter().collect()
+    }
+}

@@ -1,0 +1,521 @@
+//! YAML that anyone may have written, read into a tree with limits and positions.
+//!
+//! One reader serves frontmatter, histories, logs, packs and configuration. It builds [`Node`]s
+//! from parser events, so that every refusal names a line and a column, every value knows the
+//! bytes it came from (which is what an in-place edit needs), and no input can cost more than
+//! its size: nesting is bounded, duplicate keys are refused, aliases are refused or expanded
+//! within a budget. Scalars keep their text; what a text means is the caller's question.
+//!
+//! [`emit`] is the only writer: a fixed spelling for each value, so that no upgrade of a library
+//! changes a byte of a vault. Rules: `spec/yaml.md`.
+
+pub(crate) mod emit;
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use granit_parser::{Event, Parser, ScalarStyle, Span};
+
+/// The deepest nesting of collections that is read.
+pub const MAX_DEPTH: usize = 32;
+
+/// The most bytes that expanded aliases may add to one document.
+pub const MAX_ALIAS_BYTES: usize = 64 * 1024;
+
+/// What a reader tolerates beyond plain collections and scalars.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dialect {
+    /// Files that `ctx` owns the format of: no anchors, aliases, tags, directives or merge keys.
+    Format,
+    /// Frontmatter written by people and other tools: aliases within a budget, tags ignored.
+    Frontmatter,
+}
+
+/// A value and the bytes it was read from.
+#[derive(Clone, Debug)]
+pub struct Node {
+    /// The value itself.
+    pub value: Value,
+    /// Bytes of the value in the source text, without tag, anchor or block-scalar header.
+    pub span: Range<usize>,
+    /// Line of the value's first byte, from 1.
+    pub line: usize,
+    /// Column of the value's first byte, from 1, in characters.
+    pub column: usize,
+    /// Whether an anchor, alias or tag stands at this node, so that its bytes are not the value.
+    pub decorated: bool,
+}
+
+/// A YAML value; scalars stay text.
+#[derive(Clone, Debug)]
+pub enum Value {
+    /// A scalar, and whether it was written without quotes.
+    Scalar {
+        /// The text after unescaping and folding.
+        text: String,
+        /// Written plain, so that `3`, `true` or `null` have a type.
+        plain: bool,
+    },
+    /// A sequence.
+    Sequence {
+        /// The items in order.
+        items: Vec<Node>,
+        /// Written in `[...]` form.
+        flow: bool,
+    },
+    /// A mapping with scalar keys, in source order, no key twice.
+    Mapping {
+        /// Keys and values in order.
+        entries: Vec<(Node, Node)>,
+        /// Written in `{...}` form.
+        flow: bool,
+    },
+}
+
+/// Why a text is not YAML that we read, and where.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}, column {column}: {problem}")]
+pub struct Error {
+    /// Line from 1.
+    pub line: usize,
+    /// Column from 1.
+    pub column: usize,
+    /// What is wrong there.
+    pub problem: String,
+}
+
+impl Node {
+    /// The text of a scalar.
+    pub fn text(&self) -> Option<&str> {
+        match &self.value {
+            Value::Scalar { text, .. } => Some(text),
+            _ => None,
+        }
+    }
+
+    /// Whether this is an absent value: `~`, `null` or nothing.
+    pub fn is_null(&self) -> bool {
+        matches!(&self.value, Value::Scalar { text, plain: true }
+            if matches!(text.as_str(), "" | "~" | "null" | "Null" | "NULL"))
+    }
+
+    /// A plain decimal number without sign or leading zero.
+    pub fn number(&self) -> Option<u64> {
+        match &self.value {
+            Value::Scalar { text, plain: true } => canonical_number(text),
+            _ => None,
+        }
+    }
+
+    /// A plain `true` or `false`.
+    pub fn boolean(&self) -> Option<bool> {
+        match &self.value {
+            Value::Scalar { text, plain: true } => match text.as_str() {
+                "true" => Some(true),
+                "false" => Some(false),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// The entries of a mapping.
+    pub fn entries(&self) -> Option<&[(Self, Self)]> {
+        match &self.value {
+            Value::Mapping { entries, .. } => Some(entries),
+            _ => None,
+        }
+    }
+
+    /// The items of a sequence.
+    pub fn items(&self) -> Option<&[Self]> {
+        match &self.value {
+            Value::Sequence { items, .. } => Some(items),
+            _ => None,
+        }
+    }
+
+    /// The value under a key of a mapping.
+    pub fn get(&self, key: &str) -> Option<&Self> {
+        self.entries()?
+            .iter()
+            .find(|(k, _)| k.text() == Some(key))
+            .map(|(_, v)| v)
+    }
+
+    /// Whether two nodes hold the same value, whatever bytes spell it.
+    pub fn same_value(&self, other: &Self) -> bool {
+        match (&self.value, &other.value) {
+            (Value::Scalar { text: a, plain: p }, Value::Scalar { text: b, plain: q }) => {
+                a == b && p == q
+            }
+            (Value::Sequence { items: a, .. }, Value::Sequence { items: b, .. }) => {
+                a.len() == b.len() && a.iter().zip(b).all(|(x, y)| x.same_value(y))
+            }
+            (Value::Mapping { entries: a, .. }, Value::Mapping { entries: b, .. }) => {
+                a.len() == b.len()
+                    && a.iter()
+                        .zip(b)
+                        .all(|(x, y)| x.0.same_value(&y.0) && x.1.same_value(&y.1))
+            }
+            _ => false,
+        }
+    }
+
+    /// An error at this node.
+    pub fn error(&self, problem: impl Into<String>) -> Error {
+        Error {
+            line: self.line,
+            column: self.column,
+            problem: problem.into(),
+        }
+    }
+
+    fn weight(&self) -> usize {
+        16 + match &self.value {
+            Value::Scalar { text, .. } => text.len(),
+            Value::Sequence { items, .. } => items.iter().map(Self::weight).sum(),
+            Value::Mapping { entries, .. } => {
+                entries.iter().map(|(k, v)| k.weight() + v.weight()).sum()
+            }
+        }
+    }
+}
+
+/// Reads a decimal number that has exactly one spelling.
+pub(crate) fn canonical_number(text: &str) -> Option<u64> {
+    let digits = text.bytes().all(|b| b.is_ascii_digit());
+    let leading_zero = text.len() > 1 && text.starts_with('0');
+    if digits && !leading_zero {
+        text.parse().ok()
+    } else {
+        None
+    }
+}
+
+/// Reads one YAML document; an empty text is a null scalar.
+///
+/// # Errors
+/// The first place where the text is not YAML, or goes beyond what `dialect` and the limits of
+/// this module allow.
+pub fn parse(text: &str, dialect: Dialect) -> Result<Node, Error> {
+    let options = granit_parser::options! {
+        disallow_directives: true,
+        flow_nesting_limit: MAX_DEPTH,
+        block_nesting_limit: MAX_DEPTH,
+    };
+    let parser = Parser::new_from_str_with_options(text, options);
+    let mut builder = Builder::new(dialect, text.len());
+    for next in parser {
+        let (event, span) = next.map_err(|e| Error {
+            line: e.marker().line(),
+            column: e.marker().col() + 1,
+            problem: e.info().to_string(),
+        })?;
+        builder.accept(event, &span)?;
+    }
+    Ok(builder.root.unwrap_or(Node {
+        value: Value::Scalar {
+            text: String::new(),
+            plain: true,
+        },
+        span: text.len()..text.len(),
+        line: 1,
+        column: 1,
+        decorated: false,
+    }))
+}
+
+/// A collection that is still open.
+struct Open {
+    node: Node,
+    anchor: usize,
+    /// A mapping's key that waits for its value.
+    key: Option<Node>,
+    keys: HashMap<String, usize>,
+}
+
+struct Builder {
+    dialect: Dialect,
+    length: usize,
+    stack: Vec<Open>,
+    anchors: HashMap<usize, Node>,
+    expanded: usize,
+    documents: usize,
+    root: Option<Node>,
+}
+
+impl Builder {
+    fn new(dialect: Dialect, length: usize) -> Self {
+        Self {
+            dialect,
+            length,
+            stack: Vec::new(),
+            anchors: HashMap::new(),
+            expanded: 0,
+            documents: 0,
+            root: None,
+        }
+    }
+
+    fn node(&self, value: Value, span: &Span, decorated: bool) -> Node {
+        let at = |marker: &granit_parser::Marker| marker.byte_offset().unwrap_or(self.length);
+        let (start, end) = (at(&span.start), at(&span.end));
+        Node {
+            value,
+            span: start..end.max(start),
+            line: span.start.line(),
+            column: span.start.col() + 1,
+            decorated,
+        }
+    }
+
+    fn accept(&mut self, event: Event<'_>, span: &Span) -> Result<(), Error> {
+        let fail = |problem: &str| {
+            Err(Error {
+                line: span.start.line(),
+                column: span.start.col() + 1,
+                problem: problem.to_owned(),
+            })
+        };
+        let (anchor, tagged) = (event.anchor_id().unwrap_or(0), event.tag().is_some());
+        if self.dialect == Dialect::Format {
+            if anchor != 0 || event.is_alias() {
+                return fail("anchors and aliases are not allowed here");
+            }
+            if tagged {
+                return fail("tags are not allowed here");
+            }
+        }
+        let decorated = anchor != 0 || tagged;
+        match event {
+            Event::DocumentStart(..) => {
+                self.documents += 1;
+                if self.documents > 1 {
+                    return fail("expected one YAML document, but found a second");
+                }
+            }
+            Event::Scalar(text, style, ..) => {
+                let plain = matches!(style, ScalarStyle::Plain) && !tagged;
+                let value = Value::Scalar {
+                    text: text.into_owned(),
+                    plain,
+                };
+                let node = self.node(value, span, decorated);
+                self.finish(node, anchor)?;
+            }
+            Event::SequenceStart(..) | Event::MappingStart(..) => {
+                if self.stack.len() >= MAX_DEPTH {
+                    return fail("nesting is deeper than 32 levels");
+                }
+                let flow = self.length > 0 && span.start.byte_offset() != span.end.byte_offset();
+                let value = match event {
+                    Event::SequenceStart(..) => Value::Sequence {
+                        items: Vec::new(),
+                        flow,
+                    },
+                    _ => Value::Mapping {
+                        entries: Vec::new(),
+                        flow,
+                    },
+                };
+                let node = self.node(value, span, decorated);
+                self.stack.push(Open {
+                    node,
+                    anchor,
+                    key: None,
+                    keys: HashMap::new(),
+                });
+            }
+            Event::SequenceEnd | Event::MappingEnd => {
+                if let Some(mut open) = self.stack.pop() {
+                    let end = span.end.byte_offset().unwrap_or(self.length);
+                    open.node.span.end = end.max(open.node.span.start);
+                    self.finish(open.node, open.anchor)?;
+                }
+            }
+            Event::Alias(id) => {
+                let Some(target) = self.anchors.get(&id) else {
+                    return fail("an alias inside the value that it names");
+                };
+                self.expanded += target.weight();
+                if self.expanded > MAX_ALIAS_BYTES {
+                    return fail("aliases expand to more than 64 KiB");
+                }
+                let node = self.node(target.value.clone(), span, true);
+                self.finish(node, 0)?;
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self, node: Node, anchor: usize) -> Result<(), Error> {
+        if anchor != 0 {
+            self.anchors.insert(anchor, node.clone());
+            self.expanded += node.weight();
+            if self.expanded > 4 * MAX_ALIAS_BYTES {
+                return Err(node.error("anchored values are larger than 256 KiB"));
+            }
+        }
+        let Some(open) = self.stack.last_mut() else {
+            self.root = Some(node);
+            return Ok(());
+        };
+        match &mut open.node.value {
+            Value::Sequence { items, .. } => items.push(node),
+            Value::Mapping { entries, .. } => match open.key.take() {
+                Some(key) => entries.push((key, node)),
+                None => {
+                    let Some(text) = node.text() else {
+                        return Err(node.error("a key is a collection; keys are plain texts"));
+                    };
+                    if text == "<<" && self.dialect == Dialect::Format {
+                        return Err(node.error("merge keys are not allowed here"));
+                    }
+                    if let Some(first) = open.keys.insert(text.to_owned(), node.line) {
+                        return Err(node.error(format!(
+                            "duplicate key `{}`, first on line {first}",
+                            text.escape_debug()
+                        )));
+                    }
+                    open.key = Some(node);
+                }
+            },
+            Value::Scalar { .. } => {}
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refusal(text: &str, dialect: Dialect) -> String {
+        parse(text, dialect)
+            .map(|n| format!("{n:?}"))
+            .unwrap_err()
+            .to_string()
+    }
+
+    #[test]
+    fn spans_are_the_bytes_of_the_values() {
+        let text = "é: 'x y'\nlist: [1, {a: b}]\nblock:\n  - one\n  - two\nlast: |\n  text\n";
+        let root = parse(text, Dialect::Format).unwrap();
+        let slices: Vec<&str> = root
+            .entries()
+            .unwrap()
+            .iter()
+            .map(|(_, v)| &text[v.span.clone()])
+            .collect();
+        assert_eq!(slices[0], "'x y'");
+        assert_eq!(slices[1], "[1, {a: b}]");
+        assert!(slices[2].starts_with("- one\n  - two"), "{:?}", slices[2]);
+        assert_eq!(
+            slices[3], "text\n",
+            "a block scalar's span is its content, not its header"
+        );
+    }
+
+    #[test]
+    fn flow_and_block_collections_are_told_apart() {
+        let root = parse(
+            "a: [1]\nb:\n  - 1\nc: {d: 1}\ne:\n  f: 1\n",
+            Dialect::Format,
+        )
+        .unwrap();
+        let flow = |key: &str| match &root.get(key).unwrap().value {
+            Value::Sequence { flow, .. } | Value::Mapping { flow, .. } => *flow,
+            Value::Scalar { .. } => panic!("{key} is a scalar"),
+        };
+        assert_eq!(["a", "b", "c", "e"].map(flow), [true, false, true, false]);
+        assert!(matches!(root.value, Value::Mapping { flow: false, .. }));
+    }
+
+    #[test]
+    fn hostile_yaml_is_refused_with_a_place() {
+        let cases = [
+            (
+                "a: 1\nb: 2\na: 3\n",
+                "line 3, column 1: duplicate key `a`, first on line 1",
+            ),
+            (
+                "a: &x 1\nb: *x\n",
+                "line 1, column 7: anchors and aliases are not allowed here",
+            ),
+            (
+                "a: !!str 1\n",
+                "line 1, column 10: tags are not allowed here",
+            ),
+            (
+                "<<: {a: 1}\n",
+                "line 1, column 1: merge keys are not allowed here",
+            ),
+            (
+                "? [a]\n: b\n",
+                "line 1, column 3: a key is a collection; keys are plain texts",
+            ),
+            (
+                "a: 1\n---\nb: 2\n",
+                "line 2, column 1: expected one YAML document, but found a second",
+            ),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(refusal(text, Dialect::Format), expected, "{text:?}");
+        }
+        for text in [
+            "[".repeat(100),
+            "- ".repeat(100),
+            format!("a: {}", "{a: ".repeat(20_000)),
+            (0..100)
+                .map(|n| format!("{}a:\n", " ".repeat(n)))
+                .collect::<String>(),
+        ] {
+            assert!(
+                refusal(&text, Dialect::Frontmatter).starts_with("line "),
+                "{text:.40}"
+            );
+        }
+    }
+
+    #[test]
+    fn alias_bombs_stop_at_the_budget() {
+        let mut laughs = "a0: &a0 [lol, lol, lol, lol, lol, lol, lol, lol]\n".to_owned();
+        for n in 1..12 {
+            let list = vec![format!("*a{}", n - 1); 8].join(", ");
+            laughs.push_str(&format!("a{n}: &a{n} [{list}]\n"));
+        }
+        assert!(refusal(&laughs, Dialect::Frontmatter).contains("KiB"));
+        let honest = parse("a: &x [1, 2]\nb: *x\n", Dialect::Frontmatter).unwrap();
+        assert!(
+            honest
+                .get("a")
+                .unwrap()
+                .same_value(honest.get("b").unwrap())
+        );
+    }
+
+    #[test]
+    fn numbers_have_one_spelling() {
+        assert_eq!(
+            ["0", "7", "18446744073709551615"]
+                .map(canonical_number)
+                .map(|n| n.is_some()),
+            [true, true, true]
+        );
+        for text in [
+            "",
+            "00",
+            "01",
+            "+1",
+            "-1",
+            "1.0",
+            "0x1",
+            "1_0",
+            "18446744073709551616",
+        ] {
+            assert_eq!(canonical_number(text), None, "{text}");
+        }
+    }
+}
