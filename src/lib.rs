@@ -1,8 +1,39 @@
 //! A governed knowledge vault in a folder of Markdown.
+//!
+//! Agents act on documents. A vault says which version an agent read, who published it, whether it
+//! was current, that nobody altered it since, and gives exactly that context back later. All
+//! state is plain files; the rules are in `spec/`, one statement each.
+//!
+//! Data flows one way, and each room has one job:
+//!
+//! ```text
+//!        cli                                words in, words out; no rule lives here
+//!         |
+//!   publish  resolve  verify  status        one verb of the domain each
+//!         |     |
+//!      selector  uri                        what may be asked
+//!         |
+//!   checkpoint  chain  document             what is true
+//!         |
+//!       vault  yaml                         where bytes lie, and how they are read and written
+//! ```
+//!
+//! The truth is the checkpoint log and the histories. Live files are working copies: compared with
+//! what is published, never served. [`publish`] is the only write path, [`resolve::Snapshot`] the
+//! only place that serves a text, [`verify::verify`] recomputes everything and trusts nothing.
+
 pub mod chain;
 pub mod checkpoint;
+pub mod cli;
 pub mod document;
+pub mod live;
+pub mod publish;
+pub mod resolve;
+pub mod selector;
+mod starter;
+pub mod status;
 mod suggest;
 pub mod uri;
 pub mod vault;
+pub mod verify;
 pub mod yaml;

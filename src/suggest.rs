@@ -40,10 +40,7 @@ mod tests {
 
     #[test]
     fn only_near_words_are_suggested() {
-        assert_eq!(
-            nearest("documnet", ["document", "snippet"]),
-            Some("document")
-        );
+        assert_eq!(nearest("documnet", ["document", "snippet"]), Some("document"));
         assert_eq!(nearest("Policy", ["policy", "police"]), Some("policy"));
         assert_eq!(nearest("xyz", ["document", "snippet"]), None);
     }

@@ -1,13 +1,398 @@
-//! stub
-#[derive(Debug)]
-pub struct Uri;
-impl std::str::FromStr for Uri {
-    type Err = String;
-    fn from_str(t: &str) -> Result<Self, String> {
-        if t.starts_with("contextnest://") {
-            Ok(Uri)
+//! `contextnest://` URIs: one parser, one canonical form (paper, section 6; `spec/uri.md`).
+//!
+//! A [`Uri`] names one document or section ([`Class::Direct`]), a set of documents
+//! ([`Class::Set`]) or a question to a search back-end ([`Class::Delegated`]); its text alone
+//! decides which. Parsing applies the canonical form first (dot segments, percent-encoding), so
+//! two spellings of one URI are equal values. There is no authority yet: the first segment is
+//! part of the path. What a URI resolves to is not decided here.
+
+mod error;
+
+use std::fmt;
+use std::str::FromStr;
+
+pub use error::UriError;
+
+use crate::document::frontmatter::is_tag;
+use crate::document::id::Id;
+use crate::yaml::canonical_number;
+
+/// The longest URI in bytes, as written and in canonical form.
+pub const MAX_URI_BYTES: usize = 8192;
+
+const SCHEME: &str = "contextnest://";
+const TAG: &str = "tag";
+const SEARCH: &str = "search";
+
+/// A reference in the `contextnest://` scheme.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Uri {
+    /// What it names.
+    pub target: Target,
+}
+
+/// What a URI names.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Target {
+    /// A document, or one of its sections.
+    Document {
+        /// The document.
+        id: Id,
+        /// The checkpoint whose version is meant; the newest where absent. At least 1.
+        checkpoint: Option<u64>,
+        /// The section that is meant. Not empty, and without `/`.
+        anchor: Option<String>,
+    },
+    /// Every document with this tag, which has no `#`.
+    Tag(String),
+    /// Every document beneath this folder, a path that ends in `/`.
+    Folder(String),
+    /// What a search back-end finds for this text.
+    Search(String),
+}
+
+/// Which guarantees a URI has (paper, section 6.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Class {
+    /// One document or section, determined by path, checkpoint and anchor.
+    Direct,
+    /// The documents that a structural rule selects.
+    Set,
+    /// Whatever a search back-end answers.
+    Delegated,
+}
+
+impl Uri {
+    /// The URI of the newest version of a document, for an id that [`Uri::can_name`].
+    pub fn document(id: Id) -> Self {
+        Self::new(id, None)
+    }
+
+    /// The URI of the version of a document at a checkpoint, for an id that [`Uri::can_name`].
+    pub fn pinned(id: Id, checkpoint: u64) -> Self {
+        Self::new(id, Some(checkpoint))
+    }
+
+    fn new(id: Id, checkpoint: Option<u64>) -> Self {
+        let anchor = None;
+        Self { target: Target::Document { id, checkpoint, anchor } }
+    }
+
+    /// Whether a URI can name this id: what begins with `tag/` or `search/` means something else.
+    pub fn can_name(id: &Id) -> bool {
+        !matches!(id.as_str().split_once('/'), Some((TAG | SEARCH, _)))
+    }
+
+    /// Which guarantees it has.
+    pub fn class(&self) -> Class {
+        match self.target {
+            Target::Document { .. } => Class::Direct,
+            Target::Tag(_) | Target::Folder(_) => Class::Set,
+            Target::Search(_) => Class::Delegated,
+        }
+    }
+}
+
+impl FromStr for Uri {
+    type Err = UriError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let rest = match text.split_at_checked(SCHEME.len()) {
+            Some((scheme, rest)) if scheme.eq_ignore_ascii_case(SCHEME) => rest,
+            _ => return Err(UriError::Scheme),
+        };
+        within_limit(text.len())?;
+        if let Some(found) = rest.chars().find(|c| is_refused(*c)) {
+            return Err(UriError::Character { found });
+        }
+        let (path, anchor) = match rest.split_once('#') {
+            Some((path, anchor)) => (path, Some(anchor)),
+            None => (rest, None),
+        };
+        let (path, pin) = match path.split_once('@') {
+            Some((path, pin)) => (path, Some(pin)),
+            None => (path, None),
+        };
+        let uri = Self {
+            target: match (Path::read(path)?.target()?, pin, anchor) {
+                (Target::Document { id, .. }, pin, anchor) => Target::Document {
+                    id,
+                    checkpoint: pin.map(read_pin).transpose()?,
+                    anchor: anchor.map(read_anchor).transpose()?,
+                },
+                (set, None, None) => set,
+                (_, pin, _) => {
+                    let mark = if pin.is_some() { '@' } else { '#' };
+                    return Err(UriError::NotADocument { mark });
+                }
+            },
+        };
+        // Encoding may triple a text; what is printed must be readable again.
+        within_limit(uri.to_string().len())?;
+        Ok(uri)
+    }
+}
+
+fn within_limit(found: usize) -> Result<(), UriError> {
+    if found > MAX_URI_BYTES {
+        return Err(UriError::TooLong { found });
+    }
+    Ok(())
+}
+
+/// What RFC 3986 keeps out of URIs, and `?`: the scheme has no query component.
+fn is_refused(c: char) -> bool {
+    c.is_control() || " \"<>?\\^`{|}".contains(c)
+}
+
+/// A path with its dot segments resolved.
+struct Path<'u> {
+    /// Segments as written, and decoded.
+    segments: Vec<(&'u str, String)>,
+    folder: bool,
+}
+
+impl<'u> Path<'u> {
+    fn read(path: &'u str) -> Result<Self, UriError> {
+        let mut segments = Vec::new();
+        let mut folder = false;
+        let mut written = path.split('/').peekable();
+        while let Some(raw) = written.next() {
+            let last = written.peek().is_none();
+            if raw.is_empty() && (path.is_empty() || !last) {
+                return Err(match path {
+                    "" => UriError::Empty,
+                    _ => UriError::EmptySegment,
+                });
+            }
+            let decoded = decode(raw)?;
+            folder = matches!(decoded.as_str(), "" | "." | "..");
+            match decoded.as_str() {
+                "" | "." => {}
+                ".." => {
+                    segments.pop().ok_or(UriError::Escape)?;
+                }
+                _ => segments.push((raw, decoded)),
+            }
+        }
+        Ok(Self { segments, folder })
+    }
+
+    /// What the path names, without checkpoint and anchor.
+    fn target(self) -> Result<Target, UriError> {
+        let first = self.segments.first().map(|(_, name)| name.as_str());
+        let named_set = self.segments.len() > 1 || self.folder;
+        match first {
+            None => Err(UriError::Empty),
+            Some(TAG) if named_set => match &self.segments[1..] {
+                [(_, name)] if !self.folder && is_tag(name) => Ok(Target::Tag(name.clone())),
+                _ => Err(UriError::Tag { found: self.rest() }),
+            },
+            Some(SEARCH) if named_set => match &self.segments[1..] {
+                [(raw, _)] if !self.folder => Ok(Target::Search(decode(&raw.replace('+', " "))?)),
+                _ => Err(UriError::Query { found: self.rest() }),
+            },
+            Some(_) => {
+                if let Some((raw, _)) = self.segments.iter().find(|(_, name)| name.contains('/')) {
+                    let segment = (*raw).to_owned();
+                    return Err(UriError::EncodedSlash { segment });
+                }
+                let names: Vec<&str> = self.segments.iter().map(|(_, name)| &**name).collect();
+                let id: Id = names.join("/").parse().map_err(UriError::Id)?;
+                Ok(if self.folder {
+                    Target::Folder(format!("{id}/"))
+                } else {
+                    Uri::document(id).target
+                })
+            }
+        }
+    }
+
+    /// What follows the first segment, for an error.
+    fn rest(&self) -> String {
+        let names: Vec<&str> = self.segments[1..].iter().map(|(raw, _)| *raw).collect();
+        let end = if self.folder && !names.is_empty() { "/" } else { "" };
+        names.join("/") + end
+    }
+}
+
+fn read_pin(raw: &str) -> Result<u64, UriError> {
+    let number = canonical_number(&decode(raw)?).filter(|n| *n > 0);
+    number.ok_or_else(|| UriError::Pin { found: raw.to_owned() })
+}
+
+fn read_anchor(raw: &str) -> Result<String, UriError> {
+    let anchor = decode(raw)?;
+    let found = || raw.to_owned();
+    if anchor.is_empty() || raw.contains(['#', '@', '/']) {
+        return Err(UriError::Anchor { found: found() });
+    }
+    if anchor.contains('/') {
+        return Err(UriError::EncodedSlash { segment: found() });
+    }
+    Ok(anchor)
+}
+
+fn decode(raw: &str) -> Result<String, UriError> {
+    let segment = || raw.to_owned();
+    let mut bytes = Vec::with_capacity(raw.len());
+    let mut left = raw.bytes();
+    while let Some(byte) = left.next() {
+        bytes.push(match byte {
+            b'%' => match (left.next().and_then(nibble), left.next().and_then(nibble)) {
+                (Some(high), Some(low)) => high << 4 | low,
+                _ => return Err(UriError::Percent { segment: segment() }),
+            },
+            byte => byte,
+        });
+    }
+    let text = String::from_utf8(bytes).map_err(|_| UriError::NotUtf8 { segment: segment() })?;
+    match text.chars().find(|c| c.is_control()) {
+        Some(found) => Err(UriError::Character { found }),
+        None => Ok(text),
+    }
+}
+
+fn nibble(digit: u8) -> Option<u8> {
+    match digit {
+        b'0'..=b'9' => Some(digit - b'0'),
+        b'a'..=b'f' => Some(digit - b'a' + 10),
+        b'A'..=b'F' => Some(digit - b'A' + 10),
+        _ => None,
+    }
+}
+
+/// Text with every byte percent-encoded that is neither unreserved nor `keep`.
+fn encode(text: &str, keep: Option<u8>) -> String {
+    let mut out = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) || Some(byte) == keep {
+            out.push(char::from(byte));
         } else {
-            Err("expected `contextnest://`".into())
+            out.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    out
+}
+
+impl fmt::Display for Uri {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(SCHEME)?;
+        match &self.target {
+            Target::Document { id, checkpoint, anchor } => {
+                f.write_str(&encode(id.as_str(), Some(b'/')))?;
+                if let Some(checkpoint) = checkpoint {
+                    write!(f, "@{checkpoint}")?;
+                }
+                if let Some(anchor) = anchor {
+                    write!(f, "#{}", encode(anchor, None))?;
+                }
+                Ok(())
+            }
+            Target::Tag(name) => write!(f, "{TAG}/{}", encode(name, None)),
+            Target::Folder(path) => f.write_str(&encode(path, Some(b'/'))),
+            Target::Search(query) => {
+                let words: Vec<String> = query.split(' ').map(|w| encode(w, None)).collect();
+                write!(f, "{SEARCH}/{}", words.join("+"))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn read(text: &str) -> String {
+        match text.parse::<Uri>() {
+            Ok(uri) => format!("{:?} {uri}", uri.target),
+            Err(why) => format!("[{}] {why}", why.code()),
+        }
+    }
+
+    // What is a URI and what is not lies in spec/vectors/uri; here are the values and messages.
+    #[test]
+    fn the_text_alone_says_what_a_uri_names() {
+        let cases = " nodes/a@7#b tag/x search/auth+flow%2B a/b/.. R&D:%20%25\u{e9} http://a /a .. a%2Fb \
+                     a?b a% a%FF a@07 tag/x@3 a# tag/%23x search/a/b a%5Cb";
+        let report: Vec<String> = cases
+            .split(' ')
+            .map(|c| read(&format!("ContextNest://{c}").replace("ContextNest://http", "http")))
+            .collect();
+        insta::assert_snapshot!(report.join("\n"), @r#"
+        [uri-empty] expected a path after `contextnest://`
+        Document { id: "nodes/a", checkpoint: Some(7), anchor: Some("b") } contextnest://nodes/a@7#b
+        Tag("x") contextnest://tag/x
+        Search("auth flow+") contextnest://search/auth+flow%2B
+        Folder("a/") contextnest://a/
+        Document { id: "R&D: %é", checkpoint: None, anchor: None } contextnest://R%26D%3A%20%25%C3%A9
+        [uri-scheme] expected `contextnest://`
+        [uri-empty-segment] expected a name between two `/`
+        [uri-escape] the path leaves the vault
+        [uri-encoded-slash] `a%2Fb` encodes a `/`, which is no part of a name
+        [uri-character] a URI holds no `?`
+        [uri-percent] expected two hexadecimal digits after `%` in `a%`
+        [uri-not-utf8] the encoded bytes of `a%FF` are not UTF-8
+        [uri-pin] expected a checkpoint number from 1 after `@`, but found `07`
+        [uri-not-a-document] only a document takes `@`; in a name write it as `%40`
+        [uri-anchor] expected the name of a section after `#`, but found the end
+        [uri-tag] expected a tag after `tag/`, but found `%23x`
+        [uri-query] expected one query after `search/`, but found `a/b`
+        [uri-id] an id holds no `\\`
+        "#);
+    }
+
+    #[test]
+    fn neither_text_nor_canonical_form_exceeds_the_limit() {
+        let query = |c: &str, n: usize| read(&format!("contextnest://search/{}", c.repeat(n)));
+        assert!(query("a", 8171).starts_with("Search"));
+        assert!(query("a", 8172).starts_with("[uri-too-long]"));
+        assert!(query("\u{e9}", 2000).starts_with("[uri-too-long]"));
+        assert!(read(&format!("contextnest://{}", "a".repeat(513))).starts_with("[uri-id]"));
+    }
+
+    #[test]
+    fn an_id_below_tag_or_search_has_no_uri() {
+        for (id, expected) in
+            [("tag/x", false), ("search/a/b", false), ("tag", true), ("tags/x", true)]
+        {
+            let id: Id = id.parse().unwrap();
+            assert_eq!(Uri::can_name(&id), expected);
+            let read_back = Uri::document(id.clone()).to_string().parse().ok();
+            assert_eq!(read_back == Some(Uri::document(id)), expected);
+        }
+    }
+
+    fn uris() -> impl Strategy<Value = Uri> {
+        let names = "[a-z\u{e9}\u{65e5} .@#%:+&_-]{1,6}(/[a-z0-9 ~-]{1,6}){0,3}";
+        let id = names.prop_filter_map("an id that a URI can name", |text| {
+            text.parse::<Id>().ok().filter(Uri::can_name)
+        });
+        let anchor = "[a-z\u{e9} %#@+-]{1,8}";
+        let document = (id.clone(), prop::option::of(1u64..), prop::option::of(anchor))
+            .prop_map(|(id, checkpoint, anchor)| Target::Document { id, checkpoint, anchor });
+        let folder = id.prop_filter_map("a folder", |id| {
+            (!matches!(id.as_str(), TAG | SEARCH)).then(|| Target::Folder(format!("{id}/")))
+        });
+        let tag = "[a-zA-Z][a-zA-Z0-9_-]{0,8}".prop_map(Target::Tag);
+        let search = "[a-z\u{e9} %#@+/-]{1,8}".prop_map(Target::Search);
+        prop_oneof![document, folder, tag, search].prop_map(|target| Uri { target })
+    }
+
+    proptest! {
+        #[test]
+        fn parsing_undoes_display(uri in uris()) {
+            prop_assert_eq!(uri.to_string().parse(), Ok(uri));
+        }
+
+        #[test]
+        fn a_canonical_form_is_its_own(text in "[a-d\u{e9}/.@#%2F0+ ~:-]{0,12}") {
+            if let Ok(uri) = format!("contextnest://{text}").parse::<Uri>() {
+                let again: Uri = uri.to_string().parse().unwrap();
+                prop_assert_eq!(again.to_string(), uri.to_string());
+                prop_assert_eq!(again, uri);
+            }
         }
     }
 }

@@ -24,8 +24,13 @@ pub struct PatchError {
 
 /// Prints the unified diff that turns `old` into `new`, with the headers of two versions.
 pub fn print(old: &str, new: &str, old_version: u64, new_version: u64) -> String {
+    print_between(old, new, &format!("v{old_version}"), &format!("v{new_version}"))
+}
+
+/// Prints a unified diff between two texts with names of their own, for people to read.
+pub fn print_between(old: &str, new: &str, old_name: &str, new_name: &str) -> String {
     let (a, b) = (lines_of(old), lines_of(new));
-    let mut out = format!("--- v{old_version}\n+++ v{new_version}\n");
+    let mut out = format!("--- {old_name}\n+++ {new_name}\n");
     let ops = capture_diff_slices(Algorithm::Myers, &a, &b);
     for group in similar::group_diff_ops(ops, CONTEXT) {
         let (Some(first), Some(last)) = (group.first(), group.last()) else {
@@ -45,9 +50,7 @@ pub fn print(old: &str, new: &str, old_version: u64, new_version: u64) -> String
         for op in &group {
             let (removed, added) = match op {
                 DiffOp::Equal { old_index, len, .. } => {
-                    a[*old_index..old_index + len]
-                        .iter()
-                        .for_each(|l| push(&mut out, ' ', l));
+                    a[*old_index..old_index + len].iter().for_each(|l| push(&mut out, ' ', l));
                     continue;
                 }
                 op => (op.old_range(), op.new_range()),
@@ -79,16 +82,11 @@ fn lines_of(text: &str) -> Vec<&str> {
 /// # Errors
 /// The first line of the diff that does not fit.
 pub fn apply(old: &str, patch: &str) -> Result<String, PatchError> {
-    let mut patch = Patch {
-        lines: lines_of(patch),
-        at: 0,
-    };
+    let mut patch = Patch { lines: lines_of(patch), at: 0 };
     patch.header()?;
     let old = lines_of(old);
-    let mut out = Output {
-        text: String::with_capacity(old.iter().map(|l| l.len()).sum()),
-        lines: 0,
-    };
+    let mut out =
+        Output { text: String::with_capacity(old.iter().map(|l| l.len()).sum()), lines: 0 };
     let mut taken = 0;
     while patch.at < patch.lines.len() {
         let hunk = patch.hunk_header()?;
@@ -172,10 +170,7 @@ struct Patch<'p> {
 
 impl<'p> Patch<'p> {
     fn error_before(&self, problem: &'static str) -> PatchError {
-        PatchError {
-            line: self.at.max(1),
-            problem,
-        }
+        PatchError { line: self.at.max(1), problem }
     }
 
     fn peek(&self) -> Option<&'p str> {
@@ -193,10 +188,7 @@ impl<'p> Patch<'p> {
         if self.whole_line().is_some_and(|l| l.starts_with("Index: ")) {
             self.at += 1;
         }
-        if self
-            .whole_line()
-            .is_some_and(|l| l.len() == 67 && l.bytes().all(|b| b == b'='))
-        {
+        if self.whole_line().is_some_and(|l| l.len() == 67 && l.bytes().all(|b| b == b'=')) {
             self.at += 1;
         }
         for (mark, problem) in [("--- ", "expected `--- `"), ("+++ ", "expected `+++ `")] {
@@ -218,12 +210,7 @@ impl<'p> Patch<'p> {
             let (old, new) = ranges.split_once(" +")?;
             let (old_start, old_count) = range(old)?;
             let (new_start, new_count) = range(new)?;
-            Some(Hunk {
-                old_start,
-                old_count,
-                new_start,
-                new_count,
-            })
+            Some(Hunk { old_start, old_count, new_start, new_count })
         });
         parsed
             .filter(|h| h.old_count + h.new_count > 0)
@@ -263,11 +250,7 @@ fn range(text: &str) -> Option<(usize, usize)> {
         None => (number(text)?, 1),
     };
     // An empty range is named by the line before it.
-    if count == 0 {
-        Some((start, 0))
-    } else {
-        Some((start.checked_sub(1)?, count))
-    }
+    if count == 0 { Some((start, 0)) } else { Some((start.checked_sub(1)?, count)) }
 }
 
 #[cfg(test)]
@@ -278,9 +261,7 @@ mod tests {
     #[test]
     fn a_printed_diff_has_three_lines_of_context() {
         let old: String = (1..=12).map(|n| format!("line {n}\n")).collect();
-        let new = old
-            .replace("line 6\n", "line six\n")
-            .replace("line 12\n", "line 12");
+        let new = old.replace("line 6\n", "line six\n").replace("line 12\n", "line 12");
         insta::assert_snapshot!(print(&old, &new, 1, 2), @r"
         --- v1
         +++ v2
@@ -337,10 +318,7 @@ mod tests {
                 &good.replace("-2,2 +2,2", "-2,1 +2,1"),
                 "line 6 of the diff: expected `@@ -start,count +start,count @@`",
             ),
-            (
-                &good.replace("-b", "-x"),
-                "line 4 of the diff: the text has another line here",
-            ),
+            (&good.replace("-b", "-x"), "line 4 of the diff: the text has another line here"),
             (
                 &good.replace(" c\n", " c"),
                 "line 6 of the diff: expected a line that begins with ` `, `-` or `+`",

@@ -75,13 +75,7 @@ impl FromStr for Digest {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let Some(hex) = text.strip_prefix(PREFIX) else {
-            let algorithm = text
-                .split(':')
-                .next()
-                .unwrap_or_default()
-                .chars()
-                .take(20)
-                .collect();
+            let algorithm = text.split(':').next().unwrap_or_default().chars().take(20).collect();
             return Err(DigestError::UnknownAlgorithm(algorithm));
         };
         let hex = hex.as_bytes();
@@ -117,11 +111,7 @@ mod tests {
         assert_eq!(empty.parse::<Digest>().unwrap(), Digest::of(b""));
         assert_eq!(Digest::of_parts([&b"a"[..], b"", b"b"]), Digest::of(b"ab"));
         assert_eq!(
-            empty
-                .to_uppercase()
-                .parse::<Digest>()
-                .unwrap_err()
-                .to_string(),
+            empty.to_uppercase().parse::<Digest>().unwrap_err().to_string(),
             "expected `sha256:`, but found `SHA256`"
         );
         for text in [&empty[..70], &format!("{empty}0"), &empty.replace('e', "E")] {

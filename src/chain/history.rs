@@ -5,6 +5,7 @@
 //! all; [`History::chain_to`] is the strict view for those who need versions to be sound.
 
 use super::digest::{Digest, DigestError};
+use super::preimage::MAX_NUMBER;
 use crate::vault::clock::Timestamp;
 use crate::vault::layout::limit;
 use crate::yaml::{self, Dialect, Node, Value, emit};
@@ -121,12 +122,7 @@ pub enum HistoryError {
 impl History {
     /// A history with nothing in it.
     pub fn new() -> Self {
-        Self {
-            keyframe_interval: None,
-            slots: Vec::new(),
-            length: 0,
-            tail: None,
-        }
+        Self { keyframe_interval: None, slots: Vec::new(), length: 0, tail: None }
     }
 
     /// Reads a history.
@@ -143,9 +139,8 @@ impl History {
         let Some(entries) = root.entries() else {
             return Err(root.error("expected `versions:`").into());
         };
-        let versions = root
-            .get("versions")
-            .ok_or_else(|| root.error("expected the key `versions`"))?;
+        let versions =
+            root.get("versions").ok_or_else(|| root.error("expected the key `versions`"))?;
         let Some(items) = versions.items() else {
             if versions.is_null() {
                 return Err(HistoryError::Empty);
@@ -163,27 +158,21 @@ impl History {
             ),
             None => None,
         };
-        let is_last = entries
-            .last()
-            .is_some_and(|(k, _)| k.text() == Some("versions"));
+        let is_last = entries.last().is_some_and(|(k, _)| k.text() == Some("versions"));
         let in_block = matches!(versions.value, Value::Sequence { flow: false, .. });
-        let first = items
-            .first()
-            .filter(|i| matches!(i.value, Value::Mapping { flow: false, .. }));
+        let first = items.first().filter(|i| matches!(i.value, Value::Mapping { flow: false, .. }));
         let tail = first.filter(|_| is_last && in_block).and_then(|first| {
             let indent = first.column.checked_sub(3)?;
-            Some(Tail {
-                newline: text.ends_with('\n'),
-                indent,
-            })
+            // `-   version:` and the like leave the column of the dash open, and nothing may
+            // follow a document end mark.
+            let start = first.span.start.checked_sub(2 + indent)?;
+            let dash = text.get(start..first.span.start)?;
+            let aligned = dash.trim_start_matches(' ') == "- " && text[..start].ends_with('\n');
+            let ended = text.lines().any(|line| line.starts_with("..."));
+            (aligned && !ended).then_some(Tail { newline: text.ends_with('\n'), indent })
         });
         let slots = items.iter().map(read_slot).collect();
-        Ok(Self {
-            keyframe_interval,
-            slots,
-            length: bytes.len() as u64,
-            tail,
-        })
+        Ok(Self { keyframe_interval, slots, length: bytes.len() as u64, tail })
     }
 
     /// The last entry's version, if that can be read.
@@ -229,10 +218,7 @@ impl History {
 
     /// The entry of a version, if there is a sound one.
     pub fn entry(&self, version: u64) -> Option<&Entry> {
-        self.slots
-            .iter()
-            .filter_map(|s| s.entry.as_ref().ok())
-            .find(|e| e.version == version)
+        self.slots.iter().filter_map(|s| s.entry.as_ref().ok()).find(|e| e.version == version)
     }
 
     /// The bytes to append for a new entry; for a new history, the whole file.
@@ -296,10 +282,7 @@ fn spell(entry: &Entry, indent: usize) -> String {
         Stored::DiffFile => {}
     }
     let time = |t: Timestamp| format!(" {}\n", emit::scalar(&t.to_string()));
-    line(
-        "edited_by",
-        &format!(" {}\n", emit::scalar(&entry.edited_by)),
-    );
+    line("edited_by", &format!(" {}\n", emit::scalar(&entry.edited_by)));
     line("edited_at", &time(entry.edited_at));
     if let Some(at) = entry.published_at {
         line("published_at", &time(at));
@@ -316,21 +299,14 @@ fn spell(entry: &Entry, indent: usize) -> String {
 }
 
 fn read_slot(node: &Node) -> Slot {
-    let mut reader = Reader {
-        node,
-        faults: Vec::new(),
-    };
+    let mut reader = Reader { node, faults: Vec::new() };
     let version = reader.version();
     let entry = reader.entry(version);
     let entry = match entry {
         Some(entry) if reader.faults.is_empty() => Ok(entry),
         _ => Err(reader.faults),
     };
-    Slot {
-        line: node.line,
-        version,
-        entry,
-    }
+    Slot { line: node.line, version, entry }
 }
 
 struct Reader<'n> {
@@ -342,19 +318,14 @@ impl Reader<'_> {
     fn fault<T>(&mut self, kind: FaultKind, field: &'static str, found: &str) -> Option<T> {
         let line = self.node.get(field).unwrap_or(self.node).line;
         let found = found.chars().take(120).collect();
-        self.faults.push(Fault {
-            kind,
-            field,
-            found,
-            line,
-        });
+        self.faults.push(Fault { kind, field, found, line });
         None
     }
 
     fn version(&mut self) -> Option<u64> {
         match self.node.get("version") {
             None => self.fault(FaultKind::EntryMalformed, "version", "nothing"),
-            Some(node) => match node.number().filter(|n| *n > 0) {
+            Some(node) => match node.number().filter(|n| (1..=MAX_NUMBER).contains(n)) {
                 Some(n) => Some(n),
                 None => {
                     let found = node.text().unwrap_or("a collection").to_owned();
@@ -374,20 +345,15 @@ impl Reader<'_> {
                 self.fault(FaultKind::FieldMalformed, "edited_by", &name)
             }
         });
-        let edited_at = self
-            .required("edited_at")
-            .and_then(|t| self.time("edited_at", &t));
+        let edited_at = self.required("edited_at").and_then(|t| self.time("edited_at", &t));
         let published_at = self.optional("published_at");
         let published_at = published_at.and_then(|t| self.time("published_at", &t));
         let retired_at = self.optional("retired_at");
         let retired_at = retired_at.and_then(|t| self.time("retired_at", &t));
         let note = self.optional("note");
-        let content_hash = self
-            .required("content_hash")
-            .and_then(|h| self.hash("content_hash", &h));
-        let chain_hash = self
-            .required("chain_hash")
-            .and_then(|h| self.hash("chain_hash", &h));
+        let content_hash =
+            self.required("content_hash").and_then(|h| self.hash("content_hash", &h));
+        let chain_hash = self.required("chain_hash").and_then(|h| self.hash("chain_hash", &h));
         if published_at.is_some() && retired_at.is_some() {
             self.fault::<()>(
                 FaultKind::EntryMalformed,
@@ -423,11 +389,9 @@ impl Reader<'_> {
             (true, None) => Some(Stored::Keyframe),
             (false, Some(diff)) => Some(Stored::Diff(diff)),
             (false, None) => Some(Stored::DiffFile),
-            (true, Some(_)) => self.fault(
-                FaultKind::EntryMalformed,
-                "diff",
-                "a keyframe that has a diff too",
-            ),
+            (true, Some(_)) => {
+                self.fault(FaultKind::EntryMalformed, "diff", "a keyframe that has a diff too")
+            }
         }
     }
 
@@ -486,15 +450,9 @@ mod tests {
 
     #[test]
     fn an_entry_has_one_spelling() {
-        let mut history = History::new()
-            .append(&entry(1, Stored::Keyframe, None), 10)
-            .unwrap();
+        let mut history = History::new().append(&entry(1, Stored::Keyframe, None), 10).unwrap();
         let parsed = History::parse(history.as_bytes()).unwrap();
-        let second = entry(
-            2,
-            Stored::Diff("--- v1\n+++ v2\n".to_owned()),
-            Some("why: so".into()),
-        );
+        let second = entry(2, Stored::Diff("--- v1\n+++ v2\n".to_owned()), Some("why: so".into()));
         history.push_str(&parsed.append(&second, 10).unwrap());
         insta::assert_snapshot!(history, @r"
         keyframe_interval: 10
@@ -551,23 +509,46 @@ mod tests {
             ("", "line 1, column 1: expected `versions:`"),
             ("versions:\n", "it holds no version"),
             ("versions: []\n", "it holds no version"),
-            (
-                "versions: 3\n",
-                "line 1, column 11: expected a list of versions",
-            ),
+            ("versions: 3\n", "line 1, column 11: expected a list of versions"),
             (
                 "keyframe_interval: 0\nversions: [1]\n",
                 "line 1, column 20: expected a number above 0",
             ),
         ] {
-            assert_eq!(
-                History::parse(text.as_bytes()).unwrap_err().to_string(),
-                expected
-            );
+            assert_eq!(History::parse(text.as_bytes()).unwrap_err().to_string(), expected);
         }
-        let reordered = History::parse(b"versions: [{version: 1}]\n").unwrap();
-        let second = entry(2, Stored::Keyframe, None);
-        assert_eq!(reordered.append(&second, 10), Err(AppendError::Spelling));
+    }
+
+    #[test]
+    fn nothing_is_appended_to_a_spelling_that_it_would_break() {
+        let first = History::new().append(&entry(1, Stored::Keyframe, None), 10);
+        let good = first.unwrap();
+        for text in [
+            "versions: [{version: 1}]\n".to_owned(),
+            good.replace("versions:\n  - version", "versions:\n  -   version")
+                .replace("\n    ", "\n      "),
+            good.replace("\n  - ", "\n  -\n    "),
+            format!("{good}...\n"),
+            format!("{good}more: 1\n"),
+        ] {
+            let history = History::parse(text.as_bytes()).unwrap();
+            let second = entry(2, Stored::Keyframe, None);
+            assert_eq!(history.append(&second, 10), Err(AppendError::Spelling), "{text}");
+        }
+        let unindented = good.replace("\n  ", "\n");
+        let history = History::parse(unindented.as_bytes()).unwrap();
+        let second = history.append(&entry(2, Stored::Keyframe, None), 10).unwrap();
+        let both = History::parse(format!("{unindented}{second}").as_bytes()).unwrap();
+        assert!(both.slots.iter().all(|s| s.entry.is_ok()));
+    }
+
+    #[test]
+    fn a_version_beyond_all_numbers_is_a_fault() {
+        let text = History::new().append(&entry(1, Stored::DiffFile, None), 10).unwrap();
+        let more = text.split_once("versions:\n").unwrap().1.to_owned();
+        let text = text.replace("version: 1", "version: 18446744073709551615") + &more;
+        let history = History::parse(text.as_bytes()).unwrap();
+        assert!(matches!(history.chain_to(1), Err(ChainGap::Faulty(3, _))));
     }
 
     proptest! {

@@ -12,6 +12,9 @@ use crate::vault::clock::Timestamp;
 /// Stands for the previous hash in the first entry of a chain.
 pub const GENESIS: &str = "contextnest:genesis:v1";
 
+/// The greatest version or checkpoint number: beyond it the RFC 8785 form of a number is not exact.
+pub const MAX_NUMBER: u64 = (1 << 53) - 1;
+
 /// The chain hash of one version (paper, equation 1).
 ///
 /// `prev:content_hash:version:edited_by:edited_at`, raw values in UTF-8.

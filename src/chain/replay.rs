@@ -83,6 +83,9 @@ pub enum ChainError {
         /// What the text says.
         found: String,
     },
+    /// The log has the document in one of its two maps only.
+    #[error("the checkpoint log has it in one of its two maps only")]
+    HalfSealed,
     /// The log seals a version that was never published.
     #[error("version {0} was never published")]
     Unpublished(u64),
@@ -115,23 +118,27 @@ pub struct Replay<'v> {
     files: &'v Files,
     id: &'v Id,
     previous: Option<Digest>,
+    /// Whether the entry before could not be read, so that the next is bound to nothing known.
+    lost: bool,
     text: Option<String>,
 }
 
 impl<'v> Replay<'v> {
     /// Starts after the entry with chain hash `previous`, before a keyframe.
     pub fn new(files: &'v Files, id: &'v Id, previous: Option<Digest>) -> Self {
-        Self {
-            files,
-            id,
-            previous,
-            text: None,
-        }
+        Self { files, id, previous, lost: false, text: None }
     }
 
     /// The text of the last entry, as stored.
     pub fn text(&self) -> Option<&str> {
         self.text.as_deref()
+    }
+
+    /// Passes over an entry that could not be read: the next one's link to it is not checked, and
+    /// no text is known before the next keyframe.
+    pub fn lose(&mut self) {
+        self.lost = true;
+        self.text = None;
     }
 
     /// Recomputes one entry; gives back all that is wrong with it. The next entry is checked
@@ -145,13 +152,11 @@ impl<'v> Replay<'v> {
             &entry.edited_by,
             entry.edited_at,
         );
-        if found != entry.chain_hash {
-            wrong.push(ChainError::ChainHash {
-                expected: entry.chain_hash,
-                found,
-            });
+        if found != entry.chain_hash && !self.lost {
+            wrong.push(ChainError::ChainHash { expected: entry.chain_hash, found });
         }
         self.previous = Some(entry.chain_hash);
+        self.lost = false;
         match self.next_text(entry, &mut wrong) {
             Ok(text) => self.text = Some(text),
             Err(error) => {
@@ -166,10 +171,7 @@ impl<'v> Replay<'v> {
         let mut check = |stored: &str| {
             let found = Digest::of(normalise(stored).as_bytes());
             if found != entry.content_hash {
-                wrong.push(ChainError::ContentHash {
-                    expected: entry.content_hash,
-                    found,
-                });
+                wrong.push(ChainError::ContentHash { expected: entry.content_hash, found });
             }
         };
         let diff = match &entry.stored {
@@ -194,11 +196,7 @@ impl<'v> Replay<'v> {
         check(&diff);
         let base = self.text.as_deref().ok_or(ChainError::NoBase)?;
         let text = diff::apply(base, &diff)?;
-        if text.len() as u64 > limit::DOCUMENT {
-            Err(ChainError::TooLarge)
-        } else {
-            Ok(text)
-        }
+        if text.len() as u64 > limit::DOCUMENT { Err(ChainError::TooLarge) } else { Ok(text) }
     }
 }
 
@@ -219,10 +217,7 @@ pub fn reconstruct(
             return Err(error);
         }
     }
-    Ok(replay
-        .text()
-        .map(|t| normalise(t).into_owned())
-        .unwrap_or_default())
+    Ok(replay.text().map(|t| normalise(t).into_owned()).unwrap_or_default())
 }
 
 /// A version that the chain vouches for, with what the log says of it.
@@ -247,15 +242,9 @@ pub fn sealed(
     chain_hash: &Digest,
 ) -> Result<Sealed, ChainError> {
     let text = reconstruct(files, id, history, version)?;
-    let entry = history
-        .entry(version)
-        .ok_or(ChainError::VersionMissing(version))?
-        .clone();
+    let entry = history.entry(version).ok_or(ChainError::VersionMissing(version))?.clone();
     if entry.chain_hash != *chain_hash {
-        return Err(ChainError::CrossChain {
-            expected: *chain_hash,
-            found: entry.chain_hash,
-        });
+        return Err(ChainError::CrossChain { expected: *chain_hash, found: entry.chain_hash });
     }
     if entry.published_at.is_none() {
         return Err(ChainError::Unpublished(version));
@@ -273,11 +262,7 @@ pub(crate) fn describes_itself(id: &Id, entry: &Entry, text: &str) -> Result<(),
     let document = Document::parse(text).map_err(ChainError::Text)?;
     let published = document.frontmatter.status == Status::Published;
     let word = |published: bool| {
-        if published {
-            "published"
-        } else {
-            "not published"
-        }
+        if published { "published" } else { "not published" }
     };
     let says = |version: Option<u64>, published: bool| {
         let number = version.map_or_else(|| "no version".to_owned(), |n| format!("version {n}"));

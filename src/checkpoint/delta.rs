@@ -9,6 +9,7 @@ use serde::Deserialize;
 use super::log::{Checkpoint, EntryFault};
 use super::state::{Mark, write_string};
 use crate::chain::digest::Digest;
+use crate::chain::preimage::MAX_NUMBER;
 use crate::document::id::Id;
 
 #[derive(Deserialize)]
@@ -29,40 +30,42 @@ pub(super) fn parse(line: &[u8]) -> Result<Checkpoint, EntryFault> {
     let raw: Line = serde_json::from_str(text)
         .map_err(|e| EntryFault::Unreadable(format!("not a checkpoint: {e}")))?;
     let id = |text: &str| {
-        text.parse::<Id>()
-            .map_err(|e| EntryFault::Field("id", format!("`{text}`: {e}")))
+        text.parse::<Id>().map_err(|e| EntryFault::Field("id", format!("`{text}`: {e}")))
     };
     let hash = |text: &str, field| {
-        text.parse::<Digest>()
-            .map_err(|e| EntryFault::of_digest(field, text, &e))
+        text.parse::<Digest>().map_err(|e| EntryFault::of_digest(field, text, &e))
     };
+    let number = |found: u64, field| match found {
+        1..=MAX_NUMBER => Ok(found),
+        _ => Err(EntryFault::Field(field, found.to_string())),
+    };
+    let mark =
+        |version: u64, chain: &str| Ok(Mark::new(number(version, "set")?, hash(chain, "set")?));
     let set: Result<Vec<(Id, Mark)>, EntryFault> = raw
         .set
         .iter()
-        .map(|(name, (version, chain))| Ok((id(name)?, Mark::new(*version, hash(chain, "set")?))))
+        .map(|(name, (version, chain))| Ok((id(name)?, mark(*version, chain)?)))
         .collect();
     let checkpoint = Checkpoint {
-        number: raw.checkpoint,
-        at: raw
-            .at
-            .parse()
-            .map_err(|_| EntryFault::Timestamp(raw.at.clone()))?,
+        number: number(raw.checkpoint, "checkpoint")?,
+        at: raw.at.parse().map_err(|_| EntryFault::Timestamp(raw.at.clone()))?,
         triggered_by: id(&raw.triggered_by)?,
         hash: hash(&raw.checkpoint_hash, "checkpoint_hash")?,
         set: set?,
-        removed: raw
-            .removed
-            .iter()
-            .map(|name| id(name))
-            .collect::<Result<_, _>>()?,
+        removed: raw.removed.iter().map(|name| id(name)).collect::<Result<_, _>>()?,
     };
-    if spell(&checkpoint) == line {
-        Ok(checkpoint)
-    } else {
-        Err(EntryFault::Unreadable(
-            "not in canonical form (RFC 8785)".to_owned(),
-        ))
+    let unreadable = |why: &str| Err(EntryFault::Unreadable(why.to_owned()));
+    if spell(&checkpoint) != line {
+        return unreadable("not in canonical form (RFC 8785)");
     }
+    // RFC 8785 does not order arrays, so one event would have several spellings.
+    if !checkpoint.removed.is_sorted_by(|a, b| a < b) {
+        return unreadable("removed ids are not in order");
+    }
+    if checkpoint.removed.iter().any(|id| raw.set.contains_key(id.as_str())) {
+        return unreadable("an id is both set and removed");
+    }
+    Ok(checkpoint)
 }
 
 /// Spells a checkpoint as a line without its newline. Keys are in order by construction.
@@ -115,10 +118,7 @@ mod tests {
             hash: Digest::of(b"x"),
             set: vec![
                 ("nodes/b".parse().unwrap(), Mark::new(1, Digest::of(b"b"))),
-                (
-                    "nodes/\"q\"".parse().unwrap(),
-                    Mark::new(12, Digest::of(b"q")),
-                ),
+                ("nodes/\"q\"".parse().unwrap(), Mark::new(12, Digest::of(b"q"))),
             ],
             removed: vec!["nodes/a".parse().unwrap()],
         };

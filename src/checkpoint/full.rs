@@ -7,47 +7,57 @@ use std::collections::BTreeMap;
 use super::log::{Checkpoint, EntryFault};
 use super::state::{Mark, State};
 use crate::chain::digest::Digest;
+use crate::chain::preimage::MAX_NUMBER;
 use crate::document::id::Id;
 use crate::yaml::{self, Dialect, Node, emit};
 
 /// What stands before the first entry.
 pub(super) const HEADER: &str = "# Auto-generated. Do not edit manually.\ncheckpoints:\n";
 
-/// Reads the entries; each is given as what changed since the one before.
-pub(super) fn parse(text: &str) -> Result<Vec<Result<Checkpoint, EntryFault>>, yaml::Error> {
+/// What a file of whole maps holds.
+pub(super) struct Read {
+    /// The entries; each is given as what changed since the one before.
+    pub(super) entries: Vec<Result<Checkpoint, EntryFault>>,
+    /// Whether an entry that is appended becomes the next item.
+    pub(super) appendable: bool,
+}
+
+/// Reads the entries.
+pub(super) fn parse(text: &str) -> Result<Read, yaml::Error> {
     let root = yaml::parse(text, Dialect::Format)?;
-    let list = root
-        .get("checkpoints")
-        .ok_or_else(|| root.error("expected `checkpoints:`"))?;
+    let list = root.get("checkpoints").ok_or_else(|| root.error("expected `checkpoints:`"))?;
+    let appendable = is_appendable(text, &root, list);
     if list.is_null() {
-        return Ok(Vec::new());
+        return Ok(Read { entries: Vec::new(), appendable });
     }
-    let items = list
-        .items()
-        .ok_or_else(|| list.error("expected a list of checkpoints"))?;
+    let items = list.items().ok_or_else(|| list.error("expected a list of checkpoints"))?;
     let mut state = State::default();
-    Ok(items
-        .iter()
-        .map(|item| read_entry(item, &mut state))
-        .collect())
+    let entries = items.iter().map(|item| read_entry(item, &mut state));
+    Ok(Read { entries: entries.collect(), appendable })
+}
+
+/// Whether `checkpoints` is the last key, with a block list indented by two or nothing yet.
+fn is_appendable(text: &str, root: &Node, list: &Node) -> bool {
+    let last = root.entries().and_then(<[_]>::last);
+    let is_last = last.is_some_and(|(key, _)| key.text() == Some("checkpoints"));
+    let spelled = match list.items().and_then(<[_]>::first) {
+        Some(first) => text[..first.span.start].ends_with("\n  - "),
+        None => text.ends_with("checkpoints:\n"),
+    };
+    let ended = text.lines().any(|line| line.starts_with("..."));
+    is_last && spelled && !ended && text.ends_with('\n')
 }
 
 fn read_entry(item: &Node, state: &mut State) -> Result<Checkpoint, EntryFault> {
     let field = |name: &'static str| {
-        item.get(name)
-            .ok_or_else(|| EntryFault::Field(name, "nothing".to_owned()))
+        item.get(name).ok_or_else(|| EntryFault::Field(name, "nothing".to_owned()))
     };
     let text = |name: &'static str| {
-        field(name)?
-            .text()
-            .ok_or_else(|| EntryFault::Field(name, "a collection".to_owned()))
+        field(name)?.text().ok_or_else(|| EntryFault::Field(name, "a collection".to_owned()))
     };
     let number = field("checkpoint")?;
-    let number = number.number().ok_or_else(|| {
-        EntryFault::Field(
-            "checkpoint",
-            number.text().unwrap_or("a collection").to_owned(),
-        )
+    let number = number.number().filter(in_range).ok_or_else(|| {
+        EntryFault::Field("checkpoint", number.text().unwrap_or("a collection").to_owned())
     })?;
     let at = text("at")?
         .parse()
@@ -59,75 +69,48 @@ fn read_entry(item: &Node, state: &mut State) -> Result<Checkpoint, EntryFault> 
     let hash = digest("checkpoint_hash", text("checkpoint_hash")?)?;
     let mut marks: BTreeMap<Id, Mark> = BTreeMap::new();
     for (id, node) in pairs("document_versions", field("document_versions")?)? {
-        let version = node.number().ok_or_else(|| {
-            EntryFault::Field(
-                "document_versions",
-                node.text().unwrap_or("a collection").to_owned(),
-            )
+        let version = node.number().filter(in_range).ok_or_else(|| {
+            EntryFault::Field("document_versions", node.text().unwrap_or("a collection").to_owned())
         })?;
-        marks.insert(
-            id,
-            Mark {
-                version: Some(version),
-                chain_hash: None,
-            },
-        );
+        marks.insert(id, Mark { version: Some(version), chain_hash: None });
     }
     for (id, node) in pairs("document_chain_hashes", field("document_chain_hashes")?)? {
         let hash = digest("document_chain_hashes", node.text().unwrap_or_default())?;
-        marks
-            .entry(id)
-            .or_insert(Mark {
-                version: None,
-                chain_hash: None,
-            })
-            .chain_hash = Some(hash);
+        marks.entry(id).or_insert(Mark { version: None, chain_hash: None }).chain_hash = Some(hash);
     }
-    let removed: Vec<Id> = state
-        .iter()
-        .map(|(id, _)| id)
-        .filter(|id| !marks.contains_key(*id))
-        .cloned()
-        .collect();
-    let set: Vec<(Id, Mark)> = marks
-        .into_iter()
-        .filter(|(id, mark)| state.get(id.as_str()) != Some(mark))
-        .collect();
+    let removed: Vec<Id> =
+        state.iter().map(|(id, _)| id).filter(|id| !marks.contains_key(*id)).cloned().collect();
+    let set: Vec<(Id, Mark)> =
+        marks.into_iter().filter(|(id, mark)| state.get(id.as_str()) != Some(mark)).collect();
     for id in &removed {
         state.remove(id);
     }
     for (id, mark) in &set {
         state.set(id.clone(), *mark);
     }
-    Ok(Checkpoint {
-        number,
-        at,
-        triggered_by,
-        hash,
-        set,
-        removed,
-    })
+    Ok(Checkpoint { number, at, triggered_by, hash, set, removed })
+}
+
+fn in_range(number: &u64) -> bool {
+    (1..=MAX_NUMBER).contains(number)
 }
 
 fn digest(field: &'static str, text: &str) -> Result<Digest, EntryFault> {
-    text.parse()
-        .map_err(|e| EntryFault::of_digest(field, text, &e))
+    text.parse().map_err(|e| EntryFault::of_digest(field, text, &e))
 }
 
 fn pairs<'n>(field: &'static str, node: &'n Node) -> Result<Vec<(Id, &'n Node)>, EntryFault> {
     if node.is_null() {
         return Ok(Vec::new());
     }
-    let entries = node
-        .entries()
-        .ok_or_else(|| EntryFault::Field(field, "not a mapping".to_owned()))?;
+    let entries =
+        node.entries().ok_or_else(|| EntryFault::Field(field, "not a mapping".to_owned()))?;
     entries
         .iter()
         .map(|(key, value)| {
             let name = key.text().unwrap_or_default();
-            let id = name
-                .parse()
-                .map_err(|e| EntryFault::Field(field, format!("`{name}`: {e}")))?;
+            let id =
+                name.parse().map_err(|e| EntryFault::Field(field, format!("`{name}`: {e}")))?;
             Ok((id, value))
         })
         .collect()
@@ -150,12 +133,8 @@ pub(super) fn spell(checkpoint: &Checkpoint, state: &State) -> String {
         let empty = if lines.is_empty() { " {}" } else { "" };
         out.push_str(&format!("    {key}:{empty}\n{lines}"));
     };
-    map("document_versions", &|mark| {
-        mark.version.map(|v| v.to_string())
-    });
-    map("document_chain_hashes", &|mark| {
-        mark.chain_hash.map(|h| h.to_string())
-    });
+    map("document_versions", &|mark| mark.version.map(|v| v.to_string()));
+    map("document_chain_hashes", &|mark| mark.chain_hash.map(|h| h.to_string()));
     out.push_str(&format!("    checkpoint_hash: {}\n", checkpoint.hash));
     out
 }
@@ -171,7 +150,7 @@ mod tests {
     fn the_other_tools_log_is_spelled_as_it_spells_it() {
         let mut state = State::default();
         let mut again = HEADER.to_owned();
-        for entry in parse(INTEROP).unwrap() {
+        for entry in parse(INTEROP).unwrap().entries {
             let entry = entry.unwrap();
             for (id, mark) in &entry.set {
                 state.set(id.clone(), *mark);
@@ -179,5 +158,22 @@ mod tests {
             again.push_str(&spell(&entry, &state));
         }
         assert_eq!(again, INTEROP);
+    }
+
+    #[test]
+    fn only_a_log_that_takes_one_more_entry_is_appended_to() {
+        let appendable = |text: &str| parse(text).unwrap().appendable;
+        assert!(appendable(INTEROP));
+        assert!(appendable(HEADER));
+        for text in [
+            "checkpoints: []\n",
+            "checkpoints: ~\n",
+            INTEROP.trim_end(),
+            &INTEROP.replace("\n  ", "\n"),
+            &format!("{INTEROP}...\n"),
+            &format!("{INTEROP}more: 1\n"),
+        ] {
+            assert!(!appendable(text), "{text:.200}");
+        }
     }
 }

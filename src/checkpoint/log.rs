@@ -75,6 +75,8 @@ pub struct Log {
     pub torn: usize,
     /// Bytes of the file.
     length: u64,
+    /// Whether an entry that is appended becomes the next one.
+    appendable: bool,
 }
 
 /// Why a log cannot be relied on.
@@ -111,6 +113,12 @@ pub enum LogError {
         entry: usize,
         /// The number that stands there.
         found: u64,
+    },
+    /// What is appended would not be the next entry.
+    #[error("`{path}` is spelled so that nothing can be appended to it")]
+    Spelling {
+        /// Path of the log.
+        path: &'static str,
     },
     /// Both forms exist, so neither is the authority.
     #[error("`{}` and `{}` exist both", layout::DELTA_LOG, layout::FULL_LOG)]
@@ -154,6 +162,7 @@ impl Log {
             unreadable: None,
             torn: 0,
             length: bytes.as_ref().map_or(0, |b| b.len() as u64),
+            appendable: true,
         };
         let bytes = bytes.unwrap_or_default();
         match form {
@@ -184,12 +193,16 @@ impl Log {
             .map_err(|e| format!("not UTF-8 at byte {}", e.valid_up_to()))
             .and_then(|text| {
                 if text.is_empty() && !self.exists {
-                    return Ok(Vec::new());
+                    return Ok(None);
                 }
-                full::parse(text).map_err(|e| e.to_string())
+                full::parse(text).map(Some).map_err(|e| e.to_string())
             });
         match parsed {
-            Ok(entries) => self.entries = entries,
+            Ok(Some(read)) => {
+                self.entries = read.entries;
+                self.appendable = read.appendable;
+            }
+            Ok(None) => {}
             Err(why) => self.unreadable = Some(why),
         }
     }
@@ -210,10 +223,7 @@ impl Log {
             return Err(LogError::BothForms);
         }
         if let Some(why) = &self.unreadable {
-            return Err(LogError::Unreadable {
-                path,
-                why: why.clone(),
-            });
+            return Err(LogError::Unreadable { path, why: why.clone() });
         }
         let mut checkpoints = Vec::with_capacity(self.entries.len());
         for (n, entry) in self.entries.iter().enumerate() {
@@ -223,18 +233,11 @@ impl Log {
                 fault: fault.clone(),
             })?;
             if checkpoint.number != n as u64 + 1 {
-                return Err(LogError::Gap {
-                    path,
-                    entry: n + 1,
-                    found: checkpoint.number,
-                });
+                return Err(LogError::Gap { path, entry: n + 1, found: checkpoint.number });
             }
             checkpoints.push(checkpoint);
         }
-        Ok(Chronicle {
-            log: self,
-            checkpoints,
-        })
+        Ok(Chronicle { log: self, checkpoints })
     }
 }
 
@@ -276,10 +279,7 @@ impl<'l> Chronicle<'l> {
         let index = number.checked_sub(1).and_then(|n| usize::try_from(n).ok());
         index
             .and_then(|n| self.checkpoints.get(n).copied())
-            .ok_or(LogError::Unknown {
-                asked: number,
-                last: self.head_number(),
-            })
+            .ok_or(LogError::Unknown { asked: number, last: self.head_number() })
     }
 
     /// What was published at a checkpoint, its hash recomputed from the maps. Number 0 is the
@@ -301,20 +301,24 @@ impl<'l> Chronicle<'l> {
             }
             previous = Some(&checkpoint.hash);
         }
-        let found = state.hash(
-            previous,
-            wanted.number,
-            wanted.at,
-            wanted.triggered_by.as_str(),
-        );
+        let found = state.hash(previous, wanted.number, wanted.at, wanted.triggered_by.as_str());
         if found != wanted.hash {
-            return Err(LogError::Hash {
-                number,
-                expected: wanted.hash,
-                found,
-            });
+            return Err(LogError::Hash { number, expected: wanted.hash, found });
         }
         Ok(state)
+    }
+
+    /// Whether a checkpoint can be appended; writers ask before [`Chronicle::next`].
+    ///
+    /// # Errors
+    /// [`LogError::Spelling`].
+    pub fn check_appendable(&self) -> Result<(), LogError> {
+        let path = self.log.path();
+        if self.log.appendable && self.log.torn == 0 {
+            Ok(())
+        } else {
+            Err(LogError::Spelling { path })
+        }
     }
 
     /// A new checkpoint after the head, and the bytes that append it. `state` is the state of the
@@ -349,19 +353,11 @@ impl<'l> Chronicle<'l> {
                 line
             }
             LogForm::Full => {
-                let header = if self.log.length == 0 {
-                    full::HEADER
-                } else {
-                    ""
-                };
+                let header = if self.log.length == 0 { full::HEADER } else { "" };
                 format!("{header}{}", full::spell(&checkpoint, state)).into_bytes()
             }
         };
-        let append = Append {
-            path: self.log.path(),
-            length: self.log.length,
-            bytes,
-        };
+        let append = Append { path: self.log.path(), length: self.log.length, bytes };
         (checkpoint, append)
     }
 }

@@ -20,10 +20,7 @@ pub struct Mark {
 impl Mark {
     /// A version with its chain hash.
     pub fn new(version: u64, chain_hash: Digest) -> Self {
-        Self {
-            version: Some(version),
-            chain_hash: Some(chain_hash),
-        }
+        Self { version: Some(version), chain_hash: Some(chain_hash) }
     }
 
     /// Both, if both are there.
@@ -101,14 +98,17 @@ impl State {
     /// characters beyond the basic plane meet those from U+E000 on.
     fn in_utf16_order(&self) -> Vec<(&Id, &Mark)> {
         let mut ordered: Vec<(&Id, &Mark)> = self.marks.iter().collect();
-        if ordered
-            .iter()
-            .any(|(id, _)| id.as_str().bytes().any(|b| b >= 0xee))
-        {
+        if ordered.iter().any(|(id, _)| id.as_str().bytes().any(|b| b >= 0xee)) {
             ordered
                 .sort_by(|(a, _), (b, _)| a.as_str().encode_utf16().cmp(b.as_str().encode_utf16()));
         }
         ordered
+    }
+}
+
+impl FromIterator<(Id, Mark)> for State {
+    fn from_iter<T: IntoIterator<Item = (Id, Mark)>>(marks: T) -> Self {
+        Self { marks: marks.into_iter().collect() }
     }
 }
 

@@ -115,11 +115,7 @@ impl Edit {
         let nl = parts.line_end;
         let mut lines = format!("---{nl}");
         self.append_lines(&mut lines, "", nl, None);
-        let bom = if document.starts_with(BOM) {
-            "\u{feff}"
-        } else {
-            ""
-        };
+        let bom = if document.starts_with(BOM) { "\u{feff}" } else { "" };
         format!("{bom}{lines}---{nl}{}", &document[parts.rest.clone()])
     }
 
@@ -141,34 +137,24 @@ impl Edit {
                 splices.push(replace_value(yaml, k, v, spelled)?);
             }
         }
-        if let Some(existing) = known
-            .and_then(|r| r.get("metadata"))
-            .filter(|m| !m.is_null())
+        if let Some(existing) = known.and_then(|r| r.get("metadata")).filter(|m| !m.is_null())
             && !self.original.is_empty()
         {
-            splices.push(self.into_metadata(yaml, existing, parts.line_end)?);
+            splices.push(self.metadata_splice(yaml, existing, parts.line_end)?);
         }
-        if let (Some(uri), Some((k, v))) = (
-            &self.derived_from,
-            known.and_then(|r| entry(r, "derived_from")),
-        ) {
-            splices.push(into_list(yaml, k, v, uri, parts.line_end)?);
+        if let (Some(uri), Some((k, v))) =
+            (&self.derived_from, known.and_then(|r| entry(r, "derived_from")))
+        {
+            splices.push(list_splice(yaml, k, v, uri, parts.line_end)?);
         }
         let indent = known
             .and_then(|r| r.entries()?.first())
             .map_or("", |(k, _)| indentation(yaml, k.span.start));
         let mut tail = String::new();
         self.append_lines(&mut tail, indent, parts.line_end, known);
-        splices.push(Splice {
-            range: yaml.len()..yaml.len(),
-            text: tail,
-        });
+        splices.push(Splice { range: yaml.len()..yaml.len(), text: tail });
         let edited = spliced(yaml, splices).ok_or(EditError::NotExact)?;
-        Ok(format!(
-            "{}{edited}{}",
-            &document[..block.start],
-            &document[block.end..]
-        ))
+        Ok(format!("{}{edited}{}", &document[..block.start], &document[block.end..]))
     }
 
     /// The lines for fields that `known` does not have yet.
@@ -178,11 +164,7 @@ impl Edit {
         for (key, value) in self.set.iter().filter(|(key, _)| is_new(key)) {
             out.push_str(&format!("{indent}{key}: {value}{nl}"));
         }
-        if let Some(uri) = self
-            .derived_from
-            .as_ref()
-            .filter(|_| is_new("derived_from"))
-        {
+        if let Some(uri) = self.derived_from.as_ref().filter(|_| is_new("derived_from")) {
             out.push_str(&format!("{indent}derived_from: [{uri}]{nl}"));
         }
         if !self.original.is_empty() && is_new("metadata") && no_value("metadata") {
@@ -194,7 +176,7 @@ impl Edit {
     }
 
     /// Original values as a new first entry of an existing `metadata`, or of the `original` in it.
-    fn into_metadata(&self, yaml: &str, metadata: &Node, nl: &str) -> Result<Splice, EditError> {
+    fn metadata_splice(&self, yaml: &str, metadata: &Node, nl: &str) -> Result<Splice, EditError> {
         let Value::Mapping { entries, .. } = &metadata.value else {
             return Err(EditError::Metadata);
         };
@@ -209,9 +191,7 @@ impl Edit {
                     let is_free =
                         |name: &String| !taken.iter().any(|(k, _)| k.text() == Some(name));
                     let numbered = (2..).map(|n| format!("{key}-{n}"));
-                    std::iter::once(key.to_owned())
-                        .chain(numbered)
-                        .find(is_free)
+                    std::iter::once(key.to_owned()).chain(numbered).find(is_free)
                 };
                 let pairs: Vec<_> = self
                     .original
@@ -224,11 +204,8 @@ impl Edit {
                 return Err(EditError::Metadata);
             }
             None => {
-                let pairs: Vec<String> = self
-                    .original
-                    .iter()
-                    .map(|(k, v)| format!("{k}: {v}"))
-                    .collect();
+                let pairs: Vec<String> =
+                    self.original.iter().map(|(k, v)| format!("{k}: {v}")).collect();
                 let value = format!("{{{}}}", pairs.join(", "));
                 (metadata, vec![("original".to_owned(), value)])
             }
@@ -247,10 +224,7 @@ impl Edit {
         let set = self.set.iter().all(|(key, spelled)| {
             let line = format!("k: {spelled}");
             let value = parse(&line, Dialect::Format).ok();
-            match (
-                new.frontmatter.get(key),
-                value.as_ref().and_then(|v| v.get("k")),
-            ) {
+            match (new.frontmatter.get(key), value.as_ref().and_then(|v| v.get("k"))) {
                 (Some(is), Some(should)) => is.same_value(should),
                 _ => false,
             }
@@ -258,27 +232,20 @@ impl Edit {
         let entries = |d: &'_ Document| -> Vec<(Node, Node)> {
             let root = d.frontmatter.root.as_ref();
             let all = root.and_then(Node::entries).unwrap_or_default();
-            all.iter()
-                .filter(|(k, _)| !k.text().is_some_and(wished))
-                .cloned()
-                .collect()
+            all.iter().filter(|(k, _)| !k.text().is_some_and(wished)).cloned().collect()
         };
         let (kept, found) = (entries(old), entries(&new));
         let others_stay = kept.len() == found.len()
-            && kept
-                .iter()
-                .zip(&found)
-                .all(|(a, b)| a.0.same_value(&b.0) && a.1.same_value(&b.1));
+            && kept.iter().zip(&found).all(|(a, b)| a.0.same_value(&b.0) && a.1.same_value(&b.1));
         let metadata_stays = self.original.is_empty()
             || match old.frontmatter.get("metadata").and_then(Node::entries) {
-                Some(was) => was
-                    .iter()
-                    .filter(|(k, _)| k.text() != Some("original"))
-                    .all(|(k, v)| {
+                Some(was) => {
+                    was.iter().filter(|(k, _)| k.text() != Some("original")).all(|(k, v)| {
                         let is = new.frontmatter.get("metadata");
                         let is = is.and_then(|m| m.get(k.text().unwrap_or_default()));
                         is.is_some_and(|is| is.same_value(v))
-                    }),
+                    })
+                }
                 None => true,
             };
         let derived_stay = match (&self.derived_from, old.frontmatter.get("derived_from")) {
@@ -309,11 +276,7 @@ fn entry<'n>(root: &'n Node, key: &str) -> Option<&'n (Node, Node)> {
 fn indentation(yaml: &str, at: usize) -> &str {
     let line = yaml[..at].rfind(['\n', '\r']).map_or(0, |n| n + 1);
     let blanks = &yaml[line..at];
-    if blanks.bytes().all(|b| b == b' ') {
-        blanks
-    } else {
-        ""
-    }
+    if blanks.bytes().all(|b| b == b' ') { blanks } else { "" }
 }
 
 /// Where the colon of an entry ends.
@@ -327,12 +290,9 @@ fn after_colon(yaml: &str, key: &Node) -> Result<usize, EditError> {
 fn end_of(node: &Node) -> usize {
     match &node.value {
         Value::Sequence { items, flow: false } => items.last().map_or(node.span.end, end_of),
-        Value::Mapping {
-            entries,
-            flow: false,
-        } => entries
-            .last()
-            .map_or(node.span.end, |(k, v)| end_of(v).max(k.span.end)),
+        Value::Mapping { entries, flow: false } => {
+            entries.last().map_or(node.span.end, |(k, v)| end_of(v).max(k.span.end))
+        }
         _ => node.span.end,
     }
 }
@@ -341,60 +301,40 @@ fn replace_value(yaml: &str, key: &Node, value: &Node, new: &str) -> Result<Spli
     let colon = after_colon(yaml, key)?;
     let inline_scalar = value.text().is_some_and(|text| !text.is_empty())
         && !value.decorated
-        && yaml
-            .get(colon..value.span.start)
-            .is_some_and(|gap| gap.bytes().all(|b| b == b' '));
+        && yaml.get(colon..value.span.start).is_some_and(|gap| gap.bytes().all(|b| b == b' '));
     if inline_scalar {
-        return Ok(Splice {
-            range: value.span.clone(),
-            text: new.to_owned(),
-        });
+        return Ok(Splice { range: value.span.clone(), text: new.to_owned() });
     }
     let end = match value.text() {
         Some("") if value.span.is_empty() => colon,
         _ => end_of(value).max(colon),
     };
     let kept = yaml.get(..end).ok_or(EditError::NotExact)?.trim_end().len();
-    Ok(Splice {
-        range: colon..kept.max(colon),
-        text: format!(" {new}"),
-    })
+    Ok(Splice { range: colon..kept.max(colon), text: format!(" {new}") })
 }
 
 /// New entries before the first one of a mapping.
 fn first_entries(yaml: &str, mapping: &Node, pairs: &[(String, String)], nl: &str) -> Splice {
     let spelled = pairs.iter().map(|(key, value)| format!("{key}: {value}"));
     match &mapping.value {
-        Value::Mapping {
-            entries,
-            flow: false,
-        } if !entries.is_empty() => {
+        Value::Mapping { entries, flow: false } if !entries.is_empty() => {
             let at = entries[0].0.span.start;
             let indent = indentation(yaml, at);
             let text = spelled.map(|pair| format!("{pair}{nl}{indent}")).collect();
-            Splice {
-                range: at..at,
-                text,
-            }
+            Splice { range: at..at, text }
         }
         Value::Mapping { entries, .. } => {
             let at = mapping.span.start + 1;
             let comma = if entries.is_empty() { "" } else { ", " };
             let list: Vec<String> = spelled.collect();
-            Splice {
-                range: at..at,
-                text: format!("{}{comma}", list.join(", ")),
-            }
+            Splice { range: at..at, text: format!("{}{comma}", list.join(", ")) }
         }
-        _ => Splice {
-            range: 0..0,
-            text: String::new(),
-        },
+        _ => Splice { range: 0..0, text: String::new() },
     }
 }
 
 /// One more text at the front of a list, or a list in place of a text.
-fn into_list(
+fn list_splice(
     yaml: &str,
     key: &Node,
     value: &Node,
@@ -405,19 +345,13 @@ fn into_list(
         Value::Sequence { items, flow: true } => {
             let at = value.span.start + 1;
             let comma = if items.is_empty() { "" } else { ", " };
-            Ok(Splice {
-                range: at..at,
-                text: format!("{item}{comma}"),
-            })
+            Ok(Splice { range: at..at, text: format!("{item}{comma}") })
         }
         Value::Sequence { items, .. } if !items.is_empty() => {
             let first = items[0].span.start;
             let dash = yaml[..first].rfind('-').ok_or(EditError::NotExact)?;
             let indent = indentation(yaml, dash);
-            Ok(Splice {
-                range: dash..dash,
-                text: format!("- {item}{nl}{indent}"),
-            })
+            Ok(Splice { range: dash..dash, text: format!("- {item}{nl}{indent}") })
         }
         Value::Scalar { .. } if !value.is_null() => {
             let list = format!("[{item}, {}]", emit::flow(value));
@@ -457,9 +391,7 @@ mod tests {
     use super::*;
 
     fn publish() -> Edit {
-        Edit::default()
-            .text("status", "published")
-            .number("version", 2)
+        Edit::default().text("status", "published").number("version", 2)
     }
 
     fn edited(edit: &Edit, text: &str) -> String {
@@ -492,14 +424,8 @@ mod tests {
             edited(&publish(), "\u{feff}# H\r\n"),
             "\u{feff}---\r\nstatus: published\r\nversion: 2\r\n---\r\n# H\r\n"
         );
-        assert_eq!(
-            edited(&publish(), "---\n---\n"),
-            "---\nstatus: published\nversion: 2\n---\n"
-        );
-        assert_eq!(
-            edited(&publish(), ""),
-            "---\nstatus: published\nversion: 2\n---\n"
-        );
+        assert_eq!(edited(&publish(), "---\n---\n"), "---\nstatus: published\nversion: 2\n---\n");
+        assert_eq!(edited(&publish(), ""), "---\nstatus: published\nversion: 2\n---\n");
     }
 
     #[test]
@@ -522,11 +448,7 @@ mod tests {
             let text = format!("---\na: 1\nstatus:{value}\n# note\nz: 9\n---\nbody");
             let result = edited(&publish(), &text);
             let fields = Document::parse(&result).unwrap().frontmatter;
-            assert_eq!(
-                fields.status.as_str(),
-                "published",
-                "{text:?} -> {result:?}"
-            );
+            assert_eq!(fields.status.as_str(), "published", "{text:?} -> {result:?}");
             assert!(result.contains("# note\nz: 9\n"), "{result:?}");
         }
     }
@@ -582,18 +504,9 @@ mod tests {
         let add = Edit::default().derived_from("contextnest://nodes/a@3");
         for (before, after) in [
             ("", "derived_from: ['contextnest://nodes/a@3']\n"),
-            (
-                "derived_from: x\n",
-                "derived_from: ['contextnest://nodes/a@3', x]\n",
-            ),
-            (
-                "derived_from: [x]\n",
-                "derived_from: ['contextnest://nodes/a@3', x]\n",
-            ),
-            (
-                "derived_from:\n  - x\n",
-                "derived_from:\n  - 'contextnest://nodes/a@3'\n  - x\n",
-            ),
+            ("derived_from: x\n", "derived_from: ['contextnest://nodes/a@3', x]\n"),
+            ("derived_from: [x]\n", "derived_from: ['contextnest://nodes/a@3', x]\n"),
+            ("derived_from:\n  - x\n", "derived_from:\n  - 'contextnest://nodes/a@3'\n  - x\n"),
         ] {
             let text = format!("---\ntitle: t\n{before}---\n");
             assert_eq!(edited(&add, &text), format!("---\ntitle: t\n{after}---\n"));
@@ -602,15 +515,9 @@ mod tests {
 
     #[test]
     fn an_edit_that_would_change_more_is_refused() {
-        for text in [
-            "---\nstatus: &s draft\nother: *s\n---\n",
-            "---\ntitle: x\n...\n---\n",
-        ] {
+        for text in ["---\nstatus: &s draft\nother: *s\n---\n", "---\ntitle: x\n...\n---\n"] {
             assert_eq!(publish().apply(text), Err(EditError::NotExact), "{text:?}");
         }
-        assert_eq!(
-            publish().apply("---\n{title: x}\n---\n"),
-            Err(EditError::Flow)
-        );
+        assert_eq!(publish().apply("---\n{title: x}\n---\n"), Err(EditError::Flow));
     }
 }

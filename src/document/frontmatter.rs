@@ -46,10 +46,7 @@ impl NodeType {
 
     /// The word in a frontmatter.
     pub fn as_str(self) -> &'static str {
-        Self::ALL
-            .iter()
-            .find(|(_, t)| *t == self)
-            .map_or("document", |(word, _)| word)
+        Self::ALL.iter().find(|(_, t)| *t == self).map_or("document", |(word, _)| word)
     }
 
     /// The type with this word.
@@ -72,14 +69,8 @@ pub enum Status {
 impl Status {
     /// Reads a status word. The other tool's words for published are read in any case.
     pub fn from_word(word: &str) -> Self {
-        const PUBLISHED: [&str; 6] = [
-            "published",
-            "active",
-            "live",
-            "released",
-            "final",
-            "shipped",
-        ];
+        const PUBLISHED: [&str; 6] =
+            ["published", "active", "live", "released", "final", "shipped"];
         if PUBLISHED.iter().any(|w| w.eq_ignore_ascii_case(word)) {
             Self::Published
         } else if word.eq_ignore_ascii_case("draft") {
@@ -123,10 +114,7 @@ impl Transport {
 
     /// The word in a frontmatter.
     pub fn as_str(self) -> &'static str {
-        Self::ALL
-            .iter()
-            .find(|(_, t)| *t == self)
-            .map_or("mcp", |(word, _)| word)
+        Self::ALL.iter().find(|(_, t)| *t == self).map_or("mcp", |(word, _)| word)
     }
 
     /// The transport with this word.
@@ -184,22 +172,12 @@ pub struct Frontmatter {
 impl Frontmatter {
     /// Reads the fields of a mapping.
     pub fn read(root: Option<Node>) -> Self {
-        let get = |key: &str| {
-            root.as_ref()
-                .and_then(|r| r.get(key))
-                .filter(|n| !n.is_null())
-        };
+        let get = |key: &str| root.as_ref().and_then(|r| r.get(key)).filter(|n| !n.is_null());
         let text = |key: &str| get(key).and_then(Node::text).map(str::to_owned);
-        let node_type = text("type")
-            .and_then(|t| NodeType::from_word(&t))
-            .unwrap_or_default();
+        let node_type = text("type").and_then(|t| NodeType::from_word(&t)).unwrap_or_default();
         let (tags, odd_tags) = read_tags(get("tags"));
         let source = (node_type == NodeType::Source)
-            .then(|| {
-                get("source")
-                    .filter(|n| n.entries().is_some())
-                    .map(read_source)
-            })
+            .then(|| get("source").filter(|n| n.entries().is_some()).map(read_source))
             .flatten();
         Self {
             title: text("title"),
@@ -232,9 +210,7 @@ impl Frontmatter {
 /// Whether a tag (without `#`) is inside the grammar.
 pub fn is_tag(tag: &str) -> bool {
     tag.starts_with(|c: char| c.is_ascii_alphabetic())
-        && tag
-            .bytes()
-            .all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
+        && tag.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
 }
 
 /// A list of tags, or one text that holds several, split at commas and blanks.
@@ -242,10 +218,9 @@ fn read_tags(node: Option<&Node>) -> (Vec<String>, Vec<String>) {
     let (mut tags, mut odd) = (Vec::new(), Vec::new());
     let Some(node) = node else { return (tags, odd) };
     let words: Vec<&str> = match &node.value {
-        Value::Scalar { text, .. } => text
-            .split([',', ' ', '\t', '\n'])
-            .filter(|w| !w.is_empty())
-            .collect(),
+        Value::Scalar { text, .. } => {
+            text.split([',', ' ', '\t', '\n']).filter(|w| !w.is_empty()).collect()
+        }
         Value::Sequence { items, .. } => items.iter().filter_map(Node::text).collect(),
         Value::Mapping { .. } => Vec::new(),
     };
@@ -262,11 +237,7 @@ fn read_tags(node: Option<&Node>) -> (Vec<String>, Vec<String>) {
 fn read_source(node: &Node) -> Source {
     let texts = |key: &str| -> Vec<String> {
         let items = node.get(key).and_then(Node::items).unwrap_or_default();
-        items
-            .iter()
-            .filter_map(Node::text)
-            .map(str::to_owned)
-            .collect()
+        items.iter().filter_map(Node::text).map(str::to_owned).collect()
     };
     let text = |key: &str| node.get(key).filter(|n| !n.is_null()).and_then(Node::text);
     Source {

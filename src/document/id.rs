@@ -75,11 +75,7 @@ impl Id {
             .0
             .strip_prefix("packs/")
             .is_some_and(|name| name.ends_with(".yml") && !name.contains('/'));
-        if pack || fixed.contains(&self.0.as_str()) {
-            Kind::Governance
-        } else {
-            Kind::Document
-        }
+        if pack || fixed.contains(&self.0.as_str()) { Kind::Governance } else { Kind::Document }
     }
 
     /// Whether this names a document.
@@ -168,6 +164,12 @@ impl fmt::Display for Id {
     }
 }
 
+impl serde::Serialize for Id {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.0)
+    }
+}
+
 impl fmt::Debug for Id {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:?}", self.0)
@@ -189,15 +191,9 @@ mod tests {
     fn a_path_names_its_history() {
         let id: Id = "nodes/legal/pricing".parse().unwrap();
         assert_eq!(id.live_path(), "nodes/legal/pricing.md");
-        assert_eq!(
-            id.history_path(),
-            "nodes/legal/.versions/pricing/history.yaml"
-        );
+        assert_eq!(id.history_path(), "nodes/legal/.versions/pricing/history.yaml");
         let root: Id = "CONTEXT.md".parse().unwrap();
-        assert_eq!(
-            (root.kind(), root.live_path()),
-            (Kind::Governance, "CONTEXT.md".to_owned())
-        );
+        assert_eq!((root.kind(), root.live_path()), (Kind::Governance, "CONTEXT.md".to_owned()));
         assert_eq!(root.history_dir(), ".versions/CONTEXT.md");
         let config: Id = ".context/config.yaml".parse().unwrap();
         assert_eq!(config.history_dir(), ".context/.versions/config.yaml");
@@ -208,21 +204,11 @@ mod tests {
 
     #[test]
     fn names_that_two_systems_would_read_differently_are_refused() {
-        for text in [
-            "", "/a", "a/", "a//b", "a/../b", ".", "a\\b", "a\nb", "e\u{301}",
-        ] {
+        for text in ["", "/a", "a/", "a//b", "a/../b", ".", "a\\b", "a\nb", "e\u{301}"] {
             assert!(text.parse::<Id>().is_err(), "{text:?}");
         }
-        for path in [
-            "CONTEXT.md.md",
-            "nodes/a.yml.md",
-            "packs/x.yml.md",
-            "a.yaml.md",
-        ] {
-            assert!(
-                matches!(Id::of_document_file(path), Err(IdError::Reserved(_))),
-                "{path}"
-            );
+        for path in ["CONTEXT.md.md", "nodes/a.yml.md", "packs/x.yml.md", "a.yaml.md"] {
+            assert!(matches!(Id::of_document_file(path), Err(IdError::Reserved(_))), "{path}");
         }
         assert!("x".repeat(513).parse::<Id>().is_err());
     }

@@ -93,9 +93,7 @@ impl Unreadable {
 /// # Errors
 /// The offset of the first byte that is not UTF-8.
 pub fn utf8(bytes: &[u8]) -> Result<&str, Unreadable> {
-    std::str::from_utf8(bytes).map_err(|e| Unreadable::NotUtf8 {
-        offset: e.valid_up_to(),
-    })
+    std::str::from_utf8(bytes).map_err(|e| Unreadable::NotUtf8 { offset: e.valid_up_to() })
 }
 
 impl Document {
@@ -106,10 +104,7 @@ impl Document {
     pub fn parse(text: &str) -> Result<Self, Unreadable> {
         let parts = text::split(text).map_err(|text::Unclosed| Unreadable::Unclosed)?;
         let Some(block) = &parts.frontmatter else {
-            return Ok(Self {
-                frontmatter: Frontmatter::read(None),
-                parts,
-            });
+            return Ok(Self { frontmatter: Frontmatter::read(None), parts });
         };
         if block.len() > limit::FRONTMATTER {
             return Err(Unreadable::FrontmatterTooLarge { found: block.len() });
@@ -122,10 +117,7 @@ impl Document {
         let root = yaml::parse(&text[block.clone()], Dialect::Frontmatter)
             .map_err(|e| Unreadable::Yaml(shift(e)))?;
         if root.is_null() {
-            return Ok(Self {
-                frontmatter: Frontmatter::read(None),
-                parts,
-            });
+            return Ok(Self { frontmatter: Frontmatter::read(None), parts });
         }
         let Some(entries) = root.entries() else {
             return Err(Unreadable::NotAMapping);
@@ -135,10 +127,7 @@ impl Document {
             let error = key.error("a merge key at the top level, which readers read differently");
             return Err(Unreadable::MergeKey(shift(error)));
         }
-        Ok(Self {
-            frontmatter: Frontmatter::read(Some(root)),
-            parts,
-        })
+        Ok(Self { frontmatter: Frontmatter::read(Some(root)), parts })
     }
 }
 
@@ -153,18 +142,13 @@ mod tests {
             ("---\n- a\n---\n", "frontmatter-not-mapping"),
             ("---\njust text\n---\n", "frontmatter-not-mapping"),
             ("---\na: 1\n", "frontmatter-unclosed"),
-            (
-                "---\n<<: {status: published}\n---\n",
-                "frontmatter-merge-key",
-            ),
+            ("---\n<<: {status: published}\n---\n", "frontmatter-merge-key"),
             ("---\ntitle: a\ntitle: b\n---\n", "frontmatter-yaml"),
         ];
         for (text, code) in cases {
             assert_eq!(Document::parse(text).unwrap_err().code(), code, "{text:?}");
         }
-        let message = Document::parse("---\ntitle: a\ntitle: b\n---\n")
-            .unwrap_err()
-            .to_string();
+        let message = Document::parse("---\ntitle: a\ntitle: b\n---\n").unwrap_err().to_string();
         assert!(
             message.ends_with("line 3, column 1: duplicate key `title`, first on line 2")
                 || message.contains("line 3, column 1: duplicate key `title`"),
@@ -180,10 +164,7 @@ mod tests {
         assert_eq!(fields.title.as_deref(), Some("2024"));
         assert_eq!(fields.node_type, frontmatter::NodeType::Document);
         assert_eq!(fields.status, frontmatter::Status::Published);
-        assert_eq!(
-            (fields.version, fields.author.as_deref()),
-            (None, Some("Ana, Bo"))
-        );
+        assert_eq!((fields.version, fields.author.as_deref()), (None, Some("Ana, Bo")));
         assert_eq!(fields.tags, ["a"]);
     }
 }

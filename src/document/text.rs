@@ -40,23 +40,14 @@ pub struct Unclosed;
 /// Splits a document. A delimiter is a line that is exactly `---`; lines end in LF, CRLF or CR,
 /// so that a text and its normal form have the same parts.
 pub fn split(text: &str) -> Result<Parts, Unclosed> {
-    let start = if text.starts_with(BOM) {
-        BOM.len_utf8()
-    } else {
-        0
-    };
+    let start = if text.starts_with(BOM) { BOM.len_utf8() } else { 0 };
     let line_end = match text.find(['\n', '\r']) {
         Some(at) if text[at..].starts_with("\r\n") => "\r\n",
         Some(at) if text[at..].starts_with('\r') => "\r",
         _ => "\n",
     };
     let mut lines = Lines { text, at: start };
-    let whole = Parts {
-        frontmatter: None,
-        rest: start..text.len(),
-        body: start,
-        line_end,
-    };
+    let whole = Parts { frontmatter: None, rest: start..text.len(), body: start, line_end };
     if lines.next().is_none_or(|line| &text[line] != "---") {
         return Ok(whole);
     }
@@ -119,18 +110,12 @@ mod tests {
     fn a_delimiter_is_a_line_that_is_exactly_three_dashes() {
         let cases = [
             ("---\na: 1\n---\nbody\n", Some((Some("a: 1\n"), "body\n"))),
-            (
-                "\u{feff}---\r\na: 1\r\n---\r\nbody",
-                Some((Some("a: 1\r\n"), "body")),
-            ),
+            ("\u{feff}---\r\na: 1\r\n---\r\nbody", Some((Some("a: 1\r\n"), "body"))),
             ("---\n---\n", Some((Some(""), ""))),
             ("---\na: 1\n---", Some((Some("a: 1\n"), ""))),
             ("--- \na: 1\n---\n", Some((None, "--- \na: 1\n---\n"))),
             ("\n---\na: 1\n---\n", Some((None, "\n---\na: 1\n---\n"))),
-            (
-                "---\na: |\n  ---\n---\nb\n",
-                Some((Some("a: |\n  ---\n"), "b\n")),
-            ),
+            ("---\na: |\n  ---\n---\nb\n", Some((Some("a: |\n  ---\n"), "b\n"))),
             ("---\na: 1\n----\n", None),
             ("", Some((None, ""))),
         ];

@@ -48,9 +48,7 @@ pub(crate) struct Foreign<'d> {
 /// Lists what is wrong with a document, in the order of its lines. `servers` are the names that
 /// the configuration declares.
 pub fn problems(document: &Document, servers: &[String]) -> Vec<Problem> {
-    let mut found = Found {
-        problems: Vec::new(),
-    };
+    let mut found = Found { problems: Vec::new() };
     let fields = &document.frontmatter;
     found.texts(document);
     if let Some(node) = fields.get("type").filter(|n| !n.is_null())
@@ -62,12 +60,7 @@ pub fn problems(document: &Document, servers: &[String]) -> Vec<Problem> {
             || format!("types are {}", known.join(", ")),
             |near| format!("did you mean `{near}`?"),
         );
-        found.warn(
-            "type-unknown",
-            Some(node),
-            format!("type `{word}` is read as document"),
-            near,
-        );
+        found.warn("type-unknown", Some(node), format!("type `{word}` is read as document"), near);
     }
     for tag in &fields.odd_tags {
         found.warn(
@@ -79,12 +72,7 @@ pub fn problems(document: &Document, servers: &[String]) -> Vec<Problem> {
     }
     if fields.get("tags").is_some_and(|n| n.entries().is_some()) {
         let message = "tags are a mapping and select nothing".to_owned();
-        found.warn(
-            "tag-grammar",
-            fields.get("tags"),
-            message,
-            "write a list: `tags: [a, b]`",
-        );
+        found.warn("tag-grammar", fields.get("tags"), message, "write a list: `tags: [a, b]`");
     }
     for foreign in foreign_values(document) {
         found.warn(
@@ -105,24 +93,15 @@ pub(crate) fn foreign_values(document: &Document) -> Vec<Foreign<'_>> {
     let fields = &document.frontmatter;
     let is_ours = |field: &str, node: &Node| match field {
         "version" => node.number().is_some_and(|n| n > 0),
-        "status" => node
-            .text()
-            .is_some_and(|word| !matches!(Status::from_word(word), Status::Foreign(_))),
-        "checksum" => node
-            .text()
-            .is_some_and(|text| text.parse::<Digest>().is_ok()),
-        _ => node
-            .text()
-            .is_some_and(|text| text.parse::<crate::vault::clock::Timestamp>().is_ok()),
+        "status" => {
+            node.text().is_some_and(|word| !matches!(Status::from_word(word), Status::Foreign(_)))
+        }
+        "checksum" => node.text().is_some_and(|text| text.parse::<Digest>().is_ok()),
+        _ => node.text().is_some_and(|text| text.parse::<crate::vault::clock::Timestamp>().is_ok()),
     };
     ["version", "status", "updated_at", "checksum"]
         .into_iter()
-        .filter_map(|field| {
-            Some(Foreign {
-                field,
-                value: fields.get(field)?,
-            })
-        })
+        .filter_map(|field| Some(Foreign { field, value: fields.get(field)? }))
         .filter(|f| !f.value.is_null() && !is_ours(f.field, f.value))
         .collect()
 }
@@ -145,10 +124,8 @@ fn first_heading(body: &str) -> Option<String> {
             _ => {}
         }
     }
-    let words: Vec<String> = text?
-        .split_whitespace()
-        .map(|w| w.chars().filter(|c| !c.is_control()).collect())
-        .collect();
+    let words: Vec<String> =
+        text?.split_whitespace().map(|w| w.chars().filter(|c| !c.is_control()).collect()).collect();
     Some(words.join(" "))
 }
 
@@ -167,13 +144,7 @@ impl Found {
     ) {
         // A frontmatter begins on the second line of its document.
         let line = node.map(|n| n.line + 1);
-        self.problems.push(Problem {
-            code,
-            severity,
-            line,
-            message,
-            hint: hint.into(),
-        });
+        self.problems.push(Problem { code, severity, line, message, hint: hint.into() });
     }
 
     fn error(
@@ -202,11 +173,7 @@ impl Found {
             let Some(node) = fields.get(field).filter(|n| !n.is_null()) else {
                 continue;
             };
-            let code = if field == "title" {
-                "title-invalid"
-            } else {
-                "description-invalid"
-            };
+            let code = if field == "title" { "title-invalid" } else { "description-invalid" };
             match node.text().map(|t| t.chars().count()) {
                 None => self.error(
                     code,
@@ -244,12 +211,7 @@ impl Found {
         let Some((node, source)) = block.zip(fields.source.as_ref()) else {
             let at = fields.get("type");
             let message = "a source node needs a `source` block".to_owned();
-            self.error(
-                "source-invalid",
-                at,
-                message,
-                "add `source:` with transport and tools",
-            );
+            self.error("source-invalid", at, message, "add `source:` with transport and tools");
             return;
         };
         let code = "source-invalid";
@@ -262,23 +224,13 @@ impl Found {
         if source.tools.is_empty() {
             let at = node.get("tools").unwrap_or(node);
             let message = "`source.tools` names no tool".to_owned();
-            self.error(
-                code,
-                Some(at),
-                message,
-                "list at least one tool: `tools: [name]`",
-            );
+            self.error(code, Some(at), message, "list at least one tool: `tools: [name]`");
         }
         if node.get("cache_ttl").is_some_and(|n| !n.is_null())
             && source.cache_ttl.is_none_or(|ttl| ttl == 0)
         {
             let message = "`source.cache_ttl` is not a number of seconds above 0".to_owned();
-            self.error(
-                code,
-                node.get("cache_ttl"),
-                message,
-                "write seconds: `cache_ttl: 300`",
-            );
+            self.error(code, node.get("cache_ttl"), message, "write seconds: `cache_ttl: 300`");
         }
         self.depends_on(node.get("depends_on").filter(|n| !n.is_null()));
         if let Some(server) = &source.server
@@ -319,15 +271,10 @@ mod tests {
 
     fn report(text: &str) -> String {
         let document = Document::parse(text).unwrap();
-        let lines = problems(&document, &["jira".to_owned()])
-            .into_iter()
-            .map(|p| {
-                let line = p.line.map_or_else(String::new, |l| format!("{l}: "));
-                format!(
-                    "{:?} {line}[{}] {} ({})",
-                    p.severity, p.code, p.message, p.hint
-                )
-            });
+        let lines = problems(&document, &["jira".to_owned()]).into_iter().map(|p| {
+            let line = p.line.map_or_else(String::new, |l| format!("{l}: "));
+            format!("{:?} {line}[{}] {} ({})", p.severity, p.code, p.message, p.hint)
+        });
         lines.collect::<Vec<_>>().join("\n")
     }
 
@@ -365,19 +312,8 @@ mod tests {
 
     #[test]
     fn a_missing_title_is_the_first_heading_or_the_name() {
-        assert_eq!(
-            derived_title("text\n\nSet *ext* `x`\n===\n# Second\n", "n"),
-            "Set ext x"
-        );
-        assert_eq!(
-            derived_title("```\n# code\n```\n", "file-name"),
-            "file-name"
-        );
-        assert_eq!(
-            derived_title(&format!("# {}", "é".repeat(300)), "n")
-                .chars()
-                .count(),
-            200
-        );
+        assert_eq!(derived_title("text\n\nSet *ext* `x`\n===\n# Second\n", "n"), "Set ext x");
+        assert_eq!(derived_title("```\n# code\n```\n", "file-name"), "file-name");
+        assert_eq!(derived_title(&format!("# {}", "é".repeat(300)), "n").chars().count(), 200);
     }
 }

@@ -24,15 +24,14 @@ pub struct TimestampError {
 }
 
 impl Timestamp {
+    /// The first instant that has a spelling.
+    pub const MIN: Self = Self { millis: -62_167_219_200_000, whole_seconds: false };
+
     /// The instant that lies this many milliseconds after 1970-01-01T00:00:00Z; instants outside
     /// the years 0000 to 9999 have no spelling and are clamped.
     pub fn from_millis(millis: i64) -> Self {
-        const FIRST: i64 = -62_167_219_200_000;
         const LAST: i64 = 253_402_300_799_999;
-        Self {
-            millis: millis.clamp(FIRST, LAST),
-            whole_seconds: false,
-        }
+        Self { millis: millis.clamp(Self::MIN.millis, LAST), whole_seconds: false }
     }
 
     /// Milliseconds since 1970-01-01T00:00:00Z.
@@ -63,9 +62,7 @@ impl FromStr for Timestamp {
     type Err = TimestampError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        parse(text.as_bytes()).ok_or_else(|| TimestampError {
-            found: text.to_owned(),
-        })
+        parse(text.as_bytes()).ok_or_else(|| TimestampError { found: text.to_owned() })
     }
 }
 
@@ -84,9 +81,7 @@ fn parse(bytes: &[u8]) -> Option<Timestamp> {
         return None;
     }
     let number = |from: usize, to: usize| {
-        bytes[from..to]
-            .iter()
-            .fold(0_i64, |n, b| n * 10 + i64::from(b - b'0'))
+        bytes[from..to].iter().fold(0_i64, |n, b| n * 10 + i64::from(b - b'0'))
     };
     let (year, month, day) = (number(0, 4), number(5, 7), number(8, 10));
     let (hour, minute, second) = (number(11, 13), number(14, 16), number(17, 19));
@@ -101,10 +96,7 @@ fn parse(bytes: &[u8]) -> Option<Timestamp> {
     let whole_seconds = bytes.len() == 20;
     let fraction = if whole_seconds { 0 } else { number(20, 23) };
     let millis = days * MILLIS_PER_DAY + ((hour * 60 + minute) * 60 + second) * 1000 + fraction;
-    Some(Timestamp {
-        millis,
-        whole_seconds,
-    })
+    Some(Timestamp { millis, whole_seconds })
 }
 
 impl fmt::Display for Timestamp {
@@ -122,11 +114,7 @@ impl fmt::Display for Timestamp {
             u8::from(date.month()),
             date.day()
         )?;
-        if self.whole_seconds {
-            f.write_str("Z")
-        } else {
-            write!(f, ".{millis:03}Z")
-        }
+        if self.whole_seconds { f.write_str("Z") } else { write!(f, ".{millis:03}Z") }
     }
 }
 

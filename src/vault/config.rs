@@ -133,10 +133,7 @@ impl Config {
                 "layout" => {
                     config.layout = Some(word(
                         value,
-                        &[
-                            ("structured", Layout::Structured),
-                            ("obsidian", Layout::Obsidian),
-                        ],
+                        &[("structured", Layout::Structured), ("obsidian", Layout::Obsidian)],
                     )?);
                 }
                 "exclude" => config.exclude = globs(value)?,
@@ -152,11 +149,8 @@ impl Config {
                 "versions" => config.versions(value)?,
                 "servers" => {
                     let servers = value.entries().unwrap_or_default();
-                    config.servers = servers
-                        .iter()
-                        .filter_map(|(k, _)| k.text())
-                        .map(str::to_owned)
-                        .collect();
+                    config.servers =
+                        servers.iter().filter_map(|(k, _)| k.text()).map(str::to_owned).collect();
                 }
                 known if KEYS.contains(&known) => {}
                 unknown => config.warnings.push(key.error(unknown_key(unknown, &KEYS))),
@@ -175,10 +169,8 @@ impl Config {
                         .ok_or_else(|| value.error("expected a number from 1 to 1000"))?;
                 }
                 "checkpoint_log" => {
-                    self.checkpoint_log = Some(word(
-                        value,
-                        &[("full", LogForm::Full), ("delta", LogForm::Delta)],
-                    )?);
+                    self.checkpoint_log =
+                        Some(word(value, &[("full", LogForm::Full), ("delta", LogForm::Delta)])?);
                 }
                 unknown => {
                     let known = ["keyframe_interval", "checkpoint_log"];
@@ -197,9 +189,7 @@ fn unknown_key(found: &str, known: &[&str]) -> String {
 }
 
 fn text_of(node: &Node) -> Result<String, yaml::Error> {
-    node.text()
-        .map(str::to_owned)
-        .ok_or_else(|| node.error("expected a text"))
+    node.text().map(str::to_owned).ok_or_else(|| node.error("expected a text"))
 }
 
 fn word<T: Copy>(node: &Node, words: &[(&str, T)]) -> Result<T, yaml::Error> {
@@ -212,16 +202,12 @@ fn word<T: Copy>(node: &Node, words: &[(&str, T)]) -> Result<T, yaml::Error> {
 
 fn globs(node: &Node) -> Result<GlobSet, yaml::Error> {
     let mut set = GlobSetBuilder::new();
-    for item in node
-        .items()
-        .ok_or_else(|| node.error("expected a list of patterns"))?
-    {
+    for item in node.items().ok_or_else(|| node.error("expected a list of patterns"))? {
         let glob = Glob::new(item.text().unwrap_or_default())
             .map_err(|e| item.error(format!("not a pattern: {e}")))?;
         set.add(glob);
     }
-    set.build()
-        .map_err(|e| node.error(format!("not a set of patterns: {e}")))
+    set.build().map_err(|e| node.error(format!("not a set of patterns: {e}")))
 }
 
 #[cfg(test)]
@@ -236,10 +222,7 @@ mod tests {
         )
         .unwrap();
         assert_eq!(config.layout, Some(Layout::Obsidian));
-        assert_eq!(
-            (config.keyframe_interval, config.checkpoint_log),
-            (5, Some(LogForm::Full))
-        );
+        assert_eq!((config.keyframe_interval, config.checkpoint_log), (5, Some(LogForm::Full)));
         assert!(config.exclude.is_match("drafts/a/b.md"));
         assert_eq!(
             config.warnings[0].to_string(),
@@ -250,14 +233,8 @@ mod tests {
     #[test]
     fn values_that_cannot_be_meant_are_refused() {
         for (text, expected) in [
-            (
-                "version: 2\n",
-                "line 1, column 10: this program reads configuration version 1",
-            ),
-            (
-                "layout: flat\n",
-                "line 1, column 9: expected `structured` or `obsidian`",
-            ),
+            ("version: 2\n", "line 1, column 10: this program reads configuration version 1"),
+            ("layout: flat\n", "line 1, column 9: expected `structured` or `obsidian`"),
             (
                 "versions:\n  keyframe_interval: 0\n",
                 "line 2, column 22: expected a number from 1 to 1000",

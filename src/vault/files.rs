@@ -66,23 +66,13 @@ impl FileError {
 
     fn from_errno(action: &'static str, path: &str, errno: Errno) -> Self {
         match errno {
-            Errno::LOOP | Errno::XDEV => Self::Link {
-                path: path.to_owned(),
-            },
-            errno => Self::Io {
-                action,
-                path: path.to_owned(),
-                source: errno.into(),
-            },
+            Errno::LOOP | Errno::XDEV => Self::Link { path: path.to_owned() },
+            errno => Self::Io { action, path: path.to_owned(), source: errno.into() },
         }
     }
 
     fn io(action: &'static str, path: &str) -> impl FnOnce(io::Error) -> Self {
-        move |source| Self::Io {
-            action,
-            path: path.to_owned(),
-            source,
-        }
+        move |source| Self::Io { action, path: path.to_owned(), source }
     }
 }
 
@@ -133,9 +123,7 @@ impl Drop for Staged {
     }
 }
 
-const DIRECTORY: OFlags = OFlags::RDONLY
-    .union(OFlags::DIRECTORY)
-    .union(OFlags::CLOEXEC);
+const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
 impl Files {
     /// Opens a root folder.
@@ -166,22 +154,15 @@ impl Files {
         let file = File::from(fd);
         let meta = file.metadata().map_err(FileError::io("read", path))?;
         if !meta.is_file() {
-            return Err(FileError::NotRegular {
-                path: path.to_owned(),
-            });
+            return Err(FileError::NotRegular { path: path.to_owned() });
         }
         let mut bytes = Vec::new();
         if meta.len() <= limit {
             bytes.reserve_exact(usize::try_from(meta.len()).unwrap_or(0));
-            file.take(limit + 1)
-                .read_to_end(&mut bytes)
-                .map_err(FileError::io("read", path))?;
+            file.take(limit + 1).read_to_end(&mut bytes).map_err(FileError::io("read", path))?;
         }
         if meta.len() > limit || bytes.len() as u64 > limit {
-            return Err(FileError::TooLarge {
-                path: path.to_owned(),
-                limit,
-            });
+            return Err(FileError::TooLarge { path: path.to_owned(), limit });
         }
         Ok(bytes)
     }
@@ -211,7 +192,11 @@ impl Files {
         let fail = |e| FileError::from_errno("create", path, e);
         let (parent, name) = self.parent(path).map_err(fail)?;
         let mut file = create(&parent, name).map_err(fail)?;
-        file.write_all(bytes).map_err(FileError::io("create", path))
+        file.write_all(bytes).map_err(|source| {
+            // A file that could not be written whole must not stay.
+            let _ = rustix::fs::unlinkat(&parent, name, AtFlags::empty());
+            FileError::io("create", path)(source)
+        })
     }
 
     /// Appends to a file that has exactly `length` bytes; one of length 0 may be absent.
@@ -228,13 +213,9 @@ impl Files {
         let fd =
             rustix::fs::openat(&parent, name, flags, Mode::from_raw_mode(0o666)).map_err(fail)?;
         let mut file = File::from(fd);
-        let end = file
-            .seek(SeekFrom::End(0))
-            .map_err(FileError::io("append to", path))?;
+        let end = file.seek(SeekFrom::End(0)).map_err(FileError::io("append to", path))?;
         if end != length {
-            return Err(FileError::Changed {
-                path: path.to_owned(),
-            });
+            return Err(FileError::Changed { path: path.to_owned() });
         }
         let written = file.write_all(bytes);
         if written.is_err() {
@@ -256,15 +237,9 @@ impl Files {
             }
             // An editor may have saved while we wrote.
             self.expect(wanted.path, wanted.expected)?;
-            staged
-                .commit()
-                .map_err(|e| FileError::from_errno("replace", wanted.path, e))
+            staged.commit().map_err(|e| FileError::from_errno("replace", wanted.path, e))
         };
-        staged
-            .into_par_iter()
-            .zip(replacements)
-            .map(commit)
-            .collect()
+        staged.into_par_iter().zip(replacements).map(commit).collect()
     }
 
     /// Replaces one file; see [`Files::replace_all`].
@@ -272,11 +247,7 @@ impl Files {
     /// # Errors
     /// [`FileError::Changed`] if somebody wrote to it meanwhile; the file is then left alone.
     pub fn replace(&self, path: &str, expected: &[u8], bytes: &[u8]) -> Result<(), FileError> {
-        let one = Replacement {
-            path,
-            expected,
-            bytes,
-        };
+        let one = Replacement { path, expected, bytes };
         self.replace_all(&[one]).pop().unwrap_or(Ok(()))
     }
 
@@ -288,9 +259,7 @@ impl Files {
         if found.as_deref() == Some(expected) {
             Ok(())
         } else {
-            Err(FileError::Changed {
-                path: path.to_owned(),
-            })
+            Err(FileError::Changed { path: path.to_owned() })
         }
     }
 
@@ -302,12 +271,7 @@ impl Files {
         let old = rustix::fs::statat(&parent, name, AtFlags::SYMLINK_NOFOLLOW).map_err(fail)?;
         let temporary = format!(".{}.ctx-{}.tmp", short(name), std::process::id());
         let file = create(&parent, &temporary).map_err(fail)?;
-        let mut staged = Staged {
-            parent,
-            name: name.to_owned(),
-            temporary: Some(temporary),
-            file,
-        };
+        let mut staged = Staged { parent, name: name.to_owned(), temporary: Some(temporary), file };
         rustix::fs::fchmod(&staged.file, Mode::from_raw_mode(old.st_mode & 0o7777))
             .map_err(fail)?;
         let new = rustix::fs::fstat(&staged.file).map_err(fail)?;
@@ -317,10 +281,7 @@ impl Files {
             // Only the superuser may give files away; elsewhere the writer becomes owner.
             let _ = rustix::fs::fchown(&staged.file, Some(user), Some(group));
         }
-        staged
-            .file
-            .write_all(wanted.bytes)
-            .map_err(FileError::io("replace", wanted.path))?;
+        staged.file.write_all(wanted.bytes).map_err(FileError::io("replace", wanted.path))?;
         Ok(staged)
     }
 
@@ -329,10 +290,7 @@ impl Files {
         if staged.len() > MANY {
             return rustix::fs::syncfs(&self.dir);
         }
-        staged
-            .iter()
-            .flatten()
-            .try_for_each(|s| rustix::fs::fsync(&s.file))
+        staged.iter().flatten().try_for_each(|s| rustix::fs::fsync(&s.file))
     }
 
     /// Removes a file if it still holds `expected`.
@@ -346,14 +304,36 @@ impl Files {
         rustix::fs::unlinkat(&parent, name, AtFlags::empty()).map_err(fail)
     }
 
+    /// Takes back an append that was not committed, as far as the disk lets us: the file gets its
+    /// former length, or goes away if it had none. One that holds anything else is left alone.
+    pub fn take_back(&self, path: &str, length: u64, appended: &[u8]) {
+        let total = length + appended.len() as u64;
+        let ends_so = |bytes: Vec<u8>| bytes.len() as u64 == total && bytes.ends_with(appended);
+        if !self.read(path, total).is_ok_and(ends_so) {
+            return;
+        }
+        if length == 0 {
+            let _ = self.remove(path, appended);
+        } else if let Ok(file) =
+            open_beneath(&self.dir, path, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())
+        {
+            let _ = rustix::fs::ftruncate(&file, length);
+        }
+    }
+
+    /// Removes a folder if nothing is in it.
+    pub fn remove_empty_folder(&self, path: &str) {
+        if let Ok((parent, name)) = self.parent(path) {
+            let _ = rustix::fs::unlinkat(&parent, name, AtFlags::REMOVEDIR);
+        }
+    }
+
     /// Makes a folder and those above it.
     ///
     /// # Errors
     /// What the system says.
     pub fn create_dir(&self, path: &str) -> Result<(), FileError> {
-        self.directory(path)
-            .map(drop)
-            .map_err(|e| FileError::from_errno("create", path, e))
+        self.directory(path).map(drop).map_err(|e| FileError::from_errno("create", path, e))
     }
 
     /// Makes files, and the folders that name them, durable. Few are synced one by one; for many,
@@ -411,7 +391,7 @@ impl Files {
     fn parent<'p>(&self, path: &'p str) -> Result<(OwnedFd, &'p str), Errno> {
         match path.rsplit_once('/') {
             Some((parent, name)) => Ok((self.directory(parent)?, name)),
-            None => Ok((self.dir.try_clone().map_err(errno_of)?, path)),
+            None => Ok((self.dir.try_clone().map_err(|e| errno_of(&e))?, path)),
         }
     }
 
@@ -451,8 +431,8 @@ fn short(name: &str) -> &str {
     &name[..end]
 }
 
-fn errno_of(error: io::Error) -> Errno {
-    Errno::from_io_error(&error).unwrap_or(Errno::IO)
+fn errno_of(error: &io::Error) -> Errno {
+    Errno::from_io_error(error).unwrap_or(Errno::IO)
 }
 
 /// Opens a path beneath a folder without following any symbolic link on the way.
@@ -472,19 +452,12 @@ fn open_beneath(dir: &OwnedFd, path: &str, flags: OFlags, mode: Mode) -> Result<
         }
     }
     let mut at = rustix::io::fcntl_dupfd_cloexec(dir.as_fd(), 0)?;
-    let mut names = path
-        .split('/')
-        .filter(|n| !n.is_empty() && *n != ".")
-        .peekable();
+    let mut names = path.split('/').filter(|n| !n.is_empty() && *n != ".").peekable();
     while let Some(name) = names.next() {
         if name == ".." {
             return Err(Errno::XDEV);
         }
-        let step = if names.peek().is_some() {
-            DIRECTORY
-        } else {
-            flags
-        };
+        let step = if names.peek().is_some() { DIRECTORY } else { flags };
         at = rustix::fs::openat(&at, name, step | OFlags::NOFOLLOW, mode)?;
     }
     Ok(at)
@@ -510,14 +483,8 @@ mod tests {
             let error = files.read(path, 100).unwrap_err();
             assert!(matches!(error, FileError::Link { .. }), "{path}: {error}");
         }
-        assert!(matches!(
-            files.create_new("out/x", b""),
-            Err(FileError::Link { .. })
-        ));
-        assert!(matches!(
-            files.append("out/y/z", 0, b"x"),
-            Err(FileError::Link { .. })
-        ));
+        assert!(matches!(files.create_new("out/x", b""), Err(FileError::Link { .. })));
+        assert!(matches!(files.append("out/y/z", 0, b"x"), Err(FileError::Link { .. })));
         assert_eq!(outside.path().read_dir().unwrap().count(), 0);
     }
 
@@ -526,23 +493,12 @@ mod tests {
         let (dir, files) = files();
         files.create_new("a/b/c", b"12345").unwrap();
         assert_eq!(files.read("a/b/c", 5).unwrap(), b"12345");
-        assert!(matches!(
-            files.read("a/b/c", 4),
-            Err(FileError::TooLarge { limit: 4, .. })
-        ));
-        assert!(matches!(
-            files.read("a/b", 5),
-            Err(FileError::NotRegular { .. })
-        ));
+        assert!(matches!(files.read("a/b/c", 4), Err(FileError::TooLarge { limit: 4, .. })));
+        assert!(matches!(files.read("a/b", 5), Err(FileError::NotRegular { .. })));
         assert!(files.read_optional("a/b/c/d", 5).unwrap().is_none());
-        let fifo = std::process::Command::new("mkfifo")
-            .arg(dir.path().join("fifo"))
-            .status();
+        let fifo = std::process::Command::new("mkfifo").arg(dir.path().join("fifo")).status();
         assert!(fifo.unwrap().success());
-        assert!(matches!(
-            files.read("fifo", 5),
-            Err(FileError::NotRegular { .. })
-        ));
+        assert!(matches!(files.read("fifo", 5), Err(FileError::NotRegular { .. })));
     }
 
     #[test]
@@ -551,32 +507,16 @@ mod tests {
         let (dir, files) = files();
         files.create_new("f", b"old").unwrap();
         assert!(files.create_new("f", b"new").is_err());
-        assert!(matches!(
-            files.replace("f", b"other", b"new"),
-            Err(FileError::Changed { .. })
-        ));
-        assert!(matches!(
-            files.append("f", 2, b"x"),
-            Err(FileError::Changed { .. })
-        ));
-        assert!(matches!(
-            files.remove("f", b"ol"),
-            Err(FileError::Changed { .. })
-        ));
+        assert!(matches!(files.replace("f", b"other", b"new"), Err(FileError::Changed { .. })));
+        assert!(matches!(files.append("f", 2, b"x"), Err(FileError::Changed { .. })));
+        assert!(matches!(files.remove("f", b"ol"), Err(FileError::Changed { .. })));
         let mode = std::fs::Permissions::from_mode(0o640);
         std::fs::set_permissions(dir.path().join("f"), mode).unwrap();
         files.replace("f", b"old", b"new").unwrap();
         files.append("f", 3, b"er").unwrap();
         assert_eq!(files.read("f", 9).unwrap(), b"newer");
-        let kept = std::fs::metadata(dir.path().join("f"))
-            .unwrap()
-            .permissions()
-            .mode();
+        let kept = std::fs::metadata(dir.path().join("f")).unwrap().permissions().mode();
         assert_eq!(kept & 0o7777, 0o640);
-        assert_eq!(
-            dir.path().read_dir().unwrap().count(),
-            1,
-            "no temporary file is left"
-        );
+        assert_eq!(dir.path().read_dir().unwrap().count(), 1, "no temporary file is left");
     }
 }

@@ -57,12 +57,7 @@ pub(super) fn acquire(files: &Files) -> Result<WriteLock, LockError> {
             }
             Err(TryLockError::Error(source)) => {
                 let path = layout::LOCK.to_owned();
-                return Err(FileError::Io {
-                    action: "lock",
-                    path,
-                    source,
-                }
-                .into());
+                return Err(FileError::Io { action: "lock", path, source }.into());
             }
         }
     }

@@ -54,12 +54,7 @@ pub enum OpenError {
 }
 
 /// Files whose presence makes a folder a vault.
-const MARKS: [&str; 4] = [
-    layout::CONFIG,
-    layout::DELTA_LOG,
-    layout::FULL_LOG,
-    layout::CONTEXT_DIR,
-];
+const MARKS: [&str; 4] = [layout::CONFIG, layout::DELTA_LOG, layout::FULL_LOG, layout::CONTEXT_DIR];
 
 impl Vault {
     /// Finds the vault that holds `start`: that folder or the nearest one above.
@@ -71,9 +66,7 @@ impl Vault {
         let is_vault = |dir: &&Path| MARKS.iter().any(|mark| dir.join(mark).exists());
         match absolute.ancestors().find(is_vault) {
             Some(root) => Self::open(root),
-            None => Err(OpenError::NotFound {
-                start: start.to_owned(),
-            }),
+            None => Err(OpenError::NotFound { start: start.to_owned() }),
         }
     }
 
@@ -85,9 +78,7 @@ impl Vault {
     pub fn open(root: &Path) -> Result<Self, OpenError> {
         let files = Files::open(root)?;
         if !MARKS.iter().any(|mark| files.exists(mark)) {
-            return Err(OpenError::NotAVault {
-                root: root.to_owned(),
-            });
+            return Err(OpenError::NotAVault { root: root.to_owned() });
         }
         let (config, config_error) = match read_config(&files) {
             Ok(config) => (config, None),
@@ -99,12 +90,7 @@ impl Vault {
         } else {
             Layout::Obsidian
         });
-        Ok(Self {
-            files,
-            config,
-            config_error,
-            layout,
-        })
+        Ok(Self { files, config, config_error, layout })
     }
 
     /// The canonical path of the vault's folder.
@@ -141,9 +127,7 @@ impl Vault {
     /// The vault's name: as configured, else that of its folder.
     pub fn name(&self) -> String {
         self.config.name.clone().unwrap_or_else(|| {
-            self.root()
-                .file_name()
-                .map_or_else(String::new, |n| n.to_string_lossy().into_owned())
+            self.root().file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned())
         })
     }
 
@@ -173,21 +157,13 @@ fn read_config(files: &Files) -> Result<Config, OpenError> {
         Ok(bytes) => bytes.unwrap_or_default(),
         Err(error @ (FileError::TooLarge { .. } | FileError::NotRegular { .. })) => {
             let problem = error.to_string();
-            return Err(OpenError::Config(yaml::Error {
-                line: 1,
-                column: 1,
-                problem,
-            }));
+            return Err(OpenError::Config(yaml::Error { line: 1, column: 1, problem }));
         }
         Err(other) => return Err(other.into()),
     };
     let text = std::str::from_utf8(&bytes).map_err(|e| {
         let problem = format!("not UTF-8 at byte {}", e.valid_up_to());
-        OpenError::Config(yaml::Error {
-            line: 1,
-            column: 1,
-            problem,
-        })
+        OpenError::Config(yaml::Error { line: 1, column: 1, problem })
     })?;
     Config::parse(text).map_err(OpenError::Config)
 }

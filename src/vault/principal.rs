@@ -59,22 +59,10 @@ mod tests {
 
     #[test]
     fn names_that_would_blur_a_record_are_refused() {
-        assert_eq!(
-            " ana@example.com ".parse::<Principal>().unwrap().as_str(),
-            "ana@example.com"
-        );
+        assert_eq!(" ana@example.com ".parse::<Principal>().unwrap().as_str(), "ana@example.com");
         assert_eq!("".parse::<Principal>(), Err(PrincipalError::Empty));
-        assert_eq!(
-            "system:seed".parse::<Principal>(),
-            Err(PrincipalError::Character(':'))
-        );
-        assert_eq!(
-            "a\u{7}b".parse::<Principal>(),
-            Err(PrincipalError::Character('\u{7}'))
-        );
-        assert_eq!(
-            "x".repeat(257).parse::<Principal>(),
-            Err(PrincipalError::TooLong(257))
-        );
+        assert_eq!("system:seed".parse::<Principal>(), Err(PrincipalError::Character(':')));
+        assert_eq!("a\u{7}b".parse::<Principal>(), Err(PrincipalError::Character('\u{7}')));
+        assert_eq!("x".repeat(257).parse::<Principal>(), Err(PrincipalError::TooLong(257)));
     }
 }

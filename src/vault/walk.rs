@@ -28,18 +28,13 @@ impl Vault {
         let obsidian = self.layout() == Layout::Obsidian;
         let walk = WalkDir::new(self.root()).follow_links(false).into_iter();
         let entries = walk.filter_entry(|e| e.depth() == 0 || self.is_document_folder(e, obsidian));
-        for entry in entries
-            .filter_map(Result::ok)
-            .filter(|e| !e.file_type().is_dir())
-        {
+        for entry in entries.filter_map(Result::ok).filter(|e| !e.file_type().is_dir()) {
             let Ok(path) = entry.path().strip_prefix(self.root()) else {
                 continue;
             };
             let Some(path) = path.to_str() else {
                 if path.extension().is_some_and(|e| e == "md") {
-                    found
-                        .unreadable_names
-                        .push(path.to_string_lossy().into_owned());
+                    found.unreadable_names.push(path.to_string_lossy().into_owned());
                 }
                 continue;
             };
@@ -68,9 +63,7 @@ impl Vault {
         };
         placed
             && path.ends_with(".md")
-            && !path
-                .split('/')
-                .any(|n| n.starts_with('.') || n == "node_modules")
+            && !path.split('/').any(|n| n.starts_with('.') || n == "node_modules")
             && name != layout::INDEX
             && !(in_root && layout::NEVER_DOCUMENTS.contains(&name))
             && !self.config().exclude.is_match(path)
@@ -94,9 +87,7 @@ impl Vault {
             .filter(|path| self.files().exists(path))
             .map(str::to_owned)
             .collect();
-        let packs = WalkDir::new(self.root().join(layout::PACKS))
-            .min_depth(1)
-            .max_depth(1);
+        let packs = WalkDir::new(self.root().join(layout::PACKS)).min_depth(1).max_depth(1);
         for entry in packs.into_iter().filter_map(Result::ok) {
             if let Some(name) = entry.file_name().to_str()
                 && name.ends_with(".yml")
@@ -119,10 +110,7 @@ impl Vault {
             let name = e.file_name();
             e.depth() == 0 || (name != ".git" && name != "node_modules")
         });
-        for entry in walk
-            .filter_map(Result::ok)
-            .filter(|e| e.file_type().is_dir())
-        {
+        for entry in walk.filter_map(Result::ok).filter(|e| e.file_type().is_dir()) {
             let in_versions = entry
                 .path()
                 .parent()

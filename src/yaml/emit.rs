@@ -20,21 +20,13 @@ pub(crate) fn flow(node: &Node) -> String {
     match &node.value {
         Value::Scalar { text, plain } => {
             let simple = !text.is_empty()
-                && text
-                    .chars()
-                    .all(|c| c.is_ascii_alphanumeric() || "._+-".contains(c))
+                && text.chars().all(|c| c.is_ascii_alphanumeric() || "._+-".contains(c))
                 && !text.starts_with('-');
-            if *plain && simple {
-                text.clone()
-            } else {
-                in_flow(text)
-            }
+            if *plain && simple { text.clone() } else { in_flow(text) }
         }
         Value::Sequence { items, .. } => format!("[{}]", list(items.iter().map(flow).collect())),
         Value::Mapping { entries, .. } => {
-            let pairs = entries
-                .iter()
-                .map(|(k, v)| format!("{}: {}", flow(k), flow(v)));
+            let pairs = entries.iter().map(|(k, v)| format!("{}: {}", flow(k), flow(v)));
             format!("{{{}}}", list(pairs.collect()))
         }
     }
@@ -43,11 +35,7 @@ pub(crate) fn flow(node: &Node) -> String {
 /// A scalar that may stand inside a flow collection.
 pub(crate) fn in_flow(text: &str) -> String {
     let spelled = scalar(text);
-    if spelled == text {
-        format!("'{text}'")
-    } else {
-        spelled
-    }
+    if spelled == text { format!("'{text}'") } else { spelled }
 }
 
 /// Spells a long text as the value of a key whose entry is indented by `indent` blanks: a literal
@@ -101,7 +89,8 @@ fn needs_escape(c: char) -> bool {
         || (u32::from(c) & 0xfffe) == 0xfffe
 }
 
-fn double_quoted(text: &str) -> String {
+/// Spells a text between double quotes, with escapes where they are needed.
+pub(crate) fn double_quoted(text: &str) -> String {
     use std::fmt::Write as _;
     let mut out = String::with_capacity(text.len() + 16);
     out.push('"');
@@ -135,21 +124,12 @@ mod tests {
     use proptest::prelude::*;
 
     fn ours(yaml: &str) -> String {
-        parse(yaml, Dialect::Format)
-            .unwrap()
-            .get("k")
-            .unwrap()
-            .text()
-            .unwrap()
-            .to_owned()
+        parse(yaml, Dialect::Format).unwrap().get("k").unwrap().text().unwrap().to_owned()
     }
 
     fn theirs(yaml: &str) -> String {
         let value: serde_yaml::Value = serde_yaml::from_str(yaml).unwrap();
-        value["k"]
-            .as_str()
-            .unwrap_or_else(|| panic!("{yaml:?} is no string"))
-            .to_owned()
+        value["k"].as_str().unwrap_or_else(|| panic!("{yaml:?} is no string")).to_owned()
     }
 
     #[test]

@@ -137,10 +137,7 @@ impl Node {
 
     /// The value under a key of a mapping.
     pub fn get(&self, key: &str) -> Option<&Self> {
-        self.entries()?
-            .iter()
-            .find(|(k, _)| k.text() == Some(key))
-            .map(|(_, v)| v)
+        self.entries()?.iter().find(|(k, _)| k.text() == Some(key)).map(|(_, v)| v)
     }
 
     /// Whether two nodes hold the same value, whatever bytes spell it.
@@ -154,9 +151,7 @@ impl Node {
             }
             (Value::Mapping { entries: a, .. }, Value::Mapping { entries: b, .. }) => {
                 a.len() == b.len()
-                    && a.iter()
-                        .zip(b)
-                        .all(|(x, y)| x.0.same_value(&y.0) && x.1.same_value(&y.1))
+                    && a.iter().zip(b).all(|(x, y)| x.0.same_value(&y.0) && x.1.same_value(&y.1))
             }
             _ => false,
         }
@@ -164,11 +159,7 @@ impl Node {
 
     /// An error at this node.
     pub fn error(&self, problem: impl Into<String>) -> Error {
-        Error {
-            line: self.line,
-            column: self.column,
-            problem: problem.into(),
-        }
+        Error { line: self.line, column: self.column, problem: problem.into() }
     }
 
     fn weight(&self) -> usize {
@@ -186,11 +177,7 @@ impl Node {
 pub(crate) fn canonical_number(text: &str) -> Option<u64> {
     let digits = text.bytes().all(|b| b.is_ascii_digit());
     let leading_zero = text.len() > 1 && text.starts_with('0');
-    if digits && !leading_zero {
-        text.parse().ok()
-    } else {
-        None
-    }
+    if digits && !leading_zero { text.parse().ok() } else { None }
 }
 
 /// Reads one YAML document; an empty text is a null scalar.
@@ -215,10 +202,7 @@ pub fn parse(text: &str, dialect: Dialect) -> Result<Node, Error> {
         builder.accept(event, &span)?;
     }
     Ok(builder.root.unwrap_or(Node {
-        value: Value::Scalar {
-            text: String::new(),
-            plain: true,
-        },
+        value: Value::Scalar { text: String::new(), plain: true },
         span: text.len()..text.len(),
         line: 1,
         column: 1,
@@ -297,10 +281,7 @@ impl Builder {
             }
             Event::Scalar(text, style, ..) => {
                 let plain = matches!(style, ScalarStyle::Plain) && !tagged;
-                let value = Value::Scalar {
-                    text: text.into_owned(),
-                    plain,
-                };
+                let value = Value::Scalar { text: text.into_owned(), plain };
                 let node = self.node(value, span, decorated);
                 self.finish(node, anchor)?;
             }
@@ -310,22 +291,11 @@ impl Builder {
                 }
                 let flow = self.length > 0 && span.start.byte_offset() != span.end.byte_offset();
                 let value = match event {
-                    Event::SequenceStart(..) => Value::Sequence {
-                        items: Vec::new(),
-                        flow,
-                    },
-                    _ => Value::Mapping {
-                        entries: Vec::new(),
-                        flow,
-                    },
+                    Event::SequenceStart(..) => Value::Sequence { items: Vec::new(), flow },
+                    _ => Value::Mapping { entries: Vec::new(), flow },
                 };
                 let node = self.node(value, span, decorated);
-                self.stack.push(Open {
-                    node,
-                    anchor,
-                    key: None,
-                    keys: HashMap::new(),
-                });
+                self.stack.push(Open { node, anchor, key: None, keys: HashMap::new() });
             }
             Event::SequenceEnd | Event::MappingEnd => {
                 if let Some(mut open) = self.stack.pop() {
@@ -393,38 +363,24 @@ mod tests {
     use super::*;
 
     fn refusal(text: &str, dialect: Dialect) -> String {
-        parse(text, dialect)
-            .map(|n| format!("{n:?}"))
-            .unwrap_err()
-            .to_string()
+        parse(text, dialect).map(|n| format!("{n:?}")).unwrap_err().to_string()
     }
 
     #[test]
     fn spans_are_the_bytes_of_the_values() {
         let text = "é: 'x y'\nlist: [1, {a: b}]\nblock:\n  - one\n  - two\nlast: |\n  text\n";
         let root = parse(text, Dialect::Format).unwrap();
-        let slices: Vec<&str> = root
-            .entries()
-            .unwrap()
-            .iter()
-            .map(|(_, v)| &text[v.span.clone()])
-            .collect();
+        let slices: Vec<&str> =
+            root.entries().unwrap().iter().map(|(_, v)| &text[v.span.clone()]).collect();
         assert_eq!(slices[0], "'x y'");
         assert_eq!(slices[1], "[1, {a: b}]");
         assert!(slices[2].starts_with("- one\n  - two"), "{:?}", slices[2]);
-        assert_eq!(
-            slices[3], "text\n",
-            "a block scalar's span is its content, not its header"
-        );
+        assert_eq!(slices[3], "text\n", "a block scalar's span is its content, not its header");
     }
 
     #[test]
     fn flow_and_block_collections_are_told_apart() {
-        let root = parse(
-            "a: [1]\nb:\n  - 1\nc: {d: 1}\ne:\n  f: 1\n",
-            Dialect::Format,
-        )
-        .unwrap();
+        let root = parse("a: [1]\nb:\n  - 1\nc: {d: 1}\ne:\n  f: 1\n", Dialect::Format).unwrap();
         let flow = |key: &str| match &root.get(key).unwrap().value {
             Value::Sequence { flow, .. } | Value::Mapping { flow, .. } => *flow,
             Value::Scalar { .. } => panic!("{key} is a scalar"),
@@ -436,26 +392,11 @@ mod tests {
     #[test]
     fn hostile_yaml_is_refused_with_a_place() {
         let cases = [
-            (
-                "a: 1\nb: 2\na: 3\n",
-                "line 3, column 1: duplicate key `a`, first on line 1",
-            ),
-            (
-                "a: &x 1\nb: *x\n",
-                "line 1, column 7: anchors and aliases are not allowed here",
-            ),
-            (
-                "a: !!str 1\n",
-                "line 1, column 10: tags are not allowed here",
-            ),
-            (
-                "<<: {a: 1}\n",
-                "line 1, column 1: merge keys are not allowed here",
-            ),
-            (
-                "? [a]\n: b\n",
-                "line 1, column 3: a key is a collection; keys are plain texts",
-            ),
+            ("a: 1\nb: 2\na: 3\n", "line 3, column 1: duplicate key `a`, first on line 1"),
+            ("a: &x 1\nb: *x\n", "line 1, column 7: anchors and aliases are not allowed here"),
+            ("a: !!str 1\n", "line 1, column 10: tags are not allowed here"),
+            ("<<: {a: 1}\n", "line 1, column 1: merge keys are not allowed here"),
+            ("? [a]\n: b\n", "line 1, column 3: a key is a collection; keys are plain texts"),
             (
                 "a: 1\n---\nb: 2\n",
                 "line 2, column 1: expected one YAML document, but found a second",
@@ -468,14 +409,9 @@ mod tests {
             "[".repeat(100),
             "- ".repeat(100),
             format!("a: {}", "{a: ".repeat(20_000)),
-            (0..100)
-                .map(|n| format!("{}a:\n", " ".repeat(n)))
-                .collect::<String>(),
+            (0..100).map(|n| format!("{}a:\n", " ".repeat(n))).collect::<String>(),
         ] {
-            assert!(
-                refusal(&text, Dialect::Frontmatter).starts_with("line "),
-                "{text:.40}"
-            );
+            assert!(refusal(&text, Dialect::Frontmatter).starts_with("line "), "{text:.40}");
         }
     }
 
@@ -488,33 +424,16 @@ mod tests {
         }
         assert!(refusal(&laughs, Dialect::Frontmatter).contains("KiB"));
         let honest = parse("a: &x [1, 2]\nb: *x\n", Dialect::Frontmatter).unwrap();
-        assert!(
-            honest
-                .get("a")
-                .unwrap()
-                .same_value(honest.get("b").unwrap())
-        );
+        assert!(honest.get("a").unwrap().same_value(honest.get("b").unwrap()));
     }
 
     #[test]
     fn numbers_have_one_spelling() {
         assert_eq!(
-            ["0", "7", "18446744073709551615"]
-                .map(canonical_number)
-                .map(|n| n.is_some()),
+            ["0", "7", "18446744073709551615"].map(canonical_number).map(|n| n.is_some()),
             [true, true, true]
         );
-        for text in [
-            "",
-            "00",
-            "01",
-            "+1",
-            "-1",
-            "1.0",
-            "0x1",
-            "1_0",
-            "18446744073709551616",
-        ] {
+        for text in ["", "00", "01", "+1", "-1", "1.0", "0x1", "1_0", "18446744073709551616"] {
             assert_eq!(canonical_number(text), None, "{text}");
         }
     }

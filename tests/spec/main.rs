@@ -1,1 +1,17 @@
+//! Every vector of `spec/vectors`, run through the public face of the library.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    reason = "a test may fail, and writes what a vault must not hold"
+)]
 
+mod checkpoint;
+mod document;
+mod history;
+mod interop;
+mod selector;
+mod uri;
+mod vault;
+mod vectors;
+mod yaml;

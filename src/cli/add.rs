@@ -1,0 +1,136 @@
+//! `ctx add`.
+
+use super::session::Session;
+use super::{Answer, Failure, rows};
+use crate::document::edit::Edit;
+use crate::document::frontmatter::{NodeType, is_tag};
+use crate::document::id::Id;
+use crate::publish::{self, NewDocument, Request, Which};
+use crate::suggest::nearest;
+
+use super::failure::Code;
+
+/// Create a document and publish it
+///
+/// Writes a new file and publishes it at once; with --draft only the file is written. An existing
+/// file is never touched.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  ctx add nodes/policies/returns --title \"Returns\" --tags \
+policy,retail --body \"Returns within 30 days.\"\n  ctx add nodes/notes/call --draft --body - < call.md")]
+pub(super) struct Add {
+    /// Id of the new document: its path in the vault without `.md`
+    id: String,
+    /// What it is for: document, snippet, glossary, persona, prompt, source, tool, reference, skill
+    #[arg(long = "type", value_name = "TYPE")]
+    node_type: Option<String>,
+    /// Its title; else the first heading of the body, else the last name of the id
+    #[arg(long)]
+    title: Option<String>,
+    /// Tags, separated by commas
+    #[arg(long, value_delimiter = ',', value_name = "TAG,...")]
+    tags: Vec<String>,
+    /// Its text, or `-` to read it from standard input
+    #[arg(long, value_name = "TEXT|-", allow_hyphen_values = true)]
+    body: Option<String>,
+    /// Only write the file; publish it later
+    #[arg(long)]
+    draft: bool,
+    /// Remark to keep with the version (covered by no hash)
+    #[arg(short = 'm', long = "message", value_name = "NOTE")]
+    note: Option<String>,
+}
+
+#[derive(serde::Serialize)]
+struct DraftJson<'d> {
+    id: &'d Id,
+    path: String,
+    status: &'static str,
+}
+
+pub(super) fn run(args: &Add, session: &mut Session<'_>) -> Result<Answer, Failure> {
+    let vault = session.vault()?;
+    let id: Id = args.id.strip_suffix(".md").unwrap_or(&args.id).parse()?;
+    publish::check_place(&vault, &id)?;
+    let body = body(args, session)?;
+    let author = session.author(&vault, args.note.as_deref(), None)?;
+    let mut edit = Edit::default();
+    if let Some(title) = &args.title {
+        edit = edit.text("title", title);
+    }
+    edit = edit.text("type", node_type(args)?.as_str());
+    if !args.tags.is_empty() {
+        edit = edit.list("tags", &tags(args)?);
+    }
+    edit = edit.text("status", "draft").text("author", author.principal.as_str());
+    let text = edit
+        .apply(&body)
+        .map_err(|why| Failure::new(Code::Refused, why.to_string()).hint(why.hint()))?;
+    if args.draft {
+        vault.files().create_new(&id.live_path(), text.as_bytes())?;
+        let path = id.live_path();
+        if session.ui.json {
+            session.ui.result("add", &DraftJson { id: &id, path, status: "draft" });
+        } else {
+            session.ui.line(&format!("created {path} as a draft"));
+            session.ui.note(&format!("next: edit it, then run `ctx publish {id}`"));
+        }
+        return Ok(Answer::Yes);
+    }
+    let which = Which::Ids(vec![id.clone()]);
+    let request = Request { author, which, skip_invalid: false, dry_run: false };
+    let outcome = publish::add(&vault, NewDocument { id, text }, &request)?;
+    Ok(rows::event(session, "add", &outcome, false))
+}
+
+fn body(args: &Add, session: &mut Session<'_>) -> Result<String, Failure> {
+    use std::io::Read as _;
+    match args.body.as_deref() {
+        None => Ok(String::new()),
+        Some("-") => {
+            let limit = crate::vault::layout::limit::DOCUMENT;
+            let mut bytes = Vec::new();
+            let mut input = (&mut *session.stdin).take(limit + 1);
+            input.read_to_end(&mut bytes).map_err(|why| {
+                Failure::new(Code::Io, format!("cannot read standard input: {why}"))
+            })?;
+            if bytes.len() as u64 > limit {
+                return Err(Failure::new(Code::Refused, "the text is larger than 16 MiB")
+                    .hint("split the document"));
+            }
+            let text = crate::document::utf8(&bytes).map_err(|why| {
+                Failure::new(Code::Refused, format!("standard input is {why}")).hint(why.hint())
+            })?;
+            Ok(text.to_owned())
+        }
+        Some(text) if text.ends_with('\n') || text.is_empty() => Ok(text.to_owned()),
+        Some(text) => Ok(format!("{text}\n")),
+    }
+}
+
+fn node_type(args: &Add) -> Result<NodeType, Failure> {
+    let Some(word) = &args.node_type else {
+        return Ok(NodeType::Document);
+    };
+    NodeType::from_word(word).ok_or_else(|| {
+        let words = NodeType::ALL.map(|(word, _)| word);
+        let failure = Failure::new(Code::Usage, format!("there is no type `{word}`"));
+        match nearest(word, words) {
+            Some(near) => failure.hint(format!("did you mean `{near}`?")),
+            None => failure.hint(format!("types are {}", words.join(", "))),
+        }
+    })
+}
+
+fn tags(args: &Add) -> Result<Vec<String>, Failure> {
+    let plain = args.tags.iter().map(|tag| tag.trim().trim_start_matches('#').to_owned());
+    plain
+        .filter(|tag| !tag.is_empty())
+        .map(|tag| {
+            if is_tag(&tag) {
+                return Ok(tag);
+            }
+            Err(Failure::new(Code::Usage, format!("`{tag}` is not a tag"))
+                .hint("a tag is a letter, then letters, digits, `_` and `-`"))
+        })
+        .collect()
+}

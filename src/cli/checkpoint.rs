@@ -1,0 +1,169 @@
+//! `ctx checkpoint`.
+
+use serde::Serialize;
+
+use super::session::Session;
+use super::ui::{count, shown, table};
+use super::{Answer, Failure};
+use crate::checkpoint::log::{self, Checkpoint as Entry, Chronicle};
+use crate::checkpoint::state::State;
+use crate::document::id::Id;
+use crate::vault::config::LogForm;
+
+/// Look at the checkpoint log
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  ctx checkpoint list\n  ctx checkpoint show 3\n  \
+ctx checkpoint export --form full > context_history.yaml")]
+pub(super) struct Checkpoint {
+    #[command(subcommand)]
+    part: Part,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Part {
+    /// List all checkpoints, the newest last
+    List,
+    /// Show what one checkpoint changed and what it holds; its hash is recomputed
+    Show {
+        /// Number of the checkpoint
+        number: u64,
+    },
+    /// Print the whole log in one of its two forms
+    Export {
+        /// `delta` (what changed, JSON Lines) or `full` (whole maps, YAML)
+        #[arg(long, default_value = "delta", value_parser = ["delta", "full"])]
+        form: String,
+    },
+}
+
+#[derive(Serialize)]
+struct ListJson {
+    checkpoints: Vec<EntryJson>,
+}
+
+#[derive(Serialize)]
+struct EntryJson {
+    checkpoint: u64,
+    at: String,
+    triggered_by: String,
+    checkpoint_hash: String,
+    set: Vec<MarkJson>,
+    removed: Vec<Id>,
+}
+
+#[derive(Serialize)]
+struct MarkJson {
+    id: Id,
+    version: Option<u64>,
+    chain_hash: Option<String>,
+}
+
+#[derive(Serialize)]
+struct ShowJson {
+    #[serde(flatten)]
+    entry: EntryJson,
+    holds: Vec<MarkJson>,
+}
+
+#[derive(Serialize)]
+struct ExportJson {
+    form: &'static str,
+    log: String,
+}
+
+pub(super) fn run(args: &Checkpoint, session: &mut Session<'_>) -> Result<Answer, Failure> {
+    let vault = session.vault()?;
+    let log = Session::log(&vault)?;
+    let chronicle = log.sound()?;
+    match &args.part {
+        Part::List => list(session, &chronicle),
+        Part::Show { number } => {
+            let entry = chronicle.checkpoint(*number)?;
+            show(session, entry, &chronicle.state_at(*number)?);
+        }
+        Part::Export { form } => {
+            let form = if form == "full" { LogForm::Full } else { LogForm::Delta };
+            let bytes = log::export(&chronicle, form);
+            if session.ui.json {
+                let word = if form == LogForm::Full { "full" } else { "delta" };
+                let log = String::from_utf8_lossy(&bytes).into_owned();
+                session.ui.result("checkpoint.export", &ExportJson { form: word, log });
+            } else {
+                session.ui.bytes(&bytes);
+            }
+        }
+    }
+    Ok(Answer::Yes)
+}
+
+fn entry_json(entry: &Entry) -> EntryJson {
+    EntryJson {
+        checkpoint: entry.number,
+        at: entry.at.to_string(),
+        triggered_by: entry.triggered_by.to_string(),
+        checkpoint_hash: entry.hash.to_string(),
+        set: entry.set.iter().map(|(id, mark)| mark_json(id, mark)).collect(),
+        removed: entry.removed.clone(),
+    }
+}
+
+fn mark_json(id: &Id, mark: &crate::checkpoint::state::Mark) -> MarkJson {
+    let chain_hash = mark.chain_hash.map(|hash| hash.to_string());
+    MarkJson { id: id.clone(), version: mark.version, chain_hash }
+}
+
+fn list(session: &mut Session<'_>, chronicle: &Chronicle<'_>) {
+    if session.ui.json {
+        let checkpoints = chronicle.checkpoints().iter().map(|c| entry_json(c)).collect();
+        session.ui.result("checkpoint.list", &ListJson { checkpoints });
+        return;
+    }
+    let rows: Vec<Vec<String>> = chronicle
+        .checkpoints()
+        .iter()
+        .map(|c| {
+            let removed = match c.removed.len() {
+                0 => String::new(),
+                n => format!(", {n} removed"),
+            };
+            vec![
+                format!("@{}", c.number),
+                c.at.to_string(),
+                c.hash.short(),
+                format!("{}{removed}", count(c.set.len(), "version")),
+                shown(c.triggered_by.as_str()).into_owned(),
+            ]
+        })
+        .collect();
+    if rows.is_empty() {
+        session.ui.note("there is no checkpoint yet; `ctx publish --all` makes the first");
+    }
+    table(&rows).iter().for_each(|row| session.ui.line(row));
+}
+
+fn show(session: &mut Session<'_>, entry: &Entry, state: &State) {
+    if session.ui.json {
+        let holds = state.iter().map(|(id, mark)| mark_json(id, mark)).collect();
+        session.ui.result("checkpoint.show", &ShowJson { entry: entry_json(entry), holds });
+        return;
+    }
+    let ui = &mut session.ui;
+    ui.line(&format!("checkpoint {} of {}", entry.number, entry.at));
+    ui.line(&format!("triggered by {}", shown(entry.triggered_by.as_str())));
+    ui.line(&format!("hash {}", entry.hash));
+    for id in &entry.removed {
+        ui.line(&format!("removed {}", shown(id.as_str())));
+    }
+    ui.line(&format!("holds {}:", count(state.len(), "artifact")));
+    let changed = |id: &Id| entry.set.iter().any(|(set, _)| set == id);
+    let rows: Vec<Vec<String>> = state
+        .iter()
+        .map(|(id, mark)| {
+            let version = mark.version.map_or_else(|| "-".to_owned(), |v| format!("v{v}"));
+            let hash = mark.chain_hash.map_or_else(|| "-".to_owned(), |hash| hash.short());
+            let star = if changed(id) { "  * " } else { "    " };
+            vec![format!("{star}{}", shown(id.as_str())), version, hash]
+        })
+        .collect();
+    table(&rows).iter().for_each(|row| ui.line(row));
+}

@@ -1,0 +1,217 @@
+//! `ctx demo`: the main job from beginning to end, by the commands that a user would type.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use super::failure::Code;
+use super::session::Session;
+use super::{Answer, Failure, Streams, World, run as run_command};
+use crate::vault::files::Files;
+use crate::vault::layout::limit;
+
+/// Make a small procurement vault and show everything at work in it
+///
+/// Each step prints the command that does it. The vault stays to play with; a copy beside it, with
+/// one byte altered, shows what `ctx verify` says to that.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  ctx demo my-vault")]
+pub(super) struct Demo {
+    /// A folder that does not exist yet
+    dir: PathBuf,
+}
+
+const POLICY: &str = "nodes/policies/vendor-risk.md";
+const BEFORE: &str = "score below 60";
+const AFTER: &str = "score below 50";
+const FORGED: &str = "score below 90";
+
+#[derive(serde::Serialize)]
+struct DemoJson {
+    vault: String,
+    altered_copy: String,
+    steps: Vec<StepJson>,
+}
+
+#[derive(serde::Serialize)]
+struct StepJson {
+    command: String,
+    exit: u8,
+    output: String,
+}
+
+pub(super) fn run(args: &Demo, session: &mut Session<'_>) -> Result<Answer, Failure> {
+    let dir = session.world.cwd.join(&args.dir);
+    let altered = altered(&dir);
+    for taken in [&dir, &altered] {
+        if taken.exists() {
+            let message = format!("`{}` exists already", taken.display());
+            return Err(Failure::new(Code::Exists, message)
+                .hint("name another folder, or remove this one if it is an earlier demo"));
+        }
+    }
+    let shown = args.dir.display().to_string();
+    let copy = format!("{shown}-altered");
+    let mut tour = Tour { session, home: dir.clone(), steps: Vec::new() };
+    tour.say("A vault with policies, a runbook, a glossary, a persona, a pack and a source node:");
+    tour.ctx_outside(&["init", &shown, "--name", "Procurement", "--starter", "policy"])?;
+    tour.say("Everything in it is a draft. Publishing makes version 1 of each, sealed by one checkpoint:");
+    tour.typed(&format!("cd {shown}"));
+    tour.ctx(&["publish", "--all", "-m", "first release", "--as", "ana@example.com"])?;
+    tour.say("A policy changes. The file is a working copy until it is published:");
+    tour.edit()?;
+    tour.ctx(&["status"])?;
+    tour.ctx(&["publish", "--changed", "-m", "lower threshold", "--as", "lee@example.com"])?;
+    tour.say("What an agent may read is selected from published versions, the same for everyone:");
+    tour.ctx(&["resolve", "#policy + #procurement"])?;
+    tour.ctx(&["resolve", "contextnest://nodes/policies/vendor-risk@1", "--json"])?;
+    tour.say("Which versions there are, and what changed between the two:");
+    tour.ctx(&["history", "nodes/policies/vendor-risk"])?;
+    tour.ctx(&["diff", "nodes/policies/vendor-risk", "1", "2"])?;
+    tour.ctx(&["checkpoint", "list"])?;
+    tour.say("Nothing was altered:");
+    tour.ctx(&["verify"])?;
+    tour.say("In a copy, somebody alters one byte of what was published as version 1:");
+    tour.alter(&altered, &shown, &copy)?;
+    let home = std::mem::replace(&mut tour.home, altered.clone());
+    let exit = tour.ctx_unchecked(&["verify"]);
+    tour.home = home;
+    if exit != 1 {
+        return Err(Failure::new(Code::Io, "the alteration was not found; please report this"));
+    }
+    tour.say(&format!("exit code {exit}: an agent is not served that version, and CI stops.\n\nThe vault is yours to play with: cd {shown}"));
+    let steps = tour.steps;
+    if session.ui.json {
+        let (vault, altered_copy) = (dir.display().to_string(), altered.display().to_string());
+        session.ui.result("demo", &DemoJson { vault, altered_copy, steps });
+    }
+    Ok(Answer::Yes)
+}
+
+fn altered(dir: &Path) -> PathBuf {
+    let mut name = dir.as_os_str().to_owned();
+    name.push("-altered");
+    PathBuf::from(name)
+}
+
+/// A user who types commands in one folder.
+struct Tour<'t, 'w> {
+    session: &'t mut Session<'w>,
+    home: PathBuf,
+    steps: Vec<StepJson>,
+}
+
+impl Tour<'_, '_> {
+    fn say(&mut self, text: &str) {
+        if !self.session.ui.json {
+            self.session.ui.line(&format!("\n{text}"));
+        }
+    }
+
+    fn typed(&mut self, command: &str) {
+        if !self.session.ui.json {
+            self.session.ui.line(&format!("\n$ {command}"));
+        }
+    }
+
+    fn ctx(&mut self, args: &[&str]) -> Result<(), Failure> {
+        self.checked(args, self.home.clone())
+    }
+
+    fn ctx_outside(&mut self, args: &[&str]) -> Result<(), Failure> {
+        self.checked(args, self.session.world.cwd.clone())
+    }
+
+    fn checked(&mut self, args: &[&str], cwd: PathBuf) -> Result<(), Failure> {
+        match self.step(args, cwd) {
+            0 => Ok(()),
+            exit => Err(Failure::new(Code::Io, format!("the step ended with exit code {exit}"))
+                .hint("its output says why; the folder can be removed")),
+        }
+    }
+
+    fn ctx_unchecked(&mut self, args: &[&str]) -> u8 {
+        self.step(args, self.home.clone())
+    }
+
+    /// Runs one command as a process in `cwd` would, without the caller's environment.
+    fn step(&mut self, args: &[&str], cwd: PathBuf) -> u8 {
+        let quoted: Vec<String> = args.iter().map(|arg| quote(arg)).collect();
+        let command = format!("ctx {}", quoted.join(" "));
+        self.typed(&command);
+        let mut full: Vec<OsString> = vec!["ctx".into()];
+        full.extend(args.iter().map(OsString::from));
+        if let Some(now) = &self.session.global.now {
+            full.extend(["--now".into(), now.into()]);
+        }
+        let world = World {
+            cwd,
+            vars: self
+                .session
+                .world
+                .vars
+                .iter()
+                .filter(|(name, _)| *name == "CTX_NOW")
+                .map(|(name, value)| (name.clone(), value.clone()))
+                .collect(),
+            clock: self.session.world.clock,
+            git_email: |_| None,
+            terminal: false,
+        };
+        let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
+        let streams =
+            Streams { stdin: &mut std::io::empty(), stdout: &mut stdout, stderr: &mut stderr };
+        let exit = run_command(full, &world, streams);
+        stdout.extend_from_slice(&stderr);
+        let output = String::from_utf8_lossy(&stdout).into_owned();
+        if self.session.ui.json {
+            self.steps.push(StepJson { command, exit, output });
+        } else {
+            self.session.ui.text(&output);
+        }
+        exit
+    }
+
+    fn edit(&mut self) -> Result<(), Failure> {
+        self.typed(&format!("sed -i 's/{BEFORE}/{AFTER}/' {POLICY}"));
+        let files = Files::open(&self.home)?;
+        let old = files.read(POLICY, limit::DOCUMENT)?;
+        let text = String::from_utf8_lossy(&old).replace(BEFORE, AFTER);
+        Ok(files.replace(POLICY, &old, text.as_bytes())?)
+    }
+
+    /// Copies the vault and changes one letter of the first version's text.
+    fn alter(&mut self, to: &Path, shown: &str, copy: &str) -> Result<(), Failure> {
+        const KEYFRAME: &str = "nodes/policies/.versions/vendor-risk/v1.md";
+        self.typed(&format!("cd .. && cp -r {shown} {copy} && cd {copy}"));
+        self.typed(&format!("sed -i 's/{BEFORE}/{FORGED}/' {KEYFRAME}"));
+        copy_folder(&self.home, to).map_err(|why| {
+            Failure::new(Code::Io, format!("cannot copy to `{}`: {why}", to.display()))
+        })?;
+        let files = Files::open(to)?;
+        let old = files.read(KEYFRAME, limit::DOCUMENT)?;
+        let text = String::from_utf8_lossy(&old).replace(BEFORE, FORGED);
+        Ok(files.replace(KEYFRAME, &old, text.as_bytes())?)
+    }
+}
+
+fn copy_folder(from: &Path, to: &Path) -> std::io::Result<()> {
+    for entry in walkdir::WalkDir::new(from).follow_links(false) {
+        let entry = entry?;
+        let Ok(relative) = entry.path().strip_prefix(from) else {
+            continue;
+        };
+        let target = to.join(relative);
+        if entry.file_type().is_dir() {
+            std::fs::create_dir_all(target)?;
+        } else if entry.file_type().is_file() {
+            std::fs::copy(entry.path(), target)?;
+        }
+    }
+    Ok(())
+}
+
+/// An argument as a shell takes it.
+fn quote(arg: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@".contains(c);
+    if !arg.is_empty() && arg.chars().all(plain) { arg.to_owned() } else { format!("'{arg}'") }
+}

@@ -1,0 +1,353 @@
+//! How a failure is told: code, exit status, what happened, where, and how to mend it. The only
+//! place that turns domain errors into advice and exit codes (`spec/errors.md`).
+
+use serde::Serialize;
+
+use super::ui::shown;
+use crate::chain::replay::ChainError;
+use crate::checkpoint::log::LogError;
+use crate::document::id::IdError;
+use crate::document::validate::{Problem, Severity};
+use crate::publish::{PublishError, Refusal};
+use crate::resolve::Withheld;
+use crate::selector::ParseError;
+use crate::uri::UriError;
+use crate::vault::OpenError;
+use crate::vault::files::FileError;
+use crate::vault::lock::LockError;
+
+macro_rules! codes {
+    ($($variant:ident $code:literal $exit:literal $meaning:literal;)*) => {
+        /// A kind of failure.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum Code {
+            $(#[doc = $meaning] $variant,)*
+        }
+
+        impl Code {
+            /// Every code, in the order of exit codes.
+            pub const ALL: &'static [Self] = &[$(Self::$variant),*];
+
+            /// The stable word.
+            pub fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $code,)* }
+            }
+
+            /// The exit code of the process.
+            pub fn exit(self) -> u8 {
+                match self { $(Self::$variant => $exit,)* }
+            }
+
+            /// What it means, in one sentence.
+            pub fn meaning(self) -> &'static str {
+                match self { $(Self::$variant => $meaning,)* }
+            }
+        }
+    };
+}
+
+codes! {
+    UnknownId "unknown-id" 1 "No document has this id, or none had it at this checkpoint.";
+    UnknownVersion "unknown-version" 1 "A history has no such version.";
+    UnknownCheckpoint "unknown-checkpoint" 1 "There is no checkpoint of this number.";
+    Refused "refused" 1 "Some documents are invalid, so nothing was published.";
+    Withheld "withheld" 1 "The chain does not vouch for a document, so it is not served.";
+    LogBroken "log-broken" 1 "The checkpoint log cannot be relied on.";
+    ClockBehind "clock-behind" 1 "The last checkpoint is more than 24 hours ahead of the clock.";
+    Exists "exists" 1 "A file or folder of this name exists.";
+    Usage "usage" 2 "The arguments do not fit together.";
+    NoVault "no-vault" 2 "There is no vault here.";
+    NoPrincipal "no-principal" 2 "Nobody said who acts.";
+    ConfigInvalid "config-invalid" 2 "The configuration cannot be read.";
+    IdInvalid "id-invalid" 2 "The text cannot be an id.";
+    Misplaced "misplaced" 2 "The vault's layout has no documents there.";
+    SelectorInvalid "selector-invalid" 2 "The selector cannot be read.";
+    UriInvalid "uri-invalid" 2 "The URI cannot be read, or names something that is not served.";
+    Governed "governed" 3 "The vault is governed; publication needs a review.";
+    Locked "locked" 4 "Another command is writing to the vault.";
+    Changed "changed" 4 "A file was changed by somebody else meanwhile.";
+    Io "io" 5 "Reading or writing failed.";
+}
+
+/// A failure as it is told.
+#[derive(Debug, Serialize)]
+pub(super) struct Failure {
+    #[serde(serialize_with = "as_word")]
+    pub(super) code: Code,
+    pub(super) message: String,
+    /// Where, and what else is known, line by line.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) details: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) hints: Vec<String>,
+    /// Problems of single documents.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) documents: Vec<RefusedDocument>,
+}
+
+/// One document that was refused.
+#[derive(Debug, Serialize)]
+pub(super) struct RefusedDocument {
+    path: String,
+    problems: Vec<ProblemJson>,
+}
+
+/// One problem of a document, in JSON.
+#[derive(Debug, Serialize)]
+pub(super) struct ProblemJson {
+    code: &'static str,
+    severity: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    line: Option<usize>,
+    message: String,
+    hint: String,
+}
+
+impl From<&Problem> for ProblemJson {
+    fn from(problem: &Problem) -> Self {
+        Self {
+            code: problem.code,
+            severity: severity(problem.severity),
+            line: problem.line,
+            message: problem.message.clone(),
+            hint: problem.hint.clone(),
+        }
+    }
+}
+
+impl From<&Refusal> for RefusedDocument {
+    fn from(refusal: &Refusal) -> Self {
+        let problems = refusal.problems.iter().map(ProblemJson::from).collect();
+        Self { path: refusal.path.clone(), problems }
+    }
+}
+
+pub(super) fn severity(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Error => "error",
+        Severity::Warning => "warning",
+    }
+}
+
+fn as_word<S: serde::Serializer>(code: &Code, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(code.as_str())
+}
+
+impl Failure {
+    pub(super) fn new(code: Code, message: impl Into<String>) -> Self {
+        Self {
+            code,
+            message: message.into(),
+            details: Vec::new(),
+            hints: Vec::new(),
+            documents: Vec::new(),
+        }
+    }
+
+    pub(super) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hints.push(hint.into());
+        self
+    }
+
+    pub(super) fn detail(mut self, detail: impl Into<String>) -> Self {
+        self.details.push(detail.into());
+        self
+    }
+
+    /// The failure as text for people.
+    pub(super) fn text(&self) -> String {
+        let mut out = format!("error[{}]: {}", self.code.as_str(), shown(&self.message));
+        for detail in &self.details {
+            out.push_str(&format!("\n  {}", shown(detail)));
+        }
+        for document in &self.documents {
+            out.push_str(&format!("\n  {}", shown(&document.path)));
+            for problem in &document.problems {
+                let line = problem.line.map_or_else(String::new, |n| format!("line {n}: "));
+                let message = shown(&problem.message);
+                let (code, hint) = (problem.code, shown(&problem.hint));
+                let severity = problem.severity;
+                out.push_str(&format!("\n    {severity}[{code}]: {line}{message} ({hint})"));
+            }
+        }
+        for hint in &self.hints {
+            out.push_str(&format!("\nhint: {}", shown(hint)));
+        }
+        out
+    }
+
+    /// A selector that cannot be read, with a caret under the place.
+    pub(super) fn selector(why: &ParseError, text: &str) -> Self {
+        let mut failure = Self::new(Code::SelectorInvalid, why.to_string());
+        failure.details = why.caret(text).lines().map(str::to_owned).collect();
+        failure.hints.extend(why.hint());
+        failure
+    }
+
+    /// Documents that the chain does not vouch for.
+    pub(super) fn withheld(withheld: &[Withheld]) -> Self {
+        let message = match withheld {
+            [one] => format!("`{}` is withheld: {}", one.id, one.why),
+            many => format!("{} documents are withheld", many.len()),
+        };
+        let mut failure = Self::new(Code::Withheld, message);
+        if withheld.len() > 1 {
+            failure.details = withheld.iter().map(|w| format!("{}: {}", w.id, w.why)).collect();
+        }
+        failure.hint("the chain does not vouch for it; run `ctx verify`")
+    }
+
+    /// No published document of this name.
+    pub(super) fn unknown_id(id: &str, near: Option<&str>) -> Self {
+        let failure = Self::new(Code::UnknownId, format!("there is no document `{id}`"));
+        match near {
+            Some(near) => failure.hint(format!("did you mean `{near}`?")),
+            None => failure.hint("`ctx list` shows what is published, `ctx status` everything"),
+        }
+    }
+}
+
+impl From<OpenError> for Failure {
+    fn from(why: OpenError) -> Self {
+        let message = why.to_string();
+        match why {
+            OpenError::NotFound { .. } => Self::new(Code::NoVault, message)
+                .hint("`ctx init` makes this folder a vault; `--vault DIR` names one elsewhere"),
+            OpenError::NotAVault { .. } => {
+                Self::new(Code::NoVault, message).hint("`ctx init DIR` makes a folder a vault")
+            }
+            OpenError::Config(_) => Self::new(Code::ConfigInvalid, message)
+                .hint("mend the line in .context/config.yaml"),
+            OpenError::File(why) => why.into(),
+        }
+    }
+}
+
+impl From<FileError> for Failure {
+    fn from(why: FileError) -> Self {
+        let message = why.to_string();
+        match why {
+            FileError::Changed { .. } => {
+                Self::new(Code::Changed, message).hint("look at the file, then run it again")
+            }
+            FileError::Link { .. } => Self::new(Code::Io, message)
+                .hint("a vault holds its files itself; replace the link by what it points to"),
+            FileError::Io { source, .. } => {
+                let failure = Self::new(Code::Io, message);
+                match source.kind() {
+                    std::io::ErrorKind::PermissionDenied
+                    | std::io::ErrorKind::ReadOnlyFilesystem => {
+                        failure.hint("reading needs no permission to write; only this command does")
+                    }
+                    std::io::ErrorKind::StorageFull => {
+                        failure.hint("make room on the disk; nothing was published")
+                    }
+                    std::io::ErrorKind::AlreadyExists => failure.hint(
+                        "it may be left from a command that was interrupted; run `ctx verify`",
+                    ),
+                    _ => failure,
+                }
+            }
+            _ => Self::new(Code::Io, message),
+        }
+    }
+}
+
+impl From<LogError> for Failure {
+    fn from(why: LogError) -> Self {
+        let message = why.to_string();
+        match why {
+            LogError::File(why) => why.into(),
+            LogError::Unknown { last: 0, .. } => Self::new(Code::UnknownCheckpoint, message)
+                .hint("nothing is published yet; `ctx publish --all` makes checkpoint 1"),
+            LogError::Unknown { .. } => Self::new(Code::UnknownCheckpoint, message)
+                .hint("`ctx checkpoint list` shows them all"),
+            _ => Self::new(Code::LogBroken, message)
+                .hint("run `ctx verify` for the whole picture; nothing is served or written"),
+        }
+    }
+}
+
+impl From<IdError> for Failure {
+    fn from(why: IdError) -> Self {
+        Self::new(Code::IdInvalid, why.to_string())
+            .hint("an id is a path in the vault without `.md`, such as `nodes/policies/returns`")
+    }
+}
+
+impl From<UriError> for Failure {
+    fn from(why: UriError) -> Self {
+        Self::new(Code::UriInvalid, why.to_string())
+    }
+}
+
+impl From<LockError> for Failure {
+    fn from(why: LockError) -> Self {
+        let message = why.to_string();
+        match why {
+            LockError::Held { .. } => {
+                Self::new(Code::Locked, message).hint("run it again when the other one is done")
+            }
+            LockError::File(why) => why.into(),
+        }
+    }
+}
+
+impl From<ChainError> for Failure {
+    fn from(why: ChainError) -> Self {
+        let message = why.to_string();
+        match why {
+            ChainError::VersionMissing(_) => Self::new(Code::UnknownVersion, message),
+            ChainError::File(why) => why.into(),
+            _ => Self::new(Code::Withheld, message).hint("run `ctx verify` for the whole picture"),
+        }
+    }
+}
+
+impl From<Withheld> for Failure {
+    fn from(withheld: Withheld) -> Self {
+        Self::withheld(std::slice::from_ref(&withheld))
+    }
+}
+
+impl From<PublishError> for Failure {
+    fn from(why: PublishError) -> Self {
+        let message = why.to_string();
+        match why {
+            PublishError::Refused(refused) => {
+                let mut failure = Self::new(Code::Refused, message);
+                failure.documents = refused.iter().map(RefusedDocument::from).collect();
+                failure.hint("nothing was published; mend them, or leave them out")
+            }
+            PublishError::Governed => Self::new(Code::Governed, message)
+                .hint("this version of ctx publishes in ungoverned vaults only"),
+            PublishError::UnknownId { id, near } => Self::unknown_id(id.as_str(), near.as_deref()),
+            PublishError::ClockBehind { .. } => Self::new(Code::ClockBehind, message)
+                .hint("set the clock; a checkpoint is never older than the one before"),
+            PublishError::Exists(_) => Self::new(Code::Exists, message)
+                .hint("edit the file and run `ctx publish`, or choose another id"),
+            PublishError::Misplaced { .. } => Self::new(Code::Misplaced, message)
+                .hint("documents lie under `nodes/` and `sources/`; see `layout` and `exclude` in .context/config.yaml"),
+            PublishError::Policy { .. } => {
+                Self::new(Code::Withheld, message).hint("run `ctx verify`")
+            }
+            PublishError::Log(why) => why.into(),
+            PublishError::Lock(why) => why.into(),
+            PublishError::Config(why) => why.into(),
+            PublishError::File(why) => why.into(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_unique_and_ordered_by_exit_code() {
+        let words: std::collections::BTreeSet<&str> =
+            Code::ALL.iter().map(|c| c.as_str()).collect();
+        assert_eq!(words.len(), Code::ALL.len());
+        assert!(Code::ALL.is_sorted_by_key(|c| c.exit()));
+    }
+}

@@ -1,0 +1,141 @@
+//! `ctx init`.
+
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+use super::failure::Code;
+use super::session::Session;
+use super::ui::{count, shown};
+use super::{Answer, Failure};
+use crate::starter::{self, NewFile, Starter};
+use crate::vault::config::Layout;
+use crate::vault::files::Files;
+use crate::vault::{Vault, layout};
+
+/// Make a folder a vault, new or with the Markdown that is in it
+///
+/// Existing files are never changed: a folder of Markdown is adopted as it is, and its documents
+/// are published when you say so. What is missing of CONTEXT.md, .context/config.yaml and
+/// .gitattributes is written.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  ctx init my-vault --starter policy\n  \
+ctx init . --name \"Team handbook\"\n  cd docs && ctx init && ctx publish --all --dry-run")]
+pub(super) struct Init {
+    /// The folder; made if it is not there
+    #[arg(default_value = ".")]
+    dir: PathBuf,
+    /// Name of the vault; else that of the folder
+    #[arg(long)]
+    name: Option<String>,
+    /// Where documents lie: `structured` (nodes/, sources/, root files with frontmatter) or
+    /// `obsidian` (every Markdown file); else what the folder looks like
+    #[arg(long, value_parser = ["structured", "obsidian"])]
+    layout: Option<String>,
+    /// Begin with documents: `policy` (a procurement team's policies, glossary, pack and source)
+    #[arg(long, value_parser = ["policy"])]
+    starter: Option<String>,
+}
+
+#[derive(Serialize)]
+struct InitJson {
+    root: String,
+    name: String,
+    layout: &'static str,
+    created: Vec<String>,
+    documents: usize,
+}
+
+pub(super) fn run(args: &Init, session: &mut Session<'_>) -> Result<Answer, Failure> {
+    let dir = session.world.cwd.join(session.global.vault.as_ref().unwrap_or(&args.dir));
+    std::fs::create_dir_all(&dir)
+        .map_err(|why| Failure::new(Code::Io, format!("cannot make `{}`: {why}", dir.display())))?;
+    let files = Files::open(&dir)?;
+    if Vault::open(files.root()).is_ok() {
+        let message = format!("`{}` is a vault already", args.dir.display());
+        return Err(Failure::new(Code::Exists, message).hint("`ctx status` shows its state"));
+    }
+    if let Some(outer) = files.root().parent().and_then(|above| Vault::find(above).ok()) {
+        let outer = outer.root().display();
+        session.ui.note(&format!(
+            "warning: this folder lies in the vault `{outer}`, which may take its files for its own"
+        ));
+    }
+    let starter = args.starter.as_ref().map(|_| Starter::Policy);
+    let form = match args.layout.as_deref() {
+        Some("obsidian") => Layout::Obsidian,
+        Some(_) => Layout::Structured,
+        None if files.exists(layout::NODES) || starter.is_some() => Layout::Structured,
+        None if has_markdown(&files) => Layout::Obsidian,
+        None => Layout::Structured,
+    };
+    let folder = files.root().file_name().map(|n| n.to_string_lossy().into_owned());
+    let name = args.name.clone().or(folder).unwrap_or_else(|| "vault".to_owned());
+    let created = write(session, &files, &name, form, starter)?;
+    let vault = Vault::open(files.root())?;
+    let documents = crate::live::all(&vault).len();
+    if session.ui.json {
+        let (root, layout) = (vault.root().display().to_string(), form.as_str());
+        session.ui.result("init", &InitJson { root, name, layout, created, documents });
+        return Ok(Answer::Yes);
+    }
+    session.ui.line(&format!("vault `{}` in {}", shown(&name), vault.root().display()));
+    for path in &created {
+        session.ui.line(&format!("  created {path}"));
+    }
+    if documents == 0 {
+        session.ui.note("next: `ctx add nodes/first --body \"...\"`");
+    } else {
+        let what = count(documents, "document");
+        session.ui.note(&format!("{what} to publish; next: `ctx publish --all --dry-run`"));
+    }
+    Ok(Answer::Yes)
+}
+
+fn has_markdown(files: &Files) -> bool {
+    let walk = walkdir::WalkDir::new(files.root()).follow_links(false).into_iter();
+    let mut entries = walk.filter_entry(|e| {
+        let name = e.file_name().to_string_lossy();
+        e.depth() == 0 || !(name.starts_with('.') || name == "node_modules")
+    });
+    entries.any(|e| e.is_ok_and(|e| e.path().extension().is_some_and(|x| x == "md")))
+}
+
+/// Writes what is missing; nothing is written if a starter would meet an existing file.
+fn write(
+    session: &mut Session<'_>,
+    files: &Files,
+    name: &str,
+    form: Layout,
+    starter: Option<Starter>,
+) -> Result<Vec<String>, Failure> {
+    let mut wanted: Vec<NewFile> = starter.map(starter::documents).unwrap_or_default();
+    if let Some((path, _)) = wanted.iter().find(|(path, _)| files.exists(path)) {
+        return Err(Failure::new(Code::Exists, format!("`{path}` exists already"))
+            .hint("a starter is for a new folder; leave `--starter` out to adopt this one"));
+    }
+    for (path, text) in [
+        (layout::CONTEXT, starter::context(name, starter)),
+        starter::gitignore(),
+        (layout::GITATTRIBUTES, layout::GITATTRIBUTES_LINE.to_owned()),
+    ] {
+        if !files.exists(path) {
+            wanted.push((path, text));
+        } else if path == layout::GITATTRIBUTES {
+            let line = layout::GITATTRIBUTES_LINE.trim_end();
+            session.ui.note(&format!("add this line to .gitattributes: {line}"));
+        }
+    }
+    // The configuration makes the folder a vault, so it comes last.
+    wanted.sort_by_key(|(path, _)| *path);
+    wanted.push((layout::CONFIG, starter::config(name, form, starter)));
+    if form == Layout::Structured {
+        files.create_dir(layout::NODES)?;
+    }
+    for (path, text) in &wanted {
+        files.create_new(path, text.as_bytes())?;
+    }
+    let paths: Vec<&str> = wanted.iter().map(|(path, _)| *path).collect();
+    files.sync(&paths)?;
+    Ok(paths.into_iter().map(str::to_owned).collect())
+}

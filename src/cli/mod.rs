@@ -1,0 +1,243 @@
+//! Words in, words out: one file a verb, no rule of the domain. `--help` is documentation; what it
+//! says is snapshot into `docs/cli.md`.
+
+mod add;
+mod checkpoint;
+mod context;
+mod demo;
+mod diff;
+pub mod failure;
+mod history;
+mod init;
+mod list;
+mod moved;
+mod publish;
+mod read;
+mod resolve;
+mod retire;
+mod rows;
+mod session;
+mod show;
+mod status;
+pub(crate) mod ui;
+mod validate;
+mod verify;
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+use clap::{Args, CommandFactory as _, Parser, Subcommand};
+
+use crate::document::id::Id;
+use crate::suggest::nearest;
+use crate::vault::Vault;
+
+use failure::{Code, Failure};
+use session::Session;
+use ui::Ui;
+
+/// Everything outside the process that a command may depend on, handed in by `main`.
+pub struct World {
+    /// The current folder.
+    pub cwd: PathBuf,
+    /// The environment.
+    pub vars: BTreeMap<String, String>,
+    /// Milliseconds since 1970, from the clock.
+    pub clock: fn() -> i64,
+    /// `user.email` of git's configuration, as seen from a folder.
+    pub git_email: fn(&Path) -> Option<String>,
+    /// Whether stdout is a terminal.
+    pub terminal: bool,
+}
+
+impl World {
+    fn var(&self, name: &str) -> Option<&str> {
+        self.vars.get(name).map(String::as_str).filter(|value| !value.is_empty())
+    }
+}
+
+/// The three streams of a process.
+pub struct Streams<'s> {
+    /// Standard input.
+    pub stdin: &'s mut dyn Read,
+    /// Standard output: the result.
+    pub stdout: &'s mut dyn Write,
+    /// Standard error: status, hints, errors.
+    pub stderr: &'s mut dyn Write,
+}
+
+/// A governed knowledge vault in a folder of Markdown.
+///
+/// Publish documents as hash-chained versions, select what an agent may read at any checkpoint,
+/// and prove that nothing was altered since.
+#[derive(Debug, Parser)]
+#[command(name = "ctx", version, propagate_version = false, max_term_width = 100)]
+#[command(
+    after_help = "Exit codes: 0 done, 1 the answer is no, 2 usage, 3 refused by governance, \
+4 locked or changed, 5 input or output failed.\n\nStart with `ctx init`, or see everything at work \
+with `ctx demo my-vault`."
+)]
+struct Cli {
+    #[command(flatten)]
+    global: Global,
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+/// Options of every verb.
+#[derive(Clone, Debug, Args)]
+struct Global {
+    /// Use the vault in this folder instead of searching from here upwards [env: CTX_VAULT]
+    #[arg(long, global = true, value_name = "DIR")]
+    vault: Option<PathBuf>,
+    /// Act as this principal [env: CTX_PRINCIPAL; else git's user.email]
+    #[arg(long = "as", global = true, value_name = "PRINCIPAL")]
+    principal: Option<String>,
+    /// Print the result as JSON
+    #[arg(long, global = true)]
+    json: bool,
+    /// Use this time instead of the clock [env: CTX_NOW]
+    #[arg(long, global = true, hide = true, value_name = "TIME")]
+    now: Option<String>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    Init(init::Init),
+    Add(add::Add),
+    Publish(publish::Publish),
+    Retire(retire::Retire),
+    Mv(moved::Mv),
+    Status(status::Status),
+    Resolve(resolve::Resolve),
+    List(list::List),
+    Read(read::Read),
+    History(history::History),
+    Show(show::Show),
+    Diff(diff::Diff),
+    Checkpoint(checkpoint::Checkpoint),
+    Context(context::Context),
+    Validate(validate::Validate),
+    Verify(verify::Verify),
+    Demo(demo::Demo),
+}
+
+/// How a verb that did its work ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Answer {
+    /// Done; exit code 0.
+    Yes,
+    /// The answer is no: findings, errors, something withheld; exit code 1.
+    No,
+    /// Some of the writing failed after the commit; exit code 5.
+    Incomplete,
+}
+
+/// Runs one command and gives its exit code.
+pub fn run(args: Vec<OsString>, world: &World, streams: Streams<'_>) -> u8 {
+    let Streams { stdin, stdout, stderr } = streams;
+    let cli = match Cli::try_parse_from(args) {
+        Ok(cli) => cli,
+        Err(why) => return usage(&why, stdout, stderr),
+    };
+    let mut ui = Ui::new(stdout, stderr, world.terminal);
+    ui.json = cli.global.json;
+    let mut session = Session { ui, world, stdin, global: cli.global };
+    let answer = dispatch(cli.verb, &mut session);
+    let mut exit = match answer {
+        Ok(Answer::Yes) => 0,
+        Ok(Answer::No) => 1,
+        Ok(Answer::Incomplete) => 5,
+        Err(failure) => {
+            session.ui.error(&failure.text(), &failure);
+            failure.code.exit()
+        }
+    };
+    if let Err(why) = session.ui.finish()
+        && why.kind() != io::ErrorKind::BrokenPipe
+    {
+        session.ui.note(&format!("error[io]: cannot write the result: {why}"));
+        exit = 5;
+    }
+    exit
+}
+
+fn dispatch(verb: Verb, session: &mut Session<'_>) -> Result<Answer, Failure> {
+    match verb {
+        Verb::Init(args) => init::run(&args, session),
+        Verb::Add(args) => add::run(&args, session),
+        Verb::Publish(args) => publish::run(&args, session),
+        Verb::Retire(args) => retire::run(&args, session),
+        Verb::Mv(args) => moved::run(&args, session),
+        Verb::Status(args) => status::run(&args, session),
+        Verb::Resolve(args) => resolve::run(&args, session),
+        Verb::List(args) => list::run(&args, session),
+        Verb::Read(args) => read::run(&args, session),
+        Verb::History(args) => history::run(&args, session),
+        Verb::Show(args) => show::run(&args, session),
+        Verb::Diff(args) => diff::run(&args, session),
+        Verb::Checkpoint(args) => checkpoint::run(&args, session),
+        Verb::Context(args) => context::run(&args, session),
+        Verb::Validate(args) => validate::run(&args, session),
+        Verb::Verify(args) => verify::run(&args, session),
+        Verb::Demo(args) => demo::run(&args, session),
+    }
+}
+
+/// The id of a document or governance file that an argument names; no checkpoint may be pinned.
+fn live_id(session: &Session<'_>, vault: &Vault, text: &str) -> Result<Id, Failure> {
+    let named = session.named(vault, text)?;
+    match named.checkpoint {
+        None => Ok(named.id),
+        Some(pin) => Err(Failure::new(Code::Usage, format!("`@{pin}` names the past"))
+            .hint(format!("this verb works on what is there now: `{}`", named.id))),
+    }
+}
+
+/// Like [`live_id`], but something of that name must exist.
+fn known_id(session: &Session<'_>, vault: &Vault, text: &str) -> Result<Id, Failure> {
+    let id = live_id(session, vault, text)?;
+    let files = vault.files();
+    if files.exists(&id.live_path()) || files.exists(&id.history_path()) {
+        return Ok(id);
+    }
+    let live = vault.documents().documents;
+    let near = nearest(id.as_str(), live.iter().filter_map(|path| path.strip_suffix(".md")));
+    Err(Failure::unknown_id(id.as_str(), near))
+}
+
+/// Help goes to stdout, misuse to stderr; a closed pipe is a quiet end.
+fn usage(why: &clap::Error, stdout: &mut dyn Write, stderr: &mut dyn Write) -> u8 {
+    let text = why.render().to_string();
+    if why.use_stderr() {
+        let _ = stderr.write_all(text.as_bytes());
+        2
+    } else {
+        let _ = stdout.write_all(text.as_bytes());
+        0
+    }
+}
+
+/// The help texts of all verbs, as Markdown: the contents of `docs/cli.md`.
+pub fn reference() -> String {
+    let mut out = String::from(
+        "# Command reference\n\nGenerated from `ctx --help`; a test holds it equal.\n",
+    );
+    let mut section = |name: &str, command: &mut clap::Command| {
+        let help = command.render_long_help().to_string();
+        let lines: Vec<&str> = help.lines().map(str::trim_end).collect();
+        out.push_str(&format!("\n## {name}\n\n```text\n{}\n```\n", lines.join("\n").trim_end()));
+    };
+    let mut root = Cli::command().term_width(90);
+    root.build();
+    section("ctx", &mut root.clone());
+    for verb in root.get_subcommands().filter(|c| c.get_name() != "help") {
+        section(&format!("ctx {}", verb.get_name()), &mut verb.clone());
+        for part in verb.get_subcommands().filter(|c| c.get_name() != "help") {
+            section(&format!("ctx {} {}", verb.get_name(), part.get_name()), &mut part.clone());
+        }
+    }
+    out
+}

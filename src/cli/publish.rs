@@ -1,0 +1,54 @@
+//! `ctx publish`.
+
+use super::session::Session;
+use super::{Answer, Failure, rows};
+use crate::publish::{Request, Which, publish};
+
+/// Publish documents as new versions under one new checkpoint
+///
+/// Sets status, version, updated_at and checksum in each document's frontmatter, appends a version
+/// to its history and seals all of them with one checkpoint. Governance files that changed
+/// (CONTEXT.md, stewards.yaml, .context/config.yaml, packs) are taken along. It is all or nothing:
+/// one invalid document refuses them all, unless --skip-invalid says otherwise.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  ctx publish nodes/policies/returns -m \"new threshold\"\n  \
+ctx publish --all --dry-run\n  ctx publish --changed")]
+pub(super) struct Publish {
+    /// Ids or files of documents
+    #[arg(value_name = "ID", required_unless_present_any = ["all", "changed"], conflicts_with_all = ["all", "changed"])]
+    ids: Vec<String>,
+    /// Publish every document that differs from what is published, drafts too
+    #[arg(long, conflicts_with = "changed")]
+    all: bool,
+    /// Publish published documents whose file changed and does not say `draft`
+    #[arg(long)]
+    changed: bool,
+    /// Remark to keep with each version (covered by no hash)
+    #[arg(short = 'm', long = "message", value_name = "NOTE")]
+    note: Option<String>,
+    /// Author for documents that have none; the principal where none is configured
+    #[arg(long, value_name = "NAME")]
+    author: Option<String>,
+    /// Show what would happen, write nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Publish the valid documents and exit 1 if any was left out
+    #[arg(long)]
+    skip_invalid: bool,
+}
+
+pub(super) fn run(args: &Publish, session: &mut Session<'_>) -> Result<Answer, Failure> {
+    let vault = session.vault()?;
+    let author = session.author(&vault, args.note.as_deref(), args.author.as_deref())?;
+    let which = if args.all {
+        Which::All
+    } else if args.changed {
+        Which::Changed
+    } else {
+        let ids = args.ids.iter().map(|text| super::live_id(session, &vault, text));
+        Which::Ids(ids.collect::<Result<_, _>>()?)
+    };
+    let (skip_invalid, dry_run) = (args.skip_invalid, args.dry_run);
+    let outcome = publish(&vault, &Request { author, which, skip_invalid, dry_run })?;
+    Ok(rows::event(session, "publish", &outcome, args.dry_run))
+}

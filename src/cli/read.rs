@@ -1,0 +1,50 @@
+//! `ctx read`.
+
+use super::rows::DocumentJson;
+use super::session::Session;
+use super::{Answer, Failure};
+use crate::document::id::Id;
+use crate::resolve::{Served, Snapshot};
+use crate::suggest::nearest;
+
+/// Print the published text of a document, verified
+///
+/// The text is the one that the checkpoint seals, byte for byte, frontmatter included; the live
+/// file is not looked at.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  ctx read nodes/policies/returns\n  \
+ctx read nodes/policies/returns@3\n  ctx read CONTEXT.md --json")]
+pub(super) struct Read {
+    /// Id, `ID@CHECKPOINT`, URI or file of a document
+    #[arg(value_name = "ID[@N]")]
+    id: String,
+}
+
+pub(super) fn run(args: &Read, session: &mut Session<'_>) -> Result<Answer, Failure> {
+    let vault = session.vault()?;
+    let named = session.named(&vault, &args.id)?;
+    let log = Session::log(&vault)?;
+    let snapshot = Snapshot::at(&vault, &log.sound()?, named.checkpoint)?;
+    let served = get(&snapshot, &named.id)?;
+    if session.ui.json {
+        session.ui.result("read", &DocumentJson::new(&served, true));
+    } else {
+        session.ui.text(&served.text);
+    }
+    Ok(Answer::Yes)
+}
+
+/// The verified text of an artifact, or a failure that says what is there instead.
+pub(super) fn get(snapshot: &Snapshot<'_>, id: &Id) -> Result<Served, Failure> {
+    match snapshot.get(id) {
+        Some(Ok(served)) => Ok(served),
+        Some(Err(withheld)) => Err(withheld.into()),
+        None => {
+            let known = snapshot.state().iter().map(|(id, _)| id.as_str());
+            let mut failure = Failure::unknown_id(id.as_str(), nearest(id.as_str(), known));
+            let at = snapshot.checkpoint();
+            failure.message = format!("`{id}` is not published at checkpoint {at}");
+            Err(failure)
+        }
+    }
+}

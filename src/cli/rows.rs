@@ -1,0 +1,272 @@
+//! What several verbs print alike: a served document, and an event.
+
+use serde::Serialize;
+
+use super::failure::{ProblemJson, RefusedDocument};
+use super::session::Session;
+use super::ui::{count, shown, table};
+use super::{Answer, Failure};
+use crate::document::id::Id;
+use crate::publish::{Change, Item, Live, Outcome};
+use crate::resolve::{Served, Withheld};
+use crate::vault::files::FileError;
+
+/// A published document in JSON.
+#[derive(Serialize)]
+pub(super) struct DocumentJson<'d> {
+    id: &'d str,
+    uri: Option<String>,
+    title: &'d str,
+    #[serde(rename = "type")]
+    node_type: &'static str,
+    tags: &'d [String],
+    status: &'d str,
+    version: u64,
+    checkpoint: u64,
+    author: Option<&'d str>,
+    created_at: Option<&'d str>,
+    edited_by: &'d str,
+    edited_at: String,
+    published_at: Option<String>,
+    content_hash: String,
+    chain_hash: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    body: Option<&'d str>,
+}
+
+impl<'d> DocumentJson<'d> {
+    pub(super) fn new(served: &'d Served, with_body: bool) -> Self {
+        let fields = &served.fields;
+        Self {
+            id: served.id.as_str(),
+            uri: served.uri().map(|uri| uri.to_string()),
+            title: served.title(),
+            node_type: fields.node_type.as_str(),
+            tags: &fields.tags,
+            status: fields.status.as_str(),
+            version: served.entry.version,
+            checkpoint: served.checkpoint,
+            author: fields.author.as_deref(),
+            created_at: fields.created_at.as_deref(),
+            edited_by: &served.entry.edited_by,
+            edited_at: served.entry.edited_at.to_string(),
+            published_at: served.entry.published_at.map(|t| t.to_string()),
+            content_hash: served.entry.content_hash.to_string(),
+            chain_hash: served.entry.chain_hash.to_string(),
+            body: with_body.then(|| served.body()),
+        }
+    }
+}
+
+/// A withheld document in JSON.
+#[derive(Serialize)]
+pub(super) struct WithheldJson {
+    id: String,
+    reason: String,
+}
+
+impl From<&Withheld> for WithheldJson {
+    fn from(withheld: &Withheld) -> Self {
+        Self { id: withheld.id.to_string(), reason: withheld.why.to_string() }
+    }
+}
+
+/// Served documents as a table.
+pub(super) fn document_table(documents: &[Served]) -> Vec<String> {
+    let row = |d: &Served| {
+        vec![
+            shown(d.id.as_str()).into_owned(),
+            format!("v{}", d.entry.version),
+            d.fields.node_type.as_str().to_owned(),
+            shown(d.title()).into_owned(),
+        ]
+    };
+    table(&documents.iter().map(row).collect::<Vec<_>>())
+}
+
+/// Tells on stderr which documents were withheld.
+pub(super) fn tell_withheld(session: &mut Session<'_>, withheld: &[Withheld]) {
+    if !withheld.is_empty() {
+        let failure = Failure::withheld(withheld);
+        session.ui.note(&failure.text());
+    }
+}
+
+#[derive(Serialize)]
+struct EventJson<'e> {
+    dry_run: bool,
+    checkpoint: Option<CheckpointJson>,
+    versions: Vec<VersionJson<'e>>,
+    unchanged: &'e [Id],
+    left_out: Vec<LeftOutJson<'e>>,
+    refused: Vec<RefusedDocument>,
+    not_updated: Vec<NotUpdatedJson<'e>>,
+}
+
+#[derive(Serialize)]
+struct CheckpointJson {
+    checkpoint: u64,
+    at: String,
+    triggered_by: String,
+    checkpoint_hash: String,
+}
+
+#[derive(Serialize)]
+struct VersionJson<'e> {
+    id: &'e Id,
+    change: &'static str,
+    version: u64,
+    chain_hash: String,
+    warnings: Vec<ProblemJson>,
+}
+
+#[derive(Serialize)]
+struct LeftOutJson<'e> {
+    id: &'e Id,
+    reason: &'e str,
+}
+
+#[derive(Serialize)]
+struct NotUpdatedJson<'e> {
+    path: &'e str,
+    reason: String,
+}
+
+fn word(change: Change) -> &'static str {
+    match change {
+        Change::New => "new",
+        Change::Changed => "changed",
+        Change::Restored => "restored",
+        Change::Retired => "retired",
+    }
+}
+
+/// Prints an event, done or only planned, and says how the verb ends.
+pub(super) fn event(
+    session: &mut Session<'_>,
+    verb: &str,
+    outcome: &Outcome,
+    dry_run: bool,
+) -> Answer {
+    let committed = outcome.committed.as_ref();
+    let left_alone = committed.map(|c| c.left_alone.as_slice()).unwrap_or_default();
+    if session.ui.json {
+        let json = EventJson {
+            dry_run,
+            checkpoint: outcome.checkpoint.as_ref().map(|c| CheckpointJson {
+                checkpoint: c.number,
+                at: c.at.to_string(),
+                triggered_by: c.triggered_by.to_string(),
+                checkpoint_hash: c.hash.to_string(),
+            }),
+            versions: outcome.items.iter().map(version_json).collect(),
+            unchanged: &outcome.unchanged,
+            left_out: outcome
+                .left_out
+                .iter()
+                .map(|(id, reason)| LeftOutJson { id, reason })
+                .collect(),
+            refused: outcome.refused.iter().map(RefusedDocument::from).collect(),
+            not_updated: left_alone
+                .iter()
+                .map(|(path, why)| NotUpdatedJson { path, reason: why.to_string() })
+                .collect(),
+        };
+        session.ui.result(verb, &json);
+    } else {
+        event_text(session, outcome, dry_run);
+    }
+    for (path, why) in left_alone {
+        let path = shown(path);
+        session
+            .ui
+            .note(&format!("warning: the event stands, but `{path}` was left as it is: {why}"));
+    }
+    let failed = |(_, why): &(String, FileError)| !matches!(why, FileError::Changed { .. });
+    if left_alone.iter().any(failed) {
+        Answer::Incomplete
+    } else if outcome.refused.is_empty() {
+        Answer::Yes
+    } else {
+        Answer::No
+    }
+}
+
+fn version_json(item: &Item) -> VersionJson<'_> {
+    VersionJson {
+        id: &item.id,
+        change: word(item.change),
+        version: item.version,
+        chain_hash: item.chain_hash.to_string(),
+        warnings: item.warnings.iter().map(ProblemJson::from).collect(),
+    }
+}
+
+fn event_text(session: &mut Session<'_>, outcome: &Outcome, dry_run: bool) {
+    let ui = &mut session.ui;
+    match &outcome.checkpoint {
+        Some(checkpoint) => {
+            let what = count(outcome.items.len(), "version");
+            let (number, at) = (checkpoint.number, checkpoint.at);
+            let would = if dry_run { "would make " } else { "" };
+            ui.line(&format!("{would}checkpoint {number} with {what}, {at}"));
+        }
+        None => ui.line("nothing to publish"),
+    }
+    let rows: Vec<Vec<String>> = outcome
+        .items
+        .iter()
+        .map(|item| {
+            let id = shown(item.id.as_str()).into_owned();
+            vec![format!("  {}", word(item.change)), id, format!("v{}", item.version)]
+        })
+        .collect();
+    table(&rows).iter().for_each(|row| ui.line(row));
+    match outcome.unchanged.as_slice() {
+        [] => {}
+        [id] => ui.line(&format!("  unchanged: {}", shown(id.as_str()))),
+        all => ui.line(&format!("  unchanged: {}", count(all.len(), "document"))),
+    }
+    for (id, why) in &outcome.left_out {
+        ui.line(&format!("  left out: {} ({why})", shown(id.as_str())));
+    }
+    for item in &outcome.items {
+        for warning in &item.warnings {
+            let line = warning.line.map_or_else(String::new, |n| format!(", line {n}"));
+            let (message, hint) = (shown(&warning.message), shown(&warning.hint));
+            let id = shown(item.id.as_str());
+            ui.note(&format!("warning[{}]: {id}{line}: {message} ({hint})", warning.code));
+        }
+    }
+    for refusal in &outcome.refused {
+        for problem in &refusal.problems {
+            let line = problem.line.map_or_else(String::new, |n| format!(", line {n}"));
+            let (path, message) = (shown(&refusal.path), shown(&problem.message));
+            let (severity, code) = (super::failure::severity(problem.severity), problem.code);
+            let hint = shown(&problem.hint);
+            ui.note(&format!("{severity}[{code}]: {path}{line}: {message} ({hint})"));
+        }
+    }
+    if dry_run {
+        for item in &outcome.items {
+            live_change(session, item);
+        }
+    }
+}
+
+/// Shows what a publication would write into a live file.
+fn live_change(session: &mut Session<'_>, item: &Item) {
+    let path = item.id.live_path();
+    let shown_path = shown(&path).into_owned();
+    match &item.live {
+        Live::Keep => {}
+        Live::Create(_) => session.ui.line(&format!("would create {shown_path}")),
+        Live::Remove(_) => session.ui.line(&format!("would remove {shown_path}")),
+        Live::Replace { old, new } => {
+            let (old, new) = (String::from_utf8_lossy(old), String::from_utf8_lossy(new));
+            let (from, to) = (format!("{shown_path} (now)"), format!("{shown_path} (published)"));
+            let diff = crate::chain::diff::print_between(&old, &new, &from, &to);
+            session.ui.text(&diff);
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! What every verb needs: the vault, the clock, who acts, and how an argument names a document.
+
+use std::path::{Path, PathBuf};
+
+use super::failure::{Code, Failure};
+use super::ui::Ui;
+use super::{Global, World};
+use crate::checkpoint::log::Log;
+use crate::document::id::Id;
+use crate::publish::Author;
+use crate::uri::{Target, Uri};
+use crate::vault::Vault;
+use crate::vault::clock::Timestamp;
+use crate::vault::principal::Principal;
+
+/// One command at work.
+pub(super) struct Session<'w> {
+    pub(super) ui: Ui<'w>,
+    pub(super) world: &'w World,
+    pub(super) stdin: &'w mut dyn std::io::Read,
+    pub(super) global: Global,
+}
+
+/// A document as an argument names it.
+#[derive(Debug)]
+pub(super) struct Named {
+    pub(super) id: Id,
+    pub(super) checkpoint: Option<u64>,
+}
+
+impl Session<'_> {
+    /// The vault: `--vault`, `CTX_VAULT`, or the nearest one from here upwards.
+    pub(super) fn vault(&self) -> Result<Vault, Failure> {
+        let named = self.global.vault.clone();
+        let named = named.or_else(|| self.world.var("CTX_VAULT").map(PathBuf::from));
+        let vault = match named {
+            Some(dir) => Vault::open(&self.world.cwd.join(dir))?,
+            None => Vault::find(&self.world.cwd)?,
+        };
+        Ok(vault)
+    }
+
+    /// The time: `--now`, `CTX_NOW`, or the clock.
+    pub(super) fn now(&self) -> Result<Timestamp, Failure> {
+        let given = self.global.now.as_deref().or_else(|| self.world.var("CTX_NOW"));
+        match given {
+            Some(text) => text
+                .parse()
+                .map_err(|why| Failure::new(Code::Usage, format!("the time handed in: {why}"))),
+            None => Ok(Timestamp::from_millis((self.world.clock)())),
+        }
+    }
+
+    /// Who acts: `--as`, `CTX_PRINCIPAL`, git's `user.email` in the vault, else `fallback`.
+    pub(super) fn principal(
+        &self,
+        root: &Path,
+        fallback: Option<&str>,
+    ) -> Result<Principal, Failure> {
+        let named = self.global.principal.clone();
+        let named = named.or_else(|| self.world.var("CTX_PRINCIPAL").map(str::to_owned));
+        let named = named.or_else(|| (self.world.git_email)(root));
+        let Some(name) = named.or_else(|| fallback.map(str::to_owned)) else {
+            return Err(Failure::new(Code::NoPrincipal, "nobody said who acts")
+                .hint("say `--as you@example.com`, set CTX_PRINCIPAL, or run `git config --global user.email you@example.com`"));
+        };
+        name.parse().map_err(|why: crate::vault::principal::PrincipalError| {
+            Failure::new(Code::NoPrincipal, why.to_string())
+        })
+    }
+
+    /// Who publishes, when, and why.
+    pub(super) fn author(
+        &self,
+        vault: &Vault,
+        note: Option<&str>,
+        author: Option<&str>,
+    ) -> Result<Author, Failure> {
+        Ok(Author {
+            principal: self.principal(vault.root(), author)?,
+            author: author.map(str::to_owned),
+            now: self.now()?,
+            note: note.map(str::to_owned),
+        })
+    }
+
+    /// Reads how an argument names a document: an id, `ID@N`, a URI, or the path of its file.
+    /// What exists under the literal text comes first.
+    pub(super) fn named(&self, vault: &Vault, text: &str) -> Result<Named, Failure> {
+        if text.get(..14).is_some_and(|s| s.eq_ignore_ascii_case("contextnest://")) {
+            let uri: Uri = text.parse()?;
+            return match uri.target {
+                Target::Document { id, checkpoint, anchor: None } => Ok(Named { id, checkpoint }),
+                _ => Err(Failure::new(Code::UriInvalid, format!("`{text}` is not one document"))
+                    .hint("`ctx resolve` takes every URI")),
+            };
+        }
+        let whole = |id| Named { id, checkpoint: None };
+        if let Some(id) = text.parse::<Id>().ok().filter(|id| exists(vault, id)) {
+            return Ok(whole(id));
+        }
+        if let Some((name, number)) = text.rsplit_once('@')
+            && let Ok(id) = name.parse::<Id>()
+            && exists(vault, &id)
+        {
+            let checkpoint = crate::yaml::canonical_number(number).filter(|n| *n > 0);
+            return match checkpoint {
+                Some(_) => Ok(Named { id, checkpoint }),
+                None => Err(Failure::new(
+                    Code::Usage,
+                    format!("`{number}` is not the number of a checkpoint"),
+                )
+                .hint(format!("write `{id}@1`; `ctx checkpoint list` shows the numbers"))),
+            };
+        }
+        if let Some(id) = self.of_path(vault, text) {
+            return Ok(whole(id));
+        }
+        Ok(whole(text.parse()?))
+    }
+
+    /// The id of the file at a path, seen from the current folder or from the vault's.
+    fn of_path(&self, vault: &Vault, text: &str) -> Option<Id> {
+        let from_here = lexical(&self.world.cwd.canonicalize().ok()?.join(text));
+        let here = from_here.strip_prefix(vault.root()).ok().and_then(Path::to_str);
+        [here, Some(text)].into_iter().flatten().find_map(|path| {
+            let id = if path.ends_with(".md") && path != crate::vault::layout::CONTEXT {
+                Id::of_document_file(path).ok()?
+            } else {
+                path.parse().ok()?
+            };
+            exists(vault, &id).then_some(id)
+        })
+    }
+
+    /// The log of a vault, for verbs that rely on it.
+    pub(super) fn log(vault: &Vault) -> Result<Log, Failure> {
+        Ok(Log::read(vault)?)
+    }
+}
+
+fn exists(vault: &Vault, id: &Id) -> bool {
+    vault.files().exists(&id.live_path()) || vault.files().exists(&id.history_path())
+}
+
+/// A path with `.` and `..` resolved by its text alone.
+fn lexical(path: &Path) -> PathBuf {
+    let mut out = PathBuf::new();
+    for part in path.components() {
+        match part {
+            std::path::Component::ParentDir => {
+                out.pop();
+            }
+            std::path::Component::CurDir => {}
+            part => out.push(part),
+        }
+    }
+    out
+}

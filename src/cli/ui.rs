@@ -1,0 +1,211 @@
+//! What people and programs read: results on stdout, status and hints on stderr.
+//!
+//! Text from a vault is hostile. In lines and tables control and bidirectional characters are
+//! always shown escaped; a document's own text goes to a pipe as it is, and to a terminal with
+//! everything escaped that could steer it.
+
+use std::borrow::Cow;
+use std::io::{self, Write};
+
+use serde::Serialize;
+
+/// The two output streams of one command.
+pub(super) struct Ui<'w> {
+    out: io::BufWriter<&'w mut dyn Write>,
+    err: &'w mut dyn Write,
+    /// Whether stdout is a terminal.
+    terminal: bool,
+    /// Whether the result is JSON.
+    pub(super) json: bool,
+    failed: Option<io::Error>,
+}
+
+/// Every JSON result names its schema.
+#[derive(Serialize)]
+struct Envelope<'a, T> {
+    schema: String,
+    schema_version: u32,
+    #[serde(flatten)]
+    result: &'a T,
+}
+
+impl<'w> Ui<'w> {
+    pub(super) fn new(out: &'w mut dyn Write, err: &'w mut dyn Write, terminal: bool) -> Self {
+        Self { out: io::BufWriter::new(out), err, terminal, json: false, failed: None }
+    }
+
+    /// Writes one line of a result; the caller has made vault text visible with [`shown`].
+    pub(super) fn line(&mut self, text: &str) {
+        self.write(text.as_bytes());
+        self.write(b"\n");
+    }
+
+    /// Writes a document's text: exactly to a pipe, harmless to a terminal.
+    pub(super) fn text(&mut self, text: &str) {
+        if self.terminal {
+            let harmless = escaped(text, |c| !matches!(c, '\n' | '\t') && steers(c));
+            self.write(harmless.as_bytes());
+        } else {
+            self.write(text.as_bytes());
+        }
+    }
+
+    /// Writes bytes of a log or patch that programs read.
+    pub(super) fn bytes(&mut self, bytes: &[u8]) {
+        if self.terminal {
+            self.text(&String::from_utf8_lossy(bytes));
+        } else {
+            self.write(bytes);
+        }
+    }
+
+    /// Writes the result of a verb as one JSON object.
+    pub(super) fn result(&mut self, verb: &str, result: &impl Serialize) {
+        let json = json_of(verb, result);
+        self.line(&json);
+    }
+
+    /// Tells something that is not part of the result.
+    pub(super) fn note(&mut self, text: &str) {
+        // Nobody is left to be told that stderr is closed.
+        let _ = writeln!(self.err, "{text}");
+    }
+
+    /// Writes an error as JSON or text to stderr.
+    pub(super) fn error(&mut self, text: &str, json: &impl Serialize) {
+        let text = if self.json { json_of("error", json) } else { text.to_owned() };
+        self.note(&text);
+    }
+
+    /// Hands everything to the streams; gives the first failure, if there was one.
+    pub(super) fn finish(&mut self) -> io::Result<()> {
+        let flushed = self.out.flush();
+        match self.failed.take() {
+            Some(failed) => Err(failed),
+            None => flushed,
+        }
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        if self.failed.is_none() {
+            self.failed = self.out.write_all(bytes).err();
+        }
+    }
+}
+
+fn json_of(verb: &str, result: &impl Serialize) -> String {
+    let envelope = Envelope { schema: format!("ctx.{verb}"), schema_version: 1, result };
+    let json = serde_json::to_string_pretty(&envelope).unwrap_or_else(|why| {
+        // Only maps with keys that are no text could fail, and there are none.
+        format!("{{\"schema\": \"ctx.error\", \"message\": \"{why}\"}}")
+    });
+    // JSON leaves DEL, C1 and bidirectional characters as they are; a terminal would obey them.
+    if json.chars().any(|c| c != '\n' && steers(c)) {
+        let mut out = String::with_capacity(json.len());
+        for c in json.chars() {
+            if c != '\n' && steers(c) {
+                let mut units = [0; 2];
+                for unit in c.encode_utf16(&mut units) {
+                    out.push_str(&format!("\\u{unit:04x}"));
+                }
+            } else {
+                out.push(c);
+            }
+        }
+        return out;
+    }
+    json
+}
+
+/// A text from the vault, fit to stand in a line.
+pub(crate) fn shown(text: &str) -> Cow<'_, str> {
+    escaped(text, steers)
+}
+
+/// Whether a character steers a terminal or the direction of a line.
+fn steers(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+        || matches!(c, '\u{61c}' | '\u{e0000}'..='\u{e007f}')
+}
+
+fn escaped(text: &str, harmful: impl Fn(char) -> bool) -> Cow<'_, str> {
+    if !text.chars().any(&harmful) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        match c {
+            '\n' if harmful(c) => out.push_str("\\n"),
+            '\t' if harmful(c) => out.push_str("\\t"),
+            '\r' if harmful(c) => out.push_str("\\r"),
+            c if harmful(c) => out.push_str(&format!("\\u{{{:x}}}", u32::from(c))),
+            c => out.push(c),
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// Rows as aligned columns, two blanks between them, none at the end of a line.
+pub(super) fn table(rows: &[Vec<String>]) -> Vec<String> {
+    let width = |text: &str| text.chars().count();
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..columns)
+        .map(|n| rows.iter().filter_map(|r| r.get(n)).map(|cell| width(cell)).max().unwrap_or(0))
+        .collect();
+    rows.iter()
+        .map(|row| {
+            let mut line = String::new();
+            for (cell, size) in row.iter().zip(&widths) {
+                line.push_str(cell);
+                line.extend(std::iter::repeat_n(' ', size + 2 - width(cell)));
+            }
+            line.trim_end().to_owned()
+        })
+        .collect()
+}
+
+/// `1 document`, `2 documents`.
+pub(super) fn count(n: usize, noun: &str) -> String {
+    match n {
+        1 => format!("1 {noun}"),
+        n if noun.ends_with('y') => format!("{n} {}ies", &noun[..noun.len() - 1]),
+        n => format!("{n} {noun}s"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn vault_text_cannot_steer_a_terminal() {
+        let hostile = "a\u{1b}[31m\u{202e}\u{9b}b\nc\u{7f}";
+        assert_eq!(shown(hostile), "a\\u{1b}[31m\\u{202e}\\u{9b}b\\nc\\u{7f}");
+        let (mut out, mut err) = (Vec::new(), Vec::new());
+        let mut ui = Ui::new(&mut out, &mut err, true);
+        ui.text(hostile);
+        ui.finish().unwrap();
+        drop(ui);
+        assert_eq!(String::from_utf8(out).unwrap(), "a\\u{1b}[31m\\u{202e}\\u{9b}b\nc\\u{7f}");
+    }
+
+    #[test]
+    fn json_says_the_same_to_a_program() {
+        let json = json_of("x", &serde_json::json!({"title": "\u{1b}\u{202e}\u{e0001}é"}));
+        assert!(json.is_ascii() || !json.chars().any(|c| c != '\n' && steers(c)), "{json}");
+        let value: serde_json::Value = serde_json::from_str(&json).unwrap();
+        assert_eq!(value["title"], "\u{1b}\u{202e}\u{e0001}é");
+        assert_eq!((&value["schema"], &value["schema_version"]), (&"ctx.x".into(), &1.into()));
+    }
+
+    #[test]
+    fn a_pipe_gets_the_bytes_as_they_are() {
+        let (mut out, mut err) = (Vec::new(), Vec::new());
+        let mut ui = Ui::new(&mut out, &mut err, false);
+        ui.text("\u{1b}\r\n");
+        ui.finish().unwrap();
+        drop(ui);
+        assert_eq!(out, b"\x1b\r\n");
+    }
+}

@@ -1,0 +1,134 @@
+//! `ctx validate`.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::failure::{Code, ProblemJson, severity};
+use super::session::Session;
+use super::ui::{count, shown};
+use super::{Answer, Failure};
+use crate::document::validate::{Problem, Severity};
+use crate::live::{self, LiveFile};
+use crate::vault::Vault;
+use crate::vault::layout;
+
+/// Check the live files: what keeps a document from being published, and how odd values are read
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  ctx validate\n  ctx validate nodes/policies/returns")]
+pub(super) struct Validate {
+    /// Ids or files of documents; all, if none is named
+    #[arg(value_name = "ID")]
+    ids: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct ValidateJson {
+    checked: usize,
+    errors: usize,
+    warnings: usize,
+    files: Vec<FileJson>,
+}
+
+#[derive(Serialize)]
+struct FileJson {
+    path: String,
+    problems: Vec<ProblemJson>,
+}
+
+pub(super) fn run(args: &Validate, session: &mut Session<'_>) -> Result<Answer, Failure> {
+    let vault = session.vault()?;
+    let mut files: Vec<LiveFile> = Vec::new();
+    for text in &args.ids {
+        let id = super::live_id(session, &vault, text)?;
+        let path = id.live_path();
+        let file = live::read(&vault, &path)
+            .ok_or_else(|| Failure::new(Code::UnknownId, format!("`{path}` is not there")))?;
+        files.push(file);
+    }
+    if args.ids.is_empty() {
+        files = live::all(&vault);
+    }
+    let checked = files.len();
+    let mut found: Vec<(String, Vec<Problem>)> =
+        files.iter().map(|file| (file.path.clone(), file.problems(&vault))).collect();
+    for (path, problem) in collisions(&files) {
+        match found.iter_mut().find(|(p, _)| *p == path) {
+            Some((_, problems)) => problems.push(problem),
+            None => found.push((path, vec![problem])),
+        }
+    }
+    if args.ids.is_empty() {
+        found.push((layout::CONFIG.to_owned(), config(&vault)));
+    }
+    found.retain(|(_, problems)| !problems.is_empty());
+    found.sort_by(|(a, _), (b, _)| a.cmp(b));
+    let with = |wanted| found.iter().flat_map(|(_, p)| p).filter(|p| p.severity == wanted).count();
+    let (errors, warnings) = (with(Severity::Error), with(Severity::Warning));
+    if session.ui.json {
+        let file = |(path, problems): &(String, Vec<Problem>)| FileJson {
+            path: path.clone(),
+            problems: problems.iter().map(ProblemJson::from).collect(),
+        };
+        let files = found.iter().map(file).collect();
+        session.ui.result("validate", &ValidateJson { checked, errors, warnings, files });
+    } else {
+        text(session, &found);
+        session.ui.line(&format!(
+            "{} checked: {}, {}",
+            count(checked, "document"),
+            count(errors, "error"),
+            count(warnings, "warning")
+        ));
+    }
+    Ok(if errors == 0 { Answer::Yes } else { Answer::No })
+}
+
+fn text(session: &mut Session<'_>, found: &[(String, Vec<Problem>)]) {
+    for (path, problems) in found {
+        for problem in problems {
+            let line = problem.line.map_or_else(String::new, |n| format!(":{n}"));
+            let (path, message) = (shown(path), shown(&problem.message));
+            let kind = severity(problem.severity);
+            session.ui.line(&format!("{kind}[{}]: {path}{line}: {message}", problem.code));
+            session.ui.line(&format!("  hint: {}", shown(&problem.hint)));
+        }
+    }
+}
+
+fn config(vault: &Vault) -> Vec<Problem> {
+    let problem = |severity, why: &crate::yaml::Error| Problem {
+        code: "config",
+        severity,
+        line: Some(why.line),
+        message: why.problem.clone(),
+        hint: "see the configuration keys in spec/vault.md".to_owned(),
+    };
+    if let Err(crate::vault::OpenError::Config(why)) = vault.usable_config() {
+        return vec![problem(Severity::Error, &why)];
+    }
+    vault.config().warnings.iter().map(|why| problem(Severity::Warning, why)).collect()
+}
+
+/// Live documents whose names some file system or reader takes for one.
+fn collisions(files: &[LiveFile]) -> Vec<(String, Problem)> {
+    let mut folded: BTreeMap<String, Vec<&LiveFile>> = BTreeMap::new();
+    for file in files {
+        if let Some(id) = &file.id {
+            folded.entry(id.folded()).or_default().push(file);
+        }
+    }
+    let mut found = Vec::new();
+    for same in folded.into_values().filter(|same| same.len() > 1) {
+        for file in &same[1..] {
+            let message = format!(
+                "its id differs from that of `{}` only in case or Unicode form",
+                same[0].path
+            );
+            let hint = "rename one of the files".to_owned();
+            let (code, severity) = ("id-collision", Severity::Error);
+            found.push((file.path.clone(), Problem { code, severity, line: None, message, hint }));
+        }
+    }
+    found
+}

@@ -1,0 +1,119 @@
+//! Live files: the working copies of documents, as they lie in the vault. Compared with what is
+//! published and never served.
+
+use rayon::prelude::*;
+
+use crate::document::frontmatter::Frontmatter;
+use crate::document::id::Id;
+use crate::document::validate::{Problem, Severity, problems};
+use crate::document::{Document, utf8};
+use crate::vault::Vault;
+use crate::vault::config::Layout;
+use crate::vault::files::FileError;
+use crate::vault::layout::limit;
+
+/// A live document.
+#[derive(Debug)]
+pub struct LiveFile {
+    /// Path in the vault.
+    pub path: String,
+    /// Its id; none where the name makes no id.
+    pub id: Option<Id>,
+    /// The text and its parts, or why it cannot be read.
+    pub content: Result<Text, Problem>,
+}
+
+/// The text of a live document that could be read.
+#[derive(Debug)]
+pub struct Text {
+    /// The bytes as text.
+    pub text: String,
+    /// Its parts and fields.
+    pub document: Document,
+}
+
+impl LiveFile {
+    /// Everything that is wrong with it.
+    pub fn problems(&self, vault: &Vault) -> Vec<Problem> {
+        match &self.content {
+            Ok(content) => problems(&content.document, &vault.config().servers),
+            Err(problem) => vec![problem.clone()],
+        }
+    }
+
+    /// Its fields, if it could be read.
+    pub fn fields(&self) -> Option<&Frontmatter> {
+        self.content.as_ref().ok().map(|content| &content.document.frontmatter)
+    }
+}
+
+/// Reads one live document; `None` where there is no such file.
+pub fn read(vault: &Vault, path: &str) -> Option<LiveFile> {
+    let id = match Id::of_document_file(path) {
+        Ok(id) => Ok(id),
+        Err(why) => Err(error("id-invalid", why.to_string(), "rename the file")),
+    };
+    let content = match vault.files().read_optional(path, limit::DOCUMENT) {
+        Ok(None) => return None,
+        Ok(Some(bytes)) => parse(bytes),
+        Err(why) => Err(unreadable(&why)),
+    };
+    let (id, content) = match id {
+        Ok(id) => (Some(id), content),
+        Err(problem) => (None, Err(problem)),
+    };
+    Some(LiveFile { path: path.to_owned(), id, content })
+}
+
+fn parse(bytes: Vec<u8>) -> Result<Text, Problem> {
+    let refused = |why: crate::document::Unreadable| error(why.code(), why.to_string(), why.hint());
+    let text = match String::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(bytes) => utf8(bytes.as_bytes()).map(str::to_owned).map_err(refused)?,
+    };
+    let document = Document::parse(&text).map_err(refused)?;
+    Ok(Text { text, document })
+}
+
+/// Why a file that is there cannot be read.
+pub fn unreadable(why: &FileError) -> Problem {
+    let (code, hint) = match why {
+        FileError::TooLarge { .. } => ("too-large", "split the document"),
+        FileError::Link { .. } => ("symbolic-link", "put the file itself here"),
+        FileError::NotRegular { .. } => ("not-a-file", "rename what lies there"),
+        _ => ("unreadable", "make the file readable"),
+    };
+    error(code, why.to_string(), hint)
+}
+
+fn error(code: &'static str, message: String, hint: &str) -> Problem {
+    Problem { code, severity: Severity::Error, line: None, message, hint: hint.to_owned() }
+}
+
+/// Reads every live document of the layout, in byte order of paths; links and names that are no
+/// text are among them, as files that cannot be read.
+pub fn all(vault: &Vault) -> Vec<LiveFile> {
+    let found = vault.documents();
+    let mut files: Vec<LiveFile> =
+        found.documents.par_iter().filter_map(|path| read(vault, path)).collect();
+    files.retain(|file| !is_plain_root_file(vault, file));
+    let odd =
+        |path: &String, problem| LiveFile { path: path.clone(), id: None, content: Err(problem) };
+    for path in &found.links {
+        let message = "it is a symbolic link, which is not followed".to_owned();
+        files.push(odd(path, error("symbolic-link", message, "put the file itself here")));
+    }
+    for path in &found.unreadable_names {
+        let message = "the file's name is not UTF-8".to_owned();
+        files.push(odd(path, error("id-invalid", message, "rename the file")));
+    }
+    files.sort_by(|a, b| a.path.cmp(&b.path));
+    files
+}
+
+/// In a structured vault a Markdown file in the root is a document once it has a frontmatter.
+fn is_plain_root_file(vault: &Vault, file: &LiveFile) -> bool {
+    vault.layout() == Layout::Structured
+        && !file.path.contains('/')
+        && file.content.as_ref().is_ok_and(|c| c.document.parts.frontmatter.is_none())
+}

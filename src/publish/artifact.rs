@@ -1,0 +1,469 @@
+//! The next version of one document or governance file: what is written for it, byte for byte.
+
+use super::{Desk, Refusal, Which};
+use crate::chain::diff;
+use crate::chain::digest::Digest;
+use crate::chain::history::{Entry, History, Stored};
+use crate::chain::preimage::chain_hash;
+use crate::chain::replay::{self, ChainError};
+use crate::checkpoint::state::{Mark, State};
+use crate::document::edit::{Edit, checksum_of};
+use crate::document::frontmatter::{NodeType, Status};
+use crate::document::id::Id;
+use crate::document::text::{BOM, normalise};
+use crate::document::validate::{Problem, Severity, derived_title, foreign_values, problems};
+use crate::document::{Document, utf8};
+use crate::vault::Vault;
+use crate::vault::config::Layout;
+use crate::vault::files::FileError;
+use crate::vault::layout::limit;
+use crate::yaml::emit;
+
+/// A diff spelled longer than this is stored as a full text instead.
+const MAX_SPELLED_DIFF: usize = 8 << 20;
+
+/// What an event does to an artifact.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// Its first version.
+    New,
+    /// A further version.
+    Changed,
+    /// Published again after it was retired.
+    Restored,
+    /// It leaves the map.
+    Retired,
+}
+
+/// What happens to the live file after the commit.
+#[derive(Clone, Debug)]
+pub enum Live {
+    /// Stays as it is.
+    Keep,
+    /// Gets new bytes if it still holds the old ones.
+    Replace {
+        /// As read.
+        old: Vec<u8>,
+        /// As published.
+        new: Vec<u8>,
+    },
+    /// Is made, if nothing has its name.
+    Create(Vec<u8>),
+    /// Goes away if it still holds these bytes.
+    Remove(Vec<u8>),
+}
+
+/// One version of an event, with everything that is written for it.
+#[derive(Clone, Debug)]
+pub struct Item {
+    /// The artifact.
+    pub id: Id,
+    /// What the event does to it.
+    pub change: Change,
+    /// The new version.
+    pub version: u64,
+    /// Its chain hash.
+    pub chain_hash: Digest,
+    /// How foreign values were understood.
+    pub warnings: Vec<Problem>,
+    /// What happens to the live file.
+    pub live: Live,
+    pub(super) keyframe: Option<(String, String)>,
+    pub(super) history: Extension,
+}
+
+/// Bytes to append to a history.
+#[derive(Clone, Debug)]
+pub(super) struct Extension {
+    pub(super) path: String,
+    pub(super) length: u64,
+    pub(super) bytes: String,
+}
+
+impl Item {
+    /// Whether the artifact leaves the map.
+    pub fn is_retirement(&self) -> bool {
+        self.change == Change::Retired
+    }
+}
+
+/// What became of a candidate.
+pub(super) enum Prepared {
+    Version(Box<Item>),
+    Unchanged,
+    LeftOut(&'static str),
+    Refused(Refusal),
+}
+
+/// What became of a governance file.
+pub(super) enum Governed {
+    Version(Box<Item>),
+    Reseal(Mark),
+    Unchanged,
+    Refused(Refusal),
+}
+
+/// What a new version follows.
+pub(super) struct Base {
+    pub(super) history: History,
+    /// The last version, its chain hash, its text.
+    pub(super) last: Option<(u64, Digest, String)>,
+    /// The text that the head seals.
+    pub(super) sealed: Option<String>,
+    /// Whether the history ends in a retirement.
+    pub(super) retired: bool,
+}
+
+/// The verified text that a checkpoint seals of an artifact.
+pub(super) fn sealed_text(
+    vault: &Vault,
+    state: &State,
+    id: &Id,
+) -> Option<Result<String, ChainError>> {
+    let mark = state.get(id.as_str())?;
+    let (version, hash) = match mark.sealed() {
+        Some(sealed) => sealed,
+        None => return Some(Err(ChainError::HalfSealed)),
+    };
+    let text = replay::load(vault.files(), id)
+        .and_then(|history| replay::sealed(vault.files(), id, &history, version, &hash))
+        .map(|sealed| sealed.text);
+    Some(text)
+}
+
+impl Desk<'_> {
+    /// What the next version of an artifact follows; every hash on the way recomputed.
+    pub(super) fn base(&self, id: &Id, last_sealed: Option<u64>) -> Result<Base, Refusal> {
+        let refuse = |why: &ChainError| {
+            let message = format!("its history cannot be extended: {why}");
+            let hint = "run `ctx verify`; nothing is published until the history is whole";
+            Refusal::new(id.history_path(), "history-broken", message, hint)
+        };
+        let files = self.vault.files();
+        let mark = self.state.get(id.as_str());
+        let history = match replay::load(files, id) {
+            Ok(history) => history,
+            Err(ChainError::HistoryMissing) if last_sealed.is_none() => {
+                return Ok(Base {
+                    history: History::new(),
+                    last: None,
+                    sealed: None,
+                    retired: false,
+                });
+            }
+            Err(why) => return Err(refuse(&why)),
+        };
+        let sealed = match mark.map(|mark| mark.sealed().ok_or(ChainError::HalfSealed)) {
+            None => None,
+            Some(Err(why)) => return Err(refuse(&why)),
+            Some(Ok((version, hash))) => {
+                let sealed = replay::sealed(files, id, &history, version, &hash);
+                Some((version, sealed.map_err(|why| refuse(&why))?.text))
+            }
+        };
+        let known = last_sealed.unwrap_or(0);
+        for slot in &history.slots {
+            let entry = slot
+                .entry
+                .as_ref()
+                .map_err(|faults| refuse(&ChainError::Malformed(slot.line, faults.clone())))?;
+            // Only what a checkpoint sealed may be built upon; a retirement is sealed by the id's
+            // leaving the map.
+            let unsealed = entry.published_at.is_some()
+                || (entry.retired_at.is_some() && (mark.is_some() || known == 0));
+            if entry.version > known && unsealed {
+                let message =
+                    format!("its history has version {}, which no checkpoint seals", entry.version);
+                let hint = "run `ctx verify`; the version may be left from a command that was \
+                            interrupted, or forged";
+                return Err(Refusal::new(id.history_path(), "history-unsealed", message, hint));
+            }
+        }
+        let Some(version) = history.last_version().filter(|v| *v > 0) else {
+            return Err(refuse(&ChainError::HistoryMissing));
+        };
+        let entry =
+            history.entry(version).ok_or_else(|| refuse(&ChainError::VersionMissing(version)))?;
+        let (chain, retired) = (entry.chain_hash, entry.retired_at.is_some());
+        let text = match &sealed {
+            Some((number, text)) if *number == version => text.clone(),
+            _ => replay::reconstruct(files, id, &history, version).map_err(|why| refuse(&why))?,
+        };
+        let last = Some((version, chain, text));
+        Ok(Base { history, last, sealed: sealed.map(|(_, text)| text), retired })
+    }
+
+    /// Prepares a document for publication. `fresh` is the text of one that is not on disk yet.
+    pub(super) fn prepare(
+        &self,
+        id: &Id,
+        fresh: Option<&str>,
+        last_sealed: Option<u64>,
+        which: &Which,
+    ) -> Prepared {
+        if !id.is_document() {
+            return match self.prepare_governance(id, last_sealed) {
+                Governed::Version(item) => Prepared::Version(item),
+                Governed::Unchanged | Governed::Reseal(_) => Prepared::Unchanged,
+                Governed::Refused(refusal) => Prepared::Refused(refusal),
+            };
+        }
+        self.document(id, fresh, last_sealed, which).unwrap_or_else(Prepared::Refused)
+    }
+
+    fn document(
+        &self,
+        id: &Id,
+        fresh: Option<&str>,
+        last_sealed: Option<u64>,
+        which: &Which,
+    ) -> Result<Prepared, Refusal> {
+        let path = id.live_path();
+        let bytes = match fresh {
+            Some(text) => text.as_bytes().to_vec(),
+            None => match self.vault.files().read_optional(&path, limit::DOCUMENT) {
+                Ok(Some(bytes)) => bytes,
+                Ok(None) if matches!(which, Which::Ids(_)) => {
+                    let message = "the file is not there".to_owned();
+                    let hint = "restore it, or take the document out with `ctx retire`";
+                    return Err(Refusal::new(path, "document-missing", message, hint));
+                }
+                Ok(None) => return Ok(Prepared::LeftOut("its file is missing")),
+                Err(why) => return Err(refused_file(&path, &why)),
+            },
+        };
+        let live = readable(&path, &bytes)?;
+        let document = parsed(&path, live)?;
+        let base = self.base(id, last_sealed)?;
+        if base.sealed.as_deref() == Some(&*normalise(live)) {
+            return Ok(Prepared::Unchanged);
+        }
+        match which {
+            Which::Changed if document.frontmatter.status == Status::Draft => {
+                return Ok(Prepared::LeftOut("its live file is a draft"));
+            }
+            Which::All if base.retired => return Ok(Prepared::LeftOut("it is retired")),
+            Which::All if is_plain_root_file(self.vault, id, &document) => {
+                return Ok(Prepared::LeftOut("a file in the root without frontmatter"));
+            }
+            _ => {}
+        }
+        let found = problems(&document, &self.vault.config().servers);
+        if found.iter().any(|p| p.severity == Severity::Error) {
+            return Err(Refusal { path, problems: found });
+        }
+        let version = base.last.as_ref().map_or(1, |(n, ..)| n + 1);
+        let edit = self.publication(id, live, &document, version);
+        let new = edit.apply(live).map_err(|why| {
+            let message = why.to_string();
+            Refusal::new(&path, "frontmatter-spelling", message, why.hint())
+        })?;
+        let change = match (&base.last, base.retired) {
+            (None, _) => Change::New,
+            (Some(_), true) => Change::Restored,
+            (Some(_), false) => Change::Changed,
+        };
+        let mut item = self.next_version(id, &base, &normalise(&new), change)?;
+        item.warnings = found;
+        item.live = match fresh {
+            Some(_) => Live::Create(new.into_bytes()),
+            None => Live::Replace { old: bytes, new: new.into_bytes() },
+        };
+        Ok(Prepared::Version(Box::new(item)))
+    }
+
+    /// The fields that publishing sets, and those that it adds where they are missing.
+    pub(super) fn publication(
+        &self,
+        id: &Id,
+        live: &str,
+        document: &Document,
+        version: u64,
+    ) -> Edit {
+        let fields = &document.frontmatter;
+        let absent = |key: &str| fields.get(key).is_none_or(crate::yaml::Node::is_null);
+        let mut edit = Edit::default();
+        if absent("title") {
+            let name = id.as_str().rsplit('/').next().unwrap_or(id.as_str());
+            let body = &live[document.parts.body..];
+            edit = edit.text("title", &derived_title(body, name));
+        }
+        if absent("type") {
+            edit = edit.text("type", NodeType::Document.as_str());
+        }
+        edit = edit.text("status", "published").number("version", version);
+        if absent("author") {
+            let author = self.author.author.as_deref();
+            edit = edit.text("author", author.unwrap_or_else(|| self.author.principal.as_str()));
+        }
+        if absent("created_at") {
+            edit = edit.text("created_at", &self.at.to_string());
+        }
+        edit = edit.text("updated_at", &self.at.to_string());
+        if let Ok(checksum) = checksum_of(live) {
+            edit = edit.text("checksum", &checksum);
+        }
+        foreign_values(document)
+            .iter()
+            .fold(edit, |edit, foreign| edit.keep_original(foreign.field, foreign.value))
+    }
+
+    /// The record of a new version: a full text or a diff, both hashes, the bytes to append.
+    pub(super) fn next_version(
+        &self,
+        id: &Id,
+        base: &Base,
+        text: &str,
+        change: Change,
+    ) -> Result<Item, Refusal> {
+        let refuse = |message: String, hint: &str| {
+            Err(Refusal::new(id.live_path(), "too-large", message, hint))
+        };
+        if text.len() as u64 > limit::DOCUMENT {
+            return refuse("the text is larger than 16 MiB".to_owned(), "split the document");
+        }
+        let interval =
+            base.history.keyframe_interval.unwrap_or(self.vault.config().keyframe_interval);
+        let (version, previous, stored) = match &base.last {
+            None => (1, None, Stored::Keyframe),
+            Some((last, chain, before)) => {
+                let version = last + 1;
+                let stored = if version.is_multiple_of(interval) {
+                    Stored::Keyframe
+                } else {
+                    stored_diff(before, text, *last, version)
+                };
+                (version, Some(*chain), stored)
+            }
+        };
+        let content = match &stored {
+            Stored::Diff(diff) => Digest::of(normalise(diff).as_bytes()),
+            Stored::Keyframe | Stored::DiffFile => Digest::of(text.as_bytes()),
+        };
+        let principal = self.author.principal.as_str();
+        let chain = chain_hash(previous.as_ref(), &content, version, principal, self.at);
+        let retired = change == Change::Retired;
+        let entry = Entry {
+            version,
+            stored,
+            edited_by: principal.to_owned(),
+            edited_at: self.at,
+            published_at: (!retired).then_some(self.at),
+            retired_at: retired.then_some(self.at),
+            note: self.author.note.clone(),
+            content_hash: content,
+            chain_hash: chain,
+        };
+        // What is sealed must be servable: the text says what its entry says.
+        if let Err(why) = replay::describes_itself(id, &entry, text) {
+            let hint = "write the frontmatter as plain `key: value` lines";
+            return Err(Refusal::new(
+                id.live_path(),
+                "frontmatter-spelling",
+                why.to_string(),
+                hint,
+            ));
+        }
+        let keyframe = (entry.stored == Stored::Keyframe)
+            .then(|| (id.keyframe_path(version), text.to_owned()));
+        let bytes = match base.history.append(&entry, interval) {
+            Ok(bytes) => bytes,
+            Err(why) => {
+                let message = format!("its history cannot be appended to: {why}");
+                let path = id.history_path();
+                let hint = "run `ctx verify`; histories are written by programs only";
+                return Err(Refusal::new(path, "history-broken", message, hint));
+            }
+        };
+        let history = Extension { path: id.history_path(), length: base.history.length, bytes };
+        Ok(Item {
+            id: id.clone(),
+            change,
+            version,
+            chain_hash: chain,
+            warnings: Vec::new(),
+            live: Live::Keep,
+            keyframe,
+            history,
+        })
+    }
+
+    /// Prepares a governance file, which is stored as it is; one that is gone is retired.
+    pub(super) fn prepare_governance(&self, id: &Id, last_sealed: Option<u64>) -> Governed {
+        self.governance(id, last_sealed).unwrap_or_else(Governed::Refused)
+    }
+
+    fn governance(&self, id: &Id, last_sealed: Option<u64>) -> Result<Governed, Refusal> {
+        let path = id.live_path();
+        let bytes = self
+            .vault
+            .files()
+            .read_optional(&path, limit::DOCUMENT)
+            .map_err(|why| refused_file(&path, &why))?;
+        let base = self.base(id, last_sealed)?;
+        let Some(bytes) = bytes else {
+            return Ok(match base.sealed {
+                None => Governed::Unchanged,
+                Some(_) => Governed::Version(Box::new(self.next_version(
+                    id,
+                    &base,
+                    "",
+                    Change::Retired,
+                )?)),
+            });
+        };
+        let text = normalise(readable(&path, &bytes)?);
+        if text.starts_with(BOM) {
+            let message = "it begins with two U+FEFF, of which its normal form would lose one";
+            let hint = "take them away";
+            return Err(Refusal::new(path, "two-marks", message.to_owned(), hint));
+        }
+        if base.sealed.as_deref() == Some(&*text) {
+            return Ok(Governed::Unchanged);
+        }
+        if let (Some((version, chain, last)), None, false) =
+            (&base.last, &base.sealed, base.retired)
+            && *last == *text
+            && last_sealed == Some(*version)
+        {
+            return Ok(Governed::Reseal(Mark::new(*version, *chain)));
+        }
+        let change = match (&base.last, base.retired) {
+            (None, _) => Change::New,
+            (Some(_), true) => Change::Restored,
+            (Some(_), false) => Change::Changed,
+        };
+        Ok(Governed::Version(Box::new(self.next_version(id, &base, &text, change)?)))
+    }
+}
+
+fn stored_diff(before: &str, text: &str, last: u64, version: u64) -> Stored {
+    let diff = diff::print(before, text, last, version);
+    // Escapes may make a diff longer than what one line of a history may have.
+    let fits = emit::long_text(&diff, 4).len() <= MAX_SPELLED_DIFF;
+    // A patch that does not give its version back must never be what is hashed.
+    if fits && diff::apply(before, &diff).as_deref() == Ok(text) {
+        Stored::Diff(diff)
+    } else {
+        Stored::Keyframe
+    }
+}
+
+/// In a structured vault a Markdown file in the root is a document once it has a frontmatter.
+pub(crate) fn is_plain_root_file(vault: &Vault, id: &Id, document: &Document) -> bool {
+    vault.layout() == Layout::Structured
+        && !id.as_str().contains('/')
+        && document.parts.frontmatter.is_none()
+}
+
+fn readable<'b>(path: &str, bytes: &'b [u8]) -> Result<&'b str, Refusal> {
+    utf8(bytes).map_err(|why| Refusal::new(path, why.code(), why.to_string(), why.hint()))
+}
+
+fn parsed(path: &str, text: &str) -> Result<Document, Refusal> {
+    Document::parse(text).map_err(|why| Refusal::new(path, why.code(), why.to_string(), why.hint()))
+}
+
+pub(super) fn refused_file(path: &str, why: &FileError) -> Refusal {
+    Refusal { path: path.to_owned(), problems: vec![crate::live::unreadable(why)] }
+}

@@ -1,0 +1,92 @@
+//! Moving: one event that retires the old id and publishes the new one, which names its origin.
+
+use super::artifact::{Base, Change, Live};
+use super::{Author, Desk, Item, Mode, Outcome, PublishError, Refusal, check_place, event};
+use crate::chain::history::History;
+use crate::document::id::Id;
+use crate::document::text::normalise;
+use crate::document::{Document, utf8};
+use crate::uri::Uri;
+use crate::vault::Vault;
+use crate::vault::layout::limit;
+
+/// Gives a published document another id, as one event.
+///
+/// # Errors
+/// Nothing was moved; see [`PublishError`].
+pub fn move_document(
+    vault: &Vault,
+    old: &Id,
+    new: &Id,
+    author: &Author,
+    dry_run: bool,
+) -> Result<Outcome, PublishError> {
+    event(vault, author, Mode { skip_invalid: false, dry_run }, |desk, outcome| {
+        if desk.state.get(old.as_str()).is_none() && !vault.files().exists(&old.live_path()) {
+            return Err(desk.unknown(old));
+        }
+        check_place(vault, new)?;
+        match desk.moved(old, new) {
+            Ok(items) => outcome.items.extend(items),
+            Err(refusal) => outcome.refused.push(refusal),
+        }
+        Ok(false)
+    })
+}
+
+impl Desk<'_> {
+    /// The two versions of a move: the old id retired, the new one published.
+    fn moved(&self, old: &Id, new: &Id) -> Result<[Item; 2], Refusal> {
+        let refuse = |code, message: &str, hint: &str| {
+            Err(Refusal::new(old.live_path(), code, message.to_owned(), hint))
+        };
+        if !old.is_document() {
+            return refuse(
+                "not-a-document",
+                "a governance file keeps its name",
+                "edit it in place",
+            );
+        }
+        if self.state.get(old.as_str()).is_none() {
+            let hint = "rename the file; nothing is recorded about it";
+            return refuse("not-published", "it is not published", hint);
+        }
+        if self.vault.files().exists(&new.history_dir()) {
+            let message = format!("`{new}` has a history already");
+            return refuse("id-taken", &message, "choose an id that was never used");
+        }
+        let path = old.live_path();
+        let read = self.vault.files().read_optional(&path, limit::DOCUMENT);
+        let bytes = match read {
+            Ok(Some(bytes)) => bytes,
+            Ok(None) => {
+                let hint = "restore it, or take the document out with `ctx retire`";
+                return refuse("document-missing", "the file is not there", hint);
+            }
+            Err(why) => return Err(super::artifact::refused_file(&path, &why)),
+        };
+        let last_sealed = self.last_sealed([old]).get(old).copied();
+        let base = self.base(old, last_sealed)?;
+        let live = utf8(&bytes).unwrap_or_default();
+        if base.sealed.as_deref() != Some(&*normalise(live)) {
+            let hint = "publish the change first, or undo it";
+            return refuse("unpublished-changes", "its live file was changed", hint);
+        }
+        let document = Document::parse(live)
+            .map_err(|why| Refusal::new(&path, why.code(), why.to_string(), why.hint()))?;
+        let mut edit = self.publication(new, live, &document, 1);
+        if Uri::can_name(old) {
+            let origin = Uri::pinned(old.clone(), self.chronicle.head_number());
+            edit = edit.derived_from(&origin.to_string());
+        }
+        let text = edit.apply(live).map_err(|why| {
+            Refusal::new(&path, "frontmatter-spelling", why.to_string(), why.hint())
+        })?;
+        let nothing = Base { history: History::new(), last: None, sealed: None, retired: false };
+        let mut published = self.next_version(new, &nothing, &normalise(&text), Change::New)?;
+        published.live = Live::Create(text.into_bytes());
+        let mut retired = self.retirement(old, &base)?;
+        retired.live = Live::Remove(bytes);
+        Ok([retired, published])
+    }
+}

@@ -1,0 +1,82 @@
+//! Retiring: a version that says `draft`, with which a document leaves the map. Nothing is
+//! deleted.
+
+use std::collections::BTreeSet;
+
+use super::artifact::{Base, Change, Item, Live};
+use super::{Author, Desk, Mode, Outcome, PublishError, Refusal, event};
+use crate::document::edit::Edit;
+use crate::document::id::Id;
+use crate::document::text::normalise;
+use crate::document::utf8;
+use crate::vault::Vault;
+use crate::vault::layout::limit;
+
+/// Retires documents as one event. Their files may be gone.
+///
+/// # Errors
+/// Nothing was retired; see [`PublishError`].
+pub fn retire(
+    vault: &Vault,
+    ids: &[Id],
+    author: &Author,
+    dry_run: bool,
+) -> Result<Outcome, PublishError> {
+    event(vault, author, Mode { skip_invalid: false, dry_run }, |desk, outcome| {
+        let ids: BTreeSet<&Id> = ids.iter().collect();
+        let last_sealed = desk.last_sealed(ids.iter().copied());
+        for id in ids {
+            let known = last_sealed.get(id).copied();
+            if desk.state.get(id.as_str()).is_some() {
+                match desk.base(id, known).and_then(|base| desk.retirement(id, &base)) {
+                    Ok(item) => outcome.items.push(item),
+                    Err(refusal) => outcome.refused.push(refusal),
+                }
+            } else if known.is_some() {
+                outcome.left_out.push((id.clone(), "it is retired already"));
+            } else if vault.files().exists(&id.live_path()) {
+                outcome.left_out.push((id.clone(), "it was never published"));
+            } else {
+                return Err(desk.unknown(id));
+            }
+        }
+        Ok(false)
+    })
+}
+
+impl Desk<'_> {
+    /// The version with which a published document leaves the map.
+    pub(super) fn retirement(&self, id: &Id, base: &Base) -> Result<Item, Refusal> {
+        let refuse_edit = |why: &crate::document::edit::EditError| {
+            Refusal::new(id.live_path(), "frontmatter-spelling", why.to_string(), why.hint())
+        };
+        let sealed = base.sealed.as_deref().unwrap_or_default();
+        let version = base.last.as_ref().map_or(1, |(n, ..)| n + 1);
+        let edit = Edit::default()
+            .text("status", "draft")
+            .number("version", version)
+            .text("updated_at", &self.at.to_string());
+        let text = if id.is_document() {
+            edit.apply(sealed).map_err(|why| refuse_edit(&why))?
+        } else {
+            String::new()
+        };
+        let mut item = self.next_version(id, base, &text, Change::Retired)?;
+        let path = id.live_path();
+        if let (true, Ok(Some(bytes))) =
+            (id.is_document(), self.vault.files().read_optional(&path, limit::DOCUMENT))
+            && let Ok(live) = utf8(&bytes)
+        {
+            // An unpublished edit stays as it is, but for the word that takes it back to a draft.
+            let wanted = if *normalise(live) == *sealed {
+                edit
+            } else {
+                Edit::default().text("status", "draft")
+            };
+            if let Ok(new) = wanted.apply(live) {
+                item.live = Live::Replace { old: bytes, new: new.into_bytes() };
+            }
+        }
+        Ok(item)
+    }
+}

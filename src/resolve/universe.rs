@@ -1,0 +1,130 @@
+//! Documents as the sets that a selector is evaluated over.
+//!
+//! What only needs ids is answered from the checkpoint's map; the text of a document is
+//! reconstructed when an atom first asks for its fields, in parallel, and kept for the result.
+
+use std::convert::Infallible;
+use std::sync::OnceLock;
+
+use rayon::prelude::*;
+
+use super::{Resolution, Served, Snapshot, Withheld};
+use crate::document::frontmatter::Frontmatter;
+use crate::document::id::Id;
+use crate::selector::{Atom, StatusFilter, Universe};
+
+/// The published documents of a snapshot, read as far as they were asked for.
+pub(super) struct Sets<'s, 'v> {
+    snapshot: &'s Snapshot<'v>,
+    ids: Vec<&'s Id>,
+    cells: Vec<OnceLock<Result<Served, Withheld>>>,
+}
+
+impl<'s, 'v> Sets<'s, 'v> {
+    pub(super) fn new(snapshot: &'s Snapshot<'v>) -> Self {
+        let ids: Vec<&Id> = snapshot.documents().collect();
+        let cells = ids.iter().map(|_| OnceLock::new()).collect();
+        Self { snapshot, ids, cells }
+    }
+
+    /// Reads those of `wanted` that nobody asked for yet.
+    fn load(&self, wanted: &[u32]) {
+        let missing: Vec<usize> = wanted
+            .iter()
+            .map(|n| *n as usize)
+            .filter(|n| self.cells.get(*n).is_some_and(|cell| cell.get().is_none()))
+            .collect();
+        missing.par_iter().for_each(|n| {
+            if let Some(read) = self.snapshot.get(self.ids[*n]) {
+                // Each cell is visited once, so it cannot be full.
+                let _ = self.cells[*n].set(read);
+            }
+        });
+    }
+
+    /// The documents found, and whatever was looked at on the way and may not be served.
+    pub(super) fn into_resolution(self, found: &[u32]) -> Resolution {
+        self.load(found);
+        let mut resolution = Resolution::default();
+        let mut wanted = found.iter().peekable();
+        for (n, cell) in self.cells.into_iter().enumerate() {
+            let is_wanted = wanted.next_if(|w| **w as usize == n).is_some();
+            match cell.into_inner() {
+                Some(Ok(served)) if is_wanted => resolution.documents.push(served),
+                Some(Err(withheld)) => resolution.withheld.push(withheld),
+                _ => {}
+            }
+        }
+        resolution
+    }
+}
+
+impl Universe for Sets<'_, '_> {
+    type Error = Infallible;
+
+    fn len(&self) -> u32 {
+        u32::try_from(self.ids.len()).unwrap_or(u32::MAX)
+    }
+
+    fn select(&self, atom: &Atom, within: &[u32]) -> Result<Vec<u32>, Infallible> {
+        if atom.needs_metadata() {
+            self.load(within);
+        }
+        let fits = |n: &&u32| {
+            let n = **n as usize;
+            let fields = || self.cells.get(n)?.get()?.as_ref().ok().map(|served| &served.fields);
+            self.ids.get(n).is_some_and(|id| matches(atom, id, fields))
+        };
+        Ok(within.iter().filter(fits).copied().collect())
+    }
+}
+
+/// Whether a published document is in the set that an atom names.
+fn matches<'f>(atom: &Atom, id: &Id, fields: impl Fn() -> Option<&'f Frontmatter>) -> bool {
+    let source = |f: &'f Frontmatter| f.source.as_ref();
+    match atom {
+        Atom::Document(wanted) => wanted == id,
+        Atom::Folder(folder) => id.as_str().starts_with(folder.as_str()),
+        Atom::Tag(tag) => fields().is_some_and(|f| f.has_tag(tag)),
+        Atom::Type(wanted) => fields().is_some_and(|f| f.node_type == *wanted),
+        Atom::Status(status) => *status == StatusFilter::Published && fields().is_some(),
+        Atom::Transport(wanted) => {
+            fields().and_then(source).is_some_and(|s| s.transport == Some(*wanted))
+        }
+        Atom::Server(name) => {
+            fields().and_then(source).is_some_and(|s| s.server.as_ref() == Some(name))
+        }
+    }
+}
+
+/// Working copies as if they were published.
+pub(super) struct Drafts {
+    documents: Vec<(Id, Frontmatter)>,
+}
+
+impl Drafts {
+    pub(super) fn new(mut documents: Vec<(Id, Frontmatter)>) -> Self {
+        documents.sort_by(|(a, _), (b, _)| a.cmp(b));
+        Self { documents }
+    }
+
+    pub(super) fn ids(&self, found: &[u32]) -> Vec<Id> {
+        found.iter().filter_map(|n| Some(self.documents.get(*n as usize)?.0.clone())).collect()
+    }
+}
+
+impl Universe for Drafts {
+    type Error = Infallible;
+
+    fn len(&self) -> u32 {
+        u32::try_from(self.documents.len()).unwrap_or(u32::MAX)
+    }
+
+    fn select(&self, atom: &Atom, within: &[u32]) -> Result<Vec<u32>, Infallible> {
+        let fits = |n: &&u32| {
+            let document = self.documents.get(**n as usize);
+            document.is_some_and(|(id, fields)| matches(atom, id, || Some(fields)))
+        };
+        Ok(within.iter().filter(fits).copied().collect())
+    }
+}

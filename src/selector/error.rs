@@ -1,0 +1,532 @@
+//! Why a text is no selector, with the place: one line, an excerpt with a caret, a hint.
+
+use std::fmt;
+use std::ops::Range;
+
+use super::ast::StatusFilter;
+use super::parse::{MAX_NESTING, MAX_SELECTOR_BYTES};
+use crate::document::frontmatter::{NodeType, Transport, is_tag};
+use crate::suggest::nearest;
+use crate::uri::{Target, Uri, UriError};
+
+/// The widest excerpt in columns, without the marks of what was left out.
+const EXCERPT: usize = 70;
+/// Columns of the excerpt from the caret on, where there is so much text.
+const AFTER_CARET: usize = 40;
+/// The most characters of a user's text in a message.
+const QUOTED: usize = 40;
+
+/// Why a text is no selector, and where.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{kind}")]
+pub struct ParseError {
+    /// Which rule it breaks.
+    pub kind: ErrorKind,
+    /// The bytes of the text that break it; empty where something is missing.
+    pub span: Range<usize>,
+}
+
+/// Which rule of selectors a text breaks.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// More than 8192 bytes.
+    #[error("a selector has at most {MAX_SELECTOR_BYTES} bytes, but this one has {found}")]
+    TooLong {
+        /// Its length.
+        found: usize,
+    },
+    /// Parentheses in parentheses, more than 64 deep.
+    #[error("parentheses nest at most {MAX_NESTING} deep")]
+    TooDeep,
+    /// Something else than the grammar has at this place.
+    #[error("expected {expected}, but found {}", Quoted(.found))]
+    Expected {
+        /// What the grammar has.
+        expected: &'static str,
+        /// What stands there; empty at the end of the text.
+        found: String,
+    },
+    /// A `-` between a word and an operand, with no blank before it.
+    #[error("expected a blank before `-`, but found {}", Quoted(.left))]
+    MinusJoined {
+        /// The word before the `-`.
+        left: String,
+    },
+    /// A `-` with nothing to take away from.
+    #[error("expected a set before `-`")]
+    MinusUnary,
+    /// A sign of the paper's grammar without a meaning.
+    #[error("`{sign}` is reserved")]
+    Reserved {
+        /// The sign.
+        sign: char,
+    },
+    /// `#` without a tag.
+    #[error("expected a tag after `#`, but found {}", Quoted(.found))]
+    Tag {
+        /// What stands there.
+        found: String,
+    },
+    /// A filter that does not exist.
+    #[error("expected `type:`, `status:`, `transport:` or `server:`, but found {}", Quoted(.found))]
+    UnknownKey {
+        /// What stands there, with its colon.
+        found: String,
+    },
+    /// A word that a filter does not have.
+    #[error("expected a {filter}, but found {}", Quoted(.found))]
+    UnknownWord {
+        /// The filter: `type`, `status` or `transport`.
+        filter: &'static str,
+        /// The word.
+        found: String,
+    },
+    /// A word that is no atom.
+    #[error("expected a tag, a filter, a URI or `(`, but found {}", Quoted(.found))]
+    BareWord {
+        /// The word.
+        found: String,
+    },
+    /// A URI that breaks a rule of URIs.
+    #[error(transparent)]
+    Uri(UriError),
+    /// Something of the paper's grammar that is not computed here.
+    #[error("{0} in a selector is not supported yet")]
+    Unsupported(Feature),
+}
+
+/// What the paper's grammar has and selectors do not compute.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Feature {
+    /// `pack:name`.
+    Pack,
+    /// `contextnest://path@N`.
+    Checkpoint,
+    /// `contextnest://path#anchor`.
+    Section,
+    /// `contextnest://search/query`.
+    Search,
+    /// `status:staged`.
+    Staged,
+}
+
+impl fmt::Display for Feature {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Pack => "a pack",
+            Self::Checkpoint => "a URI with a checkpoint",
+            Self::Section => "a URI of a section",
+            Self::Search => "a search",
+            Self::Staged => "`status:staged`",
+        })
+    }
+}
+
+impl ParseError {
+    /// Every code of a selector's own, in the order of the specification; a URI's errors keep
+    /// theirs.
+    pub const CODES: [&'static str; 11] = [
+        "selector-too-long",
+        "selector-too-deep",
+        "selector-expected",
+        "selector-minus-joined",
+        "selector-minus-unary",
+        "selector-reserved",
+        "selector-tag",
+        "selector-unknown-key",
+        "selector-unknown-word",
+        "selector-bare-word",
+        "selector-unsupported",
+    ];
+
+    /// The stable code.
+    pub fn code(&self) -> &'static str {
+        match &self.kind {
+            ErrorKind::TooLong { .. } => "selector-too-long",
+            ErrorKind::TooDeep => "selector-too-deep",
+            ErrorKind::Expected { .. } => "selector-expected",
+            ErrorKind::MinusJoined { .. } => "selector-minus-joined",
+            ErrorKind::MinusUnary => "selector-minus-unary",
+            ErrorKind::Reserved { .. } => "selector-reserved",
+            ErrorKind::Tag { .. } => "selector-tag",
+            ErrorKind::UnknownKey { .. } => "selector-unknown-key",
+            ErrorKind::UnknownWord { .. } => "selector-unknown-word",
+            ErrorKind::BareWord { .. } => "selector-bare-word",
+            ErrorKind::Uri(why) => why.code(),
+            ErrorKind::Unsupported(_) => "selector-unsupported",
+        }
+    }
+
+    /// What was probably meant, or how to write it.
+    pub fn hint(&self) -> Option<String> {
+        let meant = |word: &str| format!("did you mean `{word}`?");
+        match &self.kind {
+            ErrorKind::MinusJoined { left } => Some(format!(
+                "a `-` next to a word belongs to the word; for a difference write {}",
+                Quoted(&format!("{} - ", left.trim_end_matches('-')))
+            )),
+            ErrorKind::MinusUnary => {
+                Some("for all but some documents write `status:published - `".to_owned())
+            }
+            ErrorKind::Reserved { .. } => {
+                Some("write `+` for both, `|` for either and ` - ` for all but".to_owned())
+            }
+            ErrorKind::Tag { .. } => {
+                Some("a tag is a letter, then letters, digits, `_` and `-`".to_owned())
+            }
+            ErrorKind::UnknownKey { found } => {
+                nearest(found, ["type:", "status:", "transport:", "server:"]).map(meant)
+            }
+            ErrorKind::UnknownWord { filter, found } => {
+                let words = words(filter);
+                let list = || format!("one of `{}`", words.join("`, `"));
+                let near = nearest(found, words.iter().copied());
+                Some(near.map_or_else(list, |word| meant(&format!("{filter}:{word}"))))
+            }
+            ErrorKind::BareWord { found } => as_atom(found).map(|atom| meant(&atom)),
+            ErrorKind::Unsupported(Feature::Checkpoint) => {
+                Some("a checkpoint goes for the whole selector, not for a part of it".to_owned())
+            }
+            ErrorKind::Unsupported(Feature::Section) => {
+                Some("set a tag off by a blank; a section can only be asked for alone".to_owned())
+            }
+            ErrorKind::Unsupported(Feature::Search) => {
+                Some("a search can only be asked for alone".to_owned())
+            }
+            _ => None,
+        }
+    }
+
+    /// Two lines: the part of `text` around the error, and carets beneath it.
+    ///
+    /// Control and bidirectional characters are escaped, and at most some 70 columns are shown.
+    pub fn caret(&self, text: &str) -> String {
+        let cells: Vec<(usize, Cell)> = text.char_indices().map(|(i, c)| (i, cell(c))).collect();
+        let index_of = |byte: usize| cells.partition_point(|(at, _)| *at < byte);
+        let (from, to) = (index_of(self.span.start), index_of(self.span.end));
+        let width = |range: Range<usize>| -> usize {
+            let part = cells.get(range).unwrap_or_default();
+            part.iter().map(|(_, cell)| cell.width).sum()
+        };
+        let before = EXCERPT - width(from..cells.len()).min(AFTER_CARET);
+        let begin = from - fitting(cells[..from].iter().rev(), before);
+        let end = begin + fitting(cells[begin..].iter(), EXCERPT);
+        let mut line = String::new();
+        line.push_str(if begin > 0 { "…" } else { "" });
+        let shown = cells.get(begin..end).unwrap_or_default();
+        line.extend(shown.iter().map(|(_, cell)| cell.text.as_str()));
+        line.push_str(if end < cells.len() { "…" } else { "" });
+        let indent = usize::from(begin > 0) + width(begin..from);
+        let carets = width(from..to.min(end)).max(1);
+        format!("{line}\n{}{}", " ".repeat(indent), "^".repeat(carets))
+    }
+}
+
+/// How many of the cells stand in so many columns. Marks without a width count for the number.
+fn fitting<'c>(cells: impl Iterator<Item = &'c (usize, Cell)>, columns: usize) -> usize {
+    let sums = cells.scan(0, |sum, (_, cell)| {
+        *sum += cell.width;
+        Some(*sum)
+    });
+    sums.take(2 * EXCERPT).take_while(|sum| *sum <= columns).count()
+}
+
+/// The words of a filter that has a closed list.
+fn words(filter: &str) -> Vec<&'static str> {
+    match filter {
+        "type" => NodeType::ALL.iter().map(|(word, _)| *word).collect(),
+        "transport" => Transport::ALL.iter().map(|(word, _)| *word).collect(),
+        _ => StatusFilter::ALL.iter().map(|(word, _)| *word).collect(),
+    }
+}
+
+/// The atom that a bare word was probably meant to be.
+fn as_atom(word: &str) -> Option<String> {
+    match word {
+        "AND" | "and" => return Some("+".to_owned()),
+        "OR" | "or" => return Some("|".to_owned()),
+        "NOT" | "not" => return Some(" - ".to_owned()),
+        _ if is_tag(word) => return Some(format!("#{word}")),
+        _ => {}
+    }
+    let uri: Uri = format!("contextnest://{word}").parse().ok()?;
+    match &uri.target {
+        Target::Tag(name) => Some(format!("#{name}")),
+        Target::Folder(_) => Some(uri.to_string()),
+        Target::Document { .. } if word.contains('/') => Some(uri.to_string()),
+        _ => None,
+    }
+}
+
+/// A text of the user's in a message: short, and harmless to a terminal.
+struct Quoted<'t>(&'t str);
+
+impl fmt::Display for Quoted<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.is_empty() {
+            return f.write_str("the end");
+        }
+        f.write_str("`")?;
+        for c in self.0.chars().take(QUOTED) {
+            f.write_str(&cell(c).text)?;
+        }
+        let cut = self.0.chars().nth(QUOTED).is_some();
+        f.write_str(if cut { "…`" } else { "`" })
+    }
+}
+
+/// A character as a terminal shows it.
+struct Cell {
+    text: String,
+    width: usize,
+}
+
+fn cell(c: char) -> Cell {
+    let escaped = c.is_control()
+        || (c.is_whitespace() && c != ' ')
+        || matches!(c, '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}')
+        || matches!(c, '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}');
+    if escaped {
+        let text: String = c.escape_default().collect();
+        let width = text.len();
+        return Cell { text, width };
+    }
+    let width = match u32::from(c) {
+        // Combining marks, joiners and variation selectors.
+        0x300..=0x36f | 0xfe00..=0xfe0f | 0xe0100..=0xe01ef => 0,
+        // East Asian wide characters and emoji.
+        0x1100..=0x115f | 0x2e80..=0xa4cf | 0xac00..=0xd7a3 | 0xf900..=0xfaff => 2,
+        0xfe30..=0xfe6f | 0xff01..=0xff60 | 0xffe0..=0xffe6 => 2,
+        0x1f300..=0x1f64f | 0x1f680..=0x1f9ff | 0x20000..=0x3fffd => 2,
+        _ => 1,
+    };
+    let text = c.to_string();
+    Cell { text, width }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::selector::parse;
+
+    fn report(text: &str) -> String {
+        let why = parse(text).unwrap_err();
+        let hint = why.hint().map_or_else(String::new, |hint| format!("\nhint: {hint}"));
+        format!("{}: {why}\n{}{hint}", why.code(), why.caret(text))
+    }
+
+    #[test]
+    fn an_error_shows_the_place_and_the_way_out() {
+        let cases = [
+            "",
+            "#a |",
+            "(#a",
+            "#a)",
+            "#a-#b",
+            "#payments-type:tool",
+            "- #a",
+            "#a * #b",
+            "#1st",
+            "typ:tool",
+            "type:documnet",
+            "status:live",
+            "type:",
+            "transport:",
+            "policy",
+            "nodes/policies/",
+            "tag/x",
+            "a OR b",
+            "contextnest://a//b",
+            "contextnest://nodes/a#b",
+            "contextnest://nodes/a@3 + #a",
+            "contextnest://search/x",
+            "pack:sprint.standup",
+            "status:staged",
+            "server:",
+            "#a#b",
+        ];
+        let reports: Vec<String> = cases.iter().map(|text| report(text)).collect();
+        insta::assert_snapshot!(reports.join("\n\n"), @"
+        selector-expected: expected a tag, a filter, a URI or `(`, but found the end
+
+        ^
+
+        selector-expected: expected a tag, a filter, a URI or `(`, but found the end
+        #a |
+            ^
+
+        selector-expected: expected `)`, but found the end
+        (#a
+           ^
+
+        selector-expected: expected an operator or the end, but found `)`
+        #a)
+          ^
+
+        selector-minus-joined: expected a blank before `-`, but found `#a`
+        #a-#b
+          ^
+        hint: a `-` next to a word belongs to the word; for a difference write `#a - `
+
+        selector-minus-joined: expected a blank before `-`, but found `#payments`
+        #payments-type:tool
+                 ^
+        hint: a `-` next to a word belongs to the word; for a difference write `#payments - `
+
+        selector-minus-unary: expected a set before `-`
+        - #a
+        ^
+        hint: for all but some documents write `status:published - `
+
+        selector-reserved: `*` is reserved
+        #a * #b
+           ^
+        hint: write `+` for both, `|` for either and ` - ` for all but
+
+        selector-tag: expected a tag after `#`, but found `1st`
+        #1st
+        ^^^^
+        hint: a tag is a letter, then letters, digits, `_` and `-`
+
+        selector-unknown-key: expected `type:`, `status:`, `transport:` or `server:`, but found `typ:`
+        typ:tool
+        ^^^^
+        hint: did you mean `type:`?
+
+        selector-unknown-word: expected a type, but found `documnet`
+        type:documnet
+             ^^^^^^^^
+        hint: did you mean `type:document`?
+
+        selector-unknown-word: expected a status, but found `live`
+        status:live
+               ^^^^
+        hint: one of `draft`, `published`
+
+        selector-unknown-word: expected a type, but found the end
+        type:
+             ^
+        hint: one of `document`, `snippet`, `glossary`, `persona`, `prompt`, `source`, `tool`, `reference`, `skill`
+
+        selector-unknown-word: expected a transport, but found the end
+        transport:
+                  ^
+        hint: one of `mcp`, `rest`, `cli`, `function`
+
+        selector-bare-word: expected a tag, a filter, a URI or `(`, but found `policy`
+        policy
+        ^^^^^^
+        hint: did you mean `#policy`?
+
+        selector-bare-word: expected a tag, a filter, a URI or `(`, but found `nodes/policies/`
+        nodes/policies/
+        ^^^^^^^^^^^^^^^
+        hint: did you mean `contextnest://nodes/policies/`?
+
+        selector-bare-word: expected a tag, a filter, a URI or `(`, but found `tag/x`
+        tag/x
+        ^^^^^
+        hint: did you mean `#x`?
+
+        selector-bare-word: expected a tag, a filter, a URI or `(`, but found `a`
+        a OR b
+        ^
+        hint: did you mean `#a`?
+
+        uri-empty-segment: expected a name between two `/`
+        contextnest://a//b
+        ^^^^^^^^^^^^^^^^^^
+
+        selector-unsupported: a URI of a section in a selector is not supported yet
+        contextnest://nodes/a#b
+        ^^^^^^^^^^^^^^^^^^^^^^^
+        hint: set a tag off by a blank; a section can only be asked for alone
+
+        selector-unsupported: a URI with a checkpoint in a selector is not supported yet
+        contextnest://nodes/a@3 + #a
+        ^^^^^^^^^^^^^^^^^^^^^^^
+        hint: a checkpoint goes for the whole selector, not for a part of it
+
+        selector-unsupported: a search in a selector is not supported yet
+        contextnest://search/x
+        ^^^^^^^^^^^^^^^^^^^^^^
+        hint: a search can only be asked for alone
+
+        selector-unsupported: a pack in a selector is not supported yet
+        pack:sprint.standup
+        ^^^^^^^^^^^^^^^^^^^
+
+        selector-unsupported: `status:staged` in a selector is not supported yet
+        status:staged
+        ^^^^^^^^^^^^^
+
+        selector-expected: expected the name of a server, but found the end
+        server:
+               ^
+
+        selector-expected: expected a blank or an operator, but found `#`
+        #a#b
+          ^
+        ");
+    }
+
+    #[test]
+    fn an_excerpt_is_short_and_harmless() {
+        let chain = "#abcdefg | ".repeat(100);
+        let cases = [
+            "#a\n+ x\u{202e}y \u{65e5}\u{672c} \u{1b}[31m".to_owned(),
+            "#\u{65e5}\u{672c} + #b".to_owned(),
+            format!("{chain}*"),
+            format!("{chain}* | {chain}"),
+            format!("oops {chain}"),
+            format!("#{}", "\u{e9}".repeat(500)),
+            "(".repeat(200),
+        ];
+        let reports: Vec<String> = cases.iter().map(|text| report(text)).collect();
+        insta::assert_snapshot!(reports.join("\n\n"), @r"
+        selector-bare-word: expected a tag, a filter, a URI or `(`, but found `x\u{202e}y`
+        #a\n+ x\u{202e}y 日本 \u{1b}[31m
+              ^^^^^^^^^^
+
+        selector-tag: expected a tag after `#`, but found `日本`
+        #日本 + #b
+        ^^^^^
+        hint: a tag is a letter, then letters, digits, `_` and `-`
+
+        selector-reserved: `*` is reserved
+        … | #abcdefg | #abcdefg | #abcdefg | #abcdefg | #abcdefg | #abcdefg | *
+                                                                              ^
+        hint: write `+` for both, `|` for either and ` - ` for all but
+
+        selector-reserved: `*` is reserved
+        …cdefg | #abcdefg | #abcdefg | * | #abcdefg | #abcdefg | #abcdefg | #ab…
+                                       ^
+        hint: write `+` for both, `|` for either and ` - ` for all but
+
+        selector-bare-word: expected a tag, a filter, a URI or `(`, but found `oops`
+        oops #abcdefg | #abcdefg | #abcdefg | #abcdefg | #abcdefg | #abcdefg |…
+        ^^^^
+        hint: did you mean `#oops`?
+
+        selector-tag: expected a tag after `#`, but found `éééééééééééééééééééééééééééééééééééééééé…`
+        #ééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé…
+        ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+        hint: a tag is a letter, then letters, digits, `_` and `-`
+
+        selector-too-deep: parentheses nest at most 64 deep
+        …((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((…
+                                       ^
+        ");
+    }
+
+    #[test]
+    fn codes_are_unique() {
+        let mut codes = super::ParseError::CODES.to_vec();
+        codes.extend(crate::uri::UriError::CODES);
+        let all = codes.len();
+        codes.sort_unstable();
+        codes.dedup();
+        assert_eq!(codes.len(), all);
+    }
+}

@@ -1,0 +1,107 @@
+//! What `ctx init` writes: the files that every vault has, and starters with real content.
+
+use crate::vault::config::Layout;
+use crate::vault::layout;
+use crate::yaml::emit;
+
+/// A set of documents to begin with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Starter {
+    /// Policies of a procurement team: documents, a glossary, a persona, a pack, a source node.
+    Policy,
+}
+
+/// A file of a new vault: its path and its text.
+pub(crate) type NewFile = (&'static str, String);
+
+const POLICY: [(&str, &str); 7] = [
+    ("nodes/glossary.md", include_str!("policy/nodes/glossary.md")),
+    (
+        "nodes/personas/procurement-agent.md",
+        include_str!("policy/nodes/personas/procurement-agent.md"),
+    ),
+    ("nodes/policies/data-handling.md", include_str!("policy/nodes/policies/data-handling.md")),
+    ("nodes/policies/vendor-risk.md", include_str!("policy/nodes/policies/vendor-risk.md")),
+    (
+        "nodes/runbooks/vendor-onboarding.md",
+        include_str!("policy/nodes/runbooks/vendor-onboarding.md"),
+    ),
+    ("packs/onboarding.yml", include_str!("policy/packs/onboarding.yml")),
+    ("sources/vendor-tickets.md", include_str!("policy/sources/vendor-tickets.md")),
+];
+
+const SERVERS: &str = "servers:\n  jira:\n    transport: mcp\n    description: Vendor tickets\n";
+
+const CONTEXT: &str = "---
+title: \"{{name}}\"
+---
+
+# {{name}}
+
+What this vault is about, and how agents are to use it. This text goes to every agent first.
+
+- Act on published documents only, and cite them by `contextnest://` URI and version.
+";
+
+/// The configuration of a new vault.
+pub(crate) fn config(name: &str, form: Layout, starter: Option<Starter>) -> String {
+    let servers = if starter == Some(Starter::Policy) { SERVERS } else { "" };
+    let (name, form) = (emit::scalar(name), form.as_str());
+    format!("version: 1\nname: {name}\nlayout: {form}\n{servers}")
+}
+
+/// `CONTEXT.md` of a new vault.
+pub(crate) fn context(name: &str, starter: Option<Starter>) -> String {
+    let template = match starter {
+        Some(Starter::Policy) => include_str!("policy/CONTEXT.md"),
+        None => CONTEXT,
+    };
+    // In the title the name stands between double quotes, in the heading as it is.
+    let heading: String = name.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let quoted = emit::double_quoted(name);
+    template.replacen("\"{{name}}\"", &quoted, 1).replace("{{name}}", &heading)
+}
+
+/// The documents and packs of a starter.
+pub(crate) fn documents(starter: Starter) -> Vec<NewFile> {
+    match starter {
+        Starter::Policy => POLICY.iter().map(|(path, text)| (*path, (*text).to_owned())).collect(),
+    }
+}
+
+/// Keeps local state out of git.
+pub(crate) fn gitignore() -> NewFile {
+    (layout::CONTEXT_GITIGNORE, "local/\n".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::document::Document;
+    use crate::document::validate::problems;
+    use crate::vault::config::Config;
+
+    #[test]
+    fn every_starter_document_is_valid() {
+        let config =
+            Config::parse(&config("N", Layout::Structured, Some(Starter::Policy))).unwrap();
+        for (path, text) in documents(Starter::Policy) {
+            if path.ends_with(".md") {
+                let document = Document::parse(&text).unwrap();
+                assert_eq!(problems(&document, &config.servers), [], "{path}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_name_cannot_break_out_of_its_place() {
+        let name = "A \"quoted\": #name\n---\nstatus: published";
+        let text = context(name, None);
+        let title = Document::parse(&text).unwrap().frontmatter.title;
+        assert_eq!(title.as_deref(), Some(name));
+        assert_eq!(
+            Config::parse(&config(name, Layout::Obsidian, None)).unwrap().name.as_deref(),
+            Some(name)
+        );
+    }
+}

@@ -1,0 +1,209 @@
+//! How the working copies stand to what is published, as `git status` tells it.
+
+use rayon::prelude::*;
+
+use crate::chain::replay;
+use crate::document::frontmatter;
+use crate::document::id::Id;
+use crate::document::text::normalise;
+use crate::document::utf8;
+use crate::document::validate::{Problem, Severity};
+use crate::live::{self, LiveFile};
+use crate::resolve::{Snapshot, Withheld};
+use crate::vault::Vault;
+use crate::vault::layout::limit;
+
+/// How one document stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Standing {
+    /// The chain does not vouch for the published text.
+    Withheld,
+    /// It cannot be published as it is.
+    Invalid,
+    /// Published; the live file says so too, and differs.
+    Changed,
+    /// Published; the live file is gone.
+    Missing,
+    /// Published; the live file is a draft of the next version.
+    Draft,
+    /// Never published.
+    Unpublished,
+    /// Published once, and retired.
+    Retired,
+    /// Published; the live file is the published text.
+    Published,
+}
+
+impl Standing {
+    /// The word in output.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Withheld => "withheld",
+            Self::Invalid => "invalid",
+            Self::Changed => "changed",
+            Self::Missing => "missing",
+            Self::Draft => "draft",
+            Self::Unpublished => "unpublished",
+            Self::Retired => "retired",
+            Self::Published => "published",
+        }
+    }
+}
+
+/// One document and how it stands.
+#[derive(Debug)]
+pub struct Row {
+    /// Path of the live file.
+    pub path: String,
+    /// Its id; none where the name makes no id.
+    pub id: Option<Id>,
+    /// How it stands.
+    pub standing: Standing,
+    /// The published version.
+    pub version: Option<u64>,
+    /// What is wrong with the live file, or how it is understood.
+    pub problems: Vec<Problem>,
+    /// Why the published text is withheld.
+    pub withheld: Option<Withheld>,
+}
+
+/// How a governance file stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PolicyStanding {
+    /// In no checkpoint yet.
+    New,
+    /// Differs from the last checkpoint's.
+    Changed,
+    /// Gone since the last checkpoint.
+    Deleted,
+    /// Cannot be read, or the chain does not vouch for the sealed text.
+    Unreadable,
+}
+
+impl PolicyStanding {
+    /// The word in output.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::New => "new",
+            Self::Changed => "changed",
+            Self::Deleted => "deleted",
+            Self::Unreadable => "unreadable",
+        }
+    }
+}
+
+/// The state of a whole vault.
+#[derive(Debug)]
+pub struct Status {
+    /// Documents in byte order of their paths.
+    pub documents: Vec<Row>,
+    /// Governance files that differ from the last checkpoint, in byte order.
+    pub policy: Vec<(Id, PolicyStanding)>,
+}
+
+/// Compares every working copy with the head.
+pub fn status(vault: &Vault, head: &Snapshot<'_>) -> Status {
+    let live = live::all(vault);
+    let mut documents: Vec<Row> = live.into_par_iter().map(|file| row(vault, head, file)).collect();
+    let missing: Vec<&Id> = {
+        let present: std::collections::HashSet<&Id> =
+            documents.iter().filter_map(|row| row.id.as_ref()).collect();
+        head.documents().filter(|id| !present.contains(id)).collect()
+    };
+    let gone: Vec<Row> = missing
+        .into_par_iter()
+        .map(|id| match live::read(vault, &id.live_path()) {
+            // Published, and since then outside of what the layout takes for documents.
+            Some(file) => row(vault, head, file),
+            None => Row {
+                path: id.live_path(),
+                id: Some(id.clone()),
+                standing: Standing::Missing,
+                version: head.state().get(id.as_str()).and_then(|mark| mark.version),
+                problems: Vec::new(),
+                withheld: None,
+            },
+        })
+        .collect();
+    documents.extend(gone);
+    documents.sort_by(|a, b| a.path.cmp(&b.path));
+    Status { documents, policy: policy(vault, head) }
+}
+
+fn row(vault: &Vault, head: &Snapshot<'_>, file: LiveFile) -> Row {
+    let problems = file.problems(vault);
+    let mut row = Row {
+        path: file.path,
+        id: file.id,
+        standing: Standing::Unpublished,
+        version: None,
+        problems,
+        withheld: None,
+    };
+    let published = row.id.as_ref().and_then(|id| head.get(id));
+    row.version = match (&published, &row.id) {
+        (Some(_), Some(id)) => head.state().get(id.as_str()).and_then(|mark| mark.version),
+        _ => None,
+    };
+    let invalid = row.problems.iter().any(|p| p.severity == Severity::Error);
+    row.standing = match (published, &file.content) {
+        (Some(Err(withheld)), _) => {
+            row.withheld = Some(withheld);
+            Standing::Withheld
+        }
+        (Some(Ok(served)), Ok(live)) if *normalise(&live.text) == *served.text => {
+            Standing::Published
+        }
+        _ if invalid => Standing::Invalid,
+        (Some(Ok(_)), Ok(live)) => match live.document.frontmatter.status {
+            frontmatter::Status::Draft => Standing::Draft,
+            _ => Standing::Changed,
+        },
+        (None, _) if row.id.as_ref().is_some_and(|id| is_retired(vault, id)) => Standing::Retired,
+        _ => Standing::Unpublished,
+    };
+    row
+}
+
+/// Whether a document that is not published has a history that ends in its retirement.
+fn is_retired(vault: &Vault, id: &Id) -> bool {
+    replay::load(vault.files(), id).is_ok_and(|history| {
+        let last = history.last_version().and_then(|version| history.entry(version));
+        last.is_some_and(|entry| entry.retired_at.is_some())
+    })
+}
+
+fn policy(vault: &Vault, head: &Snapshot<'_>) -> Vec<(Id, PolicyStanding)> {
+    let live = vault.governance_files();
+    let sealed = head.state().iter().map(|(id, _)| id).filter(|id| !id.is_document());
+    let mut ids: Vec<Id> =
+        sealed.cloned().chain(live.iter().filter_map(|path| path.parse().ok())).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    ids.into_iter()
+        .filter_map(|id| Some((policy_standing(vault, head, &id)?, id)))
+        .map(|(s, id)| (id, s))
+        .collect()
+}
+
+fn policy_standing(vault: &Vault, head: &Snapshot<'_>, id: &Id) -> Option<PolicyStanding> {
+    let live = match vault.files().read_optional(&id.live_path(), limit::DOCUMENT) {
+        Ok(live) => live,
+        Err(_) => return Some(PolicyStanding::Unreadable),
+    };
+    let sealed = match head.get(id) {
+        None => None,
+        Some(Ok(served)) => Some(served.text),
+        Some(Err(_)) => return Some(PolicyStanding::Unreadable),
+    };
+    match (live, sealed) {
+        (None, None) => None,
+        (None, Some(_)) => Some(PolicyStanding::Deleted),
+        (Some(_), None) => Some(PolicyStanding::New),
+        (Some(live), Some(sealed)) => match utf8(&live) {
+            Err(_) => Some(PolicyStanding::Unreadable),
+            Ok(text) if *normalise(text) == *sealed => None,
+            Ok(_) => Some(PolicyStanding::Changed),
+        },
+    }
+}

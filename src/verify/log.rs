@@ -1,0 +1,239 @@
+//! The pass over the checkpoint log: form, numbers, times, and every hash from its maps.
+
+use std::collections::HashMap;
+
+use super::finding::{Code, Finding};
+use crate::chain::digest::Digest;
+use crate::checkpoint::log::{self, Checkpoint, EntryFault, Log};
+use crate::checkpoint::state::{Mark, State};
+use crate::document::id::Id;
+use crate::vault::clock::Timestamp;
+use crate::vault::config::LogForm;
+use crate::vault::layout;
+
+/// One version of one artifact as a checkpoint seals it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Seal {
+    pub(super) checkpoint: u64,
+    pub(super) at: Timestamp,
+    pub(super) mark: Mark,
+}
+
+/// An artifact's leaving the map.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Removal {
+    pub(super) checkpoint: u64,
+    pub(super) at: Timestamp,
+}
+
+/// What the log says of one artifact, in the order of the checkpoints.
+#[derive(Debug, Default)]
+pub(super) struct Record {
+    pub(super) seals: Vec<Seal>,
+    pub(super) removals: Vec<Removal>,
+}
+
+/// What the log says, as far as it can be read.
+#[derive(Debug, Default)]
+pub(super) struct View {
+    pub(super) records: HashMap<Id, Record>,
+    pub(super) head: State,
+    pub(super) head_number: u64,
+    pub(super) head_hash: Option<Digest>,
+    /// Whether every entry was read, so that what it does not say is not there.
+    pub(super) complete: bool,
+    pub(super) form: Option<LogForm>,
+}
+
+/// Checks the log, and gathers what it says of each artifact.
+pub(super) fn check(log: &Log, now: Timestamp) -> (View, Vec<Finding>) {
+    let mut pass = Pass {
+        path: log.path(),
+        now,
+        findings: Vec::new(),
+        view: View { form: Some(log.form), complete: log.exists, ..View::default() },
+        previous: None,
+        highest: HashMap::new(),
+    };
+    pass.file(log);
+    let mut lost = false;
+    for (index, entry) in log.entries.iter().enumerate() {
+        match entry {
+            Ok(checkpoint) => pass.entry(checkpoint, log.form, lost),
+            Err(fault) => {
+                let number = index as u64 + 1;
+                pass.fault(number, fault, log.entries.len() as u64 - number);
+                lost = true;
+            }
+        }
+    }
+    (pass.view, pass.findings)
+}
+
+struct Pass {
+    path: &'static str,
+    now: Timestamp,
+    findings: Vec<Finding>,
+    view: View,
+    /// The entry before: number, time, hash.
+    previous: Option<(u64, Timestamp, Digest)>,
+    /// The highest version of each artifact so far.
+    highest: HashMap<Id, u64>,
+}
+
+impl Pass {
+    fn find(&mut self, code: Code, checkpoint: u64, message: impl Into<String>) -> &mut Finding {
+        self.findings.push(Finding::new(code, self.path, message).checkpoint(checkpoint));
+        self.findings.last_mut().expect("one was pushed")
+    }
+
+    fn file(&mut self, log: &Log) {
+        if log.both_forms {
+            let message = format!("`{}` lies there too", layout::DELTA_LOG);
+            self.findings.push(Finding::new(Code::ForeignLog, layout::FULL_LOG, message));
+        }
+        if let Some(why) = &log.unreadable {
+            self.view.complete = false;
+            self.findings.push(Finding::new(Code::CheckpointLogUnreadable, self.path, why));
+        }
+        if log.torn > 0 {
+            let message = format!("{} bytes follow the last whole line", log.torn);
+            self.findings.push(Finding::new(Code::TornTail, self.path, message));
+        }
+    }
+
+    fn fault(&mut self, number: u64, fault: &EntryFault, after: u64) {
+        let code = match fault {
+            EntryFault::Unreadable(_) => Code::CheckpointLogUnreadable,
+            EntryFault::Field(..) => Code::FieldMalformed,
+            EntryFault::Timestamp(_) => Code::TimestampMalformed,
+            EntryFault::UnknownHashAlgorithm(..) => Code::UnknownHashAlgorithm,
+        };
+        let mut message = format!("entry {number}: {fault}");
+        if after > 0 && self.view.complete {
+            message.push_str(&format!("; the {after} entries after it are not vouched for either"));
+        }
+        self.find(code, number, message);
+        self.view.complete = false;
+    }
+
+    fn entry(&mut self, checkpoint: &Checkpoint, form: LogForm, lost: bool) {
+        let number = checkpoint.number;
+        self.order(checkpoint);
+        if form == LogForm::Delta {
+            self.delta(checkpoint);
+        }
+        for id in &checkpoint.removed {
+            let removal = Removal { checkpoint: number, at: checkpoint.at };
+            self.view.records.entry(id.clone()).or_default().removals.push(removal);
+        }
+        for (id, mark) in &checkpoint.set {
+            self.mark(checkpoint, id, *mark);
+        }
+        log::apply(&mut self.view.head, checkpoint);
+        self.trigger(checkpoint);
+        // After an entry that could not be read a delta log's maps are not known.
+        if !(lost && form == LogForm::Delta) {
+            let previous = self.previous.as_ref().map(|(.., hash)| hash);
+            let trigger = checkpoint.triggered_by.as_str();
+            let found = self.view.head.hash(previous, number, checkpoint.at, trigger);
+            if found != checkpoint.hash {
+                let message = "its hash does not follow from what it records";
+                self.find(Code::CheckpointHashMismatch, number, message);
+                let last = self.findings.pop().expect("one was pushed");
+                self.findings.push(last.values(&checkpoint.hash, &found));
+            }
+        }
+        self.previous = Some((number, checkpoint.at, checkpoint.hash));
+        self.view.head_number = number;
+        self.view.head_hash = Some(checkpoint.hash);
+    }
+
+    fn order(&mut self, checkpoint: &Checkpoint) {
+        let number = checkpoint.number;
+        let expected = self.previous.map_or(1, |(before, ..)| before.saturating_add(1));
+        if number != expected {
+            let message = format!("expected checkpoint {expected}, but found {number}");
+            self.find(Code::CheckpointGap, number, message);
+        }
+        if let Some((before, at, _)) = self.previous
+            && checkpoint.at < at
+        {
+            let message = format!("it is of {}, checkpoint {before} of {at}", checkpoint.at);
+            self.find(Code::TimestampOrder, number, message);
+        }
+        if checkpoint.at > self.now {
+            let message = format!("it is of {}, the clock says {}", checkpoint.at, self.now);
+            self.find(Code::TimestampFuture, number, message);
+        }
+    }
+
+    /// A line of a delta log records what changed and nothing else, so that one state has one
+    /// history of lines.
+    fn delta(&mut self, checkpoint: &Checkpoint) {
+        let number = checkpoint.number;
+        if !checkpoint.removed.is_sorted_by(|a, b| a < b) {
+            self.find(Code::FieldMalformed, number, "`removed` is not in order");
+        }
+        for id in &checkpoint.removed {
+            if self.view.head.get(id.as_str()).is_none() {
+                let message = format!("it removes `{id}`, which was not there");
+                self.find(Code::FieldMalformed, number, message);
+            }
+            if checkpoint.set.iter().any(|(set, _)| set == id) {
+                let message = format!("it sets and removes `{id}`");
+                self.find(Code::FieldMalformed, number, message);
+            }
+        }
+        for (id, mark) in &checkpoint.set {
+            if self.view.head.get(id.as_str()) == Some(mark) {
+                let message = format!("it sets `{id}` to what it was");
+                self.find(Code::FieldMalformed, number, message);
+            }
+        }
+    }
+
+    fn mark(&mut self, checkpoint: &Checkpoint, id: &Id, mark: Mark) {
+        let number = checkpoint.number;
+        let reserved = id.as_str().ends_with(".yaml") || id.as_str().ends_with(".yml");
+        if id.is_document() && reserved {
+            let finding = Finding::new(Code::IdCollision, self.path, "the id is reserved");
+            self.findings.push(finding.id(id).checkpoint(number));
+        }
+        if mark.sealed().is_none() {
+            let message = "it is in one of the two maps only";
+            let finding = Finding::new(Code::CheckpointHashMissing, self.path, message);
+            self.findings.push(finding.id(id).checkpoint(number));
+        }
+        if let Some(version) = mark.version {
+            let highest = self.highest.entry(id.clone()).or_insert(version);
+            if version < *highest {
+                let finding = Finding::new(
+                    Code::VersionRegression,
+                    self.path,
+                    format!("it goes back from version {highest} to {version}"),
+                );
+                self.findings.push(finding.id(id).version(version).checkpoint(number));
+            }
+            *highest = version.max(*highest);
+        }
+        let seal = Seal { checkpoint: number, at: checkpoint.at, mark };
+        self.view.records.entry(id.clone()).or_default().seals.push(seal);
+    }
+
+    fn trigger(&mut self, checkpoint: &Checkpoint) {
+        let trigger = &checkpoint.triggered_by;
+        let changed = checkpoint.set.iter().any(|(id, _)| id == trigger)
+            || checkpoint.removed.contains(trigger);
+        if changed {
+            return;
+        }
+        let (code, message) = if self.view.head.get(trigger.as_str()).is_some() {
+            (Code::CheckpointTriggerUnchanged, "the document that triggered it did not change")
+        } else {
+            (Code::CheckpointTriggerUnknown, "the document that triggered it is not in its maps")
+        };
+        let finding = Finding::new(code, self.path, message);
+        self.findings.push(finding.id(trigger).checkpoint(checkpoint.number));
+    }
+}

@@ -1,0 +1,102 @@
+//! Checkpoints: the hash over the maps, and the lines of a log (`spec/checkpoint.md`).
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use contextnest::chain::digest::Digest;
+use contextnest::chain::preimage::checkpoint_hash;
+use contextnest::checkpoint::log::{EntryFault, Log};
+use contextnest::checkpoint::state::{Mark, State};
+use contextnest::document::id::Id;
+use contextnest::vault::Vault;
+use serde::Deserialize;
+
+use crate::vectors::load;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Case {
+    name: String,
+    previous: Option<String>,
+    checkpoint: u64,
+    at: String,
+    triggered_by: String,
+    document_versions: BTreeMap<String, u64>,
+    document_chain_hashes: BTreeMap<String, String>,
+    #[serde(rename = "V")]
+    versions: String,
+    #[serde(rename = "H")]
+    hashes: String,
+    checkpoint_hash: String,
+}
+
+#[test]
+fn a_checkpoint_hash_covers_the_complete_maps() {
+    let cases: Vec<Case> = load("checkpoint/cases.json");
+    for case in cases {
+        let previous = case.previous.map(|p| p.parse::<Digest>().unwrap());
+        let at = case.at.parse().unwrap();
+        let from_bytes = checkpoint_hash(
+            previous.as_ref(),
+            case.checkpoint,
+            at,
+            &case.triggered_by,
+            case.versions.as_bytes(),
+            case.hashes.as_bytes(),
+        );
+        assert_eq!(from_bytes.to_string(), case.checkpoint_hash, "{}", case.name);
+        let mut marks: BTreeMap<Id, Mark> = BTreeMap::new();
+        let nothing = Mark { version: None, chain_hash: None };
+        for (id, version) in &case.document_versions {
+            let mark = marks.entry(id.parse().unwrap()).or_insert(nothing);
+            mark.version = Some(*version);
+        }
+        for (id, hash) in &case.document_chain_hashes {
+            let mark = marks.entry(id.parse().unwrap()).or_insert(nothing);
+            mark.chain_hash = Some(hash.parse().unwrap());
+        }
+        let state: State = marks.into_iter().collect();
+        let from_maps = state.hash(previous.as_ref(), case.checkpoint, at, &case.triggered_by);
+        assert_eq!(from_maps.to_string(), case.checkpoint_hash, "{}", case.name);
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Line {
+    name: String,
+    line: String,
+    refused: Option<String>,
+}
+
+#[test]
+fn a_line_is_canonical_or_refused() {
+    let cases: Vec<Line> = load("checkpoint/lines.json");
+    let dir = tempfile::tempdir().unwrap();
+    fs::create_dir(dir.path().join(".versions")).unwrap();
+    let text: String = cases.iter().map(|c| format!("{}\n", c.line)).collect();
+    fs::write(dir.path().join(".versions/checkpoints.jsonl"), text).unwrap();
+    let log = Log::read(&Vault::open(dir.path()).unwrap()).unwrap();
+    assert_eq!((log.torn, log.entries.len()), (0, cases.len()));
+    for (case, entry) in cases.iter().zip(&log.entries) {
+        let fault = entry.as_ref().err().map(|fault| match fault {
+            EntryFault::Unreadable(_) => "unreadable",
+            EntryFault::Field(..) => "field",
+            EntryFault::Timestamp(_) => "timestamp",
+            EntryFault::UnknownHashAlgorithm(..) => "unknown-hash-algorithm",
+            other => panic!("{other}"),
+        });
+        assert_eq!(fault, case.refused.as_deref(), "{}: {entry:?}", case.name);
+    }
+}
+
+#[test]
+fn bytes_after_the_last_newline_are_a_torn_line() {
+    let cases: Vec<Line> = load("checkpoint/lines.json");
+    let dir = tempfile::tempdir().unwrap();
+    fs::create_dir(dir.path().join(".versions")).unwrap();
+    let line = &cases[0].line;
+    fs::write(dir.path().join(".versions/checkpoints.jsonl"), line).unwrap();
+    let log = Log::read(&Vault::open(dir.path()).unwrap()).unwrap();
+    assert_eq!((log.torn, log.entries.len()), (line.len(), 0));
+}
