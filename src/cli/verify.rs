@@ -101,10 +101,8 @@ fn text(session: &mut Session<'_>, report: &Report) {
         ui.line(&format!("  head: checkpoint {}, {head}", report.checkpoints));
     }
     if report.unprotected_notes > 0 {
-        ui.line(&format!(
-            "  covered by no hash: the note of {} versions",
-            report.unprotected_notes
-        ));
+        let n = usize::try_from(report.unprotected_notes).unwrap_or(usize::MAX);
+        ui.line(&format!("  covered by no hash: {}", count(n, "note")));
     }
     let mut class = None;
     for finding in &report.findings {

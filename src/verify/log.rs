@@ -172,16 +172,9 @@ impl Pass {
     /// history of lines.
     fn delta(&mut self, checkpoint: &Checkpoint) {
         let number = checkpoint.number;
-        if !checkpoint.removed.is_sorted_by(|a, b| a < b) {
-            self.find(Code::FieldMalformed, number, "`removed` is not in order");
-        }
         for id in &checkpoint.removed {
             if self.view.head.get(id.as_str()).is_none() {
                 let message = format!("it removes `{id}`, which was not there");
-                self.find(Code::FieldMalformed, number, message);
-            }
-            if checkpoint.set.iter().any(|(set, _)| set == id) {
-                let message = format!("it sets and removes `{id}`");
                 self.find(Code::FieldMalformed, number, message);
             }
         }

@@ -32,10 +32,10 @@ pub(crate) fn flow(node: &Node) -> String {
     }
 }
 
-/// A scalar that may stand inside a flow collection.
+/// A scalar that may stand inside a flow collection, where `:` and blanks mean more.
 pub(crate) fn in_flow(text: &str) -> String {
     let spelled = scalar(text);
-    if spelled == text { format!("'{text}'") } else { spelled }
+    if spelled == text && text.contains([':', ' ']) { format!("'{text}'") } else { spelled }
 }
 
 /// Spells a long text as the value of a key whose entry is indented by `indent` blanks: a literal
