@@ -14,6 +14,7 @@ use crate::document::text::{BOM, normalise};
 use crate::document::validate::{Problem, Severity, derived_title, foreign_values, problems};
 use crate::document::{Document, utf8};
 use crate::vault::Vault;
+use crate::vault::clock::Timestamp;
 use crate::vault::config::Layout;
 use crate::vault::files::FileError;
 use crate::vault::layout::limit;
@@ -219,6 +220,11 @@ impl Desk<'_> {
         which: &Which,
     ) -> Result<Prepared, Refusal> {
         let path = id.live_path();
+        if self.state.get(id.as_str()).is_none() && !self.vault.is_document_path(&path) {
+            let message = "the vault's layout has no documents there".to_owned();
+            let hint = "see `layout` and `exclude` in .context/config.yaml";
+            return Err(Refusal::new(path, "misplaced", message, hint));
+        }
         let bytes = match fresh {
             Some(text) => text.as_bytes().to_vec(),
             None => match self.vault.files().read_optional(&path, limit::DOCUMENT) {
@@ -253,7 +259,10 @@ impl Desk<'_> {
             return Err(Refusal { path, problems: found });
         }
         let version = base.last.as_ref().map_or(1, |(n, ..)| n + 1);
-        let edit = self.publication(id, live, &document, version);
+        // A document that had no such field was created when its history begins.
+        let first = base.history.slots.first().and_then(|slot| slot.entry.as_ref().ok());
+        let created = first.map_or(self.at, |entry| entry.edited_at);
+        let edit = self.publication(id, live, &document, version, created);
         let new = edit.apply(live).map_err(|why| {
             let message = why.to_string();
             Refusal::new(&path, "frontmatter-spelling", message, why.hint())
@@ -279,6 +288,7 @@ impl Desk<'_> {
         live: &str,
         document: &Document,
         version: u64,
+        created: Timestamp,
     ) -> Edit {
         let fields = &document.frontmatter;
         let absent = |key: &str| fields.get(key).is_none_or(crate::yaml::Node::is_null);
@@ -297,7 +307,7 @@ impl Desk<'_> {
             edit = edit.text("author", author.unwrap_or_else(|| self.author.principal.as_str()));
         }
         if absent("created_at") {
-            edit = edit.text("created_at", &self.at.to_string());
+            edit = edit.text("created_at", &created.to_string());
         }
         edit = edit.text("updated_at", &self.at.to_string());
         if let Ok(checksum) = checksum_of(live) {

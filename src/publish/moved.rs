@@ -74,7 +74,7 @@ impl Desk<'_> {
         }
         let document = Document::parse(live)
             .map_err(|why| Refusal::new(&path, why.code(), why.to_string(), why.hint()))?;
-        let mut edit = self.publication(new, live, &document, 1);
+        let mut edit = self.publication(new, live, &document, 1, self.at);
         if Uri::can_name(old) {
             let origin = Uri::pinned(old.clone(), self.chronicle.head_number());
             edit = edit.derived_from(&origin.to_string());

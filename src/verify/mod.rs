@@ -178,19 +178,17 @@ fn collisions(ids: &[Id]) -> Vec<Finding> {
 
 /// Live files that say published, but that the head does not hold.
 fn planted(vault: &Vault, view: &log::View) -> Vec<Finding> {
-    let in_head: HashSet<&Id> = view.head.iter().map(|(id, _)| id).collect();
-    let says_published = |file: &&live::LiveFile| {
-        file.fields().is_some_and(|fields| fields.status == Status::Published)
-            && !file.id.as_ref().is_some_and(|id| in_head.contains(id))
-    };
-    let files = live::all(vault);
-    files
-        .iter()
-        .filter(says_published)
-        .map(|file| {
+    let in_head: HashSet<String> = view.head.iter().map(|(id, _)| id.live_path()).collect();
+    let paths = vault.documents().documents;
+    let others: Vec<&String> = paths.iter().filter(|path| !in_head.contains(*path)).collect();
+    others
+        .into_par_iter()
+        .filter_map(|path| {
+            let file = live::read(vault, path)?;
+            file.fields().filter(|fields| fields.status == Status::Published)?;
             let message = "the file says published, but no checkpoint holds it now";
-            let finding = Finding::new(Code::PublishedWithoutHistory, &file.path, message);
-            Finding { id: file.id.clone(), ..finding }
+            let finding = Finding::new(Code::PublishedWithoutHistory, path, message);
+            Some(Finding { id: file.id, ..finding })
         })
         .collect()
 }

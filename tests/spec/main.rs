@@ -8,8 +8,10 @@
 
 mod checkpoint;
 mod document;
+mod errors;
 mod history;
 mod interop;
+mod publish;
 mod selector;
 mod uri;
 mod vault;
