@@ -50,6 +50,7 @@ struct DraftJson<'d> {
 pub(super) fn run(args: &Add, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let vault = session.vault()?;
     let id: Id = args.id.strip_suffix(".md").unwrap_or(&args.id).parse()?;
+    Id::of_document_file(&id.live_path())?;
     publish::check_place(&vault, &id)?;
     let body = body(args, session)?;
     let author = session.author(&vault, args.note.as_deref(), None)?;

@@ -55,7 +55,7 @@ pub(super) fn run(args: &Diff, session: &mut Session<'_>) -> Result<Answer, Fail
         Some(_) => side(args.v1.as_ref())?,
         None => {
             let head = Snapshot::at(&vault, &chronicle, None)?;
-            let served = super::read::get(&head, &id)?;
+            let served = super::read::get(&vault, &head, &id)?;
             (format!("v{}", served.entry.version), served.text)
         }
     };

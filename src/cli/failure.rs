@@ -149,11 +149,6 @@ impl Failure {
         self
     }
 
-    pub(super) fn detail(mut self, detail: impl Into<String>) -> Self {
-        self.details.push(detail.into());
-        self
-    }
-
     /// The failure as text for people.
     pub(super) fn text(&self) -> String {
         let mut out = format!("error[{}]: {}", self.code.as_str(), shown(&self.message));
@@ -239,9 +234,11 @@ impl From<FileError> for Failure {
                     | std::io::ErrorKind::ReadOnlyFilesystem => {
                         failure.hint("reading needs no permission to write; only this command does")
                     }
-                    std::io::ErrorKind::StorageFull => {
+                    std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => {
                         failure.hint("make room on the disk; nothing was published")
                     }
+                    std::io::ErrorKind::FileTooLarge => failure
+                        .hint("a limit on the size of files is set here; nothing was published"),
                     std::io::ErrorKind::AlreadyExists => failure.hint(
                         "it may be left from a command that was interrupted; run `ctx verify`",
                     ),

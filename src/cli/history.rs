@@ -4,13 +4,15 @@ use std::collections::HashMap;
 
 use serde::Serialize;
 
+use super::failure::Code;
 use super::session::Session;
 use super::ui::{shown, table};
 use super::{Answer, Failure};
-use crate::chain::history::{Entry, Stored};
+use crate::chain::history::{self as chain, Entry, Stored};
 use crate::chain::replay::{self, ChainError, Replay};
 use crate::checkpoint::log::Chronicle;
 use crate::document::id::Id;
+use crate::vault::clock::Timestamp;
 
 /// Show the versions of a document, each recomputed
 ///
@@ -50,14 +52,11 @@ pub(super) fn run(args: &History, session: &mut Session<'_>) -> Result<Answer, F
     let id = super::known_id(session, &vault, &args.id)?;
     let log = Session::log(&vault)?;
     let chronicle = log.sound()?;
-    let seals = seals(&chronicle, &id);
     let history = match replay::load(vault.files(), &id) {
-        Err(ChainError::HistoryMissing) => {
-            return Err(Failure::unknown_id(id.as_str(), None)
-                .detail("it has no history: it was never published"));
-        }
+        Err(ChainError::HistoryMissing) => return Err(never_published(&id)),
         other => other?,
     };
+    let seals = seals(&chronicle, &id, &history);
     let mut replay = Replay::new(vault.files(), &id, None);
     let mut versions = Vec::new();
     let mut sound = true;
@@ -88,10 +87,29 @@ pub(super) fn run(args: &History, session: &mut Session<'_>) -> Result<Answer, F
     Ok(if sound { Answer::Yes } else { Answer::No })
 }
 
-/// The first checkpoint that seals each version of an artifact.
-pub(super) fn seals(chronicle: &Chronicle<'_>, id: &Id) -> HashMap<u64, u64> {
+/// A document that is there, but without a history.
+pub(super) fn never_published(id: &Id) -> Failure {
+    Failure::new(Code::UnknownId, format!("`{id}` was never published"))
+        .hint(format!("`ctx publish {id}` makes version 1"))
+}
+
+/// The first checkpoint that seals each version of an artifact; for a retirement, the one that
+/// takes the artifact out.
+pub(super) fn seals(
+    chronicle: &Chronicle<'_>,
+    id: &Id,
+    history: &chain::History,
+) -> HashMap<u64, u64> {
     let mut seals = HashMap::new();
+    let entries = history.slots.iter().filter_map(|slot| slot.entry.as_ref().ok());
+    let retired: HashMap<Timestamp, u64> =
+        entries.filter_map(|e| Some((e.retired_at?, e.version))).collect();
     for checkpoint in chronicle.checkpoints() {
+        if checkpoint.removed.contains(id)
+            && let Some(version) = retired.get(&checkpoint.at)
+        {
+            seals.entry(*version).or_insert(checkpoint.number);
+        }
         for (_, mark) in checkpoint.set.iter().filter(|(set, _)| set == id) {
             if let Some(version) = mark.version {
                 seals.entry(version).or_insert(checkpoint.number);

@@ -28,6 +28,7 @@ pub(super) fn run(args: &Mv, session: &mut Session<'_>) -> Result<Answer, Failur
     let author = session.author(&vault, args.note.as_deref(), None)?;
     let old = super::live_id(session, &vault, &args.old)?;
     let new: Id = args.new.strip_suffix(".md").unwrap_or(&args.new).parse()?;
+    Id::of_document_file(&new.live_path())?;
     let outcome = crate::publish::move_document(&vault, &old, &new, &author, args.dry_run)?;
     Ok(rows::event(session, "mv", &outcome, args.dry_run))
 }

@@ -1,11 +1,13 @@
 //! `ctx read`.
 
+use super::failure::Code;
 use super::rows::DocumentJson;
 use super::session::Session;
 use super::{Answer, Failure};
 use crate::document::id::Id;
 use crate::resolve::{Served, Snapshot};
 use crate::suggest::nearest;
+use crate::vault::Vault;
 
 /// Print the published text of a document, verified
 ///
@@ -25,7 +27,7 @@ pub(super) fn run(args: &Read, session: &mut Session<'_>) -> Result<Answer, Fail
     let named = session.named(&vault, &args.id)?;
     let log = Session::log(&vault)?;
     let snapshot = Snapshot::at(&vault, &log.sound()?, named.checkpoint)?;
-    let served = get(&snapshot, &named.id)?;
+    let served = get(&vault, &snapshot, &named.id)?;
     if session.ui.json {
         session.ui.result("read", &DocumentJson::new(&served, true));
     } else {
@@ -35,16 +37,23 @@ pub(super) fn run(args: &Read, session: &mut Session<'_>) -> Result<Answer, Fail
 }
 
 /// The verified text of an artifact, or a failure that says what is there instead.
-pub(super) fn get(snapshot: &Snapshot<'_>, id: &Id) -> Result<Served, Failure> {
+pub(super) fn get(vault: &Vault, snapshot: &Snapshot<'_>, id: &Id) -> Result<Served, Failure> {
     match snapshot.get(id) {
         Some(Ok(served)) => Ok(served),
         Some(Err(withheld)) => Err(withheld.into()),
         None => {
-            let known = snapshot.state().iter().map(|(id, _)| id.as_str());
-            let mut failure = Failure::unknown_id(id.as_str(), nearest(id.as_str(), known));
             let at = snapshot.checkpoint();
-            failure.message = format!("`{id}` is not published at checkpoint {at}");
-            Err(failure)
+            let message = format!("`{id}` is not published at checkpoint {at}");
+            let hint = if vault.files().exists(&id.history_path()) {
+                format!("`ctx history {id}` shows when it was")
+            } else if vault.files().exists(&id.live_path()) {
+                format!("it was never published; `ctx publish {id}` does that")
+            } else {
+                let known = snapshot.state().iter().map(|(id, _)| id.as_str());
+                let near = nearest(id.as_str(), known);
+                return Err(Failure { message, ..Failure::unknown_id(id.as_str(), near) });
+            };
+            Err(Failure::new(Code::UnknownId, message).hint(hint))
         }
     }
 }

@@ -79,9 +79,20 @@ fn read(text: &str) -> Result<(Selector, Option<u64>), Failure> {
     let is_uri = trimmed.get(..14).is_some_and(|s| s.eq_ignore_ascii_case("contextnest://"));
     if is_uri && !trimmed.contains([' ', '\t', '\n', '|', '(', ')', '+']) {
         let uri: Uri = trimmed.parse()?;
-        if let Target::Document { id, checkpoint: Some(pin), anchor: None } = uri.target {
-            let expr = Expr::atom(Atom::Document(id), 0..trimmed.len());
-            return Ok((Selector { expr }, Some(pin)));
+        match uri.target {
+            Target::Document { id, checkpoint: Some(pin), anchor: None } => {
+                let expr = Expr::atom(Atom::Document(id), 0..trimmed.len());
+                return Ok((Selector { expr }, Some(pin)));
+            }
+            Target::Document { anchor: Some(_), .. } => {
+                return Err(Failure::new(Code::UriInvalid, "sections are not served yet")
+                    .hint("leave the `#...` out to get the whole document"));
+            }
+            Target::Search(_) => {
+                return Err(Failure::new(Code::UriInvalid, "searches are not answered yet")
+                    .hint("select by tag, type or folder"));
+            }
+            _ => {}
         }
     }
     let selector = selector::parse(text).map_err(|why| Failure::selector(&why, text))?;

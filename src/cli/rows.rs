@@ -174,7 +174,7 @@ pub(super) fn event(
         };
         session.ui.result(verb, &json);
     } else {
-        event_text(session, outcome, dry_run);
+        event_text(session, verb, outcome, dry_run);
     }
     for (path, why) in left_alone {
         let path = shown(path);
@@ -202,7 +202,7 @@ fn version_json(item: &Item) -> VersionJson<'_> {
     }
 }
 
-fn event_text(session: &mut Session<'_>, outcome: &Outcome, dry_run: bool) {
+fn event_text(session: &mut Session<'_>, verb: &str, outcome: &Outcome, dry_run: bool) {
     let ui = &mut session.ui;
     match &outcome.checkpoint {
         Some(checkpoint) => {
@@ -211,7 +211,7 @@ fn event_text(session: &mut Session<'_>, outcome: &Outcome, dry_run: bool) {
             let would = if dry_run { "would make " } else { "" };
             ui.line(&format!("{would}checkpoint {number} with {what}, {at}"));
         }
-        None => ui.line("nothing to publish"),
+        None => ui.line(&format!("nothing to {verb}")),
     }
     let rows: Vec<Vec<String>> = outcome
         .items
@@ -264,7 +264,8 @@ fn live_change(session: &mut Session<'_>, item: &Item) {
         Live::Remove(_) => session.ui.line(&format!("would remove {shown_path}")),
         Live::Replace { old, new } => {
             let (old, new) = (String::from_utf8_lossy(old), String::from_utf8_lossy(new));
-            let (from, to) = (format!("{shown_path} (now)"), format!("{shown_path} (published)"));
+            let then = if item.is_retirement() { "retired" } else { "published" };
+            let (from, to) = (format!("{shown_path} (now)"), format!("{shown_path} ({then})"));
             let diff = crate::chain::diff::print_between(&old, &new, &from, &to);
             session.ui.text(&diff);
         }

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::failure::Code;
-use super::history::seals;
+use super::history::{never_published, seals};
 use super::session::Session;
 use super::{Answer, Failure};
 use crate::chain::replay::{self, ChainError};
@@ -36,7 +36,9 @@ pub(super) fn run(args: &Show, session: &mut Session<'_>) -> Result<Answer, Fail
     let log = Session::log(&vault)?;
     let chronicle = log.sound()?;
     let text = text_of(&vault, &chronicle, &id, version)?;
-    let checkpoint = seals(&chronicle, &id).get(&version).copied();
+    let checkpoint = replay::load(vault.files(), &id)
+        .ok()
+        .and_then(|history| seals(&chronicle, &id, &history).get(&version).copied());
     if session.ui.json {
         session.ui.result("show", &ShowJson { id: &id, version, checkpoint, text: &text });
     } else {
@@ -65,7 +67,7 @@ pub(super) fn text_of(
     version: u64,
 ) -> Result<String, Failure> {
     let failed = |why: ChainError| match why {
-        ChainError::HistoryMissing => Failure::unknown_id(id.as_str(), None),
+        ChainError::HistoryMissing => never_published(id),
         ChainError::VersionMissing(_) => {
             Failure::new(Code::UnknownVersion, format!("`{id}` has no version {version}"))
                 .hint(format!("`ctx history {id}` shows them all"))

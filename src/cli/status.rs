@@ -121,7 +121,13 @@ fn text(session: &mut Session<'_>, report: &Report, head: &Snapshot<'_>) {
         ui.line("");
         ui.line("Governance files changed (next: any publication takes them along):");
         for (id, standing) in &report.policy {
-            ui.line(&format!("  {} ({})", shown(id.as_str()), standing.as_str()));
+            let what = match standing {
+                PolicyStanding::Unreadable => {
+                    "unreadable; nothing is published before it is mended"
+                }
+                standing => standing.as_str(),
+            };
+            ui.line(&format!("  {} ({what})", shown(id.as_str())));
         }
     }
     let clean = report.documents.iter().all(|row| row.standing == Standing::Published)

@@ -40,10 +40,12 @@ pub(super) fn run(args: &Validate, session: &mut Session<'_>) -> Result<Answer, 
     let vault = session.vault()?;
     let mut files: Vec<LiveFile> = Vec::new();
     for text in &args.ids {
-        let id = super::live_id(session, &vault, text)?;
+        let id = super::known_id(session, &vault, text)?;
         let path = id.live_path();
-        let file = live::read(&vault, &path)
-            .ok_or_else(|| Failure::new(Code::UnknownId, format!("`{path}` is not there")))?;
+        let file = live::read(&vault, &path).ok_or_else(|| {
+            Failure::new(Code::UnknownId, format!("`{path}` is not there"))
+                .hint(format!("`ctx read {id}` prints the published text"))
+        })?;
         files.push(file);
     }
     if args.ids.is_empty() {

@@ -101,8 +101,10 @@ fn text(session: &mut Session<'_>, report: &Report) {
         ui.line(&format!("  head: checkpoint {}, {head}", report.checkpoints));
     }
     if report.unprotected_notes > 0 {
-        let n = usize::try_from(report.unprotected_notes).unwrap_or(usize::MAX);
-        ui.line(&format!("  covered by no hash: {}", count(n, "note")));
+        ui.line(&format!(
+            "  covered by no hash: the notes of {}",
+            count(usize::try_from(report.unprotected_notes).unwrap_or(usize::MAX), "version")
+        ));
     }
     let mut class = None;
     for finding in &report.findings {

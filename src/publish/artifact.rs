@@ -231,7 +231,10 @@ impl Desk<'_> {
                 Ok(Some(bytes)) => bytes,
                 Ok(None) if matches!(which, Which::Ids(_)) => {
                     let message = "the file is not there".to_owned();
-                    let hint = "restore it, or take the document out with `ctx retire`";
+                    let hint = match self.state.get(id.as_str()) {
+                        Some(_) => "restore it, or take the document out with `ctx retire`",
+                        None => "restore it; `ctx history` and `ctx show` have its old texts",
+                    };
                     return Err(Refusal::new(path, "document-missing", message, hint));
                 }
                 Ok(None) => return Ok(Prepared::LeftOut("its file is missing")),

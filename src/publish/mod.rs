@@ -223,7 +223,8 @@ impl<'a> Desk<'a> {
         wanted
     }
 
-    /// Refuses new ids that a file system or a reader may take for another one.
+    /// Refuses new ids that a file system or a reader may take for another one. A retired id counts:
+    /// its history stays.
     fn collisions(&self, items: &[Item]) -> Vec<Refusal> {
         let new: Vec<&Id> = items
             .iter()
@@ -234,16 +235,16 @@ impl<'a> Desk<'a> {
             return Vec::new();
         }
         let mut taken: BTreeMap<String, BTreeSet<&Id>> = BTreeMap::new();
-        let leaving: BTreeSet<&Id> =
-            items.iter().filter(|i| i.is_retirement()).map(|i| &i.id).collect();
-        let staying = self.state.iter().map(|(id, _)| id).filter(|id| !leaving.contains(id));
-        for id in staying.chain(new.iter().copied()) {
+        let recorded = self.chronicle.checkpoints().iter().flat_map(|c| &c.set);
+        let recorded: BTreeSet<&Id> = recorded.map(|(id, _)| id).collect();
+        for id in recorded.into_iter().chain(new.iter().copied()) {
             taken.entry(id.folded()).or_default().insert(id);
         }
         let refuse = |id: &&Id| {
             let other = taken.get(&id.folded())?.iter().find(|other| *other != id)?;
             let message = format!("its id and `{other}` differ only in case or Unicode form");
-            Some(Refusal::new(id.live_path(), "id-collision", message, "rename one of the files"))
+            let hint = "choose another name; a retired id is taken too, because its history stays";
+            Some(Refusal::new(id.live_path(), "id-collision", message, hint))
         };
         new.iter().filter_map(refuse).collect()
     }

@@ -27,7 +27,13 @@ pub fn retire(
         let last_sealed = desk.last_sealed(ids.iter().copied());
         for id in ids {
             let known = last_sealed.get(id).copied();
-            if desk.state.get(id.as_str()).is_some() {
+            if !id.is_document() && vault.files().exists(&id.live_path()) {
+                // The next publication would take the file along and undo this.
+                let message = "a governance file is retired by deleting it".to_owned();
+                let hint = "delete the file; the next publication retires it";
+                let refusal = Refusal::new(id.live_path(), "not-a-document", message, hint);
+                outcome.refused.push(refusal);
+            } else if desk.state.get(id.as_str()).is_some() {
                 match desk.base(id, known).and_then(|base| desk.retirement(id, &base)) {
                     Ok(item) => outcome.items.push(item),
                     Err(refusal) => outcome.refused.push(refusal),

@@ -108,12 +108,13 @@ impl Pass<'_> {
                 Ok(entry) => entry,
                 Err(faults) => {
                     for fault in faults {
-                        let message = format!(
-                            "line {}: `{}` is `{}`",
-                            fault.line,
-                            fault.field,
-                            fault.found.escape_debug()
-                        );
+                        let (line, field) = (fault.line, fault.field);
+                        let message = match fault.found.as_str() {
+                            "nothing" => format!("line {line}: `{field}` is missing"),
+                            found => {
+                                format!("line {line}: `{field}` is `{}`", found.escape_debug())
+                            }
+                        };
                         let finding =
                             Finding::new(code_of(fault.kind), self.id.history_path(), message);
                         self.push(Finding { version: slot.version, ..finding });
@@ -234,6 +235,11 @@ impl Pass<'_> {
         match updated.map(|field| field.and_then(|text| text.parse::<Timestamp>().ok())) {
             Some(None) => {
                 mismatch(self, "the text has no `updated_at` that binds its time".to_owned());
+            }
+            // A governance file has no field of ours; it is published when it is recorded.
+            None if event < entry.edited_at => {
+                let message = format!("recorded for {event}, but made at {}", entry.edited_at);
+                mismatch(self, message);
             }
             Some(Some(updated)) if updated > event => {
                 let message = format!("recorded for {event}, but the text is of {updated}");

@@ -53,6 +53,7 @@ pub(super) fn check(log: &Log, now: Timestamp) -> (View, Vec<Finding>) {
         findings: Vec::new(),
         view: View { form: Some(log.form), complete: log.exists, ..View::default() },
         previous: None,
+        skipped: 0,
         highest: HashMap::new(),
     };
     pass.file(log);
@@ -77,6 +78,8 @@ struct Pass {
     view: View,
     /// The entry before: number, time, hash.
     previous: Option<(u64, Timestamp, Digest)>,
+    /// Entries that could not be read since then.
+    skipped: u64,
     /// The highest version of each artifact so far.
     highest: HashMap<Id, u64>,
 }
@@ -114,6 +117,7 @@ impl Pass {
             message.push_str(&format!("; the {after} entries after it are not vouched for either"));
         }
         self.find(code, number, message);
+        self.skipped += 1;
         self.view.complete = false;
     }
 
@@ -132,8 +136,9 @@ impl Pass {
         }
         log::apply(&mut self.view.head, checkpoint);
         self.trigger(checkpoint);
-        // After an entry that could not be read a delta log's maps are not known.
-        if !(lost && form == LogForm::Delta) {
+        // After an entry that could not be read a delta log's maps are not known, and in either
+        // form its hash is not.
+        if self.skipped == 0 && !(lost && form == LogForm::Delta) {
             let previous = self.previous.as_ref().map(|(.., hash)| hash);
             let trigger = checkpoint.triggered_by.as_str();
             let found = self.view.head.hash(previous, number, checkpoint.at, trigger);
@@ -145,13 +150,15 @@ impl Pass {
             }
         }
         self.previous = Some((number, checkpoint.at, checkpoint.hash));
+        self.skipped = 0;
         self.view.head_number = number;
         self.view.head_hash = Some(checkpoint.hash);
     }
 
     fn order(&mut self, checkpoint: &Checkpoint) {
         let number = checkpoint.number;
-        let expected = self.previous.map_or(1, |(before, ..)| before.saturating_add(1));
+        let before = self.previous.map_or(0, |(before, ..)| before);
+        let expected = before.saturating_add(self.skipped).saturating_add(1);
         if number != expected {
             let message = format!("expected checkpoint {expected}, but found {number}");
             self.find(Code::CheckpointGap, number, message);

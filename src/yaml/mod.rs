@@ -344,8 +344,14 @@ impl Builder {
                         return Err(node.error("merge keys are not allowed here"));
                     }
                     if let Some(first) = open.keys.insert(text.to_owned(), node.line) {
+                        // Relative, because callers count lines from the start of a document.
+                        let place = match node.line.saturating_sub(first) {
+                            0 => "on this line".to_owned(),
+                            1 => "on the line above".to_owned(),
+                            n => format!("{n} lines above"),
+                        };
                         return Err(node.error(format!(
-                            "duplicate key `{}`, first on line {first}",
+                            "duplicate key `{}`, first {place}",
                             text.escape_debug()
                         )));
                     }
@@ -392,7 +398,7 @@ mod tests {
     #[test]
     fn hostile_yaml_is_refused_with_a_place() {
         let cases = [
-            ("a: 1\nb: 2\na: 3\n", "line 3, column 1: duplicate key `a`, first on line 1"),
+            ("a: 1\nb: 2\na: 3\n", "line 3, column 1: duplicate key `a`, first 2 lines above"),
             ("a: &x 1\nb: *x\n", "line 1, column 7: anchors and aliases are not allowed here"),
             ("a: !!str 1\n", "line 1, column 10: tags are not allowed here"),
             ("<<: {a: 1}\n", "line 1, column 1: merge keys are not allowed here"),

@@ -1,1 +1,36 @@
+//! The binary from outside: output, exit codes, and what lies in the vault afterwards.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    clippy::disallowed_macros,
+    reason = "a test may fail, and writes what a vault must not hold"
+)]
 
+mod harness;
+
+mod add;
+mod checkpoint;
+mod choice;
+mod concurrent;
+mod demo;
+mod disk;
+mod failures;
+mod foreign;
+mod governance;
+mod hostile;
+mod init;
+mod interop;
+mod json;
+mod look;
+mod moved;
+mod publish;
+mod readme;
+mod reference;
+mod resolve;
+mod retire;
+mod status;
+mod tamper;
+mod tampering;
+mod verify;
+mod withheld;

@@ -1,0 +1,249 @@
+//! `ctx checkpoint` and `ctx context`.
+
+use insta::assert_snapshot;
+
+use crate::harness::Place;
+
+fn three() -> Place {
+    let place =
+        Place::published(&[("nodes/a", "---\ntags: [x]\n---\n# A\n"), ("nodes/b", "# B\n")]);
+    place.edit("nodes/a.md", "# A\n", "# A\n\nx\n");
+    place.ctx("publish --changed").ok();
+    place.ctx("retire nodes/b").ok();
+    place
+}
+
+#[test]
+fn list_shows_every_event() {
+    let place = three();
+    assert_snapshot!(place.ctx("checkpoint list").whole(), @"
+    exit: 0
+    -- stdout
+    @1  2026-11-21T10:00:01.000Z  c64580b68d5b  4 versions             nodes/b
+    @2  2026-11-21T10:00:02.000Z  88737b2743a3  1 version              nodes/a
+    @3  2026-11-21T10:00:03.000Z  cfd3fe133cbd  0 versions, 1 removed  nodes/b
+    -- stderr
+    ");
+    let json = place.ctx("checkpoint list --json").ok().json("ctx.checkpoint.list");
+    assert_eq!(json["checkpoints"][2]["removed"], serde_json::json!(["nodes/b"]));
+    assert_snapshot!(Place::vault().ctx("checkpoint list").whole(), @"
+    exit: 0
+    -- stdout
+    -- stderr
+    there is no checkpoint yet; `ctx publish --all` makes the first
+    ");
+}
+
+#[test]
+fn show_tells_what_changed_and_what_it_holds() {
+    let place = three();
+    assert_snapshot!(place.ctx("checkpoint show 2").whole(), @"
+    exit: 0
+    -- stdout
+    checkpoint 2 of 2026-11-21T10:00:02.000Z
+    triggered by nodes/a
+    hash sha256:88737b2743a32f3491958920fff36ccc0ff0942f4edf8eeb5e9cee81fc09b4fb
+    holds 4 artifacts:
+        .context/config.yaml  v1  b04779682d6f
+        CONTEXT.md            v1  0b291b9ba29b
+      * nodes/a               v2  13a0547c1537
+        nodes/b               v1  a54520b350d0
+    -- stderr
+    ");
+    assert_snapshot!(place.ctx("checkpoint show 3 --json").whole(), @r#"
+    exit: 0
+    -- stdout
+    {
+      "schema": "ctx.checkpoint.show",
+      "schema_version": 1,
+      "checkpoint": 3,
+      "at": "2026-11-21T10:00:03.000Z",
+      "triggered_by": "nodes/b",
+      "checkpoint_hash": "sha256:cfd3fe133cbd140ef8072a4c084bffc78da4c05ef037020fe40f59fa5336ae9f",
+      "set": [],
+      "removed": [
+        "nodes/b"
+      ],
+      "holds": [
+        {
+          "id": ".context/config.yaml",
+          "version": 1,
+          "chain_hash": "sha256:b04779682d6f9025c2871342f8b0e9501b1f9394bf0bf650bda934cae11d4f37"
+        },
+        {
+          "id": "CONTEXT.md",
+          "version": 1,
+          "chain_hash": "sha256:0b291b9ba29b1131ceb13cccce2b81057c957ce1a74f8e873ade2a075a0feff6"
+        },
+        {
+          "id": "nodes/a",
+          "version": 2,
+          "chain_hash": "sha256:13a0547c15370934a7db5b28502d2c691d990229559f644e652954eba49dd1aa"
+        }
+      ]
+    }
+    -- stderr
+    "#);
+    assert_snapshot!(place.ctx("checkpoint show 4").whole(), @"
+    exit: 1
+    -- stdout
+    -- stderr
+    error[unknown-checkpoint]: there is no checkpoint 4; the last one is 3
+    hint: `ctx checkpoint list` shows them all
+    ");
+    assert_snapshot!(place.ctx("checkpoint show 0").whole(), @"
+    exit: 1
+    -- stdout
+    -- stderr
+    error[unknown-checkpoint]: there is no checkpoint 0; the last one is 3
+    hint: `ctx checkpoint list` shows them all
+    ");
+}
+
+#[test]
+fn a_delta_log_exported_as_whole_maps_is_the_same_log() {
+    let place = three();
+    let delta = place.ctx("checkpoint export").ok().stdout;
+    assert_eq!(delta, place.read(".versions/checkpoints.jsonl"));
+    let full = place.ctx("checkpoint export --form full").ok().stdout;
+    assert_snapshot!(full, @"
+    # Auto-generated. Do not edit manually.
+    checkpoints:
+      - checkpoint: 1
+        at: '2026-11-21T10:00:01.000Z'
+        triggered_by: nodes/b
+        document_versions:
+          '.context/config.yaml': 1
+          CONTEXT.md: 1
+          nodes/a: 1
+          nodes/b: 1
+        document_chain_hashes:
+          '.context/config.yaml': sha256:b04779682d6f9025c2871342f8b0e9501b1f9394bf0bf650bda934cae11d4f37
+          CONTEXT.md: sha256:0b291b9ba29b1131ceb13cccce2b81057c957ce1a74f8e873ade2a075a0feff6
+          nodes/a: sha256:1eef00e9495d875700ff5472a5c8cb05d194c8e63748ae33b60101c6c47c6765
+          nodes/b: sha256:a54520b350d0de868289dc4ca1821ec1d3d6bb384aba5390ad879e2ff0550fda
+        checkpoint_hash: sha256:c64580b68d5bcb5268eb73385bb658bb5108fa79395b01c1b69e0ace5ec993aa
+      - checkpoint: 2
+        at: '2026-11-21T10:00:02.000Z'
+        triggered_by: nodes/a
+        document_versions:
+          '.context/config.yaml': 1
+          CONTEXT.md: 1
+          nodes/a: 2
+          nodes/b: 1
+        document_chain_hashes:
+          '.context/config.yaml': sha256:b04779682d6f9025c2871342f8b0e9501b1f9394bf0bf650bda934cae11d4f37
+          CONTEXT.md: sha256:0b291b9ba29b1131ceb13cccce2b81057c957ce1a74f8e873ade2a075a0feff6
+          nodes/a: sha256:13a0547c15370934a7db5b28502d2c691d990229559f644e652954eba49dd1aa
+          nodes/b: sha256:a54520b350d0de868289dc4ca1821ec1d3d6bb384aba5390ad879e2ff0550fda
+        checkpoint_hash: sha256:88737b2743a32f3491958920fff36ccc0ff0942f4edf8eeb5e9cee81fc09b4fb
+      - checkpoint: 3
+        at: '2026-11-21T10:00:03.000Z'
+        triggered_by: nodes/b
+        document_versions:
+          '.context/config.yaml': 1
+          CONTEXT.md: 1
+          nodes/a: 2
+        document_chain_hashes:
+          '.context/config.yaml': sha256:b04779682d6f9025c2871342f8b0e9501b1f9394bf0bf650bda934cae11d4f37
+          CONTEXT.md: sha256:0b291b9ba29b1131ceb13cccce2b81057c957ce1a74f8e873ade2a075a0feff6
+          nodes/a: sha256:13a0547c15370934a7db5b28502d2c691d990229559f644e652954eba49dd1aa
+        checkpoint_hash: sha256:cfd3fe133cbd140ef8072a4c084bffc78da4c05ef037020fe40f59fa5336ae9f
+    ");
+    let answer = place.ctx("resolve '#x' --json").ok().stdout;
+    place.remove(".versions/checkpoints.jsonl");
+    place.write(".versions/context_history.yaml", &full);
+    assert_eq!(place.ctx("checkpoint export --form full").ok().stdout, full);
+    assert_eq!(place.ctx("checkpoint export --form delta").ok().stdout, delta);
+    assert_eq!(place.ctx("resolve '#x' --json").ok().stdout, answer);
+    place.ctx("verify").ok();
+    let json = place.ctx("checkpoint export --json").ok().json("ctx.checkpoint.export");
+    assert_eq!((&json["form"], json["log"].as_str()), (&"delta".into(), Some(&*delta)));
+}
+
+#[test]
+fn a_hash_that_does_not_follow_is_refused_by_those_who_rely_on_it() {
+    let place = three();
+    place.edit(
+        ".versions/checkpoints.jsonl",
+        "2026-11-21T10:00:01.000Z",
+        "2026-11-21T10:00:01.001Z",
+    );
+    place.ctx("checkpoint list").ok();
+    assert_snapshot!(place.ctx("checkpoint show 1").whole(), @"
+    exit: 1
+    -- stdout
+    -- stderr
+    error[log-broken]: checkpoint 1 has hash sha256:7311ea981f8abcbcc360ab66eea99fa9ac39028c60e0ddb6db66c05cbc49dec3, but the log records sha256:c64580b68d5bcb5268eb73385bb658bb5108fa79395b01c1b69e0ace5ec993aa
+    hint: run `ctx verify` for the whole picture; nothing is served or written
+    ");
+    assert_snapshot!(place.ctx("list --at 1").whole(), @"
+    exit: 1
+    -- stdout
+    -- stderr
+    error[log-broken]: checkpoint 1 has hash sha256:7311ea981f8abcbcc360ab66eea99fa9ac39028c60e0ddb6db66c05cbc49dec3, but the log records sha256:c64580b68d5bcb5268eb73385bb658bb5108fa79395b01c1b69e0ace5ec993aa
+    hint: run `ctx verify` for the whole picture; nothing is served or written
+    ");
+}
+
+#[test]
+fn context_prints_the_instructions_and_a_map() {
+    let place = three();
+    assert_snapshot!(place.ctx("context").whole(), @r#"
+    exit: 0
+    -- stdout
+    ---
+    title: "Test"
+    ---
+
+    # Test
+
+    What this vault is about, and how agents are to use it. This text goes to every agent first.
+
+    - Act on published documents only, and cite them by `contextnest://` URI and version.
+
+    # Map of Test at checkpoint 3: 1 document
+
+    Types:
+      type:document (1)
+
+    Tags:
+      #x (1)
+
+    Folders:
+      nodes/ (1)
+    -- stderr
+    "#);
+    assert_snapshot!(place.ctx("context --at 1 --json").whole(), @r#"
+    exit: 0
+    -- stdout
+    {
+      "schema": "ctx.context",
+      "schema_version": 1,
+      "name": "Test",
+      "checkpoint": 1,
+      "instructions": "---\ntitle: \"Test\"\n---\n\n# Test\n\nWhat this vault is about, and how agents are to use it. This text goes to every agent first.\n\n- Act on published documents only, and cite them by `contextnest://` URI and version.\n",
+      "documents": 2,
+      "types": {
+        "document": 2
+      },
+      "tags": {
+        "x": 1
+      },
+      "folders": {
+        "nodes": 2
+      },
+      "withheld": []
+    }
+    -- stderr
+    "#);
+    place.write("CONTEXT.md", "not published");
+    assert!(!place.ctx("context").ok().stdout.contains("not published"));
+    assert_snapshot!(Place::vault().ctx("context").whole(), @"
+    exit: 0
+    -- stdout
+    # Map of Test at checkpoint 0: 0 documents
+    -- stderr
+    note: no checkpoint holds CONTEXT.md; the next publication takes it along
+    ");
+}

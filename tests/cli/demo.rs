@@ -1,0 +1,222 @@
+//! `ctx demo`: the main job from beginning to end.
+
+use insta::assert_snapshot;
+
+use crate::harness::Place;
+
+#[test]
+fn the_tour_shows_the_main_job_and_leaves_a_vault() {
+    let place = Place::new();
+    let demo = place.typed("demo my-vault").without("CTX_PRINCIPAL").run();
+    assert_snapshot!(demo.whole(), @r#"
+    exit: 0
+    -- stdout
+
+    A vault with policies, a runbook, a glossary, a persona, a pack and a source node:
+
+    $ ctx init my-vault --name Procurement --starter policy
+    vault `Procurement` in [ROOT]/vault/my-vault
+      created .context/.gitignore
+      created .gitattributes
+      created CONTEXT.md
+      created nodes/glossary.md
+      created nodes/personas/procurement-agent.md
+      created nodes/policies/data-handling.md
+      created nodes/policies/vendor-risk.md
+      created nodes/runbooks/vendor-onboarding.md
+      created packs/onboarding.yml
+      created sources/vendor-tickets.md
+      created .context/config.yaml
+    6 documents to publish; next: `ctx publish --all --dry-run`
+
+    Everything in it is a draft. Publishing makes version 1 of each, sealed by one checkpoint:
+
+    $ cd my-vault
+
+    $ ctx publish --all -m 'first release' --as ana@example.com
+    checkpoint 1 with 9 versions, 2026-11-21T10:00:00.000Z
+      new  .context/config.yaml              v1
+      new  CONTEXT.md                        v1
+      new  nodes/glossary                    v1
+      new  nodes/personas/procurement-agent  v1
+      new  nodes/policies/data-handling      v1
+      new  nodes/policies/vendor-risk        v1
+      new  nodes/runbooks/vendor-onboarding  v1
+      new  packs/onboarding.yml              v1
+      new  sources/vendor-tickets            v1
+
+    A policy changes. The file is a working copy until it is published:
+
+    $ sed -i 's/score below 60/score below 50/' nodes/policies/vendor-risk.md
+
+    $ ctx status
+    Checkpoint 1 of 2026-11-21T10:00:00.000Z
+    Published, and the file is the published text: 5 documents
+
+    Changed since publication (next: ctx publish --changed):
+      nodes/policies/vendor-risk.md (v1)
+
+    $ ctx publish --changed -m 'lower threshold' --as lee@example.com
+    checkpoint 2 with 1 version, 2026-11-21T10:00:00.001Z
+      changed  nodes/policies/vendor-risk  v2
+      unchanged: 5 documents
+
+    What an agent may read is selected from published versions, the same for everyone:
+
+    $ ctx resolve '#policy + #procurement'
+    nodes/policies/vendor-risk  v2  document  Vendor risk threshold
+
+    $ ctx resolve contextnest://nodes/policies/vendor-risk@1 --json
+    {
+      "schema": "ctx.resolve",
+      "schema_version": 1,
+      "selector": "contextnest://nodes/policies/vendor-risk",
+      "checkpoint": 1,
+      "documents": [
+        {
+          "id": "nodes/policies/vendor-risk",
+          "uri": "contextnest://nodes/policies/vendor-risk@1",
+          "title": "Vendor risk threshold",
+          "type": "document",
+          "tags": [
+            "policy",
+            "procurement"
+          ],
+          "status": "published",
+          "version": 1,
+          "checkpoint": 1,
+          "author": "ana@example.com",
+          "created_at": "2026-11-21T10:00:00.000Z",
+          "edited_by": "ana@example.com",
+          "edited_at": "2026-11-21T10:00:00.000Z",
+          "published_at": "2026-11-21T10:00:00.000Z",
+          "content_hash": "sha256:fe0c6219477be6ee1b315397d50bd06744f707fcd5fef14f13dfedca6f0902a2",
+          "chain_hash": "sha256:e9bf985f067e94f69dab378c64858c6167bb21a5ed35383dfe0aa11ac7ded21d"
+        }
+      ],
+      "withheld": [],
+      "notes": []
+    }
+
+    Which versions there are, and what changed between the two:
+
+    $ ctx history nodes/policies/vendor-risk
+    v1  published  @1  keyframe  2026-11-21T10:00:00.000Z  ana@example.com  e9bf985f067e  (first release)
+    v2  published  @2  diff      2026-11-21T10:00:00.001Z  lee@example.com  30896b8f3838  (lower threshold)
+
+    $ ctx diff nodes/policies/vendor-risk 1 2
+    --- v1
+    +++ v2
+    @@ -5,11 +5,11 @@
+       - '#policy'
+       - '#procurement'
+     status: published
+    -version: 1
+    +version: 2
+     author: ana@example.com
+     created_at: '2026-11-21T10:00:00.000Z'
+    -updated_at: '2026-11-21T10:00:00.000Z'
+    -checksum: sha256:88ddf6cf82c627c733d289fdc41196be932a00956936e793f0ebadab10631fe3
+    +updated_at: '2026-11-21T10:00:00.001Z'
+    +checksum: sha256:0a8e9ab76858fff25c41b29f174f174038cbe2870d91b28a3eccbf7351637694
+     ---
+     
+     # Vendor risk threshold
+    @@ -27,7 +27,7 @@
+     The risk score runs from 0 (no concern) to 100 (do not use). It is the result of the current
+     vendor questionnaire and is valid for twelve months.
+     
+    -- Approve a vendor with a risk score below 60, if the questionnaire is complete.
+    +- Approve a vendor with a risk score below 50, if the questionnaire is complete.
+     - Do not approve a vendor with a risk score from 60 to 79 without escalation.
+     - Reject a vendor with a risk score of 80 or more.
+     
+
+    $ ctx checkpoint list
+    @1  2026-11-21T10:00:00.000Z  2a7cd0ef2ce2  9 versions  sources/vendor-tickets
+    @2  2026-11-21T10:00:00.001Z  aea34d04f1fb  1 version   nodes/policies/vendor-risk
+
+    Nothing was altered:
+
+    $ ctx verify
+    intact, not anchored
+      2 checkpoints, 9 artifacts, 10 versions recomputed
+      head: checkpoint 2, sha256:aea34d04f1fb136953f7e619fff15684b4130a30f9875f3eb7c9a827209bb5f3
+      covered by no hash: the notes of 10 versions
+
+    Notes:
+      [timestamp-future] .versions/checkpoints.jsonl, checkpoint 2: it is of 2026-11-21T10:00:00.001Z, the clock says 2026-11-21T10:00:00.000Z
+          in .versions/checkpoints.jsonl
+
+    In a copy, somebody alters one byte of what was published as version 1:
+
+    $ cd .. && cp -r my-vault my-vault-altered && cd my-vault-altered
+
+    $ sed -i 's/score below 60/score below 90/' nodes/policies/.versions/vendor-risk/v1.md
+
+    $ ctx verify
+    damaged
+      2 checkpoints, 9 artifacts, 10 versions recomputed
+      head: checkpoint 2, sha256:aea34d04f1fb136953f7e619fff15684b4130a30f9875f3eb7c9a827209bb5f3
+      covered by no hash: the notes of 10 versions
+
+    Damage: what was recorded was altered, or is gone:
+      [content-hash-mismatch] nodes/policies/vendor-risk v1: what is stored is not what was hashed
+          expected sha256:fe0c6219477be6ee1b315397d50bd06744f707fcd5fef14f13dfedca6f0902a2
+          found    sha256:b7ea3c51b6f65ac86491956df9c2d1e6edd0de44ad410c5ded3b3d58c5dfeb50
+          in nodes/policies/.versions/vendor-risk/v1.md
+      [version-unreconstructable] nodes/policies/vendor-risk v2: the diff does not apply: line 22 of the diff: the text has another line here
+          in nodes/policies/.versions/vendor-risk/history.yaml
+
+    Notes:
+      [checksum-mismatch] nodes/policies/vendor-risk v1: its `checksum` field is not that of its body
+          expected sha256:d207e292731dbcf0e6836c5a29e06e3f63fcbceaba6909e663fc6e571e96fdba
+          found    sha256:88ddf6cf82c627c733d289fdc41196be932a00956936e793f0ebadab10631fe3
+          in nodes/policies/.versions/vendor-risk/history.yaml
+      [timestamp-future] .versions/checkpoints.jsonl, checkpoint 2: it is of 2026-11-21T10:00:00.001Z, the clock says 2026-11-21T10:00:00.000Z
+          in .versions/checkpoints.jsonl
+    hint: restore the files named above from a copy that verifies, then run it again
+
+    exit code 1: an agent is not served that version, and CI stops.
+
+    The vault is yours to play with: cd my-vault
+    -- stderr
+    "#);
+    place.typed("verify").within(&place.path("my-vault")).run().ok();
+    place.typed("verify").within(&place.path("my-vault-altered")).run().exits(1);
+    assert_snapshot!(place.ctx("demo my-vault").whole(), @"
+    exit: 1
+    -- stdout
+    -- stderr
+    error[exists]: `[ROOT]/vault/my-vault` exists already
+    hint: name another folder, or remove this one if it is an earlier demo
+    ");
+}
+
+#[test]
+fn its_commands_are_those_that_a_user_would_type() {
+    let place = Place::new();
+    let json = place.ctx("demo tour --json").ok().json("ctx.demo");
+    place.remove("tour");
+    place.remove("tour-altered");
+    let mut cwd = place.root().to_owned();
+    let mut exits = Vec::new();
+    for step in json["steps"].as_array().unwrap() {
+        let command = step["command"].as_str().unwrap().strip_prefix("ctx ").unwrap();
+        if command == "verify"
+            && cwd != place.root()
+            && exits.len() + 1 == json["steps"].as_array().unwrap().len()
+        {
+            break;
+        }
+        if command == "status" {
+            let policy = "tour/nodes/policies/vendor-risk.md";
+            place.edit(policy, "score below 60", "score below 50");
+        }
+        exits.push(place.typed(command).within(&cwd).run().exit);
+        if command.starts_with("init") {
+            cwd = place.path("tour");
+        }
+    }
+    assert!(exits.iter().all(|exit| *exit == 0), "{exits:?}");
+}

@@ -1,0 +1,143 @@
+//! A disk that does not take what is written: an error, and nothing half-written.
+
+use insta::assert_snapshot;
+
+use crate::harness::Place;
+
+/// A file larger than this many blocks of 512 bytes cannot be written, as on a full disk.
+fn limited(blocks: u32) -> String {
+    format!("trap '' XFSZ; ulimit -f {blocks}")
+}
+
+fn text(n: usize) -> String {
+    (0..n).map(|n| format!("Line {n} of the text.\n")).collect()
+}
+
+fn verdict(place: &Place) -> String {
+    place.ctx("verify").lines().first().map(|&l| l.to_owned()).unwrap_or_default()
+}
+
+#[test]
+fn a_first_publication_happens_whole_or_not_at_all() {
+    let origin = Place::vault();
+    for n in 0..3 {
+        origin.write(&format!("nodes/d{n}.md"), text(20 + 40 * n));
+    }
+    let mut seen = std::collections::BTreeSet::new();
+    for blocks in 0..9 {
+        let place = origin.twin();
+        let before = place.tree();
+        let output = place.typed("publish --all").behind(&limited(blocks));
+        seen.insert(output.exit);
+        match output.exit {
+            0 => assert_ne!(place.tree(), before),
+            5 if place.has(".versions/checkpoints.jsonl") => {
+                // The event stands; a live file could not be brought up to date.
+                assert!(output.stderr.contains("the event stands"), "{}", output.whole());
+                assert!(verdict(&place).starts_with("intact"), "{blocks}");
+            }
+            5 => {
+                assert_eq!(place.tree(), before, "{blocks} blocks: {}", output.whole());
+                assert_eq!(verdict(&place), "nothing published", "{blocks}");
+            }
+            other => panic!("{blocks} blocks: {other}\n{}", output.whole()),
+        }
+        place.ctx("publish --all").ok();
+        assert_eq!(verdict(&place), "intact, not anchored", "{blocks}");
+    }
+    assert_eq!(seen.into_iter().collect::<Vec<_>>(), [0, 5]);
+}
+
+#[test]
+fn a_further_version_happens_whole_or_not_at_all() {
+    let origin = Place::vault();
+    origin.write("nodes/a.md", text(10));
+    origin.write("nodes/b.md", text(300));
+    origin.ctx("publish --all").ok();
+    origin.edit("nodes/a.md", "Line 3 ", &"longer ".repeat(150));
+    origin.edit("nodes/b.md", "Line 3 ", "Line three ");
+    let mut outcomes = std::collections::BTreeMap::new();
+    for blocks in 0..16 {
+        let place = origin.twin();
+        let before = place.tree();
+        let log = place.read(".versions/checkpoints.jsonl");
+        let output = place.typed("publish --changed").behind(&limited(blocks));
+        let committed = place.read(".versions/checkpoints.jsonl") != log;
+        outcomes.entry((output.exit, committed)).or_insert(blocks);
+        if !committed {
+            assert_eq!(output.exit, 5, "{}", output.whole());
+            assert_eq!(place.tree(), before, "{blocks} blocks: {}", output.whole());
+        }
+        assert!(verdict(&place).starts_with("intact"), "{blocks}: {}", verdict(&place));
+        place.ctx("publish --changed").ok();
+        assert_eq!(verdict(&place), "intact, not anchored", "{blocks}");
+    }
+    assert_eq!(outcomes.keys().copied().collect::<Vec<_>>(), [(0, true), (5, false), (5, true)]);
+}
+
+#[test]
+fn the_error_names_the_file() {
+    let place = Place::vault();
+    place.write("nodes/a.md", text(100));
+    assert_snapshot!(place.typed("publish --all").behind(&limited(2)).whole(), @"
+    exit: 5
+    -- stdout
+    -- stderr
+    error[io]: cannot create `nodes/.versions/a/v1.md`: File too large (os error 27)
+    hint: a limit on the size of files is set here; nothing was published
+    ");
+    assert_snapshot!(place.typed("add nodes/b --draft --body -").stdin(text(100)).behind(&limited(2)).whole(), @"
+    exit: 5
+    -- stdout
+    -- stderr
+    error[io]: cannot create `nodes/b.md`: File too large (os error 27)
+    hint: a limit on the size of files is set here; nothing was published
+    ");
+    assert!(!place.has("nodes/b.md"));
+}
+
+#[test]
+fn a_vault_that_cannot_be_written_can_still_be_read() {
+    let place = Place::published(&[("nodes/a", "# A\n")]);
+    place.remove(".context/local");
+    place.write(".context/local", "in the way");
+    place.edit("nodes/a.md", "# A\n", "# A\n\nx\n");
+    let before = place.tree();
+    assert_snapshot!(place.ctx("publish --changed").whole(), @"
+    exit: 5
+    -- stdout
+    -- stderr
+    error[io]: cannot lock `.context/local/lock`: Not a directory (os error 20)
+    ");
+    for line in ["add nodes/b --body b", "retire nodes/a"] {
+        place.ctx(line).exits(5);
+    }
+    for line in [
+        "list",
+        "read nodes/a",
+        "status",
+        "history nodes/a",
+        "context",
+        "publish --changed --dry-run",
+        "verify --allow-drift",
+    ] {
+        place.ctx(line).ok();
+    }
+    assert_eq!(place.tree(), before);
+}
+
+#[test]
+fn a_history_in_the_way_is_not_written_over() {
+    let place = Place::published(&[("nodes/a", "# A\n")]);
+    place.write("nodes/b.md", "# B\n");
+    place.write("nodes/.versions/b/v1.md", "left from something\n");
+    let before = place.tree();
+    assert_snapshot!(place.ctx("publish nodes/b").whole(), @"
+    exit: 5
+    -- stdout
+    -- stderr
+    error[io]: cannot create `nodes/.versions/b/v1.md`: File exists (os error 17)
+    hint: it may be left from a command that was interrupted; run `ctx verify`
+    ");
+    assert_eq!(place.tree(), before);
+}

@@ -1,0 +1,185 @@
+//! Every code of a failure, provoked; the code in JSON and in text, and its exit code.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use contextnest::cli::failure::Code;
+use insta::assert_snapshot;
+
+use crate::harness::{Output, Place};
+
+fn one() -> Place {
+    Place::published(&[("nodes/a", "# A\n")])
+}
+
+type Provocation = (Code, fn(&Place, &str) -> Output);
+
+/// The second argument is ` --json` or nothing.
+const PROVOCATIONS: &[Provocation] = &[
+    (Code::UnknownId, |p, json| p.ctx(&format!("read nodes/x{json}"))),
+    (Code::UnknownVersion, |p, json| p.ctx(&format!("show nodes/a 9{json}"))),
+    (Code::UnknownCheckpoint, |p, json| p.ctx(&format!("list --at 9{json}"))),
+    (Code::Refused, |p, json| {
+        p.write("nodes/bad.md", "---\ntitle: [a\n---\n");
+        p.ctx(&format!("publish nodes/bad{json}"))
+    }),
+    (Code::Withheld, |p, json| {
+        p.write("nodes/.versions/a/v1.md", "forged\n");
+        p.ctx(&format!("read nodes/a{json}"))
+    }),
+    (Code::LogBroken, |p, json| {
+        p.write(".versions/checkpoints.jsonl", "{\n");
+        p.ctx(&format!("list{json}"))
+    }),
+    (Code::ClockBehind, |p, json| {
+        p.write("nodes/b.md", "# B\n");
+        p.ctx(&format!("publish nodes/b --now 2026-11-01T00:00:00.000Z{json}"))
+    }),
+    (Code::Exists, |p, json| p.ctx(&format!("add nodes/a --body x{json}"))),
+    (Code::Usage, |p, json| p.ctx(&format!("diff nodes/a first{json}"))),
+    (Code::NoVault, |p, json| p.typed(&format!("list{json}")).within(Path::new("..")).run()),
+    (Code::NoPrincipal, |p, json| {
+        p.typed(&format!("publish nodes/a{json}")).without("CTX_PRINCIPAL").run()
+    }),
+    (Code::ConfigInvalid, |p, json| {
+        p.write(".context/config.yaml", "version: 1\nname: [\n");
+        p.ctx(&format!("publish --all{json}"))
+    }),
+    (Code::IdInvalid, |p, json| p.ctx(&format!("add nodes/../a --body x{json}"))),
+    (Code::Misplaced, |p, json| p.ctx(&format!("add elsewhere/a --body x{json}"))),
+    (Code::SelectorInvalid, |p, json| p.ctx(&format!("resolve '#a |'{json}"))),
+    (Code::UriInvalid, |p, json| p.ctx(&format!("read contextnest://nodes/{json}"))),
+    (Code::Governed, |p, json| {
+        p.write(".context/config.yaml", "version: 1\ngovernance: governed\n");
+        p.ctx(&format!("retire nodes/a{json}"))
+    }),
+    (Code::Io, |p, json| {
+        if p.has(".context/local/lock") {
+            p.remove(".context/local");
+            p.write(".context/local", "in the way");
+        }
+        p.ctx(&format!("retire nodes/a{json}"))
+    }),
+];
+
+/// Not provoked here.
+const ELSEWHERE: [Code; 2] = [
+    // Costs ten seconds, so only `concurrent.rs` does it.
+    Code::Locked,
+    // A file would have to change between the moment it is read and the moment it is written,
+    // both under the lock; the unit tests of `vault::files` make that happen.
+    Code::Changed,
+];
+
+#[test]
+fn every_code_is_provoked_somewhere() {
+    let provoked: Vec<Code> = PROVOCATIONS.iter().map(|(code, _)| *code).chain(ELSEWHERE).collect();
+    for code in Code::ALL {
+        assert_eq!(provoked.iter().filter(|c| *c == code).count(), 1, "{}", code.as_str());
+    }
+}
+
+#[test]
+fn each_is_told_in_text_and_json_with_its_exit_code() {
+    let mut texts = BTreeMap::new();
+    for (code, provoke) in PROVOCATIONS {
+        let place = one();
+        let text = provoke(&place, "").exits(i32::from(code.exit()));
+        assert_eq!(text.stdout, "", "{}", code.as_str());
+        let head = format!("error[{}]: ", code.as_str());
+        assert!(text.stderr.starts_with(&head), "{}: {}", code.as_str(), text.stderr);
+        let json = provoke(&place, " --json").exits(i32::from(code.exit()));
+        let error = json.json("ctx.error");
+        assert_eq!(error["code"], code.as_str());
+        assert_eq!(json.stdout, "");
+        assert!(!error["message"].as_str().unwrap().is_empty());
+        let whole = text.whole();
+        texts.insert(code.as_str(), whole.split_once("-- stderr\n").unwrap().1.to_owned());
+    }
+    assert_snapshot!(texts.into_values().collect::<Vec<_>>().join("\n"), @"
+    error[clock-behind]: the clock says 2026-11-01T00:00:00.000Z, but the last checkpoint is of 2026-11-21T10:00:01.000Z
+    hint: set the clock; a checkpoint is never older than the one before
+
+    error[config-invalid]: `.context/config.yaml` cannot be read: line 2, column 7: unclosed bracket '['
+    hint: mend the line in .context/config.yaml
+
+    error[exists]: `nodes/a.md` exists already
+    hint: edit the file and run `ctx publish`, or choose another id
+
+    error[governed]: this vault is governed: publication needs a review
+    hint: this version of ctx publishes in ungoverned vaults only
+
+    error[id-invalid]: an id is a path of names: `..` is not a name
+    hint: an id is a path in the vault without `.md`, such as `nodes/policies/returns`
+
+    error[io]: cannot lock `.context/local/lock`: Not a directory (os error 20)
+
+    error[log-broken]: `.versions/checkpoints.jsonl`, entry 1: not a checkpoint: EOF while parsing an object at line 1 column 1
+    hint: run `ctx verify` for the whole picture; nothing is served or written
+
+    error[misplaced]: `elsewhere/a.md` is not where this vault's layout has documents
+    hint: documents lie under `nodes/` and `sources/`; see `layout` and `exclude` in .context/config.yaml
+
+    error[no-principal]: nobody said who acts
+    hint: say `--as you@example.com`, set CTX_PRINCIPAL, or run `git config --global user.email you@example.com`
+
+    error[no-vault]: no vault in `[ROOT]` or any folder above it
+    hint: `ctx init` makes this folder a vault; `--vault DIR` names one elsewhere
+
+    error[refused]: 1 document cannot be published
+      nodes/bad.md
+        error[frontmatter-yaml]: the frontmatter is not valid YAML: line 2, column 8: unclosed bracket '[' (mend the line; a text with `: ` or `#` in it needs quotes)
+    hint: nothing was published; mend them, or leave them out
+
+    error[selector-invalid]: expected a tag, a filter, a URI or `(`, but found the end
+      #a |
+          ^
+
+    error[unknown-checkpoint]: there is no checkpoint 9; the last one is 1
+    hint: `ctx checkpoint list` shows them all
+
+    error[unknown-id]: `nodes/x` is not published at checkpoint 1
+    hint: did you mean `nodes/a`?
+
+    error[unknown-version]: `nodes/a` has no version 9
+    hint: `ctx history nodes/a` shows them all
+
+    error[uri-invalid]: `contextnest://nodes/` is not one document
+    hint: `ctx resolve` takes every URI
+
+    error[usage]: `first` is not the number of a version
+    hint: versions are numbered 1, 2, 3
+
+    error[withheld]: `nodes/a` is withheld: the stored text has hash sha256:0ab55839dc48167751feca67b9256a6a088bc4d6787e91697c4f6aaae5753d7b, but the history records sha256:2d1fa8c2898804e4dc10f28e3886cb57ec36523aa5ce94a451e6dd7b329ece27
+    hint: the chain does not vouch for it; run `ctx verify`
+    ");
+}
+
+#[test]
+fn misuse_of_the_command_line_ends_with_two_and_help_with_zero() {
+    let place = Place::new();
+    assert_snapshot!(place.ctx("publsh").whole(), @"
+    exit: 2
+    -- stdout
+    -- stderr
+    error: unrecognized subcommand 'publsh'
+
+      tip: a similar subcommand exists: 'publish'
+
+    Usage: ctx [OPTIONS] <COMMAND>
+
+    For more information, try '--help'.
+    ");
+    for line in ["resolve", "list --at", "checkpoint", "retire", "checkpoint export --form x", ""] {
+        let output = place.ctx(line).exits(2);
+        assert!(
+            output.stdout.is_empty() && !output.stderr.is_empty(),
+            "{line}: {}",
+            output.whole()
+        );
+    }
+    for line in ["--help", "publish --help", "--version", "help verify"] {
+        let output = place.ctx(line).ok();
+        assert!(output.stderr.is_empty() && !output.stdout.is_empty(), "{line}");
+    }
+}

@@ -1,0 +1,194 @@
+//! Governance files: published beside documents, named, retired when they are gone.
+
+use insta::assert_snapshot;
+
+use crate::harness::Place;
+
+#[test]
+fn changed_governance_files_are_taken_along_and_named() {
+    let place = Place::published(&[("nodes/a", "# A\n")]);
+    place.write("packs/start.yml", "id: start\nlabel: Start\nquery: '#a'\n");
+    place.write("stewards.yaml", "version: 1\n");
+    place.edit("CONTEXT.md", "# Test", "# Test vault");
+    assert_snapshot!(place.ctx("status").whole(), @"
+    exit: 0
+    -- stdout
+    Checkpoint 1 of 2026-11-21T10:00:01.000Z
+    Published, and the file is the published text: 1 document
+
+    Governance files changed (next: any publication takes them along):
+      CONTEXT.md (changed)
+      packs/start.yml (new)
+      stewards.yaml (new)
+    -- stderr
+    ");
+    place.edit("nodes/a.md", "# A\n", "# A\n\nx\n");
+    assert_snapshot!(place.ctx("publish nodes/a").whole(), @"
+    exit: 0
+    -- stdout
+    checkpoint 2 with 4 versions, 2026-11-21T10:00:03.000Z
+      changed  CONTEXT.md       v2
+      changed  nodes/a          v2
+      new      packs/start.yml  v1
+      new      stewards.yaml    v1
+    -- stderr
+    ");
+    assert_snapshot!(place.ctx("status").whole(), @"
+    exit: 0
+    -- stdout
+    Checkpoint 2 of 2026-11-21T10:00:03.000Z
+    Published, and the file is the published text: 1 document
+    Nothing to publish
+    -- stderr
+    ");
+    assert_eq!(
+        place.read(".versions/CONTEXT.md/v1.md"),
+        place.ctx("read CONTEXT.md@1").ok().stdout
+    );
+    assert_eq!(place.read("CONTEXT.md"), place.ctx("read CONTEXT.md").ok().stdout);
+    place.ctx("verify").ok();
+}
+
+#[test]
+fn they_can_be_an_event_of_their_own() {
+    let place = Place::published(&[("nodes/a", "# A\n")]);
+    place.edit("CONTEXT.md", "# Test", "# Test vault");
+    assert_snapshot!(place.ctx("publish --changed").whole(), @"
+    exit: 0
+    -- stdout
+    checkpoint 2 with 1 version, 2026-11-21T10:00:02.000Z
+      changed  CONTEXT.md  v2
+      unchanged: nodes/a
+    -- stderr
+    ");
+    assert_snapshot!(place.ctx("history CONTEXT.md").whole(), @"
+    exit: 0
+    -- stdout
+    v1  published  @1  keyframe  2026-11-21T10:00:01.000Z  ana@example.com  0b291b9ba29b
+    v2  published  @2  diff      2026-11-21T10:00:02.000Z  ana@example.com  39b27fd70d31
+    -- stderr
+    ");
+}
+
+#[test]
+fn a_deleted_one_is_retired() {
+    let place = Place::vault();
+    place.write("packs/start.yml", "id: start\nlabel: Start\n");
+    place.write("nodes/a.md", "# A\n");
+    place.ctx("publish --all").ok();
+    place.remove("packs/start.yml");
+    assert_snapshot!(place.ctx("status").whole(), @"
+    exit: 0
+    -- stdout
+    Checkpoint 1 of 2026-11-21T10:00:01.000Z
+    Published, and the file is the published text: 1 document
+
+    Governance files changed (next: any publication takes them along):
+      packs/start.yml (deleted)
+    -- stderr
+    ");
+    assert_snapshot!(place.ctx("publish --all").whole(), @"
+    exit: 0
+    -- stdout
+    checkpoint 2 with 1 version, 2026-11-21T10:00:03.000Z
+      retired  packs/start.yml  v2
+      unchanged: nodes/a
+    -- stderr
+    ");
+    assert_snapshot!(place.ctx("read packs/start.yml").whole(), @"
+    exit: 1
+    -- stdout
+    -- stderr
+    error[unknown-id]: `packs/start.yml` is not published at checkpoint 2
+    hint: `ctx history packs/start.yml` shows when it was
+    ");
+    assert_snapshot!(place.ctx("read packs/start.yml@1").whole(), @"
+    exit: 0
+    -- stdout
+    id: start
+    label: Start
+    -- stderr
+    ");
+    place.ctx("verify").ok();
+}
+
+#[test]
+fn one_that_is_no_text_stops_a_publication_and_is_named() {
+    let place = Place::published(&[("nodes/a", "# A\n")]);
+    place.edit("nodes/a.md", "# A\n", "# A\n\nx\n");
+    place.write("CONTEXT.md", b"\xff");
+    assert_snapshot!(place.ctx("publish nodes/a").whole(), @"
+    exit: 1
+    -- stdout
+    -- stderr
+    error[refused]: 1 document cannot be published
+      CONTEXT.md
+        error[not-utf8]: not UTF-8 at byte 0 (convert the file to UTF-8)
+    hint: nothing was published; mend them, or leave them out
+    ");
+    assert_snapshot!(place.ctx("status").whole(), @"
+    exit: 0
+    -- stdout
+    Checkpoint 1 of 2026-11-21T10:00:01.000Z
+    Published, and the file is the published text: 0 documents
+
+    Changed since publication (next: ctx publish --changed):
+      nodes/a.md (v1)
+
+    Governance files changed (next: any publication takes them along):
+      CONTEXT.md (unreadable; nothing is published before it is mended)
+    -- stderr
+    ");
+}
+
+#[test]
+fn one_is_retired_by_deleting_it_and_not_by_name() {
+    let place = Place::published(&[("nodes/a", "# A\n")]);
+    let before = place.tree();
+    assert_snapshot!(place.ctx("retire CONTEXT.md").whole(), @"
+    exit: 1
+    -- stdout
+    -- stderr
+    error[refused]: 1 document cannot be published
+      CONTEXT.md
+        error[not-a-document]: a governance file is retired by deleting it (delete the file; the next publication retires it)
+    hint: nothing was published; mend them, or leave them out
+    ");
+    assert_eq!(place.tree(), before);
+    place.remove("CONTEXT.md");
+    assert_snapshot!(place.ctx("retire CONTEXT.md").whole(), @"
+    exit: 0
+    -- stdout
+    checkpoint 2 with 1 version, 2026-11-21T10:00:03.000Z
+      retired  CONTEXT.md  v2
+    -- stderr
+    ");
+    place.ctx("verify").ok();
+}
+
+#[test]
+fn selectors_never_return_them() {
+    let place = Place::published(&[("nodes/a", "# A\n")]);
+    assert_eq!(place.ctx("resolve status:published --ids").ok().lines(), ["nodes/a"]);
+    assert_eq!(place.ctx("resolve type:document --ids").ok().lines(), ["nodes/a"]);
+}
+
+#[test]
+fn a_governed_vault_refuses_every_writer() {
+    let place = Place::published(&[("nodes/a", "# A\n")]);
+    place.edit("nodes/a.md", "# A\n", "# A\n\nx\n");
+    place.write(".context/config.yaml", "version: 1\ngovernance: governed\n");
+    let before = place.tree();
+    assert_snapshot!(place.ctx("publish --all").whole(), @"
+    exit: 3
+    -- stdout
+    -- stderr
+    error[governed]: this vault is governed: publication needs a review
+    hint: this version of ctx publishes in ungoverned vaults only
+    ");
+    for line in ["add nodes/b --body b", "retire nodes/a", "mv nodes/a nodes/b"] {
+        let error = place.ctx(&format!("{line} --json")).exits(3).json("ctx.error");
+        assert_eq!(error["code"], "governed", "{line}");
+    }
+    assert_eq!(place.tree(), before);
+}

@@ -1,0 +1,357 @@
+//! One place to run the binary in: a fresh folder, a cleared environment, a clock and a principal
+//! that are the same in every run, so that hashes in snapshots are facts and not noise.
+//!
+//! [`Place::new`] is an empty folder, [`Place::vault`] one after `ctx init`. Every command gets a
+//! time one second after the one before. [`Output`] is compared as a whole by [`Output::whole`].
+
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// The binary under test.
+pub(crate) const CTX: &str = env!("CARGO_BIN_EXE_ctx");
+
+/// The repository.
+pub(crate) fn repository() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// A folder with everything that a command can see.
+pub(crate) struct Place {
+    _dir: TempDir,
+    root: PathBuf,
+    home: PathBuf,
+    seconds: Cell<u32>,
+}
+
+/// One command that is not yet run.
+#[must_use]
+pub(crate) struct Run<'p> {
+    place: &'p Place,
+    args: Vec<String>,
+    vars: BTreeMap<String, String>,
+    cwd: PathBuf,
+    stdin: Vec<u8>,
+}
+
+/// What a command said; it must be looked at, if only with [`Output::ok`].
+pub(crate) struct Output {
+    what: String,
+    root: String,
+    /// The exit code.
+    pub(crate) exit: i32,
+    /// Standard output.
+    pub(crate) stdout: String,
+    /// Standard error.
+    pub(crate) stderr: String,
+}
+
+impl Place {
+    /// An empty folder `vault` in an empty home.
+    pub(crate) fn new() -> Self {
+        let dir = TempDir::new().unwrap();
+        let home = dir.path().canonicalize().unwrap();
+        let root = home.join("vault");
+        fs::create_dir(&root).unwrap();
+        Self { _dir: dir, root, home, seconds: Cell::new(0) }
+    }
+
+    /// An empty vault.
+    pub(crate) fn vault() -> Self {
+        let place = Self::new();
+        place.ctx("init --name Test").ok();
+        place
+    }
+
+    /// A vault in which these documents are published under one checkpoint.
+    pub(crate) fn published(documents: &[(&str, &str)]) -> Self {
+        let place = Self::vault();
+        for (id, body) in documents {
+            place.write(&format!("{id}.md"), body);
+        }
+        place.ctx("publish --all").ok();
+        place
+    }
+
+    /// A folder with a copy of everything in another.
+    pub(crate) fn copy_of(from: &Path) -> Self {
+        let place = Self::new();
+        for (path, bytes) in files_in(from) {
+            place.write(&path, bytes);
+        }
+        place
+    }
+
+    /// A second place with the same files and the same clock.
+    pub(crate) fn twin(&self) -> Self {
+        let twin = Self::copy_of(&self.root);
+        twin.seconds.set(self.seconds.get());
+        twin
+    }
+
+    /// The folder that commands run in.
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The folder above.
+    pub(crate) fn home(&self) -> &Path {
+        &self.home
+    }
+
+    /// A path in the vault.
+    pub(crate) fn path(&self, path: &str) -> PathBuf {
+        self.root.join(path)
+    }
+
+    /// Writes a file and the folders above it.
+    pub(crate) fn write(&self, path: &str, bytes: impl AsRef<[u8]>) {
+        let path = self.path(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, bytes).unwrap();
+    }
+
+    /// Reads a file as text.
+    #[track_caller]
+    pub(crate) fn read(&self, path: &str) -> String {
+        String::from_utf8(self.bytes(path)).unwrap()
+    }
+
+    /// Reads a file.
+    #[track_caller]
+    pub(crate) fn bytes(&self, path: &str) -> Vec<u8> {
+        fs::read(self.path(path)).unwrap_or_else(|why| panic!("{path}: {why}"))
+    }
+
+    /// Whether there is a file or folder.
+    pub(crate) fn has(&self, path: &str) -> bool {
+        self.path(path).symlink_metadata().is_ok()
+    }
+
+    /// Removes a file or a folder with all that is in it.
+    #[track_caller]
+    pub(crate) fn remove(&self, path: &str) {
+        let path = self.path(path);
+        if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) }.unwrap();
+    }
+
+    /// Puts one text in the place of another, which must be there.
+    #[track_caller]
+    pub(crate) fn edit(&self, path: &str, from: &str, to: &str) {
+        let text = self.read(path);
+        assert!(text.contains(from), "{path} holds no {from:?}:\n{text}");
+        self.write(path, text.replacen(from, to, 1));
+    }
+
+    /// Every file with its bytes, but for what nobody believes.
+    pub(crate) fn tree(&self) -> BTreeMap<String, Vec<u8>> {
+        let mut files = files_in(&self.root);
+        files.retain(|path, _| !path.starts_with(".context/local"));
+        files
+    }
+
+    /// A command line as typed, with `'...'` around arguments that hold blanks.
+    pub(crate) fn typed(&self, line: &str) -> Run<'_> {
+        self.args(&words(line))
+    }
+
+    /// A command with these arguments.
+    pub(crate) fn args<S: AsRef<str>>(&self, args: &[S]) -> Run<'_> {
+        let vars = [
+            ("PATH", std::env::var("PATH").unwrap_or_default()),
+            ("HOME", self.home.display().to_string()),
+            ("GIT_CONFIG_NOSYSTEM", "1".to_owned()),
+            ("CTX_PRINCIPAL", "ana@example.com".to_owned()),
+            ("CTX_NOW", self.tick()),
+        ];
+        Run {
+            place: self,
+            args: args.iter().map(|arg| arg.as_ref().to_owned()).collect(),
+            vars: vars.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
+            cwd: self.root.clone(),
+            stdin: Vec::new(),
+        }
+    }
+
+    /// Runs a command line; see [`Place::typed`].
+    #[must_use]
+    pub(crate) fn ctx(&self, line: &str) -> Output {
+        self.typed(line).run()
+    }
+
+    fn tick(&self) -> String {
+        let n = self.seconds.replace(self.seconds.get() + 1);
+        format!("2026-11-21T{:02}:{:02}:{:02}.000Z", 10 + n / 3600, n / 60 % 60, n % 60)
+    }
+}
+
+impl Run<'_> {
+    /// Sets a variable of the environment.
+    pub(crate) fn var(mut self, name: &str, value: &str) -> Self {
+        self.vars.insert(name.to_owned(), value.to_owned());
+        self
+    }
+
+    /// Takes a variable out of the environment.
+    pub(crate) fn without(mut self, name: &str) -> Self {
+        self.vars.remove(name);
+        self
+    }
+
+    /// Runs in another folder.
+    pub(crate) fn within(mut self, path: &Path) -> Self {
+        self.cwd = self.cwd.join(path);
+        self
+    }
+
+    /// Hands in standard input.
+    pub(crate) fn stdin(mut self, bytes: impl AsRef<[u8]>) -> Self {
+        self.stdin = bytes.as_ref().to_vec();
+        self
+    }
+
+    /// The process, not yet started.
+    pub(crate) fn command(&self) -> Command {
+        let mut command = Command::new(CTX);
+        command.args(&self.args);
+        self.dress(command)
+    }
+
+    /// The same command behind words of a shell, such as `ulimit -f 1`.
+    #[must_use]
+    pub(crate) fn behind(&self, shell: &str) -> Output {
+        let mut command = Command::new("sh");
+        command.args(["-c", &format!("{shell}; exec \"$0\" \"$@\""), CTX]).args(&self.args);
+        self.output(self.dress(command))
+    }
+
+    /// A line for the shell in place of the binary.
+    #[must_use]
+    pub(crate) fn shell(&self, line: &str) -> Output {
+        let mut command = Command::new("sh");
+        command.args(["-c", line]);
+        self.output(self.dress(command))
+    }
+
+    fn dress(&self, mut command: Command) -> Command {
+        command.env_clear().envs(&self.vars).current_dir(&self.cwd);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
+    /// Runs it.
+    #[must_use]
+    pub(crate) fn run(self) -> Output {
+        self.output(self.command())
+    }
+
+    fn output(&self, mut command: Command) -> Output {
+        let mut child = command.spawn().unwrap();
+        // A command that reads nothing may be gone already.
+        let _ = child.stdin.take().unwrap().write_all(&self.stdin);
+        let output = child.wait_with_output().unwrap();
+        Output {
+            what: format!("ctx {:?} in {}", self.args, self.cwd.display()),
+            root: self.place.home.display().to_string(),
+            exit: output.status.code().unwrap_or(-1),
+            stdout: String::from_utf8(output.stdout).unwrap(),
+            stderr: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+}
+
+impl Output {
+    /// Exit code and both streams, for a snapshot.
+    pub(crate) fn whole(&self) -> String {
+        let mut out = format!("exit: {}\n-- stdout\n{}", self.exit, self.stdout);
+        if !self.stdout.is_empty() && !self.stdout.ends_with('\n') {
+            out.push('\n');
+        }
+        let _ = write!(out, "-- stderr\n{}", self.stderr);
+        out.replace(&self.root, "[ROOT]")
+    }
+
+    /// The output of a command that must have done its work.
+    #[track_caller]
+    pub(crate) fn ok(self) -> Self {
+        self.exits(0)
+    }
+
+    /// The output of a command that must have ended so.
+    #[track_caller]
+    pub(crate) fn exits(self, code: i32) -> Self {
+        assert_eq!(self.exit, code, "{}\n{}", self.what, self.whole());
+        self
+    }
+
+    /// The result as JSON, which must name this schema.
+    #[track_caller]
+    pub(crate) fn json(&self, schema: &str) -> Value {
+        let text = if schema == "ctx.error" { &self.stderr } else { &self.stdout };
+        let value: Value = serde_json::from_str(text)
+            .unwrap_or_else(|why| panic!("{}: {why}\n{}", self.what, self.whole()));
+        assert_eq!(value["schema"], schema, "{}", self.whole());
+        assert_eq!(value["schema_version"], 1, "{}", self.whole());
+        value
+    }
+
+    /// The lines of standard output.
+    pub(crate) fn lines(&self) -> Vec<&str> {
+        self.stdout.lines().collect()
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let names: Vec<String> = self.tree().into_keys().collect();
+            eprintln!("{}:\n{}", self.root.display(), names.join("\n"));
+        }
+    }
+}
+
+/// Every file beneath a folder, links as what they say.
+pub(crate) fn files_in(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(at) = folders.pop() {
+        for entry in fs::read_dir(&at).unwrap() {
+            let path = entry.unwrap().path();
+            let kind = path.symlink_metadata().unwrap().file_type();
+            let name = path.strip_prefix(folder).unwrap().to_string_lossy().into_owned();
+            if kind.is_dir() {
+                folders.push(path);
+            } else if kind.is_file() {
+                found.insert(name, fs::read(&path).unwrap());
+            } else {
+                found.insert(name, format!("{kind:?}").into_bytes());
+            }
+        }
+    }
+    found
+}
+
+/// Splits a command line; `'` and `"` hold blanks together.
+pub(crate) fn words(line: &str) -> Vec<String> {
+    let (mut words, mut word, mut quote) = (Vec::new(), None::<String>, None);
+    for c in line.chars() {
+        match (c, quote) {
+            (c, Some(open)) if c == open => quote = None,
+            ('\'' | '"', None) => {
+                quote = Some(c);
+                word.get_or_insert_default();
+            }
+            (c, None) if c.is_whitespace() => words.extend(word.take()),
+            (c, _) => word.get_or_insert_default().push(c),
+        }
+    }
+    words.extend(word);
+    words
+}

@@ -1,0 +1,230 @@
+//! `ctx init`: a new vault, or a folder that is adopted as it is.
+
+use std::path::Path;
+
+use insta::assert_snapshot;
+
+use crate::harness::Place;
+
+#[test]
+fn a_new_folder_becomes_a_vault_with_nothing_in_it() {
+    let place = Place::new();
+    assert_snapshot!(place.ctx("init team --name 'Team handbook'").whole(), @r#"
+    exit: 0
+    -- stdout
+    vault `Team handbook` in [ROOT]/vault/team
+      created .context/.gitignore
+      created .gitattributes
+      created CONTEXT.md
+      created .context/config.yaml
+    -- stderr
+    next: `ctx add nodes/first --body "..."`
+    "#);
+    assert_snapshot!(place.read("team/.context/config.yaml"), @"
+    version: 1
+    name: Team handbook
+    layout: structured
+    ");
+    assert_snapshot!(place.read("team/CONTEXT.md"), @r#"
+    ---
+    title: "Team handbook"
+    ---
+
+    # Team handbook
+
+    What this vault is about, and how agents are to use it. This text goes to every agent first.
+
+    - Act on published documents only, and cite them by `contextnest://` URI and version.
+    "#);
+    assert_eq!(place.read("team/.gitattributes"), "**/.versions/** -text -whitespace\n");
+    assert_eq!(place.read("team/.context/.gitignore"), "local/\n");
+    assert!(place.path("team/nodes").is_dir());
+}
+
+#[test]
+fn a_starter_brings_real_content_that_publishes_at_once() {
+    let place = Place::new();
+    assert_snapshot!(place.ctx("init . --name Procurement --starter policy").whole(), @"
+    exit: 0
+    -- stdout
+    vault `Procurement` in [ROOT]/vault
+      created .context/.gitignore
+      created .gitattributes
+      created CONTEXT.md
+      created nodes/glossary.md
+      created nodes/personas/procurement-agent.md
+      created nodes/policies/data-handling.md
+      created nodes/policies/vendor-risk.md
+      created nodes/runbooks/vendor-onboarding.md
+      created packs/onboarding.yml
+      created sources/vendor-tickets.md
+      created .context/config.yaml
+    -- stderr
+    6 documents to publish; next: `ctx publish --all --dry-run`
+    ");
+    assert_snapshot!(place.ctx("publish --all").whole(), @"
+    exit: 0
+    -- stdout
+    checkpoint 1 with 9 versions, 2026-11-21T10:00:01.000Z
+      new  .context/config.yaml              v1
+      new  CONTEXT.md                        v1
+      new  nodes/glossary                    v1
+      new  nodes/personas/procurement-agent  v1
+      new  nodes/policies/data-handling      v1
+      new  nodes/policies/vendor-risk        v1
+      new  nodes/runbooks/vendor-onboarding  v1
+      new  packs/onboarding.yml              v1
+      new  sources/vendor-tickets            v1
+    -- stderr
+    ");
+    assert_snapshot!(place.ctx("verify").whole(), @"
+    exit: 0
+    -- stdout
+    intact, not anchored
+      1 checkpoint, 9 artifacts, 9 versions recomputed
+      head: checkpoint 1, sha256:661c9735acbc44f69f7265350846f95b7e0d474ba4f767c31b1a62c3bb3dfa31
+    -- stderr
+    ");
+}
+
+#[test]
+fn a_starter_never_meets_an_existing_file() {
+    let place = Place::new();
+    place.write("nodes/glossary.md", "mine\n");
+    let before = place.tree();
+    assert_snapshot!(place.ctx("init --starter policy").whole(), @"
+    exit: 1
+    -- stdout
+    -- stderr
+    error[exists]: `nodes/glossary.md` exists already
+    hint: a starter is for a new folder; leave `--starter` out to adopt this one
+    ");
+    assert_eq!(place.tree(), before);
+}
+
+#[test]
+fn an_adopted_folder_keeps_every_byte() {
+    let place = Place::new();
+    place.write("a.md", "# A\r\n");
+    place.write("deep/b.md", "\u{feff}---\ntitle: B\n---\n");
+    place.write("README.md", "# Read me\n");
+    let before = place.tree();
+    assert_snapshot!(place.ctx("init").whole(), @"
+    exit: 0
+    -- stdout
+    vault `vault` in [ROOT]/vault
+      created .context/.gitignore
+      created .gitattributes
+      created CONTEXT.md
+      created .context/config.yaml
+    -- stderr
+    2 documents to publish; next: `ctx publish --all --dry-run`
+    ");
+    let after = place.tree();
+    for (path, bytes) in before {
+        assert_eq!(after[&path], bytes, "{path}");
+    }
+    assert!(place.read(".context/config.yaml").contains("layout: obsidian\n"));
+}
+
+#[test]
+fn an_existing_gitattributes_is_left_alone_and_the_line_printed() {
+    let place = Place::new();
+    place.write(".gitattributes", "*.png binary");
+    place.write("CONTEXT.md", "# Ours\n");
+    assert_snapshot!(place.ctx("init --layout structured").whole(), @r#"
+    exit: 0
+    -- stdout
+    vault `vault` in [ROOT]/vault
+      created .context/.gitignore
+      created .context/config.yaml
+    -- stderr
+    add this line to .gitattributes: **/.versions/** -text -whitespace
+    next: `ctx add nodes/first --body "..."`
+    "#);
+    assert_eq!(place.read(".gitattributes"), "*.png binary");
+    assert_eq!(place.read("CONTEXT.md"), "# Ours\n");
+}
+
+#[test]
+fn a_vault_is_not_made_twice() {
+    let place = Place::vault();
+    let before = place.tree();
+    assert_snapshot!(place.ctx("init").whole(), @"
+    exit: 1
+    -- stdout
+    -- stderr
+    error[exists]: `.` is a vault already
+    hint: `ctx status` shows its state
+    ");
+    assert_eq!(place.tree(), before);
+}
+
+#[test]
+fn a_vault_in_a_vault_is_warned_about() {
+    let place = Place::vault();
+    assert_snapshot!(place.ctx("init nodes/inner").whole(), @r#"
+    exit: 0
+    -- stdout
+    vault `inner` in [ROOT]/vault/nodes/inner
+      created .context/.gitignore
+      created .gitattributes
+      created CONTEXT.md
+      created .context/config.yaml
+    -- stderr
+    warning: this folder lies in the vault `[ROOT]/vault`, which may take its files for its own
+    next: `ctx add nodes/first --body "..."`
+    "#);
+}
+
+#[test]
+fn a_name_cannot_break_out_of_its_place() {
+    for name in
+        ["A \"quoted\" 'name'", "two\nlines\n---\nstatus: published", "yes", "# x: y", "\u{1b}[31m"]
+    {
+        let place = Place::new();
+        place.args(&["init", "--name", name]).run().ok();
+        let context = place.ctx("context --json").ok().json("ctx.context");
+        assert_eq!(context["name"], name);
+        place.ctx("add nodes/x --body x").ok();
+        place.ctx("verify").ok();
+        assert!(!place.ctx("context").ok().stdout.contains('\u{1b}'), "{name:?}");
+    }
+}
+
+#[test]
+fn a_file_in_the_way_is_named() {
+    let place = Place::new();
+    place.write("file", "x");
+    assert_snapshot!(place.ctx("init file").whole(), @"
+    exit: 5
+    -- stdout
+    -- stderr
+    error[io]: cannot make `[ROOT]/vault/file`: File exists (os error 17)
+    ");
+}
+
+#[test]
+fn json_tells_the_same() {
+    let place = Place::new();
+    place.write("nodes/a.md", "# A\n");
+    assert_snapshot!(place.typed("init vault --json").within(Path::new("..")).run().whole(), @r#"
+    exit: 0
+    -- stdout
+    {
+      "schema": "ctx.init",
+      "schema_version": 1,
+      "root": "[ROOT]/vault",
+      "name": "vault",
+      "layout": "structured",
+      "created": [
+        ".context/.gitignore",
+        ".gitattributes",
+        "CONTEXT.md",
+        ".context/config.yaml"
+      ],
+      "documents": 1
+    }
+    -- stderr
+    "#);
+}

@@ -1,0 +1,198 @@
+//! `ctx mv`: one event, two ids.
+
+use insta::assert_snapshot;
+
+use crate::harness::Place;
+
+fn one() -> Place {
+    Place::published(&[("nodes/a", "---\ntitle: A\ntags: [x]\n---\n\nOne.\n")])
+}
+
+#[test]
+fn a_moved_document_names_where_it_came_from() {
+    let place = one();
+    assert_snapshot!(place.ctx("mv nodes/a nodes/deep/b -m tidy").whole(), @"
+    exit: 0
+    -- stdout
+    checkpoint 2 with 2 versions, 2026-11-21T10:00:02.000Z
+      retired  nodes/a       v2
+      new      nodes/deep/b  v1
+    -- stderr
+    ");
+    assert!(!place.has("nodes/a.md"));
+    assert_snapshot!(place.read("nodes/deep/b.md"), @"
+    ---
+    title: A
+    tags: [x]
+    type: document
+    status: published
+    version: 1
+    author: ana@example.com
+    created_at: '2026-11-21T10:00:01.000Z'
+    updated_at: '2026-11-21T10:00:02.000Z'
+    checksum: sha256:fba7b15f7e56247342cad24394c734cf3e9257e2eec556e4ed474ad80033877d
+    derived_from: ['contextnest://nodes/a@1']
+    ---
+
+    One.
+    ");
+    assert_eq!(place.ctx("resolve '#x' --ids").ok().lines(), ["nodes/deep/b"]);
+    assert_eq!(place.ctx("resolve '#x' --ids --at 1").ok().lines(), ["nodes/a"]);
+    assert_snapshot!(place.ctx("checkpoint show 2").whole(), @"
+    exit: 0
+    -- stdout
+    checkpoint 2 of 2026-11-21T10:00:02.000Z
+    triggered by nodes/deep/b
+    hash sha256:e1032f5169759ff133ed162966b8927ff248855e12451c47f265fe7e6269211d
+    removed nodes/a
+    holds 3 artifacts:
+        .context/config.yaml  v1  b04779682d6f
+        CONTEXT.md            v1  0b291b9ba29b
+      * nodes/deep/b          v1  c34519d1c482
+    -- stderr
+    ");
+    place.ctx("verify").ok();
+}
+
+#[test]
+fn json_lists_both() {
+    let place = one();
+    let json = place.ctx("mv nodes/a nodes/b --json").ok().json("ctx.mv");
+    let changes: Vec<String> = json["versions"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|v| format!("{} {} v{}", v["change"], v["id"], v["version"]))
+        .collect();
+    assert_snapshot!(changes.join("\n"), @r#"
+    "retired" "nodes/a" v2
+    "new" "nodes/b" v1
+    "#);
+}
+
+#[test]
+fn a_name_that_differs_only_in_case_would_share_the_old_history_on_some_systems() {
+    let place = one();
+    let before = place.tree();
+    assert_snapshot!(place.ctx("mv nodes/a nodes/A").whole(), @"
+    exit: 1
+    -- stdout
+    -- stderr
+    error[refused]: 1 document cannot be published
+      nodes/A.md
+        error[id-collision]: its id and `nodes/a` differ only in case or Unicode form (choose another name; a retired id is taken too, because its history stays)
+    hint: nothing was published; mend them, or leave them out
+    ");
+    assert_eq!(place.tree(), before);
+    place.ctx("retire nodes/a").ok();
+    assert_snapshot!(place.ctx("add nodes/A --body x").whole(), @"
+    exit: 1
+    -- stdout
+    -- stderr
+    error[refused]: 1 document cannot be published
+      nodes/A.md
+        error[id-collision]: its id and `nodes/a` differ only in case or Unicode form (choose another name; a retired id is taken too, because its history stays)
+    hint: nothing was published; mend them, or leave them out
+    ");
+    assert!(!place.has("nodes/A.md"));
+    place.ctx("verify").ok();
+}
+
+#[test]
+fn what_differs_from_its_published_text_is_not_moved() {
+    let place = one();
+    place.edit("nodes/a.md", "One.", "Two.");
+    let before = place.tree();
+    assert_snapshot!(place.ctx("mv nodes/a nodes/b").whole(), @"
+    exit: 1
+    -- stdout
+    -- stderr
+    error[refused]: 1 document cannot be published
+      nodes/a.md
+        error[unpublished-changes]: its live file was changed (publish the change first, or undo it)
+    hint: nothing was published; mend them, or leave them out
+    ");
+    assert_eq!(place.tree(), before);
+    place.remove("nodes/a.md");
+    assert_snapshot!(place.ctx("mv nodes/a nodes/b").whole(), @"
+    exit: 1
+    -- stdout
+    -- stderr
+    error[refused]: 1 document cannot be published
+      nodes/a.md
+        error[document-missing]: the file is not there (restore it, or take the document out with `ctx retire`)
+    hint: nothing was published; mend them, or leave them out
+    ");
+}
+
+#[test]
+fn targets_and_origins_that_do_not_fit_are_refused() {
+    let place = one();
+    place.write("nodes/taken.md", "mine");
+    place.write("nodes/draft.md", "# D\n");
+    let before = place.tree();
+    assert_snapshot!(place.ctx("mv nodes/a nodes/taken").whole(), @"
+    exit: 1
+    -- stdout
+    -- stderr
+    error[exists]: `nodes/taken.md` exists already
+    hint: edit the file and run `ctx publish`, or choose another id
+    ");
+    assert_snapshot!(place.ctx("mv nodes/a nodes/a").whole(), @"
+    exit: 1
+    -- stdout
+    -- stderr
+    error[exists]: `nodes/a.md` exists already
+    hint: edit the file and run `ctx publish`, or choose another id
+    ");
+    assert_snapshot!(place.ctx("mv nodes/a elsewhere/b").whole(), @"
+    exit: 2
+    -- stdout
+    -- stderr
+    error[misplaced]: `elsewhere/b.md` is not where this vault's layout has documents
+    hint: documents lie under `nodes/` and `sources/`; see `layout` and `exclude` in .context/config.yaml
+    ");
+    assert_snapshot!(place.ctx("mv nodes/draft nodes/b").whole(), @"
+    exit: 1
+    -- stdout
+    -- stderr
+    error[refused]: 1 document cannot be published
+      nodes/draft.md
+        error[not-published]: it is not published (rename the file; nothing is recorded about it)
+    hint: nothing was published; mend them, or leave them out
+    ");
+    assert_snapshot!(place.ctx("mv nodes/nope nodes/b").whole(), @"
+    exit: 1
+    -- stdout
+    -- stderr
+    error[unknown-id]: there is no document `nodes/nope`
+    hint: `ctx list` shows what is published, `ctx status` everything
+    ");
+    assert_snapshot!(place.ctx("mv CONTEXT.md nodes/b").whole(), @"
+    exit: 1
+    -- stdout
+    -- stderr
+    error[refused]: 1 document cannot be published
+      CONTEXT.md
+        error[not-a-document]: a governance file keeps its name (edit it in place)
+    hint: nothing was published; mend them, or leave them out
+    ");
+    assert_eq!(place.tree(), before);
+}
+
+#[test]
+fn a_dry_run_writes_nothing() {
+    let place = one();
+    let before = place.tree();
+    assert_snapshot!(place.ctx("mv nodes/a nodes/b --dry-run").whole(), @"
+    exit: 0
+    -- stdout
+    would make checkpoint 2 with 2 versions, 2026-11-21T10:00:02.000Z
+      retired  nodes/a  v2
+      new      nodes/b  v1
+    would remove nodes/a.md
+    would create nodes/b.md
+    -- stderr
+    ");
+    assert_eq!(place.tree(), before);
+}

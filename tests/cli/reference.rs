@@ -1,0 +1,33 @@
+//! `docs/cli.md` is what `--help` says. `CTX_UPDATE_DOCS=1 cargo test` writes it anew.
+
+use std::fs;
+
+use contextnest::cli::reference;
+
+use crate::harness::{Place, repository};
+
+#[test]
+fn the_command_reference_is_what_help_says() {
+    let path = repository().join("docs/cli.md");
+    if std::env::var_os("CTX_UPDATE_DOCS").is_some() {
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, reference()).unwrap();
+    }
+    let found = fs::read_to_string(&path).unwrap_or_default();
+    assert!(found == reference(), "docs/cli.md is old: run the tests with CTX_UPDATE_DOCS=1");
+}
+
+#[test]
+fn every_verb_has_a_sentence_and_an_example() {
+    let place = Place::new();
+    let help = place.ctx("--help").ok().stdout;
+    let commands = help.split_once("Commands:\n").unwrap().1.split_once("\n\n").unwrap().0;
+    for line in commands.lines().filter(|line| line.starts_with("  ") && !line.starts_with("   ")) {
+        let verb = line.split_whitespace().next().unwrap();
+        if verb == "help" {
+            continue;
+        }
+        let help = place.ctx(&format!("{verb} --help")).ok().stdout;
+        assert!(help.contains("Example"), "{verb}: {help}");
+    }
+}

@@ -1,0 +1,362 @@
+//! `ctx resolve`: what an agent may read, from the chain and from nowhere else.
+
+use insta::assert_snapshot;
+
+use crate::harness::Place;
+
+/// Five documents with tags `a`, `b` and `c` in turn.
+pub(super) fn vault() -> Place {
+    let document = |title: &str, kind: &str, tags: &str| {
+        format!("---\ntitle: {title}\ntype: {kind}\ntags: [{tags}]\n---\n\n{title}.\n")
+    };
+    let source = "---\ntitle: Tickets\ntype: source\ntags: [c]\nsource:\n  transport: mcp\n  server: jira\n  tools: [search]\n---\nx\n";
+    Place::published(&[
+        ("nodes/ab", &document("AB", "document", "a, b")),
+        ("nodes/ac", &document("AC", "glossary", "a, c")),
+        ("nodes/deep/b", &document("B", "document", "b")),
+        ("nodes/pay", &document("Pay", "document", "payments-service, payments")),
+        ("sources/tickets", source),
+    ])
+}
+
+fn ids(place: &Place, selector: &str) -> String {
+    place.args(&["resolve", selector, "--ids"]).run().ok().lines().join(" ")
+}
+
+#[test]
+fn atoms_and_operators_select_as_the_grammar_says() {
+    let place = vault();
+    let report: Vec<String> = [
+        "#a",
+        "#a #b",
+        "#a+#b",
+        "#a | #b",
+        "#a - #b",
+        "#a | #b - #a",
+        "(#a | #b) - #a",
+        "#b + #a - #c",
+        "#a - #b | #c",
+        "#payments-service",
+        "#payments -#payments-service",
+        "#A",
+        "type:glossary",
+        "type:source",
+        "transport:mcp",
+        "server:jira",
+        "status:published - type:document",
+        "contextnest://nodes/ab",
+        "contextnest://nodes/",
+        "contextnest://nodes/deep/ | contextnest://tag/c",
+        "contextnest://nodes/nothing",
+    ]
+    .iter()
+    .map(|selector| format!("{selector:40} {}", ids(&place, selector)).trim_end().to_owned())
+    .collect();
+    assert_snapshot!(report.join("\n"), @"
+    #a                                       nodes/ab nodes/ac
+    #a #b                                    nodes/ab
+    #a+#b                                    nodes/ab
+    #a | #b                                  nodes/ab nodes/ac nodes/deep/b
+    #a - #b                                  nodes/ac
+    #a | #b - #a                             nodes/ab nodes/ac nodes/deep/b
+    (#a | #b) - #a                           nodes/deep/b
+    #b + #a - #c                             nodes/ab
+    #a - #b | #c                             nodes/ac sources/tickets
+    #payments-service                        nodes/pay
+    #payments -#payments-service
+    #A
+    type:glossary                            nodes/ac
+    type:source                              sources/tickets
+    transport:mcp                            sources/tickets
+    server:jira                              sources/tickets
+    status:published - type:document         nodes/ac sources/tickets
+    contextnest://nodes/ab                   nodes/ab
+    contextnest://nodes/                     nodes/ab nodes/ac nodes/deep/b nodes/pay
+    contextnest://nodes/deep/ | contextnest://tag/c nodes/ac nodes/deep/b sources/tickets
+    contextnest://nodes/nothing
+    ");
+}
+
+#[test]
+fn text_json_ids_and_bodies_are_four_views_of_one_answer() {
+    let place = vault();
+    assert_snapshot!(place.ctx("resolve '#a - #c'").whole(), @"
+    exit: 0
+    -- stdout
+    nodes/ab  v1  document  AB
+    -- stderr
+    ");
+    assert_snapshot!(place.ctx("resolve '#a - #c' --ids").whole(), @"
+    exit: 0
+    -- stdout
+    nodes/ab
+    -- stderr
+    ");
+    assert_snapshot!(place.ctx("resolve '#a' --bodies").whole(), @"
+    exit: 0
+    -- stdout
+    <!-- contextnest://nodes/ab@1 v1 sha256:38916bf7b20ed1ebaa314638202f31d8f4487d2e4e49f6c5a59bf8e4f52cc2c6 -->
+    AB.
+
+    <!-- contextnest://nodes/ac@1 v1 sha256:fdeb112c242a4393f20e5a1a89c67ebc527a02f043ab60dc93597c22136cd309 -->
+    AC.
+    -- stderr
+    ");
+    assert_snapshot!(place.ctx("resolve '#a - #c' --json").whole(), @r##"
+    exit: 0
+    -- stdout
+    {
+      "schema": "ctx.resolve",
+      "schema_version": 1,
+      "selector": "#a - #c",
+      "checkpoint": 1,
+      "documents": [
+        {
+          "id": "nodes/ab",
+          "uri": "contextnest://nodes/ab@1",
+          "title": "AB",
+          "type": "document",
+          "tags": [
+            "a",
+            "b"
+          ],
+          "status": "published",
+          "version": 1,
+          "checkpoint": 1,
+          "author": "ana@example.com",
+          "created_at": "2026-11-21T10:00:01.000Z",
+          "edited_by": "ana@example.com",
+          "edited_at": "2026-11-21T10:00:01.000Z",
+          "published_at": "2026-11-21T10:00:01.000Z",
+          "content_hash": "sha256:202fab2a691ec4188f3e349b1653665face44d57fe3c8ff5f1eb6e5648d8f0bd",
+          "chain_hash": "sha256:38916bf7b20ed1ebaa314638202f31d8f4487d2e4e49f6c5a59bf8e4f52cc2c6"
+        }
+      ],
+      "withheld": [],
+      "notes": []
+    }
+    -- stderr
+    "##);
+    let json = place.ctx("resolve '#a' --json --bodies").ok().json("ctx.resolve");
+    assert_eq!(json["documents"][0]["body"], "\nAB.\n");
+}
+
+#[test]
+fn a_checkpoint_answers_as_it_did_then() {
+    let place = vault();
+    let then = place.ctx("resolve '#a' --json").ok().stdout;
+    place.edit("nodes/ab.md", "tags: [a, b]", "tags: [b]");
+    place.edit("nodes/ac.md", "\nAC.", "\nAnother.");
+    place.ctx("publish --changed").ok();
+    assert_eq!(ids(&place, "#a"), "nodes/ac");
+    assert_eq!(place.ctx("resolve '#a' --at 1 --json").ok().stdout, then);
+    let pinned = place.ctx("resolve contextnest://nodes/ac@1 --bodies").ok().stdout;
+    assert!(pinned.contains("\nAC.\n"), "{pinned}");
+    assert_snapshot!(place.ctx("resolve contextnest://nodes/ac@1").whole(), @"
+    exit: 0
+    -- stdout
+    nodes/ac  v1  glossary  AC
+    -- stderr
+    ");
+    assert_snapshot!(place.ctx("resolve contextnest://nodes/ac@1 --at 2").whole(), @"
+    exit: 2
+    -- stdout
+    -- stderr
+    error[usage]: the URI is pinned to checkpoint 1, but `--at` says 2
+    hint: leave one of them out
+    ");
+    assert_snapshot!(place.ctx("resolve '#a' --at 3").whole(), @"
+    exit: 1
+    -- stdout
+    -- stderr
+    error[unknown-checkpoint]: there is no checkpoint 3; the last one is 2
+    hint: `ctx checkpoint list` shows them all
+    ");
+    assert_snapshot!(place.ctx("resolve '#a' --at 0").whole(), @"
+    exit: 1
+    -- stdout
+    -- stderr
+    error[unknown-checkpoint]: there is no checkpoint 0; the last one is 2
+    hint: `ctx checkpoint list` shows them all
+    ");
+    assert_snapshot!(place.ctx("resolve '#a' --at x").whole(), @"
+    exit: 2
+    -- stdout
+    -- stderr
+    error: invalid value 'x' for '--at <N>': invalid digit found in string
+
+    For more information, try '--help'.
+    ");
+}
+
+#[test]
+fn live_edits_never_change_the_answer() {
+    let place = vault();
+    let before = place.ctx("resolve '#a' --json --bodies").ok().stdout;
+    place.edit("nodes/ab.md", "\nAB.", "\nAltered.");
+    place
+        .write("nodes/forged.md", "---\ntitle: F\ntags: [a]\nstatus: published\nversion: 1\n---\n");
+    place.remove("nodes/ac.md");
+    place.write("CONTEXT.md", "altered");
+    assert_eq!(place.ctx("resolve '#a' --json --bodies").ok().stdout, before);
+}
+
+#[test]
+fn an_empty_set_is_an_answer_and_drafts_that_would_match_are_hinted_at() {
+    let place = vault();
+    assert_snapshot!(place.ctx("resolve '#nothing'").whole(), @"
+    exit: 0
+    -- stdout
+    -- stderr
+    no published document matches at checkpoint 1
+    ");
+    assert_snapshot!(place.ctx("resolve '#nothing' --json").whole(), @r##"
+    exit: 0
+    -- stdout
+    {
+      "schema": "ctx.resolve",
+      "schema_version": 1,
+      "selector": "#nothing",
+      "checkpoint": 1,
+      "documents": [],
+      "withheld": [],
+      "notes": []
+    }
+    -- stderr
+    no published document matches at checkpoint 1
+    "##);
+    place.write("nodes/d.md", "---\ntags: [nothing]\n---\n# D\n");
+    assert_snapshot!(place.ctx("resolve '#nothing'").whole(), @"
+    exit: 0
+    -- stdout
+    -- stderr
+    no published document matches at checkpoint 1
+    hint: 1 unpublished document matches; publish with `ctx publish nodes/d`
+    ");
+    place.write("nodes/e.md", "---\ntags: [nothing]\n---\n# E\n");
+    assert_snapshot!(place.ctx("resolve '#nothing'").whole(), @"
+    exit: 0
+    -- stdout
+    -- stderr
+    no published document matches at checkpoint 1
+    hint: 2 unpublished documents match; publish with `ctx publish nodes/d`
+    ");
+    assert_snapshot!(place.ctx("resolve '#nothing' --at 1").whole(), @"
+    exit: 0
+    -- stdout
+    -- stderr
+    no published document matches at checkpoint 1
+    ");
+    assert_snapshot!(Place::vault().ctx("resolve '#a'").whole(), @"
+    exit: 0
+    -- stdout
+    -- stderr
+    no published document matches at checkpoint 0
+    ");
+}
+
+#[test]
+fn drafts_are_empty_and_that_is_explained() {
+    assert_snapshot!(vault().ctx("resolve status:draft").whole(), @"
+    exit: 0
+    -- stdout
+    -- stderr
+    no published document matches at checkpoint 1
+    note: `status:draft` is always empty: only published documents are resolved; `ctx status` shows drafts
+    ");
+}
+
+#[test]
+fn a_syntax_error_shows_the_place() {
+    let place = vault();
+    let report: Vec<String> =
+        ["", "#a-#b", "#a + ", "type:polict", "(#a", "policy", "-#a", "#a $", "kind:x"]
+            .iter()
+            .map(|selector| place.args(&["resolve", selector]).run().exits(2).stderr)
+            .collect();
+    assert_snapshot!(report.join("\n"), @"
+    error[selector-invalid]: expected a tag, a filter, a URI or `(`, but found the end
+      
+      ^
+
+    error[selector-invalid]: expected a blank before `-`, but found `#a`
+      #a-#b
+        ^
+    hint: a `-` next to a word belongs to the word; for a difference write `#a - `
+
+    error[selector-invalid]: expected a tag, a filter, a URI or `(`, but found the end
+      #a + 
+           ^
+
+    error[selector-invalid]: expected a type, but found `polict`
+      type:polict
+           ^^^^^^
+    hint: one of `document`, `snippet`, `glossary`, `persona`, `prompt`, `source`, `tool`, `reference`, `skill`
+
+    error[selector-invalid]: expected `)`, but found the end
+      (#a
+         ^
+
+    error[selector-invalid]: expected a tag, a filter, a URI or `(`, but found `policy`
+      policy
+      ^^^^^^
+    hint: did you mean `#policy`?
+
+    error[selector-invalid]: expected a set before `-`
+      -#a
+      ^
+    hint: for all but some documents write `status:published - `
+
+    error[selector-invalid]: expected a tag, a filter, a URI or `(`, but found `$`
+      #a $
+         ^
+
+    error[selector-invalid]: expected `type:`, `status:`, `transport:` or `server:`, but found `kind:`
+      kind:x
+      ^^^^^
+    ");
+    assert_snapshot!(place.ctx("resolve '#a + pack:x' --json").whole(), @r##"
+    exit: 2
+    -- stdout
+    -- stderr
+    {
+      "schema": "ctx.error",
+      "schema_version": 1,
+      "code": "selector-invalid",
+      "message": "a pack in a selector is not supported yet",
+      "details": [
+        "#a + pack:x",
+        "     ^^^^^^"
+      ]
+    }
+    "##);
+}
+
+#[test]
+fn a_uri_that_is_not_served_is_refused() {
+    let place = vault();
+    let report: Vec<String> = [
+        "contextnest://nodes/a%",
+        "contextnest://",
+        "contextnest://nodes/ab#part",
+        "contextnest://search/x",
+    ]
+    .iter()
+    .map(|uri| format!("{uri}\n{}", place.args(&["resolve", uri]).run().exits(2).stderr))
+    .collect();
+    assert_snapshot!(report.join("\n"), @"
+    contextnest://nodes/a%
+    error[uri-invalid]: expected two hexadecimal digits after `%` in `a%`
+
+    contextnest://
+    error[uri-invalid]: expected a path after `contextnest://`
+
+    contextnest://nodes/ab#part
+    error[uri-invalid]: sections are not served yet
+    hint: leave the `#...` out to get the whole document
+
+    contextnest://search/x
+    error[uri-invalid]: searches are not answered yet
+    hint: select by tag, type or folder
+    ");
+}

@@ -1,0 +1,233 @@
+//! `ctx retire`: out of the map, nothing deleted.
+
+use insta::assert_snapshot;
+
+use crate::harness::Place;
+
+fn two() -> Place {
+    Place::published(&[("nodes/a", "# A\n\nOne.\n"), ("nodes/b", "# B\n")])
+}
+
+#[test]
+fn a_retired_document_leaves_the_map_and_keeps_its_history() {
+    let place = two();
+    assert_snapshot!(place.ctx("retire nodes/a -m replaced").whole(), @"
+    exit: 0
+    -- stdout
+    checkpoint 2 with 1 version, 2026-11-21T10:00:02.000Z
+      retired  nodes/a  v2
+    -- stderr
+    ");
+    assert_snapshot!(place.read("nodes/a.md"), @"
+    ---
+    title: A
+    type: document
+    status: draft
+    version: 2
+    author: ana@example.com
+    created_at: '2026-11-21T10:00:01.000Z'
+    updated_at: '2026-11-21T10:00:02.000Z'
+    checksum: sha256:daec7054da1c161d82a54b7d58aa8d91c055c8874fa3f1e231d9088bb2450409
+    ---
+    # A
+
+    One.
+    ");
+    assert_snapshot!(place.ctx("history nodes/a").whole(), @"
+    exit: 0
+    -- stdout
+    v1  published  @1  keyframe  2026-11-21T10:00:01.000Z  ana@example.com  ecf46616d8c2
+    v2  retired    @2  diff      2026-11-21T10:00:02.000Z  ana@example.com  ab01177552cb  (replaced)
+    -- stderr
+    ");
+    assert_eq!(place.ctx("resolve status:published --ids").ok().lines(), ["nodes/b"]);
+    assert_eq!(place.ctx("resolve status:published --ids --at 1").ok().lines().len(), 2);
+    assert_snapshot!(place.ctx("read nodes/a").whole(), @"
+    exit: 1
+    -- stdout
+    -- stderr
+    error[unknown-id]: `nodes/a` is not published at checkpoint 2
+    hint: `ctx history nodes/a` shows when it was
+    ");
+    assert_snapshot!(place.ctx("verify").whole(), @"
+    exit: 0
+    -- stdout
+    intact, not anchored
+      2 checkpoints, 4 artifacts, 5 versions recomputed
+      head: checkpoint 2, sha256:617f9a1f441a766c9d17e5911bbe1507cbb6a63500d025a305dfe5f1d6383fea
+      covered by no hash: the notes of 1 version
+    -- stderr
+    ");
+}
+
+#[test]
+fn its_file_may_be_gone() {
+    let place = two();
+    place.remove("nodes/a.md");
+    assert_snapshot!(place.ctx("retire nodes/a --json").whole(), @r#"
+    exit: 0
+    -- stdout
+    {
+      "schema": "ctx.retire",
+      "schema_version": 1,
+      "dry_run": false,
+      "checkpoint": {
+        "checkpoint": 2,
+        "at": "2026-11-21T10:00:02.000Z",
+        "triggered_by": "nodes/a",
+        "checkpoint_hash": "sha256:617f9a1f441a766c9d17e5911bbe1507cbb6a63500d025a305dfe5f1d6383fea"
+      },
+      "versions": [
+        {
+          "id": "nodes/a",
+          "change": "retired",
+          "version": 2,
+          "chain_hash": "sha256:ab01177552cbb5dd5341e47269829343f3edcf08fd91208c215e3604528f81be",
+          "warnings": []
+        }
+      ],
+      "unchanged": [],
+      "left_out": [],
+      "refused": [],
+      "not_updated": []
+    }
+    -- stderr
+    "#);
+    assert!(!place.has("nodes/a.md"));
+    place.ctx("verify").ok();
+    assert_snapshot!(place.ctx("status").whole(), @"
+    exit: 0
+    -- stdout
+    Checkpoint 2 of 2026-11-21T10:00:02.000Z
+    Published, and the file is the published text: 1 document
+    Nothing to publish
+    -- stderr
+    ");
+}
+
+#[test]
+fn an_unpublished_edit_stays_but_for_its_status() {
+    let place = two();
+    place.edit("nodes/a.md", "One.", "An edit.");
+    place.ctx("retire nodes/a").ok();
+    assert_snapshot!(place.read("nodes/a.md"), @"
+    ---
+    title: A
+    type: document
+    status: draft
+    version: 1
+    author: ana@example.com
+    created_at: '2026-11-21T10:00:01.000Z'
+    updated_at: '2026-11-21T10:00:01.000Z'
+    checksum: sha256:daec7054da1c161d82a54b7d58aa8d91c055c8874fa3f1e231d9088bb2450409
+    ---
+    # A
+
+    An edit.
+    ");
+    place.ctx("verify").ok();
+}
+
+#[test]
+fn a_retired_document_whose_file_is_gone_cannot_come_back_by_itself() {
+    let place = two();
+    place.ctx("retire nodes/a").ok();
+    place.remove("nodes/a.md");
+    assert_snapshot!(place.ctx("publish nodes/a").whole(), @"
+    exit: 1
+    -- stdout
+    -- stderr
+    error[refused]: 1 document cannot be published
+      nodes/a.md
+        error[document-missing]: the file is not there (restore it; `ctx history` and `ctx show` have its old texts)
+    hint: nothing was published; mend them, or leave them out
+    ");
+    let old = place.ctx("show nodes/a 1").ok().stdout;
+    place.write("nodes/a.md", old);
+    place.ctx("publish nodes/a").ok();
+    place.ctx("verify").ok();
+}
+
+#[test]
+fn twice_is_said_and_changes_nothing() {
+    let place = two();
+    place.ctx("retire nodes/a").ok();
+    let before = place.tree();
+    assert_snapshot!(place.ctx("retire nodes/a").whole(), @"
+    exit: 0
+    -- stdout
+    nothing to retire
+      left out: nodes/a (it is retired already)
+    -- stderr
+    ");
+    assert_eq!(place.tree(), before);
+}
+
+#[test]
+fn what_was_never_published_cannot_be_retired() {
+    let place = two();
+    place.write("nodes/c.md", "# C\n");
+    assert_snapshot!(place.ctx("retire nodes/c").whole(), @"
+    exit: 0
+    -- stdout
+    nothing to retire
+      left out: nodes/c (it was never published)
+    -- stderr
+    ");
+    assert_snapshot!(place.ctx("retire nodes/nope").whole(), @"
+    exit: 1
+    -- stdout
+    -- stderr
+    error[unknown-id]: there is no document `nodes/nope`
+    hint: `ctx list` shows what is published, `ctx status` everything
+    ");
+}
+
+#[test]
+fn a_dry_run_writes_nothing() {
+    let place = two();
+    let before = place.tree();
+    assert_snapshot!(place.ctx("retire nodes/a nodes/b --dry-run").whole(), @"
+    exit: 0
+    -- stdout
+    would make checkpoint 2 with 2 versions, 2026-11-21T10:00:02.000Z
+      retired  nodes/a  v2
+      retired  nodes/b  v2
+    --- nodes/a.md (now)
+    +++ nodes/a.md (retired)
+    @@ -1,11 +1,11 @@
+     ---
+     title: A
+     type: document
+    -status: published
+    -version: 1
+    +status: draft
+    +version: 2
+     author: ana@example.com
+     created_at: '2026-11-21T10:00:01.000Z'
+    -updated_at: '2026-11-21T10:00:01.000Z'
+    +updated_at: '2026-11-21T10:00:02.000Z'
+     checksum: sha256:daec7054da1c161d82a54b7d58aa8d91c055c8874fa3f1e231d9088bb2450409
+     ---
+     # A
+    --- nodes/b.md (now)
+    +++ nodes/b.md (retired)
+    @@ -1,11 +1,11 @@
+     ---
+     title: B
+     type: document
+    -status: published
+    -version: 1
+    +status: draft
+    +version: 2
+     author: ana@example.com
+     created_at: '2026-11-21T10:00:01.000Z'
+    -updated_at: '2026-11-21T10:00:01.000Z'
+    +updated_at: '2026-11-21T10:00:02.000Z'
+     checksum: sha256:2e71cb286b30953aa153f470a6ca6db7cffb5921b0d09c4735d9d5b12f580a52
+     ---
+     # B
+    -- stderr
+    ");
+    assert_eq!(place.tree(), before);
+}

@@ -1,0 +1,289 @@
+//! `ctx status` and `ctx validate`: how the files stand, and what is wrong with them.
+
+use insta::assert_snapshot;
+
+use crate::harness::Place;
+
+/// One document of every standing.
+fn mixed() -> Place {
+    let place = Place::published(&[
+        ("nodes/changed", "# C\n"),
+        ("nodes/draft", "# D\n"),
+        ("nodes/gone", "# G\n"),
+        ("nodes/retired", "# R\n"),
+        ("nodes/same", "# S\n"),
+        ("nodes/broken", "# B\n"),
+    ]);
+    place.ctx("retire nodes/retired").ok();
+    place.edit("nodes/changed.md", "# C\n", "# C\n\nx\n");
+    place.edit("nodes/draft.md", "status: published", "status: draft");
+    place.edit("nodes/broken.md", "title: B", "title: [B]");
+    place.edit("CONTEXT.md", "# Test", "# T");
+    place.remove("nodes/gone.md");
+    place.write("nodes/new.md", "# New\n");
+    place.write("nodes/odd.md", "---\ntitle: a: b\n---\n");
+    place.write("nodes/warned.md", "---\ntitle: W\ntype: glosary\n---\n");
+    place
+}
+
+#[test]
+fn status_names_every_standing_and_the_next_command() {
+    let place = mixed();
+    let before = place.tree();
+    assert_snapshot!(place.ctx("status").whole(), @"
+    exit: 0
+    -- stdout
+    Checkpoint 2 of 2026-11-21T10:00:02.000Z
+    Published, and the file is the published text: 1 document
+
+    Invalid, cannot be published (next: ctx validate):
+      nodes/broken.md (v1)
+          `title` is not a text
+      nodes/odd.md
+          the frontmatter is not valid YAML: line 2, column 9: mapping values are not allowed in this context
+
+    Changed since publication (next: ctx publish --changed):
+      nodes/changed.md (v1)
+
+    Published, but the file is missing (next: ctx retire ID):
+      nodes/gone.md (v1)
+
+    Published, with a draft of the next version (next: ctx publish ID):
+      nodes/draft.md (v1)
+
+    Never published (next: ctx publish ID, or ctx publish --all):
+      nodes/new.md
+      nodes/warned.md
+
+    Retired (next: ctx publish ID):
+      nodes/retired.md
+
+    Governance files changed (next: any publication takes them along):
+      CONTEXT.md (changed)
+    -- stderr
+    ");
+    assert_snapshot!(place.ctx("status --json").whole(), @r#"
+    exit: 0
+    -- stdout
+    {
+      "schema": "ctx.status",
+      "schema_version": 1,
+      "checkpoint": 2,
+      "documents": [
+        {
+          "path": "nodes/broken.md",
+          "id": "nodes/broken",
+          "standing": "invalid",
+          "version": 1,
+          "problems": [
+            {
+              "code": "title-invalid",
+              "severity": "error",
+              "line": 2,
+              "message": "`title` is not a text",
+              "hint": "write `title: ...` on one line"
+            }
+          ]
+        },
+        {
+          "path": "nodes/changed.md",
+          "id": "nodes/changed",
+          "standing": "changed",
+          "version": 1,
+          "problems": []
+        },
+        {
+          "path": "nodes/draft.md",
+          "id": "nodes/draft",
+          "standing": "draft",
+          "version": 1,
+          "problems": []
+        },
+        {
+          "path": "nodes/gone.md",
+          "id": "nodes/gone",
+          "standing": "missing",
+          "version": 1,
+          "problems": []
+        },
+        {
+          "path": "nodes/new.md",
+          "id": "nodes/new",
+          "standing": "unpublished",
+          "version": null,
+          "problems": []
+        },
+        {
+          "path": "nodes/odd.md",
+          "id": "nodes/odd",
+          "standing": "invalid",
+          "version": null,
+          "problems": [
+            {
+              "code": "frontmatter-yaml",
+              "severity": "error",
+              "message": "the frontmatter is not valid YAML: line 2, column 9: mapping values are not allowed in this context",
+              "hint": "mend the line; a text with `: ` or `#` in it needs quotes"
+            }
+          ]
+        },
+        {
+          "path": "nodes/retired.md",
+          "id": "nodes/retired",
+          "standing": "retired",
+          "version": null,
+          "problems": []
+        },
+        {
+          "path": "nodes/same.md",
+          "id": "nodes/same",
+          "standing": "published",
+          "version": 1,
+          "problems": []
+        },
+        {
+          "path": "nodes/warned.md",
+          "id": "nodes/warned",
+          "standing": "unpublished",
+          "version": null,
+          "problems": [
+            {
+              "code": "type-unknown",
+              "severity": "warning",
+              "line": 3,
+              "message": "type `glosary` is read as document",
+              "hint": "did you mean `glossary`?"
+            }
+          ]
+        }
+      ],
+      "governance": [
+        {
+          "id": "CONTEXT.md",
+          "standing": "changed"
+        }
+      ]
+    }
+    -- stderr
+    "#);
+    assert_eq!(place.tree(), before);
+}
+
+#[test]
+fn status_of_an_empty_and_of_a_clean_vault_is_short() {
+    assert_snapshot!(Place::vault().ctx("status").whole(), @"
+    exit: 0
+    -- stdout
+    Nothing is published yet
+    Published, and the file is the published text: 0 documents
+
+    Governance files changed (next: any publication takes them along):
+      .context/config.yaml (new)
+      CONTEXT.md (new)
+    -- stderr
+    ");
+    assert_snapshot!(Place::published(&[("nodes/a", "# A\n")]).ctx("status").whole(), @"
+    exit: 0
+    -- stdout
+    Checkpoint 1 of 2026-11-21T10:00:01.000Z
+    Published, and the file is the published text: 1 document
+    Nothing to publish
+    -- stderr
+    ");
+}
+
+#[test]
+fn validate_checks_every_live_file() {
+    let place = mixed();
+    assert_snapshot!(place.ctx("validate").whole(), @"
+    exit: 1
+    -- stdout
+    error[title-invalid]: nodes/broken.md:2: `title` is not a text
+      hint: write `title: ...` on one line
+    error[frontmatter-yaml]: nodes/odd.md: the frontmatter is not valid YAML: line 2, column 9: mapping values are not allowed in this context
+      hint: mend the line; a text with `: ` or `#` in it needs quotes
+    warning[type-unknown]: nodes/warned.md:3: type `glosary` is read as document
+      hint: did you mean `glossary`?
+    8 documents checked: 2 errors, 1 warning
+    -- stderr
+    ");
+    assert_snapshot!(place.ctx("validate nodes/warned nodes/same --json").whole(), @r#"
+    exit: 0
+    -- stdout
+    {
+      "schema": "ctx.validate",
+      "schema_version": 1,
+      "checked": 2,
+      "errors": 0,
+      "warnings": 1,
+      "files": [
+        {
+          "path": "nodes/warned.md",
+          "problems": [
+            {
+              "code": "type-unknown",
+              "severity": "warning",
+              "line": 3,
+              "message": "type `glosary` is read as document",
+              "hint": "did you mean `glossary`?"
+            }
+          ]
+        }
+      ]
+    }
+    -- stderr
+    "#);
+    assert_snapshot!(place.ctx("validate nodes/gone").whole(), @"
+    exit: 1
+    -- stdout
+    -- stderr
+    error[unknown-id]: `nodes/gone.md` is not there
+    hint: `ctx read nodes/gone` prints the published text
+    ");
+    assert_snapshot!(place.ctx("validate nodes/nope").whole(), @"
+    exit: 1
+    -- stdout
+    -- stderr
+    error[unknown-id]: there is no document `nodes/nope`
+    hint: did you mean `nodes/new`?
+    ");
+}
+
+#[test]
+fn validate_looks_at_the_configuration_too() {
+    let place = Place::vault();
+    place.write(".context/config.yaml", "version: 1\ngovernence: governed\n");
+    assert_snapshot!(place.ctx("validate").whole(), @"
+    exit: 0
+    -- stdout
+    warning[config]: .context/config.yaml:2: unknown key `governence`; did you mean `governance`?
+      hint: see the configuration keys in spec/vault.md
+    0 documents checked: 0 errors, 1 warning
+    -- stderr
+    ");
+    place.write(".context/config.yaml", "version: 1\nlayout: flat\n");
+    assert_snapshot!(place.ctx("validate").whole(), @"
+    exit: 1
+    -- stdout
+    error[config]: .context/config.yaml:2: expected `structured` or `obsidian`
+      hint: see the configuration keys in spec/vault.md
+    0 documents checked: 1 error, 0 warnings
+    -- stderr
+    ");
+    assert_snapshot!(place.ctx("publish --all").whole(), @"
+    exit: 2
+    -- stdout
+    -- stderr
+    error[config-invalid]: `.context/config.yaml` cannot be read: line 2, column 9: expected `structured` or `obsidian`
+    hint: mend the line in .context/config.yaml
+    ");
+    assert_snapshot!(place.ctx("status").whole(), @"
+    exit: 2
+    -- stdout
+    -- stderr
+    error[config-invalid]: `.context/config.yaml` cannot be read: line 2, column 9: expected `structured` or `obsidian`
+    hint: mend the line in .context/config.yaml
+    ");
+    // An auditor can look all the same.
+    place.ctx("verify").ok();
+}

@@ -1,0 +1,380 @@
+//! Every finding that `ctx verify` can make, provoked by one alteration of a whole vault.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use contextnest::verify::{Class, Code};
+use insta::assert_snapshot;
+
+use crate::harness::{Place, repository};
+use crate::tampering::{FULL_LOG, HISTORY, LOG, TAMPERINGS, whole};
+
+fn other_tool() -> Place {
+    Place::copy_of(&repository().join("fixtures/interop/procurement"))
+}
+
+/// Provoked by tests of their own: the fault lies outside a vault of ours.
+const ELSEWHERE: [Code; 2] = [Code::CheckpointHashMissing, Code::TimestampFuture];
+
+fn found(place: &Place, line: &str) -> (i32, BTreeSet<String>) {
+    let output = place.ctx(line);
+    let json = output.json("ctx.verify");
+    let findings = json["findings"].as_array().unwrap();
+    (output.exit, findings.iter().map(|f| f["code"].as_str().unwrap().to_owned()).collect())
+}
+
+#[test]
+fn every_code_is_provoked_somewhere() {
+    let provoked: BTreeSet<Code> =
+        TAMPERINGS.iter().map(|(code, _)| *code).chain(ELSEWHERE).collect();
+    let missing: Vec<&Code> = Code::ALL.iter().filter(|code| !provoked.contains(code)).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+}
+
+#[test]
+fn one_alteration_is_found_by_its_code_and_nothing_is_repaired() {
+    let origin = whole();
+    let mut report = BTreeMap::new();
+    for (code, alter) in TAMPERINGS {
+        let place = origin.twin();
+        alter(&place);
+        let before = if *code == Code::TooLarge { BTreeMap::new() } else { place.tree() };
+        let (exit, codes) = found(&place, "verify --json");
+        let all: Vec<&str> = codes.iter().map(String::as_str).collect();
+        assert!(codes.contains(code.as_str()), "{code}: {all:?}");
+        assert_eq!(exit, i32::from(code.class() != Class::Note || exit == 1), "{code}");
+        if *code != Code::TooLarge {
+            assert_eq!(place.tree(), before, "{code}");
+        }
+        report.insert(code.as_str(), format!("{exit} {}", all.join(" ")));
+    }
+    let lines: Vec<String> = report.iter().map(|(code, all)| format!("{code}: {all}")).collect();
+    assert_snapshot!(lines.join("\n"), @"
+    chain-hash-mismatch: 1 chain-hash-mismatch
+    checkpoint-gap: 1 checkpoint-gap checkpoint-hash-mismatch published-unsealed
+    checkpoint-hash-mismatch: 1 checkpoint-hash-mismatch
+    checkpoint-log-missing: 1 checkpoint-log-missing policy-unsealed published-without-history
+    checkpoint-log-unreadable: 1 checkpoint-log-unreadable
+    checkpoint-trigger-unchanged: 1 checkpoint-hash-mismatch checkpoint-trigger-unchanged
+    checkpoint-trigger-unknown: 1 checkpoint-hash-mismatch checkpoint-trigger-unknown
+    checkpoint-version-unknown: 1 checkpoint-hash-mismatch checkpoint-version-unknown published-unsealed
+    checkpoint-version-unpublished: 1 checkpoint-version-unpublished version-self-mismatch
+    checksum-mismatch: 1 checksum-mismatch content-hash-mismatch version-unreconstructable
+    content-hash-mismatch: 1 checksum-mismatch content-hash-mismatch version-unreconstructable
+    cross-chain-mismatch: 1 checkpoint-hash-mismatch cross-chain-mismatch
+    diff-missing: 1 diff-missing
+    document-missing: 1 document-missing
+    drift: 1 drift
+    entry-malformed: 1 entry-malformed
+    field-malformed: 1 field-malformed
+    foreign-log: 1 foreign-log policy-unsealed published-unsealed published-without-history
+    history-empty: 1 history-empty
+    history-missing: 1 history-missing
+    history-unreadable: 1 history-unreadable
+    id-collision: 1 id-collision published-unsealed
+    keyframe-missing: 1 keyframe-missing
+    policy-drift: 1 policy-drift
+    policy-unsealed: 0 policy-unsealed
+    publication-time-mismatch: 1 publication-time-mismatch
+    published-unsealed: 1 published-unsealed
+    published-without-history: 1 published-without-history
+    timestamp-malformed: 1 timestamp-malformed
+    timestamp-order: 1 chain-hash-mismatch timestamp-order
+    too-large: 1 too-large
+    torn-tail: 1 torn-tail
+    unfinished: 0 unfinished
+    unknown-hash-algorithm: 1 unknown-hash-algorithm
+    unrecorded-removal: 1 unrecorded-removal
+    version-duplicate: 1 chain-hash-mismatch version-duplicate version-unreconstructable
+    version-gap: 1 chain-hash-mismatch checkpoint-version-unknown version-gap version-unreconstructable
+    version-order: 1 chain-hash-mismatch timestamp-order version-gap version-order version-unreconstructable
+    version-regression: 1 checkpoint-hash-mismatch cross-chain-mismatch drift published-unsealed version-regression
+    version-self-mismatch: 1 content-hash-mismatch version-self-mismatch version-unreconstructable
+    version-unreconstructable: 1 content-hash-mismatch version-unreconstructable
+    ");
+}
+
+#[test]
+fn what_an_alteration_says_can_be_acted_upon() {
+    let origin = whole();
+    let chosen = [
+        Code::ChainHashMismatch,
+        Code::VersionUnreconstructable,
+        Code::DiffMissing,
+        Code::EntryMalformed,
+        Code::VersionGap,
+        Code::UnknownHashAlgorithm,
+        Code::HistoryUnreadable,
+        Code::CheckpointLogMissing,
+        Code::CheckpointGap,
+        Code::CrossChainMismatch,
+        Code::IdCollision,
+        Code::TornTail,
+        Code::Unfinished,
+    ];
+    let texts = TAMPERINGS.iter().filter(|(code, _)| chosen.contains(code)).map(|(code, alter)| {
+        let place = origin.twin();
+        alter(&place);
+        format!("== {code}\n{}", place.ctx("verify").whole())
+    });
+    assert_snapshot!(texts.collect::<Vec<_>>().join("\n"), @"
+    == chain-hash-mismatch
+    exit: 1
+    -- stdout
+    damaged
+      4 checkpoints, 4 artifacts, 7 versions recomputed
+      head: checkpoint 4, sha256:6f415a8e6ca505f5a7b1a4f7cef14136119b484491cd0b3ca52f4d320098d858
+
+    Damage: what was recorded was altered, or is gone:
+      [chain-hash-mismatch] nodes/a v2: the entry is not the one that was chained to those before it
+          expected sha256:5d3e7a237162ee3bcceaf404183c63360e94bc76e69105176cb05e7973d312e2
+          found    sha256:aa7658b0b1bb78dd5ebbf3e8ee39fdebed48960e185fa7c173ae914c53870ab7
+          in nodes/.versions/a/history.yaml
+    -- stderr
+    hint: restore the files named above from a copy that verifies, then run it again
+
+    == version-unreconstructable
+    exit: 1
+    -- stdout
+    damaged
+      4 checkpoints, 4 artifacts, 7 versions recomputed
+      head: checkpoint 4, sha256:6f415a8e6ca505f5a7b1a4f7cef14136119b484491cd0b3ca52f4d320098d858
+
+    Damage: what was recorded was altered, or is gone:
+      [content-hash-mismatch] nodes/a v2: what is stored is not what was hashed
+          expected sha256:1aca6790437a1de4c774c7b0137e85d20cc2c077d0d7e4b0210863f94b237286
+          found    sha256:e18d3494be53a1937c523ddb01f56795a2ede2dfc70a4247adda9eff99da9e34
+          in nodes/.versions/a/history.yaml
+      [version-unreconstructable] nodes/a v2: the diff does not apply: line 18 of the diff: the text has another line here
+          in nodes/.versions/a/history.yaml
+    -- stderr
+    hint: restore the files named above from a copy that verifies, then run it again
+
+    == diff-missing
+    exit: 1
+    -- stdout
+    damaged
+      4 checkpoints, 4 artifacts, 7 versions recomputed
+      head: checkpoint 4, sha256:6f415a8e6ca505f5a7b1a4f7cef14136119b484491cd0b3ca52f4d320098d858
+
+    Damage: what was recorded was altered, or is gone:
+      [diff-missing] nodes/a v2: the diff `nodes/.versions/a/v2.diff` is missing
+          in nodes/.versions/a/v2.diff
+    -- stderr
+    hint: restore the files named above from a copy that verifies, then run it again
+
+    == entry-malformed
+    exit: 1
+    -- stdout
+    damaged
+      4 checkpoints, 4 artifacts, 7 versions recomputed
+      head: checkpoint 4, sha256:6f415a8e6ca505f5a7b1a4f7cef14136119b484491cd0b3ca52f4d320098d858
+
+    Damage: what was recorded was altered, or is gone:
+      [entry-malformed] nodes/a v2: line 10: `edited_by` is missing
+          in nodes/.versions/a/history.yaml
+    -- stderr
+    hint: restore the files named above from a copy that verifies, then run it again
+
+    == version-gap
+    exit: 1
+    -- stdout
+    damaged
+      4 checkpoints, 4 artifacts, 6 versions recomputed
+      head: checkpoint 4, sha256:6f415a8e6ca505f5a7b1a4f7cef14136119b484491cd0b3ca52f4d320098d858
+
+    Damage: what was recorded was altered, or is gone:
+      [chain-hash-mismatch] nodes/a v3: the entry is not the one that was chained to those before it
+          expected sha256:81d79115cdfa6118a11a6f818640083e98879894430fd462dfeecf9395dcc6bc
+          found    sha256:0abed7cb29ea4424f7ab8ede00eb36f6cf319c6191b0e94dab688bacbe0ba352
+          in nodes/.versions/a/history.yaml
+      [version-unreconstructable] nodes/a v3: the diff does not apply: line 7 of the diff: the text has another line here
+          in nodes/.versions/a/history.yaml
+      [version-gap] nodes/a v3: it follows version 1; what lies between is gone
+          in nodes/.versions/a/history.yaml
+      [checkpoint-version-unknown] nodes/a v2, checkpoint 2: the history has no version 2
+          in nodes/.versions/a/history.yaml
+    -- stderr
+    hint: restore the files named above from a copy that verifies, then run it again
+
+    == unknown-hash-algorithm
+    exit: 1
+    -- stdout
+    damaged
+      4 checkpoints, 4 artifacts, 7 versions recomputed
+      head: checkpoint 4, sha256:6f415a8e6ca505f5a7b1a4f7cef14136119b484491cd0b3ca52f4d320098d858
+
+    Damage: what was recorded was altered, or is gone:
+      [unknown-hash-algorithm] nodes/a v2: line 15: `content_hash` is `md5:d41d8cd98f00b204e9800998ecf8427e`
+          in nodes/.versions/a/history.yaml
+    -- stderr
+    hint: restore the files named above from a copy that verifies, then run it again
+
+    == history-unreadable
+    exit: 1
+    -- stdout
+    damaged
+      4 checkpoints, 4 artifacts, 4 versions recomputed
+      head: checkpoint 4, sha256:6f415a8e6ca505f5a7b1a4f7cef14136119b484491cd0b3ca52f4d320098d858
+
+    Damage: what was recorded was altered, or is gone:
+      [history-unreadable] nodes/a: the history cannot be read: line 1, column 11: unclosed bracket '[', but the log seals 3 of its versions
+          in nodes/.versions/a/history.yaml
+    -- stderr
+    hint: restore the files named above from a copy that verifies, then run it again
+
+    == checkpoint-log-missing
+    exit: 1
+    -- stdout
+    damaged
+      0 checkpoints, 4 artifacts, 7 versions recomputed
+
+    Damage: what was recorded was altered, or is gone:
+      [checkpoint-log-missing] .versions/checkpoints.jsonl: versions are published, but there is no checkpoint log
+          in .versions/checkpoints.jsonl
+
+    Working copy: a live file differs from what is published:
+      [published-without-history] nodes/a: the file says published, but no checkpoint holds it now
+          in nodes/a.md
+
+    Notes:
+      [policy-unsealed] .context/config.yaml: no checkpoint holds it; the next publication takes it along
+          in .context/config.yaml
+      [policy-unsealed] CONTEXT.md: no checkpoint holds it; the next publication takes it along
+          in CONTEXT.md
+    -- stderr
+    hint: restore the files named above from a copy that verifies, then run it again
+
+    == checkpoint-gap
+    exit: 1
+    -- stdout
+    damaged
+      4 checkpoints, 4 artifacts, 7 versions recomputed
+      head: checkpoint 4, sha256:6f415a8e6ca505f5a7b1a4f7cef14136119b484491cd0b3ca52f4d320098d858
+
+    Damage: what was recorded was altered, or is gone:
+      [checkpoint-hash-mismatch] .versions/checkpoints.jsonl, checkpoint 3: its hash does not follow from what it records
+          expected sha256:8a5f13dd1ca5d62278bd007d9edae63e5cc98ceb6e015d3b59b131ae41ac174a
+          found    sha256:ddba364365b1cd0d47c9846977a895e318f706a23b57e46e4d3e3116e8864d00
+          in .versions/checkpoints.jsonl
+      [checkpoint-gap] .versions/checkpoints.jsonl, checkpoint 3: expected checkpoint 2, but found 3
+          in .versions/checkpoints.jsonl
+
+    Unsettled: something is recorded by halves:
+      [published-unsealed] nodes/a v2: the history says published, but no checkpoint holds it
+          in nodes/.versions/a/history.yaml
+    -- stderr
+    hint: restore the files named above from a copy that verifies, then run it again
+
+    == cross-chain-mismatch
+    exit: 1
+    -- stdout
+    damaged
+      4 checkpoints, 4 artifacts, 7 versions recomputed
+      head: checkpoint 4, sha256:6f415a8e6ca505f5a7b1a4f7cef14136119b484491cd0b3ca52f4d320098d858
+
+    Damage: what was recorded was altered, or is gone:
+      [checkpoint-hash-mismatch] .versions/checkpoints.jsonl, checkpoint 2: its hash does not follow from what it records
+          expected sha256:f8759c8328fab6fe6bcb4099be5653809070e2873f170ff006c7a1c2b51465d8
+          found    sha256:7c3bc8a061b4e3fcf4fc6531eb6a402000396161a1b661402047c0b8f66da9d0
+          in .versions/checkpoints.jsonl
+      [cross-chain-mismatch] nodes/a v2, checkpoint 2: the history records another version than the log
+          expected sha256:0000000000000000000000000000000000000000000000000000000000000000
+          found    sha256:5d3e7a237162ee3bcceaf404183c63360e94bc76e69105176cb05e7973d312e2
+          in nodes/.versions/a/history.yaml
+    -- stderr
+    hint: restore the files named above from a copy that verifies, then run it again
+
+    == id-collision
+    exit: 1
+    -- stdout
+    damaged
+      4 checkpoints, 5 artifacts, 10 versions recomputed
+      head: checkpoint 4, sha256:6f415a8e6ca505f5a7b1a4f7cef14136119b484491cd0b3ca52f4d320098d858
+
+    Damage: what was recorded was altered, or is gone:
+      [id-collision] nodes/a: it differs from `nodes/A` only in case or Unicode form
+          in nodes/.versions/a/history.yaml
+
+    Unsettled: something is recorded by halves:
+      [published-unsealed] nodes/A v1: the history says published, but no checkpoint holds it
+          in nodes/.versions/A/history.yaml
+      [published-unsealed] nodes/A v2: the history says published, but no checkpoint holds it
+          in nodes/.versions/A/history.yaml
+      [published-unsealed] nodes/A v3: the history says published, but no checkpoint holds it
+          in nodes/.versions/A/history.yaml
+    -- stderr
+    hint: restore the files named above from a copy that verifies, then run it again
+
+    == torn-tail
+    exit: 1
+    -- stdout
+    unsettled
+      4 checkpoints, 4 artifacts, 7 versions recomputed
+      head: checkpoint 4, sha256:6f415a8e6ca505f5a7b1a4f7cef14136119b484491cd0b3ca52f4d320098d858
+
+    Unsettled: something is recorded by halves:
+      [torn-tail] .versions/checkpoints.jsonl: 5 bytes follow the last whole line
+          in .versions/checkpoints.jsonl
+    -- stderr
+    hint: do not publish before it is clear where the unsealed versions come from
+
+    == unfinished
+    exit: 0
+    -- stdout
+    intact, not anchored
+      4 checkpoints, 5 artifacts, 7 versions recomputed
+      head: checkpoint 4, sha256:6f415a8e6ca505f5a7b1a4f7cef14136119b484491cd0b3ca52f4d320098d858
+
+    Notes:
+      [unfinished] nodes/x: its folder holds files, but no history
+          in nodes/.versions/x/history.yaml
+    -- stderr
+    ");
+}
+
+#[test]
+fn an_id_in_one_map_only_is_found_in_a_log_of_whole_maps() {
+    let place = other_tool();
+    let log = place.read(FULL_LOG);
+    let at = log.find("    document_chain_hashes:\n").unwrap();
+    let first = log[at..].split_inclusive('\n').nth(1).unwrap();
+    place.write(FULL_LOG, log.replacen(first, "", 1));
+    let (exit, codes) = found(&place, "verify --json --now 2026-11-22T00:00:00.000Z");
+    assert!(exit == 1 && codes.contains("checkpoint-hash-missing"), "{codes:?}");
+}
+
+#[test]
+fn a_governance_file_cannot_be_dated_back() {
+    let place = whole();
+    let history = ".versions/CONTEXT.md/history.yaml";
+    place.edit(history, "published_at: '2026-11-21T10", "published_at: '2026-11-20T10");
+    let (exit, codes) = found(&place, "verify --json");
+    assert_eq!((exit, codes), (1, BTreeSet::from(["publication-time-mismatch".to_owned()])));
+}
+
+#[test]
+fn a_record_from_the_future_is_noted() {
+    let (exit, codes) = found(&whole(), "verify --json --now 2026-11-21T09:00:00.000Z");
+    assert_eq!((exit, codes), (0, BTreeSet::from(["timestamp-future".to_owned()])));
+}
+
+#[test]
+fn any_flipped_bit_of_a_recorded_byte_is_found() {
+    let place = whole();
+    let places = ["nodes/.versions/a/v1.md", HISTORY, LOG, ".versions/CONTEXT.md/v1.md"];
+    for path in places {
+        let bytes = place.bytes(path);
+        // The interval of the keyframes is a habit of writers, and no hash covers it.
+        let first =
+            if path == HISTORY { bytes.iter().position(|b| *b == b'\n').unwrap() } else { 0 };
+        let step = (bytes.len() / 24).max(1);
+        for at in (first..bytes.len()).step_by(step) {
+            let mut altered = bytes.clone();
+            altered[at] ^= 1;
+            place.write(path, &altered);
+            let (exit, codes) = found(&place, "verify --json");
+            assert!(exit == 1, "{path} byte {at}: {codes:?}");
+        }
+        place.write(path, bytes);
+    }
+}

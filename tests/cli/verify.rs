@@ -1,0 +1,247 @@
+//! `ctx verify`: what it says of whole, drifted and altered vaults. One alteration for each code
+//! of a finding is in [`super::tamper`].
+
+use insta::assert_snapshot;
+
+use crate::harness::Place;
+
+fn two() -> Place {
+    let place = Place::published(&[("nodes/a", "# A\n\nOne.\n"), ("nodes/b", "# B\n")]);
+    place.edit("nodes/a.md", "One.", "Two.");
+    place.ctx("publish --changed -m 'a note'").ok();
+    place
+}
+
+#[test]
+fn an_empty_vault_has_nothing_that_could_be_intact() {
+    assert_snapshot!(Place::vault().ctx("verify").whole(), @"
+    exit: 0
+    -- stdout
+    nothing published
+      0 checkpoints, 0 artifacts, 0 versions recomputed
+
+    Notes:
+      [policy-unsealed] .context/config.yaml: no checkpoint holds it; the next publication takes it along
+          in .context/config.yaml
+      [policy-unsealed] CONTEXT.md: no checkpoint holds it; the next publication takes it along
+          in CONTEXT.md
+    -- stderr
+    ");
+}
+
+#[test]
+fn a_whole_vault_is_intact_but_not_anchored() {
+    let place = two();
+    let before = place.tree();
+    assert_snapshot!(place.ctx("verify").whole(), @"
+    exit: 0
+    -- stdout
+    intact, not anchored
+      2 checkpoints, 4 artifacts, 5 versions recomputed
+      head: checkpoint 2, sha256:f8759c8328fab6fe6bcb4099be5653809070e2873f170ff006c7a1c2b51465d8
+      covered by no hash: the notes of 1 version
+    -- stderr
+    ");
+    assert_snapshot!(place.ctx("verify --json").whole(), @r#"
+    exit: 0
+    -- stdout
+    {
+      "schema": "ctx.verify",
+      "schema_version": 1,
+      "verdict": "intact, not anchored",
+      "checkpoints": 2,
+      "head": "sha256:f8759c8328fab6fe6bcb4099be5653809070e2873f170ff006c7a1c2b51465d8",
+      "artifacts": 4,
+      "versions": 5,
+      "unprotected_notes": 1,
+      "findings": []
+    }
+    -- stderr
+    "#);
+    assert_eq!(place.tree(), before);
+}
+
+#[test]
+fn a_working_draft_is_no_finding() {
+    let place = two();
+    place.edit("nodes/a.md", "status: published", "status: draft");
+    place.edit("nodes/a.md", "Two.", "Three.");
+    place.ctx("verify").ok();
+}
+
+#[test]
+fn drift_is_told_and_may_be_allowed() {
+    let place = two();
+    place.edit("nodes/a.md", "Two.", "Three.");
+    place.remove("nodes/b.md");
+    place.write("nodes/planted.md", "---\nstatus: published\n---\n");
+    place.write("CONTEXT.md", "other");
+    assert_snapshot!(place.ctx("verify").whole(), @"
+    exit: 1
+    -- stdout
+    intact, working copy differs
+      2 checkpoints, 4 artifacts, 5 versions recomputed
+      head: checkpoint 2, sha256:f8759c8328fab6fe6bcb4099be5653809070e2873f170ff006c7a1c2b51465d8
+      covered by no hash: the notes of 1 version
+
+    Working copy: a live file differs from what is published:
+      [policy-drift] CONTEXT.md: the live file differs from the published text from line 1 on
+          in CONTEXT.md
+      [drift] nodes/a: the live file differs from the published text from line 13 on
+          in nodes/a.md
+      [document-missing] nodes/b: the file is not there
+          in nodes/b.md
+      [published-without-history] nodes/planted: the file says published, but no checkpoint holds it now
+          in nodes/planted.md
+    -- stderr
+    hint: `ctx diff ID` shows a change, `ctx publish --changed` publishes it
+    ");
+    assert_snapshot!(place.ctx("verify --allow-drift").exits(0).stderr, @"hint: `ctx diff ID` shows a change, `ctx publish --changed` publishes it");
+    let json = place.ctx("verify --json").exits(1).json("ctx.verify");
+    assert_eq!(json["verdict"], "intact, working copy differs");
+}
+
+#[test]
+fn an_altered_text_is_damage_whatever_is_allowed() {
+    let place = two();
+    place.edit("nodes/.versions/a/v1.md", "One.", "Ten.");
+    assert_snapshot!(place.ctx("verify --allow-drift").whole(), @"
+    exit: 1
+    -- stdout
+    damaged
+      2 checkpoints, 4 artifacts, 5 versions recomputed
+      head: checkpoint 2, sha256:f8759c8328fab6fe6bcb4099be5653809070e2873f170ff006c7a1c2b51465d8
+      covered by no hash: the notes of 1 version
+
+    Damage: what was recorded was altered, or is gone:
+      [content-hash-mismatch] nodes/a v1: what is stored is not what was hashed
+          expected sha256:28c96fd1cf24665250e158fe836c944986dcc9da8191d5368a98eabfc27a30d6
+          found    sha256:0bb5ef62d6a77f0af08714cfae0c98dbef548720c4eaf000ce14d83b11a7de25
+          in nodes/.versions/a/v1.md
+      [version-unreconstructable] nodes/a v2: the diff does not apply: line 18 of the diff: the text has another line here
+          in nodes/.versions/a/history.yaml
+
+    Notes:
+      [checksum-mismatch] nodes/a v1: its `checksum` field is not that of its body
+          expected sha256:059207229e76ec21e10d583fb46b00f1d4f4e83706ceb64a2d93f192ecdaa5c9
+          found    sha256:daec7054da1c161d82a54b7d58aa8d91c055c8874fa3f1e231d9088bb2450409
+          in nodes/.versions/a/history.yaml
+    -- stderr
+    hint: restore the files named above from a copy that verifies, then run it again
+    ");
+}
+
+#[test]
+fn findings_in_json_carry_place_expected_and_found() {
+    let place = two();
+    place.edit("nodes/.versions/b/v1.md", "# B", "# C");
+    let json = place.ctx("verify --json").exits(1).json("ctx.verify");
+    assert_snapshot!(serde_json::to_string_pretty(&json["findings"][0]).unwrap(), @r#"
+    {
+      "checkpoint": null,
+      "class": "damage",
+      "code": "content-hash-mismatch",
+      "expected": "sha256:571c66758608f69a319659a348469c8956eb4d5764117e4c4a06cdd434d11b48",
+      "found": "sha256:2d167ba83f48ad09d6884521e7b270df134e47bade4e6e5dc00ecf0126dc356e",
+      "id": "nodes/b",
+      "message": "what is stored is not what was hashed",
+      "path": "nodes/.versions/b/v1.md",
+      "version": 1
+    }
+    "#);
+}
+
+#[test]
+fn a_cut_log_is_unsettled() {
+    let place = two();
+    let log = place.read(".versions/checkpoints.jsonl");
+    place.write(".versions/checkpoints.jsonl", log.lines().next().unwrap().to_owned() + "\n");
+    assert_snapshot!(place.ctx("verify").whole(), @"
+    exit: 1
+    -- stdout
+    unsettled
+      1 checkpoint, 4 artifacts, 5 versions recomputed
+      head: checkpoint 1, sha256:d3415e02d7a003e74ca1c6d19425a3c07cb1a752cb546253691011f7781b819e
+      covered by no hash: the notes of 1 version
+
+    Unsettled: something is recorded by halves:
+      [published-unsealed] nodes/a v2: the history says published, but no checkpoint holds it
+          in nodes/.versions/a/history.yaml
+
+    Working copy: a live file differs from what is published:
+      [drift] nodes/a: the live file differs from the published text from line 5 on
+          in nodes/a.md
+    -- stderr
+    hint: do not publish before it is clear where the unsealed versions come from
+    ");
+    // Nobody builds on what nothing seals.
+    place.edit("nodes/a.md", "Two.", "Three.");
+    assert_snapshot!(place.ctx("publish --changed").whole(), @"
+    exit: 1
+    -- stdout
+    -- stderr
+    error[refused]: 1 document cannot be published
+      nodes/.versions/a/history.yaml
+        error[history-unsealed]: its history has version 2, which no checkpoint seals (run `ctx verify`; the version may be left from a command that was interrupted, or forged)
+    hint: nothing was published; mend them, or leave them out
+    ");
+}
+
+#[test]
+fn nothing_is_published_on_top_of_damage() {
+    let place = two();
+    place.edit("nodes/.versions/a/v1.md", "One.", "Ten.");
+    place.edit("nodes/a.md", "Two.", "Three.");
+    let before = place.tree();
+    assert_snapshot!(place.ctx("publish --changed").whole(), @"
+    exit: 1
+    -- stdout
+    -- stderr
+    error[refused]: 1 document cannot be published
+      nodes/.versions/a/history.yaml
+        error[history-broken]: its history cannot be extended: the stored text has hash sha256:0bb5ef62d6a77f0af08714cfae0c98dbef548720c4eaf000ce14d83b11a7de25, but the history records sha256:28c96fd1cf24665250e158fe836c944986dcc9da8191d5368a98eabfc27a30d6 (run `ctx verify`; nothing is published until the history is whole)
+    hint: nothing was published; mend them, or leave them out
+    ");
+    assert_eq!(place.tree(), before);
+    let place = two();
+    place.write(".versions/checkpoints.jsonl", "{}\n");
+    assert_snapshot!(place.ctx("publish --all").whole(), @"
+    exit: 1
+    -- stdout
+    -- stderr
+    error[log-broken]: `.versions/checkpoints.jsonl`, entry 1: not a checkpoint: missing field `at` at line 1 column 2
+    hint: run `ctx verify` for the whole picture; nothing is served or written
+    ");
+    assert_snapshot!(place.ctx("list").whole(), @"
+    exit: 1
+    -- stdout
+    -- stderr
+    error[log-broken]: `.versions/checkpoints.jsonl`, entry 1: not a checkpoint: missing field `at` at line 1 column 2
+    hint: run `ctx verify` for the whole picture; nothing is served or written
+    ");
+    assert_snapshot!(place.ctx("verify").whole(), @"
+    exit: 1
+    -- stdout
+    damaged
+      0 checkpoints, 4 artifacts, 5 versions recomputed
+      covered by no hash: the notes of 1 version
+
+    Damage: what was recorded was altered, or is gone:
+      [checkpoint-log-unreadable] .versions/checkpoints.jsonl, checkpoint 1: entry 1: not a checkpoint: missing field `at` at line 1 column 2
+          in .versions/checkpoints.jsonl
+
+    Working copy: a live file differs from what is published:
+      [published-without-history] nodes/a: the file says published, but no checkpoint holds it now
+          in nodes/a.md
+      [published-without-history] nodes/b: the file says published, but no checkpoint holds it now
+          in nodes/b.md
+
+    Notes:
+      [policy-unsealed] .context/config.yaml: no checkpoint holds it; the next publication takes it along
+          in .context/config.yaml
+      [policy-unsealed] CONTEXT.md: no checkpoint holds it; the next publication takes it along
+          in CONTEXT.md
+    -- stderr
+    hint: restore the files named above from a copy that verifies, then run it again
+    ");
+}
