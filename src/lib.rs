@@ -25,6 +25,7 @@
 pub mod chain;
 pub mod checkpoint;
 pub mod cli;
+mod codes;
 pub mod document;
 pub mod live;
 pub mod publish;
@@ -32,8 +33,8 @@ pub mod resolve;
 pub mod selector;
 mod starter;
 pub mod status;
-mod suggest;
 pub mod uri;
 pub mod vault;
 pub mod verify;
+mod words;
 pub mod yaml;

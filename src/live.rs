@@ -11,6 +11,7 @@ use crate::vault::Vault;
 use crate::vault::config::Layout;
 use crate::vault::files::FileError;
 use crate::vault::layout::limit;
+use crate::vault::walk::Found;
 
 /// A live document.
 #[derive(Debug)]
@@ -90,23 +91,30 @@ fn error(code: &'static str, message: String, hint: &str) -> Problem {
     Problem { code, severity: Severity::Error, line: None, message, hint: hint.to_owned() }
 }
 
-/// Reads every live document of the layout, in byte order of paths; links and names that are no
-/// text are among them, as files that cannot be read.
+/// Names of documents behind which lies no file that could be read, each with the reason.
+pub fn irregular(found: &Found) -> Vec<(String, Problem)> {
+    let all = |paths: &[String], code, message: &str, hint| -> Vec<(String, Problem)> {
+        let problem = error(code, message.to_owned(), hint);
+        paths.iter().map(|path| (path.clone(), problem.clone())).collect()
+    };
+    let link = "it is a symbolic link, which is not followed";
+    let mut odd = all(&found.links, "symbolic-link", link, "put the file itself here");
+    let name = "the file's name is not UTF-8";
+    odd.extend(all(&found.unreadable_names, "id-invalid", name, "rename the file"));
+    let kind = "it is not a regular file";
+    odd.extend(all(&found.not_files, "not-a-file", kind, "rename what lies there"));
+    odd
+}
+
+/// Reads every live document of the layout, in byte order of paths; what is no regular file is
+/// among them, as files that cannot be read.
 pub fn all(vault: &Vault) -> Vec<LiveFile> {
     let found = vault.documents();
     let mut files: Vec<LiveFile> =
         found.documents.par_iter().filter_map(|path| read(vault, path)).collect();
     files.retain(|file| !is_plain_root_file(vault, file));
-    let odd =
-        |path: &String, problem| LiveFile { path: path.clone(), id: None, content: Err(problem) };
-    for path in &found.links {
-        let message = "it is a symbolic link, which is not followed".to_owned();
-        files.push(odd(path, error("symbolic-link", message, "put the file itself here")));
-    }
-    for path in &found.unreadable_names {
-        let message = "the file's name is not UTF-8".to_owned();
-        files.push(odd(path, error("id-invalid", message, "rename the file")));
-    }
+    let odd = irregular(&found).into_iter();
+    files.extend(odd.map(|(path, problem)| LiveFile { path, id: None, content: Err(problem) }));
     files.sort_by(|a, b| a.path.cmp(&b.path));
     files
 }

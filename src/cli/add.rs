@@ -6,7 +6,7 @@ use crate::document::edit::Edit;
 use crate::document::frontmatter::{NodeType, is_tag};
 use crate::document::id::Id;
 use crate::publish::{self, NewDocument, Request, Which};
-use crate::suggest::nearest;
+use crate::words::nearest;
 
 use super::failure::Code;
 

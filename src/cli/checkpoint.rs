@@ -3,12 +3,13 @@
 use serde::Serialize;
 
 use super::session::Session;
-use super::ui::{count, shown, table};
+use super::ui::{shown, table};
 use super::{Answer, Failure};
 use crate::checkpoint::log::{self, Checkpoint as Entry, Chronicle};
 use crate::checkpoint::state::State;
 use crate::document::id::Id;
 use crate::vault::config::LogForm;
+use crate::words::count;
 
 /// Look at the checkpoint log
 #[derive(Debug, clap::Args)]

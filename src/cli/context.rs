@@ -6,10 +6,11 @@ use serde::Serialize;
 
 use super::rows::{WithheldJson, tell_withheld};
 use super::session::Session;
-use super::ui::{count, shown};
+use super::ui::shown;
 use super::{Answer, Failure};
 use crate::resolve::{Served, Snapshot};
 use crate::vault::layout;
+use crate::words::count;
 
 /// Print the vault's instructions for agents and a map of what is published
 ///

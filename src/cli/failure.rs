@@ -6,6 +6,7 @@ use serde::Serialize;
 use super::ui::shown;
 use crate::chain::replay::ChainError;
 use crate::checkpoint::log::LogError;
+use crate::codes::codes;
 use crate::document::id::IdError;
 use crate::document::validate::{Problem, Severity};
 use crate::publish::{PublishError, Refusal};
@@ -16,57 +17,30 @@ use crate::vault::OpenError;
 use crate::vault::files::FileError;
 use crate::vault::lock::LockError;
 
-macro_rules! codes {
-    ($($variant:ident $code:literal $exit:literal $meaning:literal;)*) => {
-        /// A kind of failure.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-        pub enum Code {
-            $(#[doc = $meaning] $variant,)*
-        }
-
-        impl Code {
-            /// Every code, in the order of exit codes.
-            pub const ALL: &'static [Self] = &[$(Self::$variant),*];
-
-            /// The stable word.
-            pub fn as_str(self) -> &'static str {
-                match self { $(Self::$variant => $code,)* }
-            }
-
-            /// The exit code of the process.
-            pub fn exit(self) -> u8 {
-                match self { $(Self::$variant => $exit,)* }
-            }
-
-            /// What it means, in one sentence.
-            pub fn meaning(self) -> &'static str {
-                match self { $(Self::$variant => $meaning,)* }
-            }
-        }
-    };
-}
-
 codes! {
-    UnknownId "unknown-id" 1 "No document has this id, or none had it at this checkpoint.";
-    UnknownVersion "unknown-version" 1 "A history has no such version.";
-    UnknownCheckpoint "unknown-checkpoint" 1 "There is no checkpoint of this number.";
-    Refused "refused" 1 "Some documents are invalid, so nothing was published.";
-    Withheld "withheld" 1 "The chain does not vouch for a document, so it is not served.";
-    LogBroken "log-broken" 1 "The checkpoint log cannot be relied on.";
-    ClockBehind "clock-behind" 1 "The last checkpoint is more than 24 hours ahead of the clock.";
-    Exists "exists" 1 "A file or folder of this name exists.";
-    Usage "usage" 2 "The arguments do not fit together.";
-    NoVault "no-vault" 2 "There is no vault here.";
-    NoPrincipal "no-principal" 2 "Nobody said who acts.";
-    ConfigInvalid "config-invalid" 2 "The configuration cannot be read.";
-    IdInvalid "id-invalid" 2 "The text cannot be an id.";
-    Misplaced "misplaced" 2 "The vault's layout has no documents there.";
-    SelectorInvalid "selector-invalid" 2 "The selector cannot be read.";
-    UriInvalid "uri-invalid" 2 "The URI cannot be read, or names something that is not served.";
-    Governed "governed" 3 "The vault is governed; publication needs a review.";
-    Locked "locked" 4 "Another command is writing to the vault.";
-    Changed "changed" 4 "A file was changed by somebody else meanwhile.";
-    Io "io" 5 "Reading or writing failed.";
+    /// A kind of failure.
+    exit: u8,
+    /// The exit code of the process.
+    UnknownId "unknown-id" 1, "No document has this id, or none had it at this checkpoint.";
+    UnknownVersion "unknown-version" 1, "A history has no such version.";
+    UnknownCheckpoint "unknown-checkpoint" 1, "There is no checkpoint of this number.";
+    Refused "refused" 1, "Some documents are invalid, so nothing was published.";
+    Withheld "withheld" 1, "The chain does not vouch for a document, so it is not served.";
+    LogBroken "log-broken" 1, "The checkpoint log cannot be relied on.";
+    ClockBehind "clock-behind" 1, "The last checkpoint is more than 24 hours ahead of the clock.";
+    Exists "exists" 1, "A file or folder of this name exists.";
+    Usage "usage" 2, "The arguments do not fit together.";
+    NoVault "no-vault" 2, "There is no vault here.";
+    NoPrincipal "no-principal" 2, "Nobody said who acts.";
+    ConfigInvalid "config-invalid" 2, "The configuration cannot be read.";
+    IdInvalid "id-invalid" 2, "The text cannot be an id.";
+    Misplaced "misplaced" 2, "The vault's layout has no documents there.";
+    SelectorInvalid "selector-invalid" 2, "The selector cannot be read.";
+    UriInvalid "uri-invalid" 2, "The URI cannot be read, or names something that is not served.";
+    Governed "governed" 3, "The vault is governed; publication needs a review.";
+    Locked "locked" 4, "Another command is writing to the vault.";
+    Changed "changed" 4, "A file was changed by somebody else meanwhile.";
+    Io "io" 5, "Reading or writing failed.";
 }
 
 /// A failure as it is told.
@@ -314,7 +288,7 @@ impl From<PublishError> for Failure {
             PublishError::Refused(refused) => {
                 let mut failure = Self::new(Code::Refused, message);
                 failure.documents = refused.iter().map(RefusedDocument::from).collect();
-                failure.hint("nothing was published; mend them, or leave them out")
+                failure.hint("nothing was written; mend what is named, or leave it out")
             }
             PublishError::Governed => Self::new(Code::Governed, message)
                 .hint("this version of ctx publishes in ungoverned vaults only"),

@@ -6,12 +6,13 @@ use serde::Serialize;
 
 use super::failure::Code;
 use super::session::Session;
-use super::ui::{count, shown};
+use super::ui::shown;
 use super::{Answer, Failure};
 use crate::starter::{self, NewFile, Starter};
 use crate::vault::config::Layout;
 use crate::vault::files::Files;
 use crate::vault::{Vault, layout};
+use crate::words::count;
 
 /// Make a folder a vault, new or with the Markdown that is in it
 ///

@@ -31,8 +31,8 @@ use std::path::{Path, PathBuf};
 use clap::{Args, CommandFactory as _, Parser, Subcommand};
 
 use crate::document::id::Id;
-use crate::suggest::nearest;
 use crate::vault::Vault;
+use crate::words::nearest;
 
 use failure::{Code, Failure};
 use session::Session;

@@ -6,8 +6,8 @@ use super::session::Session;
 use super::{Answer, Failure};
 use crate::document::id::Id;
 use crate::resolve::{Served, Snapshot};
-use crate::suggest::nearest;
 use crate::vault::Vault;
+use crate::words::nearest;
 
 /// Print the published text of a document, verified
 ///

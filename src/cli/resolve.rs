@@ -5,13 +5,14 @@ use serde::Serialize;
 use super::failure::Code;
 use super::rows::{DocumentJson, WithheldJson, document_table, tell_withheld};
 use super::session::Session;
-use super::ui::{count, shown};
+use super::ui::shown;
 use super::{Answer, Failure};
 use crate::live;
 use crate::resolve::{Resolution, Snapshot, matching_drafts};
 use crate::selector::{self, Atom, Expr, Node, Selector, StatusFilter};
 use crate::uri::{Target, Uri};
 use crate::vault::Vault;
+use crate::words::count;
 
 /// Select published documents, verified, in byte order of their ids
 ///

@@ -4,12 +4,13 @@ use serde::Serialize;
 
 use super::failure::{ProblemJson, RefusedDocument};
 use super::session::Session;
-use super::ui::{count, shown, table};
+use super::ui::{shown, table};
 use super::{Answer, Failure};
 use crate::document::id::Id;
 use crate::publish::{Change, Item, Live, Outcome};
 use crate::resolve::{Served, Withheld};
 use crate::vault::files::FileError;
+use crate::words::count;
 
 /// A published document in JSON.
 #[derive(Serialize)]

@@ -4,11 +4,12 @@ use serde::Serialize;
 
 use super::failure::ProblemJson;
 use super::session::Session;
-use super::ui::{count, shown};
+use super::ui::shown;
 use super::{Answer, Failure};
 use crate::document::validate::Severity;
 use crate::resolve::Snapshot;
 use crate::status::{PolicyStanding, Row, Standing, Status as Report, status};
+use crate::words::count;
 
 /// Show how the files stand to what is published
 #[derive(Debug, clap::Args)]

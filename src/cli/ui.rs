@@ -165,15 +165,6 @@ pub(super) fn table(rows: &[Vec<String>]) -> Vec<String> {
         .collect()
 }
 
-/// `1 document`, `2 documents`.
-pub(super) fn count(n: usize, noun: &str) -> String {
-    match n {
-        1 => format!("1 {noun}"),
-        n if noun.ends_with('y') => format!("{n} {}ies", &noun[..noun.len() - 1]),
-        n => format!("{n} {noun}s"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

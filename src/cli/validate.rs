@@ -6,12 +6,13 @@ use serde::Serialize;
 
 use super::failure::{Code, ProblemJson, severity};
 use super::session::Session;
-use super::ui::{count, shown};
+use super::ui::shown;
 use super::{Answer, Failure};
 use crate::document::validate::{Problem, Severity};
 use crate::live::{self, LiveFile};
 use crate::vault::Vault;
 use crate::vault::layout;
+use crate::words::count;
 
 /// Check the live files: what keeps a document from being published, and how odd values are read
 #[derive(Debug, clap::Args)]

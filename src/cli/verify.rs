@@ -3,9 +3,10 @@
 use serde::Serialize;
 
 use super::session::Session;
-use super::ui::{count, shown};
+use super::ui::shown;
 use super::{Answer, Failure};
 use crate::verify::{Class, Finding, Report, Verdict, verify};
+use crate::words::count;
 
 /// Recompute everything and say whether anything was altered
 ///

@@ -7,7 +7,7 @@ use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 use super::Document;
 use super::frontmatter::{NodeType, Status, Transport};
 use crate::chain::digest::Digest;
-use crate::suggest::nearest;
+use crate::words::nearest;
 use crate::yaml::{Node, Value};
 
 /// The longest title, in characters.

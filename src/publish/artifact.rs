@@ -136,6 +136,9 @@ impl Desk<'_> {
     /// What the next version of an artifact follows; every hash on the way recomputed.
     pub(super) fn base(&self, id: &Id, last_sealed: Option<u64>) -> Result<Base, Refusal> {
         let refuse = |why: &ChainError| {
+            if let ChainError::File(why @ FileError::Link { .. }) = why {
+                return refused_file(&id.history_path(), why);
+            }
             let message = format!("its history cannot be extended: {why}");
             let hint = "run `ctx verify`; nothing is published until the history is whole";
             Refusal::new(id.history_path(), "history-broken", message, hint)

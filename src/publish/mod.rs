@@ -24,13 +24,14 @@ use crate::checkpoint::log::{Append, Checkpoint, Chronicle, Log, LogError};
 use crate::checkpoint::state::{Mark, State};
 use crate::document::id::{Id, IdError};
 use crate::document::validate::{Problem, Severity};
-use crate::suggest::nearest;
+use crate::live;
 use crate::vault::clock::Timestamp;
 use crate::vault::config::Governance;
 use crate::vault::files::FileError;
 use crate::vault::lock::LockError;
 use crate::vault::principal::Principal;
 use crate::vault::{OpenError, Vault};
+use crate::words::{count, nearest};
 
 /// Who publishes, when, and with which remark.
 #[derive(Clone, Debug)]
@@ -117,7 +118,7 @@ pub struct Outcome {
 #[non_exhaustive]
 pub enum PublishError {
     /// Some documents are invalid. Nothing was published.
-    #[error("{} cannot be published", count(.0.len(), "document"))]
+    #[error("{} refused", count(.0.len(), "file"))]
     Refused(Vec<Refusal>),
     /// The vault is governed.
     #[error("this vault is governed: publication needs a review")]
@@ -167,11 +168,6 @@ pub enum PublishError {
     /// Writing failed; what was written has been taken back.
     #[error(transparent)]
     File(#[from] FileError),
-}
-
-/// `1 document`, `2 documents`.
-pub(crate) fn count(n: usize, noun: &str) -> String {
-    if n == 1 { format!("1 {noun}") } else { format!("{n} {noun}s") }
 }
 
 /// A head this far ahead of the clock stops a publication.
@@ -421,15 +417,15 @@ impl Desk<'_> {
                         Err(why) => outcome.refused.push(refused_name(path, &why)),
                     }
                 }
-                let not_text = "the file's name is not UTF-8".to_owned();
-                outcome.refused.extend(found.unreadable_names.iter().map(|path| {
-                    Refusal::new(path, "id-invalid", not_text.clone(), "rename the file")
-                }));
-                outcome.refused.extend(found.links.iter().map(|path| {
-                    let message = "it is a symbolic link, which is not followed".to_owned();
-                    Refusal::new(path, "symbolic-link", message, "put the file itself here")
-                }));
+                let odd = live::irregular(&found).into_iter();
+                outcome
+                    .refused
+                    .extend(odd.map(|(path, problem)| Refusal { path, problems: vec![problem] }));
+                // Published documents whose file is gone are named, not passed over.
+                let published = self.state.iter().map(|(id, _)| id).filter(|id| id.is_document());
+                ids.extend(published.cloned());
                 ids.sort_unstable();
+                ids.dedup();
                 ids
             }
             Which::Changed => {

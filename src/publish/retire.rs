@@ -41,7 +41,10 @@ pub fn retire(
             } else if known.is_some() {
                 outcome.left_out.push((id.clone(), "it is retired already"));
             } else if vault.files().exists(&id.live_path()) {
-                outcome.left_out.push((id.clone(), "it was never published"));
+                let message = "it was never published".to_owned();
+                let hint = "leave it as a draft, or delete the file";
+                let refusal = Refusal::new(id.live_path(), "not-published", message, hint);
+                outcome.refused.push(refusal);
             } else {
                 return Err(desk.unknown(id));
             }

@@ -6,8 +6,8 @@ use std::ops::Range;
 use super::ast::StatusFilter;
 use super::parse::{MAX_NESTING, MAX_SELECTOR_BYTES};
 use crate::document::frontmatter::{NodeType, Transport, is_tag};
-use crate::suggest::nearest;
 use crate::uri::{Target, Uri, UriError};
+use crate::words::nearest;
 
 /// The widest excerpt in columns, without the marks of what was left out.
 const EXCERPT: usize = 70;

@@ -71,7 +71,7 @@ pub(crate) fn documents(starter: Starter) -> Vec<NewFile> {
 
 /// Keeps local state out of git.
 pub(crate) fn gitignore() -> NewFile {
-    (layout::CONTEXT_GITIGNORE, "local/\n".to_owned())
+    (layout::CONTEXT_GITIGNORE, layout::CONTEXT_GITIGNORE_TEXT.to_owned())
 }
 
 #[cfg(test)]

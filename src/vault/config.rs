@@ -5,7 +5,7 @@
 
 use globset::{Glob, GlobSet, GlobSetBuilder};
 
-use crate::suggest::nearest;
+use crate::words::nearest;
 use crate::yaml::{self, Dialect, Node};
 
 /// Where documents lie.

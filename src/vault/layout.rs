@@ -10,6 +10,8 @@ pub const CONTEXT_DIR: &str = ".context";
 pub const CONFIG: &str = ".context/config.yaml";
 /// Keeps local state out of git.
 pub const CONTEXT_GITIGNORE: &str = ".context/.gitignore";
+/// What it says.
+pub const CONTEXT_GITIGNORE_TEXT: &str = "local/\n";
 /// Lock file and hints; nothing that anyone believes.
 pub const LOCAL_DIR: &str = ".context/local";
 /// The lock that writers hold.

@@ -36,6 +36,12 @@ const PAUSE: Duration = Duration::from_millis(15);
 /// Takes the write lock, waiting up to ten seconds for another writer.
 pub(super) fn acquire(files: &Files) -> Result<WriteLock, LockError> {
     let began = Instant::now();
+    if !files.exists(layout::LOCAL_DIR) && !files.exists(layout::CONTEXT_GITIGNORE) {
+        // A vault that another tool made: git must not take our lock file for content. If this
+        // cannot be written, the lock below says why.
+        let text = layout::CONTEXT_GITIGNORE_TEXT.as_bytes();
+        let _ = files.create_new(layout::CONTEXT_GITIGNORE, text);
+    }
     loop {
         let mut file = files.open_lock_file(layout::LOCK)?;
         match file.try_lock() {

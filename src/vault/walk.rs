@@ -19,6 +19,8 @@ pub struct Found {
     pub unreadable_names: Vec<String>,
     /// Symbolic links with a document's name, which are not followed.
     pub links: Vec<String>,
+    /// Fifos, sockets and devices with a document's name.
+    pub not_files: Vec<String>,
 }
 
 impl Vault {
@@ -43,11 +45,14 @@ impl Vault {
                 found.links.push(path.to_owned());
             } else if entry.file_type().is_file() {
                 found.documents.push(path.to_owned());
+            } else {
+                found.not_files.push(path.to_owned());
             }
         }
         found.documents.sort_unstable();
         found.unreadable_names.sort_unstable();
         found.links.sort_unstable();
+        found.not_files.sort_unstable();
         found
     }
 

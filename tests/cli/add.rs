@@ -231,10 +231,10 @@ fn what_cannot_be_published_is_not_written() {
     exit: 1
     -- stdout
     -- stderr
-    error[refused]: 1 document cannot be published
+    error[refused]: 1 file refused
       nodes/x.md
         error[source-invalid]: line 2: a source node needs a `source` block (add `source:` with transport and tools)
-    hint: nothing was published; mend them, or leave them out
+    hint: nothing was written; mend what is named, or leave it out
     ");
     assert_snapshot!(place.typed("add nodes/x --body -").stdin(b"a\xff").run().whole(), @"
     exit: 1

@@ -84,7 +84,7 @@ fn all_or_nothing_lists_every_invalid_document() {
     exit: 1
     -- stdout
     -- stderr
-    error[refused]: 4 documents cannot be published
+    error[refused]: 4 files refused
       nodes/latin.md
         error[not-utf8]: not UTF-8 at byte 5 (convert the file to UTF-8)
       nodes/open.md
@@ -94,7 +94,7 @@ fn all_or_nothing_lists_every_invalid_document() {
         warning[type-unknown]: line 3: type `post` is read as document (types are document, snippet, glossary, persona, prompt, source, tool, reference, skill)
       nodes/yaml.md
         error[frontmatter-yaml]: the frontmatter is not valid YAML: line 3, column 7: unclosed bracket '[' (mend the line; a text with `: ` or `#` in it needs quotes)
-    hint: nothing was published; mend them, or leave them out
+    hint: nothing was written; mend what is named, or leave it out
     ");
     assert_eq!(place.tree(), before);
     let error = place.ctx("publish --all --json").exits(1).json("ctx.error");
@@ -181,15 +181,16 @@ fn a_published_document_whose_file_is_gone_is_not_published_by_name() {
     exit: 1
     -- stdout
     -- stderr
-    error[refused]: 1 document cannot be published
+    error[refused]: 1 file refused
       nodes/a.md
         error[document-missing]: the file is not there (restore it, or take the document out with `ctx retire`)
-    hint: nothing was published; mend them, or leave them out
+    hint: nothing was written; mend what is named, or leave it out
     ");
     assert_snapshot!(place.ctx("publish --all").whole(), @"
     exit: 0
     -- stdout
     nothing to publish
+      left out: nodes/a (its file is missing)
     -- stderr
     ");
 }
@@ -203,10 +204,10 @@ fn ids_that_differ_only_in_case_are_refused() {
     exit: 1
     -- stdout
     -- stderr
-    error[refused]: 1 document cannot be published
+    error[refused]: 1 file refused
       nodes/Returns.md
         error[id-collision]: its id and `nodes/returns` differ only in case or Unicode form (choose another name; a retired id is taken too, because its history stays)
-    hint: nothing was published; mend them, or leave them out
+    hint: nothing was written; mend what is named, or leave it out
     ");
     assert_eq!(place.tree(), before);
     assert_snapshot!(place.ctx("publish --all --skip-invalid").whole(), @"

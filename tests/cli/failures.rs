@@ -126,10 +126,10 @@ fn each_is_told_in_text_and_json_with_its_exit_code() {
     error[no-vault]: no vault in `[ROOT]` or any folder above it
     hint: `ctx init` makes this folder a vault; `--vault DIR` names one elsewhere
 
-    error[refused]: 1 document cannot be published
+    error[refused]: 1 file refused
       nodes/bad.md
         error[frontmatter-yaml]: the frontmatter is not valid YAML: line 2, column 8: unclosed bracket '[' (mend the line; a text with `: ` or `#` in it needs quotes)
-    hint: nothing was published; mend them, or leave them out
+    hint: nothing was written; mend what is named, or leave it out
 
     error[selector-invalid]: expected a tag, a filter, a URI or `(`, but found the end
       #a |

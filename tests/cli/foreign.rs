@@ -58,10 +58,10 @@ fn an_adopted_folder_is_published_without_touching_a_body() {
     exit: 1
     -- stdout
     -- stderr
-    error[refused]: 1 document cannot be published
+    error[refused]: 1 file refused
       posts/latin-1.md
         error[not-utf8]: not UTF-8 at byte 5 (convert the file to UTF-8)
-    hint: nothing was published; mend them, or leave them out
+    hint: nothing was written; mend what is named, or leave it out
     ");
     for (path, bytes) in &before {
         assert_eq!(place.bytes(path), *bytes, "{path}");

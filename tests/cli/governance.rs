@@ -121,10 +121,10 @@ fn one_that_is_no_text_stops_a_publication_and_is_named() {
     exit: 1
     -- stdout
     -- stderr
-    error[refused]: 1 document cannot be published
+    error[refused]: 1 file refused
       CONTEXT.md
         error[not-utf8]: not UTF-8 at byte 0 (convert the file to UTF-8)
-    hint: nothing was published; mend them, or leave them out
+    hint: nothing was written; mend what is named, or leave it out
     ");
     assert_snapshot!(place.ctx("status").whole(), @"
     exit: 0
@@ -149,10 +149,10 @@ fn one_is_retired_by_deleting_it_and_not_by_name() {
     exit: 1
     -- stdout
     -- stderr
-    error[refused]: 1 document cannot be published
+    error[refused]: 1 file refused
       CONTEXT.md
         error[not-a-document]: a governance file is retired by deleting it (delete the file; the next publication retires it)
-    hint: nothing was published; mend them, or leave them out
+    hint: nothing was written; mend what is named, or leave it out
     ");
     assert_eq!(place.tree(), before);
     place.remove("CONTEXT.md");

@@ -24,46 +24,46 @@ fn refused(text: impl AsRef<[u8]>) -> String {
 #[test]
 fn malformed_yaml_is_told_with_line_and_column() {
     assert_snapshot!(refused("---\ntitle: a\ntags: [a, b\nowner: x\n---\n"), @"
-    error[refused]: 1 document cannot be published
+    error[refused]: 1 file refused
       nodes/x.md
         error[frontmatter-yaml]: the frontmatter is not valid YAML: line 4, column 6: illegal placement of ':' indicator (mend the line; a text with `: ` or `#` in it needs quotes)
-    hint: nothing was published; mend them, or leave them out
+    hint: nothing was written; mend what is named, or leave it out
     ");
     assert_snapshot!(refused("---\ntitle: a: b\n---\n"), @"
-    error[refused]: 1 document cannot be published
+    error[refused]: 1 file refused
       nodes/x.md
         error[frontmatter-yaml]: the frontmatter is not valid YAML: line 2, column 9: mapping values are not allowed in this context (mend the line; a text with `: ` or `#` in it needs quotes)
-    hint: nothing was published; mend them, or leave them out
+    hint: nothing was written; mend what is named, or leave it out
     ");
     assert_snapshot!(refused("---\ntitle: a\n\tx: b\n---\n"), @"
-    error[refused]: 1 document cannot be published
+    error[refused]: 1 file refused
       nodes/x.md
         error[frontmatter-yaml]: the frontmatter is not valid YAML: line 2, column 8: while scanning a plain scalar, found a tab (mend the line; a text with `: ` or `#` in it needs quotes)
-    hint: nothing was published; mend them, or leave them out
+    hint: nothing was written; mend what is named, or leave it out
     ");
     assert_snapshot!(refused("---\ntitle: a\nowner: x\ntitle: b\n---\n"), @"
-    error[refused]: 1 document cannot be published
+    error[refused]: 1 file refused
       nodes/x.md
         error[frontmatter-yaml]: the frontmatter is not valid YAML: line 4, column 1: duplicate key `title`, first 2 lines above (mend the line; a text with `: ` or `#` in it needs quotes)
-    hint: nothing was published; mend them, or leave them out
+    hint: nothing was written; mend what is named, or leave it out
     ");
     assert_snapshot!(refused("---\n- a\n---\n"), @"
-    error[refused]: 1 document cannot be published
+    error[refused]: 1 file refused
       nodes/x.md
         error[frontmatter-not-mapping]: line 2: expected `key: value` lines between the `---` lines (write fields such as `title: ...`, or begin the file with an empty line if the dashes are thematic breaks)
-    hint: nothing was published; mend them, or leave them out
+    hint: nothing was written; mend what is named, or leave it out
     ");
     assert_snapshot!(refused("---\ntitle: a\n"), @"
-    error[refused]: 1 document cannot be published
+    error[refused]: 1 file refused
       nodes/x.md
         error[frontmatter-unclosed]: line 1 opens a frontmatter with `---` that no line `---` closes (close the block with a line `---`, or begin the file with an empty line if the dashes are a thematic break)
-    hint: nothing was published; mend them, or leave them out
+    hint: nothing was written; mend what is named, or leave it out
     ");
     assert_snapshot!(refused("---\nbase: &b {status: published}\n<<: *b\n---\n"), @"
-    error[refused]: 1 document cannot be published
+    error[refused]: 1 file refused
       nodes/x.md
         error[frontmatter-merge-key]: line 3, column 1: a merge key at the top level, which readers read differently (write the merged fields out)
-    hint: nothing was published; mend them, or leave them out
+    hint: nothing was written; mend what is named, or leave it out
     ");
 }
 
@@ -75,23 +75,23 @@ fn bombs_are_refused_at_once() {
         bomb.push_str(&format!("a{n}: &a{n} [{}]\n", [alias.as_str(); 10].join(", ")));
     }
     assert_snapshot!(refused(bomb + "---\n"), @"
-    error[refused]: 1 document cannot be published
+    error[refused]: 1 file refused
       nodes/x.md
         error[frontmatter-yaml]: the frontmatter is not valid YAML: line 5, column 15: aliases expand to more than 64 KiB (mend the line; a text with `: ` or `#` in it needs quotes)
-    hint: nothing was published; mend them, or leave them out
+    hint: nothing was written; mend what is named, or leave it out
     ");
     assert_snapshot!(refused(format!("---\na: {}{}\n---\n", "[".repeat(100), "]".repeat(100))), @"
-    error[refused]: 1 document cannot be published
+    error[refused]: 1 file refused
       nodes/x.md
         error[frontmatter-yaml]: the frontmatter is not valid YAML: line 2, column 36: recursion limit exceeded (mend the line; a text with `: ` or `#` in it needs quotes)
-    hint: nothing was published; mend them, or leave them out
+    hint: nothing was written; mend what is named, or leave it out
     ");
     let many: String = (0..8000).map(|n| format!("key{n}: x\n")).collect();
     assert_snapshot!(refused(format!("---\n{many}---\n")), @"
-    error[refused]: 1 document cannot be published
+    error[refused]: 1 file refused
       nodes/x.md
         error[frontmatter-too-large]: the frontmatter has 86890 bytes; at most 65536 are read (move long texts into the body)
-    hint: nothing was published; mend them, or leave them out
+    hint: nothing was written; mend what is named, or leave it out
     ");
 }
 
@@ -100,10 +100,10 @@ fn a_file_too_large_to_read_is_refused() {
     let mut text = b"# Large\n".to_vec();
     text.resize((16 << 20) + 1, b'x');
     assert_snapshot!(refused(text), @"
-    error[refused]: 1 document cannot be published
+    error[refused]: 1 file refused
       nodes/x.md
         error[too-large]: `nodes/x.md` is larger than 16777216 bytes (split the document)
-    hint: nothing was published; mend them, or leave them out
+    hint: nothing was written; mend what is named, or leave it out
     ");
 }
 
@@ -121,28 +121,30 @@ fn links_and_fifos_are_neither_followed_nor_waited_for() {
     exit: 1
     -- stdout
     -- stderr
-    error[refused]: 1 document cannot be published
+    error[refused]: 2 files refused
       nodes/link.md
         error[symbolic-link]: it is a symbolic link, which is not followed (put the file itself here)
-    hint: nothing was published; mend them, or leave them out
+      nodes/fifo.md
+        error[not-a-file]: it is not a regular file (rename what lies there)
+    hint: nothing was written; mend what is named, or leave it out
     ");
     assert_snapshot!(place.ctx("publish nodes/link").whole(), @"
     exit: 1
     -- stdout
     -- stderr
-    error[refused]: 1 document cannot be published
+    error[refused]: 1 file refused
       nodes/link.md
         error[symbolic-link]: `nodes/link.md` goes through a symbolic link, which is not followed (put the file itself here)
-    hint: nothing was published; mend them, or leave them out
+    hint: nothing was written; mend what is named, or leave it out
     ");
     assert_snapshot!(place.ctx("publish nodes/fifo").whole(), @"
     exit: 1
     -- stdout
     -- stderr
-    error[refused]: 1 document cannot be published
+    error[refused]: 1 file refused
       nodes/fifo.md
         error[not-a-file]: `nodes/fifo.md` is not a regular file (rename what lies there)
-    hint: nothing was published; mend them, or leave them out
+    hint: nothing was written; mend what is named, or leave it out
     ");
     assert_snapshot!(place.ctx("status").whole(), @"
     exit: 0
@@ -151,6 +153,8 @@ fn links_and_fifos_are_neither_followed_nor_waited_for() {
     Published, and the file is the published text: 1 document
 
     Invalid, cannot be published (next: ctx validate):
+      nodes/fifo.md
+          it is not a regular file
       nodes/link.md
           it is a symbolic link, which is not followed
     -- stderr
@@ -159,10 +163,10 @@ fn links_and_fifos_are_neither_followed_nor_waited_for() {
     exit: 1
     -- stdout
     -- stderr
-    error[refused]: 1 document cannot be published
+    error[refused]: 1 file refused
       nodes/folder/.versions/new/history.yaml
-        error[history-broken]: its history cannot be extended: `nodes/folder/.versions/new/history.yaml` goes through a symbolic link, which is not followed (run `ctx verify`; nothing is published until the history is whole)
-    hint: nothing was published; mend them, or leave them out
+        error[symbolic-link]: `nodes/folder/.versions/new/history.yaml` goes through a symbolic link, which is not followed (put the file itself here)
+    hint: nothing was written; mend what is named, or leave it out
     ");
     assert!(!place.home().join("outside/new.md").exists());
     let stdout = place.ctx("publish nodes/folder/deep").exits(1);
@@ -193,10 +197,10 @@ fn a_published_document_replaced_by_a_link_is_still_served_and_never_followed() 
     exit: 1
     -- stdout
     -- stderr
-    error[refused]: 1 document cannot be published
+    error[refused]: 1 file refused
       nodes/a.md
         error[symbolic-link]: `nodes/a.md` goes through a symbolic link, which is not followed (put the file itself here)
-    hint: nothing was published; mend them, or leave them out
+    hint: nothing was written; mend what is named, or leave it out
     ");
     assert_snapshot!(place.ctx("diff nodes/a").whole(), @"
     exit: 1

@@ -78,10 +78,10 @@ fn a_name_that_differs_only_in_case_would_share_the_old_history_on_some_systems(
     exit: 1
     -- stdout
     -- stderr
-    error[refused]: 1 document cannot be published
+    error[refused]: 1 file refused
       nodes/A.md
         error[id-collision]: its id and `nodes/a` differ only in case or Unicode form (choose another name; a retired id is taken too, because its history stays)
-    hint: nothing was published; mend them, or leave them out
+    hint: nothing was written; mend what is named, or leave it out
     ");
     assert_eq!(place.tree(), before);
     place.ctx("retire nodes/a").ok();
@@ -89,10 +89,10 @@ fn a_name_that_differs_only_in_case_would_share_the_old_history_on_some_systems(
     exit: 1
     -- stdout
     -- stderr
-    error[refused]: 1 document cannot be published
+    error[refused]: 1 file refused
       nodes/A.md
         error[id-collision]: its id and `nodes/a` differ only in case or Unicode form (choose another name; a retired id is taken too, because its history stays)
-    hint: nothing was published; mend them, or leave them out
+    hint: nothing was written; mend what is named, or leave it out
     ");
     assert!(!place.has("nodes/A.md"));
     place.ctx("verify").ok();
@@ -107,10 +107,10 @@ fn what_differs_from_its_published_text_is_not_moved() {
     exit: 1
     -- stdout
     -- stderr
-    error[refused]: 1 document cannot be published
+    error[refused]: 1 file refused
       nodes/a.md
         error[unpublished-changes]: its live file was changed (publish the change first, or undo it)
-    hint: nothing was published; mend them, or leave them out
+    hint: nothing was written; mend what is named, or leave it out
     ");
     assert_eq!(place.tree(), before);
     place.remove("nodes/a.md");
@@ -118,10 +118,10 @@ fn what_differs_from_its_published_text_is_not_moved() {
     exit: 1
     -- stdout
     -- stderr
-    error[refused]: 1 document cannot be published
+    error[refused]: 1 file refused
       nodes/a.md
         error[document-missing]: the file is not there (restore it, or take the document out with `ctx retire`)
-    hint: nothing was published; mend them, or leave them out
+    hint: nothing was written; mend what is named, or leave it out
     ");
 }
 
@@ -156,10 +156,10 @@ fn targets_and_origins_that_do_not_fit_are_refused() {
     exit: 1
     -- stdout
     -- stderr
-    error[refused]: 1 document cannot be published
+    error[refused]: 1 file refused
       nodes/draft.md
         error[not-published]: it is not published (rename the file; nothing is recorded about it)
-    hint: nothing was published; mend them, or leave them out
+    hint: nothing was written; mend what is named, or leave it out
     ");
     assert_snapshot!(place.ctx("mv nodes/nope nodes/b").whole(), @"
     exit: 1
@@ -172,10 +172,10 @@ fn targets_and_origins_that_do_not_fit_are_refused() {
     exit: 1
     -- stdout
     -- stderr
-    error[refused]: 1 document cannot be published
+    error[refused]: 1 file refused
       CONTEXT.md
         error[not-a-document]: a governance file keeps its name (edit it in place)
-    hint: nothing was published; mend them, or leave them out
+    hint: nothing was written; mend what is named, or leave it out
     ");
     assert_eq!(place.tree(), before);
 }

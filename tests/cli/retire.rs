@@ -137,10 +137,10 @@ fn a_retired_document_whose_file_is_gone_cannot_come_back_by_itself() {
     exit: 1
     -- stdout
     -- stderr
-    error[refused]: 1 document cannot be published
+    error[refused]: 1 file refused
       nodes/a.md
         error[document-missing]: the file is not there (restore it; `ctx history` and `ctx show` have its old texts)
-    hint: nothing was published; mend them, or leave them out
+    hint: nothing was written; mend what is named, or leave it out
     ");
     let old = place.ctx("show nodes/a 1").ok().stdout;
     place.write("nodes/a.md", old);
@@ -168,11 +168,13 @@ fn what_was_never_published_cannot_be_retired() {
     let place = two();
     place.write("nodes/c.md", "# C\n");
     assert_snapshot!(place.ctx("retire nodes/c").whole(), @"
-    exit: 0
+    exit: 1
     -- stdout
-    nothing to retire
-      left out: nodes/c (it was never published)
     -- stderr
+    error[refused]: 1 file refused
+      nodes/c.md
+        error[not-published]: it was never published (leave it as a draft, or delete the file)
+    hint: nothing was written; mend what is named, or leave it out
     ");
     assert_snapshot!(place.ctx("retire nodes/nope").whole(), @"
     exit: 1

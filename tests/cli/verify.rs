@@ -180,10 +180,10 @@ fn a_cut_log_is_unsettled() {
     exit: 1
     -- stdout
     -- stderr
-    error[refused]: 1 document cannot be published
+    error[refused]: 1 file refused
       nodes/.versions/a/history.yaml
         error[history-unsealed]: its history has version 2, which no checkpoint seals (run `ctx verify`; the version may be left from a command that was interrupted, or forged)
-    hint: nothing was published; mend them, or leave them out
+    hint: nothing was written; mend what is named, or leave it out
     ");
 }
 
@@ -197,10 +197,10 @@ fn nothing_is_published_on_top_of_damage() {
     exit: 1
     -- stdout
     -- stderr
-    error[refused]: 1 document cannot be published
+    error[refused]: 1 file refused
       nodes/.versions/a/history.yaml
         error[history-broken]: its history cannot be extended: the stored text has hash sha256:0bb5ef62d6a77f0af08714cfae0c98dbef548720c4eaf000ce14d83b11a7de25, but the history records sha256:28c96fd1cf24665250e158fe836c944986dcc9da8191d5368a98eabfc27a30d6 (run `ctx verify`; nothing is published until the history is whole)
-    hint: nothing was published; mend them, or leave them out
+    hint: nothing was written; mend what is named, or leave it out
     ");
     assert_eq!(place.tree(), before);
     let place = two();

@@ -1,4 +1,4 @@
-//! The nearest known word, for errors that name what was probably meant.
+//! Words in messages: the nearest known word, and counts.
 
 /// The candidate at the smallest edit distance from `found`, if it is near enough to be meant.
 pub(crate) fn nearest<'a>(
@@ -16,6 +16,15 @@ pub(crate) fn nearest<'a>(
         .filter(|(d, _)| *d <= limit)
         .min()
         .map(|(_, candidate)| candidate)
+}
+
+/// `1 document`, `2 documents`, `2 histories`.
+pub(crate) fn count(n: usize, noun: &str) -> String {
+    match n {
+        1 => format!("1 {noun}"),
+        n if noun.ends_with('y') => format!("{n} {}ies", &noun[..noun.len() - 1]),
+        n => format!("{n} {noun}s"),
+    }
 }
 
 /// Levenshtein distance without regard to case.
