@@ -164,15 +164,9 @@ const TEMPLATE: [Template; TEMPLATES] = [
 fn document(template: &Template, index: usize, number: usize, seed: u64) -> Document {
     let name = service(number);
     let mut draw = Draw::new(seed, index, number);
-    let Template {
-        topic, title, kind, ..
-    } = template;
+    let Template { topic, title, kind, .. } = template;
 
-    let owner = format!(
-        "{}.{}@example.com",
-        draw.one(FIRST_NAMES),
-        draw.one(LAST_NAMES)
-    );
+    let owner = format!("{}.{}@example.com", draw.one(FIRST_NAMES), draw.one(LAST_NAMES));
     let team = draw.one(TEAMS);
     let months = draw.one("three|four|six|nine|twelve");
     let body = (template.body)(&mut draw, &name);
@@ -185,10 +179,7 @@ fn document(template: &Template, index: usize, number: usize, seed: u64) -> Docu
     let count = draw.between(1, 2);
     for other in template.related.iter().take(count) {
         let other = &TEMPLATE[*other];
-        links += &format!(
-            "- [{}](contextnest://nodes/{}/{name})\n",
-            other.title, other.topic
-        );
+        links += &format!("- [{}](contextnest://nodes/{}/{name})\n", other.title, other.topic);
     }
 
     let text = format!(
@@ -213,10 +204,7 @@ author: {owner}
 
 {links}"
     );
-    Document {
-        id: format!("nodes/{topic}/{name}"),
-        text,
-    }
+    Document { id: format!("nodes/{topic}/{name}"), text }
 }
 
 fn deploy(draw: &mut Draw, service: &str) -> String {
@@ -938,11 +926,7 @@ mod tests {
     fn a_document_depends_on_seed_template_and_service_only() {
         assert_eq!(corpus(7, 42), corpus(110, 42)[..70]);
         let (left, right) = (corpus(7, 42), corpus(7, 43));
-        assert!(
-            left.iter()
-                .zip(&right)
-                .all(|(a, b)| a.id == b.id && a.text != b.text)
-        );
+        assert!(left.iter().zip(&right).all(|(a, b)| a.id == b.id && a.text != b.text));
     }
 
     #[test]
@@ -953,10 +937,8 @@ mod tests {
         assert_eq!(super::service(105), "telemetry-service");
         assert_eq!(super::service(106), "svc-000107-service");
 
-        let ids: std::collections::HashSet<_> = corpus(200, 1)
-            .into_iter()
-            .map(|document| document.id)
-            .collect();
+        let ids: std::collections::HashSet<_> =
+            corpus(200, 1).into_iter().map(|document| document.id).collect();
         assert_eq!(ids.len(), 2_000);
     }
 
@@ -965,10 +947,7 @@ mod tests {
         let corpus = corpus(106, 42);
         let count = |wanted: &[&str]| {
             let holds = |text| wanted.iter().all(|tag| tags(text).contains(tag));
-            corpus
-                .iter()
-                .filter(|document| holds(&document.text))
-                .count()
+            corpus.iter().filter(|document| holds(&document.text)).count()
         };
         assert_eq!(count(&["runbook", "deploy", "payments-service"]), 1);
         assert_eq!(count(&["runbook", "payments-service"]), 5);
@@ -986,27 +965,16 @@ mod tests {
             let ids: std::collections::HashSet<_> =
                 corpus.iter().map(|document| document.id.as_str()).collect();
             for document in &corpus {
-                let (_, body) = document
-                    .text
-                    .split_once("\n---\n")
-                    .expect("a closing delimiter");
+                let (_, body) = document.text.split_once("\n---\n").expect("a closing delimiter");
                 let lines = body.lines().count();
                 assert!((25..=50).contains(&lines), "{}: {lines} lines", document.id);
-                assert!(
-                    body.ends_with(")\n") && !body.contains("\n\n\n"),
-                    "{}",
-                    document.id
-                );
+                assert!(body.ends_with(")\n") && !body.contains("\n\n\n"), "{}", document.id);
 
                 let links: Vec<_> = body.split("contextnest://").skip(1).collect();
                 assert!((1..=2).contains(&links.len()), "{}", document.id);
                 for link in links {
                     let id = link.split(')').next().expect("split has a first part");
-                    assert!(
-                        ids.contains(id) && id != document.id,
-                        "{}: {id}",
-                        document.id
-                    );
+                    assert!(ids.contains(id) && id != document.id, "{}: {id}", document.id);
                 }
             }
         }

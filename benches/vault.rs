@@ -1,1 +1,387 @@
-fn main() {}
+//! `cargo bench`: what the main verbs cost on the corpus of the ContextNest paper, §11.3.
+//!
+//! Every figure is the wall time of a whole `ctx` process, or the median of several, beside the
+//! floor that the machine sets in the same run: one sync of a small append on the same disk, the
+//! start of a process, and `sha256sum` over the same files with as many processes as there are
+//! cores. The result is Markdown on stdout, as in `docs/benchmarks.md`; progress goes to stderr.
+//!
+//! ```text
+//! cargo bench --bench vault -- [--sizes 100,1000,10000] [--dir DIR] [--quick]
+//! ```
+
+#![allow(clippy::disallowed_methods, reason = "the bench reads its own clock and its own files")]
+#![allow(clippy::disallowed_macros, reason = "the tables are this program's result")]
+
+#[path = "corpus.rs"]
+mod corpus;
+
+use std::error::Error;
+use std::fmt::Write as _;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+type Result<T> = std::result::Result<T, Box<dyn Error>>;
+
+const CTX: &str = env!("CARGO_BIN_EXE_ctx");
+const SEED: u64 = 42;
+/// Three terms that select one document of any size of the corpus.
+const SELECTOR: &str = "#runbook #deploy #payments-service";
+const DOCUMENT: &str = "nodes/deploy/payments-service";
+/// The version that is stored in full again.
+const KEYFRAME_INTERVAL: usize = 10;
+
+fn main() -> Result<()> {
+    let options = Options::read(std::env::args().skip(1))?;
+    fs::create_dir_all(&options.dir)?;
+    let measured: Result<Vec<Figures>> =
+        options.sizes.iter().map(|size| measure(&options, *size)).collect();
+    fs::remove_dir_all(&options.dir)?;
+    print!("{}", tables(&measured?));
+    Ok(())
+}
+
+struct Options {
+    sizes: Vec<usize>,
+    /// Where the vaults are made: it decides which disk is measured.
+    dir: PathBuf,
+    repetitions: usize,
+    events: usize,
+}
+
+impl Options {
+    fn read(args: impl Iterator<Item = String>) -> Result<Self> {
+        let target = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("bench-vaults");
+        let mut options =
+            Self { sizes: vec![100, 1_000, 10_000], dir: target, repetitions: 15, events: 3 };
+        // `cargo bench` says `--bench`; without it this runs as a test, which is to be short.
+        let (mut is_bench, mut quick) = (false, false);
+        let mut args = args.peekable();
+        while let Some(arg) = args.next() {
+            let mut value = || args.next().ok_or_else(|| format!("`{arg}` wants a value"));
+            match arg.as_str() {
+                "--bench" => is_bench = true,
+                "--quick" => quick = true,
+                "--sizes" => {
+                    let sizes = value()?;
+                    options.sizes =
+                        sizes.split(',').map(str::parse).collect::<std::result::Result<_, _>>()?;
+                }
+                // A folder of our own in it: it is removed at the end.
+                "--dir" => options.dir = Path::new(&value()?).join("bench-vaults"),
+                other => return Err(format!("unknown argument `{other}`").into()),
+            }
+        }
+        if quick || !is_bench {
+            options = Self { sizes: vec![100], repetitions: 3, events: 1, ..options };
+        }
+        Ok(options)
+    }
+}
+
+/// What one size costs.
+struct Figures {
+    documents: usize,
+    start: Duration,
+    sync: Duration,
+    publish: Duration,
+    plan: Duration,
+    growth: Growth,
+    growth_of_keyframe: Growth,
+    publish_all: Duration,
+    resolve: Duration,
+    resolve_uri: Duration,
+    read: Duration,
+    hash_histories: Option<Duration>,
+    verify: Duration,
+    hash_all: Option<Duration>,
+    bytes: u64,
+    peaks: [Option<u64>; 3],
+}
+
+fn measure(options: &Options, size: usize) -> Result<Figures> {
+    let n = options.repetitions;
+    let (mut root, mut documents) = (PathBuf::new(), 0);
+    let mut events = Vec::new();
+    let mut peak_of_plan = None;
+    for event in 0..options.events {
+        // Nothing is removed before the end: file systems are slow to make files where others
+        // have just gone.
+        root = options.dir.join(format!("{size}-{event}"));
+        documents = make_vault(&root, size)?;
+        eprintln!("{documents} documents: publish --all");
+        peak_of_plan = peak_memory(&root, &["publish", "--all", "--dry-run"]);
+        events.push(timed(|| ctx(&root, &["publish", "--all"]))?);
+    }
+    // Write-back of the event must not run beside what is measured next.
+    settle(&root)?;
+    eprintln!("{documents} documents: publish one");
+    let growth = growth(&root, || republish(&root, 1))?;
+    let (mut publishes, mut plans, mut syncs) = (Vec::new(), Vec::new(), Vec::new());
+    let ids: Vec<String> = corpus::documents(size.div_ceil(corpus::TEMPLATES), SEED)
+        .map(|document| document.id)
+        .filter(|id| id != DOCUMENT)
+        .take(n)
+        .collect();
+    for id in &ids {
+        syncs.push(sync_of_append(&options.dir)?);
+        edit(&root, id, 1)?;
+        plans.push(timed(|| ctx(&root, &["publish", id, "--dry-run"]))?);
+        publishes.push(timed(|| ctx(&root, &["publish", id]))?);
+    }
+    for round in 2..KEYFRAME_INTERVAL - 1 {
+        republish(&root, round)?;
+    }
+    let growth_of_keyframe = self::growth(&root, || republish(&root, KEYFRAME_INTERVAL))?;
+
+    eprintln!("{documents} documents: resolve, read, verify");
+    let uri = format!("contextnest://{DOCUMENT}");
+    let run = |args: &[&str]| median_of(n, || ctx(&root, args));
+    let files = files_below(&root)?;
+    let histories = files.iter().filter(|(path, _)| path.to_string_lossy().contains(".versions"));
+    let histories: Vec<&Path> = histories.map(|(path, _)| path.as_path()).collect();
+    let all: Vec<&Path> = files.iter().map(|(path, _)| path.as_path()).collect();
+    Ok(Figures {
+        documents,
+        start: median_of(n, || ctx(&root, &["--version"]))?,
+        sync: median(syncs),
+        publish: median(publishes),
+        plan: median(plans),
+        growth,
+        growth_of_keyframe,
+        publish_all: median(events),
+        resolve: run(&["resolve", SELECTOR])?,
+        resolve_uri: run(&["resolve", &uri])?,
+        read: run(&["read", DOCUMENT])?,
+        hash_histories: sha256sum(&options.dir, n, &histories)?,
+        verify: run(&["verify"])?,
+        hash_all: sha256sum(&options.dir, n, &all)?,
+        bytes: files.iter().map(|(_, length)| length).sum(),
+        peaks: [
+            peak_of_plan,
+            peak_memory(&root, &["resolve", SELECTOR]),
+            peak_memory(&root, &["verify"]),
+        ],
+    })
+}
+
+/// Makes a vault of about `size` documents, none of them published, and waits for the disk.
+fn make_vault(root: &Path, size: usize) -> Result<usize> {
+    let documents = corpus::write(root, size.div_ceil(corpus::TEMPLATES), SEED)?;
+    ctx(root, &["init", ".", "--name", "Services"])?;
+    settle(root)?;
+    Ok(documents)
+}
+
+/// Runs `ctx` in a vault; anything but success ends the bench with what it said.
+fn ctx(root: &Path, args: &[&str]) -> Result<()> {
+    let mut command = Command::new(CTX);
+    command.current_dir(root).args(args).env("CTX_PRINCIPAL", "bench@example.com");
+    let output = command.stdin(Stdio::null()).output()?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    Err(format!("ctx {}: {}\n{said}", args.join(" "), output.status).into())
+}
+
+/// Changes the live file of a document by one line.
+fn edit(root: &Path, id: &str, round: usize) -> io::Result<()> {
+    let mut file = OpenOptions::new().append(true).open(root.join(format!("{id}.md")))?;
+    writeln!(file, "- Read again in round {round:02}.")?;
+    file.sync_all()
+}
+
+fn republish(root: &Path, round: usize) -> Result<()> {
+    edit(root, DOCUMENT, round)?;
+    ctx(root, &["publish", DOCUMENT])
+}
+
+/// How long it takes to append as much as one event does to the log, and to sync it.
+fn sync_of_append(dir: &Path) -> Result<Duration> {
+    let mut file = OpenOptions::new().create(true).append(true).open(dir.join("appended"))?;
+    file.sync_all()?;
+    timed(|| {
+        file.write_all(&[b'x'; 300])?;
+        Ok(file.sync_all()?)
+    })
+}
+
+/// Waits until the disk has everything.
+fn settle(root: &Path) -> Result<()> {
+    Command::new("sync").arg("-f").arg(root).status()?;
+    Ok(())
+}
+
+fn timed(work: impl FnOnce() -> Result<()>) -> Result<Duration> {
+    let began = Instant::now();
+    work()?;
+    Ok(began.elapsed())
+}
+
+fn median_of(n: usize, mut work: impl FnMut() -> Result<()>) -> Result<Duration> {
+    let times: Result<Vec<Duration>> = (0..n).map(|_| timed(&mut work)).collect();
+    Ok(median(times?))
+}
+
+fn median(mut times: Vec<Duration>) -> Duration {
+    times.sort_unstable();
+    times.get(times.len() / 2).copied().unwrap_or_default()
+}
+
+/// Every file of a vault with its length; local state and hidden files of no vault aside.
+fn files_below(root: &Path) -> io::Result<Vec<(PathBuf, u64)>> {
+    let mut found = Vec::new();
+    let mut folders = vec![root.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder)? {
+            let entry = entry?;
+            let meta = entry.metadata()?;
+            if entry.file_name() == "local" {
+            } else if meta.is_dir() {
+                folders.push(entry.path());
+            } else {
+                found.push((entry.path(), meta.len()));
+            }
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// By how many bytes an event made the files of a vault grow.
+#[derive(Default)]
+struct Growth {
+    history: u64,
+    keyframe: u64,
+    log: u64,
+    live: u64,
+}
+
+/// Measures the growth by an event that edits a document and publishes it.
+fn growth(root: &Path, event: impl FnOnce() -> Result<()>) -> Result<Growth> {
+    let before: std::collections::HashMap<PathBuf, u64> = files_below(root)?.into_iter().collect();
+    event()?;
+    let mut growth = Growth::default();
+    for (path, length) in files_below(root)? {
+        let more = length.saturating_sub(before.get(&path).copied().unwrap_or(0));
+        let name = path.file_name().unwrap_or_default();
+        let in_history = path.components().any(|part| part.as_os_str() == ".versions");
+        *match (in_history, name.to_string_lossy().as_ref()) {
+            (true, "checkpoints.jsonl") => &mut growth.log,
+            (true, "history.yaml") => &mut growth.history,
+            (true, _) => &mut growth.keyframe,
+            (false, _) => &mut growth.live,
+        } += more;
+    }
+    Ok(growth)
+}
+
+/// The named peer of `verify`: `sha256sum` over the same files on all cores. None where the tool
+/// is not there.
+fn sha256sum(dir: &Path, n: usize, files: &[&Path]) -> Result<Option<Duration>> {
+    let cores = std::thread::available_parallelism()?.get();
+    let list = dir.join("files");
+    let mut out = File::create(&list)?;
+    for path in files {
+        out.write_all(path.as_os_str().as_encoded_bytes())?;
+        out.write_all(b"\0")?;
+    }
+    let each = files.len().div_ceil(cores).clamp(1, 2_000).to_string();
+    let hash = || -> Result<()> {
+        let mut command = Command::new("xargs");
+        command.arg("-0").arg("-a").arg(&list).args(["-n", &each, "-P", &cores.to_string()]);
+        let status = command.arg("sha256sum").stdout(Stdio::null()).status()?;
+        if status.success() { Ok(()) } else { Err(format!("sha256sum: {status}").into()) }
+    };
+    if hash().is_err() {
+        return Ok(None);
+    }
+    median_of(n, hash).map(Some)
+}
+
+/// The peak of resident memory in kibibytes, where GNU time is there to tell.
+fn peak_memory(root: &Path, args: &[&str]) -> Option<u64> {
+    let mut command = Command::new("/usr/bin/time");
+    command.args(["-f", "%M", CTX]).args(args).current_dir(root);
+    let output = command.env("CTX_PRINCIPAL", "bench@example.com").output().ok()?;
+    String::from_utf8(output.stderr).ok()?.lines().last()?.trim().parse().ok()
+}
+
+fn tables(figures: &[Figures]) -> String {
+    let mut out = String::new();
+    let ms = |time: Duration| format!("{:.1} ms", time.as_secs_f64() * 1e3);
+    let ratio = |a: Duration, b: Duration| format!("{:.1}", a.as_secs_f64() / b.as_secs_f64());
+    let against = |time, peer: Option<Duration>| {
+        peer.map_or_else(
+            || "– | –".to_owned(),
+            |peer| format!("{} | {}", ms(peer), ratio(time, peer)),
+        )
+    };
+    let mib = |kib: Option<u64>| {
+        kib.map_or_else(|| "–".to_owned(), |kib| format!("{} MiB", kib.div_ceil(1024)))
+    };
+    let mut row = |cells: &[String]| {
+        // Writing into a text does not fail.
+        let _ = writeln!(out, "| {} |", cells.join(" | "));
+    };
+    let head = |titles: &str, row: &mut dyn FnMut(&[String])| {
+        let titles: Vec<String> = titles.split('|').map(|t| t.trim().to_owned()).collect();
+        row(&titles);
+        row(&titles.iter().map(|_| "--:".to_owned()).collect::<Vec<_>>());
+    };
+
+    head(
+        "documents | one sync | publish one | × sync | its plan (`--dry-run`) | process start",
+        &mut row,
+    );
+    for f in figures {
+        let times = [ms(f.sync), ms(f.publish), ratio(f.publish, f.sync), ms(f.plan), ms(f.start)];
+        row(&[&[f.documents.to_string()][..], &times].concat());
+    }
+    row(&[]);
+    head("documents | version | history | log | keyframe | live file | all bytes", &mut row);
+    for f in figures {
+        for (version, g) in [(2, &f.growth), (KEYFRAME_INTERVAL, &f.growth_of_keyframe)] {
+            let all = g.history + g.log + g.keyframe + g.live;
+            let bytes = [g.history, g.log, g.keyframe, g.live, all].map(|n| n.to_string());
+            row(&[&[f.documents.to_string(), version.to_string()][..], &bytes].concat());
+        }
+    }
+    row(&[]);
+    head(
+        "documents | `publish --all`, all new | documents a second | peak memory of its plan (`--dry-run`)",
+        &mut row,
+    );
+    for f in figures {
+        let rate = f.documents as f64 / f.publish_all.as_secs_f64();
+        let time = format!("{:.2} s", f.publish_all.as_secs_f64());
+        row(&[f.documents.to_string(), time, format!("{rate:.0}"), mib(f.peaks[0])]);
+    }
+    row(&[]);
+    head(
+        "documents | `resolve`, three terms | `sha256sum` of the histories | ratio | peak memory \
+         | `resolve`, one URI | `read`",
+        &mut row,
+    );
+    for f in figures {
+        row(&[
+            f.documents.to_string(),
+            ms(f.resolve),
+            against(f.resolve, f.hash_histories),
+            mib(f.peaks[1]),
+            ms(f.resolve_uri),
+            ms(f.read),
+        ]);
+    }
+    row(&[]);
+    head("documents | all bytes | `verify` | `sha256sum` | ratio | peak memory", &mut row);
+    for f in figures {
+        let size = format!("{:.1} MB", f.bytes as f64 / 1e6);
+        let peer = against(f.verify, f.hash_all);
+        row(&[f.documents.to_string(), size, ms(f.verify), peer, mib(f.peaks[2])]);
+    }
+    out.replace("|  |\n", "\n")
+}

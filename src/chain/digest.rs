@@ -23,6 +23,19 @@ pub enum DigestError {
 const PREFIX: &str = "sha256:";
 const HEX: &[u8; 16] = b"0123456789abcdef";
 
+/// The value of each byte as a digit; [`NO_DIGIT`] where it is none. A checkpoint log is digests
+/// for the most part, so that how one is read is how fast a log is.
+const VALUES: [u8; 256] = {
+    let mut values = [NO_DIGIT; 256];
+    let mut value = 0;
+    while value < 16 {
+        values[HEX[value as usize] as usize] = value;
+        value += 1;
+    }
+    values
+};
+const NO_DIGIT: u8 = 0xff;
+
 impl Digest {
     /// The length of the spelling in bytes.
     pub const TEXT_LENGTH: usize = PREFIX.len() + 64;
@@ -32,27 +45,64 @@ impl Digest {
         Self(Sha256::digest(bytes).into())
     }
 
-    /// The digest of a sequence of byte strings, as if they were one.
-    pub fn of_parts<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> Self {
-        let mut hasher = Sha256::new();
-        for part in parts {
-            hasher.update(part);
-        }
-        Self(hasher.finalize().into())
+    /// The digest of what is written, however many pieces it comes in.
+    pub(crate) fn of_written(write: impl FnOnce(&mut Hasher)) -> Self {
+        let mut hasher = Hasher { sha: Sha256::new(), pending: Vec::with_capacity(PENDING) };
+        write(&mut hasher);
+        hasher.sha.update(&hasher.pending);
+        Self(hasher.sha.finalize().into())
     }
 
-    /// Appends the spelling to a buffer.
-    pub(crate) fn write_to(&self, out: &mut Vec<u8>) {
-        out.extend_from_slice(PREFIX.as_bytes());
-        for byte in self.0 {
-            out.push(HEX[usize::from(byte >> 4)]);
-            out.push(HEX[usize::from(byte & 15)]);
+    /// Writes the spelling.
+    pub(crate) fn write_to(&self, out: &mut impl Sink) {
+        let mut digits = [0; 64];
+        for (pair, byte) in digits.chunks_exact_mut(2).zip(self.0) {
+            pair[0] = HEX[usize::from(byte >> 4)];
+            pair[1] = HEX[usize::from(byte & 15)];
         }
+        out.put(PREFIX.as_bytes());
+        out.put(&digits);
     }
 
     /// The first twelve digits, for people; never parsed back.
     pub fn short(&self) -> String {
         self.to_string()[PREFIX.len()..PREFIX.len() + 12].to_owned()
+    }
+}
+
+/// Where canonical bytes go: into a buffer, into a hash, or against bytes that are there already.
+/// The maps of a checkpoint are megabytes in small pieces, which nobody needs in one place.
+pub trait Sink {
+    /// Takes the next bytes.
+    fn put(&mut self, bytes: &[u8]);
+}
+
+impl Sink for Vec<u8> {
+    fn put(&mut self, bytes: &[u8]) {
+        self.extend_from_slice(bytes);
+    }
+}
+
+/// A digest in the making.
+pub struct Hasher {
+    sha: Sha256,
+    /// Small pieces are gathered: hashing has a price for each call.
+    pending: Vec<u8>,
+}
+
+const PENDING: usize = 16 << 10;
+
+impl Sink for Hasher {
+    fn put(&mut self, bytes: &[u8]) {
+        if self.pending.len() + bytes.len() > PENDING {
+            self.sha.update(&self.pending);
+            self.pending.clear();
+        }
+        if bytes.len() > PENDING {
+            self.sha.update(bytes);
+        } else {
+            self.pending.extend_from_slice(bytes);
+        }
     }
 }
 
@@ -83,14 +133,14 @@ impl FromStr for Digest {
             return Err(DigestError::Malformed);
         }
         let mut digest = [0; 32];
+        let mut all = 0;
         for (byte, pair) in digest.iter_mut().zip(hex.chunks_exact(2)) {
-            let value = |c: u8| HEX.iter().position(|h| *h == c);
-            let (Some(high), Some(low)) = (value(pair[0]), value(pair[1])) else {
-                return Err(DigestError::Malformed);
-            };
-            *byte = u8::try_from(high << 4 | low).map_err(|_| DigestError::Malformed)?;
+            let (high, low) = (VALUES[usize::from(pair[0])], VALUES[usize::from(pair[1])]);
+            all |= high | low;
+            *byte = high << 4 | low;
         }
-        Ok(Self(digest))
+        // Values are below 16; one byte that is no digit sets the bits above.
+        if all < 16 { Ok(Self(digest)) } else { Err(DigestError::Malformed) }
     }
 }
 
@@ -109,7 +159,11 @@ mod tests {
         let empty = "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
         assert_eq!(Digest::of(b"").to_string(), empty);
         assert_eq!(empty.parse::<Digest>().unwrap(), Digest::of(b""));
-        assert_eq!(Digest::of_parts([&b"a"[..], b"", b"b"]), Digest::of(b"ab"));
+        for size in [1, 5, PENDING - 1, PENDING, PENDING + 1, 3 * PENDING] {
+            let text = vec![b'x'; 5 * PENDING];
+            let pieces = Digest::of_written(|out| text.chunks(size).for_each(|c| out.put(c)));
+            assert_eq!(pieces, Digest::of(&text), "{size}");
+        }
         assert_eq!(
             empty.to_uppercase().parse::<Digest>().unwrap_err().to_string(),
             "expected `sha256:`, but found `SHA256`"

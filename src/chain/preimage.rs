@@ -6,7 +6,7 @@
 //! fixed length that end in `Z`. What stands between them (`edited_by`, `triggered_by`) may hold
 //! a `:` and is still delimited from both sides.
 
-use super::digest::Digest;
+use super::digest::{Digest, Hasher, Sink as _};
 use crate::vault::clock::Timestamp;
 
 /// Stands for the previous hash in the first entry of a chain.
@@ -32,16 +32,21 @@ pub fn chain_hash(
 /// The hash of one checkpoint (paper, equation 2).
 ///
 /// `prev:checkpoint:at:triggered_by:V:H`, where V and H are the RFC 8785 forms of the complete
-/// maps from id to version and from id to chain hash.
+/// maps from id to version and from id to chain hash, which the two functions write.
 pub fn checkpoint_hash(
     previous: Option<&Digest>,
     checkpoint: u64,
     at: Timestamp,
     triggered_by: &str,
-    versions: &[u8],
-    chain_hashes: &[u8],
+    versions: impl FnOnce(&mut Hasher),
+    chain_hashes: impl FnOnce(&mut Hasher),
 ) -> Digest {
     let previous = previous.map_or_else(|| GENESIS.to_owned(), Digest::to_string);
     let head = format!("{previous}:{checkpoint}:{at}:{triggered_by}:");
-    Digest::of_parts([head.as_bytes(), versions, b":", chain_hashes])
+    Digest::of_written(|out| {
+        out.put(head.as_bytes());
+        versions(out);
+        out.put(b":");
+        chain_hashes(out);
+    })
 }

@@ -227,6 +227,8 @@ pub struct Sealed {
     pub entry: Entry,
     /// Its text in normal form.
     pub text: String,
+    /// The parts of that text; none of a governance file.
+    pub document: Option<Document>,
 }
 
 /// The version that a checkpoint seals: reconstructed, recomputed, bound to the log's hash, and
@@ -249,17 +251,23 @@ pub fn sealed(
     if entry.published_at.is_none() {
         return Err(ChainError::Unpublished(version));
     }
-    describes_itself(id, &entry, &text)?;
-    Ok(Sealed { entry, text })
+    let document = document_of(id, &text)?;
+    if let Some(document) = &document {
+        describes_itself(document, &entry)?;
+    }
+    Ok(Sealed { entry, text, document })
 }
 
-/// Whether a document's text carries the version and status of its entry. Governance files are
-/// stored verbatim and say nothing of themselves.
-pub(crate) fn describes_itself(id: &Id, entry: &Entry, text: &str) -> Result<(), ChainError> {
+/// The document that a text is. Governance files are stored verbatim and say nothing of themselves.
+pub(crate) fn document_of(id: &Id, text: &str) -> Result<Option<Document>, ChainError> {
     if !id.is_document() {
-        return Ok(());
+        return Ok(None);
     }
-    let document = Document::parse(text).map_err(ChainError::Text)?;
+    Document::parse(text).map(Some).map_err(ChainError::Text)
+}
+
+/// Whether a document carries the version and status of its entry.
+pub(crate) fn describes_itself(document: &Document, entry: &Entry) -> Result<(), ChainError> {
     let published = document.frontmatter.status == Status::Published;
     let word = |published: bool| {
         if published { "published" } else { "not published" }

@@ -2,25 +2,83 @@
 //! object (`spec/checkpoint.md`, section 3). A line that is not byte for byte the canonical form
 //! of what it says is refused, which leaves no room for tricks of spelling.
 
-use std::collections::BTreeMap;
+use std::borrow::Cow;
+use std::fmt;
 
-use serde::Deserialize;
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 
 use super::log::{Checkpoint, EntryFault};
-use super::state::{Mark, write_string};
-use crate::chain::digest::Digest;
+use super::state::{Mark, json_order, write_map, write_number, write_string};
+use crate::chain::digest::{Digest, Sink};
 use crate::chain::preimage::MAX_NUMBER;
 use crate::document::id::Id;
 
-#[derive(Deserialize)]
+/// A line as JSON. The first line of a large vault is most of its log, hence nothing is copied
+/// before it is known to be an id or a digest.
+#[derive(serde::Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Line {
-    at: String,
+struct Line<'l> {
+    #[serde(borrow)]
+    at: Text<'l>,
     checkpoint: u64,
-    checkpoint_hash: String,
-    removed: Vec<String>,
-    set: BTreeMap<String, (u64, String)>,
-    triggered_by: String,
+    #[serde(borrow)]
+    checkpoint_hash: Text<'l>,
+    #[serde(borrow)]
+    removed: Vec<Text<'l>>,
+    #[serde(borrow)]
+    set: Entries<'l>,
+    #[serde(borrow)]
+    triggered_by: Text<'l>,
+}
+
+/// A string, borrowed from the line unless it has an escape.
+struct Text<'l>(Cow<'l, str>);
+
+/// The entries of an object in the order of the line, even if a key stands there twice.
+struct Entries<'l>(Vec<(Text<'l>, (u64, Text<'l>))>);
+
+impl<'de: 'l, 'l> Deserialize<'de> for Text<'l> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Texts;
+        impl<'l> Visitor<'l> for Texts {
+            type Value = Text<'l>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a string")
+            }
+
+            fn visit_borrowed_str<E>(self, text: &'l str) -> Result<Text<'l>, E> {
+                Ok(Text(Cow::Borrowed(text)))
+            }
+
+            fn visit_str<E>(self, text: &str) -> Result<Text<'l>, E> {
+                Ok(Text(Cow::Owned(text.to_owned())))
+            }
+        }
+        deserializer.deserialize_str(Texts)
+    }
+}
+
+impl<'de: 'l, 'l> Deserialize<'de> for Entries<'l> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Objects;
+        impl<'l> Visitor<'l> for Objects {
+            type Value = Entries<'l>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'l>>(self, mut map: A) -> Result<Entries<'l>, A::Error> {
+                let mut entries = Vec::new();
+                while let Some(entry) = map.next_entry()? {
+                    entries.push(entry);
+                }
+                Ok(Entries(entries))
+            }
+        }
+        deserializer.deserialize_map(Objects)
+    }
 }
 
 /// Reads a line without its newline.
@@ -41,69 +99,88 @@ pub(super) fn parse(line: &[u8]) -> Result<Checkpoint, EntryFault> {
     };
     let mark =
         |version: u64, chain: &str| Ok(Mark::new(number(version, "set")?, hash(chain, "set")?));
-    let set: Result<Vec<(Id, Mark)>, EntryFault> = raw
-        .set
-        .iter()
-        .map(|(name, (version, chain))| Ok((id(name)?, mark(*version, chain)?)))
-        .collect();
+    let mut set = Vec::with_capacity(raw.set.0.len());
+    for (Text(name), (version, Text(chain))) in &raw.set.0 {
+        set.push((id(name)?, mark(*version, chain)?));
+    }
+    let Text(at) = raw.at;
     let checkpoint = Checkpoint {
         number: number(raw.checkpoint, "checkpoint")?,
-        at: raw.at.parse().map_err(|_| EntryFault::Timestamp(raw.at.clone()))?,
-        triggered_by: id(&raw.triggered_by)?,
-        hash: hash(&raw.checkpoint_hash, "checkpoint_hash")?,
-        set: set?,
-        removed: raw.removed.iter().map(|name| id(name)).collect::<Result<_, _>>()?,
+        at: at.parse().map_err(|_| EntryFault::Timestamp(at.into_owned()))?,
+        triggered_by: id(&raw.triggered_by.0)?,
+        hash: hash(&raw.checkpoint_hash.0, "checkpoint_hash")?,
+        set,
+        removed: raw.removed.iter().map(|Text(name)| id(name)).collect::<Result<_, _>>()?,
     };
     let unreadable = |why: &str| Err(EntryFault::Unreadable(why.to_owned()));
-    if spell(&checkpoint) != line {
+    let in_order = checkpoint.set.is_sorted_by(|(a, _), (b, _)| json_order(a, b).is_lt());
+    if !in_order || !is_spelling(line, &checkpoint) {
         return unreadable("not in canonical form (RFC 8785)");
     }
     // RFC 8785 does not order arrays, so one event would have several spellings.
     if !checkpoint.removed.is_sorted_by(|a, b| a < b) {
         return unreadable("removed ids are not in order");
     }
-    if checkpoint.removed.iter().any(|id| raw.set.contains_key(id.as_str())) {
+    let is_set = |id: &Id| checkpoint.set.binary_search_by(|(set, _)| json_order(set, id)).is_ok();
+    if checkpoint.removed.iter().any(is_set) {
         return unreadable("an id is both set and removed");
     }
     Ok(checkpoint)
 }
 
-/// Spells a checkpoint as a line without its newline. Keys are in order by construction.
+/// Spells a checkpoint as a line without its newline.
 pub(super) fn spell(checkpoint: &Checkpoint) -> Vec<u8> {
     let mut out = Vec::with_capacity(256 + checkpoint.set.len() * 128);
-    out.extend_from_slice(b"{\"at\":");
-    write_string(&mut out, &checkpoint.at.to_string());
-    out.extend_from_slice(b",\"checkpoint\":");
-    out.extend_from_slice(checkpoint.number.to_string().as_bytes());
-    out.extend_from_slice(b",\"checkpoint_hash\":\"");
-    checkpoint.hash.write_to(&mut out);
-    out.extend_from_slice(b"\",\"removed\":[");
+    write(&mut out, checkpoint);
+    out
+}
+
+/// Whether a line is the spelling of a checkpoint.
+fn is_spelling(line: &[u8], checkpoint: &Checkpoint) -> bool {
+    let mut same = Same(Some(line));
+    write(&mut same, checkpoint);
+    same.0.is_some_and(<[u8]>::is_empty)
+}
+
+/// Compares what is written with these bytes; none once they differ.
+struct Same<'l>(Option<&'l [u8]>);
+
+impl Sink for Same<'_> {
+    fn put(&mut self, bytes: &[u8]) {
+        self.0 = self.0.and_then(|rest| rest.strip_prefix(bytes));
+    }
+}
+
+/// Writes a line. Keys are in order by construction.
+fn write(out: &mut impl Sink, checkpoint: &Checkpoint) {
+    out.put(b"{\"at\":");
+    write_string(out, &checkpoint.at.to_string());
+    out.put(b",\"checkpoint\":");
+    write_number(out, checkpoint.number);
+    out.put(b",\"checkpoint_hash\":\"");
+    checkpoint.hash.write_to(out);
+    out.put(b"\",\"removed\":[");
     for (n, id) in checkpoint.removed.iter().enumerate() {
         if n > 0 {
-            out.push(b',');
+            out.put(b",");
         }
-        write_string(&mut out, id.as_str());
+        write_string(out, id.as_str());
     }
-    out.extend_from_slice(b"],\"set\":{");
+    out.put(b"],\"set\":");
     let mut set: Vec<&(Id, Mark)> = checkpoint.set.iter().collect();
-    set.sort_by(|(a, _), (b, _)| a.as_str().encode_utf16().cmp(b.as_str().encode_utf16()));
-    for (n, (id, mark)) in set.into_iter().enumerate() {
-        if n > 0 {
-            out.push(b',');
-        }
-        write_string(&mut out, id.as_str());
-        out.extend_from_slice(b":[");
-        out.extend_from_slice(mark.version.unwrap_or(0).to_string().as_bytes());
-        out.extend_from_slice(b",\"");
+    set.sort_by(|(a, _), (b, _)| json_order(a, b));
+    write_map(out, set.into_iter().map(|(id, mark)| (id, mark)), |out, mark| {
+        out.put(b"[");
+        write_number(out, mark.version.unwrap_or(0));
+        out.put(b",\"");
         if let Some(hash) = &mark.chain_hash {
-            hash.write_to(&mut out);
+            hash.write_to(out);
         }
-        out.extend_from_slice(b"\"]");
-    }
-    out.extend_from_slice(b"},\"triggered_by\":");
-    write_string(&mut out, checkpoint.triggered_by.as_str());
-    out.push(b'}');
-    out
+        out.put(b"\"]");
+    });
+    out.put(b",\"triggered_by\":");
+    write_string(out, checkpoint.triggered_by.as_str());
+    out.put(b"}");
 }
 
 #[cfg(test)]
@@ -133,6 +210,17 @@ mod tests {
     }
 
     #[test]
+    fn an_id_that_is_set_twice_is_refused() {
+        let good = line();
+        let (_, entry) = good.split_once("\"set\":{").unwrap();
+        let (entry, _) = entry.split_once(']').unwrap();
+        let bad = good.replacen(entry, &format!("{entry}],{entry}"), 1);
+        assert_eq!(bad.matches(entry).count(), 2);
+        let why = EntryFault::Unreadable("not in canonical form (RFC 8785)".to_owned());
+        assert_eq!(parse(bad.as_bytes()), Err(why));
+    }
+
+    #[test]
     fn every_other_spelling_is_refused() {
         let good = line();
         for (from, to) in [
@@ -145,6 +233,7 @@ mod tests {
             ("\"set\":{", "\"set\":{\"nodes/b\":[1,\"sha256:00\"],"),
             ("\"triggered_by\"", "\"extra\":1,\"triggered_by\""),
             ("\"removed\":[\"nodes/a\"]", "\"removed\":[\"../a\"]"),
+            ("\"removed\":[\"nodes/a\"]", "\"removed\":[\"nodes/b\"]"),
             ("689Z", "6890Z"),
             ("sha256:", "sha512:"),
         ] {

@@ -1,8 +1,9 @@
 //! The two maps of a checkpoint, and the bytes they are hashed as.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-use crate::chain::digest::Digest;
+use crate::chain::digest::{Digest, Hasher, Sink};
 use crate::chain::preimage::checkpoint_hash;
 use crate::document::id::Id;
 use crate::vault::clock::Timestamp;
@@ -72,37 +73,38 @@ impl State {
         at: Timestamp,
         triggered_by: &str,
     ) -> Digest {
-        let ordered = self.in_utf16_order();
-        let mut versions = Vec::with_capacity(ordered.len() * 40);
-        let mut hashes = Vec::with_capacity(ordered.len() * 112);
-        write_map(&mut versions, &ordered, |mark, out| {
-            let Some(version) = mark.version else {
-                return false;
-            };
-            out.extend_from_slice(version.to_string().as_bytes());
-            true
-        });
-        write_map(&mut hashes, &ordered, |mark, out| {
-            let Some(hash) = &mark.chain_hash else {
-                return false;
-            };
-            out.push(b'"');
-            hash.write_to(out);
-            out.push(b'"');
-            true
-        });
-        checkpoint_hash(previous, checkpoint, at, triggered_by, &versions, &hashes)
+        let ordered = self.in_json_order();
+        let versions = |out: &mut Hasher| {
+            let entries = ordered.iter().filter_map(|(id, mark)| Some((*id, mark.version?)));
+            write_map(out, entries, write_number);
+        };
+        let chain_hashes = |out: &mut Hasher| {
+            let entries = ordered.iter().filter_map(|(id, mark)| Some((*id, mark.chain_hash?)));
+            write_map(out, entries, |out, hash| {
+                out.put(b"\"");
+                hash.write_to(out);
+                out.put(b"\"");
+            });
+        };
+        checkpoint_hash(previous, checkpoint, at, triggered_by, versions, chain_hashes)
     }
 
-    /// RFC 8785 sorts keys by UTF-16 code units, which differs from byte order only where
-    /// characters beyond the basic plane meet those from U+E000 on.
-    fn in_utf16_order(&self) -> Vec<(&Id, &Mark)> {
+    fn in_json_order(&self) -> Vec<(&Id, &Mark)> {
         let mut ordered: Vec<(&Id, &Mark)> = self.marks.iter().collect();
-        if ordered.iter().any(|(id, _)| id.as_str().bytes().any(|b| b >= 0xee)) {
-            ordered
-                .sort_by(|(a, _), (b, _)| a.as_str().encode_utf16().cmp(b.as_str().encode_utf16()));
-        }
+        ordered.sort_by(|(a, _), (b, _)| json_order(a, b));
         ordered
+    }
+}
+
+/// The order of the keys of an object in RFC 8785: by UTF-16 code units.
+pub(super) fn json_order(a: &Id, b: &Id) -> Ordering {
+    let (a, b) = (a.as_str(), b.as_str());
+    // It differs from byte order only where characters beyond the basic plane meet those from
+    // U+E000 on; in UTF-8 both begin with one of the bytes from 0xee on.
+    match a.bytes().zip(b.bytes()).find(|(a, b)| a != b) {
+        Some((0xee.., 0xee..)) => a.encode_utf16().cmp(b.encode_utf16()),
+        Some((x, y)) => x.cmp(&y),
+        None => a.len().cmp(&b.len()),
     }
 }
 
@@ -112,36 +114,42 @@ impl FromIterator<(Id, Mark)> for State {
     }
 }
 
-/// Writes the RFC 8785 form of a map; `value` tells whether the id is in this map.
-fn write_map(
-    out: &mut Vec<u8>,
-    ordered: &[(&Id, &Mark)],
-    value: impl Fn(&Mark, &mut Vec<u8>) -> bool,
+/// Writes the RFC 8785 form of a map whose entries come in the order of its keys.
+pub(super) fn write_map<'m, S: Sink, V>(
+    out: &mut S,
+    entries: impl Iterator<Item = (&'m Id, V)>,
+    write_value: impl Fn(&mut S, V),
 ) {
-    out.push(b'{');
-    for (id, mark) in ordered {
-        let before = out.len();
-        if before > 1 {
-            out.push(b',');
+    out.put(b"{");
+    for (n, (id, value)) in entries.enumerate() {
+        if n > 0 {
+            out.put(b",");
         }
         write_string(out, id.as_str());
-        out.push(b':');
-        if !value(mark, out) {
-            out.truncate(before);
-        }
+        out.put(b":");
+        write_value(out, value);
     }
-    out.push(b'}');
+    out.put(b"}");
+}
+
+/// Writes a whole number, whose RFC 8785 form is its decimal one.
+pub(super) fn write_number(out: &mut impl Sink, number: u64) {
+    match u8::try_from(number) {
+        Ok(digit @ 0..10) => out.put(&[b'0' + digit]),
+        _ => out.put(number.to_string().as_bytes()),
+    }
 }
 
 /// Writes the RFC 8785 form of a string.
-pub(super) fn write_string(out: &mut Vec<u8>, text: &str) {
-    if text.bytes().all(|b| b >= 0x20 && b != b'"' && b != b'\\') {
-        out.push(b'"');
-        out.extend_from_slice(text.as_bytes());
-        out.push(b'"');
+pub(super) fn write_string(out: &mut impl Sink, text: &str) {
+    // All bytes are looked at before one answer is given: so a processor takes many at a time.
+    let escape = |found, b: u8| found | (b < 0x20) | (b == b'"') | (b == b'\\');
+    if text.bytes().fold(false, escape) {
+        out.put(serde_json::Value::from(text).to_string().as_bytes());
     } else {
-        // Writing into memory does not fail, and a text has always a JSON form.
-        let _ = serde_json::to_writer(out, text);
+        out.put(b"\"");
+        out.put(text.as_bytes());
+        out.put(b"\"");
     }
 }
 
@@ -164,11 +172,10 @@ mod tests {
                 state.set(id, mark);
             }
             let at: Timestamp = "2026-11-21T20:06:06.689Z".parse().unwrap();
-            let expected = checkpoint_hash(
-                None, 1, at, "x",
-                &serde_jcs::to_vec(&versions).unwrap(),
-                &serde_jcs::to_vec(&hashes).unwrap(),
-            );
+            let (versions, hashes) =
+                (serde_jcs::to_vec(&versions).unwrap(), serde_jcs::to_vec(&hashes).unwrap());
+            let expected =
+                checkpoint_hash(None, 1, at, "x", |out| out.put(&versions), |out| out.put(&hashes));
             prop_assert_eq!(state.hash(None, 1, at, "x"), expected);
         }
     }

@@ -6,6 +6,7 @@
 use std::borrow::Borrow;
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use unicode_normalization::{UnicodeNormalization as _, is_nfc};
 
@@ -14,9 +15,10 @@ use crate::vault::layout;
 /// The longest id in bytes.
 pub const MAX_ID_BYTES: usize = 512;
 
-/// The id of a document or governance file.
+/// The id of a document or governance file. Its text is shared: a log, the state that follows from
+/// it and an answer hold the same ids.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Id(String);
+pub struct Id(Arc<str>);
 
 /// What an id names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,7 +65,7 @@ impl Id {
     pub fn of_document_file(path: &str) -> Result<Self, IdError> {
         let id: Self = path.strip_suffix(".md").unwrap_or(path).parse()?;
         if id.kind() == Kind::Governance || id.0.ends_with(".yaml") || id.0.ends_with(".yml") {
-            return Err(IdError::Reserved(id.0));
+            return Err(IdError::Reserved(id.to_string()));
         }
         Ok(id)
     }
@@ -75,7 +77,7 @@ impl Id {
             .0
             .strip_prefix("packs/")
             .is_some_and(|name| name.ends_with(".yml") && !name.contains('/'));
-        if pack || fixed.contains(&self.0.as_str()) { Kind::Governance } else { Kind::Document }
+        if pack || fixed.contains(&self.as_str()) { Kind::Governance } else { Kind::Document }
     }
 
     /// Whether this names a document.
@@ -87,7 +89,7 @@ impl Id {
     pub fn live_path(&self) -> String {
         match self.kind() {
             Kind::Document => format!("{}.md", self.0),
-            Kind::Governance => self.0.clone(),
+            Kind::Governance => self.to_string(),
         }
     }
 
@@ -145,16 +147,18 @@ impl FromStr for Id {
         if text.len() > MAX_ID_BYTES {
             return Err(IdError::TooLong(text.len()));
         }
-        if let Some(c) = text.chars().find(|c| c.is_control() || *c == '\\') {
+        // Bytes are looked at first: hardly any id has a character that needs more.
+        let plain = text.bytes().all(|b| matches!(b, b' '..=b'~') && b != b'\\');
+        if !plain && let Some(c) = text.chars().find(|c| c.is_control() || *c == '\\') {
             return Err(IdError::Character(c));
         }
         if let Some(bad) = text.split('/').find(|s| matches!(*s, "" | "." | "..")) {
             return Err(IdError::Segment(bad.to_owned()));
         }
-        if !text.is_ascii() && !is_nfc(text) {
+        if !plain && !is_nfc(text) {
             return Err(IdError::NotNfc(text.nfc().collect()));
         }
-        Ok(Self(text.to_owned()))
+        Ok(Self(text.into()))
     }
 }
 

@@ -371,7 +371,11 @@ impl Desk<'_> {
             chain_hash: chain,
         };
         // What is sealed must be servable: the text says what its entry says.
-        if let Err(why) = replay::describes_itself(id, &entry, text) {
+        let servable = replay::document_of(id, text).and_then(|document| match document {
+            Some(document) => replay::describes_itself(&document, &entry),
+            None => Ok(()),
+        });
+        if let Err(why) = servable {
             let hint = "write the frontmatter as plain `key: value` lines";
             return Err(Refusal::new(
                 id.live_path(),

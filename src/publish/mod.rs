@@ -11,7 +11,7 @@ mod commit;
 mod moved;
 mod retire;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 use rayon::prelude::*;
 
@@ -206,8 +206,8 @@ impl<'a> Desk<'a> {
     }
 
     /// The last sealed version of each of these artifacts, whether or not the head still has it.
-    fn last_sealed<'i>(&self, ids: impl IntoIterator<Item = &'i Id>) -> HashMap<&'i Id, u64> {
-        let mut wanted: HashMap<&Id, u64> = ids.into_iter().map(|id| (id, 0)).collect();
+    fn last_sealed<'i>(&self, ids: impl IntoIterator<Item = &'i Id>) -> BTreeMap<&'i Id, u64> {
+        let mut wanted: BTreeMap<&Id, u64> = ids.into_iter().map(|id| (id, 0)).collect();
         for checkpoint in self.chronicle.checkpoints() {
             for (id, mark) in &checkpoint.set {
                 if let (Some(last), Some(version)) = (wanted.get_mut(id), mark.version) {

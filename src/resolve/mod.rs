@@ -12,7 +12,6 @@ use crate::chain::history::Entry;
 use crate::chain::replay::{self, ChainError};
 use crate::checkpoint::log::{Chronicle, LogError};
 use crate::checkpoint::state::State;
-use crate::document::Document;
 use crate::document::frontmatter::Frontmatter;
 use crate::document::id::Id;
 use crate::selector::{self, Selector, Universe as _};
@@ -136,11 +135,9 @@ impl<'v> Snapshot<'v> {
         let files = self.vault.files();
         let history = replay::load(files, id)?;
         let sealed = replay::sealed(files, id, &history, version, chain_hash)?;
-        let (fields, body) = if id.is_document() {
-            let document = Document::parse(&sealed.text).map_err(ChainError::Text)?;
-            (document.frontmatter, document.parts.body)
-        } else {
-            (Frontmatter::read(None), 0)
+        let (fields, body) = match sealed.document {
+            Some(document) => (document.frontmatter, document.parts.body),
+            None => (Frontmatter::read(None), 0),
         };
         let (id, checkpoint) = (id.clone(), self.checkpoint);
         Ok(Served { id, checkpoint, entry: sealed.entry, text: sealed.text, fields, body })

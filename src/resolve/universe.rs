@@ -17,7 +17,8 @@ use crate::selector::{Atom, StatusFilter, Universe};
 pub(super) struct Sets<'s, 'v> {
     snapshot: &'s Snapshot<'v>,
     ids: Vec<&'s Id>,
-    cells: Vec<OnceLock<Result<Served, Withheld>>>,
+    /// Boxed, because most stay empty where a selector names ids only.
+    cells: Vec<OnceLock<Box<Result<Served, Withheld>>>>,
 }
 
 impl<'s, 'v> Sets<'s, 'v> {
@@ -37,7 +38,7 @@ impl<'s, 'v> Sets<'s, 'v> {
         missing.par_iter().for_each(|n| {
             if let Some(read) = self.snapshot.get(self.ids[*n]) {
                 // Each cell is visited once, so it cannot be full.
-                let _ = self.cells[*n].set(read);
+                let _ = self.cells[*n].set(Box::new(read));
             }
         });
     }
@@ -49,7 +50,7 @@ impl<'s, 'v> Sets<'s, 'v> {
         let mut wanted = found.iter().peekable();
         for (n, cell) in self.cells.into_iter().enumerate() {
             let is_wanted = wanted.next_if(|w| **w as usize == n).is_some();
-            match cell.into_inner() {
+            match cell.into_inner().map(|read| *read) {
                 Some(Ok(served)) if is_wanted => resolution.documents.push(served),
                 Some(Err(withheld)) => resolution.withheld.push(withheld),
                 _ => {}
@@ -72,7 +73,8 @@ impl Universe for Sets<'_, '_> {
         }
         let fits = |n: &&u32| {
             let n = **n as usize;
-            let fields = || self.cells.get(n)?.get()?.as_ref().ok().map(|served| &served.fields);
+            let fields =
+                || self.cells.get(n)?.get()?.as_ref().as_ref().ok().map(|served| &served.fields);
             self.ids.get(n).is_some_and(|id| matches(atom, id, fields))
         };
         Ok(within.iter().filter(fits).copied().collect())

@@ -97,33 +97,37 @@ pub struct Replacement<'a> {
     pub bytes: &'a [u8],
 }
 
-/// New bytes under a temporary name, which goes away unless they are committed.
-struct Staged {
-    parent: OwnedFd,
-    name: String,
+/// New bytes under a temporary name, which goes away unless they are committed. No file stays open
+/// meanwhile: an event may stage more files than a process may hold open.
+struct Staged<'f> {
+    files: &'f Files,
+    /// Path of the temporary file; none once it has its name.
     temporary: Option<String>,
-    file: File,
 }
 
-impl Staged {
-    fn commit(mut self) -> Result<(), Errno> {
+impl Staged<'_> {
+    fn commit(mut self, path: &str) -> Result<(), Errno> {
         if let Some(temporary) = &self.temporary {
-            rustix::fs::renameat(&self.parent, temporary.as_str(), &self.parent, &*self.name)?;
+            let (folder, name) = self.files.folder_of(path)?;
+            rustix::fs::renameat(&folder, last_name(temporary), &folder, name)?;
             self.temporary = None;
         }
         Ok(())
     }
 }
 
-impl Drop for Staged {
+impl Drop for Staged<'_> {
     fn drop(&mut self) {
-        if let Some(temporary) = &self.temporary {
-            let _ = rustix::fs::unlinkat(&self.parent, temporary.as_str(), AtFlags::empty());
+        if let Some(temporary) = &self.temporary
+            && let Ok((folder, name)) = self.files.folder_of(temporary)
+        {
+            let _ = rustix::fs::unlinkat(&folder, name, AtFlags::empty());
         }
     }
 }
 
-const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+const READ: OFlags = OFlags::RDONLY.union(OFlags::CLOEXEC);
+const DIRECTORY: OFlags = READ.union(OFlags::DIRECTORY);
 
 impl Files {
     /// Opens a root folder.
@@ -148,7 +152,7 @@ impl Files {
     /// # Errors
     /// See [`FileError`]; [`FileError::is_not_found`] tells an absent file.
     pub fn read(&self, path: &str, limit: u64) -> Result<Vec<u8>, FileError> {
-        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
+        let flags = READ | OFlags::NONBLOCK | OFlags::NOCTTY;
         let fd = open_beneath(&self.dir, path, flags, Mode::empty())
             .map_err(|e| FileError::from_errno("read", path, e))?;
         let file = File::from(fd);
@@ -229,15 +233,16 @@ impl Files {
     /// mode and owner. New bytes are durable before they get the name. One outcome for each.
     pub fn replace_all(&self, replacements: &[Replacement<'_>]) -> Vec<Result<(), FileError>> {
         let staged: Vec<_> = replacements.par_iter().map(|r| self.stage(r)).collect();
-        let many = self.sync_staged(&staged);
-        let commit = |(staged, wanted): (Result<Staged, FileError>, &Replacement<'_>)| {
+        let synced = self.sync_staged(&staged);
+        let commit = |(staged, wanted): (Result<Staged<'_>, FileError>, &Replacement<'_>)| {
             let staged = staged?;
-            if let Err(errno) = many {
+            if let Err(errno) = synced {
                 return Err(FileError::from_errno("sync", wanted.path, errno));
             }
             // An editor may have saved while we wrote.
             self.expect(wanted.path, wanted.expected)?;
-            staged.commit().map_err(|e| FileError::from_errno("replace", wanted.path, e))
+            let fail = |e| FileError::from_errno("replace", wanted.path, e);
+            staged.commit(wanted.path).map_err(fail)
         };
         staged.into_par_iter().zip(replacements).map(commit).collect()
     }
@@ -264,33 +269,34 @@ impl Files {
     }
 
     /// Writes the new bytes of a file beside it, under a temporary name.
-    fn stage(&self, wanted: &Replacement<'_>) -> Result<Staged, FileError> {
+    fn stage(&self, wanted: &Replacement<'_>) -> Result<Staged<'_>, FileError> {
         self.expect(wanted.path, wanted.expected)?;
         let fail = |e| FileError::from_errno("replace", wanted.path, e);
-        let (parent, name) = self.parent(wanted.path).map_err(fail)?;
-        let old = rustix::fs::statat(&parent, name, AtFlags::SYMLINK_NOFOLLOW).map_err(fail)?;
+        let (folder, name) = self.folder_of(wanted.path).map_err(fail)?;
+        let old = rustix::fs::statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW).map_err(fail)?;
         let temporary = format!(".{}.ctx-{}.tmp", short(name), std::process::id());
-        let file = create(&parent, &temporary).map_err(fail)?;
-        let mut staged = Staged { parent, name: name.to_owned(), temporary: Some(temporary), file };
-        rustix::fs::fchmod(&staged.file, Mode::from_raw_mode(old.st_mode & 0o7777))
-            .map_err(fail)?;
-        let new = rustix::fs::fstat(&staged.file).map_err(fail)?;
+        let mut file = create(&folder, &temporary).map_err(fail)?;
+        let above = wanted.path.strip_suffix(name).unwrap_or_default();
+        let staged = Staged { files: self, temporary: Some(format!("{above}{temporary}")) };
+        rustix::fs::fchmod(&file, Mode::from_raw_mode(old.st_mode & 0o7777)).map_err(fail)?;
+        let new = rustix::fs::fstat(&file).map_err(fail)?;
         if (new.st_uid, new.st_gid) != (old.st_uid, old.st_gid) {
             let user = rustix::fs::Uid::from_raw(old.st_uid);
             let group = rustix::fs::Gid::from_raw(old.st_gid);
             // Only the superuser may give files away; elsewhere the writer becomes owner.
-            let _ = rustix::fs::fchown(&staged.file, Some(user), Some(group));
+            let _ = rustix::fs::fchown(&file, Some(user), Some(group));
         }
-        staged.file.write_all(wanted.bytes).map_err(FileError::io("replace", wanted.path))?;
+        file.write_all(wanted.bytes).map_err(FileError::io("replace", wanted.path))?;
         Ok(staged)
     }
 
-    fn sync_staged(&self, staged: &[Result<Staged, FileError>]) -> Result<(), Errno> {
+    fn sync_staged(&self, staged: &[Result<Staged<'_>, FileError>]) -> Result<(), Errno> {
         #[cfg(target_os = "linux")]
         if staged.len() > MANY {
             return rustix::fs::syncfs(&self.dir);
         }
-        staged.iter().flatten().try_for_each(|s| rustix::fs::fsync(&s.file))
+        let mut paths = staged.iter().flatten().filter_map(|s| s.temporary.as_deref());
+        paths.try_for_each(|path| self.sync_inode(path, READ))
     }
 
     /// Removes a file if it still holds `expected`.
@@ -355,7 +361,7 @@ impl Files {
                 at = at.rsplit_once('/').map_or("", |(parent, _)| parent);
                 folders.insert(at);
             }
-            self.sync_one(path, OFlags::RDONLY | OFlags::CLOEXEC)?;
+            self.sync_one(path, READ)?;
         }
         for folder in folders {
             self.sync_one(if folder.is_empty() { "." } else { folder }, DIRECTORY)?;
@@ -368,13 +374,15 @@ impl Files {
     /// # Errors
     /// What the system says.
     pub fn sync_data(&self, path: &str) -> Result<(), FileError> {
-        self.sync_one(path, OFlags::RDONLY | OFlags::CLOEXEC)
+        self.sync_one(path, READ)
     }
 
     fn sync_one(&self, path: &str, flags: OFlags) -> Result<(), FileError> {
-        open_beneath(&self.dir, path, flags, Mode::empty())
-            .and_then(rustix::fs::fsync)
-            .map_err(|e| FileError::from_errno("sync", path, e))
+        self.sync_inode(path, flags).map_err(|e| FileError::from_errno("sync", path, e))
+    }
+
+    fn sync_inode(&self, path: &str, flags: OFlags) -> Result<(), Errno> {
+        open_beneath(&self.dir, path, flags, Mode::empty()).and_then(rustix::fs::fsync)
     }
 
     /// Opens the file that writers lock, making it if needed.
@@ -385,6 +393,12 @@ impl Files {
         let fd = rustix::fs::openat(&parent, name, flags | OFlags::NONBLOCK, 0o666.into())
             .map_err(fail)?;
         Ok(File::from(fd))
+    }
+
+    /// The folder that holds an existing file, and the file's name in it.
+    fn folder_of<'p>(&self, path: &'p str) -> Result<(OwnedFd, &'p str), Errno> {
+        let (folder, name) = path.rsplit_once('/').unwrap_or((".", path));
+        Ok((open_beneath(&self.dir, folder, DIRECTORY, Mode::empty())?, name))
     }
 
     /// The folder that holds `path`, made if needed, and the last name of `path`.
@@ -420,6 +434,10 @@ impl FileError {
 fn create(parent: &OwnedFd, name: &str) -> Result<File, Errno> {
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC | OFlags::NOFOLLOW;
     rustix::fs::openat(parent, name, flags, Mode::from_raw_mode(0o666)).map(File::from)
+}
+
+fn last_name(path: &str) -> &str {
+    path.rsplit_once('/').map_or(path, |(_, name)| name)
 }
 
 /// Enough of a name to recognise a temporary file by, within the 255 bytes of a name.
@@ -499,6 +517,18 @@ mod tests {
         let fifo = std::process::Command::new("mkfifo").arg(dir.path().join("fifo")).status();
         assert!(fifo.unwrap().success());
         assert!(matches!(files.read("fifo", 5), Err(FileError::NotRegular { .. })));
+    }
+
+    #[test]
+    fn more_files_are_replaced_than_may_be_open_at_once() {
+        let (dir, files) = files();
+        let names: Vec<String> = (0..2_500).map(|n| format!("d/{n}")).collect();
+        names.iter().for_each(|name| files.create_new(name, b"old").unwrap());
+        let one = |path| Replacement { path, expected: b"old", bytes: b"new" };
+        let all: Vec<Replacement<'_>> = names.iter().map(|name| one(name)).collect();
+        assert!(files.replace_all(&all).iter().all(Result::is_ok));
+        assert!(names.iter().all(|name| files.read(name, 3).unwrap() == b"new"));
+        assert_eq!(dir.path().join("d").read_dir().unwrap().count(), 2_500);
     }
 
     #[test]

@@ -203,16 +203,14 @@ impl Pass<'_> {
     /// What a reconstructed document says of itself.
     fn text(&mut self, entry: &Entry, text: &str) {
         let version = entry.version;
-        if let Err(why) = replay::describes_itself(self.id, entry, text) {
+        let document = match replay::document_of(self.id, text) {
+            Ok(Some(document)) => document,
+            Ok(None) => return self.event_time(entry, None),
+            Err(why) => return self.chain_error(entry, &why),
+        };
+        if let Err(why) = replay::describes_itself(&document, entry) {
             self.chain_error(entry, &why);
         }
-        if !self.id.is_document() {
-            self.event_time(entry, None);
-            return;
-        }
-        let Ok(document) = Document::parse(text) else {
-            return;
-        };
         let fields = &document.frontmatter;
         let actual = checksum(&text[document.parts.rest.clone()]).to_string();
         if let Some(recorded) = fields.checksum.as_ref().filter(|c| **c != actual) {

@@ -9,7 +9,7 @@ mod artifact;
 pub mod finding;
 mod log;
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 
 use rayon::prelude::*;
 
@@ -178,19 +178,20 @@ fn collisions(ids: &[Id]) -> Vec<Finding> {
 
 /// Live files that say published, but that the head does not hold.
 fn planted(vault: &Vault, view: &log::View) -> Vec<Finding> {
-    let in_head: HashSet<String> = view.head.iter().map(|(id, _)| id.live_path()).collect();
-    let paths = vault.documents().documents;
-    let others: Vec<&String> = paths.iter().filter(|path| !in_head.contains(*path)).collect();
-    others
-        .into_par_iter()
-        .filter_map(|path| {
-            let file = live::read(vault, path)?;
-            file.fields().filter(|fields| fields.status == Status::Published)?;
-            let message = "the file says published, but no checkpoint holds it now";
-            let finding = Finding::new(Code::PublishedWithoutHistory, path, message);
-            Some(Finding { id: file.id, ..finding })
-        })
-        .collect()
+    // What the head holds has been compared with its live file already.
+    let beside_head = |path: &&String| {
+        let id = Id::of_document_file(path);
+        !id.is_ok_and(|id| view.head.get(id.as_str()).is_some())
+    };
+    let planted = |path: &String| {
+        let file = live::read(vault, path)?;
+        file.fields().filter(|fields| fields.status == Status::Published)?;
+        let message = "the file says published, but no checkpoint holds it now";
+        let finding = Finding::new(Code::PublishedWithoutHistory, path, message);
+        Some(Finding { id: file.id, ..finding })
+    };
+    let found = vault.documents().documents;
+    found.par_iter().filter(beside_head).filter_map(planted).collect()
 }
 
 /// Governance files that nothing vouches for.

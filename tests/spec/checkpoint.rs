@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use contextnest::chain::digest::Digest;
+use contextnest::chain::digest::{Digest, Sink as _};
 use contextnest::chain::preimage::checkpoint_hash;
 use contextnest::checkpoint::log::{EntryFault, Log};
 use contextnest::checkpoint::state::{Mark, State};
@@ -41,8 +41,8 @@ fn a_checkpoint_hash_covers_the_complete_maps() {
             case.checkpoint,
             at,
             &case.triggered_by,
-            case.versions.as_bytes(),
-            case.hashes.as_bytes(),
+            |out| out.put(case.versions.as_bytes()),
+            |out| out.put(case.hashes.as_bytes()),
         );
         assert_eq!(from_bytes.to_string(), case.checkpoint_hash, "{}", case.name);
         let mut marks: BTreeMap<Id, Mark> = BTreeMap::new();
