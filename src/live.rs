@@ -8,10 +8,11 @@ use crate::document::id::Id;
 use crate::document::validate::{Problem, Severity, problems};
 use crate::document::{Document, utf8};
 use crate::vault::Vault;
-use crate::vault::config::Layout;
+use crate::vault::config::{Config, Layout};
 use crate::vault::files::FileError;
-use crate::vault::layout::limit;
+use crate::vault::layout::{self, limit};
 use crate::vault::walk::Found;
+use crate::yaml::{self, Dialect};
 
 /// A live document.
 #[derive(Debug)]
@@ -117,6 +118,45 @@ pub fn all(vault: &Vault) -> Vec<LiveFile> {
     files.extend(odd.map(|(path, problem)| LiveFile { path, id: None, content: Err(problem) }));
     files.sort_by(|a, b| a.path.cmp(&b.path));
     files
+}
+
+/// What is odd about the text of a governance file. Only a configuration that cannot be read is
+/// an error: nothing can be done before it is mended.
+pub fn policy_problems(id: &Id, text: &str) -> Vec<Problem> {
+    let is_config = id.as_str() == layout::CONFIG;
+    let problem = |severity, why: yaml::Error| Problem {
+        code: if is_config { "config" } else { "governance-yaml" },
+        severity,
+        line: Some(why.line),
+        message: why.problem,
+        hint: "mend the line; spec/vault.md lists the keys".to_owned(),
+    };
+    let warn = |why| problem(Severity::Warning, why);
+    if is_config {
+        return match Config::parse(text) {
+            Ok(config) => config.warnings.into_iter().map(warn).collect(),
+            Err(why) => vec![problem(Severity::Error, why)],
+        };
+    }
+    let is_yaml = id.as_str().ends_with(".yml") || id.as_str().ends_with(".yaml");
+    let parsed = is_yaml.then(|| yaml::parse(text, Dialect::Format).err()).flatten();
+    parsed.into_iter().map(warn).collect()
+}
+
+/// The governance files that exist, each with what is wrong with it.
+pub fn policy(vault: &Vault) -> Vec<(String, Vec<Problem>)> {
+    let check = |path: String| {
+        let found = match (vault.files().read(&path, limit::DOCUMENT), path.parse::<Id>()) {
+            (Err(why), _) => vec![unreadable(&why)],
+            (_, Err(why)) => vec![error("id-invalid", why.to_string(), "rename the file")],
+            (Ok(bytes), Ok(id)) => match utf8(&bytes) {
+                Err(why) => vec![error(why.code(), why.to_string(), why.hint())],
+                Ok(text) => policy_problems(&id, text),
+            },
+        };
+        (path, found)
+    };
+    vault.governance_files().into_iter().map(check).collect()
 }
 
 /// In a structured vault a Markdown file in the root is a document once it has a frontmatter.

@@ -8,6 +8,7 @@ use crate::document::frontmatter::Status;
 use crate::document::id::Id;
 use crate::document::text::normalise;
 use crate::document::{Document, Unreadable, utf8};
+use crate::vault::clock::Timestamp;
 use crate::vault::files::{FileError, Files};
 use crate::vault::layout::limit;
 
@@ -82,6 +83,14 @@ pub enum ChainError {
         expected: String,
         /// What the text says.
         found: String,
+    },
+    /// The recorded time of publication is not one that text and log allow.
+    #[error("it is recorded as published at {recorded}, but {bound}")]
+    PublicationTime {
+        /// As recorded.
+        recorded: Timestamp,
+        /// What contradicts it.
+        bound: String,
     },
     /// The log has the document in one of its two maps only.
     #[error("the checkpoint log has it in one of its two maps only")]
@@ -251,9 +260,15 @@ pub fn sealed(
     if entry.published_at.is_none() {
         return Err(ChainError::Unpublished(version));
     }
-    let document = document_of(id, &text)?;
+    let document = self_described(id, &entry, &text)?;
     if let Some(document) = &document {
-        describes_itself(document, &entry)?;
+        let updated = document.frontmatter.updated_at.as_deref().and_then(|t| t.parse().ok());
+        if let (Some(updated), Some(recorded)) = (updated, entry.published_at)
+            && recorded < updated
+        {
+            let bound = format!("its text is of {updated}");
+            return Err(ChainError::PublicationTime { recorded, bound });
+        }
     }
     Ok(Sealed { entry, text, document })
 }
@@ -264,6 +279,19 @@ pub(crate) fn document_of(id: &Id, text: &str) -> Result<Option<Document>, Chain
         return Ok(None);
     }
     Document::parse(text).map(Some).map_err(ChainError::Text)
+}
+
+/// The document that a text is, if it says of itself what its entry says.
+pub(crate) fn self_described(
+    id: &Id,
+    entry: &Entry,
+    text: &str,
+) -> Result<Option<Document>, ChainError> {
+    let document = document_of(id, text)?;
+    if let Some(document) = &document {
+        describes_itself(document, entry)?;
+    }
+    Ok(document)
 }
 
 /// Whether a document carries the version and status of its entry.

@@ -3,6 +3,7 @@
 //! Reading gathers faults instead of stopping. Those who must rely on the log ask for
 //! [`Log::sound`]. The log is read from the vault and never from live files.
 
+use std::collections::HashMap;
 use std::io::BufRead as _;
 
 use super::state::{Mark, State};
@@ -135,6 +136,22 @@ pub enum LogError {
         /// As computed.
         found: Digest,
     },
+    /// A checkpoint seals an older version than one before it did, or one that was retired.
+    #[error("checkpoint {number} goes back to version {version} of `{id}`")]
+    Regression {
+        /// The checkpoint.
+        number: u64,
+        /// The artifact.
+        id: Id,
+        /// The version that stands there.
+        version: u64,
+    },
+    /// Nothing is recorded, though there are histories.
+    #[error("`{path}` records nothing, but there are version histories")]
+    Missing {
+        /// Path of the log.
+        path: &'static str,
+    },
     /// There is no such checkpoint.
     #[error("there is no checkpoint {asked}; the last one is {last}")]
     Unknown {
@@ -211,6 +228,20 @@ impl Log {
             Ok(None) => {}
             Err(why) => self.unreadable = Some(why),
         }
+    }
+
+    /// Refuses an empty or absent log in a vault that has histories: it is not a new vault.
+    ///
+    /// # Errors
+    /// [`LogError::Missing`].
+    pub fn check_against_histories(&self, vault: &Vault) -> Result<(), LogError> {
+        let is_blank = self.entries.is_empty() && self.unreadable.is_none() && self.torn == 0;
+        let has_history =
+            |dir: &String| vault.files().exists(&format!("{dir}/{}", layout::HISTORY));
+        if is_blank && vault.history_folders().iter().any(has_history) {
+            return Err(LogError::Missing { path: self.path() });
+        }
+        Ok(())
     }
 
     /// Path of the log file.
@@ -315,7 +346,9 @@ impl<'l> Chronicle<'l> {
         }
         let wanted = self.checkpoint(number)?;
         let mut previous = None;
+        let mut retired = HashMap::new();
         for checkpoint in &self.checkpoints {
+            self.check_forward(&state, &mut retired, checkpoint)?;
             apply(&mut state, checkpoint);
             if checkpoint.number == wanted.number {
                 break;
@@ -327,6 +360,36 @@ impl<'l> Chronicle<'l> {
             return Err(LogError::Hash { number, expected: wanted.hash, found });
         }
         Ok(state)
+    }
+
+    /// Refuses a checkpoint that goes back: to an older version than the one that is published, or,
+    /// in a log of ours, to one that was retired. `retired` holds what may come after a removal.
+    fn check_forward<'c>(
+        &self,
+        before: &State,
+        retired: &mut HashMap<&'c Id, u64>,
+        checkpoint: &'c Checkpoint,
+    ) -> Result<(), LogError> {
+        if before.is_empty() && retired.is_empty() {
+            return Ok(());
+        }
+        let version_of = |id: &Id| before.get(id.as_str()).and_then(|mark| mark.version);
+        for (id, mark) in &checkpoint.set {
+            let least = version_of(id).or_else(|| retired.get(id).copied());
+            if let (Some(version), Some(least)) = (mark.version, least)
+                && version < least
+            {
+                let (number, id) = (checkpoint.number, id.clone());
+                return Err(LogError::Regression { number, id, version });
+            }
+        }
+        if self.log.form == LogForm::Delta {
+            for id in &checkpoint.removed {
+                // Retiring took the next number.
+                retired.insert(id, version_of(id).unwrap_or(0).saturating_add(2));
+            }
+        }
+        Ok(())
     }
 
     /// Whether a checkpoint can be appended; writers ask before [`Chronicle::next`].

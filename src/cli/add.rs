@@ -49,7 +49,7 @@ struct DraftJson<'d> {
 
 pub(super) fn run(args: &Add, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let vault = session.vault()?;
-    let id: Id = args.id.strip_suffix(".md").unwrap_or(&args.id).parse()?;
+    let id: Id = session.new_id(&vault, &args.id)?;
     Id::of_document_file(&id.live_path())?;
     publish::check_place(&vault, &id)?;
     let body = body(args, session)?;

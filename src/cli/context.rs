@@ -68,9 +68,11 @@ pub(super) fn run(args: &Context, session: &mut Session<'_>) -> Result<Answer, F
         text(session, &map);
     }
     if instructions.is_none() {
-        session
-            .ui
-            .note("note: no checkpoint holds CONTEXT.md; the next publication takes it along");
+        let next = match vault.files().exists(layout::CONTEXT) {
+            true => "the next publication takes it along",
+            false => "there is no such file either",
+        };
+        session.ui.note(&format!("note: no checkpoint holds CONTEXT.md; {next}"));
     }
     tell_withheld(session, &all.withheld);
     Ok(if all.withheld.is_empty() { Answer::Yes } else { Answer::No })

@@ -233,6 +233,8 @@ impl From<LogError> for Failure {
                 .hint("nothing is published yet; `ctx publish --all` makes checkpoint 1"),
             LogError::Unknown { .. } => Self::new(Code::UnknownCheckpoint, message)
                 .hint("`ctx checkpoint list` shows them all"),
+            LogError::Missing { .. } => Self::new(Code::LogBroken, message)
+                .hint("restore the log; if the very first publication was interrupted, delete the `.versions` folders and publish again"),
             _ => Self::new(Code::LogBroken, message)
                 .hint("run `ctx verify` for the whole picture; nothing is served or written"),
         }

@@ -63,8 +63,11 @@ pub(super) fn run(args: &History, session: &mut Session<'_>) -> Result<Answer, F
     for slot in &history.slots {
         match &slot.entry {
             Ok(entry) => {
-                let problems: Vec<String> =
-                    replay.step(entry).iter().map(ToString::to_string).collect();
+                let mut wrong = replay.step(entry);
+                if let Some(text) = replay.text() {
+                    wrong.extend(replay::self_described(&id, entry, text).err());
+                }
+                let problems: Vec<String> = wrong.iter().map(ToString::to_string).collect();
                 sound &= problems.is_empty();
                 versions.push(json(entry, &seals, problems));
             }

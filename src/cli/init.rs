@@ -57,10 +57,10 @@ pub(super) fn run(args: &Init, session: &mut Session<'_>) -> Result<Answer, Fail
         return Err(Failure::new(Code::Exists, message).hint("`ctx status` shows its state"));
     }
     if let Some(outer) = files.root().parent().and_then(|above| Vault::find(above).ok()) {
+        // Both would take the same files for documents, and the same folders for histories.
         let outer = outer.root().display();
-        session.ui.note(&format!(
-            "warning: this folder lies in the vault `{outer}`, which may take its files for its own"
-        ));
+        return Err(Failure::new(Code::Exists, format!("this folder lies in the vault `{outer}`"))
+            .hint("use that vault, or make one beside it"));
     }
     let starter = args.starter.as_ref().map(|_| Starter::Policy);
     let form = match args.layout.as_deref() {

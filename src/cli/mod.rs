@@ -138,9 +138,10 @@ enum Answer {
 /// Runs one command and gives its exit code.
 pub fn run(args: Vec<OsString>, world: &World, streams: Streams<'_>) -> u8 {
     let Streams { stdin, stdout, stderr } = streams;
+    let wants_json = args.iter().any(|arg| arg == "--json");
     let cli = match Cli::try_parse_from(args) {
         Ok(cli) => cli,
-        Err(why) => return usage(&why, stdout, stderr),
+        Err(why) => return usage(&why, wants_json, stdout, stderr),
     };
     let mut ui = Ui::new(stdout, stderr, world.terminal);
     ui.json = cli.global.json;
@@ -186,19 +187,9 @@ fn dispatch(verb: Verb, session: &mut Session<'_>) -> Result<Answer, Failure> {
     }
 }
 
-/// The id of a document or governance file that an argument names; no checkpoint may be pinned.
-fn live_id(session: &Session<'_>, vault: &Vault, text: &str) -> Result<Id, Failure> {
-    let named = session.named(vault, text)?;
-    match named.checkpoint {
-        None => Ok(named.id),
-        Some(pin) => Err(Failure::new(Code::Usage, format!("`@{pin}` names the past"))
-            .hint(format!("this verb works on what is there now: `{}`", named.id))),
-    }
-}
-
-/// Like [`live_id`], but something of that name must exist.
+/// The id that an argument names; something of that name must exist.
 fn known_id(session: &Session<'_>, vault: &Vault, text: &str) -> Result<Id, Failure> {
-    let id = live_id(session, vault, text)?;
+    let id = session.named(vault, text)?;
     let files = vault.files();
     if files.exists(&id.live_path()) || files.exists(&id.history_path()) {
         return Ok(id);
@@ -209,9 +200,23 @@ fn known_id(session: &Session<'_>, vault: &Vault, text: &str) -> Result<Id, Fail
 }
 
 /// Help goes to stdout, misuse to stderr; a closed pipe is a quiet end.
-fn usage(why: &clap::Error, stdout: &mut dyn Write, stderr: &mut dyn Write) -> u8 {
+fn usage(
+    why: &clap::Error,
+    wants_json: bool,
+    stdout: &mut dyn Write,
+    stderr: &mut dyn Write,
+) -> u8 {
     let text = why.render().to_string();
-    if why.use_stderr() {
+    if why.use_stderr() && wants_json {
+        let mut lines = text.lines().filter(|line| !line.trim().is_empty());
+        let message = lines.next().unwrap_or_default().trim_start_matches("error: ");
+        let mut failure = Failure::new(Code::Usage, message);
+        failure.details = lines.map(|line| line.trim().to_owned()).collect();
+        let mut ui = Ui::new(stdout, stderr, false);
+        ui.json = true;
+        ui.error(&failure.text(), &failure);
+        2
+    } else if why.use_stderr() {
         let _ = stderr.write_all(text.as_bytes());
         2
     } else {

@@ -26,8 +26,8 @@ pub(super) struct Mv {
 pub(super) fn run(args: &Mv, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let vault = session.vault()?;
     let author = session.author(&vault, args.note.as_deref(), None)?;
-    let old = super::live_id(session, &vault, &args.old)?;
-    let new: Id = args.new.strip_suffix(".md").unwrap_or(&args.new).parse()?;
+    let old = session.named(&vault, &args.old)?;
+    let new: Id = session.new_id(&vault, &args.new)?;
     Id::of_document_file(&new.live_path())?;
     let outcome = crate::publish::move_document(&vault, &old, &new, &author, args.dry_run)?;
     Ok(rows::event(session, "mv", &outcome, args.dry_run))

@@ -2,7 +2,7 @@
 
 use super::session::Session;
 use super::{Answer, Failure, rows};
-use crate::publish::{Request, Which, publish};
+use crate::publish::{PublishError, Request, Which, publish};
 
 /// Publish documents as new versions under one new checkpoint
 ///
@@ -45,10 +45,16 @@ pub(super) fn run(args: &Publish, session: &mut Session<'_>) -> Result<Answer, F
     } else if args.changed {
         Which::Changed
     } else {
-        let ids = args.ids.iter().map(|text| super::live_id(session, &vault, text));
+        let ids = args.ids.iter().map(|text| session.named(&vault, text));
         Which::Ids(ids.collect::<Result<_, _>>()?)
     };
     let (skip_invalid, dry_run) = (args.skip_invalid, args.dry_run);
-    let outcome = publish(&vault, &Request { author, which, skip_invalid, dry_run })?;
+    let many = !matches!(&which, Which::Ids(ids) if ids.len() == 1);
+    let outcome = publish(&vault, &Request { author, which, skip_invalid, dry_run });
+    let outcome = outcome.map_err(|why| {
+        let rest = many && matches!(why, PublishError::Refused(_));
+        let failure = Failure::from(why);
+        if rest { failure.hint("`--skip-invalid` publishes the rest") } else { failure }
+    })?;
     Ok(rows::event(session, "publish", &outcome, args.dry_run))
 }

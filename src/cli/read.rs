@@ -24,7 +24,7 @@ pub(super) struct Read {
 
 pub(super) fn run(args: &Read, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let vault = session.vault()?;
-    let named = session.named(&vault, &args.id)?;
+    let named = session.named_at(&vault, &args.id)?;
     let log = Session::log(&vault)?;
     let snapshot = Snapshot::at(&vault, &log.sound()?, named.checkpoint)?;
     let served = get(&vault, &snapshot, &named.id)?;

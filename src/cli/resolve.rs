@@ -154,8 +154,10 @@ fn print(
             }
             let name = served.uri().map_or_else(|| served.id.to_string(), |uri| uri.to_string());
             let (name, version) = (shown(&name), served.entry.version);
-            ui.line(&format!("<!-- {name} v{version} {} -->", served.entry.chain_hash));
-            ui.text(served.body().trim_start_matches('\n'));
+            let (hash, body) = (served.entry.chain_hash, served.body());
+            // The length tells where a text ends, whatever it says.
+            ui.line(&format!("<!-- {name} v{version} {hash} {} bytes -->", body.len()));
+            ui.text(body);
         }
     } else {
         document_table(&resolution.documents).iter().for_each(|row| ui.line(row));

@@ -6,7 +6,7 @@ use super::{Answer, Failure, rows};
 /// Take documents out of what is published
 ///
 /// Retiring is a version too: the text gets `status: draft`, the document leaves the checkpoint's
-/// maps, and its history stays. The file may be gone already. `ctx publish ID` brings it back.
+/// maps, and its history stays. The file may be gone already. `ctx publish ID` brings it back while its file is there.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx retire nodes/policies/old-returns -m \"replaced\"\n  \
 ctx retire nodes/a nodes/b --dry-run")]
@@ -25,11 +25,8 @@ pub(super) struct Retire {
 pub(super) fn run(args: &Retire, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let vault = session.vault()?;
     let author = session.author(&vault, args.note.as_deref(), None)?;
-    let ids: Vec<_> = args
-        .ids
-        .iter()
-        .map(|text| super::live_id(session, &vault, text))
-        .collect::<Result<_, _>>()?;
+    let ids: Vec<_> =
+        args.ids.iter().map(|text| session.named(&vault, text)).collect::<Result<_, _>>()?;
     let outcome = crate::publish::retire(&vault, &ids, &author, args.dry_run)?;
     Ok(rows::event(session, "retire", &outcome, args.dry_run))
 }

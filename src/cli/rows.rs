@@ -99,6 +99,7 @@ struct EventJson<'e> {
     checkpoint: Option<CheckpointJson>,
     versions: Vec<VersionJson<'e>>,
     unchanged: &'e [Id],
+    brought_up_to_date: Vec<&'e Id>,
     left_out: Vec<LeftOutJson<'e>>,
     refused: Vec<RefusedDocument>,
     not_updated: Vec<NotUpdatedJson<'e>>,
@@ -162,6 +163,7 @@ pub(super) fn event(
             }),
             versions: outcome.items.iter().map(version_json).collect(),
             unchanged: &outcome.unchanged,
+            brought_up_to_date: outcome.behind.iter().map(|(id, _)| id).collect(),
             left_out: outcome
                 .left_out
                 .iter()
@@ -227,6 +229,10 @@ fn event_text(session: &mut Session<'_>, verb: &str, outcome: &Outcome, dry_run:
         [] => {}
         [id] => ui.line(&format!("  unchanged: {}", shown(id.as_str()))),
         all => ui.line(&format!("  unchanged: {}", count(all.len(), "document"))),
+    }
+    for (id, _) in &outcome.behind {
+        let id = shown(id.as_str());
+        ui.line(&format!("  brought up to date: {id} (its file was left behind by a publication)"));
     }
     for (id, why) in &outcome.left_out {
         ui.line(&format!("  left out: {} ({why})", shown(id.as_str())));

@@ -84,39 +84,69 @@ impl Session<'_> {
         })
     }
 
-    /// Reads how an argument names a document: an id, `ID@N`, a URI, or the path of its file.
-    /// What exists under the literal text comes first.
-    pub(super) fn named(&self, vault: &Vault, text: &str) -> Result<Named, Failure> {
-        if text.get(..14).is_some_and(|s| s.eq_ignore_ascii_case("contextnest://")) {
-            let uri: Uri = text.parse()?;
-            return match uri.target {
-                Target::Document { id, checkpoint, anchor: None } => Ok(Named { id, checkpoint }),
-                _ => Err(Failure::new(Code::UriInvalid, format!("`{text}` is not one document"))
-                    .hint("`ctx resolve` takes every URI")),
+    /// Reads how an argument names a document that is there now: an id, a URI, or the path of its
+    /// file. An id stands for itself, whatever characters it holds.
+    pub(super) fn named(&self, vault: &Vault, text: &str) -> Result<Id, Failure> {
+        if is_uri(text) {
+            let named = of_uri(text)?;
+            return match named.checkpoint {
+                None => Ok(named.id),
+                Some(pin) => Err(Failure::new(Code::Usage, format!("`@{pin}` names the past"))
+                    .hint(format!("this verb works on what is there now: `{}`", named.id))),
             };
         }
-        let whole = |id| Named { id, checkpoint: None };
         if let Some(id) = text.parse::<Id>().ok().filter(|id| exists(vault, id)) {
-            return Ok(whole(id));
+            return Ok(id);
         }
-        if let Some((name, number)) = text.rsplit_once('@')
-            && let Ok(id) = name.parse::<Id>()
-            && exists(vault, &id)
-        {
-            let checkpoint = crate::yaml::canonical_number(number).filter(|n| *n > 0);
-            return match checkpoint {
-                Some(_) => Ok(Named { id, checkpoint }),
-                None => Err(Failure::new(
-                    Code::Usage,
-                    format!("`{number}` is not the number of a checkpoint"),
-                )
-                .hint(format!("write `{id}@1`; `ctx checkpoint list` shows the numbers"))),
+        match self.of_path(vault, text) {
+            Some(id) => Ok(id),
+            None => Ok(text.parse()?),
+        }
+    }
+
+    /// Like [`Session::named`], but `ID@N` names the document at checkpoint N. In this form `@`,
+    /// `#`, `%` and blanks of an id are percent-encoded, so that no file can take a pin's place.
+    pub(super) fn named_at(&self, vault: &Vault, text: &str) -> Result<Named, Failure> {
+        if is_uri(text) {
+            return of_uri(text);
+        }
+        let Some((name, number)) = text.rsplit_once('@') else {
+            return Ok(Named { id: self.named(vault, text)?, checkpoint: None });
+        };
+        let pinned = crate::yaml::canonical_number(number).is_some_and(|n| n > 0);
+        if pinned && !name.is_empty() {
+            let id = self.named(vault, name)?;
+            let uri: Uri = match exists(vault, &id) {
+                true => Uri::document(id),
+                false => format!("contextnest://{name}").parse()?,
             };
+            if let Target::Document { id, .. } = uri.target {
+                return Ok(Named { id, checkpoint: crate::yaml::canonical_number(number) });
+            }
         }
-        if let Some(id) = self.of_path(vault, text) {
-            return Ok(whole(id));
+        let literal = self.named(vault, text)?;
+        if exists(vault, &literal) {
+            return Ok(Named { id: literal, checkpoint: None });
         }
-        Ok(whole(text.parse()?))
+        Err(Failure::new(Code::Usage, format!("`{number}` is not the number of a checkpoint"))
+            .hint(format!("write `{name}@1`; `ctx checkpoint list` shows the numbers")))
+    }
+
+    /// Reads the id of something new: an id from the vault's folder, or, if it is written as a
+    /// path (`./x`, `../x`, `x.md`), the file at that path from here.
+    pub(super) fn new_id(&self, vault: &Vault, text: &str) -> Result<Id, Failure> {
+        let is_path = text.starts_with("./") || text.starts_with("../") || text.ends_with(".md");
+        if !is_path {
+            return Ok(text.parse()?);
+        }
+        let cwd = self.world.cwd.canonicalize().unwrap_or_else(|_| self.world.cwd.clone());
+        let path = lexical(&cwd.join(text));
+        // From outside of the vault a path is one in the vault.
+        let path = match path.strip_prefix(vault.root()) {
+            Ok(inside) => inside.to_string_lossy().into_owned(),
+            Err(_) => text.to_owned(),
+        };
+        Ok(path.strip_suffix(".md").unwrap_or(&path).parse()?)
     }
 
     /// The id of the file at a path, seen from the current folder or from the vault's.
@@ -135,7 +165,22 @@ impl Session<'_> {
 
     /// The log of a vault, for verbs that rely on it.
     pub(super) fn log(vault: &Vault) -> Result<Log, Failure> {
-        Ok(Log::read(vault)?)
+        let log = Log::read(vault)?;
+        log.check_against_histories(vault)?;
+        Ok(log)
+    }
+}
+
+fn is_uri(text: &str) -> bool {
+    text.get(..14).is_some_and(|scheme| scheme.eq_ignore_ascii_case("contextnest://"))
+}
+
+fn of_uri(text: &str) -> Result<Named, Failure> {
+    let uri: Uri = text.parse()?;
+    match uri.target {
+        Target::Document { id, checkpoint, anchor: None } => Ok(Named { id, checkpoint }),
+        _ => Err(Failure::new(Code::UriInvalid, format!("`{text}` is not one document"))
+            .hint("`ctx resolve` takes URIs of folders and tags")),
     }
 }
 

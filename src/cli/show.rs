@@ -77,7 +77,11 @@ pub(super) fn text_of(
     };
     let history = replay::load(vault.files(), id).map_err(failed)?;
     let text = replay::reconstruct(vault.files(), id, &history, version).map_err(failed)?;
-    let found = history.entry(version).map(|entry| entry.chain_hash);
+    let entry = history.entry(version);
+    if let Some(entry) = entry {
+        replay::self_described(id, entry, &text).map_err(failed)?;
+    }
+    let found = entry.map(|entry| entry.chain_hash);
     let sealed = chronicle.checkpoints().iter().flat_map(|c| &c.set);
     for (_, mark) in sealed.filter(|(set, _)| set == id) {
         if let (Some((number, expected)), Some(found)) = (mark.sealed(), found)

@@ -10,8 +10,6 @@ use super::ui::shown;
 use super::{Answer, Failure};
 use crate::document::validate::{Problem, Severity};
 use crate::live::{self, LiveFile};
-use crate::vault::Vault;
-use crate::vault::layout;
 use crate::words::count;
 
 /// Check the live files: what keeps a document from being published, and how odd values are read
@@ -62,7 +60,7 @@ pub(super) fn run(args: &Validate, session: &mut Session<'_>) -> Result<Answer, 
         }
     }
     if args.ids.is_empty() {
-        found.push((layout::CONFIG.to_owned(), config(&vault)));
+        found.extend(live::policy(&vault));
     }
     found.retain(|(_, problems)| !problems.is_empty());
     found.sort_by(|(a, _), (b, _)| a.cmp(b));
@@ -97,20 +95,6 @@ fn text(session: &mut Session<'_>, found: &[(String, Vec<Problem>)]) {
             session.ui.line(&format!("  hint: {}", shown(&problem.hint)));
         }
     }
-}
-
-fn config(vault: &Vault) -> Vec<Problem> {
-    let problem = |severity, why: &crate::yaml::Error| Problem {
-        code: "config",
-        severity,
-        line: Some(why.line),
-        message: why.problem.clone(),
-        hint: "see the configuration keys in spec/vault.md".to_owned(),
-    };
-    if let Err(crate::vault::OpenError::Config(why)) = vault.usable_config() {
-        return vec![problem(Severity::Error, &why)];
-    }
-    vault.config().warnings.iter().map(|why| problem(Severity::Warning, why)).collect()
 }
 
 /// Live documents whose names some file system or reader takes for one.

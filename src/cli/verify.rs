@@ -1,11 +1,13 @@
 //! `ctx verify`.
 
+use std::collections::HashMap;
+
 use serde::Serialize;
 
 use super::session::Session;
 use super::ui::shown;
 use super::{Answer, Failure};
-use crate::verify::{Class, Finding, Report, Verdict, verify};
+use crate::verify::{Class, Code, Finding, Report, Verdict, verify};
 use crate::words::count;
 
 /// Recompute everything and say whether anything was altered
@@ -33,6 +35,7 @@ struct VerifyJson {
     artifacts: usize,
     versions: u64,
     unprotected_notes: u64,
+    unprotected_retirements: u64,
     findings: Vec<FindingJson>,
 }
 
@@ -76,6 +79,7 @@ pub(super) fn run(args: &Verify, session: &mut Session<'_>) -> Result<Answer, Fa
             artifacts: report.artifacts,
             versions: report.versions,
             unprotected_notes: report.unprotected_notes,
+            unprotected_retirements: report.unprotected_retirements,
             findings: report.findings.iter().map(FindingJson::from).collect(),
         };
         session.ui.result("verify", &json);
@@ -89,6 +93,9 @@ pub(super) fn run(args: &Verify, session: &mut Session<'_>) -> Result<Answer, Fa
     })
 }
 
+/// So many findings of one kind are told one by one; one altered checkpoint can give thousands.
+const MOST: usize = 20;
+
 fn text(session: &mut Session<'_>, report: &Report) {
     let ui = &mut session.ui;
     ui.line(report.verdict.as_str());
@@ -101,14 +108,22 @@ fn text(session: &mut Session<'_>, report: &Report) {
     if let Some(head) = &report.head {
         ui.line(&format!("  head: checkpoint {}, {head}", report.checkpoints));
     }
-    if report.unprotected_notes > 0 {
-        ui.line(&format!(
-            "  covered by no hash: the notes of {}",
-            count(usize::try_from(report.unprotected_notes).unwrap_or(usize::MAX), "version")
-        ));
+    let unprotected = [
+        (report.unprotected_notes, "the notes of", "version"),
+        (report.unprotected_retirements, "who retired", "document"),
+    ];
+    for (n, what, noun) in unprotected.into_iter().filter(|(n, ..)| *n > 0) {
+        let n = count(usize::try_from(n).unwrap_or(usize::MAX), noun);
+        ui.line(&format!("  covered by no hash: {what} {n}"));
     }
     let mut class = None;
+    let mut told: HashMap<Code, usize> = HashMap::new();
     for finding in &report.findings {
+        let nth = told.entry(finding.code).or_default();
+        *nth += 1;
+        if *nth > MOST {
+            continue;
+        }
         if class != Some(finding.code.class()) {
             class = Some(finding.code.class());
             ui.line("");
@@ -131,6 +146,11 @@ fn text(session: &mut Session<'_>, report: &Report) {
         }
         ui.line(&format!("      in {}", shown(&finding.path)));
     }
+    let mut more: Vec<_> = told.into_iter().filter(|(_, n)| *n > MOST).collect();
+    more.sort_unstable();
+    for (code, n) in more {
+        ui.line(&format!("  [{code}] and {} more, which `--json` lists", n - MOST));
+    }
     let next = match report.verdict {
         Verdict::Damaged => {
             "restore the files named above from a copy that verifies, then run it again"
@@ -139,7 +159,7 @@ fn text(session: &mut Session<'_>, report: &Report) {
             "do not publish before it is clear where the unsealed versions come from"
         }
         Verdict::WorkingCopyDiffers => {
-            "`ctx diff ID` shows a change, `ctx publish --changed` publishes it"
+            "`ctx diff ID` shows a change, `ctx publish --changed` publishes it, `ctx read ID > FILE` takes it back"
         }
         Verdict::IntactNotAnchored | Verdict::NothingPublished => return,
     };

@@ -9,6 +9,7 @@ use std::ops::Range;
 
 use super::text::{self, BOM, Parts};
 use super::{Document, Unreadable};
+use crate::vault::clock::Timestamp;
 use crate::yaml::{Dialect, Node, Value, emit, parse};
 
 /// A wish to change fields of a frontmatter.
@@ -93,6 +94,15 @@ impl Edit {
     pub fn derived_from(mut self, uri: &str) -> Self {
         self.derived_from = Some(emit::in_flow(uri));
         self
+    }
+
+    /// What retiring a document at an instant does to its published text.
+    #[must_use]
+    pub(crate) fn retirement(version: u64, at: Timestamp) -> Self {
+        Self::default()
+            .text("status", "draft")
+            .number("version", version)
+            .text("updated_at", &at.to_string())
     }
 
     /// Applies the change to the bytes of a document.

@@ -1,5 +1,6 @@
 //! The next version of one document or governance file: what is written for it, byte for byte.
 
+use super::stamp::{self, Stamp};
 use super::{Desk, Refusal, Which};
 use crate::chain::diff;
 use crate::chain::digest::Digest;
@@ -7,15 +8,15 @@ use crate::chain::history::{Entry, History, Stored};
 use crate::chain::preimage::chain_hash;
 use crate::chain::replay::{self, ChainError};
 use crate::checkpoint::state::{Mark, State};
-use crate::document::edit::{Edit, checksum_of};
-use crate::document::frontmatter::{NodeType, Status};
+use crate::document::frontmatter::Status;
 use crate::document::id::Id;
 use crate::document::text::{BOM, normalise};
-use crate::document::validate::{Problem, Severity, derived_title, foreign_values, problems};
+use crate::document::validate::{Problem, Severity, problems};
 use crate::document::{Document, utf8};
+use crate::live;
 use crate::vault::Vault;
 use crate::vault::clock::Timestamp;
-use crate::vault::config::Layout;
+use crate::vault::config::{Layout, LogForm};
 use crate::vault::files::FileError;
 use crate::vault::layout::limit;
 use crate::yaml::emit;
@@ -92,6 +93,8 @@ impl Item {
 pub(super) enum Prepared {
     Version(Box<Item>),
     Unchanged,
+    /// The live file is what the head was made from, and is to be what was made.
+    Behind(Live),
     LeftOut(&'static str),
     Refused(Refusal),
 }
@@ -113,6 +116,21 @@ pub(super) struct Base {
     pub(super) sealed: Option<String>,
     /// Whether the history ends in a retirement.
     pub(super) retired: bool,
+}
+
+impl Base {
+    /// What a first version follows.
+    pub(super) fn nothing() -> Self {
+        Self { history: History::new(), last: None, sealed: None, retired: false }
+    }
+
+    fn change(&self) -> Change {
+        match (&self.last, self.retired) {
+            (None, _) => Change::New,
+            (Some(_), true) => Change::Restored,
+            (Some(_), false) => Change::Changed,
+        }
+    }
 }
 
 /// The verified text that a checkpoint seals of an artifact.
@@ -148,12 +166,7 @@ impl Desk<'_> {
         let history = match replay::load(files, id) {
             Ok(history) => history,
             Err(ChainError::HistoryMissing) if last_sealed.is_none() => {
-                return Ok(Base {
-                    history: History::new(),
-                    last: None,
-                    sealed: None,
-                    retired: false,
-                });
+                return Ok(Base::nothing());
             }
             Err(why) => return Err(refuse(&why)),
         };
@@ -173,8 +186,14 @@ impl Desk<'_> {
                 .map_err(|faults| refuse(&ChainError::Malformed(slot.line, faults.clone())))?;
             // Only what a checkpoint sealed may be built upon; a retirement is sealed by the id's
             // leaving the map.
-            let unsealed = entry.published_at.is_some()
-                || (entry.retired_at.is_some() && (mark.is_some() || known == 0));
+            let unsealed = match (entry.published_at, entry.retired_at) {
+                (Some(_), _) => true,
+                (None, Some(_)) => mark.is_some() || known == 0,
+                // The other tool records versions that were never published; we do not.
+                (None, None) => {
+                    self.vault.log_form() == LogForm::Delta || entry.edited_at > self.at
+                }
+            };
             if entry.version > known && unsealed {
                 let message =
                     format!("its history has version {}, which no checkpoint seals", entry.version);
@@ -260,6 +279,24 @@ impl Desk<'_> {
             }
             _ => {}
         }
+        if let Some(sealed) = &base.sealed
+            && let Some(new) = stamp::left_behind(id, live, &document, sealed)
+        {
+            return Ok(Prepared::Behind(Live::Replace { old: bytes, new: new.into_bytes() }));
+        }
+        if let (true, Some((head, ..)), Some(edited)) =
+            (base.sealed.is_some(), &base.last, document.frontmatter.version)
+            && edited < *head
+        {
+            // The edit began before the last publication and would undo what that changed.
+            let message = format!(
+                "the file was edited from version {edited}, but version {head} is published"
+            );
+            let hint = format!(
+                "take in what `ctx diff {id} {edited} {head}` shows, and set `version: {head}` in the file"
+            );
+            return Err(Refusal::new(path, "stale", message, &hint));
+        }
         let found = problems(&document, &self.vault.config().servers);
         if found.iter().any(|p| p.severity == Severity::Error) {
             return Err(Refusal { path, problems: found });
@@ -268,16 +305,12 @@ impl Desk<'_> {
         // A document that had no such field was created when its history begins.
         let first = base.history.slots.first().and_then(|slot| slot.entry.as_ref().ok());
         let created = first.map_or(self.at, |entry| entry.edited_at);
-        let edit = self.publication(id, live, &document, version, created);
+        let edit = self.stamp(version, created).edit(id, live, &document);
         let new = edit.apply(live).map_err(|why| {
             let message = why.to_string();
             Refusal::new(&path, "frontmatter-spelling", message, why.hint())
         })?;
-        let change = match (&base.last, base.retired) {
-            (None, _) => Change::New,
-            (Some(_), true) => Change::Restored,
-            (Some(_), false) => Change::Changed,
-        };
+        let change = base.change();
         let mut item = self.next_version(id, &base, &normalise(&new), change)?;
         item.warnings = found;
         item.live = match fresh {
@@ -287,41 +320,15 @@ impl Desk<'_> {
         Ok(Prepared::Version(Box::new(item)))
     }
 
-    /// The fields that publishing sets, and those that it adds where they are missing.
-    pub(super) fn publication(
-        &self,
-        id: &Id,
-        live: &str,
-        document: &Document,
-        version: u64,
-        created: Timestamp,
-    ) -> Edit {
-        let fields = &document.frontmatter;
-        let absent = |key: &str| fields.get(key).is_none_or(crate::yaml::Node::is_null);
-        let mut edit = Edit::default();
-        if absent("title") {
-            let name = id.as_str().rsplit('/').next().unwrap_or(id.as_str());
-            let body = &live[document.parts.body..];
-            edit = edit.text("title", &derived_title(body, name));
+    /// What this event writes into the frontmatter of a document.
+    pub(super) fn stamp(&self, version: u64, created: Timestamp) -> Stamp {
+        let author = self.author.author.as_deref();
+        Stamp {
+            version,
+            author: author.unwrap_or_else(|| self.author.principal.as_str()).to_owned(),
+            created: created.to_string(),
+            updated: self.at.to_string(),
         }
-        if absent("type") {
-            edit = edit.text("type", NodeType::Document.as_str());
-        }
-        edit = edit.text("status", "published").number("version", version);
-        if absent("author") {
-            let author = self.author.author.as_deref();
-            edit = edit.text("author", author.unwrap_or_else(|| self.author.principal.as_str()));
-        }
-        if absent("created_at") {
-            edit = edit.text("created_at", &created.to_string());
-        }
-        edit = edit.text("updated_at", &self.at.to_string());
-        if let Ok(checksum) = checksum_of(live) {
-            edit = edit.text("checksum", &checksum);
-        }
-        foreign_values(document)
-            .iter()
-            .fold(edit, |edit, foreign| edit.keep_original(foreign.field, foreign.value))
     }
 
     /// The record of a new version: a full text or a diff, both hashes, the bytes to append.
@@ -371,11 +378,7 @@ impl Desk<'_> {
             chain_hash: chain,
         };
         // What is sealed must be servable: the text says what its entry says.
-        let servable = replay::document_of(id, text).and_then(|document| match document {
-            Some(document) => replay::describes_itself(&document, &entry),
-            None => Ok(()),
-        });
-        if let Err(why) = servable {
+        if let Err(why) = replay::self_described(id, &entry, text) {
             let hint = "write the frontmatter as plain `key: value` lines";
             return Err(Refusal::new(
                 id.live_path(),
@@ -448,12 +451,9 @@ impl Desk<'_> {
         {
             return Ok(Governed::Reseal(Mark::new(*version, *chain)));
         }
-        let change = match (&base.last, base.retired) {
-            (None, _) => Change::New,
-            (Some(_), true) => Change::Restored,
-            (Some(_), false) => Change::Changed,
-        };
-        Ok(Governed::Version(Box::new(self.next_version(id, &base, &text, change)?)))
+        let mut item = self.next_version(id, &base, &text, base.change())?;
+        item.warnings = live::policy_problems(id, &text);
+        Ok(Governed::Version(Box::new(item)))
     }
 }
 
@@ -485,5 +485,5 @@ fn parsed(path: &str, text: &str) -> Result<Document, Refusal> {
 }
 
 pub(super) fn refused_file(path: &str, why: &FileError) -> Refusal {
-    Refusal { path: path.to_owned(), problems: vec![crate::live::unreadable(why)] }
+    Refusal { path: path.to_owned(), problems: vec![live::unreadable(why)] }
 }

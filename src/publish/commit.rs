@@ -8,6 +8,7 @@ use rayon::prelude::*;
 
 use super::artifact::{Item, Live};
 use crate::checkpoint::log::Append;
+use crate::document::id::Id;
 use crate::vault::files::{FileError, Files, Replacement};
 
 /// An event that is durable.
@@ -17,15 +18,24 @@ pub struct Committed {
     pub left_alone: Vec<(String, FileError)>,
 }
 
-/// Writes an event.
+/// Writes an event, if there is one, and brings live files up to date.
 ///
 /// # Errors
 /// A write or sync before the commit failed; everything was taken back as far as the disk let us.
 pub(super) fn commit(
     files: &Files,
     items: &[Item],
-    append: &Append,
+    behind: &[(Id, Live)],
+    append: Option<&Append>,
 ) -> Result<Committed, FileError> {
+    let lives: Vec<(String, &Live)> = items
+        .iter()
+        .map(|item| (item.id.live_path(), &item.live))
+        .chain(behind.iter().map(|(id, live)| (id.live_path(), live)))
+        .collect();
+    let Some(append) = append else {
+        return Ok(bring_up_to_date(files, &lives));
+    };
     let mut written: Vec<Written> =
         items.par_iter().map(|item| write_version(files, item)).collect();
     let outcome = match written.iter_mut().find_map(|w| w.failed.take()) {
@@ -33,7 +43,7 @@ pub(super) fn commit(
         None => sync_and_seal(files, items, append),
     };
     match outcome {
-        Ok(()) => Ok(bring_up_to_date(files, items)),
+        Ok(()) => Ok(bring_up_to_date(files, &lives)),
         Err(failure) => {
             items.par_iter().zip(&written).for_each(|(item, w)| take_back(files, item, w));
             Err(failure)
@@ -98,8 +108,7 @@ fn take_back(files: &Files, item: &Item, written: &Written) {
 }
 
 /// Brings live files to what was published, each only if nobody wrote to it meanwhile.
-fn bring_up_to_date(files: &Files, items: &[Item]) -> Committed {
-    let paths: Vec<String> = items.iter().map(|item| item.id.live_path()).collect();
+fn bring_up_to_date(files: &Files, lives: &[(String, &Live)]) -> Committed {
     let mut replacements = Vec::new();
     let mut left_alone = Vec::new();
     let mut note = |path: &str, outcome: Result<(), FileError>| {
@@ -108,8 +117,8 @@ fn bring_up_to_date(files: &Files, items: &[Item]) -> Committed {
         }
     };
     // New names come before old ones go: a moved document is never without a file.
-    for (item, path) in items.iter().zip(&paths) {
-        match &item.live {
+    for (path, live) in lives {
+        match live {
             Live::Create(bytes) => {
                 let created = files.create_new(path, bytes).and_then(|()| files.sync(&[path]));
                 note(path, created);
@@ -124,8 +133,8 @@ fn bring_up_to_date(files: &Files, items: &[Item]) -> Committed {
     for (replacement, outcome) in replacements.iter().zip(outcomes) {
         note(replacement.path, outcome);
     }
-    for (item, path) in items.iter().zip(&paths) {
-        if let Live::Remove(bytes) = &item.live {
+    for (path, live) in lives {
+        if let Live::Remove(bytes) = live {
             note(path, files.remove(path, bytes));
         }
     }

@@ -10,6 +10,7 @@ mod artifact;
 mod commit;
 mod moved;
 mod retire;
+mod stamp;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -105,6 +106,8 @@ pub struct Outcome {
     pub items: Vec<Item>,
     /// Documents that already are what the last checkpoint holds.
     pub unchanged: Vec<Id>,
+    /// Documents whose file a former publication could not write, and which it is to catch up with.
+    pub behind: Vec<(Id, Live)>,
     /// Documents that were not taken, with the reason.
     pub left_out: Vec<(Id, &'static str)>,
     /// Documents that were refused while others were published.
@@ -328,6 +331,7 @@ fn event(
 ) -> Result<Outcome, PublishError> {
     let _lock = if mode.dry_run { None } else { Some(vault.lock()?) };
     let log = Log::read(vault)?;
+    log.check_against_histories(vault)?;
     let chronicle = log.sound()?;
     let desk = Desk::open(vault, &chronicle, author)?;
     let mut outcome = Outcome::default();
@@ -343,18 +347,20 @@ fn event(
         return Err(PublishError::Refused(outcome.refused));
     }
     outcome.items.sort_by(|a, b| a.id.cmp(&b.id));
-    let Some((checkpoint, append)) = desk.seal(&outcome.items, &resealed) else {
-        return Ok(outcome);
-    };
-    outcome.checkpoint = Some(checkpoint);
+    let sealed = desk.seal(&outcome.items, &resealed);
     if !mode.dry_run {
-        outcome.committed = Some(commit::commit(vault.files(), &outcome.items, &append)?);
+        let append = sealed.as_ref().map(|(_, append)| append);
+        let committed = commit::commit(vault.files(), &outcome.items, &outcome.behind, append)?;
+        outcome.committed = Some(committed);
     }
+    outcome.checkpoint = sealed.map(|(checkpoint, _)| checkpoint);
     Ok(outcome)
 }
 
 fn run(vault: &Vault, request: &Request, new: &[NewDocument]) -> Result<Outcome, PublishError> {
-    let mode = Mode { skip_invalid: request.skip_invalid, dry_run: request.dry_run };
+    // A dry run shows everything: what would be refused, and what the others would become.
+    let skip_invalid = request.skip_invalid || request.dry_run;
+    let mode = Mode { skip_invalid, dry_run: request.dry_run };
     event(vault, &request.author, mode, |desk, outcome| {
         let ids = desk.candidates(&request.which, outcome);
         desk.check_known(&request.which, new)?;
@@ -368,6 +374,7 @@ fn run(vault: &Vault, request: &Request, new: &[NewDocument]) -> Result<Outcome,
             match prepared {
                 artifact::Prepared::Version(item) => outcome.items.push(*item),
                 artifact::Prepared::Unchanged => outcome.unchanged.push(id.clone()),
+                artifact::Prepared::Behind(live) => outcome.behind.push((id.clone(), live)),
                 artifact::Prepared::LeftOut(why) => outcome.left_out.push((id.clone(), why)),
                 artifact::Prepared::Refused(refusal) => outcome.refused.push(refusal),
             }

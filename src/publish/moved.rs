@@ -2,7 +2,6 @@
 
 use super::artifact::{Base, Change, Live};
 use super::{Author, Desk, Item, Mode, Outcome, PublishError, Refusal, check_place, event};
-use crate::chain::history::History;
 use crate::document::id::Id;
 use crate::document::text::normalise;
 use crate::document::{Document, utf8};
@@ -74,7 +73,7 @@ impl Desk<'_> {
         }
         let document = Document::parse(live)
             .map_err(|why| Refusal::new(&path, why.code(), why.to_string(), why.hint()))?;
-        let mut edit = self.publication(new, live, &document, 1, self.at);
+        let mut edit = self.stamp(1, self.at).edit(new, live, &document);
         if Uri::can_name(old) {
             let origin = Uri::pinned(old.clone(), self.chronicle.head_number());
             edit = edit.derived_from(&origin.to_string());
@@ -82,8 +81,8 @@ impl Desk<'_> {
         let text = edit.apply(live).map_err(|why| {
             Refusal::new(&path, "frontmatter-spelling", why.to_string(), why.hint())
         })?;
-        let nothing = Base { history: History::new(), last: None, sealed: None, retired: false };
-        let mut published = self.next_version(new, &nothing, &normalise(&text), Change::New)?;
+        let mut published =
+            self.next_version(new, &Base::nothing(), &normalise(&text), Change::New)?;
         published.live = Live::Create(text.into_bytes());
         let mut retired = self.retirement(old, &base)?;
         retired.live = Live::Remove(bytes);

@@ -61,10 +61,7 @@ impl Desk<'_> {
         };
         let sealed = base.sealed.as_deref().unwrap_or_default();
         let version = base.last.as_ref().map_or(1, |(n, ..)| n + 1);
-        let edit = Edit::default()
-            .text("status", "draft")
-            .number("version", version)
-            .text("updated_at", &self.at.to_string());
+        let edit = Edit::retirement(version, self.at);
         let text = if id.is_document() {
             edit.apply(sealed).map_err(|why| refuse_edit(&why))?
         } else {

@@ -135,6 +135,12 @@ impl<'v> Snapshot<'v> {
         let files = self.vault.files();
         let history = replay::load(files, id)?;
         let sealed = replay::sealed(files, id, &history, version, chain_hash)?;
+        if let (Some(recorded), Some(at)) = (sealed.entry.published_at, self.at)
+            && recorded > at
+        {
+            let bound = format!("the checkpoint is of {at}");
+            return Err(ChainError::PublicationTime { recorded, bound });
+        }
         let (fields, body) = match sealed.document {
             Some(document) => (document.frontmatter, document.parts.body),
             None => (Frontmatter::read(None), 0),

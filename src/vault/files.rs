@@ -12,7 +12,7 @@ use std::os::fd::{AsFd as _, OwnedFd};
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
-use rustix::fs::{AtFlags, Mode, OFlags};
+use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
 
 /// A file operation that failed: what was tried, on which path of the vault.
@@ -188,19 +188,24 @@ impl Files {
         rustix::fs::statat(&self.dir, path, AtFlags::SYMLINK_NOFOLLOW).is_ok()
     }
 
-    /// Creates a file that must not exist, with the folders above it.
+    /// Creates a file that must not exist, with the folders above it. It gets its name when all of
+    /// its bytes are written, so that a command which dies leaves no half of it.
     ///
     /// # Errors
     /// Something of that name exists already, or the system refuses.
     pub fn create_new(&self, path: &str, bytes: &[u8]) -> Result<(), FileError> {
         let fail = |e| FileError::from_errno("create", path, e);
         let (parent, name) = self.parent(path).map_err(fail)?;
-        let mut file = create(&parent, name).map_err(fail)?;
-        file.write_all(bytes).map_err(|source| {
-            // A file that could not be written whole must not stay.
-            let _ = rustix::fs::unlinkat(&parent, name, AtFlags::empty());
-            FileError::io("create", path)(source)
-        })
+        let temporary = temporary_name(name);
+        let mut file = create(&parent, &temporary).map_err(fail)?;
+        let written = file
+            .write_all(bytes)
+            .map_err(FileError::io("create", path))
+            .and_then(|()| name_new(&parent, &temporary, name).map_err(fail));
+        if written.is_err() {
+            let _ = rustix::fs::unlinkat(&parent, temporary.as_str(), AtFlags::empty());
+        }
+        written
     }
 
     /// Appends to a file that has exactly `length` bytes; one of length 0 may be absent.
@@ -274,7 +279,7 @@ impl Files {
         let fail = |e| FileError::from_errno("replace", wanted.path, e);
         let (folder, name) = self.folder_of(wanted.path).map_err(fail)?;
         let old = rustix::fs::statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW).map_err(fail)?;
-        let temporary = format!(".{}.ctx-{}.tmp", short(name), std::process::id());
+        let temporary = temporary_name(name);
         let mut file = create(&folder, &temporary).map_err(fail)?;
         let above = wanted.path.strip_suffix(name).unwrap_or_default();
         let staged = Staged { files: self, temporary: Some(format!("{above}{temporary}")) };
@@ -438,6 +443,24 @@ fn create(parent: &OwnedFd, name: &str) -> Result<File, Errno> {
 
 fn last_name(path: &str) -> &str {
     path.rsplit_once('/').map_or(path, |(_, name)| name)
+}
+
+/// The name under which the bytes of a file are written before they get its own.
+fn temporary_name(name: &str) -> String {
+    format!(".{}.ctx-{}.tmp", short(name), std::process::id())
+}
+
+/// Gives a written file its name, if nothing has it.
+fn name_new(parent: &OwnedFd, temporary: &str, name: &str) -> Result<(), Errno> {
+    let flags = RenameFlags::NOREPLACE;
+    match rustix::fs::renameat_with(parent, temporary, parent, name, flags) {
+        // Not every file system can; a second name refuses an existing one just as well.
+        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
+            rustix::fs::linkat(parent, temporary, parent, name, AtFlags::empty())?;
+            rustix::fs::unlinkat(parent, temporary, AtFlags::empty())
+        }
+        other => other,
+    }
 }
 
 /// Enough of a name to recognise a temporary file by, within the 255 bytes of a name.

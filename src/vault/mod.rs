@@ -155,11 +155,10 @@ fn read_config(files: &Files) -> Result<Config, OpenError> {
     let limit = layout::limit::FRONTMATTER as u64;
     let bytes = match files.read_optional(layout::CONFIG, limit) {
         Ok(bytes) => bytes.unwrap_or_default(),
-        Err(error @ (FileError::TooLarge { .. } | FileError::NotRegular { .. })) => {
+        Err(error) => {
             let problem = error.to_string();
             return Err(OpenError::Config(yaml::Error { line: 1, column: 1, problem }));
         }
-        Err(other) => return Err(other.into()),
     };
     let text = std::str::from_utf8(&bytes).map_err(|e| {
         let problem = format!("not UTF-8 at byte {}", e.valid_up_to());

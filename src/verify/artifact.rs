@@ -7,6 +7,7 @@ use super::finding::{Code, Finding};
 use super::log::{Record, View};
 use crate::chain::history::{Entry, FaultKind, History, HistoryError, Stored};
 use crate::chain::replay::{self, ChainError, Replay};
+use crate::document::edit::Edit;
 use crate::document::frontmatter::Status;
 use crate::document::id::Id;
 use crate::document::text::{checksum, normalise};
@@ -15,7 +16,7 @@ use crate::vault::Vault;
 use crate::vault::clock::Timestamp;
 use crate::vault::config::LogForm;
 use crate::vault::files::FileError;
-use crate::vault::layout::limit;
+use crate::vault::layout::{self, limit};
 
 /// What was found of one artifact, and how much was checked.
 #[derive(Debug, Default)]
@@ -24,6 +25,7 @@ pub(super) struct Checked {
     pub(super) versions: u64,
     pub(super) published: bool,
     pub(super) notes: u64,
+    pub(super) retirements: u64,
 }
 
 /// Checks everything that concerns one artifact.
@@ -34,6 +36,7 @@ pub(super) fn check(vault: &Vault, id: &Id, view: &View) -> Checked {
     let head = view.head.get(id.as_str()).and_then(|mark| mark.version);
     let head_text = match replay::load(vault.files(), id) {
         Ok(history) => {
+            pass.leftovers(&history);
             let text = pass.history(&history, head);
             pass.sealed(&history);
             pass.unsealed(&history);
@@ -92,12 +95,38 @@ impl Pass<'_> {
         self.push(Finding::new(code, path, message));
     }
 
+    /// Files beside the history that belong to none of its entries.
+    fn leftovers(&mut self, history: &History) {
+        let dir = self.id.history_dir();
+        let listed = std::fs::read_dir(self.vault.root().join(&dir));
+        for name in listed.into_iter().flatten().flatten().map(|entry| entry.file_name()) {
+            let name = name.to_string_lossy();
+            let stored = |version: u64| {
+                let slots = history.slots.iter().filter(|slot| slot.version == Some(version));
+                slots.filter_map(|slot| slot.entry.as_ref().ok()).map(|entry| &entry.stored).next()
+            };
+            let version = |suffix| {
+                let digits = name.strip_prefix('v')?.strip_suffix(suffix)?;
+                crate::yaml::canonical_number(digits)
+            };
+            let belongs = *name == *layout::HISTORY
+                || version(".md").and_then(stored) == Some(&Stored::Keyframe)
+                || version(".diff").and_then(stored) == Some(&Stored::DiffFile);
+            // A faulty entry may own any file; it is reported as such.
+            if !belongs && history.slots.iter().all(|slot| slot.entry.is_ok()) {
+                let message = "no entry of the history has this file";
+                self.push(Finding::new(Code::Unfinished, format!("{dir}/{name}"), message));
+            }
+        }
+    }
+
     /// Recomputes every entry; gives back the text of version `head`.
     fn history(&mut self, history: &History, head: Option<u64>) -> Option<String> {
         let mut replay = Replay::new(self.vault.files(), self.id, None);
         let mut seen = BTreeSet::new();
         let mut before: Option<(u64, Timestamp)> = None;
         let mut head_text = None;
+        let mut published_text: Option<String> = None;
         let mut previous_failed = false;
         for slot in &history.slots {
             self.checked.versions += 1;
@@ -133,6 +162,10 @@ impl Pass<'_> {
                 let message = format!("it is of {}, the one before of {at}", entry.edited_at);
                 self.find(Code::TimestampOrder, entry.version, message);
             }
+            if self.view.now.is_some_and(|now| entry.edited_at > now) {
+                let message = format!("it is of {}, later than the clock", entry.edited_at);
+                self.find(Code::TimestampFuture, entry.version, message);
+            }
             before = Some((entry.version, entry.edited_at));
             let wrong = replay.step(entry);
             for why in &wrong {
@@ -145,6 +178,12 @@ impl Pass<'_> {
             if let Some(text) = replay.text() {
                 let text = normalise(text).into_owned();
                 self.text(entry, &text);
+                if let Some(at) = entry.retired_at {
+                    self.retirement(entry, at, published_text.as_deref(), &text);
+                }
+                if entry.published_at.is_some() {
+                    published_text = Some(text.clone());
+                }
                 if head == Some(entry.version) {
                     head_text = Some(text);
                 }
@@ -197,6 +236,22 @@ impl Pass<'_> {
             Stored::Keyframe if in_text => self.id.keyframe_path(version),
             Stored::DiffFile if in_text => self.id.diff_path(version),
             _ => self.id.history_path(),
+        }
+    }
+
+    /// No map holds the hash of a retirement, so its text must follow from the published one.
+    fn retirement(&mut self, entry: &Entry, at: Timestamp, published: Option<&str>, text: &str) {
+        let Some(published) = published else {
+            return;
+        };
+        let expected = if self.id.is_document() {
+            Edit::retirement(entry.version, at).apply(published).unwrap_or_default()
+        } else {
+            String::new()
+        };
+        if expected != *text {
+            let message = "retiring changed more than status, version and updated_at";
+            self.find(Code::VersionSelfMismatch, entry.version, message);
         }
     }
 
@@ -260,14 +315,30 @@ impl Pass<'_> {
 
     /// Every version that the log seals must be the one that the history has.
     fn sealed(&mut self, history: &History) {
+        let entries = history.slots.iter().filter_map(|slot| slot.entry.as_ref().ok());
+        let retired: Vec<(u64, u64)> = entries
+            .filter_map(|entry| {
+                let at = entry.retired_at?;
+                let removal = self.record.removals.iter().find(|removal| removal.at == at)?;
+                Some((removal.checkpoint, entry.version))
+            })
+            .collect();
         for seal in &self.record.seals {
             let Some(version) = seal.mark.version else {
                 continue;
             };
-            let path = self.id.history_path();
             let at = |code, message: String| {
-                Finding::new(code, path, message).version(version).checkpoint(seal.checkpoint)
+                Finding::new(code, self.id.history_path(), message)
+                    .version(version)
+                    .checkpoint(seal.checkpoint)
             };
+            let back = |(checkpoint, number): &&(u64, u64)| {
+                *checkpoint < seal.checkpoint && version <= *number
+            };
+            if let Some((checkpoint, _)) = retired.iter().find(back) {
+                let message = format!("version {version} was retired at checkpoint {checkpoint}");
+                self.push(at(Code::VersionRegression, message));
+            }
             let Some(entry) = history.entry(version) else {
                 // A malformed entry of this version has been reported as such.
                 if !history.slots.iter().any(|slot| slot.version == Some(version)) {
@@ -308,6 +379,22 @@ impl Pass<'_> {
                 let message = "the history says retired, but no checkpoint of that time does";
                 self.find(Code::PublishedUnsealed, version, message);
             }
+        }
+        let last_sealed = self.record.seals.iter().filter_map(|s| s.mark.version).max();
+        for entry in &entries {
+            let is_tail = entry.version > last_sealed.unwrap_or(0);
+            if !is_tail || entry.published_at.is_some() {
+                continue;
+            }
+            if entry.retired_at.is_some() {
+                self.checked.retirements += 1;
+                continue;
+            }
+            let (code, message) = match self.view.form {
+                Some(LogForm::Full) => (Code::VersionUnpublished, "it was never published"),
+                _ => (Code::VersionUnsealed, "it was never published, and nothing seals it"),
+            };
+            self.find(code, entry.version, message);
         }
         for removal in &self.record.removals {
             if entries.iter().any(|entry| entry.retired_at == Some(removal.at)) {

@@ -66,13 +66,15 @@ codes! {
     PublishedUnsealed "published-unsealed" Class::Unsettled, "A history says published or retired, but no checkpoint records it.";
     UnrecordedRemoval "unrecorded-removal" Class::Unsettled, "A document left the checkpoint's map, but its history does not say that it was retired.";
     CheckpointHashMissing "checkpoint-hash-missing" Class::Unsettled, "A checkpoint has an id in one of its two maps only.";
+    VersionUnsealed "version-unsealed" Class::Unsettled, "A history ends in a version that was never published, which nothing seals and ctx does not write.";
     ForeignLog "foreign-log" Class::Unsettled, "Two checkpoint logs exist, so neither is the authority.";
     TornTail "torn-tail" Class::Unsettled, "The checkpoint log ends in a line that is cut short.";
     Drift "drift" Class::WorkingCopy, "A live file says published, but differs from the published text.";
     PublishedWithoutHistory "published-without-history" Class::WorkingCopy, "A live file says published, but no checkpoint holds it.";
     DocumentMissing "document-missing" Class::WorkingCopy, "A published document has no live file.";
     PolicyDrift "policy-drift" Class::WorkingCopy, "A governance file differs from the one that the last checkpoint holds.";
-    Unfinished "unfinished" Class::Note, "Files of a version that no history records are left over.";
+    Unfinished "unfinished" Class::Note, "Files that no history records lie among the versions.";
+    VersionUnpublished "version-unpublished" Class::Note, "A history ends in a version that was never published, a habit of the other tool.";
     PolicyUnsealed "policy-unsealed" Class::Note, "A governance file is in no checkpoint, so nothing vouches for it.";
     ChecksumMismatch "checksum-mismatch" Class::Note, "A version's own checksum field is not that of its body.";
     TimestampFuture "timestamp-future" Class::Note, "A record is of a later time than the clock.";

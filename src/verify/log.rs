@@ -43,6 +43,8 @@ pub(super) struct View {
     /// Whether every entry was read, so that what it does not say is not there.
     pub(super) complete: bool,
     pub(super) form: Option<LogForm>,
+    /// The clock, to compare recorded times with.
+    pub(super) now: Option<Timestamp>,
 }
 
 /// Checks the log, and gathers what it says of each artifact.
@@ -51,7 +53,12 @@ pub(super) fn check(log: &Log, now: Timestamp) -> (View, Vec<Finding>) {
         path: log.path(),
         now,
         findings: Vec::new(),
-        view: View { form: Some(log.form), complete: log.exists, ..View::default() },
+        view: View {
+            form: Some(log.form),
+            complete: log.exists,
+            now: Some(now),
+            ..View::default()
+        },
         previous: None,
         skipped: 0,
         highest: HashMap::new(),

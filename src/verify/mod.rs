@@ -70,6 +70,8 @@ pub struct Report {
     pub versions: u64,
     /// Versions with a note, which no hash covers.
     pub unprotected_notes: u64,
+    /// Retirements whose author no hash covers: no map holds the hash of a retired version.
+    pub unprotected_retirements: u64,
 }
 
 /// Recomputes everything. `now` is only compared with recorded times.
@@ -113,6 +115,7 @@ pub fn verify(vault: &Vault, now: Timestamp) -> Result<Report, FileError> {
     }
     let versions = checked.iter().map(|c| c.versions).sum();
     let unprotected_notes = checked.iter().map(|c| c.notes).sum();
+    let unprotected_retirements = checked.iter().map(|c| c.retirements).sum();
     findings.extend(checked.into_iter().flat_map(|c| c.findings));
     findings.extend(collisions(&ids));
     findings.extend(planted(vault, &view));
@@ -128,6 +131,7 @@ pub fn verify(vault: &Vault, now: Timestamp) -> Result<Report, FileError> {
         artifacts: ids.len(),
         versions,
         unprotected_notes,
+        unprotected_retirements,
     })
 }
 

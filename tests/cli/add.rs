@@ -123,6 +123,7 @@ fn json_is_that_of_a_publication() {
         }
       ],
       "unchanged": [],
+      "brought_up_to_date": [],
       "left_out": [],
       "refused": [],
       "not_updated": []

@@ -95,6 +95,7 @@ fn all_or_nothing_lists_every_invalid_document() {
       nodes/yaml.md
         error[frontmatter-yaml]: the frontmatter is not valid YAML: line 3, column 7: unclosed bracket '[' (mend the line; a text with `: ` or `#` in it needs quotes)
     hint: nothing was written; mend what is named, or leave it out
+    hint: `--skip-invalid` publishes the rest
     ");
     assert_eq!(place.tree(), before);
     let error = place.ctx("publish --all --json").exits(1).json("ctx.error");
@@ -153,11 +154,11 @@ fn arguments_that_choose_nothing_are_misuse() {
     ");
     place.write("nodes/a.md", "# A\n");
     assert_snapshot!(place.ctx("publish nodes/a@1").whole(), @"
-    exit: 2
+    exit: 1
     -- stdout
     -- stderr
-    error[usage]: `@1` names the past
-    hint: this verb works on what is there now: `nodes/a`
+    error[unknown-id]: there is no document `nodes/a@1`
+    hint: did you mean `nodes/a`?
     ");
 }
 
@@ -208,6 +209,7 @@ fn ids_that_differ_only_in_case_are_refused() {
       nodes/Returns.md
         error[id-collision]: its id and `nodes/returns` differ only in case or Unicode form (choose another name; a retired id is taken too, because its history stays)
     hint: nothing was written; mend what is named, or leave it out
+    hint: `--skip-invalid` publishes the rest
     ");
     assert_eq!(place.tree(), before);
     assert_snapshot!(place.ctx("publish --all --skip-invalid").whole(), @"

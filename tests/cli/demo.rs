@@ -145,6 +145,8 @@ fn the_tour_shows_the_main_job_and_leaves_a_vault() {
       covered by no hash: the notes of 10 versions
 
     Notes:
+      [timestamp-future] nodes/policies/vendor-risk v2: it is of 2026-11-21T10:00:00.001Z, later than the clock
+          in nodes/policies/.versions/vendor-risk/history.yaml
       [timestamp-future] .versions/checkpoints.jsonl, checkpoint 2: it is of 2026-11-21T10:00:00.001Z, the clock says 2026-11-21T10:00:00.000Z
           in .versions/checkpoints.jsonl
 
@@ -172,6 +174,8 @@ fn the_tour_shows_the_main_job_and_leaves_a_vault() {
       [checksum-mismatch] nodes/policies/vendor-risk v1: its `checksum` field is not that of its body
           expected sha256:d207e292731dbcf0e6836c5a29e06e3f63fcbceaba6909e663fc6e571e96fdba
           found    sha256:88ddf6cf82c627c733d289fdc41196be932a00956936e793f0ebadab10631fe3
+          in nodes/policies/.versions/vendor-risk/history.yaml
+      [timestamp-future] nodes/policies/vendor-risk v2: it is of 2026-11-21T10:00:00.001Z, later than the clock
           in nodes/policies/.versions/vendor-risk/history.yaml
       [timestamp-future] .versions/checkpoints.jsonl, checkpoint 2: it is of 2026-11-21T10:00:00.001Z, the clock says 2026-11-21T10:00:00.000Z
           in .versions/checkpoints.jsonl

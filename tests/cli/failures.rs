@@ -145,7 +145,7 @@ fn each_is_told_in_text_and_json_with_its_exit_code() {
     hint: `ctx history nodes/a` shows them all
 
     error[uri-invalid]: `contextnest://nodes/` is not one document
-    hint: `ctx resolve` takes every URI
+    hint: `ctx resolve` takes URIs of folders and tags
 
     error[usage]: `first` is not the number of a version
     hint: versions are numbered 1, 2, 3

@@ -28,42 +28,49 @@ fn malformed_yaml_is_told_with_line_and_column() {
       nodes/x.md
         error[frontmatter-yaml]: the frontmatter is not valid YAML: line 4, column 6: illegal placement of ':' indicator (mend the line; a text with `: ` or `#` in it needs quotes)
     hint: nothing was written; mend what is named, or leave it out
+    hint: `--skip-invalid` publishes the rest
     ");
     assert_snapshot!(refused("---\ntitle: a: b\n---\n"), @"
     error[refused]: 1 file refused
       nodes/x.md
         error[frontmatter-yaml]: the frontmatter is not valid YAML: line 2, column 9: mapping values are not allowed in this context (mend the line; a text with `: ` or `#` in it needs quotes)
     hint: nothing was written; mend what is named, or leave it out
+    hint: `--skip-invalid` publishes the rest
     ");
     assert_snapshot!(refused("---\ntitle: a\n\tx: b\n---\n"), @"
     error[refused]: 1 file refused
       nodes/x.md
         error[frontmatter-yaml]: the frontmatter is not valid YAML: line 2, column 8: while scanning a plain scalar, found a tab (mend the line; a text with `: ` or `#` in it needs quotes)
     hint: nothing was written; mend what is named, or leave it out
+    hint: `--skip-invalid` publishes the rest
     ");
     assert_snapshot!(refused("---\ntitle: a\nowner: x\ntitle: b\n---\n"), @"
     error[refused]: 1 file refused
       nodes/x.md
         error[frontmatter-yaml]: the frontmatter is not valid YAML: line 4, column 1: duplicate key `title`, first 2 lines above (mend the line; a text with `: ` or `#` in it needs quotes)
     hint: nothing was written; mend what is named, or leave it out
+    hint: `--skip-invalid` publishes the rest
     ");
     assert_snapshot!(refused("---\n- a\n---\n"), @"
     error[refused]: 1 file refused
       nodes/x.md
         error[frontmatter-not-mapping]: line 2: expected `key: value` lines between the `---` lines (write fields such as `title: ...`, or begin the file with an empty line if the dashes are thematic breaks)
     hint: nothing was written; mend what is named, or leave it out
+    hint: `--skip-invalid` publishes the rest
     ");
     assert_snapshot!(refused("---\ntitle: a\n"), @"
     error[refused]: 1 file refused
       nodes/x.md
         error[frontmatter-unclosed]: line 1 opens a frontmatter with `---` that no line `---` closes (close the block with a line `---`, or begin the file with an empty line if the dashes are a thematic break)
     hint: nothing was written; mend what is named, or leave it out
+    hint: `--skip-invalid` publishes the rest
     ");
     assert_snapshot!(refused("---\nbase: &b {status: published}\n<<: *b\n---\n"), @"
     error[refused]: 1 file refused
       nodes/x.md
         error[frontmatter-merge-key]: line 3, column 1: a merge key at the top level, which readers read differently (write the merged fields out)
     hint: nothing was written; mend what is named, or leave it out
+    hint: `--skip-invalid` publishes the rest
     ");
 }
 
@@ -79,12 +86,14 @@ fn bombs_are_refused_at_once() {
       nodes/x.md
         error[frontmatter-yaml]: the frontmatter is not valid YAML: line 5, column 15: aliases expand to more than 64 KiB (mend the line; a text with `: ` or `#` in it needs quotes)
     hint: nothing was written; mend what is named, or leave it out
+    hint: `--skip-invalid` publishes the rest
     ");
     assert_snapshot!(refused(format!("---\na: {}{}\n---\n", "[".repeat(100), "]".repeat(100))), @"
     error[refused]: 1 file refused
       nodes/x.md
         error[frontmatter-yaml]: the frontmatter is not valid YAML: line 2, column 36: recursion limit exceeded (mend the line; a text with `: ` or `#` in it needs quotes)
     hint: nothing was written; mend what is named, or leave it out
+    hint: `--skip-invalid` publishes the rest
     ");
     let many: String = (0..8000).map(|n| format!("key{n}: x\n")).collect();
     assert_snapshot!(refused(format!("---\n{many}---\n")), @"
@@ -92,6 +101,7 @@ fn bombs_are_refused_at_once() {
       nodes/x.md
         error[frontmatter-too-large]: the frontmatter has 86890 bytes; at most 65536 are read (move long texts into the body)
     hint: nothing was written; mend what is named, or leave it out
+    hint: `--skip-invalid` publishes the rest
     ");
 }
 
@@ -104,6 +114,7 @@ fn a_file_too_large_to_read_is_refused() {
       nodes/x.md
         error[too-large]: `nodes/x.md` is larger than 16777216 bytes (split the document)
     hint: nothing was written; mend what is named, or leave it out
+    hint: `--skip-invalid` publishes the rest
     ");
 }
 
@@ -127,6 +138,7 @@ fn links_and_fifos_are_neither_followed_nor_waited_for() {
       nodes/fifo.md
         error[not-a-file]: it is not a regular file (rename what lies there)
     hint: nothing was written; mend what is named, or leave it out
+    hint: `--skip-invalid` publishes the rest
     ");
     assert_snapshot!(place.ctx("publish nodes/link").whole(), @"
     exit: 1
@@ -191,7 +203,7 @@ fn a_published_document_replaced_by_a_link_is_still_served_and_never_followed() 
       [drift] nodes/a: `nodes/a.md` goes through a symbolic link, which is not followed
           in nodes/a.md
     -- stderr
-    hint: `ctx diff ID` shows a change, `ctx publish --changed` publishes it
+    hint: `ctx diff ID` shows a change, `ctx publish --changed` publishes it, `ctx read ID > FILE` takes it back
     ");
     assert_snapshot!(place.ctx("publish --changed").whole(), @"
     exit: 1
@@ -201,6 +213,7 @@ fn a_published_document_replaced_by_a_link_is_still_served_and_never_followed() 
       nodes/a.md
         error[symbolic-link]: `nodes/a.md` goes through a symbolic link, which is not followed (put the file itself here)
     hint: nothing was written; mend what is named, or leave it out
+    hint: `--skip-invalid` publishes the rest
     ");
     assert_snapshot!(place.ctx("diff nodes/a").whole(), @"
     exit: 1
@@ -333,7 +346,7 @@ fn odd_arguments_are_answered() {
     "nodes/a/": 0 
     "nodes/a@0": 2 error[usage]: `0` is not the number of a checkpoint
     "a\nb": 2 error[id-invalid]: an id holds no `\n`
-    "@1": 1 error[unknown-id]: `@1` is not published at checkpoint 1
+    "@1": 2 error[usage]: `1` is not the number of a checkpoint
     "contextnest://nodes/a@@1": 2 error[uri-invalid]: expected a checkpoint number from 1 after `@`, but found `@1`
     "#);
     let long = "x".repeat(5000);

@@ -163,18 +163,13 @@ fn a_vault_is_not_made_twice() {
 #[test]
 fn a_vault_in_a_vault_is_warned_about() {
     let place = Place::vault();
-    assert_snapshot!(place.ctx("init nodes/inner").whole(), @r#"
-    exit: 0
+    assert_snapshot!(place.ctx("init nodes/inner").whole(), @"
+    exit: 1
     -- stdout
-    vault `inner` in [ROOT]/vault/nodes/inner
-      created .context/.gitignore
-      created .gitattributes
-      created CONTEXT.md
-      created .context/config.yaml
     -- stderr
-    warning: this folder lies in the vault `[ROOT]/vault`, which may take its files for its own
-    next: `ctx add nodes/first --body "..."`
-    "#);
+    error[exists]: this folder lies in the vault `[ROOT]/vault`
+    hint: use that vault, or make one beside it
+    ");
 }
 
 #[test]

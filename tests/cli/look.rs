@@ -162,7 +162,7 @@ fn read_says_what_is_there_instead() {
     -- stdout
     -- stderr
     error[uri-invalid]: `contextnest://nodes/` is not one document
-    hint: `ctx resolve` takes every URI
+    hint: `ctx resolve` takes URIs of folders and tags
     ");
 }
 

@@ -75,6 +75,7 @@ fn a_second_version_is_a_diff_behind_the_first() {
         }
       ],
       "unchanged": [],
+      "brought_up_to_date": [],
       "left_out": [],
       "refused": [],
       "not_updated": []

@@ -95,10 +95,12 @@ fn text_json_ids_and_bodies_are_four_views_of_one_answer() {
     assert_snapshot!(place.ctx("resolve '#a' --bodies").whole(), @"
     exit: 0
     -- stdout
-    <!-- contextnest://nodes/ab@1 v1 sha256:38916bf7b20ed1ebaa314638202f31d8f4487d2e4e49f6c5a59bf8e4f52cc2c6 -->
+    <!-- contextnest://nodes/ab@1 v1 sha256:38916bf7b20ed1ebaa314638202f31d8f4487d2e4e49f6c5a59bf8e4f52cc2c6 5 bytes -->
+
     AB.
 
-    <!-- contextnest://nodes/ac@1 v1 sha256:fdeb112c242a4393f20e5a1a89c67ebc527a02f043ab60dc93597c22136cd309 -->
+    <!-- contextnest://nodes/ac@1 v1 sha256:fdeb112c242a4393f20e5a1a89c67ebc527a02f043ab60dc93597c22136cd309 5 bytes -->
+
     AC.
     -- stderr
     ");

@@ -56,6 +56,7 @@ fn a_retired_document_leaves_the_map_and_keeps_its_history() {
       2 checkpoints, 4 artifacts, 5 versions recomputed
       head: checkpoint 2, sha256:617f9a1f441a766c9d17e5911bbe1507cbb6a63500d025a305dfe5f1d6383fea
       covered by no hash: the notes of 1 version
+      covered by no hash: who retired 1 document
     -- stderr
     ");
 }
@@ -87,6 +88,7 @@ fn its_file_may_be_gone() {
         }
       ],
       "unchanged": [],
+      "brought_up_to_date": [],
       "left_out": [],
       "refused": [],
       "not_updated": []

@@ -257,7 +257,7 @@ fn validate_looks_at_the_configuration_too() {
     exit: 0
     -- stdout
     warning[config]: .context/config.yaml:2: unknown key `governence`; did you mean `governance`?
-      hint: see the configuration keys in spec/vault.md
+      hint: mend the line; spec/vault.md lists the keys
     0 documents checked: 0 errors, 1 warning
     -- stderr
     ");
@@ -266,7 +266,7 @@ fn validate_looks_at_the_configuration_too() {
     exit: 1
     -- stdout
     error[config]: .context/config.yaml:2: expected `structured` or `obsidian`
-      hint: see the configuration keys in spec/vault.md
+      hint: mend the line; spec/vault.md lists the keys
     0 documents checked: 1 error, 0 warnings
     -- stderr
     ");

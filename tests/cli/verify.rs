@@ -54,6 +54,7 @@ fn a_whole_vault_is_intact_but_not_anchored() {
       "artifacts": 4,
       "versions": 5,
       "unprotected_notes": 1,
+      "unprotected_retirements": 0,
       "findings": []
     }
     -- stderr
@@ -94,9 +95,9 @@ fn drift_is_told_and_may_be_allowed() {
       [published-without-history] nodes/planted: the file says published, but no checkpoint holds it now
           in nodes/planted.md
     -- stderr
-    hint: `ctx diff ID` shows a change, `ctx publish --changed` publishes it
+    hint: `ctx diff ID` shows a change, `ctx publish --changed` publishes it, `ctx read ID > FILE` takes it back
     ");
-    assert_snapshot!(place.ctx("verify --allow-drift").exits(0).stderr, @"hint: `ctx diff ID` shows a change, `ctx publish --changed` publishes it");
+    assert_snapshot!(place.ctx("verify --allow-drift").exits(0).stderr, @"hint: `ctx diff ID` shows a change, `ctx publish --changed` publishes it, `ctx read ID > FILE` takes it back");
     let json = place.ctx("verify --json").exits(1).json("ctx.verify");
     assert_eq!(json["verdict"], "intact, working copy differs");
 }
@@ -184,6 +185,7 @@ fn a_cut_log_is_unsettled() {
       nodes/.versions/a/history.yaml
         error[history-unsealed]: its history has version 2, which no checkpoint seals (run `ctx verify`; the version may be left from a command that was interrupted, or forged)
     hint: nothing was written; mend what is named, or leave it out
+    hint: `--skip-invalid` publishes the rest
     ");
 }
 
@@ -201,6 +203,7 @@ fn nothing_is_published_on_top_of_damage() {
       nodes/.versions/a/history.yaml
         error[history-broken]: its history cannot be extended: the stored text has hash sha256:0bb5ef62d6a77f0af08714cfae0c98dbef548720c4eaf000ce14d83b11a7de25, but the history records sha256:28c96fd1cf24665250e158fe836c944986dcc9da8191d5368a98eabfc27a30d6 (run `ctx verify`; nothing is published until the history is whole)
     hint: nothing was written; mend what is named, or leave it out
+    hint: `--skip-invalid` publishes the rest
     ");
     assert_eq!(place.tree(), before);
     let place = two();

@@ -1,0 +1,70 @@
+//! What publishing does to the text of a document: the fields that it sets, and those that it adds
+//! where they are missing.
+
+use crate::document::Document;
+use crate::document::edit::{Edit, checksum_of};
+use crate::document::frontmatter::NodeType;
+use crate::document::id::Id;
+use crate::document::text::normalise;
+use crate::document::validate::{derived_title, foreign_values};
+use crate::yaml::Node;
+
+/// The values that do not follow from the text itself.
+#[derive(Clone, Debug)]
+pub(super) struct Stamp {
+    pub(super) version: u64,
+    /// Added where there is no `author`.
+    pub(super) author: String,
+    /// Added where there is no `created_at`.
+    pub(super) created: String,
+    pub(super) updated: String,
+}
+
+impl Stamp {
+    /// The change that makes a live text the published one.
+    pub(super) fn edit(&self, id: &Id, live: &str, document: &Document) -> Edit {
+        let fields = &document.frontmatter;
+        let absent = |key: &str| fields.get(key).is_none_or(Node::is_null);
+        let mut edit = Edit::default();
+        if absent("title") {
+            let name = id.as_str().rsplit('/').next().unwrap_or(id.as_str());
+            edit = edit.text("title", &derived_title(&live[document.parts.body..], name));
+        }
+        if absent("type") {
+            edit = edit.text("type", NodeType::Document.as_str());
+        }
+        edit = edit.text("status", "published").number("version", self.version);
+        if absent("author") {
+            edit = edit.text("author", &self.author);
+        }
+        if absent("created_at") {
+            edit = edit.text("created_at", &self.created);
+        }
+        edit = edit.text("updated_at", &self.updated);
+        if let Ok(checksum) = checksum_of(live) {
+            edit = edit.text("checksum", &checksum);
+        }
+        foreign_values(document)
+            .iter()
+            .fold(edit, |edit, foreign| edit.keep_original(foreign.field, foreign.value))
+    }
+}
+
+/// The bytes that a live file should have, if it is what the sealed text was made from: a
+/// publication that could not write it afterwards has left it behind.
+pub(super) fn left_behind(
+    id: &Id,
+    live: &str,
+    document: &Document,
+    sealed: &str,
+) -> Option<String> {
+    let made = Document::parse(sealed).ok()?.frontmatter;
+    let stamp = Stamp {
+        version: made.version?,
+        author: made.author.unwrap_or_default(),
+        created: made.created_at.unwrap_or_default(),
+        updated: made.updated_at?,
+    };
+    let caught_up = stamp.edit(id, live, document).apply(live).ok()?;
+    (*normalise(&caught_up) == *sealed).then_some(caught_up)
+}

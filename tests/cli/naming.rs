@@ -1,0 +1,67 @@
+//! How arguments name documents, and edits that began before the last publication.
+
+use insta::assert_snapshot;
+
+use crate::harness::Place;
+
+#[test]
+fn no_file_takes_the_place_of_a_pin() {
+    let place = Place::published(&[("nodes/a", "# A\n")]);
+    let pinned = place.ctx("read nodes/a@1").ok().stdout;
+    place.write("nodes/a@1.md", "# Other\n");
+    place.ctx("publish nodes/a@1").ok();
+    assert_eq!(place.ctx("read nodes/a@1").ok().stdout, pinned);
+    assert!(place.ctx("read nodes/a%401@2").ok().stdout.contains("# Other"));
+    assert!(place.ctx("read contextnest://nodes/a%401").ok().stdout.contains("# Other"));
+    place.ctx("history nodes/a@1").ok();
+}
+
+#[test]
+fn a_new_document_lies_where_its_path_says() {
+    let place = Place::published(&[("nodes/a", "# A\n")]);
+    let nodes = place.path("nodes");
+    place.typed("add new.md --body x").within(&nodes).run().ok();
+    assert!(place.has("nodes/new.md"));
+    place.typed("mv a.md ./b.md").within(&nodes).run().ok();
+    assert!(place.has("nodes/b.md") && !place.has("nodes/a.md"));
+    place.typed("add nodes/plain --body x").within(&nodes).run().ok();
+    assert!(place.has("nodes/plain.md"));
+    let outside = place.typed("add ../../x.md --body x").within(&nodes).run().exits(2);
+    assert!(outside.stderr.contains("id-invalid"), "{}", outside.stderr);
+}
+
+#[test]
+fn an_edit_of_an_older_version_does_not_undo_the_newer_one() {
+    let place = Place::published(&[("nodes/a", "# A\n")]);
+    let mine = place.read("nodes/a.md") + "mine\n";
+    place.write("nodes/a.md", place.read("nodes/a.md") + "colleague\n");
+    place.ctx("publish --changed").ok();
+    place.write("nodes/a.md", &mine);
+    assert_snapshot!(place.ctx("publish --changed").exits(1).stderr, @"
+    error[refused]: 1 file refused
+      nodes/a.md
+        error[stale]: the file was edited from version 1, but version 2 is published (take in what `ctx diff nodes/a 1 2` shows, and set `version: 2` in the file)
+    hint: nothing was written; mend what is named, or leave it out
+    hint: `--skip-invalid` publishes the rest
+    ");
+    assert!(place.ctx("read nodes/a").ok().stdout.contains("colleague"));
+    place.write("nodes/a.md", mine.replace("version: 1", "version: 2"));
+    place.ctx("publish --changed").ok();
+}
+
+#[test]
+fn a_file_that_a_publication_left_behind_is_brought_up_to_date() {
+    let place = Place::published(&[("nodes/a", "# A\n"), ("nodes/b", "# B\n")]);
+    place.edit("nodes/a.md", "# A", "# A, edited");
+    let left = place.read("nodes/a.md");
+    place.ctx("publish --changed").ok();
+    let published = place.read("nodes/a.md");
+    // As if the command had died between the commit and the live file.
+    place.write("nodes/a.md", &left);
+    assert_snapshot!(place.ctx("publish nodes/a").exits(0).stdout, @"
+    nothing to publish
+      brought up to date: nodes/a (its file was left behind by a publication)
+    ");
+    assert_eq!(place.read("nodes/a.md"), published);
+    assert!(place.ctx("verify").ok().stdout.starts_with("intact"));
+}
