@@ -35,7 +35,11 @@ const KEYFRAME_INTERVAL: usize = 10;
 
 fn main() -> Result<()> {
     let options = Options::read(std::env::args().skip(1))?;
-    fs::create_dir_all(&options.dir)?;
+    if let Some(above) = options.dir.parent() {
+        fs::create_dir_all(above)?;
+    }
+    // What lies there already is not ours to remove.
+    fs::create_dir(&options.dir).map_err(|why| format!("{}: {why}", options.dir.display()))?;
     let measured: Result<Vec<Figures>> =
         options.sizes.iter().map(|size| measure(&options, *size)).collect();
     fs::remove_dir_all(&options.dir)?;

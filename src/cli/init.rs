@@ -10,7 +10,7 @@ use super::ui::shown;
 use super::{Answer, Failure};
 use crate::starter::{self, NewFile, Starter};
 use crate::vault::config::Layout;
-use crate::vault::files::Files;
+use crate::vault::files::{Files, Written};
 use crate::vault::{Vault, layout};
 use crate::words::count;
 
@@ -137,6 +137,7 @@ fn write(
         files.create_new(path, text.as_bytes())?;
     }
     let paths: Vec<&str> = wanted.iter().map(|(path, _)| *path).collect();
-    files.sync(&paths)?;
+    let written: Vec<Written<'_>> = paths.iter().map(|path| Written::New(path)).collect();
+    files.sync(&written)?;
     Ok(paths.into_iter().map(str::to_owned).collect())
 }

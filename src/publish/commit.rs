@@ -1,5 +1,5 @@
-//! Writing an event: keyframes and histories, one sync, the checkpoint's line, its sync, and only
-//! then the live files.
+//! Writing an event: keyframes and histories, and live files under temporary names; one sync of them
+//! together; the checkpoint's line, its sync; and only then the names of the live files.
 //!
 //! The line in the checkpoint log is the commit: before it nobody serves what was written, after
 //! it the event has happened. Whatever fails before it is taken back.
@@ -9,7 +9,8 @@ use rayon::prelude::*;
 use super::artifact::{Item, Live};
 use crate::checkpoint::log::Append;
 use crate::document::id::Id;
-use crate::vault::files::{FileError, Files, Replacement};
+use crate::vault::files::{FileError, Files, Written};
+use crate::vault::replace::{Replacement, Staging};
 
 /// An event that is durable.
 #[derive(Debug, Default)]
@@ -33,34 +34,53 @@ pub(super) fn commit(
         .map(|item| (item.id.live_path(), &item.live))
         .chain(behind.iter().map(|(id, live)| (id.live_path(), live)))
         .collect();
-    let Some(append) = append else {
-        return Ok(bring_up_to_date(files, &lives));
-    };
-    let mut written: Vec<Written> =
-        items.par_iter().map(|item| write_version(files, item)).collect();
-    let outcome = match written.iter_mut().find_map(|w| w.failed.take()) {
-        Some(failure) => Err(failure),
-        None => sync_and_seal(files, items, append),
-    };
-    match outcome {
-        Ok(()) => Ok(bring_up_to_date(files, &lives)),
-        Err(failure) => {
-            items.par_iter().zip(&written).for_each(|(item, w)| take_back(files, item, w));
-            Err(failure)
-        }
+    let replacements: Vec<Replacement<'_>> = lives
+        .iter()
+        .filter_map(|(path, live)| match live {
+            Live::Replace { old, new } => Some(Replacement { path, expected: old, bytes: new }),
+            Live::Keep | Live::Create(_) | Live::Remove(_) => None,
+        })
+        .collect();
+    // Live files get their new bytes under temporary names, so that one wait for the disk serves
+    // them and the versions.
+    let staging = files.stage_all(&replacements);
+    if let Some(append) = append {
+        write_event(files, items, &staging, append)?;
+    } else {
+        files.sync(&staging.written())?;
     }
+    Ok(bring_up_to_date(files, &lives, &replacements, staging))
+}
+
+/// Writes everything up to the commit, or takes it back.
+fn write_event(
+    files: &Files,
+    items: &[Item],
+    staging: &Staging<'_>,
+    append: &Append,
+) -> Result<(), FileError> {
+    let mut progress: Vec<Progress> =
+        items.par_iter().map(|item| write_version(files, item)).collect();
+    let outcome = match progress.iter_mut().find_map(|p| p.failed.take()) {
+        Some(failure) => Err(failure),
+        None => sync_and_seal(files, items, staging, append),
+    };
+    if outcome.is_err() {
+        items.par_iter().zip(&progress).for_each(|(item, p)| take_back(files, item, p));
+    }
+    outcome
 }
 
 /// How far the writing of one version came.
 #[derive(Default)]
-struct Written {
+struct Progress {
     keyframe: bool,
     history: bool,
     failed: Option<FileError>,
 }
 
-fn write_version(files: &Files, item: &Item) -> Written {
-    let mut written = Written::default();
+fn write_version(files: &Files, item: &Item) -> Progress {
+    let mut written = Progress::default();
     let mut write = || -> Result<(), FileError> {
         if let Some((path, text)) = &item.keyframe {
             files.create_new(path, text.as_bytes())?;
@@ -79,23 +99,31 @@ fn write_version(files: &Files, item: &Item) -> Written {
     written
 }
 
-fn sync_and_seal(files: &Files, items: &[Item], append: &Append) -> Result<(), FileError> {
-    let mut paths: Vec<&str> = Vec::with_capacity(items.len() * 2);
+fn sync_and_seal(
+    files: &Files,
+    items: &[Item],
+    staging: &Staging<'_>,
+    append: &Append,
+) -> Result<(), FileError> {
+    let state = |path, length| match length {
+        0 => Written::New(path),
+        _ => Written::Longer(path),
+    };
+    let mut written = staging.written();
     for item in items {
-        paths.push(&item.history.path);
-        paths.extend(item.keyframe.iter().map(|(path, _)| path.as_str()));
+        written.push(state(&item.history.path, item.history.length));
+        written.extend(item.keyframe.iter().map(|(path, _)| Written::New(path)));
     }
-    files.sync(&paths)?;
+    files.sync(&written)?;
     files.append(append.path, append.length, &append.bytes)?;
-    let synced =
-        if append.length == 0 { files.sync(&[append.path]) } else { files.sync_data(append.path) };
+    let synced = files.sync(&[state(append.path, append.length)]);
     if synced.is_err() {
         files.take_back(append.path, append.length, &append.bytes);
     }
     synced
 }
 
-fn take_back(files: &Files, item: &Item, written: &Written) {
+fn take_back(files: &Files, item: &Item, written: &Progress) {
     if written.history {
         files.take_back(&item.history.path, item.history.length, item.history.bytes.as_bytes());
     }
@@ -108,8 +136,12 @@ fn take_back(files: &Files, item: &Item, written: &Written) {
 }
 
 /// Brings live files to what was published, each only if nobody wrote to it meanwhile.
-fn bring_up_to_date(files: &Files, lives: &[(String, &Live)]) -> Committed {
-    let mut replacements = Vec::new();
+fn bring_up_to_date(
+    files: &Files,
+    lives: &[(String, &Live)],
+    replacements: &[Replacement<'_>],
+    staging: Staging<'_>,
+) -> Committed {
     let mut left_alone = Vec::new();
     let mut note = |path: &str, outcome: Result<(), FileError>| {
         if let Err(why) = outcome {
@@ -118,19 +150,12 @@ fn bring_up_to_date(files: &Files, lives: &[(String, &Live)]) -> Committed {
     };
     // New names come before old ones go: a moved document is never without a file.
     for (path, live) in lives {
-        match live {
-            Live::Create(bytes) => {
-                let created = files.create_new(path, bytes).and_then(|()| files.sync(&[path]));
-                note(path, created);
-            }
-            Live::Replace { old, new } => {
-                replacements.push(Replacement { path, expected: old, bytes: new });
-            }
-            Live::Keep | Live::Remove(_) => {}
+        if let Live::Create(bytes) = live {
+            let created = files.create_new(path, bytes);
+            note(path, created.and_then(|()| files.sync(&[Written::New(path)])));
         }
     }
-    let outcomes = files.replace_all(&replacements);
-    for (replacement, outcome) in replacements.iter().zip(outcomes) {
+    for (replacement, outcome) in replacements.iter().zip(staging.commit()) {
         note(replacement.path, outcome);
     }
     for (path, live) in lives {

@@ -6,6 +6,7 @@
 //! file that must not exist, append to one of a known length, or replace one that still holds
 //! the bytes that were read, by a temporary file and a rename.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::os::fd::{AsFd as _, OwnedFd};
@@ -14,6 +15,8 @@ use std::path::{Path, PathBuf};
 use rayon::prelude::*;
 use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
+
+use super::replace::Replacement;
 
 /// A file operation that failed: what was tried, on which path of the vault.
 #[derive(Debug, thiserror::Error)]
@@ -64,14 +67,14 @@ impl FileError {
         matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::NotFound)
     }
 
-    fn from_errno(action: &'static str, path: &str, errno: Errno) -> Self {
+    pub(super) fn from_errno(action: &'static str, path: &str, errno: Errno) -> Self {
         match errno {
             Errno::LOOP | Errno::XDEV => Self::Link { path: path.to_owned() },
             errno => Self::Io { action, path: path.to_owned(), source: errno.into() },
         }
     }
 
-    fn io(action: &'static str, path: &str) -> impl FnOnce(io::Error) -> Self {
+    pub(super) fn io(action: &'static str, path: &str) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::Io { action, path: path.to_owned(), source }
     }
 }
@@ -83,48 +86,17 @@ pub struct Files {
     dir: OwnedFd,
 }
 
+/// A file that was written and is to be made durable.
+#[derive(Clone, Copy, Debug)]
+pub enum Written<'p> {
+    /// It was made; its name is to be durable too.
+    New(&'p str),
+    /// It was there, and only its bytes changed.
+    Longer(&'p str),
+}
+
 /// From this many files on, one sync of the file system replaces one for each file.
 const MANY: usize = 16;
-
-/// New bytes for a file that should still hold the old ones.
-#[derive(Clone, Copy, Debug)]
-pub struct Replacement<'a> {
-    /// Path in the vault.
-    pub path: &'a str,
-    /// What the file must hold for the replacement to happen.
-    pub expected: &'a [u8],
-    /// What it is to hold.
-    pub bytes: &'a [u8],
-}
-
-/// New bytes under a temporary name, which goes away unless they are committed. No file stays open
-/// meanwhile: an event may stage more files than a process may hold open.
-struct Staged<'f> {
-    files: &'f Files,
-    /// Path of the temporary file; none once it has its name.
-    temporary: Option<String>,
-}
-
-impl Staged<'_> {
-    fn commit(mut self, path: &str) -> Result<(), Errno> {
-        if let Some(temporary) = &self.temporary {
-            let (folder, name) = self.files.folder_of(path)?;
-            rustix::fs::renameat(&folder, last_name(temporary), &folder, name)?;
-            self.temporary = None;
-        }
-        Ok(())
-    }
-}
-
-impl Drop for Staged<'_> {
-    fn drop(&mut self) {
-        if let Some(temporary) = &self.temporary
-            && let Ok((folder, name)) = self.files.folder_of(temporary)
-        {
-            let _ = rustix::fs::unlinkat(&folder, name, AtFlags::empty());
-        }
-    }
-}
 
 const READ: OFlags = OFlags::RDONLY.union(OFlags::CLOEXEC);
 const DIRECTORY: OFlags = READ.union(OFlags::DIRECTORY);
@@ -234,34 +206,18 @@ impl Files {
         written.map_err(FileError::io("append to", path))
     }
 
-    /// Replaces files by new bytes, each only if it still holds what was expected, keeping its
-    /// mode and owner. New bytes are durable before they get the name. One outcome for each.
-    pub fn replace_all(&self, replacements: &[Replacement<'_>]) -> Vec<Result<(), FileError>> {
-        let staged: Vec<_> = replacements.par_iter().map(|r| self.stage(r)).collect();
-        let synced = self.sync_staged(&staged);
-        let commit = |(staged, wanted): (Result<Staged<'_>, FileError>, &Replacement<'_>)| {
-            let staged = staged?;
-            if let Err(errno) = synced {
-                return Err(FileError::from_errno("sync", wanted.path, errno));
-            }
-            // An editor may have saved while we wrote.
-            self.expect(wanted.path, wanted.expected)?;
-            let fail = |e| FileError::from_errno("replace", wanted.path, e);
-            staged.commit(wanted.path).map_err(fail)
-        };
-        staged.into_par_iter().zip(replacements).map(commit).collect()
-    }
-
-    /// Replaces one file; see [`Files::replace_all`].
+    /// Replaces one file by new bytes, which are durable before they get the name.
     ///
     /// # Errors
     /// [`FileError::Changed`] if somebody wrote to it meanwhile; the file is then left alone.
     pub fn replace(&self, path: &str, expected: &[u8], bytes: &[u8]) -> Result<(), FileError> {
-        let one = Replacement { path, expected, bytes };
-        self.replace_all(&[one]).pop().unwrap_or(Ok(()))
+        let wanted = [Replacement { path, expected, bytes }];
+        let staging = self.stage_all(&wanted);
+        self.sync(&staging.written())?;
+        staging.commit().pop().unwrap_or(Ok(()))
     }
 
-    fn expect(&self, path: &str, expected: &[u8]) -> Result<(), FileError> {
+    pub(super) fn expect(&self, path: &str, expected: &[u8]) -> Result<(), FileError> {
         let found = match self.read_optional(path, expected.len() as u64) {
             Err(FileError::TooLarge { .. }) => None,
             other => other?,
@@ -271,37 +227,6 @@ impl Files {
         } else {
             Err(FileError::Changed { path: path.to_owned() })
         }
-    }
-
-    /// Writes the new bytes of a file beside it, under a temporary name.
-    fn stage(&self, wanted: &Replacement<'_>) -> Result<Staged<'_>, FileError> {
-        self.expect(wanted.path, wanted.expected)?;
-        let fail = |e| FileError::from_errno("replace", wanted.path, e);
-        let (folder, name) = self.folder_of(wanted.path).map_err(fail)?;
-        let old = rustix::fs::statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW).map_err(fail)?;
-        let temporary = temporary_name(name);
-        let mut file = create(&folder, &temporary).map_err(fail)?;
-        let above = wanted.path.strip_suffix(name).unwrap_or_default();
-        let staged = Staged { files: self, temporary: Some(format!("{above}{temporary}")) };
-        rustix::fs::fchmod(&file, Mode::from_raw_mode(old.st_mode & 0o7777)).map_err(fail)?;
-        let new = rustix::fs::fstat(&file).map_err(fail)?;
-        if (new.st_uid, new.st_gid) != (old.st_uid, old.st_gid) {
-            let user = rustix::fs::Uid::from_raw(old.st_uid);
-            let group = rustix::fs::Gid::from_raw(old.st_gid);
-            // Only the superuser may give files away; elsewhere the writer becomes owner.
-            let _ = rustix::fs::fchown(&file, Some(user), Some(group));
-        }
-        file.write_all(wanted.bytes).map_err(FileError::io("replace", wanted.path))?;
-        Ok(staged)
-    }
-
-    fn sync_staged(&self, staged: &[Result<Staged<'_>, FileError>]) -> Result<(), Errno> {
-        #[cfg(target_os = "linux")]
-        if staged.len() > MANY {
-            return rustix::fs::syncfs(&self.dir);
-        }
-        let mut paths = staged.iter().flatten().filter_map(|s| s.temporary.as_deref());
-        paths.try_for_each(|path| self.sync_inode(path, READ))
     }
 
     /// Removes a file if it still holds `expected`.
@@ -332,6 +257,13 @@ impl Files {
         }
     }
 
+    /// Takes away a temporary file of ours.
+    pub(super) fn discard(&self, temporary: &str) {
+        if let Ok((folder, name)) = self.folder_of(temporary) {
+            let _ = rustix::fs::unlinkat(&folder, name, AtFlags::empty());
+        }
+    }
+
     /// Removes a folder if nothing is in it.
     pub fn remove_empty_folder(&self, path: &str) {
         if let Ok((parent, name)) = self.parent(path) {
@@ -347,47 +279,37 @@ impl Files {
         self.directory(path).map(drop).map_err(|e| FileError::from_errno("create", path, e))
     }
 
-    /// Makes files, and the folders that name them, durable. Few are synced one by one; for many,
-    /// one sync of the file system costs less than one for each.
+    /// Makes what was written durable: of a new file also the folders that name it. Few are synced
+    /// side by side; for many, one sync of the file system costs less than one for each.
     ///
     /// # Errors
     /// The first sync that failed.
-    pub fn sync(&self, paths: &[&str]) -> Result<(), FileError> {
+    pub fn sync(&self, written: &[Written<'_>]) -> Result<(), FileError> {
         #[cfg(target_os = "linux")]
-        if paths.len() > MANY {
+        if written.len() > MANY {
             return rustix::fs::syncfs(&self.dir)
                 .map_err(|e| FileError::from_errno("sync", ".", e));
         }
-        let mut folders = std::collections::BTreeSet::new();
-        for path in paths {
-            let mut at = *path;
-            // A new file is named by its folder, and a new folder by the one above it.
-            for _ in 0..2 {
-                at = at.rsplit_once('/').map_or("", |(parent, _)| parent);
-                folders.insert(at);
+        let mut inodes: BTreeMap<&str, OFlags> = BTreeMap::new();
+        for file in written {
+            let (Written::New(path) | Written::Longer(path)) = file;
+            inodes.insert(path, READ);
+            if let Written::New(path) = file {
+                // A new file is named by its folder, and a new folder by the one above it.
+                let above = |path| str::rsplit_once(path, '/').map_or(".", |(folder, _)| folder);
+                inodes.insert(above(path), DIRECTORY);
+                inodes.insert(above(above(path)), DIRECTORY);
             }
-            self.sync_one(path, READ)?;
         }
-        for folder in folders {
-            self.sync_one(if folder.is_empty() { "." } else { folder }, DIRECTORY)?;
-        }
-        Ok(())
-    }
-
-    /// Makes the bytes of one existing file durable, its name aside.
-    ///
-    /// # Errors
-    /// What the system says.
-    pub fn sync_data(&self, path: &str) -> Result<(), FileError> {
-        self.sync_one(path, READ)
+        // Side by side they share the flushes of the disk that they wait for.
+        let inodes: Vec<(&str, OFlags)> = inodes.into_iter().collect();
+        inodes.par_iter().try_for_each(|(path, flags)| self.sync_one(path, *flags))
     }
 
     fn sync_one(&self, path: &str, flags: OFlags) -> Result<(), FileError> {
-        self.sync_inode(path, flags).map_err(|e| FileError::from_errno("sync", path, e))
-    }
-
-    fn sync_inode(&self, path: &str, flags: OFlags) -> Result<(), Errno> {
-        open_beneath(&self.dir, path, flags, Mode::empty()).and_then(rustix::fs::fsync)
+        open_beneath(&self.dir, path, flags, Mode::empty())
+            .and_then(rustix::fs::fsync)
+            .map_err(|e| FileError::from_errno("sync", path, e))
     }
 
     /// Opens the file that writers lock, making it if needed.
@@ -401,9 +323,11 @@ impl Files {
     }
 
     /// The folder that holds an existing file, and the file's name in it.
-    fn folder_of<'p>(&self, path: &'p str) -> Result<(OwnedFd, &'p str), Errno> {
+    pub(super) fn folder_of<'p>(&self, path: &'p str) -> Result<(OwnedFd, &'p str), FileError> {
         let (folder, name) = path.rsplit_once('/').unwrap_or((".", path));
-        Ok((open_beneath(&self.dir, folder, DIRECTORY, Mode::empty())?, name))
+        open_beneath(&self.dir, folder, DIRECTORY, Mode::empty())
+            .map(|folder| (folder, name))
+            .map_err(|e| FileError::from_errno("open the folder of", path, e))
     }
 
     /// The folder that holds `path`, made if needed, and the last name of `path`.
@@ -436,17 +360,17 @@ impl FileError {
     }
 }
 
-fn create(parent: &OwnedFd, name: &str) -> Result<File, Errno> {
+pub(super) fn create(parent: &OwnedFd, name: &str) -> Result<File, Errno> {
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC | OFlags::NOFOLLOW;
     rustix::fs::openat(parent, name, flags, Mode::from_raw_mode(0o666)).map(File::from)
 }
 
-fn last_name(path: &str) -> &str {
+pub(super) fn last_name(path: &str) -> &str {
     path.rsplit_once('/').map_or(path, |(_, name)| name)
 }
 
 /// The name under which the bytes of a file are written before they get its own.
-fn temporary_name(name: &str) -> String {
+pub(super) fn temporary_name(name: &str) -> String {
     format!(".{}.ctx-{}.tmp", short(name), std::process::id())
 }
 
@@ -540,18 +464,6 @@ mod tests {
         let fifo = std::process::Command::new("mkfifo").arg(dir.path().join("fifo")).status();
         assert!(fifo.unwrap().success());
         assert!(matches!(files.read("fifo", 5), Err(FileError::NotRegular { .. })));
-    }
-
-    #[test]
-    fn more_files_are_replaced_than_may_be_open_at_once() {
-        let (dir, files) = files();
-        let names: Vec<String> = (0..2_500).map(|n| format!("d/{n}")).collect();
-        names.iter().for_each(|name| files.create_new(name, b"old").unwrap());
-        let one = |path| Replacement { path, expected: b"old", bytes: b"new" };
-        let all: Vec<Replacement<'_>> = names.iter().map(|name| one(name)).collect();
-        assert!(files.replace_all(&all).iter().all(Result::is_ok));
-        assert!(names.iter().all(|name| files.read(name, 3).unwrap() == b"new"));
-        assert_eq!(dir.path().join("d").read_dir().unwrap().count(), 2_500);
     }
 
     #[test]

@@ -11,6 +11,7 @@ pub mod files;
 pub mod layout;
 pub mod lock;
 pub mod principal;
+pub mod replace;
 pub mod walk;
 
 use std::path::{Path, PathBuf};
