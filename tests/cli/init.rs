@@ -82,7 +82,7 @@ fn a_starter_brings_real_content_that_publishes_at_once() {
     -- stdout
     intact, not anchored
       1 checkpoint, 9 artifacts, 9 versions recomputed
-      head: checkpoint 1, sha256:661c9735acbc44f69f7265350846f95b7e0d474ba4f767c31b1a62c3bb3dfa31
+      head: checkpoint 1, sha256:7d505ccbc550a3b5942d2b8bab7ed800d5af446f11b0bea3ab9c3c365f419d23
     -- stderr
     ");
 }
