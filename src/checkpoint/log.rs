@@ -392,7 +392,7 @@ impl<'l> Chronicle<'l> {
         Ok(())
     }
 
-    /// Whether a checkpoint can be appended; writers ask before [`Chronicle::next`].
+    /// Whether a checkpoint can be appended; writers ask first.
     ///
     /// # Errors
     /// [`LogError::Spelling`].

@@ -1,7 +1,8 @@
 //! The next version of one document or governance file: what is written for it, byte for byte.
 
+use super::desk::Desk;
 use super::stamp::{self, Stamp};
-use super::{Desk, Refusal, Which};
+use super::{Refusal, Which};
 use crate::chain::diff;
 use crate::chain::digest::Digest;
 use crate::chain::history::{Entry, History, Stored};

@@ -1,7 +1,8 @@
 //! Moving: one event that retires the old id and publishes the new one, which names its origin.
 
 use super::artifact::{Base, Change, Live};
-use super::{Author, Desk, Item, Mode, Outcome, PublishError, Refusal, check_place, event};
+use super::desk::Desk;
+use super::{Author, Item, Mode, Outcome, PublishError, Refusal, check_place, event};
 use crate::document::id::Id;
 use crate::document::text::normalise;
 use crate::document::{Document, utf8};

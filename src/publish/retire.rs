@@ -4,7 +4,8 @@
 use std::collections::BTreeSet;
 
 use super::artifact::{Base, Change, Item, Live};
-use super::{Author, Desk, Mode, Outcome, PublishError, Refusal, event};
+use super::desk::Desk;
+use super::{Author, Mode, Outcome, PublishError, Refusal, event};
 use crate::document::edit::Edit;
 use crate::document::id::Id;
 use crate::document::text::normalise;

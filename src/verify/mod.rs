@@ -1,8 +1,8 @@
 //! Recomputing everything that a vault claims (paper, sections 7.1 and 8.2; `spec/verify.md`).
 //!
 //! [`verify`] reads everything, gathers every finding, never stops at the first, and never
-//! repairs. The passes: the log by itself ([`log`]), each artifact with its history, the log's
-//! word on it and its live file ([`artifact`], in parallel), and what the vault holds beside
+//! repairs. The passes: the log by itself (`log`), each artifact with its history, the log's
+//! word on it and its live file (`artifact`, in parallel), and what the vault holds beside
 //! them. What is absent is a finding, never a skip.
 
 mod artifact;

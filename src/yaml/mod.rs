@@ -6,7 +6,7 @@
 //! its size: nesting is bounded, duplicate keys are refused, aliases are refused or expanded
 //! within a budget. Scalars keep their text; what a text means is the caller's question.
 //!
-//! [`emit`] is the only writer: a fixed spelling for each value, so that no upgrade of a library
+//! `emit` is the only writer: a fixed spelling for each value, so that no upgrade of a library
 //! changes a byte of a vault. Rules: `spec/yaml.md`.
 
 pub(crate) mod emit;

@@ -1,0 +1,224 @@
+//! The vault as the writer of one event finds it: the head, what may be extended, which artifacts
+//! an event holds.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::artifact::{self, Item};
+use super::{Author, NewDocument, Outcome, PublishError, Refusal, Which};
+use crate::checkpoint::log::{Append, Checkpoint, Chronicle};
+use crate::checkpoint::state::{Mark, State};
+use crate::document::id::Id;
+use crate::live;
+use crate::vault::clock::Timestamp;
+use crate::vault::config::{Config, Governance};
+use crate::vault::{OpenError, Vault, layout};
+use crate::words::nearest;
+
+/// A head this far ahead of the clock stops a publication.
+const MAX_AHEAD_MILLIS: i64 = 24 * 3_600_000;
+
+/// The vault as the writer of one event finds it.
+pub(super) struct Desk<'a> {
+    pub(super) vault: &'a Vault,
+    pub(super) chronicle: &'a Chronicle<'a>,
+    pub(super) state: State,
+    pub(super) at: Timestamp,
+    pub(super) author: &'a Author,
+}
+
+impl<'a> Desk<'a> {
+    pub(super) fn open(
+        vault: &'a Vault,
+        chronicle: &'a Chronicle<'a>,
+        author: &'a Author,
+    ) -> Result<Self, PublishError> {
+        chronicle.check_appendable()?;
+        let state = chronicle.state_at(chronicle.head_number())?;
+        let mut at = author.now;
+        if let Some(head) = chronicle.head() {
+            if head.at.millis() - at.millis() > MAX_AHEAD_MILLIS {
+                return Err(PublishError::ClockBehind { now: at, head: head.at });
+            }
+            at = at.max(head.at.plus_millis(1));
+        }
+        if vault.usable_config()?.governance == Governance::Governed
+            || sealed_governance(vault, &state)? == Governance::Governed
+        {
+            return Err(PublishError::Governed);
+        }
+        Ok(Self { vault, chronicle, state, at, author })
+    }
+
+    /// The last sealed version of each of these artifacts, whether or not the head still has it.
+    pub(super) fn last_sealed<'i>(
+        &self,
+        ids: impl IntoIterator<Item = &'i Id>,
+    ) -> BTreeMap<&'i Id, u64> {
+        let mut wanted: BTreeMap<&Id, u64> = ids.into_iter().map(|id| (id, 0)).collect();
+        for checkpoint in self.chronicle.checkpoints() {
+            for (id, mark) in &checkpoint.set {
+                if let (Some(last), Some(version)) = (wanted.get_mut(id), mark.version) {
+                    *last = (*last).max(version);
+                }
+            }
+        }
+        wanted.retain(|_, version| *version > 0);
+        wanted
+    }
+
+    /// Refuses new ids that a file system or a reader may take for another one. A retired id counts:
+    /// its history stays.
+    pub(super) fn collisions(&self, items: &[Item]) -> Vec<Refusal> {
+        let new: Vec<&Id> = items
+            .iter()
+            .filter(|item| self.state.get(item.id.as_str()).is_none() && !item.is_retirement())
+            .map(|item| &item.id)
+            .collect();
+        if new.is_empty() {
+            return Vec::new();
+        }
+        let mut taken: BTreeMap<String, BTreeSet<&Id>> = BTreeMap::new();
+        let recorded = self.chronicle.checkpoints().iter().flat_map(|c| &c.set);
+        let recorded: BTreeSet<&Id> = recorded.map(|(id, _)| id).collect();
+        for id in recorded.into_iter().chain(new.iter().copied()) {
+            taken.entry(id.folded()).or_default().insert(id);
+        }
+        let refuse = |id: &&Id| {
+            let other = taken.get(&id.folded())?.iter().find(|other| *other != id)?;
+            let message = format!("its id and `{other}` differ only in case or Unicode form");
+            let hint = "choose another name; a retired id is taken too, because its history stays";
+            Some(Refusal::new(id.live_path(), "id-collision", message, hint))
+        };
+        new.iter().filter_map(refuse).collect()
+    }
+
+    /// The event of these items: the checkpoint, and the line that commits it.
+    pub(super) fn seal(
+        mut self,
+        items: &[Item],
+        resealed: &[(Id, Mark)],
+    ) -> Option<(Checkpoint, Append)> {
+        let greatest = |documents: bool| {
+            let ids = items.iter().map(|item| &item.id).chain(resealed.iter().map(|(id, _)| id));
+            ids.filter(|id| id.is_document() || !documents).max().cloned()
+        };
+        let trigger = greatest(true).or_else(|| greatest(false))?;
+        let mark = |item: &Item| (item.id.clone(), Mark::new(item.version, item.chain_hash));
+        let (retired, set): (Vec<&Item>, Vec<&Item>) =
+            items.iter().partition(|item| item.is_retirement());
+        let mut set: Vec<(Id, Mark)> =
+            set.into_iter().map(mark).chain(resealed.iter().cloned()).collect();
+        set.sort_by(|(a, _), (b, _)| a.cmp(b));
+        let mut removed: Vec<Id> = retired.into_iter().map(|item| item.id.clone()).collect();
+        removed.sort_unstable();
+        Some(self.chronicle.next(&mut self.state, self.at, trigger, set, removed))
+    }
+}
+
+/// The governance mode that the last checkpoint seals.
+fn sealed_governance(vault: &Vault, state: &State) -> Result<Governance, PublishError> {
+    let Ok(id) = layout::CONFIG.parse::<Id>() else {
+        return Ok(Governance::Ungoverned);
+    };
+    match artifact::sealed_text(vault, state, &id) {
+        None => Ok(Governance::Ungoverned),
+        Some(Err(why)) => Err(PublishError::Policy { id, why }),
+        Some(Ok(text)) => match Config::parse(&text) {
+            Ok(config) => Ok(config.governance),
+            // What cannot be read may have said governed.
+            Err(why) => Err(OpenError::Config(why).into()),
+        },
+    }
+}
+
+impl Desk<'_> {
+    /// Refuses ids that name nothing at all.
+    pub(super) fn check_known(
+        &self,
+        which: &Which,
+        new: &[NewDocument],
+    ) -> Result<(), PublishError> {
+        let Which::Ids(ids) = which else {
+            return Ok(());
+        };
+        let is_new = |id: &Id| new.iter().any(|new| new.id == *id);
+        let files = self.vault.files();
+        let exists = |id: &Id| files.exists(&id.live_path()) || files.exists(&id.history_path());
+        match ids.iter().find(|id| !is_new(id) && !exists(id)) {
+            None => Ok(()),
+            Some(id) => Err(self.unknown(id)),
+        }
+    }
+
+    pub(super) fn unknown(&self, id: &Id) -> PublishError {
+        let live = self.vault.documents().documents;
+        let live = live.iter().filter_map(|path| path.strip_suffix(".md"));
+        let known = self.state.iter().map(|(id, _)| id.as_str()).chain(live);
+        PublishError::UnknownId {
+            id: id.clone(),
+            near: nearest(id.as_str(), known).map(str::to_owned),
+        }
+    }
+
+    /// The artifacts to look at, each once, in byte order.
+    pub(super) fn candidates(&self, which: &Which, outcome: &mut Outcome) -> Vec<Id> {
+        match which {
+            Which::Ids(ids) => {
+                let ids: BTreeSet<&Id> = ids.iter().collect();
+                ids.into_iter().cloned().collect()
+            }
+            Which::All => {
+                let found = self.vault.documents();
+                let mut ids = Vec::with_capacity(found.documents.len());
+                for path in &found.documents {
+                    match Id::of_document_file(path) {
+                        Ok(id) => ids.push(id),
+                        Err(why) => {
+                            let (why, hint) = (why.to_string(), "rename the file");
+                            outcome.refused.push(Refusal::new(path, "id-invalid", why, hint));
+                        }
+                    }
+                }
+                let odd = live::irregular(&found).into_iter();
+                outcome
+                    .refused
+                    .extend(odd.map(|(path, problem)| Refusal { path, problems: vec![problem] }));
+                // Published documents whose file is gone are named, not passed over.
+                let published = self.state.iter().map(|(id, _)| id).filter(|id| id.is_document());
+                ids.extend(published.cloned());
+                ids.sort_unstable();
+                ids.dedup();
+                ids
+            }
+            Which::Changed => {
+                let documents = self.state.iter().map(|(id, _)| id).filter(|id| id.is_document());
+                documents.cloned().collect()
+            }
+        }
+    }
+
+    /// Adds the governance files that changed since the last checkpoint, and gives those back
+    /// that did not change but that the last checkpoint has lost (the other tool drops them).
+    pub(super) fn take_governance_along(&self, outcome: &mut Outcome) -> Vec<(Id, Mark)> {
+        let live: Vec<Id> =
+            self.vault.governance_files().iter().filter_map(|path| path.parse().ok()).collect();
+        let sealed = self.state.iter().map(|(id, _)| id).filter(|id| !id.is_document()).cloned();
+        let mut ids: BTreeSet<Id> = sealed.chain(live).collect();
+        ids.retain(|id| !outcome.items.iter().any(|item| item.id == *id));
+        let last_sealed = self.last_sealed(&ids);
+        let mut resealed = Vec::new();
+        for id in &ids {
+            match self.prepare_governance(id, last_sealed.get(id).copied()) {
+                artifact::Governed::Version(item) => outcome.items.push(*item),
+                artifact::Governed::Reseal(mark) => resealed.push((id.clone(), mark)),
+                artifact::Governed::Unchanged => {}
+                artifact::Governed::Refused(refusal) => {
+                    if !outcome.refused.iter().any(|r| r.path == refusal.path) {
+                        outcome.refused.push(refusal);
+                    }
+                }
+            }
+        }
+        resealed
+    }
+}
