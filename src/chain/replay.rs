@@ -4,6 +4,7 @@ use super::diff;
 use super::digest::Digest;
 use super::history::{ChainGap, Entry, Fault, History, HistoryError, Stored};
 use super::preimage::chain_hash;
+use crate::document::edit::Edit;
 use crate::document::frontmatter::Status;
 use crate::document::id::Id;
 use crate::document::text::normalise;
@@ -92,6 +93,17 @@ pub enum ChainError {
         /// What contradicts it.
         bound: String,
     },
+    /// The history says that it was retired before the checkpoint that seals it.
+    #[error("version {version} was retired at {at}")]
+    Retired {
+        /// The version.
+        version: u64,
+        /// When.
+        at: Timestamp,
+    },
+    /// A retirement that changed more than a retirement changes.
+    #[error("its retiring text changes more than status, version and updated_at")]
+    RetiredOtherwise,
     /// The log has the document in one of its two maps only.
     #[error("the checkpoint log has it in one of its two maps only")]
     HalfSealed,
@@ -292,6 +304,50 @@ pub(crate) fn self_described(
         describes_itself(document, entry)?;
     }
     Ok(document)
+}
+
+/// Whether a retiring text is what retiring makes of the text that was published last. No map holds
+/// the hash of a retirement, so this is what binds it.
+pub(crate) fn check_retirement(
+    id: &Id,
+    entry: &Entry,
+    published: &str,
+    text: &str,
+) -> Result<(), ChainError> {
+    let Some(at) = entry.retired_at else {
+        return Ok(());
+    };
+    let expected = if id.is_document() {
+        Edit::retirement(entry.version, at).apply(published).unwrap_or_default()
+    } else {
+        String::new()
+    };
+    if expected == text { Ok(()) } else { Err(ChainError::RetiredOtherwise) }
+}
+
+/// The text of a version that its entry, and what it follows, allow: it describes itself, and if it
+/// is a retirement it changes what a retirement changes.
+///
+/// # Errors
+/// The first reason why the text cannot be vouched for.
+pub fn vouched(
+    files: &Files,
+    id: &Id,
+    history: &History,
+    version: u64,
+) -> Result<String, ChainError> {
+    let text = reconstruct(files, id, history, version)?;
+    let entry = history.entry(version).ok_or(ChainError::VersionMissing(version))?;
+    self_described(id, entry, &text)?;
+    if entry.retired_at.is_some() {
+        let entries = history.slots.iter().filter_map(|slot| slot.entry.as_ref().ok());
+        let published = entries.filter(|e| e.version < version && e.published_at.is_some()).last();
+        if let Some(published) = published {
+            let before = reconstruct(files, id, history, published.version)?;
+            check_retirement(id, entry, &before, &text)?;
+        }
+    }
+    Ok(text)
 }
 
 /// Whether a document carries the version and status of its entry.

@@ -67,6 +67,7 @@ pub(super) fn run(args: &Add, session: &mut Session<'_>) -> Result<Answer, Failu
         .apply(&body)
         .map_err(|why| Failure::new(Code::Refused, why.to_string()).hint(why.hint()))?;
     if args.draft {
+        let _lock = vault.lock()?;
         vault.files().create_new(&id.live_path(), text.as_bytes())?;
         let path = id.live_path();
         if session.ui.json {

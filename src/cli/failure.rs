@@ -214,7 +214,7 @@ impl From<FileError> for Failure {
                     std::io::ErrorKind::FileTooLarge => failure
                         .hint("a limit on the size of files is set here; nothing was published"),
                     std::io::ErrorKind::AlreadyExists => failure.hint(
-                        "it may be left from a command that was interrupted; run `ctx verify`",
+                        "`ctx verify` names files that no history has as `unfinished`; such a file may be moved away",
                     ),
                     _ => failure,
                 }

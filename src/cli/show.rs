@@ -76,12 +76,8 @@ pub(super) fn text_of(
             .hint("run `ctx verify` for the whole picture"),
     };
     let history = replay::load(vault.files(), id).map_err(failed)?;
-    let text = replay::reconstruct(vault.files(), id, &history, version).map_err(failed)?;
-    let entry = history.entry(version);
-    if let Some(entry) = entry {
-        replay::self_described(id, entry, &text).map_err(failed)?;
-    }
-    let found = entry.map(|entry| entry.chain_hash);
+    let text = replay::vouched(vault.files(), id, &history, version).map_err(failed)?;
+    let found = history.entry(version).map(|entry| entry.chain_hash);
     let sealed = chronicle.checkpoints().iter().flat_map(|c| &c.set);
     for (_, mark) in sealed.filter(|(set, _)| set == id) {
         if let (Some((number, expected)), Some(found)) = (mark.sealed(), found)

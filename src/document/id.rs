@@ -128,13 +128,24 @@ impl Id {
         }
     }
 
-    /// The spelling under which ids must differ from one another: NFC of the case-folded text.
+    /// The spelling under which ids must differ from one another: see [`fold`].
     pub fn folded(&self) -> String {
-        if self.0.is_ascii() {
-            return self.0.to_ascii_lowercase();
-        }
-        caseless::default_case_fold_str(&self.0).nfc().collect()
+        fold(&self.0)
     }
+
+    /// The id and the folders above it, the longest first.
+    pub fn with_folders(&self) -> impl Iterator<Item = &str> {
+        let whole: &str = &self.0;
+        std::iter::successors(Some(whole), |name| name.rsplit_once('/').map(|(above, _)| above))
+    }
+}
+
+/// What a file system that does not tell cases apart makes of a name: NFC of its case folding.
+pub fn fold(name: &str) -> String {
+    if name.is_ascii() {
+        return name.to_ascii_lowercase();
+    }
+    caseless::default_case_fold_str(name).nfc().collect()
 }
 
 impl FromStr for Id {

@@ -198,8 +198,8 @@ impl Desk<'_> {
             if entry.version > known && unsealed {
                 let message =
                     format!("its history has version {}, which no checkpoint seals", entry.version);
-                let hint = "run `ctx verify`; the version may be left from a command that was \
-                            interrupted, or forged";
+                let hint = "a command was interrupted, or somebody forged it: look with `ctx verify`, then \
+                            restore this file from git or a copy";
                 return Err(Refusal::new(id.history_path(), "history-unsealed", message, hint));
             }
         }
@@ -211,7 +211,7 @@ impl Desk<'_> {
         let (chain, retired) = (entry.chain_hash, entry.retired_at.is_some());
         let text = match &sealed {
             Some((number, text)) if *number == version => text.clone(),
-            _ => replay::reconstruct(files, id, &history, version).map_err(|why| refuse(&why))?,
+            _ => replay::vouched(files, id, &history, version).map_err(|why| refuse(&why))?,
         };
         let last = Some((version, chain, text));
         Ok(Base { history, last, sealed: sealed.map(|(_, text)| text), retired })
@@ -246,6 +246,15 @@ impl Desk<'_> {
         if self.state.get(id.as_str()).is_none() && !self.vault.is_document_path(&path) {
             let message = "the vault's layout has no documents there".to_owned();
             let hint = "see `layout` and `exclude` in .context/config.yaml";
+            return Err(Refusal::new(path, "misplaced", message, hint));
+        }
+        // A walk does not enter other vaults; a name may.
+        if self.state.get(id.as_str()).is_none()
+            && matches!(which, Which::Ids(_))
+            && let Some(folder) = self.vault.nested_above(&path)
+        {
+            let message = format!("`{folder}` is a vault of its own");
+            let hint = "publish it there, or move that vault out of this one";
             return Err(Refusal::new(path, "misplaced", message, hint));
         }
         let bytes = match fresh {
@@ -287,7 +296,7 @@ impl Desk<'_> {
         }
         if let (true, Some((head, ..)), Some(edited)) =
             (base.sealed.is_some(), &base.last, document.frontmatter.version)
-            && edited < *head
+            && (1..*head).contains(&edited)
         {
             // The edit began before the last publication and would undo what that changed.
             let message = format!(

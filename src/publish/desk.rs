@@ -1,13 +1,13 @@
 //! The vault as the writer of one event finds it: the head, what may be extended, which artifacts
 //! an event holds.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::artifact::{self, Item};
 use super::{Author, NewDocument, Outcome, PublishError, Refusal, Which};
 use crate::checkpoint::log::{Append, Checkpoint, Chronicle};
 use crate::checkpoint::state::{Mark, State};
-use crate::document::id::Id;
+use crate::document::id::{Id, fold};
 use crate::live;
 use crate::vault::clock::Timestamp;
 use crate::vault::config::{Config, Governance};
@@ -77,15 +77,22 @@ impl<'a> Desk<'a> {
         if new.is_empty() {
             return Vec::new();
         }
-        let mut taken: BTreeMap<String, BTreeSet<&Id>> = BTreeMap::new();
         let recorded = self.chronicle.checkpoints().iter().flat_map(|c| &c.set);
-        let recorded: BTreeSet<&Id> = recorded.map(|(id, _)| id).collect();
-        for id in recorded.into_iter().chain(new.iter().copied()) {
-            taken.entry(id.folded()).or_default().insert(id);
+        // An id and every folder above it have one spelling: a disk that folds case would join the
+        // folders, and with them the histories.
+        let mut spelled: HashMap<String, BTreeSet<&str>> = HashMap::new();
+        for name in new.iter().flat_map(|id| id.with_folders()) {
+            spelled.entry(fold(name)).or_default().insert(name);
+        }
+        for name in recorded.flat_map(|(id, _)| id.with_folders()) {
+            if let Some(spellings) = spelled.get_mut(&fold(name)) {
+                spellings.insert(name);
+            }
         }
         let refuse = |id: &&Id| {
-            let other = taken.get(&id.folded())?.iter().find(|other| *other != id)?;
-            let message = format!("its id and `{other}` differ only in case or Unicode form");
+            let twin = |name| spelled.get(&fold(name))?.iter().find(|other| **other != name);
+            let (name, other) = id.with_folders().find_map(|name| Some((name, twin(name)?)))?;
+            let message = format!("`{name}` and `{other}` differ only in case or Unicode form");
             let hint = "choose another name; a retired id is taken too, because its history stays";
             Some(Refusal::new(id.live_path(), "id-collision", message, hint))
         };

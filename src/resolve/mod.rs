@@ -7,10 +7,13 @@
 
 mod universe;
 
+use std::collections::HashMap;
+use std::sync::OnceLock;
+
 use crate::chain::digest::Digest;
 use crate::chain::history::Entry;
 use crate::chain::replay::{self, ChainError};
-use crate::checkpoint::log::{Chronicle, LogError};
+use crate::checkpoint::log::{Checkpoint, Chronicle, LogError};
 use crate::checkpoint::state::State;
 use crate::document::frontmatter::Frontmatter;
 use crate::document::id::Id;
@@ -18,6 +21,7 @@ use crate::selector::{self, Selector, Universe as _};
 use crate::uri::Uri;
 use crate::vault::Vault;
 use crate::vault::clock::Timestamp;
+use crate::vault::config::LogForm;
 
 use universe::Sets;
 
@@ -28,6 +32,10 @@ pub struct Snapshot<'v> {
     checkpoint: u64,
     at: Option<Timestamp>,
     state: State,
+    full_log: bool,
+    checkpoints: Vec<&'v Checkpoint>,
+    /// When each artifact's version was first sealed; made when it is first asked for.
+    sealed: OnceLock<HashMap<&'v Id, (Option<u64>, Timestamp)>>,
 }
 
 /// A version that the chain vouches for.
@@ -88,7 +96,7 @@ impl<'v> Snapshot<'v> {
     /// No such checkpoint, or its hash does not follow from its maps.
     pub fn at(
         vault: &'v Vault,
-        chronicle: &Chronicle<'_>,
+        chronicle: &Chronicle<'v>,
         number: Option<u64>,
     ) -> Result<Self, LogError> {
         let checkpoint = match number {
@@ -98,7 +106,11 @@ impl<'v> Snapshot<'v> {
         };
         let state = chronicle.state_at(checkpoint)?;
         let at = chronicle.checkpoint(checkpoint).ok().map(|c| c.at);
-        Ok(Self { vault, checkpoint, at, state })
+        let mut checkpoints = chronicle.checkpoints().to_vec();
+        checkpoints.truncate(usize::try_from(checkpoint).unwrap_or(usize::MAX));
+        let full_log = vault.log_form() == LogForm::Full;
+        let sealed = OnceLock::new();
+        Ok(Self { vault, checkpoint, at, state, full_log, checkpoints, sealed })
     }
 
     /// The number of the checkpoint; 0 before the first.
@@ -135,11 +147,19 @@ impl<'v> Snapshot<'v> {
         let files = self.vault.files();
         let history = replay::load(files, id)?;
         let sealed = replay::sealed(files, id, &history, version, chain_hash)?;
-        if let (Some(recorded), Some(at)) = (sealed.entry.published_at, self.at)
+        if let (Some(recorded), Some(at)) = (sealed.entry.published_at, self.sealed_at(id))
             && recorded > at
         {
-            let bound = format!("the checkpoint is of {at}");
+            let bound = format!("the checkpoint that sealed it is of {at}");
             return Err(ChainError::PublicationTime { recorded, bound });
+        }
+        // The other tool may drop an id and take it up again; what we retired does not come back.
+        // In a log of ours a return is refused before anything is served.
+        let entries = history.slots.iter().filter_map(|slot| slot.entry.as_ref().ok());
+        let later = entries.filter(|entry| self.full_log && entry.version > version);
+        if let Some(at) = later.filter_map(|entry| entry.retired_at).find(|at| Some(*at) <= self.at)
+        {
+            return Err(ChainError::Retired { version, at });
         }
         let (fields, body) = match sealed.document {
             Some(document) => (document.frontmatter, document.parts.body),
@@ -147,6 +167,24 @@ impl<'v> Snapshot<'v> {
         };
         let (id, checkpoint) = (id.clone(), self.checkpoint);
         Ok(Served { id, checkpoint, entry: sealed.entry, text: sealed.text, fields, body })
+    }
+
+    /// When the version that the checkpoint holds of an artifact was first sealed.
+    fn sealed_at(&self, id: &Id) -> Option<Timestamp> {
+        let sealed = self.sealed.get_or_init(|| {
+            let mut sealed: HashMap<&Id, (Option<u64>, Timestamp)> = HashMap::new();
+            for checkpoint in &self.checkpoints {
+                for (id, mark) in &checkpoint.set {
+                    let first = (mark.version, checkpoint.at);
+                    let known = sealed.entry(id).or_insert(first);
+                    if known.0 != mark.version {
+                        *known = first;
+                    }
+                }
+            }
+            sealed
+        });
+        sealed.get(id).map(|(_, at)| *at)
     }
 
     /// Resolves a selector.

@@ -11,11 +11,14 @@ use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use rayon::prelude::*;
 use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
 
+use super::layout;
 use super::replace::Replacement;
 
 /// A file operation that failed: what was tried, on which path of the vault.
@@ -84,7 +87,12 @@ impl FileError {
 pub struct Files {
     root: PathBuf,
     dir: OwnedFd,
+    /// The folder of local state, once something was written.
+    local: OnceLock<OwnedFd>,
 }
+
+/// How the names of temporary files end.
+const TEMPORARY: &str = ".ctx-tmp";
 
 /// A file that was written and is to be made durable.
 #[derive(Clone, Copy, Debug)]
@@ -111,7 +119,7 @@ impl Files {
         let root = root.canonicalize().map_err(FileError::io("open", &shown))?;
         let dir = rustix::fs::open(&root, DIRECTORY, Mode::empty())
             .map_err(|e| FileError::from_errno("open", &shown, e))?;
-        Ok(Self { root, dir })
+        Ok(Self { root, dir, local: OnceLock::new() })
     }
 
     /// The canonical path of the root.
@@ -168,16 +176,56 @@ impl Files {
     pub fn create_new(&self, path: &str, bytes: &[u8]) -> Result<(), FileError> {
         let fail = |e| FileError::from_errno("create", path, e);
         let (parent, name) = self.parent(path).map_err(fail)?;
-        let temporary = temporary_name(name);
-        let mut file = create(&parent, &temporary).map_err(fail)?;
+        let (place, temporary, _) = self.temporary(&parent, path)?;
+        let mut file = create(place, &temporary).map_err(fail)?;
         let written = file
             .write_all(bytes)
             .map_err(FileError::io("create", path))
-            .and_then(|()| name_new(&parent, &temporary, name).map_err(fail));
+            .and_then(|()| name_new(place, &temporary, &parent, name).map_err(fail));
         if written.is_err() {
-            let _ = rustix::fs::unlinkat(&parent, temporary.as_str(), AtFlags::empty());
+            let _ = rustix::fs::unlinkat(place, temporary.as_str(), AtFlags::empty());
         }
         written
+    }
+
+    /// Where the bytes of the file at `path`, in `folder`, are written before they get its name: a
+    /// folder, a name in it, and the path of both. It is the folder of local state, which git ignores and the next writer clears, or beside the file where a rename
+    /// from there would cross file systems.
+    pub(super) fn temporary<'d>(
+        &'d self,
+        folder: &'d OwnedFd,
+        path: &str,
+    ) -> Result<(&'d OwnedFd, String, String), FileError> {
+        static COUNT: AtomicU64 = AtomicU64::new(0);
+        let fail = |e| FileError::from_errno("create", layout::LOCAL_DIR, e);
+        let local = match self.local.get() {
+            Some(local) => local,
+            None => {
+                let local = self.directory(layout::LOCAL_DIR).map_err(fail)?;
+                self.local.get_or_init(|| local)
+            }
+        };
+        let device = |fd| rustix::fs::fstat(fd).map(|stat| stat.st_dev).map_err(fail);
+        let (above, name) = path.rsplit_once('/').unwrap_or((".", path));
+        let (place, above) = match device(local)? == device(folder)? {
+            true => (local, layout::LOCAL_DIR),
+            false => (folder, above),
+        };
+        let n = COUNT.fetch_add(1, Ordering::Relaxed);
+        let name = format!(".{}.{}-{n}{TEMPORARY}", short(name), std::process::id());
+        let whole = format!("{above}/{name}");
+        Ok((place, name, whole))
+    }
+
+    /// Removes what writers that died have left in the folder of local state. Only the holder of
+    /// the write lock may ask for it.
+    pub(super) fn clear_temporaries(&self) {
+        let listed = std::fs::read_dir(self.root.join(layout::LOCAL_DIR));
+        for name in listed.into_iter().flatten().flatten().map(|entry| entry.file_name()) {
+            if let Some(name) = name.to_str().filter(|name| name.ends_with(TEMPORARY)) {
+                self.discard(&format!("{}/{name}", layout::LOCAL_DIR));
+            }
+        }
     }
 
     /// Appends to a file that has exactly `length` bytes; one of length 0 may be absent.
@@ -365,23 +413,14 @@ pub(super) fn create(parent: &OwnedFd, name: &str) -> Result<File, Errno> {
     rustix::fs::openat(parent, name, flags, Mode::from_raw_mode(0o666)).map(File::from)
 }
 
-pub(super) fn last_name(path: &str) -> &str {
-    path.rsplit_once('/').map_or(path, |(_, name)| name)
-}
-
-/// The name under which the bytes of a file are written before they get its own.
-pub(super) fn temporary_name(name: &str) -> String {
-    format!(".{}.ctx-{}.tmp", short(name), std::process::id())
-}
-
 /// Gives a written file its name, if nothing has it.
-fn name_new(parent: &OwnedFd, temporary: &str, name: &str) -> Result<(), Errno> {
+fn name_new(place: &OwnedFd, temporary: &str, parent: &OwnedFd, name: &str) -> Result<(), Errno> {
     let flags = RenameFlags::NOREPLACE;
-    match rustix::fs::renameat_with(parent, temporary, parent, name, flags) {
+    match rustix::fs::renameat_with(place, temporary, parent, name, flags) {
         // Not every file system can; a second name refuses an existing one just as well.
         Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
-            rustix::fs::linkat(parent, temporary, parent, name, AtFlags::empty())?;
-            rustix::fs::unlinkat(parent, temporary, AtFlags::empty())
+            rustix::fs::linkat(place, temporary, parent, name, AtFlags::empty())?;
+            rustix::fs::unlinkat(place, temporary, AtFlags::empty())
         }
         other => other,
     }
@@ -482,6 +521,7 @@ mod tests {
         assert_eq!(files.read("f", 9).unwrap(), b"newer");
         let kept = std::fs::metadata(dir.path().join("f")).unwrap().permissions().mode();
         assert_eq!(kept & 0o7777, 0o640);
-        assert_eq!(dir.path().read_dir().unwrap().count(), 1, "no temporary file is left");
+        let left = dir.path().join(layout::LOCAL_DIR).read_dir().unwrap().count();
+        assert_eq!((dir.path().read_dir().unwrap().count(), left), (2, 0), "no file is left");
     }
 }

@@ -46,6 +46,7 @@ pub(super) fn acquire(files: &Files) -> Result<WriteLock, LockError> {
         let mut file = files.open_lock_file(layout::LOCK)?;
         match file.try_lock() {
             Ok(()) => {
+                files.clear_temporaries();
                 // Told to those who wait; nobody believes it.
                 let _ = file.set_len(0);
                 let _ = writeln!(file, "process {}", std::process::id());
@@ -72,6 +73,18 @@ pub(super) fn acquire(files: &Files) -> Result<WriteLock, LockError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_writer_clears_away_what_a_dead_one_left() {
+        let dir = tempfile::tempdir().unwrap();
+        let files = Files::open(dir.path()).unwrap();
+        for name in [".context/local/.a.md.1-0.ctx-tmp", ".context/local/other"] {
+            files.create_new(name, b"x").unwrap();
+        }
+        drop(acquire(&files).unwrap());
+        assert!(!files.exists(".context/local/.a.md.1-0.ctx-tmp"));
+        assert!(files.exists(".context/local/other"));
+    }
 
     #[test]
     fn a_dropped_lock_can_be_taken_again() {

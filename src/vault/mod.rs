@@ -64,8 +64,7 @@ impl Vault {
     /// There is none, or it cannot be opened.
     pub fn find(start: &Path) -> Result<Self, OpenError> {
         let absolute = start.canonicalize().unwrap_or_else(|_| start.to_owned());
-        let is_vault = |dir: &&Path| MARKS.iter().any(|mark| dir.join(mark).exists());
-        match absolute.ancestors().find(is_vault) {
+        match absolute.ancestors().find(|dir| is_vault(dir)) {
             Some(root) => Self::open(root),
             None => Err(OpenError::NotFound { start: start.to_owned() }),
         }
@@ -150,6 +149,11 @@ impl Vault {
     pub fn lock(&self) -> Result<lock::WriteLock, lock::LockError> {
         lock::acquire(&self.files)
     }
+}
+
+/// Whether a folder bears the marks of a vault.
+fn is_vault(dir: &Path) -> bool {
+    MARKS.iter().any(|mark| dir.join(mark).exists())
 }
 
 fn read_config(files: &Files) -> Result<Config, OpenError> {

@@ -6,7 +6,7 @@ use std::io::Write as _;
 use rayon::prelude::*;
 use rustix::fs::{AtFlags, Mode};
 
-use super::files::{FileError, Files, Written, create, last_name, temporary_name};
+use super::files::{FileError, Files, Written, create};
 
 /// New bytes for a file that should still hold the old ones.
 #[derive(Clone, Copy, Debug)]
@@ -41,8 +41,8 @@ impl Files {
         let fail = |e| FileError::from_errno("replace", wanted.path, e);
         let (folder, name) = self.folder_of(wanted.path)?;
         let old = rustix::fs::statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW).map_err(fail)?;
-        let temporary = temporary_name(name);
-        let mut file = create(&folder, &temporary).map_err(fail)?;
+        let (place, temporary, whole) = self.temporary(&folder, wanted.path)?;
+        let mut file = create(place, &temporary).map_err(fail)?;
         let mut fill = || {
             rustix::fs::fchmod(&file, Mode::from_raw_mode(old.st_mode & 0o7777)).map_err(fail)?;
             let new = rustix::fs::fstat(&file).map_err(fail)?;
@@ -56,10 +56,9 @@ impl Files {
         };
         let filled = fill();
         if filled.is_err() {
-            let _ = rustix::fs::unlinkat(&folder, temporary.as_str(), AtFlags::empty());
+            let _ = rustix::fs::unlinkat(place, temporary.as_str(), AtFlags::empty());
         }
-        let above = wanted.path.strip_suffix(name).unwrap_or_default();
-        filled.map(|()| format!("{above}{temporary}"))
+        filled.map(|()| whole)
     }
 }
 
@@ -78,8 +77,9 @@ impl Staging<'_> {
             let temporary = staged?;
             // An editor may have saved while we wrote.
             let renamed = files.expect(wanted.path, wanted.expected).and_then(|()| {
+                let (place, from) = files.folder_of(&temporary)?;
                 let (folder, name) = files.folder_of(wanted.path)?;
-                rustix::fs::renameat(&folder, last_name(&temporary), &folder, name)
+                rustix::fs::renameat(&place, from, &folder, name)
                     .map_err(|e| FileError::from_errno("replace", wanted.path, e))
             });
             if renamed.is_err() {
@@ -100,6 +100,7 @@ impl Drop for Staging<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::vault::layout;
 
     #[test]
     fn more_files_are_replaced_than_may_be_open_at_once() {
@@ -125,6 +126,7 @@ mod tests {
         files.append("f", 3, b", by an editor").unwrap();
         assert!(matches!(staging.commit()[..], [Err(FileError::Changed { .. })]));
         assert_eq!(files.read("f", 99).unwrap(), b"old, by an editor");
-        assert_eq!(dir.path().read_dir().unwrap().count(), 1, "no temporary file is left");
+        let left = dir.path().join(layout::LOCAL_DIR).read_dir().unwrap().count();
+        assert_eq!((dir.path().read_dir().unwrap().count(), left), (2, 0), "no file is left");
     }
 }

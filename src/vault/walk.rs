@@ -3,12 +3,13 @@
 //! Links are not followed; names are reported in byte order, so that every walk of the same tree
 //! gives the same list.
 
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 
 use walkdir::{DirEntry, WalkDir};
 
 use super::config::Layout;
-use super::{Vault, layout};
+use super::{Vault, is_vault, layout};
 
 /// What a walk found, as `/`-separated paths in the vault.
 #[derive(Debug, Default)]
@@ -19,6 +20,8 @@ pub struct Found {
     pub unreadable_names: Vec<String>,
     /// Symbolic links with a document's name, which are not followed.
     pub links: Vec<String>,
+    /// Folders that are vaults of their own, whose files are not this vault's.
+    pub nested: Vec<String>,
     /// Fifos, sockets and devices with a document's name.
     pub not_files: Vec<String>,
 }
@@ -29,7 +32,18 @@ impl Vault {
         let mut found = Found::default();
         let obsidian = self.layout() == Layout::Obsidian;
         let walk = WalkDir::new(self.root()).follow_links(false).into_iter();
-        let entries = walk.filter_entry(|e| e.depth() == 0 || self.is_document_folder(e, obsidian));
+        let nested = RefCell::new(Vec::new());
+        let entries = walk.filter_entry(|e| {
+            if e.depth() == 0 {
+                return true;
+            }
+            let enters = self.is_document_folder(e, obsidian);
+            let other = enters && e.file_type().is_dir() && is_vault(e.path());
+            if other && let Ok(path) = e.path().strip_prefix(self.root()) {
+                nested.borrow_mut().push(path.to_string_lossy().into_owned());
+            }
+            enters && !other
+        });
         for entry in entries.filter_map(Result::ok).filter(|e| !e.file_type().is_dir()) {
             let Ok(path) = entry.path().strip_prefix(self.root()) else {
                 continue;
@@ -49,11 +63,21 @@ impl Vault {
                 found.not_files.push(path.to_owned());
             }
         }
+        found.nested = nested.into_inner();
+        found.nested.sort_unstable();
         found.documents.sort_unstable();
         found.unreadable_names.sort_unstable();
         found.links.sort_unstable();
         found.not_files.sort_unstable();
         found
+    }
+
+    /// The folder above a file that is a vault of its own, if there is one.
+    pub fn nested_above(&self, path: &str) -> Option<String> {
+        let mut folders: Vec<&str> =
+            path.char_indices().filter(|(_, c)| *c == '/').map(|(n, _)| &path[..n]).collect();
+        folders.retain(|folder| is_vault(&self.root().join(folder)));
+        folders.first().map(|folder| (*folder).to_owned())
     }
 
     /// Whether a path in the vault is where this layout puts documents. Does not touch the disk.
@@ -113,7 +137,8 @@ impl Vault {
         let walk = WalkDir::new(self.root()).follow_links(false).into_iter();
         let walk = walk.filter_entry(|e| {
             let name = e.file_name();
-            e.depth() == 0 || (name != ".git" && name != "node_modules")
+            let skipped = name == ".git" || name == "node_modules";
+            e.depth() == 0 || !(skipped || (e.file_type().is_dir() && is_vault(e.path())))
         });
         for entry in walk.filter_map(Result::ok).filter(|e| e.file_type().is_dir()) {
             let in_versions = entry

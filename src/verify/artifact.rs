@@ -7,7 +7,6 @@ use super::finding::{Code, Finding};
 use super::log::{Record, View};
 use crate::chain::history::{Entry, FaultKind, History, HistoryError, Stored};
 use crate::chain::replay::{self, ChainError, Replay};
-use crate::document::edit::Edit;
 use crate::document::frontmatter::Status;
 use crate::document::id::Id;
 use crate::document::text::{checksum, normalise};
@@ -178,8 +177,10 @@ impl Pass<'_> {
             if let Some(text) = replay.text() {
                 let text = normalise(text).into_owned();
                 self.text(entry, &text);
-                if let Some(at) = entry.retired_at {
-                    self.retirement(entry, at, published_text.as_deref(), &text);
+                if let Some(published) = &published_text
+                    && let Err(why) = replay::check_retirement(self.id, entry, published, &text)
+                {
+                    self.chain_error(entry, &why);
                 }
                 if entry.published_at.is_some() {
                     published_text = Some(text.clone());
@@ -214,7 +215,9 @@ impl Pass<'_> {
             ChainError::KeyframeMissing(_) => Code::KeyframeMissing,
             ChainError::DiffMissing(_) => Code::DiffMissing,
             ChainError::TooLarge | ChainError::File(FileError::TooLarge { .. }) => Code::TooLarge,
-            ChainError::SelfMismatch { .. } => Code::VersionSelfMismatch,
+            ChainError::SelfMismatch { .. } | ChainError::RetiredOtherwise => {
+                Code::VersionSelfMismatch
+            }
             ChainError::CrossChain { .. } => Code::CrossChainMismatch,
             _ => Code::VersionUnreconstructable,
         };
@@ -236,22 +239,6 @@ impl Pass<'_> {
             Stored::Keyframe if in_text => self.id.keyframe_path(version),
             Stored::DiffFile if in_text => self.id.diff_path(version),
             _ => self.id.history_path(),
-        }
-    }
-
-    /// No map holds the hash of a retirement, so its text must follow from the published one.
-    fn retirement(&mut self, entry: &Entry, at: Timestamp, published: Option<&str>, text: &str) {
-        let Some(published) = published else {
-            return;
-        };
-        let expected = if self.id.is_document() {
-            Edit::retirement(entry.version, at).apply(published).unwrap_or_default()
-        } else {
-            String::new()
-        };
-        if expected != *text {
-            let message = "retiring changed more than status, version and updated_at";
-            self.find(Code::VersionSelfMismatch, entry.version, message);
         }
     }
 

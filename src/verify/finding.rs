@@ -75,6 +75,7 @@ codes! {
     PolicyDrift "policy-drift" Class::WorkingCopy, "A governance file differs from the one that the last checkpoint holds.";
     Unfinished "unfinished" Class::Note, "Files that no history records lie among the versions.";
     VersionUnpublished "version-unpublished" Class::Note, "A history ends in a version that was never published, a habit of the other tool.";
+    VaultNested "vault-nested" Class::Note, "A folder is a vault of its own; its files are not this vault's.";
     PolicyUnsealed "policy-unsealed" Class::Note, "A governance file is in no checkpoint, so nothing vouches for it.";
     ChecksumMismatch "checksum-mismatch" Class::Note, "A version's own checksum field is not that of its body.";
     TimestampFuture "timestamp-future" Class::Note, "A record is of a later time than the clock.";

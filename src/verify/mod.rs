@@ -180,7 +180,7 @@ fn collisions(ids: &[Id]) -> Vec<Finding> {
         .collect()
 }
 
-/// Live files that say published, but that the head does not hold.
+/// Live files that say published, but that the head does not hold, and vaults inside this one.
 fn planted(vault: &Vault, view: &log::View) -> Vec<Finding> {
     // What the head holds has been compared with its live file already.
     let beside_head = |path: &&String| {
@@ -194,8 +194,15 @@ fn planted(vault: &Vault, view: &log::View) -> Vec<Finding> {
         let finding = Finding::new(Code::PublishedWithoutHistory, path, message);
         Some(Finding { id: file.id, ..finding })
     };
-    let found = vault.documents().documents;
-    found.par_iter().filter(beside_head).filter_map(planted).collect()
+    let found = vault.documents();
+    let nested = found.nested.iter().map(|path| {
+        let message = "it is a vault of its own, which this one leaves alone";
+        Finding::new(Code::VaultNested, path, message)
+    });
+    let mut findings: Vec<Finding> =
+        found.documents.par_iter().filter(beside_head).filter_map(planted).collect();
+    findings.extend(nested);
+    findings
 }
 
 /// Governance files that nothing vouches for.

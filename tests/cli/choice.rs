@@ -207,7 +207,7 @@ fn ids_that_differ_only_in_case_are_refused() {
     -- stderr
     error[refused]: 1 file refused
       nodes/Returns.md
-        error[id-collision]: its id and `nodes/returns` differ only in case or Unicode form (choose another name; a retired id is taken too, because its history stays)
+        error[id-collision]: `nodes/Returns` and `nodes/returns` differ only in case or Unicode form (choose another name; a retired id is taken too, because its history stays)
     hint: nothing was written; mend what is named, or leave it out
     hint: `--skip-invalid` publishes the rest
     ");
@@ -218,7 +218,7 @@ fn ids_that_differ_only_in_case_are_refused() {
     nothing to publish
       unchanged: nodes/returns
     -- stderr
-    error[id-collision]: nodes/Returns.md: its id and `nodes/returns` differ only in case or Unicode form (choose another name; a retired id is taken too, because its history stays)
+    error[id-collision]: nodes/Returns.md: `nodes/Returns` and `nodes/returns` differ only in case or Unicode form (choose another name; a retired id is taken too, because its history stays)
     ");
     assert_snapshot!(place.ctx("validate").whole(), @"
     exit: 1

@@ -137,7 +137,7 @@ fn a_history_in_the_way_is_not_written_over() {
     -- stdout
     -- stderr
     error[io]: cannot create `nodes/.versions/b/v1.md`: File exists (os error 17)
-    hint: it may be left from a command that was interrupted; run `ctx verify`
+    hint: `ctx verify` names files that no history has as `unfinished`; such a file may be moved away
     ");
     assert_eq!(place.tree(), before);
 }

@@ -109,6 +109,44 @@ fn a_retired_version_does_not_come_back() {
 }
 
 #[test]
+fn a_retired_version_does_not_come_back_in_a_log_of_whole_maps() {
+    let place = Place::copy_of(&repository().join("fixtures/interop/procurement"));
+    let now = |line: &str| place.typed(line).var("CTX_NOW", "2026-11-22T10:00:00.000Z").run();
+    let log = ".versions/context_history.yaml";
+    now("retire nodes/glossaire").ok();
+    let retired = place.read(log);
+    // A checkpoint with the maps of the one before the retirement and a hash that follows.
+    let entries: Vec<&str> = retired.split("  - checkpoint: ").collect();
+    let state: State = entries[16]
+        .lines()
+        .filter_map(|line| line.strip_prefix("      ")?.split_once(": "))
+        .fold(BTreeMap::<&str, (u64, Option<Digest>)>::new(), |mut maps, (id, value)| {
+            match value.parse::<u64>() {
+                Ok(version) => maps.entry(id).or_default().0 = version,
+                Err(_) => maps.entry(id).or_default().1 = value.parse().ok(),
+            }
+            maps
+        })
+        .into_iter()
+        .map(|(id, (version, hash))| (id.parse().unwrap(), Mark::new(version, hash.unwrap())))
+        .collect();
+    let previous = entries[17].lines().last().unwrap().split_once(": ").unwrap().1;
+    let (at, trigger) = ("2026-11-22T10:00:01.000Z", "nodes/glossaire");
+    let previous = previous.parse().unwrap();
+    let hash = state.hash(Some(&previous), 18, at.parse().unwrap(), trigger);
+    let maps = entries[16].split_once("    document_versions:").unwrap().1;
+    let maps = maps.split_once("    checkpoint_hash:").unwrap().0;
+    let head = format!("18\n    at: '{at}'\n    triggered_by: {trigger}\n");
+    let entry = format!("{head}    document_versions:{maps}    checkpoint_hash: {hash}\n");
+    place.write(log, format!("{retired}  - checkpoint: {entry}"));
+    let json = now("verify --json").json("ctx.verify");
+    assert_eq!(json["findings"][0]["code"], "version-regression", "{json}");
+    let read = now("read nodes/glossaire").exits(1);
+    assert_eq!(read.stdout, "");
+    now("resolve '#glossary' --ids").exits(1);
+}
+
+#[test]
 fn a_retirement_changes_nothing_but_what_retiring_changes() {
     let place = place();
     let path = "nodes/.versions/c/history.yaml";
@@ -120,6 +158,10 @@ fn a_retirement_changes_nothing_but_what_retiring_changes() {
         *diff = diff::print(&old, &retired.replace("old policy", "forged policy"), 1, 2);
     });
     assert_eq!(codes(&place), ["version-self-mismatch", "checksum-mismatch"]);
+    for line in ["show nodes/c 2", "diff nodes/c 1 2", "history nodes/c", "publish nodes/c"] {
+        let output = place.ctx(line).exits(1);
+        assert!(!output.stdout.contains("forged"), "{line}: {}", output.whole());
+    }
 }
 
 #[test]
@@ -188,7 +230,7 @@ fn a_text_that_says_it_is_another_version_is_shown_by_no_verb() {
 
 #[test]
 fn a_vault_that_lost_its_log_is_no_new_vault() {
-    for rest in [None, Some("")] {
+    for rest in [None, Some(""), Some("{")] {
         let place = place();
         place.remove(LOG);
         if let Some(rest) = rest {
@@ -209,4 +251,40 @@ fn a_verdict_is_given_whatever_the_configuration_is() {
     std::os::unix::fs::symlink("/etc/passwd", place.path(".context/config.yaml")).unwrap();
     assert_eq!(codes(&place), ["policy-drift"]);
     assert_eq!(place.ctx("read nodes/a").exits(0).stderr, "");
+}
+
+#[test]
+fn a_publication_time_is_bound_by_the_checkpoint_that_sealed_it() {
+    let place = place();
+    place.edit("nodes/a.md", "# A", "# B");
+    let history = place.read("nodes/.versions/a/history.yaml");
+    place.ctx("publish --changed").ok();
+    assert!(history.contains("published_at: '2026-11-21T10:00:01.000Z'"), "{history}");
+    place.edit("CONTEXT.md", "#", "##");
+    place.ctx("publish --all").ok();
+    // Of a version that is still published, to the time of the last checkpoint.
+    let later = "published_at: '2026-11-21T10:00:05.000Z'";
+    place.edit("nodes/.versions/a/history.yaml", "published_at: '2026-11-21T10:00:03.000Z'", later);
+    assert_eq!(codes(&place), ["publication-time-mismatch"]);
+    place.ctx("read nodes/a").exits(1);
+}
+
+#[test]
+fn a_vault_inside_a_vault_is_left_alone() {
+    let place = place();
+    let other = Place::published(&[("nodes/x", "# X\n")]);
+    for (path, bytes) in crate::harness::files_in(other.root()) {
+        place.write(&format!("nodes/sub/{path}"), bytes);
+    }
+    assert_eq!(codes(&place), ["vault-nested"]);
+    assert!(place.ctx("publish --all").ok().stdout.starts_with("nothing to publish"));
+    let refused = place.ctx("publish nodes/sub/nodes/x").exits(1);
+    assert!(refused.stderr.contains("`nodes/sub` is a vault of its own"), "{}", refused.stderr);
+}
+
+#[test]
+fn folders_that_differ_only_in_case_are_not_both_published() {
+    let place = Place::published(&[("nodes/Dir/q", "# Q\n")]);
+    let refused = place.ctx("add nodes/dir/z --body y").exits(1);
+    assert!(refused.stderr.contains("`nodes/dir` and `nodes/Dir`"), "{}", refused.stderr);
 }

@@ -13,7 +13,8 @@ fn other_tool() -> Place {
 }
 
 /// Provoked by tests of their own: the fault lies outside a vault of ours.
-const ELSEWHERE: [Code; 4] = [
+const ELSEWHERE: [Code; 5] = [
+    Code::VaultNested,
     Code::CheckpointHashMissing,
     Code::TimestampFuture,
     Code::VersionUnsealed,

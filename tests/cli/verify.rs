@@ -183,7 +183,7 @@ fn a_cut_log_is_unsettled() {
     -- stderr
     error[refused]: 1 file refused
       nodes/.versions/a/history.yaml
-        error[history-unsealed]: its history has version 2, which no checkpoint seals (run `ctx verify`; the version may be left from a command that was interrupted, or forged)
+        error[history-unsealed]: its history has version 2, which no checkpoint seals (a command was interrupted, or somebody forged it: look with `ctx verify`, then restore this file from git or a copy)
     hint: nothing was written; mend what is named, or leave it out
     hint: `--skip-invalid` publishes the rest
     ");
