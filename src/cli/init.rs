@@ -1,5 +1,6 @@
 //! `ctx init`.
 
+use std::io::ErrorKind;
 use std::path::PathBuf;
 
 use serde::Serialize;
@@ -49,19 +50,26 @@ struct InitJson {
 
 pub(super) fn run(args: &Init, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let dir = session.world.cwd.join(session.global.vault.as_ref().unwrap_or(&args.dir));
-    std::fs::create_dir_all(&dir)
-        .map_err(|why| Failure::new(Code::Io, format!("cannot make `{}`: {why}", dir.display())))?;
-    let files = Files::open(&dir)?;
-    if Vault::open(files.root()).is_ok() {
+    if Vault::open(&dir).is_ok() {
         let message = format!("`{}` is a vault already", args.dir.display());
         return Err(Failure::new(Code::Exists, message).hint("`ctx status` shows its state"));
     }
-    if let Some(outer) = files.root().parent().and_then(|above| Vault::find(above).ok()) {
+    let real = dir.ancestors().find_map(|above| above.canonicalize().ok()).unwrap_or_default();
+    if let Ok(outer) = Vault::find(&real) {
         // Both would take the same files for documents, and the same folders for histories.
         let outer = outer.root().display();
         return Err(Failure::new(Code::Exists, format!("this folder lies in the vault `{outer}`"))
             .hint("use that vault, or make one beside it"));
     }
+    std::fs::create_dir_all(&dir).map_err(|why| {
+        let code = match why.kind() {
+            ErrorKind::AlreadyExists | ErrorKind::NotADirectory => Code::Exists,
+            _ => Code::Io,
+        };
+        Failure::new(code, format!("cannot make the folder `{}`: {why}", dir.display()))
+            .hint("name a folder, or a place where one can be made")
+    })?;
+    let files = Files::open(&dir)?;
     let starter = args.starter.as_ref().map(|_| Starter::Policy);
     let form = match args.layout.as_deref() {
         Some("obsidian") => Layout::Obsidian,

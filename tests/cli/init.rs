@@ -192,10 +192,11 @@ fn a_file_in_the_way_is_named() {
     let place = Place::new();
     place.write("file", "x");
     assert_snapshot!(place.ctx("init file").whole(), @"
-    exit: 5
+    exit: 1
     -- stdout
     -- stderr
-    error[io]: cannot make `[ROOT]/vault/file`: File exists (os error 17)
+    error[exists]: cannot make the folder `[ROOT]/vault/file`: File exists (os error 17)
+    hint: name a folder, or a place where one can be made
     ");
 }
 
