@@ -8,6 +8,7 @@ use crate::chain::replay::ChainError;
 use crate::checkpoint::log::LogError;
 use crate::codes::codes;
 use crate::document::id::IdError;
+use crate::document::sections::UnknownAnchor;
 use crate::document::validate::{Problem, Severity};
 use crate::publish::{PublishError, Refusal};
 use crate::resolve::Withheld;
@@ -16,6 +17,7 @@ use crate::uri::UriError;
 use crate::vault::OpenError;
 use crate::vault::files::FileError;
 use crate::vault::lock::LockError;
+use crate::words::nearest;
 
 codes! {
     /// A kind of failure.
@@ -23,6 +25,7 @@ codes! {
     /// The exit code of the process.
     UnknownId "unknown-id" 1, "No document has this id, or none had it at this checkpoint.";
     UnknownVersion "unknown-version" 1, "A history has no such version.";
+    UnknownAnchor "unknown-anchor" 1, "A document has no section of this name.";
     UnknownCheckpoint "unknown-checkpoint" 1, "There is no checkpoint of this number.";
     Refused "refused" 1, "Some documents are invalid, so nothing was published.";
     Withheld "withheld" 1, "The chain does not vouch for a document, so it is not served.";
@@ -274,6 +277,22 @@ impl From<ChainError> for Failure {
             ChainError::File(why) => why.into(),
             _ => Self::new(Code::Withheld, message).hint("run `ctx verify` for the whole picture"),
         }
+    }
+}
+
+impl From<UnknownAnchor> for Failure {
+    fn from(why: UnknownAnchor) -> Self {
+        let failure = Self::new(Code::UnknownAnchor, why.to_string());
+        if why.known.is_empty() {
+            return failure.hint("the document has no headings");
+        }
+        let near = nearest(&why.anchor, why.known.iter().map(String::as_str)).map(str::to_owned);
+        let mut failure = match near {
+            Some(near) => failure.hint(format!("did you mean `#{near}`?")),
+            None => failure.hint("`ctx outline ID` shows them with their sizes"),
+        };
+        failure.details = why.known.into_iter().map(|anchor| format!("#{anchor}")).collect();
+        failure
     }
 }
 

@@ -11,6 +11,7 @@ mod history;
 mod init;
 mod list;
 mod moved;
+mod outline;
 mod publish;
 mod read;
 mod resolve;
@@ -114,6 +115,7 @@ enum Verb {
     Resolve(resolve::Resolve),
     List(list::List),
     Read(read::Read),
+    Outline(outline::Outline),
     History(history::History),
     Show(show::Show),
     Diff(diff::Diff),
@@ -176,6 +178,7 @@ fn dispatch(verb: Verb, session: &mut Session<'_>) -> Result<Answer, Failure> {
         Verb::Resolve(args) => resolve::run(&args, session),
         Verb::List(args) => list::run(&args, session),
         Verb::Read(args) => read::run(&args, session),
+        Verb::Outline(args) => outline::run(&args, session),
         Verb::History(args) => history::run(&args, session),
         Verb::Show(args) => show::run(&args, session),
         Verb::Diff(args) => diff::run(&args, session),

@@ -12,13 +12,14 @@ use crate::words::nearest;
 /// Print the published text of a document, verified
 ///
 /// The text is the one that the checkpoint seals, byte for byte, frontmatter included; the live
-/// file is not looked at.
+/// file is not looked at. `#anchor` names a section: `ctx outline` lists them.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx read nodes/policies/returns\n  \
-ctx read nodes/policies/returns@3\n  ctx read CONTEXT.md --json")]
+ctx read nodes/policies/returns@3\n  ctx read nodes/policies/returns#exceptions\n  \
+ctx read CONTEXT.md --json")]
 pub(super) struct Read {
-    /// Id, `ID@CHECKPOINT`, URI or file of a document
-    #[arg(value_name = "ID[@N]")]
+    /// Id, `ID@CHECKPOINT`, URI or file of a document, with `#anchor` for a section
+    #[arg(value_name = "ID[@N][#ANCHOR]")]
     id: String,
 }
 
@@ -28,10 +29,14 @@ pub(super) fn run(args: &Read, session: &mut Session<'_>) -> Result<Answer, Fail
     let log = Session::log(&vault)?;
     let snapshot = Snapshot::at(&vault, &log.sound()?, named.checkpoint)?;
     let served = get(&vault, &snapshot, &named.id)?;
-    if session.ui.json {
-        session.ui.result("read", &DocumentJson::new(&served, true));
-    } else {
-        session.ui.text(&served.text);
+    let section = named.anchor.map(|anchor| served.section(&anchor)).transpose()?;
+    match (&section, session.ui.json) {
+        (None, false) => session.ui.text(&served.text),
+        (Some(section), false) => session.ui.text(&served.text[section.range.clone()]),
+        (None, true) => session.ui.result("read", &DocumentJson::new(&served, true)),
+        (Some(section), true) => {
+            session.ui.result("read", &DocumentJson::of_section(&served, section, true));
+        }
     }
     Ok(Answer::Yes)
 }

@@ -1,5 +1,7 @@
 //! `ctx resolve`.
 
+use std::collections::HashMap;
+
 use serde::Serialize;
 
 use super::failure::Code;
@@ -7,6 +9,8 @@ use super::rows::{DocumentJson, WithheldJson, document_table, tell_withheld};
 use super::session::Session;
 use super::ui::shown;
 use super::{Answer, Failure};
+use crate::document::id::Id;
+use crate::document::sections::{Section, UnknownAnchor};
 use crate::live;
 use crate::resolve::{Resolution, Snapshot, matching_drafts};
 use crate::selector::{self, Atom, Expr, Node, Selector, StatusFilter};
@@ -51,7 +55,7 @@ struct ResolveJson<'r> {
 
 pub(super) fn run(args: &Resolve, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let vault = session.vault()?;
-    let (selector, pin) = read(&args.selector)?;
+    let Asked { selector, pin, anchor } = read(&args.selector)?;
     let at = match (args.at, pin) {
         (Some(at), Some(pin)) if at != pin => {
             let message = format!("the URI is pinned to checkpoint {pin}, but `--at` says {at}");
@@ -63,7 +67,18 @@ pub(super) fn run(args: &Resolve, session: &mut Session<'_>) -> Result<Answer, F
     let snapshot = Snapshot::at(&vault, &log.sound()?, at)?;
     let resolution = snapshot.resolve(&selector);
     let notes = notes(&selector.expr);
-    print(args, session, &selector, &snapshot, &resolution, &notes);
+    let sections = match &anchor {
+        None => HashMap::new(),
+        Some(anchor) => sections(&resolution, anchor)?,
+    };
+    let answer = Answered {
+        selector: &selector,
+        snapshot: &snapshot,
+        resolution: &resolution,
+        sections: &sections,
+        notes: &notes,
+    };
+    print(args, session, &answer);
     if resolution.documents.is_empty() && resolution.withheld.is_empty() {
         tell_empty(session, &vault, &snapshot, &selector, at.is_none());
     }
@@ -74,30 +89,43 @@ pub(super) fn run(args: &Resolve, session: &mut Session<'_>) -> Result<Answer, F
     Ok(if resolution.withheld.is_empty() { Answer::Yes } else { Answer::No })
 }
 
-/// A selector, or a URI that stands alone and may be pinned.
-fn read(text: &str) -> Result<(Selector, Option<u64>), Failure> {
+/// What was asked for.
+struct Asked {
+    selector: Selector,
+    pin: Option<u64>,
+    anchor: Option<String>,
+}
+
+/// A selector, or a URI that stands alone and may be pinned and name a section.
+fn read(text: &str) -> Result<Asked, Failure> {
     let trimmed = text.trim();
     let is_uri = trimmed.get(..14).is_some_and(|s| s.eq_ignore_ascii_case("contextnest://"));
     if is_uri && !trimmed.contains([' ', '\t', '\n', '|', '(', ')', '+']) {
         let uri: Uri = trimmed.parse()?;
         match uri.target {
-            Target::Document { id, checkpoint: Some(pin), anchor: None } => {
+            Target::Document { id, checkpoint: pin, anchor } => {
                 let expr = Expr::atom(Atom::Document(id), 0..trimmed.len());
-                return Ok((Selector { expr }, Some(pin)));
-            }
-            Target::Document { anchor: Some(_), .. } => {
-                return Err(Failure::new(Code::UriInvalid, "sections are not served yet")
-                    .hint("leave the `#...` out to get the whole document"));
+                return Ok(Asked { selector: Selector { expr }, pin, anchor });
             }
             Target::Search(_) => {
                 return Err(Failure::new(Code::UriInvalid, "searches are not answered yet")
                     .hint("select by tag, type or folder"));
             }
-            _ => {}
+            Target::Tag(_) | Target::Folder(_) => {}
         }
     }
     let selector = selector::parse(text).map_err(|why| Failure::selector(&why, text))?;
-    Ok((selector, None))
+    Ok(Asked { selector, pin: None, anchor: None })
+}
+
+/// The section of each document that an anchor narrows it to; never the whole document.
+fn sections<'r>(
+    resolution: &'r Resolution,
+    anchor: &str,
+) -> Result<HashMap<&'r Id, Section>, Failure> {
+    let documents = resolution.documents.iter();
+    let found = documents.map(|served| Ok((&served.id, served.section(anchor)?)));
+    found.collect::<Result<_, UnknownAnchor>>().map_err(Failure::from)
 }
 
 /// What the writer of a selector should know beside the answer.
@@ -121,14 +149,18 @@ fn notes(expr: &Expr) -> Vec<String> {
     Vec::new()
 }
 
-fn print(
-    args: &Resolve,
-    session: &mut Session<'_>,
-    selector: &Selector,
-    snapshot: &Snapshot<'_>,
-    resolution: &Resolution,
-    notes: &[String],
-) {
+/// An answer and what it was asked of.
+struct Answered<'a> {
+    selector: &'a Selector,
+    snapshot: &'a Snapshot<'a>,
+    resolution: &'a Resolution,
+    /// Documents that are narrowed to a section.
+    sections: &'a HashMap<&'a Id, Section>,
+    notes: &'a [String],
+}
+
+fn print(args: &Resolve, session: &mut Session<'_>, answer: &Answered<'_>) {
+    let Answered { selector, snapshot, resolution, sections, notes } = answer;
     let ui = &mut session.ui;
     if ui.json {
         let json = ResolveJson {
@@ -137,7 +169,10 @@ fn print(
             documents: resolution
                 .documents
                 .iter()
-                .map(|served| DocumentJson::new(served, args.bodies))
+                .map(|served| match sections.get(&served.id) {
+                    Some(section) => DocumentJson::of_section(served, section, args.bodies),
+                    None => DocumentJson::new(served, args.bodies),
+                })
                 .collect(),
             withheld: resolution.withheld.iter().map(WithheldJson::from).collect(),
             notes: notes.to_vec(),
@@ -154,9 +189,15 @@ fn print(
             }
             let name = served.uri().map_or_else(|| served.id.to_string(), |uri| uri.to_string());
             let (name, version) = (shown(&name), served.entry.version);
-            let (hash, body) = (served.entry.chain_hash, served.body());
+            let hash = served.entry.chain_hash;
+            let (anchor, body) = match sections.get(&served.id) {
+                Some(section) => {
+                    (format!("#{}", section.anchor), &served.text[section.range.clone()])
+                }
+                None => (String::new(), served.body()),
+            };
             // The length tells where a text ends, whatever it says.
-            ui.line(&format!("<!-- {name} v{version} {hash} {} bytes -->", body.len()));
+            ui.line(&format!("<!-- {name}{anchor} v{version} {hash} {} bytes -->", body.len()));
             ui.text(body);
         }
     } else {

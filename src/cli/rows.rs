@@ -7,6 +7,7 @@ use super::session::Session;
 use super::ui::{shown, table};
 use super::{Answer, Failure};
 use crate::document::id::Id;
+use crate::document::sections::Section;
 use crate::publish::{Change, Item, Live, Outcome};
 use crate::resolve::{Served, Withheld};
 use crate::vault::files::FileError;
@@ -32,7 +33,31 @@ pub(super) struct DocumentJson<'d> {
     content_hash: String,
     chain_hash: String,
     #[serde(skip_serializing_if = "Option::is_none")]
+    section: Option<SectionJson>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     body: Option<&'d str>,
+}
+
+/// A section of a document in JSON; `start` and `end` are bytes of the document's text.
+#[derive(Serialize)]
+pub(super) struct SectionJson {
+    anchor: String,
+    title: String,
+    level: u8,
+    start: usize,
+    end: usize,
+}
+
+impl From<&Section> for SectionJson {
+    fn from(section: &Section) -> Self {
+        Self {
+            anchor: section.anchor.clone(),
+            title: section.title.clone(),
+            level: section.level,
+            start: section.range.start,
+            end: section.range.end,
+        }
+    }
 }
 
 impl<'d> DocumentJson<'d> {
@@ -54,8 +79,15 @@ impl<'d> DocumentJson<'d> {
             published_at: served.entry.published_at.map(|t| t.to_string()),
             content_hash: served.entry.content_hash.to_string(),
             chain_hash: served.entry.chain_hash.to_string(),
+            section: None,
             body: with_body.then(|| served.body()),
         }
+    }
+
+    /// The document narrowed to one section.
+    pub(super) fn of_section(served: &'d Served, section: &Section, with_body: bool) -> Self {
+        let body = with_body.then(|| &served.text[section.range.clone()]);
+        Self { section: Some(section.into()), body, ..Self::new(served, false) }
     }
 }
 

@@ -26,6 +26,14 @@ pub(super) struct Session<'w> {
 pub(super) struct Named {
     pub(super) id: Id,
     pub(super) checkpoint: Option<u64>,
+    /// The section that `#anchor` names.
+    pub(super) anchor: Option<String>,
+}
+
+impl Named {
+    fn whole(id: Id) -> Self {
+        Self { id, checkpoint: None, anchor: None }
+    }
 }
 
 impl Session<'_> {
@@ -89,10 +97,16 @@ impl Session<'_> {
     pub(super) fn named(&self, vault: &Vault, text: &str) -> Result<Id, Failure> {
         if is_uri(text) {
             let named = of_uri(text)?;
-            return match named.checkpoint {
-                None => Ok(named.id),
-                Some(pin) => Err(Failure::new(Code::Usage, format!("`@{pin}` names the past"))
-                    .hint(format!("this verb works on what is there now: `{}`", named.id))),
+            return match (named.checkpoint, &named.anchor) {
+                (None, None) => Ok(named.id),
+                (None, Some(anchor)) => {
+                    Err(Failure::new(Code::Usage, format!("`#{anchor}` names a section"))
+                        .hint(format!("this verb works on whole documents: `{}`", named.id)))
+                }
+                (Some(pin), _) => {
+                    Err(Failure::new(Code::Usage, format!("`@{pin}` names the past"))
+                        .hint(format!("this verb works on what is there now: `{}`", named.id)))
+                }
             };
         }
         if let Some(id) = text.parse::<Id>().ok().filter(|id| exists(vault, id)) {
@@ -104,14 +118,21 @@ impl Session<'_> {
         }
     }
 
-    /// Like [`Session::named`], but `ID@N` names the document at checkpoint N. In this form `@`,
-    /// `#`, `%` and blanks of an id are percent-encoded, so that no file can take a pin's place.
+    /// Like [`Session::named`], but `ID@N` names the document at checkpoint N and `ID#anchor` a
+    /// section of it. In this form `@`, `#`, `%` and blanks of an id are percent-encoded, so that
+    /// no file can take the place of a pin or a section.
     pub(super) fn named_at(&self, vault: &Vault, text: &str) -> Result<Named, Failure> {
         if is_uri(text) {
             return of_uri(text);
         }
+        if let Some((name, anchor)) = text.rsplit_once('#')
+            && let Ok(named) = self.named_at(vault, name)
+            && exists(vault, &named.id)
+        {
+            return Ok(Named { anchor: Some(anchor.to_owned()), ..named });
+        }
         let Some((name, number)) = text.rsplit_once('@') else {
-            return Ok(Named { id: self.named(vault, text)?, checkpoint: None });
+            return Ok(Named::whole(self.named(vault, text)?));
         };
         let pinned = crate::yaml::canonical_number(number).is_some_and(|n| n > 0);
         if pinned && !name.is_empty() {
@@ -121,12 +142,13 @@ impl Session<'_> {
                 false => format!("contextnest://{name}").parse()?,
             };
             if let Target::Document { id, .. } = uri.target {
-                return Ok(Named { id, checkpoint: crate::yaml::canonical_number(number) });
+                let checkpoint = crate::yaml::canonical_number(number);
+                return Ok(Named { checkpoint, ..Named::whole(id) });
             }
         }
         let literal = self.named(vault, text)?;
         if exists(vault, &literal) {
-            return Ok(Named { id: literal, checkpoint: None });
+            return Ok(Named::whole(literal));
         }
         Err(Failure::new(Code::Usage, format!("`{number}` is not the number of a checkpoint"))
             .hint(format!("write `{name}@1`; `ctx checkpoint list` shows the numbers")))
@@ -178,7 +200,7 @@ fn is_uri(text: &str) -> bool {
 fn of_uri(text: &str) -> Result<Named, Failure> {
     let uri: Uri = text.parse()?;
     match uri.target {
-        Target::Document { id, checkpoint, anchor: None } => Ok(Named { id, checkpoint }),
+        Target::Document { id, checkpoint, anchor } => Ok(Named { id, checkpoint, anchor }),
         _ => Err(Failure::new(Code::UriInvalid, format!("`{text}` is not one document"))
             .hint("`ctx resolve` takes URIs of folders and tags")),
     }

@@ -17,6 +17,7 @@ use crate::checkpoint::log::{Checkpoint, Chronicle, LogError};
 use crate::checkpoint::state::State;
 use crate::document::frontmatter::Frontmatter;
 use crate::document::id::Id;
+use crate::document::sections::{self, Section, UnknownAnchor};
 use crate::selector::{self, Selector, Universe as _};
 use crate::uri::Uri;
 use crate::vault::Vault;
@@ -58,6 +59,30 @@ impl Served {
     /// The text after the frontmatter.
     pub fn body(&self) -> &str {
         &self.text[self.body..]
+    }
+
+    /// The sections of the text, as bytes of [`Served::text`].
+    pub fn sections(&self) -> Vec<Section> {
+        let whole = |mut section: Section| {
+            section.range = section.range.start + self.body..section.range.end + self.body;
+            section
+        };
+        sections::sections(self.body()).into_iter().map(whole).collect()
+    }
+
+    /// The section that an anchor names, as bytes of [`Served::text`].
+    ///
+    /// # Errors
+    /// There is none of this name.
+    pub fn section(&self, anchor: &str) -> Result<Section, UnknownAnchor> {
+        let all = self.sections();
+        match all.iter().position(|section| section.anchor == anchor) {
+            Some(n) => Ok(all[n].clone()),
+            None => {
+                let known = all.into_iter().map(|section| section.anchor).collect();
+                Err(UnknownAnchor { anchor: anchor.to_owned(), known })
+            }
+        }
     }
 
     /// The title, or the id where a governance file has none.

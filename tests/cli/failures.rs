@@ -27,6 +27,7 @@ const PROVOCATIONS: &[Provocation] = &[
         p.write("nodes/.versions/a/v1.md", "forged\n");
         p.ctx(&format!("read nodes/a{json}"))
     }),
+    (Code::UnknownAnchor, |p, json| p.ctx(&format!("read nodes/a#x{json}"))),
     (Code::LogBroken, |p, json| {
         p.write(".versions/checkpoints.jsonl", "{\n");
         p.ctx(&format!("list{json}"))
@@ -134,6 +135,10 @@ fn each_is_told_in_text_and_json_with_its_exit_code() {
     error[selector-invalid]: expected a tag, a filter, a URI or `(`, but found the end
       #a |
           ^
+
+    error[unknown-anchor]: there is no section `#x`
+      #a
+    hint: did you mean `#a`?
 
     error[unknown-checkpoint]: there is no checkpoint 9; the last one is 1
     hint: `ctx checkpoint list` shows them all

@@ -82,7 +82,7 @@ fn a_starter_brings_real_content_that_publishes_at_once() {
     -- stdout
     intact, not anchored
       1 checkpoint, 9 artifacts, 9 versions recomputed
-      head: checkpoint 1, sha256:7d505ccbc550a3b5942d2b8bab7ed800d5af446f11b0bea3ab9c3c365f419d23
+      head: checkpoint 1, sha256:7cece5415e6580e8e64ae23f8af70ed4773301441ebae0cb83f79360896f96da
     -- stderr
     ");
 }

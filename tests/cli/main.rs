@@ -31,6 +31,7 @@ mod readme;
 mod reference;
 mod resolve;
 mod retire;
+mod sections;
 mod status;
 mod tamper;
 mod tampering;

@@ -1,0 +1,186 @@
+//! Sections of a document, and the anchors that name them (paper, section 9.3; `spec/sections.md`).
+//!
+//! An anchor is what GitHub makes of a heading, or the name that the heading gives itself with
+//! `{#name}`. A section runs from its heading to the next one of the same or a higher level.
+
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
+
+use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
+use unicode_normalization::char::is_combining_mark;
+
+/// One section of a body.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Section {
+    /// The name after `#` in a URI; no two of a document are equal.
+    pub anchor: String,
+    /// The text of the heading.
+    pub title: String,
+    /// 1 to 6.
+    pub level: u8,
+    /// The bytes of the body that it takes, its heading and its subsections included.
+    pub range: Range<usize>,
+}
+
+/// There is no section of this name.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("there is no section `#{anchor}`")]
+pub struct UnknownAnchor {
+    /// The name that was asked for.
+    pub anchor: String,
+    /// The names that there are, in order.
+    pub known: Vec<String>,
+}
+
+/// Lists the sections of a body, in order.
+pub fn sections(body: &str) -> Vec<Section> {
+    let mut anchors = Anchors::default();
+    let mut found: Vec<Section> = Vec::new();
+    for heading in headings(body) {
+        let anchor = match heading.name {
+            Some(name) => anchors.unique(&name),
+            None => anchors.unique(&slug(&heading.title)),
+        };
+        let (title, level) = (heading.title, heading.level);
+        found.push(Section { anchor, title, level, range: heading.start..body.len() });
+    }
+    for n in 0..found.len() {
+        let (level, rest) = (found[n].level, &found[n + 1..]);
+        let end =
+            rest.iter().find(|next| next.level <= level).map_or(body.len(), |s| s.range.start);
+        found[n].range.end = end;
+    }
+    found
+}
+
+struct Heading {
+    title: String,
+    name: Option<String>,
+    level: u8,
+    /// The first byte of its first line.
+    start: usize,
+}
+
+fn headings(body: &str) -> Vec<Heading> {
+    let options = Options::ENABLE_TABLES | Options::ENABLE_HEADING_ATTRIBUTES;
+    let (mut all, mut open) = (Vec::new(), None);
+    for (event, range) in Parser::new_ext(body, options).into_offset_iter() {
+        match (event, &mut open) {
+            (Event::Start(Tag::Heading { level, id, .. }), _) => {
+                let start = body[..range.start].rfind('\n').map_or(0, |n| n + 1);
+                let name = id.map(|id| id.to_string()).filter(|name| is_name(name));
+                let level = number(level);
+                open = Some(Heading { title: String::new(), name, level, start });
+            }
+            (Event::Text(text) | Event::Code(text), Some(heading)) => heading.title.push_str(&text),
+            (Event::SoftBreak | Event::HardBreak, Some(heading)) => heading.title.push(' '),
+            (Event::End(TagEnd::Heading(_)), Some(_)) => all.extend(open.take()),
+            _ => {}
+        }
+    }
+    all
+}
+
+fn number(level: HeadingLevel) -> u8 {
+    match level {
+        HeadingLevel::H1 => 1,
+        HeadingLevel::H2 => 2,
+        HeadingLevel::H3 => 3,
+        HeadingLevel::H4 => 4,
+        HeadingLevel::H5 => 5,
+        HeadingLevel::H6 => 6,
+    }
+}
+
+/// Whether a name that a heading gives itself can stand in a URI as it is.
+fn is_name(name: &str) -> bool {
+    let fits = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
+    !name.is_empty() && name.len() <= 256 && name.chars().all(fits)
+}
+
+/// What GitHub makes of the text of a heading: lower case, blanks become `-`, and what is neither
+/// a letter, a digit, `-` nor `_` goes away.
+fn slug(title: &str) -> String {
+    let kept = |c: char| match c {
+        ' ' => Some('-'),
+        '-' | '_' => Some(c),
+        c if c.is_alphanumeric() || is_combining_mark(c) => Some(c),
+        _ => None,
+    };
+    title.trim().to_lowercase().chars().filter_map(kept).collect()
+}
+
+/// The anchors of one document, each once.
+#[derive(Default)]
+struct Anchors {
+    taken: HashSet<String>,
+    last: HashMap<String, usize>,
+}
+
+impl Anchors {
+    /// The name itself, or with `-1`, `-2` behind it if it is taken.
+    fn unique(&mut self, name: &str) -> String {
+        let mut anchor = name.to_owned();
+        while !self.taken.insert(anchor.clone()) {
+            let n = self.last.entry(name.to_owned()).or_insert(0);
+            *n += 1;
+            anchor = format!("{name}-{n}");
+        }
+        anchor
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn outline(body: &str) -> String {
+        let line =
+            |s: Section| format!("{} {} {:?} {:?}", s.level, s.anchor, s.title, &body[s.range]);
+        sections(body).into_iter().map(line).collect::<Vec<_>>().join("\n")
+    }
+
+    #[test]
+    fn a_section_runs_to_the_next_heading_of_its_level_or_above() {
+        insta::assert_snapshot!(outline("intro\n# A\na\n## B\nb\n### C\nc\n## D\nd\n# E\n"), @r####"
+        1 a "A" "# A\na\n## B\nb\n### C\nc\n## D\nd\n"
+        2 b "B" "## B\nb\n### C\nc\n"
+        3 c "C" "### C\nc\n"
+        2 d "D" "## D\nd\n"
+        1 e "E" "# E\n"
+        "####);
+    }
+
+    #[test]
+    fn anchors_are_those_of_github() {
+        let cases = [
+            ("# Hello, World!", "hello-world"),
+            ("# `code` and *stress*", "code-and-stress"),
+            ("# Été — ☀ 日本", "été---日本"),
+            ("# a_b-c  d", "a_b-c--d"),
+            ("# [Link](x) text", "link-text"),
+            ("Setext\n===", "setext"),
+            ("# Named {#my-name}", "my-name"),
+            ("# Attributes {#a b .c d=e}", "a"),
+            ("# Not a name {#a/b}", "not-a-name"),
+            ("# ", ""),
+            ("## Closed ##", "closed"),
+        ];
+        for (body, anchor) in cases {
+            let found: Vec<String> = sections(body).into_iter().map(|s| s.anchor).collect();
+            assert_eq!(found, [anchor], "{body:?}");
+        }
+    }
+
+    #[test]
+    fn equal_headings_get_numbers_and_no_two_anchors_are_equal() {
+        let body = "# A\n# A\n# A-1\n# A\n# X {#a}\n";
+        let found: Vec<String> = sections(body).into_iter().map(|s| s.anchor).collect();
+        assert_eq!(found, ["a", "a-1", "a-1-1", "a-2", "a-3"]);
+    }
+
+    #[test]
+    fn code_and_html_have_no_headings() {
+        assert_eq!(sections("```\n# no\n```\n    # no\n<!--\n# no\n-->\ntext # no\n\\# no\n"), []);
+    }
+}
