@@ -1,20 +1,24 @@
 //! `ctx checkpoint`.
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 
 use super::session::Session;
 use super::ui::{shown, table};
 use super::{Answer, Failure};
 use crate::checkpoint::log::{self, Checkpoint as Entry, Chronicle};
-use crate::checkpoint::state::State;
+use crate::checkpoint::state::{Mark, State};
 use crate::document::id::Id;
 use crate::vault::config::LogForm;
 use crate::words::count;
 
 /// Look at the checkpoint log
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  ctx checkpoint list\n  ctx checkpoint show 3\n  \
-ctx checkpoint export --form full > context_history.yaml")]
+#[command(
+    after_help = "Examples:\n  ctx checkpoint list\n  ctx checkpoint show 3\n  ctx checkpoint diff 1 3\n  \
+ctx checkpoint export --form full > context_history.yaml"
+)]
 pub(super) struct Checkpoint {
     #[command(subcommand)]
     part: Part,
@@ -28,6 +32,13 @@ enum Part {
     Show {
         /// Number of the checkpoint
         number: u64,
+    },
+    /// Say what changed between two checkpoints
+    Diff {
+        /// Number of the older checkpoint; 0 is the empty vault
+        older: u64,
+        /// Number of the newer one
+        newer: u64,
     },
     /// Print the whole log in one of its two forms
     Export {
@@ -82,6 +93,10 @@ pub(super) fn run(args: &Checkpoint, session: &mut Session<'_>) -> Result<Answer
             let entry = chronicle.checkpoint(*number)?;
             show(session, entry, &chronicle.state_at(*number)?);
         }
+        Part::Diff { older, newer } => {
+            let (before, after) = (chronicle.state_at(*older)?, chronicle.state_at(*newer)?);
+            diff(session, (*older, *newer), &before, &after);
+        }
         Part::Export { form } => {
             let form = if form == "full" { LogForm::Full } else { LogForm::Delta };
             let bytes = log::export(&chronicle, form);
@@ -108,7 +123,7 @@ fn entry_json(entry: &Entry) -> EntryJson {
     }
 }
 
-fn mark_json(id: &Id, mark: &crate::checkpoint::state::Mark) -> MarkJson {
+fn mark_json(id: &Id, mark: &Mark) -> MarkJson {
     let chain_hash = mark.chain_hash.map(|hash| hash.to_string());
     MarkJson { id: id.clone(), version: mark.version, chain_hash }
 }
@@ -140,6 +155,61 @@ fn list(session: &mut Session<'_>, chronicle: &Chronicle<'_>) {
         session.ui.note("there is no checkpoint yet; `ctx publish --all` makes the first");
     }
     table(&rows).iter().for_each(|row| session.ui.line(row));
+}
+
+#[derive(Serialize)]
+struct DiffJson<'d> {
+    older: u64,
+    newer: u64,
+    changes: Vec<ChangeJson<'d>>,
+}
+
+#[derive(Serialize)]
+struct ChangeJson<'d> {
+    id: &'d Id,
+    change: &'static str,
+    from: Option<u64>,
+    to: Option<u64>,
+}
+
+/// What two states hold differently, in byte order of ids.
+fn changes<'d>(before: &'d State, after: &'d State) -> Vec<ChangeJson<'d>> {
+    let ids: BTreeSet<&Id> = before.iter().chain(after.iter()).map(|(id, _)| id).collect();
+    let change = |id: &'d Id| {
+        let (old, new) = (before.get(id.as_str()), after.get(id.as_str()));
+        let word = match (old, new) {
+            (None, _) => "new",
+            (_, None) => "removed",
+            (Some(old), Some(new)) if old == new => return None,
+            _ => "changed",
+        };
+        let version = |mark: Option<&Mark>| mark.and_then(|mark| mark.version);
+        Some(ChangeJson { id, change: word, from: version(old), to: version(new) })
+    };
+    ids.into_iter().filter_map(change).collect()
+}
+
+fn diff(session: &mut Session<'_>, (older, newer): (u64, u64), before: &State, after: &State) {
+    let changes = changes(before, after);
+    if session.ui.json {
+        session.ui.result("checkpoint.diff", &DiffJson { older, newer, changes });
+        return;
+    }
+    let version = |v: Option<u64>| v.map_or_else(String::new, |v| format!("v{v}"));
+    let rows: Vec<Vec<String>> = changes
+        .iter()
+        .map(|c| {
+            let versions = match (c.from, c.to) {
+                (Some(from), Some(to)) => format!("v{from} -> v{to}"),
+                (from, to) => version(from.or(to)),
+            };
+            vec![c.change.to_owned(), shown(c.id.as_str()).into_owned(), versions]
+        })
+        .collect();
+    table(&rows).iter().for_each(|row| session.ui.line(row));
+    if rows.is_empty() {
+        session.ui.note(&format!("checkpoints {older} and {newer} hold the same"));
+    }
 }
 
 fn show(session: &mut Session<'_>, entry: &Entry, state: &State) {

@@ -12,6 +12,7 @@ use crate::document::sections::UnknownAnchor;
 use crate::document::validate::{Problem, Severity};
 use crate::publish::{PublishError, Refusal};
 use crate::resolve::Withheld;
+use crate::resolve::checkout::CheckoutError;
 use crate::selector::ParseError;
 use crate::uri::UriError;
 use crate::vault::OpenError;
@@ -276,6 +277,24 @@ impl From<ChainError> for Failure {
             ChainError::VersionMissing(_) => Self::new(Code::UnknownVersion, message),
             ChainError::File(why) => why.into(),
             _ => Self::new(Code::Withheld, message).hint("run `ctx verify` for the whole picture"),
+        }
+    }
+}
+
+impl From<CheckoutError> for Failure {
+    fn from(why: CheckoutError) -> Self {
+        let message = why.to_string();
+        match why {
+            CheckoutError::NotEmpty => Self::new(Code::Exists, message)
+                .hint("name a folder that is empty or not there; nothing is written over"),
+            CheckoutError::Inside => {
+                Self::new(Code::Usage, message).hint("name a folder outside of it")
+            }
+            CheckoutError::Folder(_) => {
+                Self::new(Code::Io, message).hint("name a folder that can be made")
+            }
+            CheckoutError::Withheld(withheld) => Self::withheld(&withheld),
+            CheckoutError::File(_) => Self::new(Code::Io, message).hint("remove it and try again"),
         }
     }
 }

@@ -2,6 +2,7 @@
 //! says is snapshot into `docs/cli.md`.
 
 mod add;
+mod checkout;
 mod checkpoint;
 mod context;
 mod demo;
@@ -120,6 +121,7 @@ enum Verb {
     Show(show::Show),
     Diff(diff::Diff),
     Checkpoint(checkpoint::Checkpoint),
+    Checkout(checkout::Checkout),
     Context(context::Context),
     Validate(validate::Validate),
     Verify(verify::Verify),
@@ -183,6 +185,7 @@ fn dispatch(verb: Verb, session: &mut Session<'_>) -> Result<Answer, Failure> {
         Verb::Show(args) => show::run(&args, session),
         Verb::Diff(args) => diff::run(&args, session),
         Verb::Checkpoint(args) => checkpoint::run(&args, session),
+        Verb::Checkout(args) => checkout::run(&args, session),
         Verb::Context(args) => context::run(&args, session),
         Verb::Validate(args) => validate::run(&args, session),
         Verb::Verify(args) => verify::run(&args, session),

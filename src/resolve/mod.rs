@@ -5,6 +5,7 @@
 //! chain, ends in the hash that the log records, and describes itself; live files are never
 //! read. A document that fails is withheld and named, and the others are still served.
 
+pub mod checkout;
 mod universe;
 
 use std::collections::HashMap;
