@@ -52,6 +52,9 @@ codes! {
 pub(super) struct Failure {
     #[serde(serialize_with = "as_word")]
     pub(super) code: Code,
+    /// The rule of selectors or URIs that was broken.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) reason: Option<&'static str>,
     pub(super) message: String,
     /// Where, and what else is known, line by line.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -115,6 +118,7 @@ impl Failure {
     pub(super) fn new(code: Code, message: impl Into<String>) -> Self {
         Self {
             code,
+            reason: None,
             message: message.into(),
             details: Vec::new(),
             hints: Vec::new(),
@@ -152,6 +156,7 @@ impl Failure {
     /// A selector that cannot be read, with a caret under the place.
     pub(super) fn selector(why: &ParseError, text: &str) -> Self {
         let mut failure = Self::new(Code::SelectorInvalid, why.to_string());
+        failure.reason = Some(why.code());
         failure.details = why.caret(text).lines().map(str::to_owned).collect();
         failure.hints.extend(why.hint());
         failure
@@ -254,7 +259,8 @@ impl From<IdError> for Failure {
 
 impl From<UriError> for Failure {
     fn from(why: UriError) -> Self {
-        Self::new(Code::UriInvalid, why.to_string())
+        let reason = Some(why.code());
+        Self { reason, ..Self::new(Code::UriInvalid, why.to_string()) }
     }
 }
 

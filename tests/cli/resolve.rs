@@ -325,6 +325,7 @@ fn a_syntax_error_shows_the_place() {
       "schema": "ctx.error",
       "schema_version": 1,
       "code": "selector-invalid",
+      "reason": "selector-unsupported",
       "message": "a pack in a selector is not supported yet",
       "details": [
         "#a + pack:x",
