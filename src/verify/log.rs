@@ -92,9 +92,8 @@ struct Pass {
 }
 
 impl Pass {
-    fn find(&mut self, code: Code, checkpoint: u64, message: impl Into<String>) -> &mut Finding {
+    fn find(&mut self, code: Code, checkpoint: u64, message: impl Into<String>) {
         self.findings.push(Finding::new(code, self.path, message).checkpoint(checkpoint));
-        self.findings.last_mut().expect("one was pushed")
     }
 
     fn file(&mut self, log: &Log) {
@@ -151,9 +150,8 @@ impl Pass {
             let found = self.view.head.hash(previous, number, checkpoint.at, trigger);
             if found != checkpoint.hash {
                 let message = "its hash does not follow from what it records";
-                self.find(Code::CheckpointHashMismatch, number, message);
-                let last = self.findings.pop().expect("one was pushed");
-                self.findings.push(last.values(&checkpoint.hash, &found));
+                let finding = Finding::new(Code::CheckpointHashMismatch, self.path, message);
+                self.findings.push(finding.checkpoint(number).values(&checkpoint.hash, &found));
             }
         }
         self.previous = Some((number, checkpoint.at, checkpoint.hash));
