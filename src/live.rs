@@ -113,7 +113,9 @@ pub fn all(vault: &Vault) -> Vec<LiveFile> {
     let found = vault.documents();
     let mut files: Vec<LiveFile> =
         found.documents.par_iter().filter_map(|path| read(vault, path)).collect();
-    files.retain(|file| !is_plain_root_file(vault, file));
+    let plain =
+        |file: &LiveFile, content: &Text| is_plain_root_file(vault, &file.path, &content.document);
+    files.retain(|file| !file.content.as_ref().is_ok_and(|content| plain(file, content)));
     let odd = irregular(&found).into_iter();
     files.extend(odd.map(|(path, problem)| LiveFile { path, id: None, content: Err(problem) }));
     files.sort_by(|a, b| a.path.cmp(&b.path));
@@ -159,9 +161,15 @@ pub fn policy(vault: &Vault) -> Vec<(String, Vec<Problem>)> {
     vault.governance_files().into_iter().map(check).collect()
 }
 
-/// In a structured vault a Markdown file in the root is a document once it has a frontmatter.
-fn is_plain_root_file(vault: &Vault, file: &LiveFile) -> bool {
+/// Whether a file is no document yet: in a structured vault a Markdown file in the root is one only
+/// once it has a frontmatter.
+pub(crate) fn is_plain_root_file(vault: &Vault, path: &str, document: &Document) -> bool {
     vault.layout() == Layout::Structured
-        && !file.path.contains('/')
-        && file.content.as_ref().is_ok_and(|c| c.document.parts.frontmatter.is_none())
+        && !path.contains('/')
+        && document.parts.frontmatter.is_none()
+}
+
+/// Whether an id has a live file or a history.
+pub(crate) fn is_known(vault: &Vault, id: &Id) -> bool {
+    vault.files().exists(&id.live_path()) || vault.files().exists(&id.history_path())
 }

@@ -216,9 +216,14 @@ impl History {
         Err(ChainGap::NoKeyframe)
     }
 
+    /// The entries that are sound, in file order.
+    pub fn entries(&self) -> impl DoubleEndedIterator<Item = &Entry> {
+        self.slots.iter().filter_map(|slot| slot.entry.as_ref().ok())
+    }
+
     /// The entry of a version, if there is a sound one.
     pub fn entry(&self, version: u64) -> Option<&Entry> {
-        self.slots.iter().filter_map(|s| s.entry.as_ref().ok()).find(|e| e.version == version)
+        self.entries().find(|entry| entry.version == version)
     }
 
     /// The bytes to append for a new entry; for a new history, the whole file.

@@ -340,8 +340,8 @@ pub fn vouched(
     let entry = history.entry(version).ok_or(ChainError::VersionMissing(version))?;
     self_described(id, entry, &text)?;
     if entry.retired_at.is_some() {
-        let mut entries = history.slots.iter().filter_map(|slot| slot.entry.as_ref().ok());
-        let published = entries.rfind(|e| e.version < version && e.published_at.is_some());
+        let published =
+            history.entries().rfind(|e| e.version < version && e.published_at.is_some());
         if let Some(published) = published {
             let before = reconstruct(files, id, history, published.version)?;
             check_retirement(id, entry, &before, &text)?;

@@ -47,7 +47,8 @@ pub(super) fn run(args: &Diff, session: &mut Session<'_>) -> Result<Answer, Fail
             None | Some("live") => Ok(("live".to_owned(), live_text(&vault, &id)?)),
             Some(text) => {
                 let version = number(text)?;
-                Ok((format!("v{version}"), text_of(&vault, &chronicle, &id, version)?))
+                let (text, _) = text_of(&vault, &chronicle, &id, version)?;
+                Ok((format!("v{version}"), text))
             }
         }
     };

@@ -12,6 +12,7 @@ use crate::chain::history::{self as chain, Entry, Stored};
 use crate::chain::replay::{self, ChainError, Replay};
 use crate::checkpoint::log::Chronicle;
 use crate::document::id::Id;
+use crate::document::text::normalise;
 use crate::vault::clock::Timestamp;
 
 /// Show the versions of a document, each recomputed
@@ -59,14 +60,26 @@ pub(super) fn run(args: &History, session: &mut Session<'_>) -> Result<Answer, F
     let seals = seals(&chronicle, &id, &history);
     let mut replay = Replay::new(vault.files(), &id, None);
     let mut versions = Vec::new();
+    let mut published: Option<String> = None;
     let mut sound = true;
     for slot in &history.slots {
         match &slot.entry {
             Ok(entry) => {
                 let mut wrong = replay.step(entry);
                 if wrong.is_empty() {
-                    let files = vault.files();
-                    wrong.extend(replay::vouched(files, &id, &history, entry.version).err());
+                    // What lies before it, back to its keyframe and the link of that, must be there.
+                    wrong.extend(history.chain_to(entry.version).err().map(ChainError::from));
+                }
+                if let Some(text) = replay.text().filter(|_| wrong.is_empty()) {
+                    let text = normalise(text).into_owned();
+                    wrong.extend(replay::self_described(&id, entry, &text).err());
+                    if let Some(published) = &published {
+                        let retired = replay::check_retirement(&id, entry, published, &text);
+                        wrong.extend(retired.err());
+                    }
+                    if entry.published_at.is_some() {
+                        published = Some(text);
+                    }
                 }
                 let problems: Vec<String> = wrong.iter().map(ToString::to_string).collect();
                 sound &= problems.is_empty();
@@ -105,9 +118,8 @@ pub(super) fn seals(
     history: &chain::History,
 ) -> HashMap<u64, u64> {
     let mut seals = HashMap::new();
-    let entries = history.slots.iter().filter_map(|slot| slot.entry.as_ref().ok());
     let retired: HashMap<Timestamp, u64> =
-        entries.filter_map(|e| Some((e.retired_at?, e.version))).collect();
+        history.entries().filter_map(|e| Some((e.retired_at?, e.version))).collect();
     for checkpoint in chronicle.checkpoints() {
         if checkpoint.removed.contains(id)
             && let Some(version) = retired.get(&checkpoint.at)

@@ -33,6 +33,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, CommandFactory as _, Parser, Subcommand};
 
 use crate::document::id::Id;
+use crate::live::is_known;
 use crate::vault::Vault;
 use crate::words::nearest;
 
@@ -196,8 +197,7 @@ fn dispatch(verb: Verb, session: &mut Session<'_>) -> Result<Answer, Failure> {
 /// The id that an argument names; something of that name must exist.
 fn known_id(session: &Session<'_>, vault: &Vault, text: &str) -> Result<Id, Failure> {
     let id = session.named(vault, text)?;
-    let files = vault.files();
-    if files.exists(&id.live_path()) || files.exists(&id.history_path()) {
+    if is_known(vault, &id) {
         return Ok(id);
     }
     let live = vault.documents().documents;

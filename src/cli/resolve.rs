@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::failure::Code;
 use super::rows::{DocumentJson, WithheldJson, document_table, tell_withheld};
-use super::session::Session;
+use super::session::{Session, is_uri};
 use super::ui::shown;
 use super::{Answer, Failure};
 use crate::document::id::Id;
@@ -99,8 +99,7 @@ struct Asked {
 /// A selector, or a URI that stands alone and may be pinned and name a section.
 fn read(text: &str) -> Result<Asked, Failure> {
     let trimmed = text.trim();
-    let is_uri = trimmed.get(..14).is_some_and(|s| s.eq_ignore_ascii_case("contextnest://"));
-    if is_uri && !trimmed.contains([' ', '\t', '\n', '|', '(', ')', '+']) {
+    if is_uri(trimmed) && !trimmed.contains([' ', '\t', '\n', '|', '(', ')', '+']) {
         let uri: Uri = trimmed.parse()?;
         match uri.target {
             Target::Document { id, checkpoint: pin, anchor } => {

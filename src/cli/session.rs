@@ -7,6 +7,7 @@ use super::ui::Ui;
 use super::{Global, World};
 use crate::checkpoint::log::Log;
 use crate::document::id::Id;
+use crate::live::is_known;
 use crate::publish::Author;
 use crate::uri::{Target, Uri};
 use crate::vault::Vault;
@@ -109,7 +110,7 @@ impl Session<'_> {
                 }
             };
         }
-        if let Some(id) = text.parse::<Id>().ok().filter(|id| exists(vault, id)) {
+        if let Some(id) = text.parse::<Id>().ok().filter(|id| is_known(vault, id)) {
             return Ok(id);
         }
         match self.of_path(vault, text) {
@@ -127,27 +128,26 @@ impl Session<'_> {
         }
         if let Some((name, anchor)) = text.rsplit_once('#')
             && let Ok(named) = self.named_at(vault, name)
-            && exists(vault, &named.id)
+            && is_known(vault, &named.id)
         {
             return Ok(Named { anchor: Some(anchor.to_owned()), ..named });
         }
         let Some((name, number)) = text.rsplit_once('@') else {
             return Ok(Named::whole(self.named(vault, text)?));
         };
-        let pinned = crate::yaml::canonical_number(number).is_some_and(|n| n > 0);
-        if pinned && !name.is_empty() {
+        let checkpoint = crate::yaml::canonical_number(number).filter(|n| *n > 0);
+        if checkpoint.is_some() && !name.is_empty() {
             let id = self.named(vault, name)?;
-            let uri: Uri = match exists(vault, &id) {
+            let uri: Uri = match is_known(vault, &id) {
                 true => Uri::document(id),
                 false => format!("contextnest://{name}").parse()?,
             };
             if let Target::Document { id, .. } = uri.target {
-                let checkpoint = crate::yaml::canonical_number(number);
                 return Ok(Named { checkpoint, ..Named::whole(id) });
             }
         }
         let literal = self.named(vault, text)?;
-        if exists(vault, &literal) {
+        if is_known(vault, &literal) {
             return Ok(Named::whole(literal));
         }
         Err(Failure::new(Code::Usage, format!("`{number}` is not the number of a checkpoint"))
@@ -181,7 +181,7 @@ impl Session<'_> {
             } else {
                 path.parse().ok()?
             };
-            exists(vault, &id).then_some(id)
+            is_known(vault, &id).then_some(id)
         })
     }
 
@@ -193,7 +193,8 @@ impl Session<'_> {
     }
 }
 
-fn is_uri(text: &str) -> bool {
+/// Whether a text is meant as a URI.
+pub(super) fn is_uri(text: &str) -> bool {
     text.get(..14).is_some_and(|scheme| scheme.eq_ignore_ascii_case("contextnest://"))
 }
 
@@ -204,10 +205,6 @@ fn of_uri(text: &str) -> Result<Named, Failure> {
         _ => Err(Failure::new(Code::UriInvalid, format!("`{text}` is not one document"))
             .hint("`ctx resolve` takes URIs of folders and tags")),
     }
-}
-
-fn exists(vault: &Vault, id: &Id) -> bool {
-    vault.files().exists(&id.live_path()) || vault.files().exists(&id.history_path())
 }
 
 /// A path with `.` and `..` resolved by its text alone.

@@ -6,6 +6,7 @@ use super::failure::Code;
 use super::history::{never_published, seals};
 use super::session::Session;
 use super::{Answer, Failure};
+use crate::chain::history::History;
 use crate::chain::replay::{self, ChainError};
 use crate::checkpoint::log::Chronicle;
 use crate::document::id::Id;
@@ -35,10 +36,8 @@ pub(super) fn run(args: &Show, session: &mut Session<'_>) -> Result<Answer, Fail
     let version = number(&args.version)?;
     let log = Session::log(&vault)?;
     let chronicle = log.sound()?;
-    let text = text_of(&vault, &chronicle, &id, version)?;
-    let checkpoint = replay::load(vault.files(), &id)
-        .ok()
-        .and_then(|history| seals(&chronicle, &id, &history).get(&version).copied());
+    let (text, history) = text_of(&vault, &chronicle, &id, version)?;
+    let checkpoint = seals(&chronicle, &id, &history).get(&version).copied();
     if session.ui.json {
         session.ui.result("show", &ShowJson { id: &id, version, checkpoint, text: &text });
     } else {
@@ -59,13 +58,14 @@ pub(super) fn number(text: &str) -> Result<u64, Failure> {
     })
 }
 
-/// The text of a version; one that the log seals must be the one that it seals.
+/// The text of a version, and the history that it comes from; one that the log seals must be the
+/// one that it seals.
 pub(super) fn text_of(
     vault: &Vault,
     chronicle: &Chronicle<'_>,
     id: &Id,
     version: u64,
-) -> Result<String, Failure> {
+) -> Result<(String, History), Failure> {
     let failed = |why: ChainError| match why {
         ChainError::HistoryMissing => never_published(id),
         ChainError::VersionMissing(_) => {
@@ -87,5 +87,5 @@ pub(super) fn text_of(
             return Err(failed(ChainError::CrossChain { expected, found }));
         }
     }
-    Ok(text)
+    Ok((text, history))
 }

@@ -17,7 +17,7 @@ use crate::document::{Document, utf8};
 use crate::live;
 use crate::vault::Vault;
 use crate::vault::clock::Timestamp;
-use crate::vault::config::{Layout, LogForm};
+use crate::vault::config::LogForm;
 use crate::vault::files::FileError;
 use crate::vault::layout::limit;
 use crate::yaml::emit;
@@ -123,6 +123,11 @@ impl Base {
     /// What a first version follows.
     pub(super) fn nothing() -> Self {
         Self { history: History::new(), last: None, sealed: None, retired: false }
+    }
+
+    /// The number of the version that follows.
+    pub(super) fn next(&self) -> u64 {
+        self.last.as_ref().map_or(1, |(version, ..)| version + 1)
     }
 
     fn change(&self) -> Change {
@@ -284,7 +289,7 @@ impl Desk<'_> {
                 return Ok(Prepared::LeftOut("its live file is a draft"));
             }
             Which::All if base.retired => return Ok(Prepared::LeftOut("it is retired")),
-            Which::All if is_plain_root_file(self.vault, id, &document) => {
+            Which::All if live::is_plain_root_file(self.vault, &path, &document) => {
                 return Ok(Prepared::LeftOut("a file in the root without frontmatter"));
             }
             _ => {}
@@ -311,7 +316,7 @@ impl Desk<'_> {
         if found.iter().any(|p| p.severity == Severity::Error) {
             return Err(Refusal { path, problems: found });
         }
-        let version = base.last.as_ref().map_or(1, |(n, ..)| n + 1);
+        let version = base.next();
         // A document that had no such field was created when its history begins.
         let first = base.history.slots.first().and_then(|slot| slot.entry.as_ref().ok());
         let created = first.map_or(self.at, |entry| entry.edited_at);
@@ -357,24 +362,19 @@ impl Desk<'_> {
         }
         let interval =
             base.history.keyframe_interval.unwrap_or(self.vault.config().keyframe_interval);
-        let (version, previous, stored) = match &base.last {
-            None => (1, None, Stored::Keyframe),
-            Some((last, chain, before)) => {
-                let version = last + 1;
-                let stored = if version.is_multiple_of(interval) {
-                    Stored::Keyframe
-                } else {
-                    stored_diff(before, text, *last, version)
-                };
-                (version, Some(*chain), stored)
+        let version = base.next();
+        let (previous, stored) = match &base.last {
+            Some((last, chain, before)) if !version.is_multiple_of(interval) => {
+                (Some(chain), stored_diff(before, text, *last, version))
             }
+            last => (last.as_ref().map(|(_, chain, _)| chain), Stored::Keyframe),
         };
         let content = match &stored {
             Stored::Diff(diff) => Digest::of(normalise(diff).as_bytes()),
             Stored::Keyframe | Stored::DiffFile => Digest::of(text.as_bytes()),
         };
         let principal = self.author.principal.as_str();
-        let chain = chain_hash(previous.as_ref(), &content, version, principal, self.at);
+        let chain = chain_hash(previous, &content, version, principal, self.at);
         let retired = change == Change::Retired;
         let entry = Entry {
             version,
@@ -477,13 +477,6 @@ fn stored_diff(before: &str, text: &str, last: u64, version: u64) -> Stored {
     } else {
         Stored::Keyframe
     }
-}
-
-/// In a structured vault a Markdown file in the root is a document once it has a frontmatter.
-pub(crate) fn is_plain_root_file(vault: &Vault, id: &Id, document: &Document) -> bool {
-    vault.layout() == Layout::Structured
-        && !id.as_str().contains('/')
-        && document.parts.frontmatter.is_none()
 }
 
 fn readable<'b>(path: &str, bytes: &'b [u8]) -> Result<&'b str, Refusal> {

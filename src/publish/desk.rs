@@ -149,9 +149,7 @@ impl Desk<'_> {
             return Ok(());
         };
         let is_new = |id: &Id| new.iter().any(|new| new.id == *id);
-        let files = self.vault.files();
-        let exists = |id: &Id| files.exists(&id.live_path()) || files.exists(&id.history_path());
-        match ids.iter().find(|id| !is_new(id) && !exists(id)) {
+        match ids.iter().find(|id| !is_new(id) && !live::is_known(self.vault, id)) {
             None => Ok(()),
             Some(id) => Err(self.unknown(id)),
         }

@@ -61,7 +61,7 @@ impl Desk<'_> {
             Refusal::new(id.live_path(), "frontmatter-spelling", why.to_string(), why.hint())
         };
         let sealed = base.sealed.as_deref().unwrap_or_default();
-        let version = base.last.as_ref().map_or(1, |(n, ..)| n + 1);
+        let version = base.next();
         let edit = Edit::retirement(version, self.at);
         let text = if id.is_document() {
             edit.apply(sealed).map_err(|why| refuse_edit(&why))?

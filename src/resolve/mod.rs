@@ -181,8 +181,7 @@ impl<'v> Snapshot<'v> {
         }
         // The other tool may drop an id and take it up again; what we retired does not come back.
         // In a log of ours a return is refused before anything is served.
-        let entries = history.slots.iter().filter_map(|slot| slot.entry.as_ref().ok());
-        let later = entries.filter(|entry| self.full_log && entry.version > version);
+        let later = history.entries().filter(|entry| self.full_log && entry.version > version);
         if let Some(at) = later.filter_map(|entry| entry.retired_at).find(|at| Some(*at) <= self.at)
         {
             return Err(ChainError::Retired { version, at });

@@ -100,10 +100,7 @@ impl Pass<'_> {
         let listed = std::fs::read_dir(self.vault.root().join(&dir));
         for name in listed.into_iter().flatten().flatten().map(|entry| entry.file_name()) {
             let name = name.to_string_lossy();
-            let stored = |version: u64| {
-                let slots = history.slots.iter().filter(|slot| slot.version == Some(version));
-                slots.filter_map(|slot| slot.entry.as_ref().ok()).map(|entry| &entry.stored).next()
-            };
+            let stored = |version: u64| history.entry(version).map(|entry| &entry.stored);
             let version = |suffix| {
                 let digits = name.strip_prefix('v')?.strip_suffix(suffix)?;
                 crate::yaml::canonical_number(digits)
@@ -302,8 +299,8 @@ impl Pass<'_> {
 
     /// Every version that the log seals must be the one that the history has.
     fn sealed(&mut self, history: &History) {
-        let entries = history.slots.iter().filter_map(|slot| slot.entry.as_ref().ok());
-        let retired: Vec<(u64, u64)> = entries
+        let retired: Vec<(u64, u64)> = history
+            .entries()
             .filter_map(|entry| {
                 let at = entry.retired_at?;
                 let removal = self.record.removals.iter().find(|removal| removal.at == at)?;
@@ -351,8 +348,7 @@ impl Pass<'_> {
         if !self.view.complete {
             return;
         }
-        let entries: Vec<&Entry> =
-            history.slots.iter().filter_map(|slot| slot.entry.as_ref().ok()).collect();
+        let entries: Vec<&Entry> = history.entries().collect();
         for entry in &entries {
             let version = entry.version;
             let is_sealed = self.record.seals.iter().any(|s| s.mark.version == Some(version));
