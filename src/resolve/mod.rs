@@ -19,7 +19,7 @@ use crate::checkpoint::state::State;
 use crate::document::frontmatter::Frontmatter;
 use crate::document::id::Id;
 use crate::document::sections::{self, Section, UnknownAnchor};
-use crate::selector::{self, Selector, Universe as _};
+use crate::selector::{self, Selector};
 use crate::uri::Uri;
 use crate::vault::Vault;
 use crate::vault::clock::Timestamp;
@@ -225,7 +225,7 @@ impl<'v> Snapshot<'v> {
     /// Every published document.
     pub fn all(&self) -> Resolution {
         let sets = Sets::new(self);
-        let found: Vec<u32> = (0..sets.len()).collect();
+        let found = sets.everything();
         sets.into_resolution(&found)
     }
 }

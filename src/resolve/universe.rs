@@ -3,10 +3,12 @@
 //! What only needs ids is answered from the checkpoint's map; the text of a document is
 //! reconstructed when an atom first asks for its fields, in parallel, and kept for the result.
 
+use std::borrow::Cow;
 use std::convert::Infallible;
 use std::sync::OnceLock;
 
 use rayon::prelude::*;
+use roaring::RoaringBitmap;
 
 use super::{Resolution, Served, Snapshot, Withheld};
 use crate::document::frontmatter::Frontmatter;
@@ -28,11 +30,16 @@ impl<'s, 'v> Sets<'s, 'v> {
         Self { snapshot, ids, cells }
     }
 
+    /// Every document.
+    pub(super) fn everything<'a>(&self) -> Cow<'a, RoaringBitmap> {
+        let end = u32::try_from(self.ids.len()).unwrap_or(u32::MAX);
+        Cow::Owned((0..end).collect())
+    }
+
     /// Reads those of `wanted` that nobody asked for yet.
-    fn load(&self, wanted: &[u32]) {
+    fn load(&self, wanted: impl Iterator<Item = u32>) {
         let missing: Vec<usize> = wanted
-            .iter()
-            .map(|n| *n as usize)
+            .map(|n| n as usize)
             .filter(|n| self.cells.get(*n).is_some_and(|cell| cell.get().is_none()))
             .collect();
         missing.par_iter().for_each(|n| {
@@ -44,12 +51,11 @@ impl<'s, 'v> Sets<'s, 'v> {
     }
 
     /// The documents found, and whatever was looked at on the way and may not be served.
-    pub(super) fn into_resolution(self, found: &[u32]) -> Resolution {
-        self.load(found);
+    pub(super) fn into_resolution(self, found: &RoaringBitmap) -> Resolution {
+        self.load(found.iter());
         let mut resolution = Resolution::default();
-        let mut wanted = found.iter().peekable();
-        for (n, cell) in self.cells.into_iter().enumerate() {
-            let is_wanted = wanted.next_if(|w| **w as usize == n).is_some();
+        for (n, cell) in (0..).zip(self.cells) {
+            let is_wanted = found.contains(n);
             match cell.into_inner().map(|read| *read) {
                 Some(Ok(served)) if is_wanted => resolution.documents.push(served),
                 Some(Err(withheld)) => resolution.withheld.push(withheld),
@@ -63,21 +69,22 @@ impl<'s, 'v> Sets<'s, 'v> {
 impl Universe for Sets<'_, '_> {
     type Error = Infallible;
 
-    fn len(&self) -> u32 {
-        u32::try_from(self.ids.len()).unwrap_or(u32::MAX)
-    }
-
-    fn select(&self, atom: &Atom, within: &[u32]) -> Result<Vec<u32>, Infallible> {
+    fn select(
+        &self,
+        atom: &Atom,
+        within: Option<&RoaringBitmap>,
+    ) -> Result<RoaringBitmap, Infallible> {
+        let within = within.map_or_else(|| self.everything(), Cow::Borrowed);
         if atom.needs_metadata() {
-            self.load(within);
+            self.load(within.iter());
         }
-        let fits = |n: &&u32| {
-            let n = **n as usize;
+        let fits = |n: &u32| {
+            let n = *n as usize;
             let fields =
                 || self.cells.get(n)?.get()?.as_ref().as_ref().ok().map(|served| &served.fields);
             self.ids.get(n).is_some_and(|id| matches(atom, id, fields))
         };
-        Ok(within.iter().filter(fits).copied().collect())
+        Ok(within.iter().filter(fits).collect())
     }
 }
 
@@ -110,23 +117,17 @@ impl Drafts {
         Self { documents }
     }
 
-    pub(super) fn ids(&self, found: &[u32]) -> Vec<Id> {
-        found.iter().filter_map(|n| Some(self.documents.get(*n as usize)?.0.clone())).collect()
+    pub(super) fn ids(&self, found: &RoaringBitmap) -> Vec<Id> {
+        found.iter().filter_map(|n| Some(self.documents.get(n as usize)?.0.clone())).collect()
     }
 }
 
 impl Universe for Drafts {
     type Error = Infallible;
 
-    fn len(&self) -> u32 {
-        u32::try_from(self.documents.len()).unwrap_or(u32::MAX)
-    }
-
-    fn select(&self, atom: &Atom, within: &[u32]) -> Result<Vec<u32>, Infallible> {
-        let fits = |n: &&u32| {
-            let document = self.documents.get(**n as usize);
-            document.is_some_and(|(id, fields)| matches(atom, id, || Some(fields)))
-        };
-        Ok(within.iter().filter(fits).copied().collect())
+    fn select(&self, atom: &Atom, _: Option<&RoaringBitmap>) -> Result<RoaringBitmap, Infallible> {
+        let fits = |(id, fields): &(Id, Frontmatter)| matches(atom, id, || Some(fields));
+        let numbered = (0..).zip(&self.documents);
+        Ok(numbered.filter(|(_, document)| fits(document)).map(|(n, _)| n).collect())
     }
 }

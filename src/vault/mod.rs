@@ -10,6 +10,7 @@ pub mod config;
 pub mod files;
 pub mod layout;
 pub mod lock;
+pub mod outside;
 pub mod principal;
 pub mod replace;
 pub mod walk;

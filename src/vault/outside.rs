@@ -1,0 +1,107 @@
+//! The user's own directories: what `ctx` keeps outside of a vault, where an attacker of the vault
+//! writes nothing (`spec/vault.md`, section 1).
+//!
+//! A vault's folder there is named by its canonical path and by the branch that git has checked out,
+//! so that a copy, or another branch, is another memory.
+
+use std::fs;
+use std::io::{self, Read as _};
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf};
+
+use crate::chain::digest::Digest;
+
+/// The name of our folder in the user's directories.
+const OURS: &str = "contextnest";
+/// More of `.git/HEAD` than any ref name has.
+const HEAD_BYTES: u64 = 4096;
+
+/// Where the environment says that caches lie: `XDG_CACHE_HOME`, else `HOME/.cache`. What is not an
+/// absolute path is ignored, as the XDG base directory specification asks.
+pub fn cache_home<'e>(var: impl Fn(&str) -> Option<&'e str>) -> Option<PathBuf> {
+    let absolute = |path: PathBuf| path.is_absolute().then_some(path);
+    let named = var("XDG_CACHE_HOME").map(PathBuf::from).and_then(absolute);
+    named.or_else(|| Some(absolute(var("HOME")?.into())?.join(".cache")))
+}
+
+/// The folder of one vault in a directory of the user. Nothing is made.
+pub fn folder_of(home: &Path, root: &Path) -> PathBuf {
+    let mut key = root.as_os_str().as_encoded_bytes().to_vec();
+    key.push(0);
+    key.extend_from_slice(head_ref(root).unwrap_or_default().as_bytes());
+    let name: String =
+        Digest::of(&key).to_string().chars().skip("sha256:".len()).take(32).collect();
+    home.join(OURS).join(name)
+}
+
+/// Makes a folder that only its owner may enter.
+///
+/// # Errors
+/// It cannot be made.
+pub fn make_private(dir: &Path) -> io::Result<()> {
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(dir)
+}
+
+/// The name of the ref that `HEAD` points to in the repository that holds a folder; none without
+/// git, and none where a commit is checked out.
+fn head_ref(root: &Path) -> Option<String> {
+    let dot_git = root.ancestors().map(|dir| dir.join(".git")).find(|git| git.exists())?;
+    // In a worktree `.git` is a file that names the folder.
+    let dir = match read_start(&dot_git) {
+        Some(text) => dot_git.parent()?.join(text.strip_prefix("gitdir:")?.trim()),
+        None => dot_git,
+    };
+    let head = read_start(&dir.join("HEAD"))?;
+    Some(head.strip_prefix("ref:")?.trim().to_owned())
+}
+
+fn read_start(path: &Path) -> Option<String> {
+    if !path.is_file() {
+        return None;
+    }
+    let mut text = String::new();
+    fs::File::open(path).ok()?.take(HEAD_BYTES).read_to_string(&mut text).ok()?;
+    Some(text)
+}
+
+#[cfg(test)]
+#[allow(clippy::disallowed_methods, reason = "the test makes a repository, not a vault")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn relative_directories_are_no_directories() {
+        let home = |vars: &[(&str, &'static str)]| {
+            let vars = vars.to_vec();
+            cache_home(|name| Some(vars.iter().find(|(n, _)| *n == name)?.1))
+        };
+        assert_eq!(home(&[("XDG_CACHE_HOME", "/c"), ("HOME", "/h")]), Some("/c".into()));
+        assert_eq!(home(&[("XDG_CACHE_HOME", "c"), ("HOME", "/h")]), Some("/h/.cache".into()));
+        assert_eq!(home(&[("HOME", "h")]), None);
+        assert_eq!(home(&[]), None);
+    }
+
+    #[test]
+    fn another_path_or_branch_is_another_memory() {
+        let place = tempfile::tempdir().unwrap();
+        let (home, vault) = (place.path().join("cache"), place.path().join("repo/docs"));
+        fs::create_dir_all(place.path().join("repo/.git")).unwrap();
+        fs::create_dir_all(&vault).unwrap();
+        let on = |head: &str| {
+            fs::write(place.path().join("repo/.git/HEAD"), head).unwrap();
+            folder_of(&home, &vault)
+        };
+        let main = on("ref: refs/heads/main\n");
+        assert_ne!(main, on("ref: refs/heads/topic\n"));
+        assert_eq!(main, on("ref: refs/heads/main\n"));
+        assert_ne!(main, folder_of(&home, &place.path().join("repo")));
+        assert!(main.starts_with(home.join(OURS)));
+
+        let tree = place.path().join("tree");
+        fs::create_dir_all(&tree).unwrap();
+        fs::create_dir_all(place.path().join("repo/.git/worktrees/t")).unwrap();
+        fs::write(tree.join(".git"), "gitdir: ../repo/.git/worktrees/t\n").unwrap();
+        fs::write(place.path().join("repo/.git/worktrees/t/HEAD"), "ref: refs/heads/w\n").unwrap();
+        assert_eq!(head_ref(&tree).as_deref(), Some("refs/heads/w"));
+    }
+}
