@@ -11,7 +11,7 @@
 //!         |
 //!   publish  resolve  verify  status        one verb of the domain each
 //!         |     |
-//!      selector  uri                        what may be asked
+//!   index  selector  uri                    what may be asked, and how it is found
 //!         |
 //!   checkpoint  chain  document             what is true
 //!         |
@@ -27,6 +27,7 @@ pub mod checkpoint;
 pub mod cli;
 mod codes;
 pub mod document;
+pub mod index;
 pub mod live;
 pub mod publish;
 pub mod resolve;

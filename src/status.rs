@@ -3,6 +3,8 @@
 use rayon::prelude::*;
 
 use crate::chain::replay;
+use crate::checkpoint::log::LogError;
+use crate::checkpoint::state::State;
 use crate::document::frontmatter;
 use crate::document::id::Id;
 use crate::document::text::normalise;
@@ -102,24 +104,29 @@ pub struct Status {
 }
 
 /// Compares every working copy with the head.
-pub fn status(vault: &Vault, head: &Snapshot<'_>) -> Status {
+///
+/// # Errors
+/// What is published cannot be had.
+pub fn status(vault: &Vault, head: &Snapshot<'_>) -> Result<Status, LogError> {
+    let state = head.state()?;
     let live = live::all(vault);
-    let mut documents: Vec<Row> = live.into_par_iter().map(|file| row(vault, head, file)).collect();
+    let mut documents: Vec<Row> =
+        live.into_par_iter().map(|file| row(vault, head, state, file)).collect();
     let missing: Vec<&Id> = {
         let present: std::collections::HashSet<&Id> =
             documents.iter().filter_map(|row| row.id.as_ref()).collect();
-        head.documents().filter(|id| !present.contains(id)).collect()
+        head.documents()?.filter(|id| !present.contains(id)).collect()
     };
     let gone: Vec<Row> = missing
         .into_par_iter()
         .map(|id| match live::read(vault, &id.live_path()) {
             // Published, and since then outside of what the layout takes for documents.
-            Some(file) => row(vault, head, file),
+            Some(file) => row(vault, head, state, file),
             None => Row {
                 path: id.live_path(),
                 id: Some(id.clone()),
                 standing: Standing::Missing,
-                version: head.state().get(id.as_str()).and_then(|mark| mark.version),
+                version: state.get(id.as_str()).and_then(|mark| mark.version),
                 problems: Vec::new(),
                 withheld: None,
             },
@@ -127,10 +134,10 @@ pub fn status(vault: &Vault, head: &Snapshot<'_>) -> Status {
         .collect();
     documents.extend(gone);
     documents.sort_by(|a, b| a.path.cmp(&b.path));
-    Status { documents, policy: policy(vault, head) }
+    Ok(Status { documents, policy: policy(vault, head, state) })
 }
 
-fn row(vault: &Vault, head: &Snapshot<'_>, file: LiveFile) -> Row {
+fn row(vault: &Vault, head: &Snapshot<'_>, state: &State, file: LiveFile) -> Row {
     let problems = file.problems(vault);
     let mut row = Row {
         path: file.path,
@@ -142,7 +149,7 @@ fn row(vault: &Vault, head: &Snapshot<'_>, file: LiveFile) -> Row {
     };
     let published = row.id.as_ref().and_then(|id| head.get(id));
     row.version = match (&published, &row.id) {
-        (Some(_), Some(id)) => head.state().get(id.as_str()).and_then(|mark| mark.version),
+        (Some(_), Some(id)) => state.get(id.as_str()).and_then(|mark| mark.version),
         _ => None,
     };
     let invalid = row.problems.iter().any(|p| p.severity == Severity::Error);
@@ -173,9 +180,9 @@ fn is_retired(vault: &Vault, id: &Id) -> bool {
     })
 }
 
-fn policy(vault: &Vault, head: &Snapshot<'_>) -> Vec<(Id, PolicyStanding)> {
+fn policy(vault: &Vault, head: &Snapshot<'_>, state: &State) -> Vec<(Id, PolicyStanding)> {
     let live = vault.governance_files();
-    let sealed = head.state().iter().map(|(id, _)| id).filter(|id| !id.is_document());
+    let sealed = state.iter().map(|(id, _)| id).filter(|id| !id.is_document());
     let mut ids: Vec<Id> =
         sealed.cloned().chain(live.iter().filter_map(|path| path.parse().ok())).collect();
     ids.sort_unstable();

@@ -20,7 +20,7 @@ use crate::yaml::canonical_number;
 /// The longest URI in bytes, as written and in canonical form.
 pub const MAX_URI_BYTES: usize = 8192;
 
-const SCHEME: &str = "contextnest://";
+pub(crate) const SCHEME: &str = "contextnest://";
 const TAG: &str = "tag";
 const SEARCH: &str = "search";
 
@@ -141,7 +141,7 @@ fn within_limit(found: usize) -> Result<(), UriError> {
 }
 
 /// What RFC 3986 keeps out of URIs, and `?`: the scheme has no query component.
-fn is_refused(c: char) -> bool {
+pub(crate) fn is_refused(c: char) -> bool {
     c.is_control() || " \"<>?\\^`{|}".contains(c)
 }
 

@@ -45,6 +45,16 @@ impl Digest {
         Self(Sha256::digest(bytes).into())
     }
 
+    /// The digest that these bytes are.
+    pub(crate) fn from_bytes(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
+    /// Its bytes.
+    pub(crate) fn bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+
     /// The digest of what is written, however many pieces it comes in.
     pub(crate) fn of_written(write: impl FnOnce(&mut Hasher)) -> Self {
         let mut hasher = Hasher { sha: Sha256::new(), pending: Vec::with_capacity(PENDING) };

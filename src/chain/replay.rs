@@ -104,6 +104,9 @@ pub enum ChainError {
     /// A retirement that changed more than a retirement changes.
     #[error("its retiring text changes more than status, version and updated_at")]
     RetiredOtherwise,
+    /// What the log records of it cannot be had.
+    #[error("what the checkpoint log records cannot be had: {0}")]
+    Log(Box<crate::checkpoint::log::LogError>),
     /// The log has the document in one of its two maps only.
     #[error("the checkpoint log has it in one of its two maps only")]
     HalfSealed,

@@ -78,6 +78,8 @@ pub struct Log {
     pub torn: usize,
     /// Bytes of the file.
     length: u64,
+    /// Where the spelling of the last entry's hash begins in the file.
+    head_hash_at: Option<u64>,
     /// Whether an entry that is appended becomes the next one.
     appendable: bool,
 }
@@ -152,6 +154,9 @@ pub enum LogError {
         /// Path of the log.
         path: &'static str,
     },
+    /// The index that stood for the log is not as it was written.
+    #[error(transparent)]
+    Index(#[from] crate::index::Damaged),
     /// There is no such checkpoint.
     #[error("there is no checkpoint {asked}; the last one is {last}")]
     Unknown {
@@ -184,6 +189,7 @@ impl Log {
             unreadable: None,
             torn: 0,
             length: bytes.as_ref().map_or(0, |b| b.len() as u64),
+            head_hash_at: None,
             appendable: true,
         };
         let bytes = bytes.unwrap_or_default();
@@ -191,6 +197,7 @@ impl Log {
             LogForm::Delta => log.read_delta(&bytes),
             LogForm::Full => log.read_full(&bytes),
         }
+        log.head_hash_at = log.find_head_hash(&bytes);
         Ok(log)
     }
 
@@ -228,6 +235,21 @@ impl Log {
             Ok(None) => {}
             Err(why) => self.unreadable = Some(why),
         }
+    }
+
+    /// Where the hash of the last entry stands: early in a line, or at the end of an entry of maps.
+    fn find_head_hash(&self, bytes: &[u8]) -> Option<u64> {
+        let hash = self.entries.last()?.as_ref().ok()?.hash.to_string();
+        let is_hash = |window: &[u8]| window == hash.as_bytes();
+        let at = match self.form {
+            LogForm::Delta => {
+                let whole = bytes.len().checked_sub(self.torn + 1)?;
+                let line = bytes[..whole].iter().rposition(|b| *b == b'\n').map_or(0, |n| n + 1);
+                line + bytes[line..].windows(hash.len()).position(is_hash)?
+            }
+            LogForm::Full => bytes.windows(hash.len()).rposition(is_hash)?,
+        };
+        Some(at as u64)
     }
 
     /// Refuses an empty or absent log in a vault that has histories: it is not a new vault.
@@ -390,6 +412,12 @@ impl<'l> Chronicle<'l> {
             }
         }
         Ok(())
+    }
+
+    /// The length of the log's file, and where in it the head's hash is spelled; none where there is
+    /// no checkpoint.
+    pub(crate) fn end(&self) -> Option<(u64, u64)> {
+        Some((self.log.length, self.log.head_hash_at?))
     }
 
     /// Whether a checkpoint can be appended; writers ask first.

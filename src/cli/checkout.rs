@@ -7,8 +7,8 @@ use serde::Serialize;
 use super::session::Session;
 use super::ui::shown;
 use super::{Answer, Failure};
-use crate::resolve::Snapshot;
 use crate::resolve::checkout::checkout;
+use crate::resolve::{Need, Snapshot};
 use crate::words::count;
 
 /// Write the whole state of a checkpoint into an empty folder, verified
@@ -33,8 +33,8 @@ struct CheckoutJson {
 
 pub(super) fn run(args: &Checkout, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let vault = session.vault()?;
-    let log = Session::log(&vault)?;
-    let snapshot = Snapshot::at(&vault, &log.sound()?, Some(args.number))?;
+    let source = session.source(&vault, Some(args.number), Need::Versions)?;
+    let snapshot = Snapshot::of(&vault, &source, Some(args.number))?;
     let artifacts = checkout(&snapshot, &session.world.cwd.join(&args.dir))?;
     let folder = args.dir.display().to_string();
     if session.ui.json {

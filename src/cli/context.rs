@@ -8,7 +8,7 @@ use super::rows::{WithheldJson, tell_withheld};
 use super::session::Session;
 use super::ui::shown;
 use super::{Answer, Failure};
-use crate::resolve::{Served, Snapshot};
+use crate::resolve::{Need, Served, Snapshot};
 use crate::vault::layout;
 use crate::words::count;
 
@@ -38,9 +38,9 @@ struct ContextJson<'c> {
 
 pub(super) fn run(args: &Context, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let vault = session.vault()?;
-    let log = Session::log(&vault)?;
-    let snapshot = Snapshot::at(&vault, &log.sound()?, args.at)?;
-    let mut all = snapshot.all();
+    let source = session.source(&vault, args.at, Need::Versions)?;
+    let snapshot = Snapshot::of(&vault, &source, args.at)?;
+    let mut all = snapshot.all()?;
     let identity = layout::CONTEXT.parse().ok().and_then(|id| snapshot.get(&id));
     let instructions = match identity {
         Some(Ok(served)) => Some(served.text),

@@ -300,6 +300,7 @@ impl From<CheckoutError> for Failure {
                 Self::new(Code::Io, message).hint("name a folder that can be made")
             }
             CheckoutError::Withheld(withheld) => Self::withheld(&withheld),
+            CheckoutError::Log(why) => why.into(),
             CheckoutError::File(_) => Self::new(Code::Io, message).hint("remove it and try again"),
         }
     }

@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::rows::{DocumentJson, WithheldJson, document_table, tell_withheld};
 use super::session::Session;
 use super::{Answer, Failure};
-use crate::resolve::Snapshot;
+use crate::resolve::{Need, Snapshot};
 
 /// List what is published
 #[derive(Debug, clap::Args)]
@@ -25,9 +25,9 @@ struct ListJson<'l> {
 
 pub(super) fn run(args: &List, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let vault = session.vault()?;
-    let log = Session::log(&vault)?;
-    let snapshot = Snapshot::at(&vault, &log.sound()?, args.at)?;
-    let all = snapshot.all();
+    let source = session.source(&vault, args.at, Need::Versions)?;
+    let snapshot = Snapshot::of(&vault, &source, args.at)?;
+    let all = snapshot.all()?;
     if session.ui.json {
         let json = ListJson {
             checkpoint: snapshot.checkpoint(),

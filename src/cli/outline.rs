@@ -6,7 +6,7 @@ use super::rows::SectionJson;
 use super::session::Session;
 use super::ui::{shown, table};
 use super::{Answer, Failure};
-use crate::resolve::Snapshot;
+use crate::resolve::{Need, Snapshot};
 
 /// List the sections of a published document, with their anchors and sizes
 ///
@@ -33,8 +33,8 @@ struct OutlineJson<'o> {
 pub(super) fn run(args: &Outline, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let vault = session.vault()?;
     let named = session.named_at(&vault, &args.id)?;
-    let log = Session::log(&vault)?;
-    let snapshot = Snapshot::at(&vault, &log.sound()?, named.checkpoint)?;
+    let source = session.source(&vault, named.checkpoint, Need::Versions)?;
+    let snapshot = Snapshot::of(&vault, &source, named.checkpoint)?;
     let served = super::read::get(&vault, &snapshot, &named.id)?;
     let sections = match named.anchor {
         None => served.sections(),

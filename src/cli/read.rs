@@ -5,7 +5,7 @@ use super::rows::DocumentJson;
 use super::session::Session;
 use super::{Answer, Failure};
 use crate::document::id::Id;
-use crate::resolve::{Served, Snapshot};
+use crate::resolve::{Need, Served, Snapshot};
 use crate::vault::Vault;
 use crate::words::nearest;
 
@@ -26,8 +26,8 @@ pub(super) struct Read {
 pub(super) fn run(args: &Read, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let vault = session.vault()?;
     let named = session.named_at(&vault, &args.id)?;
-    let log = Session::log(&vault)?;
-    let snapshot = Snapshot::at(&vault, &log.sound()?, named.checkpoint)?;
+    let source = session.source(&vault, named.checkpoint, Need::Versions)?;
+    let snapshot = Snapshot::of(&vault, &source, named.checkpoint)?;
     let served = get(&vault, &snapshot, &named.id)?;
     let section = named.anchor.map(|anchor| served.section(&anchor)).transpose()?;
     match (&section, session.ui.json) {
@@ -54,7 +54,7 @@ pub(super) fn get(vault: &Vault, snapshot: &Snapshot<'_>, id: &Id) -> Result<Ser
             } else if vault.files().exists(&id.live_path()) {
                 format!("it was never published; `ctx publish {id}` does that")
             } else {
-                let known = snapshot.state().iter().map(|(id, _)| id.as_str());
+                let known = snapshot.state()?.iter().map(|(id, _)| id.as_str());
                 let near = nearest(id.as_str(), known);
                 return Err(Failure { message, ..Failure::unknown_id(id.as_str(), near) });
             };

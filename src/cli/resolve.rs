@@ -12,7 +12,7 @@ use super::{Answer, Failure};
 use crate::document::id::Id;
 use crate::document::sections::{Section, UnknownAnchor};
 use crate::live;
-use crate::resolve::{Resolution, Snapshot, matching_drafts};
+use crate::resolve::{Need, Resolution, Snapshot, matching_drafts};
 use crate::selector::{self, Atom, Expr, Node, Selector, StatusFilter};
 use crate::uri::{Target, Uri};
 use crate::vault::Vault;
@@ -63,9 +63,10 @@ pub(super) fn run(args: &Resolve, session: &mut Session<'_>) -> Result<Answer, F
         }
         (at, pin) => at.or(pin),
     };
-    let log = Session::log(&vault)?;
-    let snapshot = Snapshot::at(&vault, &log.sound()?, at)?;
-    let resolution = snapshot.resolve(&selector);
+    let need = if selector.expr.needs_metadata() { Need::Fields } else { Need::Versions };
+    let source = session.source(&vault, at, need)?;
+    let snapshot = Snapshot::of(&vault, &source, at)?;
+    let resolution = snapshot.resolve(&selector)?;
     let notes = notes(&selector.expr);
     let sections = match &anchor {
         None => HashMap::new(),
@@ -80,7 +81,7 @@ pub(super) fn run(args: &Resolve, session: &mut Session<'_>) -> Result<Answer, F
     };
     print(args, session, &answer);
     if resolution.documents.is_empty() && resolution.withheld.is_empty() {
-        tell_empty(session, &vault, &snapshot, &selector, at.is_none());
+        tell_empty(session, &vault, &snapshot, &selector, at.is_none())?;
     }
     for note in &notes {
         session.ui.note(&format!("note: {note}"));
@@ -211,14 +212,15 @@ fn tell_empty(
     snapshot: &Snapshot<'_>,
     selector: &Selector,
     at_head: bool,
-) {
+) -> Result<(), Failure> {
     let checkpoint = snapshot.checkpoint();
     session.ui.note(&format!("no published document matches at checkpoint {checkpoint}"));
     if !at_head {
-        return;
+        return Ok(());
     }
+    let state = snapshot.state()?;
     let unpublished = live::all(vault).into_iter().filter_map(|file| {
-        let id = file.id.filter(|id| snapshot.state().get(id.as_str()).is_none())?;
+        let id = file.id.filter(|id| state.get(id.as_str()).is_none())?;
         Some((id, file.content.ok()?.document.frontmatter))
     });
     let drafts = matching_drafts(selector, unpublished.collect());
@@ -227,4 +229,5 @@ fn tell_empty(
         let verb = if drafts.len() == 1 { "matches" } else { "match" };
         session.ui.note(&format!("hint: {what} {verb}; publish with `ctx publish {id}`"));
     }
+    Ok(())
 }

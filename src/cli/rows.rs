@@ -10,6 +10,7 @@ use crate::document::id::Id;
 use crate::document::sections::Section;
 use crate::publish::{Change, Item, Live, Outcome};
 use crate::resolve::{Served, Withheld};
+use crate::vault::Vault;
 use crate::vault::files::FileError;
 use crate::words::count;
 
@@ -178,10 +179,12 @@ fn word(change: Change) -> &'static str {
 /// Prints an event, done or only planned, and says how the verb ends.
 pub(super) fn event(
     session: &mut Session<'_>,
+    vault: &Vault,
     verb: &str,
     outcome: &Outcome,
     dry_run: bool,
 ) -> Answer {
+    session.published(vault, outcome);
     let committed = outcome.committed.as_ref();
     let left_alone = committed.map(|c| c.left_alone.as_slice()).unwrap_or_default();
     if session.ui.json {

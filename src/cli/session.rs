@@ -7,11 +7,14 @@ use super::ui::Ui;
 use super::{Global, World};
 use crate::checkpoint::log::Log;
 use crate::document::id::Id;
+use crate::index;
 use crate::live::is_known;
-use crate::publish::Author;
+use crate::publish::{Author, Outcome};
+use crate::resolve::{Need, Source};
 use crate::uri::{Target, Uri};
 use crate::vault::Vault;
 use crate::vault::clock::Timestamp;
+use crate::vault::outside;
 use crate::vault::principal::Principal;
 
 /// One command at work.
@@ -47,6 +50,13 @@ impl Session<'_> {
             None => Vault::find(&self.world.cwd)?,
         };
         Ok(vault)
+    }
+
+    /// The folder in the user's caches that belongs to a vault; none where the environment names no
+    /// place for caches. Nothing is made.
+    pub(super) fn cache(&self, vault: &Vault) -> Option<PathBuf> {
+        let home = outside::cache_home(|name| self.world.var(name))?;
+        Some(outside::folder_of(&home, vault.root()))
     }
 
     /// The time: `--now`, `CTX_NOW`, or the clock.
@@ -183,6 +193,26 @@ impl Session<'_> {
             };
             is_known(vault, &id).then_some(id)
         })
+    }
+
+    /// Where the checkpoints of a vault are read from: the index, or the log.
+    pub(super) fn source(
+        &self,
+        vault: &Vault,
+        at: Option<u64>,
+        need: Need,
+    ) -> Result<Source, Failure> {
+        let cache = self.cache(vault);
+        Ok(Source::open(vault, cache.as_deref(), at, need, &mut |_, _| ())?)
+    }
+
+    /// Brings the index up to an event that was just made.
+    pub(super) fn published(&self, vault: &Vault, outcome: &Outcome) {
+        if let (Some(checkpoint), Some(_)) = (&outcome.checkpoint, &outcome.committed)
+            && let Some(dir) = self.cache(vault)
+        {
+            index::follow(&dir, vault, checkpoint);
+        }
     }
 
     /// The log of a vault, for verbs that rely on it.

@@ -45,7 +45,7 @@ pub(super) fn run(_: &Status, session: &mut Session<'_>) -> Result<Answer, Failu
     vault.usable_config()?;
     let log = Session::log(&vault)?;
     let head = Snapshot::at(&vault, &log.sound()?, None)?;
-    let report = status(&vault, &head);
+    let report = status(&vault, &head)?;
     if session.ui.json {
         session.ui.result("status", &json(&report, head.checkpoint()));
     } else {

@@ -8,6 +8,7 @@
 pub mod edit;
 pub mod frontmatter;
 pub mod id;
+pub mod links;
 pub mod sections;
 pub mod text;
 pub mod validate;

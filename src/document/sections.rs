@@ -9,6 +9,10 @@ use std::ops::Range;
 use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 use unicode_normalization::char::is_combining_mark;
 
+/// How the Markdown of a body is read, wherever its structure matters.
+pub(super) const MARKDOWN: Options =
+    Options::ENABLE_TABLES.union(Options::ENABLE_HEADING_ATTRIBUTES);
+
 /// One section of a body.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Section {
@@ -62,9 +66,8 @@ struct Heading {
 }
 
 fn headings(body: &str) -> Vec<Heading> {
-    let options = Options::ENABLE_TABLES | Options::ENABLE_HEADING_ATTRIBUTES;
     let (mut all, mut open) = (Vec::new(), None);
-    for (event, range) in Parser::new_ext(body, options).into_offset_iter() {
+    for (event, range) in Parser::new_ext(body, MARKDOWN).into_offset_iter() {
         match (event, &mut open) {
             (Event::Start(Tag::Heading { level, id, .. }), _) => {
                 let start = body[..range.start].rfind('\n').map_or(0, |n| n + 1);
@@ -100,7 +103,7 @@ fn is_name(name: &str) -> bool {
 
 /// What GitHub makes of the text of a heading: lower case, blanks become `-`, and what is neither
 /// a letter, a digit, `-` nor `_` goes away.
-fn slug(title: &str) -> String {
+pub(super) fn slug(title: &str) -> String {
     let kept = |c: char| match c {
         ' ' => Some('-'),
         '-' | '_' => Some(c),

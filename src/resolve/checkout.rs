@@ -6,6 +6,7 @@ use std::path::Path;
 use rayon::prelude::*;
 
 use super::{Snapshot, Withheld};
+use crate::checkpoint::log::LogError;
 use crate::document::id::Id;
 use crate::vault::files::{FileError, Files, Written};
 use crate::vault::layout;
@@ -26,6 +27,9 @@ pub enum CheckoutError {
     /// The chain does not vouch for some artifacts. Nothing was written.
     #[error("{} cannot be had", crate::words::count(.0.len(), "artifact"))]
     Withheld(Vec<Withheld>),
+    /// What the checkpoint records cannot be had.
+    #[error(transparent)]
+    Log(#[from] LogError),
     /// Writing failed; the folder is incomplete.
     #[error("the folder is incomplete: {0}")]
     File(#[from] FileError),
@@ -45,7 +49,7 @@ pub fn checkout(snapshot: &Snapshot<'_>, dir: &Path) -> Result<usize, CheckoutEr
     if std::fs::read_dir(dir).map_err(CheckoutError::Folder)?.next().is_some() {
         return Err(CheckoutError::NotEmpty);
     }
-    let ids: Vec<&Id> = snapshot.state().iter().map(|(id, _)| id).collect();
+    let ids: Vec<&Id> = snapshot.state()?.iter().map(|(id, _)| id).collect();
     // Texts are not kept between the two passes: a vault may be larger than memory.
     let withheld: Vec<Withheld> = ids.par_iter().filter_map(|id| snapshot.get(id)?.err()).collect();
     if !withheld.is_empty() {

@@ -6,15 +6,15 @@
 //! read. A document that fails is withheld and named, and the others are still served.
 
 pub mod checkout;
+mod map;
+mod posted;
+mod source;
 mod universe;
-
-use std::collections::HashMap;
-use std::sync::OnceLock;
 
 use crate::chain::digest::Digest;
 use crate::chain::history::Entry;
 use crate::chain::replay::{self, ChainError};
-use crate::checkpoint::log::{Checkpoint, Chronicle, LogError};
+use crate::checkpoint::log::{Chronicle, LogError};
 use crate::checkpoint::state::State;
 use crate::document::frontmatter::Frontmatter;
 use crate::document::id::Id;
@@ -25,7 +25,11 @@ use crate::vault::Vault;
 use crate::vault::clock::Timestamp;
 use crate::vault::config::LogForm;
 
+use map::{Map, Recorded};
+use posted::Posted;
 use universe::Sets;
+
+pub use source::{Need, Source};
 
 /// A vault as it was at one checkpoint.
 #[derive(Debug)]
@@ -33,11 +37,8 @@ pub struct Snapshot<'v> {
     vault: &'v Vault,
     checkpoint: u64,
     at: Option<Timestamp>,
-    state: State,
     full_log: bool,
-    checkpoints: Vec<&'v Checkpoint>,
-    /// When each artifact's version was first sealed; made when it is first asked for.
-    sealed: OnceLock<HashMap<&'v Id, (Option<u64>, Timestamp)>>,
+    map: Map<'v>,
 }
 
 /// A version that the chain vouches for.
@@ -132,11 +133,25 @@ impl<'v> Snapshot<'v> {
         };
         let state = chronicle.state_at(checkpoint)?;
         let at = chronicle.checkpoint(checkpoint).ok().map(|c| c.at);
-        let mut checkpoints = chronicle.checkpoints().to_vec();
-        checkpoints.truncate(usize::try_from(checkpoint).unwrap_or(usize::MAX));
         let full_log = vault.log_form() == LogForm::Full;
-        let sealed = OnceLock::new();
-        Ok(Self { vault, checkpoint, at, state, full_log, checkpoints, sealed })
+        let map = Map::of_log(chronicle, checkpoint, state);
+        Ok(Self { vault, checkpoint, at, full_log, map })
+    }
+
+    /// The vault at checkpoint `number`, or at the last one, as an index or a log knows it.
+    ///
+    /// # Errors
+    /// As [`Snapshot::at`].
+    pub fn of(vault: &'v Vault, source: &'v Source, number: Option<u64>) -> Result<Self, LogError> {
+        let index = match source {
+            Source::Log(log) => return Self::at(vault, &log.sound()?, number),
+            Source::Index(index) => index,
+        };
+        let checkpoint = number.unwrap_or(index.head());
+        let unknown = || LogError::Unknown { asked: checkpoint, last: index.head() };
+        let at = index.at(checkpoint)?.ok_or_else(unknown)?;
+        let full_log = index.log_form() == LogForm::Full;
+        Ok(Self { vault, checkpoint, at: Some(at.made_at()), full_log, map: Map::of_index(at) })
     }
 
     /// The number of the checkpoint; 0 before the first.
@@ -150,30 +165,53 @@ impl<'v> Snapshot<'v> {
     }
 
     /// What the checkpoint records.
-    pub fn state(&self) -> &State {
-        &self.state
+    ///
+    /// # Errors
+    /// An index turned out to be damaged, and the log cannot be relied on.
+    pub fn state(&self) -> Result<&State, LogError> {
+        self.map.state(self)
     }
 
     /// The published documents, in byte order.
-    pub fn documents(&self) -> impl Iterator<Item = &Id> {
-        self.state.iter().map(|(id, _)| id).filter(|id| id.is_document())
+    ///
+    /// # Errors
+    /// As [`Snapshot::state`].
+    pub fn documents(&self) -> Result<impl Iterator<Item = &Id>, LogError> {
+        Ok(self.state()?.iter().map(|(id, _)| id).filter(|id| id.is_document()))
+    }
+
+    /// Whether the checkpoint holds an artifact.
+    ///
+    /// # Errors
+    /// As [`Snapshot::state`].
+    pub fn holds(&self, id: &Id) -> Result<bool, LogError> {
+        Ok(self.map.recorded(self, id)?.is_some())
     }
 
     /// The verified text of one artifact; `None` where the checkpoint does not hold it.
     pub fn get(&self, id: &Id) -> Option<Result<Served, Withheld>> {
-        let mark = self.state.get(id.as_str())?;
-        let served = match mark.sealed() {
-            Some((version, hash)) => self.serve(id, version, &hash),
-            None => Err(ChainError::HalfSealed),
+        let served = match self.map.recorded(self, id) {
+            Ok(None) => return None,
+            Ok(Some(recorded)) => match recorded.mark.sealed() {
+                Some((version, hash)) => self.serve(id, version, &hash, &recorded),
+                None => Err(ChainError::HalfSealed),
+            },
+            Err(why) => Err(ChainError::Log(Box::new(why))),
         };
         Some(served.map_err(|why| Withheld { id: id.clone(), why }))
     }
 
-    fn serve(&self, id: &Id, version: u64, chain_hash: &Digest) -> Result<Served, ChainError> {
+    fn serve(
+        &self,
+        id: &Id,
+        version: u64,
+        chain_hash: &Digest,
+        recorded: &Recorded,
+    ) -> Result<Served, ChainError> {
         let files = self.vault.files();
         let history = replay::load(files, id)?;
         let sealed = replay::sealed(files, id, &history, version, chain_hash)?;
-        if let (Some(recorded), Some(at)) = (sealed.entry.published_at, self.sealed_at(id))
+        if let (Some(recorded), Some(at)) = (sealed.entry.published_at, recorded.sealed_at)
             && recorded > at
         {
             let bound = format!("the checkpoint that sealed it is of {at}");
@@ -194,39 +232,33 @@ impl<'v> Snapshot<'v> {
         Ok(Served { id, checkpoint, entry: sealed.entry, text: sealed.text, fields, body })
     }
 
-    /// When the version that the checkpoint holds of an artifact was first sealed.
-    fn sealed_at(&self, id: &Id) -> Option<Timestamp> {
-        let sealed = self.sealed.get_or_init(|| {
-            let mut sealed: HashMap<&Id, (Option<u64>, Timestamp)> = HashMap::new();
-            for checkpoint in &self.checkpoints {
-                for (id, mark) in &checkpoint.set {
-                    let first = (mark.version, checkpoint.at);
-                    let known = sealed.entry(id).or_insert(first);
-                    if known.0 != mark.version {
-                        *known = first;
-                    }
-                }
-            }
-            sealed
-        });
-        sealed.get(id).map(|(_, at)| *at)
-    }
-
     /// Resolves a selector.
-    pub fn resolve(&self, selector: &Selector) -> Resolution {
-        let sets = Sets::new(self);
+    ///
+    /// # Errors
+    /// As [`Snapshot::state`].
+    pub fn resolve(&self, selector: &Selector) -> Result<Resolution, LogError> {
+        if let Some(at) = self.map.index() {
+            match Posted::new(self, at).resolve(&selector.expr) {
+                Ok(resolution) => return Ok(resolution),
+                Err(damaged) => self.map.give_up(at, damaged),
+            }
+        }
+        let sets = Sets::new(self)?;
         let found = match selector::eval(&selector.expr, &sets) {
             Ok(found) => found,
             Err(never) => match never {},
         };
-        sets.into_resolution(&found)
+        Ok(sets.into_resolution(&found))
     }
 
     /// Every published document.
-    pub fn all(&self) -> Resolution {
-        let sets = Sets::new(self);
+    ///
+    /// # Errors
+    /// As [`Snapshot::state`].
+    pub fn all(&self) -> Result<Resolution, LogError> {
+        let sets = Sets::new(self)?;
         let found = sets.everything();
-        sets.into_resolution(&found)
+        Ok(sets.into_resolution(&found))
     }
 }
 

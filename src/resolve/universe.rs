@@ -11,6 +11,7 @@ use rayon::prelude::*;
 use roaring::RoaringBitmap;
 
 use super::{Resolution, Served, Snapshot, Withheld};
+use crate::checkpoint::log::LogError;
 use crate::document::frontmatter::Frontmatter;
 use crate::document::id::Id;
 use crate::selector::{Atom, StatusFilter, Universe};
@@ -24,10 +25,10 @@ pub(super) struct Sets<'s, 'v> {
 }
 
 impl<'s, 'v> Sets<'s, 'v> {
-    pub(super) fn new(snapshot: &'s Snapshot<'v>) -> Self {
-        let ids: Vec<&Id> = snapshot.documents().collect();
+    pub(super) fn new(snapshot: &'s Snapshot<'v>) -> Result<Self, LogError> {
+        let ids: Vec<&Id> = snapshot.documents()?.collect();
         let cells = ids.iter().map(|_| OnceLock::new()).collect();
-        Self { snapshot, ids, cells }
+        Ok(Self { snapshot, ids, cells })
     }
 
     /// Every document.
@@ -89,7 +90,11 @@ impl Universe for Sets<'_, '_> {
 }
 
 /// Whether a published document is in the set that an atom names.
-fn matches<'f>(atom: &Atom, id: &Id, fields: impl Fn() -> Option<&'f Frontmatter>) -> bool {
+pub(super) fn matches<'f>(
+    atom: &Atom,
+    id: &Id,
+    fields: impl Fn() -> Option<&'f Frontmatter>,
+) -> bool {
     let source = |f: &'f Frontmatter| f.source.as_ref();
     match atom {
         Atom::Document(wanted) => wanted == id,

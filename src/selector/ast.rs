@@ -122,6 +122,18 @@ impl Expr {
         Self { node, span }
     }
 
+    /// Whether a document is in the set, by the atoms that it is in.
+    pub fn holds(&self, is_in: &impl Fn(&Atom) -> bool) -> bool {
+        match &self.node {
+            Node::Atom(atom) => is_in(atom),
+            Node::Intersection(operands) => operands.iter().all(|o| o.holds(is_in)),
+            Node::Union(operands) => operands.iter().any(|o| o.holds(is_in)),
+            Node::Difference(first, others) => {
+                first.holds(is_in) && !others.iter().any(|o| o.holds(is_in))
+            }
+        }
+    }
+
     /// The intersection of `first` and `others`, in one chain.
     pub fn intersection(first: Self, others: Vec<Self>) -> Self {
         Self::chain(first, others, Node::Intersection, |node| match node {

@@ -7,9 +7,10 @@
 //! the bytes that were read, by a temporary file and a rename.
 
 use std::collections::BTreeMap;
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -132,14 +133,7 @@ impl Files {
     /// # Errors
     /// See [`FileError`]; [`FileError::is_not_found`] tells an absent file.
     pub fn read(&self, path: &str, limit: u64) -> Result<Vec<u8>, FileError> {
-        let flags = READ | OFlags::NONBLOCK | OFlags::NOCTTY;
-        let fd = open_beneath(&self.dir, path, flags, Mode::empty())
-            .map_err(|e| FileError::from_errno("read", path, e))?;
-        let file = File::from(fd);
-        let meta = file.metadata().map_err(FileError::io("read", path))?;
-        if !meta.is_file() {
-            return Err(FileError::NotRegular { path: path.to_owned() });
-        }
+        let (file, meta) = self.open_regular(path)?;
         let mut bytes = Vec::new();
         if meta.len() <= limit {
             bytes.reserve_exact(usize::try_from(meta.len()).unwrap_or(0));
@@ -149,6 +143,41 @@ impl Files {
             return Err(FileError::TooLarge { path: path.to_owned(), limit });
         }
         Ok(bytes)
+    }
+
+    /// The length of a file.
+    ///
+    /// # Errors
+    /// As [`Files::read`].
+    pub fn length(&self, path: &str) -> Result<u64, FileError> {
+        Ok(self.open_regular(path)?.1.len())
+    }
+
+    /// Reads exactly `length` bytes of a file from a position on.
+    ///
+    /// # Errors
+    /// As [`Files::read`], and where the file is shorter.
+    pub fn read_at(&self, path: &str, at: u64, length: usize) -> Result<Vec<u8>, FileError> {
+        let (file, meta) = self.open_regular(path)?;
+        // What is not there is not allocated.
+        if at.checked_add(length as u64).is_none_or(|end| end > meta.len()) {
+            return Err(FileError::io("read", path)(io::ErrorKind::UnexpectedEof.into()));
+        }
+        let mut bytes = vec![0; length];
+        file.read_exact_at(&mut bytes, at).map_err(FileError::io("read", path))?;
+        Ok(bytes)
+    }
+
+    fn open_regular(&self, path: &str) -> Result<(File, Metadata), FileError> {
+        let flags = READ | OFlags::NONBLOCK | OFlags::NOCTTY;
+        let fd = open_beneath(&self.dir, path, flags, Mode::empty())
+            .map_err(|e| FileError::from_errno("read", path, e))?;
+        let file = File::from(fd);
+        let meta = file.metadata().map_err(FileError::io("read", path))?;
+        if !meta.is_file() {
+            return Err(FileError::NotRegular { path: path.to_owned() });
+        }
+        Ok((file, meta))
     }
 
     /// Reads a file that may be absent.

@@ -10,6 +10,7 @@
 mod harness;
 
 mod add;
+mod cache;
 mod checkout;
 mod checkpoint;
 mod choice;

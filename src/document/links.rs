@@ -1,0 +1,303 @@
+//! The links of a document: what its text refers to, as far as the text alone says (`spec/graph.md`).
+//!
+//! [`read`] takes the frontmatter's `derived_from` and `source.depends_on`, then the body's Markdown
+//! links, wikilinks and `contextnest://` URIs, in the order of the text. Code gives no links, and
+//! what names no single document (a tag, a folder, a search, a web page, an image) is no link.
+//! Whether a target exists is not asked here: a [`LinkTarget::Name`] is resolved among the ids of a
+//! vault by [`resolve_name`]. Work and answer are bounded whatever the text is: at most
+//! [`MAX_BODY`] bytes are looked at, and at most [`MAX_LINKS`] links given.
+
+mod bare;
+mod read;
+
+use serde::{Deserialize, Serialize};
+
+pub use read::read;
+
+use super::Document;
+use super::id::{Id, IdError, fold};
+use crate::uri::UriError;
+
+/// The most links that a document has; what follows is not seen.
+pub const MAX_LINKS: usize = 10_000;
+/// The most bytes of a body that are searched for links.
+pub const MAX_BODY: usize = 4 << 20;
+
+/// How one document refers to another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LinkKind {
+    /// The body mentions it.
+    Reference,
+    /// A source that is hydrated after it.
+    DependsOn,
+    /// It was made from it.
+    DerivedFrom,
+}
+
+impl LinkKind {
+    /// Every kind with its word.
+    pub const ALL: [(&'static str, Self); 3] = [
+        ("reference", Self::Reference),
+        ("depends_on", Self::DependsOn),
+        ("derived_from", Self::DerivedFrom),
+    ];
+
+    /// The word in reports and in `context.yaml`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Reference => "reference",
+            Self::DependsOn => "depends_on",
+            Self::DerivedFrom => "derived_from",
+        }
+    }
+}
+
+/// What a link names, as far as the text alone says.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LinkTarget {
+    /// The document with this id (the text of a valid [`Id`]); checkpoint and anchor stand beside.
+    Document(String),
+    /// A wikilink by name or by the end of a path, as in `[[name]]` and `[[folder/name]]`. It needs
+    /// the ids of a vault to be resolved: see [`resolve_name`].
+    Name(String),
+}
+
+/// One link.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Link {
+    /// How the document refers.
+    pub kind: LinkKind,
+    /// To what.
+    pub target: LinkTarget,
+    /// The section that is meant: an anchor or, in a wikilink, also the text of a heading.
+    pub anchor: Option<String>,
+    /// The checkpoint whose version is meant; the newest where absent.
+    pub checkpoint: Option<u64>,
+    /// Line of the whole text, from 1.
+    pub line: usize,
+}
+
+/// A place that reads as a link to a document but cannot name any.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Broken {
+    /// As written.
+    pub text: String,
+    /// Why it names nothing.
+    pub why: Unusable,
+    /// Line of the whole text, from 1.
+    pub line: usize,
+}
+
+/// Why a link can name no document.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Unusable {
+    /// More `..` than folders.
+    #[error("the path leaves the vault")]
+    Escape,
+    /// Percent-encoded bytes that are no name.
+    #[error("its percent-encoded bytes are no name")]
+    Encoding,
+    /// A path that breaks a rule of ids.
+    #[error(transparent)]
+    Id(IdError),
+    /// A URI that breaks a rule of URIs.
+    #[error(transparent)]
+    Uri(UriError),
+}
+
+/// What the text of a document refers to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Links {
+    /// The links, in the order of the text.
+    pub links: Vec<Link>,
+    /// What reads as a link and can name nothing, in the order of the text.
+    pub broken: Vec<Broken>,
+    /// Whether the text goes on beyond what was looked at.
+    pub truncated: bool,
+}
+
+/// Every link of a document, in the order of the text (frontmatter fields first), bounded. A link
+/// that is repeated is given each time.
+pub fn links(id: &Id, text: &str, document: &Document) -> Vec<Link> {
+    read(id, text, document).links
+}
+
+/// The end of a name or path that decides where a wikilink may lead: ids whose last segments fold
+/// to the same text are the candidates of [`resolve_name`].
+pub fn last_segment(name: &str) -> &str {
+    name.rsplit('/').next().unwrap_or(name)
+}
+
+/// Where a name leads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Resolved<'i> {
+    /// The document that is meant.
+    pub id: &'i Id,
+    /// Others that fit as well, where nothing but byte order decided: then the name is ambiguous.
+    pub others: Vec<&'i Id>,
+}
+
+/// Resolves the name in a wikilink of `from` among candidate ids, of which there must be at least
+/// those whose last segment folds to that of the name.
+///
+/// An id that equals the name wins, then ids that end in it, then ids that do so apart from case.
+/// Of several, the one in the folder of `from` is meant, else the smallest in byte order.
+pub fn resolve_name<'i>(
+    name: &str,
+    from: &Id,
+    candidates: impl IntoIterator<Item = &'i Id>,
+) -> Option<Resolved<'i>> {
+    let folded = fold(name);
+    let (mut same, mut similar) = (Vec::new(), Vec::new());
+    for id in candidates {
+        if id.as_str() == name {
+            return Some(Resolved { id, others: Vec::new() });
+        }
+        if ends_in(id.as_str(), name) {
+            same.push(id);
+        } else if ends_in(&id.folded(), &folded) {
+            similar.push(id);
+        }
+    }
+    let mut fits = if same.is_empty() { similar } else { same };
+    fits.sort_unstable();
+    fits.dedup();
+    let here = folder(from.as_str());
+    let beside = |id: &&&Id| id.as_str().strip_prefix(here).is_some_and(|n| !n.contains('/'));
+    if let Some(id) = fits.iter().find(beside) {
+        return Some(Resolved { id, others: Vec::new() });
+    }
+    let others = fits.split_off(fits.len().min(1));
+    fits.first().map(|id| Resolved { id, others })
+}
+
+/// Whether the last segments of an id are those of a name.
+fn ends_in(id: &str, name: &str) -> bool {
+    id.strip_suffix(name).is_some_and(|above| above.is_empty() || above.ends_with('/'))
+}
+
+/// The folder of an id, with its final `/`; empty in the root.
+fn folder(id: &str) -> &str {
+    id.rfind('/').map_or("", |n| &id[..=n])
+}
+
+/// Whether a name has the ending of a file that is no Markdown: one to ten letters and digits, not
+/// digits alone, so that `v1.2` is a name.
+pub fn is_other_file(name: &str) -> bool {
+    let name = last_segment(name);
+    let Some((stem, ending)) = name.rsplit_once('.') else { return false };
+    !stem.is_empty()
+        && (1..=10).contains(&ending.len())
+        && ending.bytes().all(|b| b.is_ascii_alphanumeric())
+        && ending.bytes().any(|b| b.is_ascii_alphabetic())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn id(text: &str) -> Id {
+        text.parse().unwrap()
+    }
+
+    fn of(text: &str) -> Links {
+        read(&id("nodes/legal/a"), text, &Document::parse(text).unwrap())
+    }
+
+    fn report(text: &str) -> String {
+        let found = of(text);
+        let links = found.links.iter().map(|link| {
+            let (LinkTarget::Document(name) | LinkTarget::Name(name)) = &link.target;
+            let sign = if matches!(link.target, LinkTarget::Name(_)) { "?" } else { "" };
+            let pin = link.checkpoint.map_or_else(String::new, |n| format!("@{n}"));
+            let anchor = link.anchor.as_ref().map_or_else(String::new, |a| format!("#{a}"));
+            (link.line, format!("{}: {} {sign}{name}{pin}{anchor}", link.line, link.kind.as_str()))
+        });
+        let broken =
+            found.broken.iter().map(|b| (b.line, format!("{}: {} ({})", b.line, b.text, b.why)));
+        let mut all: Vec<(usize, String)> = links.chain(broken).collect();
+        all.sort_by_key(|(line, _)| *line);
+        all.into_iter().map(|(_, text)| text).collect::<Vec<_>>().join("\n")
+    }
+
+    // Which text is a link lies in spec/vectors/links; here are order, lines and messages.
+    #[test]
+    fn links_come_in_the_order_of_the_text_with_their_lines() {
+        let text = "---\ntitle: t\ntype: source\nderived_from: [nodes/old, 'contextnest://nodes/b@3']\n\
+                    source:\n  depends_on:\n    - contextnest://sources/x\n---\n\
+                    See [b](../b.md#part), [[Name|label]] and\ncontextnest://nodes/my_doc@7#x.\r\n\
+                    ![[Folder/Note#A heading]] <contextnest://nodes/c>\r\n\r\n\
+                    [up](../../../b.md), [uri](contextnest://a?b)\n";
+        insta::assert_snapshot!(report(text), @"
+        4: derived_from nodes/old
+        4: derived_from nodes/b@3
+        7: depends_on sources/x
+        9: reference nodes/b#part
+        9: reference ?Name
+        10: reference nodes/my_doc@7#x
+        11: reference ?Folder/Note#A heading
+        11: reference nodes/c
+        13: ../../../b.md (the path leaves the vault)
+        13: contextnest://a?b (a URI holds no `?`)
+        ");
+    }
+
+    #[test]
+    fn code_and_labels_give_no_links() {
+        let code =
+            "`[[a]]` `contextnest://a`\n\n```\n[[a]] contextnest://a [x](b.md)\n```\n\n    [[a]]\n";
+        assert_eq!(of(code).links, []);
+        let label = of("[contextnest://nodes/b](contextnest://nodes/a)\n").links;
+        assert_eq!(label.len(), 1);
+        assert_eq!(label[0].target, LinkTarget::Document("nodes/a".into()));
+    }
+
+    #[test]
+    fn a_name_leads_to_the_nearest_fit() {
+        let ids = ["a/Note", "b/note", "b/x/note", "c/Other", "note"].map(id);
+        let resolve = |name: &str, from: &str| {
+            resolve_name(name, &id(from), &ids).map(|r| (r.id.as_str(), r.others.len()))
+        };
+        assert_eq!(resolve("note", "z/from"), Some(("note", 0)));
+        assert_eq!(resolve("Note", "z/from"), Some(("a/Note", 0)));
+        assert_eq!(resolve("NOTE", "z/from"), Some(("a/Note", 3)));
+        assert_eq!(resolve("NOTE", "b/x/from"), Some(("b/x/note", 0)));
+        assert_eq!(resolve("NOTE", "from"), Some(("note", 0)));
+        assert_eq!(resolve("x/note", "from"), Some(("b/x/note", 0)));
+        assert_eq!(resolve("other", "from"), Some(("c/Other", 0)));
+        assert_eq!(resolve("ote", "from"), None);
+    }
+
+    #[test]
+    fn hostile_texts_are_read_in_bounds() {
+        for pattern in
+            ["[[", "[[a", "[[a]]", "[](", "<contextnest://a", "contextnest://a ", "[a]: b\n[a]"]
+        {
+            let found = of(&pattern.repeat((MAX_BODY + (1 << 20)) / pattern.len()));
+            assert!(found.links.len() <= MAX_LINKS && found.broken.len() <= MAX_LINKS, "{pattern}");
+            assert!(found.truncated, "{pattern}");
+        }
+        let parens = format!("contextnest://{}{}", "(".repeat(50_000), ")".repeat(100_000));
+        assert_eq!(of(&parens).broken.len(), 1);
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_read(text in "([\\[\\]()#|!/.%a:<>`\\n é]|\\[\\[|\\]\\]|contextnest://|\\.\\./|%2F){0,40}") {
+            let document = Document::parse(&text);
+            if let Ok(document) = document {
+                let mut last = 0;
+                for link in links(&id("nodes/a"), &text, &document) {
+                    prop_assert!(link.line >= last && link.line <= text.lines().count().max(1) + 1);
+                    last = link.line;
+                    let (LinkTarget::Document(name) | LinkTarget::Name(name)) = &link.target;
+                    prop_assert!(id(name).as_str() == name);
+                }
+            }
+        }
+    }
+}

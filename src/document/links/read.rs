@@ -1,0 +1,365 @@
+//! Reading the links out of a text: what is a link, and what it names.
+
+use pulldown_cmark::{Event, LinkType, Options, Parser, Tag, TagEnd};
+use unicode_normalization::UnicodeNormalization as _;
+
+use super::bare::{schemes, starts_with_scheme, uris};
+use super::{
+    Broken, Link, LinkKind, LinkTarget, Links, MAX_BODY, MAX_LINKS, Unusable, folder,
+    is_other_file, last_segment,
+};
+use crate::document::Document;
+use crate::document::frontmatter::NodeType;
+use crate::document::id::Id;
+use crate::document::sections::MARKDOWN;
+use crate::uri::{Target, Uri};
+use crate::vault::layout;
+use crate::yaml::Node;
+
+/// Reads the links of a document, and the places that want to be links.
+pub fn read(id: &Id, text: &str, document: &Document) -> Links {
+    let mut reader = Reader { id, found: Links::default() };
+    reader.frontmatter(document);
+    reader.body(text, document.parts.body);
+    reader.found
+}
+
+struct Reader<'d> {
+    id: &'d Id,
+    found: Links,
+}
+
+impl Reader<'_> {
+    fn frontmatter(&mut self, document: &Document) {
+        let fields = &document.frontmatter;
+        for item in one_or_many(fields.get("derived_from")) {
+            self.origin(item);
+        }
+        let source = fields.get("source").filter(|_| fields.node_type == NodeType::Source);
+        for item in one_or_many(source.and_then(|node| node.get("depends_on"))) {
+            // What is no URI at all is told by the rules of a source node.
+            if let Some(Ok(uri)) = item.text().map(str::parse::<Uri>) {
+                self.uri(LinkKind::DependsOn, uri, line_of(item));
+            }
+        }
+    }
+
+    /// An entry of `derived_from`: a URI, or an id as it is.
+    fn origin(&mut self, item: &Node) {
+        let Some(text) = item.text() else { return };
+        let (kind, line) = (LinkKind::DerivedFrom, line_of(item));
+        if starts_with_scheme(text) {
+            return self.uri_text(kind, text, line);
+        }
+        let path: String = text.nfc().collect();
+        match path.strip_suffix(".md").unwrap_or(&path).parse::<Id>() {
+            Ok(id) if is_document(&id) => self.add(kind, LinkTarget::Document(text_of(&id)), line),
+            // Another system may keep a title or a web address here.
+            _ => {}
+        }
+    }
+
+    fn body(&mut self, text: &str, start: usize) {
+        let mut body = &text[start..];
+        if body.len() > MAX_BODY {
+            let end = (0..=MAX_BODY).rev().find(|n| body.is_char_boundary(*n)).unwrap_or(0);
+            body = &body[..body[..end].rfind('\n').map_or(end, |n| n + 1)];
+            self.found.truncated = true;
+        }
+        if !body.contains('[') && schemes(body).next().is_none() {
+            return;
+        }
+        let mut lines = Lines { text, at: 0, line: 1 };
+        // Inside code, and inside the label of a link, a URI is text.
+        let (mut closed, mut run) = (0_usize, Run::default());
+        for (event, range) in
+            Parser::new_ext(body, MARKDOWN | Options::ENABLE_WIKILINKS).into_offset_iter()
+        {
+            let at = start + range.start;
+            if let Event::Text(part) = &event {
+                if closed == 0 {
+                    run.push(part, at);
+                }
+                continue;
+            }
+            self.run(&mut run, &mut lines);
+            match event {
+                Event::Start(Tag::Link { link_type, dest_url, .. }) => {
+                    closed += 1;
+                    self.link(link_type, &dest_url, Embed::No, lines.line_of(at));
+                }
+                Event::Start(Tag::Image { link_type, dest_url, .. }) => {
+                    closed += 1;
+                    self.link(link_type, &dest_url, Embed::Yes, lines.line_of(at));
+                }
+                Event::Start(Tag::CodeBlock(_)) => closed += 1,
+                Event::End(TagEnd::Link | TagEnd::Image | TagEnd::CodeBlock) => {
+                    closed = closed.saturating_sub(1);
+                }
+                _ => {}
+            }
+            if self.found.truncated && self.is_full() {
+                return;
+            }
+        }
+        self.run(&mut run, &mut lines);
+    }
+
+    fn is_full(&self) -> bool {
+        self.found.links.len() >= MAX_LINKS || self.found.broken.len() >= MAX_LINKS
+    }
+
+    /// The URIs in a piece of plain text.
+    fn run(&mut self, run: &mut Run, lines: &mut Lines<'_>) {
+        for range in uris(&run.text) {
+            self.uri_text(LinkKind::Reference, &run.text[range], lines.line_of(run.at));
+        }
+        run.text.clear();
+    }
+
+    fn link(&mut self, link_type: LinkType, dest: &str, embed: Embed, line: usize) {
+        match link_type {
+            LinkType::Email => {}
+            LinkType::WikiLink { .. } => self.wikilink(dest, embed, line),
+            _ if starts_with_scheme(dest) => self.uri_text(LinkKind::Reference, dest, line),
+            _ if has_scheme(dest) || dest.starts_with("//") => {}
+            _ => self.path(dest, line),
+        }
+    }
+
+    /// A link by a path: relative to the document's folder, or from the root.
+    fn path(&mut self, dest: &str, line: usize) {
+        let (path, anchor) = split_anchor(dest);
+        let path = path.split('?').next().unwrap_or(path);
+        let is_folder = matches!(last_segment(path), "" | "." | "..");
+        if is_folder || (is_other_file(path) && !path.ends_with(".md")) {
+            return;
+        }
+        let target = match decoded_path(path).and_then(|path| resolve_path(self.id, &path)) {
+            Ok(Some(target)) => target,
+            Ok(None) => return,
+            Err(why) => return self.broken(dest, why, line),
+        };
+        let anchor = anchor.and_then(|a| decode(a).ok()).filter(|a| !a.is_empty());
+        self.push(Link { kind: LinkKind::Reference, target, anchor, checkpoint: None, line });
+    }
+
+    /// `[[name]]`, `[[name#Heading]]`, `![[name]]`; a label does not get here.
+    fn wikilink(&mut self, dest: &str, embed: Embed, line: usize) {
+        // In a table the bar before a label is written `\|`.
+        let dest = dest.trim_end_matches('\\').trim();
+        if starts_with_scheme(dest) {
+            return self.uri_text(LinkKind::Reference, dest, line);
+        }
+        let (name, anchor) = split_anchor(dest);
+        // Of `#A#B` the innermost heading counts; `^block` names no section.
+        let anchor = anchor.map(|a| a.rsplit('#').next().unwrap_or(a).trim());
+        let anchor = anchor.filter(|a| !a.is_empty() && !a.starts_with('^')).map(str::to_owned);
+        let name: String = name.trim().nfc().collect();
+        let is_markdown = name.ends_with(".md");
+        // `[[1, 2], [3]]` is a list, and what spans lines is prose.
+        let is_prose = name.contains(|c: char| c.is_control() || "[]".contains(c));
+        let is_other = is_prose || name.ends_with('/') || has_scheme(&name) && name.contains("://");
+        if name.is_empty() || is_other {
+            return;
+        }
+        if embed == Embed::Yes && !is_markdown && is_other_file(&name) {
+            return;
+        }
+        let target = if ["/", "./", "../"].iter().any(|start| name.starts_with(start)) {
+            match resolve_path(self.id, &name) {
+                Ok(Some(target)) => target,
+                Ok(None) => return,
+                Err(why) => return self.broken(dest, why, line),
+            }
+        } else {
+            match name.strip_suffix(".md").unwrap_or(&name).parse::<Id>() {
+                Ok(id) if is_document(&id) => LinkTarget::Name(text_of(&id)),
+                Ok(_) => return,
+                Err(why) => return self.broken(dest, Unusable::Id(why), line),
+            }
+        };
+        self.push(Link { kind: LinkKind::Reference, target, anchor, checkpoint: None, line });
+    }
+
+    fn uri_text(&mut self, kind: LinkKind, text: &str, line: usize) {
+        match text.parse::<Uri>() {
+            Ok(uri) => self.uri(kind, uri, line),
+            Err(why) => self.broken(text, Unusable::Uri(why), line),
+        }
+    }
+
+    fn uri(&mut self, kind: LinkKind, uri: Uri, line: usize) {
+        if let Target::Document { id, checkpoint, anchor } = uri.target
+            && is_document(&id)
+        {
+            let target = LinkTarget::Document(text_of(&id));
+            self.push(Link { kind, target, anchor, checkpoint, line });
+        }
+    }
+
+    fn add(&mut self, kind: LinkKind, target: LinkTarget, line: usize) {
+        self.push(Link { kind, target, anchor: None, checkpoint: None, line });
+    }
+
+    fn push(&mut self, link: Link) {
+        match self.is_full() {
+            true => self.found.truncated = true,
+            false => self.found.links.push(link),
+        }
+    }
+
+    fn broken(&mut self, text: &str, why: Unusable, line: usize) {
+        match self.is_full() {
+            true => self.found.truncated = true,
+            false => self.found.broken.push(Broken { text: start_of(text), why, line }),
+        }
+    }
+}
+
+/// Whether a link shows its target in place.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Embed {
+    Yes,
+    No,
+}
+
+/// Plain text between two pieces of markup: it lies on one line, but comes in parts.
+#[derive(Default)]
+struct Run {
+    text: String,
+    /// Where it begins in the document.
+    at: usize,
+}
+
+impl Run {
+    fn push(&mut self, part: &str, at: usize) {
+        if self.text.is_empty() {
+            self.at = at;
+        }
+        self.text.push_str(part);
+    }
+}
+
+/// Counts lines, which end in LF, CRLF or CR, for offsets that do not fall.
+struct Lines<'t> {
+    text: &'t str,
+    at: usize,
+    line: usize,
+}
+
+impl Lines<'_> {
+    fn line_of(&mut self, offset: usize) -> usize {
+        let bytes = self.text.as_bytes();
+        while self.at < offset.min(bytes.len()) {
+            let is_end = match bytes[self.at] {
+                b'\n' => true,
+                b'\r' => bytes.get(self.at + 1) != Some(&b'\n'),
+                _ => false,
+            };
+            self.line += usize::from(is_end);
+            self.at += 1;
+        }
+        self.line
+    }
+}
+
+fn one_or_many(node: Option<&Node>) -> &[Node] {
+    match node.filter(|node| !node.is_null()) {
+        Some(node) => node.items().unwrap_or(std::slice::from_ref(node)),
+        None => &[],
+    }
+}
+
+/// A frontmatter begins on the second line of its document.
+fn line_of(node: &Node) -> usize {
+    node.line + 1
+}
+
+fn text_of(id: &Id) -> String {
+    id.as_str().to_owned()
+}
+
+/// Whether documents have such ids: no governance file, no index, nothing in a hidden folder.
+fn is_document(id: &Id) -> bool {
+    let text = id.as_str();
+    let never = |file: &str| file.strip_suffix(".md") == Some(text);
+    id.is_document()
+        && layout::INDEX.strip_suffix(".md") != Some(last_segment(text))
+        && !layout::NEVER_DOCUMENTS.iter().any(|file| never(file))
+        && !text.split('/').any(|name| name.starts_with('.') || name == "node_modules")
+}
+
+/// What a path, seen from the folder of a document, names; nothing where that is no document.
+fn resolve_path(from: &Id, path: &str) -> Result<Option<LinkTarget>, Unusable> {
+    let (above, path) = match path.strip_prefix('/') {
+        Some(path) => ("", path),
+        None => (folder(from.as_str()), path),
+    };
+    let mut names: Vec<&str> = above.split('/').filter(|name| !name.is_empty()).collect();
+    for name in path.split('/') {
+        match name {
+            "" | "." => {}
+            ".." => {
+                names.pop().ok_or(Unusable::Escape)?;
+            }
+            name => names.push(name),
+        }
+    }
+    let path: String = names.join("/").nfc().collect();
+    let id: Id = path.strip_suffix(".md").unwrap_or(&path).parse().map_err(Unusable::Id)?;
+    Ok(is_document(&id).then(|| LinkTarget::Document(text_of(&id))))
+}
+
+fn split_anchor(dest: &str) -> (&str, Option<&str>) {
+    match dest.split_once('#') {
+        Some((path, anchor)) => (path, Some(anchor)),
+        None => (dest, None),
+    }
+}
+
+/// A path with its percent-encoding resolved, name by name: an encoded `/` parts no names.
+fn decoded_path(path: &str) -> Result<String, Unusable> {
+    let names = path.split('/').map(|name| match decode(name) {
+        Ok(name) if name.contains('/') => Err(Unusable::Encoding),
+        decoded => decoded,
+    });
+    Ok(names.collect::<Result<Vec<_>, _>>()?.join("/"))
+}
+
+/// Resolves percent-encoding; a `%` that begins none stands for itself.
+fn decode(text: &str) -> Result<String, Unusable> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((byte, after)) = rest.split_first() {
+        let pair = after.get(..2).and_then(|pair| std::str::from_utf8(pair).ok());
+        let code = pair.filter(|pair| pair.bytes().all(|b| b.is_ascii_hexdigit()));
+        match code.filter(|_| *byte == b'%').and_then(|code| u8::from_str_radix(code, 16).ok()) {
+            Some(code) => {
+                bytes.push(code);
+                rest = &after[2..];
+            }
+            None => {
+                bytes.push(*byte);
+                rest = after;
+            }
+        }
+    }
+    String::from_utf8(bytes).map_err(|_| Unusable::Encoding)
+}
+
+/// Whether a destination begins like `mailto:` or `https:`.
+fn has_scheme(dest: &str) -> bool {
+    let Some((scheme, _)) = dest.split_once(':') else { return false };
+    scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+        && scheme.bytes().all(|b| b.is_ascii_alphanumeric() || b"+.-".contains(&b))
+}
+
+/// The beginning of a text, for a report.
+fn start_of(text: &str) -> String {
+    const SHOWN: usize = 200;
+    match text.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}

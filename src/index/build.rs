@@ -1,0 +1,432 @@
+//! Making an index, and keeping up with the log.
+//!
+//! New checkpoints become a new segment; small segments at the end are merged, so that there are
+//! few of them however many publications there were. One process writes at a time; another one
+//! that comes meanwhile goes without.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
+
+use rayon::prelude::*;
+
+use super::Index;
+use super::blocks::Damaged;
+use super::manifest::{LogEnd, Manifest, SEGMENT, rename, segment_name};
+use super::row::{Contents, Metadata, Row};
+use super::segment::{self, Lived, NEVER, Parts, Segment};
+use crate::chain::digest::Digest;
+use crate::chain::replay::{self, ChainError};
+use crate::checkpoint::log::{Checkpoint, Chronicle, apply};
+use crate::checkpoint::state::State;
+use crate::document::id::Id;
+use crate::vault::clock::Timestamp;
+use crate::vault::{Vault, outside};
+
+/// The lock of whoever writes in the folder.
+const LOCK: &str = "lock";
+/// A segment is merged with the one before it unless that is so many times as long.
+const RATIO: u32 = 4;
+/// How many entries of maps are hashed at most to check the checkpoints of the past one by one;
+/// some seconds of work. Beyond it only the head is checked, and the past is read from the log.
+const AFFORDABLE: u64 = 20_000_000;
+/// Documents that are read at once.
+const BATCH: usize = 4096;
+
+/// Makes the index of a log, or brings the one that is there up to it; `None` where that cannot be
+/// done: another process is at it, the cache cannot be written, or the log has an entry that is in
+/// one map only. Whatever `at_work` is told is a share of the documents to read.
+pub fn refresh(
+    dir: &Path,
+    vault: &Vault,
+    chronicle: &Chronicle<'_>,
+    at_work: &mut dyn FnMut(usize, usize),
+) -> Option<Index> {
+    let _lock = lock(dir).ok()??;
+    let end = end_of(vault, chronicle)?;
+    let known = Index::read(dir);
+    if known.as_ref().is_some_and(|index| index.manifest.is_of(vault)) {
+        // Another process was faster.
+        return known;
+    }
+    let known = known.filter(|index| {
+        let hash = chronicle.checkpoint(index.head()).ok().map(|c| c.hash);
+        index.log_form() == vault.log_form() && hash == Some(index.head_hash())
+    });
+    let built = known.filter(|index| index.head() < end.head);
+    let built = built.and_then(|index| extend(dir, vault, &index, chronicle, &end, at_work));
+    let manifest = built.or_else(|| build(dir, vault, chronicle, &end, at_work))?;
+    install(dir, &manifest).ok()?;
+    Index::open(dir, vault)
+}
+
+/// The end of the log that a chronicle was read from.
+fn end_of(vault: &Vault, chronicle: &Chronicle<'_>) -> Option<LogEnd> {
+    let (head, (length, hash_at)) = (chronicle.head()?, chronicle.end()?);
+    let form = vault.log_form();
+    Some(LogEnd { form, length, head: head.number, hash: head.hash, hash_at })
+}
+
+/// Brings the index up to a checkpoint that was just made by this process; does nothing where the
+/// index was not up to the one before. A reader makes up for it.
+pub fn follow(dir: &Path, vault: &Vault, checkpoint: &Checkpoint) {
+    let step = || -> Option<()> {
+        let _lock = lock(dir).ok()??;
+        let index = Index::read(dir).filter(|index| index.head() + 1 == checkpoint.number)?;
+        if !index.manifest.begins(vault) {
+            return None;
+        }
+        let log = index.manifest.log_of(vault)?;
+        let length = vault.files().length(log).ok()?;
+        let added = usize::try_from(length.checked_sub(index.manifest.log_length)?).ok()?;
+        let tail = vault.files().read_at(log, index.manifest.log_length, added).ok()?;
+        // One entry only, and it is ours: nobody else published meanwhile.
+        let text = String::from_utf8(tail).ok()?;
+        let hash = checkpoint.hash.to_string();
+        let at = text.find(&hash).filter(|_| text.matches("checkpoint_hash").count() == 1)?;
+        let end = LogEnd {
+            form: index.log_form(),
+            length,
+            head: checkpoint.number,
+            hash: checkpoint.hash,
+            hash_at: index.manifest.log_length + at as u64,
+        };
+        let checked_from = index.manifest.checked_from;
+        let manifest =
+            append(dir, vault, &index, &[checkpoint], &end, checked_from, &mut |_, _| ())?;
+        install(dir, &manifest).ok()
+    };
+    // An index that was not kept up is one that a reader brings up to date.
+    let _ = step();
+}
+
+/// Takes the folder's lock; `None` where another process has it.
+pub(super) fn lock(dir: &Path) -> io::Result<Option<File>> {
+    outside::make_private(dir)?;
+    let file = OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600)
+        .open(dir.join(LOCK))?;
+    match file.try_lock() {
+        Ok(()) => Ok(Some(file)),
+        Err(fs::TryLockError::WouldBlock) => Ok(None),
+        Err(fs::TryLockError::Error(why)) => Err(why),
+    }
+}
+
+/// Makes the manifest the one that counts, and removes segments that it does not name. Whoever has
+/// those open goes on reading them.
+fn install(dir: &Path, manifest: &Manifest) -> io::Result<()> {
+    manifest.write(dir)?;
+    for entry in fs::read_dir(dir)?.filter_map(Result::ok) {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if name.contains(SEGMENT) && !manifest.segments.contains(&name) {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+    Ok(())
+}
+
+/// A whole index of one segment.
+fn build(
+    dir: &Path,
+    vault: &Vault,
+    chronicle: &Chronicle<'_>,
+    end: &LogEnd,
+    at_work: &mut dyn FnMut(usize, usize),
+) -> Option<Manifest> {
+    let checked_from = if check_all(chronicle, &mut State::default(), 0)? { 1 } else { end.head };
+    let rows = Rows::of(chronicle.checkpoints(), |_| Ok(None)).ok()?;
+    let name = write(dir, vault, 0, chronicle.checkpoints(), rows, at_work)?;
+    Some(Manifest::new(end, checked_from, vec![name]))
+}
+
+/// Recomputes the hashes of the checkpoints after `from`; `state` is the one at `from`. `Some(false)`
+/// where that is more than can be afforded and only the head was checked, `None` where one is wrong.
+fn check_all(chronicle: &Chronicle<'_>, state: &mut State, from: u64) -> Option<bool> {
+    let new = chronicle.checkpoints().get(usize::try_from(from).ok()?..)?;
+    let mut sizes = state.len() as u64;
+    let mut work = 0u64;
+    for checkpoint in new {
+        sizes += checkpoint.set.len() as u64;
+        work = work.saturating_add(sizes);
+    }
+    if work > AFFORDABLE {
+        return chronicle.state_at(chronicle.head_number()).ok().map(|_| false);
+    }
+    let mut previous = from.checked_sub(1).map(|_| chronicle.checkpoint(from).map(|c| c.hash));
+    for checkpoint in new {
+        let before = previous.take().transpose().ok()?;
+        apply(state, checkpoint);
+        let trigger = checkpoint.triggered_by.as_str();
+        let found = state.hash(before.as_ref(), checkpoint.number, checkpoint.at, trigger);
+        if found != checkpoint.hash {
+            return None;
+        }
+        previous = Some(Ok(checkpoint.hash));
+    }
+    Some(true)
+}
+
+/// The index and what the log has beyond it.
+fn extend(
+    dir: &Path,
+    vault: &Vault,
+    index: &Index,
+    chronicle: &Chronicle<'_>,
+    end: &LogEnd,
+    at_work: &mut dyn FnMut(usize, usize),
+) -> Option<Manifest> {
+    let mut state = index.at(index.head()).ok()??.state().ok()?;
+    let checked_from = match check_all(chronicle, &mut state, index.head())? {
+        true => index.manifest.checked_from,
+        false => end.head,
+    };
+    let new = chronicle.checkpoints().get(usize::try_from(index.head()).ok()?..)?;
+    append(dir, vault, index, new, end, checked_from, at_work)
+}
+
+/// A segment more, merged with those before it that are not much longer.
+fn append(
+    dir: &Path,
+    vault: &Vault,
+    index: &Index,
+    new: &[&Checkpoint],
+    end: &LogEnd,
+    checked_from: u64,
+    at_work: &mut dyn FnMut(usize, usize),
+) -> Option<Manifest> {
+    let rows = Rows::of(new, |id| last_row(index, id)).ok()?;
+    let name = write(dir, vault, index.end(), new, rows, at_work)?;
+    let mut segments = index.manifest.segments.clone();
+    segments.push(name);
+    let opened = segments.iter().map(|name| Segment::open(&dir.join(name)));
+    let mut opened: Vec<Segment> = opened.collect::<io::Result<_>>().ok()?;
+    let mut first = opened.len() - 1;
+    let length = |segments: &[Segment]| segments.iter().map(|s| s.rows().len()).sum::<usize>();
+    while first > 0 && length(&opened[first - 1..first]) < RATIO as usize * length(&opened[first..])
+    {
+        first -= 1;
+    }
+    if first + 1 < opened.len() {
+        let merged = merge(dir, &opened.split_off(first), &end.hash)?;
+        segments.truncate(first);
+        segments.push(merged);
+    }
+    Some(Manifest::new(end, checked_from, segments))
+}
+
+/// The newest row of an id in an index: its number, version, the checkpoint that sealed that
+/// version first, and whether it has not ended.
+struct Last {
+    row: u32,
+    version: u64,
+    sealed: u64,
+    lives: bool,
+}
+
+fn last_row(index: &Index, id: &Id) -> Result<Option<Last>, Damaged> {
+    let mut last: Option<(u32, u32, u32)> = None;
+    for segment in &index.segments {
+        for row in segment.rows_of(id.as_str())? {
+            let (born, ended) = index.life(row)?;
+            if last.is_none_or(|(_, before, _)| before < born) {
+                last = Some((row, born, ended));
+            }
+        }
+    }
+    let Some((row, _, ended)) = last else { return Ok(None) };
+    let Row { version, sealed, .. } = index.row(row)?;
+    Ok(Some(Last { row, version, sealed, lives: ended == NEVER }))
+}
+
+/// A version that some checkpoints sealed, without its text.
+struct Sealed {
+    version: u64,
+    chain_hash: Digest,
+    sealed: u64,
+    born: u32,
+    ended: u32,
+}
+
+/// What some checkpoints did: new versions of each artifact, and ends of old rows.
+struct Rows<'c> {
+    new: BTreeMap<&'c Id, Vec<Sealed>>,
+    endings: BTreeMap<u32, u32>,
+}
+
+impl<'c> Rows<'c> {
+    /// Goes through the checkpoints; `last` knows what came before them. Fails where an entry is in
+    /// one map only, or has a number that does not fit.
+    fn of(
+        checkpoints: &[&'c Checkpoint],
+        last: impl Fn(&Id) -> Result<Option<Last>, Damaged>,
+    ) -> Result<Self, Damaged> {
+        let (mut new, mut endings) = (BTreeMap::<&Id, Vec<Sealed>>::new(), BTreeMap::new());
+        let mut before: HashMap<&Id, Option<Last>> = HashMap::new();
+        for checkpoint in checkpoints {
+            let number = u32::try_from(checkpoint.number).map_err(|_| Damaged)?;
+            for id in checkpoint.set.iter().map(|(id, _)| id).chain(&checkpoint.removed) {
+                if let Some(open) = new.get_mut(id).and_then(|all| all.last_mut()) {
+                    if open.ended == NEVER {
+                        open.ended = number;
+                    }
+                } else {
+                    let last = last(id)?;
+                    endings.extend(last.iter().filter(|l| l.lives).map(|l| (l.row, number)));
+                    before.insert(id, last);
+                }
+            }
+            for (id, mark) in &checkpoint.set {
+                let (version, chain_hash) = mark.sealed().ok_or(Damaged)?;
+                let versions = new.entry(id).or_default();
+                // The other tool may drop an id and take the same version up again.
+                let known = match versions.last() {
+                    Some(last) => Some((last.version, last.sealed)),
+                    None => before.get(id).and_then(Option::as_ref).map(|l| (l.version, l.sealed)),
+                };
+                let again = known.filter(|(known, _)| *known == version);
+                let sealed = again.map_or(checkpoint.number, |(_, sealed)| sealed);
+                versions.push(Sealed { version, chain_hash, sealed, born: number, ended: NEVER });
+            }
+        }
+        Ok(Self { new, endings })
+    }
+}
+
+/// Writes the segment of some checkpoints, reading and verifying every text that they sealed.
+fn write(
+    dir: &Path,
+    vault: &Vault,
+    first_row: u32,
+    checkpoints: &[&Checkpoint],
+    rows: Rows<'_>,
+    at_work: &mut dyn FnMut(usize, usize),
+) -> Option<String> {
+    let (first, last) = (checkpoints.first()?, checkpoints.last()?);
+    let times: Vec<(Timestamp, Digest)> = checkpoints.iter().map(|c| (c.at, c.hash)).collect();
+    let name = segment_name(first.number, last.number, &last.hash);
+    let parts = Parts {
+        first_row,
+        first_checkpoint: first.number,
+        checkpoints: &times,
+        endings: &rows.endings,
+    };
+    let artifacts: Vec<(&Id, Vec<Sealed>)> = rows.new.into_iter().collect();
+    let (mut done, all) = (0, artifacts.len());
+    let read = artifacts.chunks(BATCH).flat_map(|batch| {
+        at_work(done, all);
+        done += batch.len();
+        let read = batch.par_iter().map(|(id, versions)| lived(vault, id, versions));
+        read.collect::<Vec<Vec<Lived>>>()
+    });
+    create(dir, &name, &parts, read.flatten().map(Ok))
+}
+
+/// Writes a segment under another name first, so that a name always means a whole file.
+fn create(
+    dir: &Path,
+    name: &str,
+    parts: &Parts<'_>,
+    rows: impl Iterator<Item = Result<Lived, Damaged>>,
+) -> Option<String> {
+    let new = dir.join(format!("{name}.new"));
+    let _ = fs::remove_file(&new);
+    segment::write(&new, parts, rows).ok()?;
+    rename(&new, &dir.join(name)).ok()?;
+    Some(name.to_owned())
+}
+
+/// The rows of one artifact.
+fn lived(vault: &Vault, id: &Id, versions: &[Sealed]) -> Vec<Lived> {
+    let history = id.is_document().then(|| replay::load(vault.files(), id));
+    let contents = |sealed: &Sealed| {
+        let read = |history: &Result<_, ChainError>| {
+            let history = history.as_ref().ok()?;
+            let (version, hash) = (sealed.version, &sealed.chain_hash);
+            let read = replay::sealed(vault.files(), id, history, version, hash).ok()?;
+            Some(Metadata::of(id, &read.text, read.document.as_ref()?))
+        };
+        match &history {
+            None => Contents::Governance,
+            Some(history) => read(history).map_or(Contents::Unreadable, Contents::Document),
+        }
+    };
+    let row = |sealed: &Sealed| Lived {
+        row: Row {
+            id: id.as_str().to_owned(),
+            version: sealed.version,
+            chain_hash: *sealed.chain_hash.bytes(),
+            sealed: sealed.sealed,
+            contents: contents(sealed),
+        },
+        born: sealed.born,
+        ended: sealed.ended,
+    };
+    versions.iter().map(row).collect()
+}
+
+/// One segment in the place of several that follow one another.
+fn merge(dir: &Path, segments: &[Segment], hash: &Digest) -> Option<String> {
+    let (first, last) = (segments.first()?, segments.last()?);
+    let numbers = first.checkpoints().start..last.checkpoints().end;
+    let times = segments.iter().flat_map(|s| s.checkpoints().map(|n| s.checkpoint(n)));
+    let times: Vec<(Timestamp, Digest)> = times.collect::<Result<_, Damaged>>().ok()?;
+    let mut endings = BTreeMap::new();
+    for segment in segments {
+        endings.extend(segment.endings().ok()?);
+    }
+    let earlier = endings.split_off(&first.rows().start);
+    let (endings, within) = (endings, earlier);
+    let mut sources: Vec<_> = segments.iter().map(|s| Source::new(s, &within).peekable()).collect();
+    let rows = std::iter::from_fn(|| {
+        // By id and then by age; segments are in the order of age.
+        let key = |source: &mut std::iter::Peekable<Source<'_>>| match source.peek()? {
+            Ok(lived) => Some(lived.row.id.clone()),
+            Err(Damaged) => Some(String::new()),
+        };
+        let keys: Vec<Option<String>> = sources.iter_mut().map(key).collect();
+        let least =
+            keys.iter().enumerate().filter_map(|(n, key)| Some((key.as_ref()?, n))).min()?;
+        sources.get_mut(least.1)?.next()
+    });
+    let name = segment_name(numbers.start, numbers.end - 1, hash);
+    let parts = Parts {
+        first_row: first.rows().start,
+        first_checkpoint: numbers.start,
+        checkpoints: &times,
+        endings: &endings,
+    };
+    create(dir, &name, &parts, rows)
+}
+
+/// The rows of one segment, ended where a later one says so.
+struct Source<'s> {
+    segment: &'s Segment,
+    left: std::ops::Range<u32>,
+    within: &'s BTreeMap<u32, u32>,
+}
+
+impl<'s> Source<'s> {
+    fn new(segment: &'s Segment, within: &'s BTreeMap<u32, u32>) -> Self {
+        Self { segment, left: segment.rows(), within }
+    }
+}
+
+impl Iterator for Source<'_> {
+    type Item = Result<Lived, Damaged>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let number = self.left.next()?;
+        let read = || {
+            let (born, ended) = self.segment.life(number)?;
+            let ended = self.within.get(&number).copied().unwrap_or(ended);
+            Ok(Lived { row: self.segment.row(number)?, born, ended })
+        };
+        Some(read())
+    }
+}

@@ -1,0 +1,364 @@
+//! The index of a vault: which version of which artifact every checkpoint holds, and where each
+//! term stands, so that a question costs what its answer costs (`spec/index.md`).
+//!
+//! It lies in the user's cache directory, is made from a log whose hashes were recomputed and from
+//! texts that the chain vouches for, and holds nothing that cannot be made again. It is used only
+//! while the log is as long as it was and has the same last hash in its place. What it answers is
+//! checked once more: a document is served only if its text leads to the chain hash, and only if
+//! that text's own fields fit the question. [`crate::verify`] never looks at it.
+//!
+//! One row is one version of one artifact with the checkpoints in which it holds; [`At`] is the
+//! index at one checkpoint, today's or a past one. `segment` is a file of rows, `build` makes one
+//! for new checkpoints and merges small ones, `blocks` notices damage.
+
+mod blocks;
+mod build;
+mod manifest;
+mod row;
+mod segment;
+#[cfg(test)]
+#[allow(clippy::disallowed_methods, reason = "the tests make vaults and damage caches")]
+mod tests;
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use roaring::RoaringBitmap;
+
+pub use blocks::Damaged;
+pub use build::{follow, refresh};
+pub use row::Metadata;
+
+use crate::chain::digest::Digest;
+use crate::checkpoint::state::{Mark, State};
+use crate::document::id::Id;
+use crate::vault::Vault;
+use crate::vault::clock::Timestamp;
+use crate::vault::config::LogForm;
+
+use manifest::Manifest;
+use row::{Contents, Row, Term};
+use segment::{NEVER, Segment};
+
+/// An index that is as new as its vault.
+#[derive(Debug)]
+pub struct Index {
+    dir: PathBuf,
+    manifest: Manifest,
+    segments: Vec<Segment>,
+    /// Rows that do not hold at the head; gathered when they are first asked for.
+    over: OnceLock<Result<RoaringBitmap, Damaged>>,
+}
+
+impl Index {
+    /// Opens the index in a vault's cache folder if it was made from exactly the log that the
+    /// vault has. What it costs does not depend on the vault's size.
+    pub fn open(dir: &Path, vault: &Vault) -> Option<Self> {
+        let index = Self::read(dir)?;
+        index.manifest.is_of(vault).then_some(index)
+    }
+
+    /// Opens the index in a folder, whatever log it was made from.
+    fn read(dir: &Path) -> Option<Self> {
+        let manifest = Manifest::read(dir)?;
+        let open = |name: &String| Segment::open(&dir.join(name)).ok();
+        let segments: Vec<Segment> = manifest.segments.iter().map(open).collect::<Option<_>>()?;
+        let (mut rows, mut checkpoints) = (0, 1);
+        for segment in &segments {
+            if segment.rows().start != rows || segment.checkpoints().start != checkpoints {
+                return None;
+            }
+            (rows, checkpoints) = (segment.rows().end, segment.checkpoints().end);
+        }
+        let dir = dir.to_owned();
+        let is_whole = checkpoints == manifest.head + 1;
+        is_whole.then_some(Self { dir, manifest, segments, over: OnceLock::new() })
+    }
+
+    /// Whether a folder holds an index, of whatever log.
+    pub fn lies_in(dir: &Path) -> bool {
+        Manifest::read(dir).is_some()
+    }
+
+    /// Takes the index away: something in it is not as it was written. The next one is made anew.
+    pub fn discard(&self) {
+        Manifest::remove(&self.dir);
+    }
+
+    /// The number of the last checkpoint.
+    pub fn head(&self) -> u64 {
+        self.manifest.head
+    }
+
+    /// The hash of the last checkpoint.
+    pub fn head_hash(&self) -> Digest {
+        self.manifest.head_hash()
+    }
+
+    /// The form of the log that it was made from.
+    pub fn log_form(&self) -> LogForm {
+        self.manifest.form()
+    }
+
+    /// The index at one checkpoint; `None` where its hash was never recomputed, or where there is
+    /// none of that number.
+    ///
+    /// # Errors
+    /// The index is damaged.
+    pub fn at(&self, checkpoint: u64) -> Result<Option<At<'_>>, Damaged> {
+        if !(self.manifest.checked_from..=self.manifest.head).contains(&checkpoint) {
+            return Ok(None);
+        }
+        let (made_at, hash) = self.checkpoint(checkpoint)?;
+        let number = u32::try_from(checkpoint).map_err(|_| Damaged)?;
+        Ok(Some(At { index: self, checkpoint: number, made_at, hash }))
+    }
+
+    /// Time and hash of a checkpoint.
+    fn checkpoint(&self, number: u64) -> Result<(Timestamp, Digest), Damaged> {
+        let segment = self.segments.iter().find(|s| s.checkpoints().contains(&number));
+        segment.ok_or(Damaged)?.checkpoint(number)
+    }
+
+    fn of_row(&self, row: u32) -> Result<(usize, &Segment), Damaged> {
+        let found = self.segments.iter().enumerate().find(|(_, s)| s.rows().contains(&row));
+        found.ok_or(Damaged)
+    }
+
+    fn row(&self, row: u32) -> Result<Row, Damaged> {
+        self.of_row(row)?.1.row(row)
+    }
+
+    /// The checkpoints in which a row holds: from the first until before the second.
+    fn life(&self, row: u32) -> Result<(u32, u32), Damaged> {
+        let (n, segment) = self.of_row(row)?;
+        let (born, ended) = segment.life(row)?;
+        if ended != NEVER {
+            return Ok((born, ended));
+        }
+        for later in &self.segments[n + 1..] {
+            if let Some(ended) = later.ending(row)? {
+                return Ok((born, ended));
+            }
+        }
+        Ok((born, NEVER))
+    }
+
+    fn over(&self) -> Result<&RoaringBitmap, Damaged> {
+        let gather = || {
+            let mut all = RoaringBitmap::new();
+            for segment in &self.segments {
+                all |= segment.over()?;
+            }
+            Ok(all)
+        };
+        self.over.get_or_init(gather).as_ref().map_err(|damaged| *damaged)
+    }
+
+    /// The number of the row after the last.
+    fn end(&self) -> u32 {
+        self.segments.last().map_or(0, |s| s.rows().end)
+    }
+}
+
+/// The index at one checkpoint. Rows are numbers that mean something to this index alone.
+#[derive(Clone, Copy, Debug)]
+pub struct At<'i> {
+    index: &'i Index,
+    checkpoint: u32,
+    made_at: Timestamp,
+    hash: Digest,
+}
+
+/// A version that holds at the checkpoint.
+#[derive(Clone, Debug)]
+pub struct Held {
+    /// The artifact.
+    pub id: Id,
+    /// Its version.
+    pub version: u64,
+    /// The chain hash that the log records.
+    pub chain_hash: Digest,
+    /// When a checkpoint sealed this version first.
+    pub sealed_at: Timestamp,
+    /// Its fields; none of a governance file, and none where the chain did not vouch for the text.
+    pub metadata: Option<Metadata>,
+}
+
+impl At<'_> {
+    /// Takes the index away.
+    pub fn discard(&self) {
+        self.index.discard();
+    }
+
+    /// When the checkpoint was made.
+    pub fn made_at(&self) -> Timestamp {
+        self.made_at
+    }
+
+    /// The hash of the checkpoint.
+    pub fn hash(&self) -> Digest {
+        self.hash
+    }
+
+    /// What the checkpoint holds of an artifact.
+    ///
+    /// # Errors
+    /// The index is damaged.
+    pub fn get(&self, id: &str) -> Result<Option<Held>, Damaged> {
+        self.row_of(id)?.map(|row| self.held(row)).transpose()
+    }
+
+    /// The row of an artifact.
+    ///
+    /// # Errors
+    /// The index is damaged.
+    pub fn row_of(&self, id: &str) -> Result<Option<u32>, Damaged> {
+        for segment in &self.index.segments {
+            for row in segment.rows_of(id)? {
+                if self.holds(row)? {
+                    return Ok(Some(row));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// The version of a row.
+    ///
+    /// # Errors
+    /// The index is damaged.
+    pub fn held(&self, row: u32) -> Result<Held, Damaged> {
+        let row = self.index.row(row)?;
+        let metadata = match row.contents {
+            Contents::Document(metadata) => Some(metadata),
+            Contents::Governance | Contents::Unreadable => None,
+        };
+        Ok(Held {
+            id: row.id.parse().map_err(|_| Damaged)?,
+            version: row.version,
+            chain_hash: Digest::from_bytes(row.chain_hash),
+            sealed_at: self.index.checkpoint(row.sealed)?.0,
+            metadata,
+        })
+    }
+
+    fn holds(&self, row: u32) -> Result<bool, Damaged> {
+        let (born, ended) = self.index.life(row)?;
+        Ok((born..ended).contains(&self.checkpoint))
+    }
+
+    /// Those of some rows that hold at the checkpoint.
+    ///
+    /// # Errors
+    /// The index is damaged.
+    pub fn holding(&self, mut rows: RoaringBitmap) -> Result<RoaringBitmap, Damaged> {
+        if u64::from(self.checkpoint) == self.index.head() {
+            rows -= self.index.over()?;
+            return Ok(rows);
+        }
+        let mut held = RoaringBitmap::new();
+        for row in &rows {
+            if self.holds(row)? {
+                held.insert(row);
+            }
+        }
+        Ok(held)
+    }
+
+    /// Rows of a document.
+    pub(crate) fn of_document(&self, id: &Id) -> Result<RoaringBitmap, Damaged> {
+        Ok(self.row_of(id.as_str())?.into_iter().collect())
+    }
+
+    /// Rows of documents beneath a folder, whenever they held.
+    pub(crate) fn of_folder(&self, folder: &str) -> Result<RoaringBitmap, Damaged> {
+        let mut rows = RoaringBitmap::new();
+        for segment in &self.index.segments {
+            rows.insert_range(segment.rows_below(folder)?);
+        }
+        Ok(rows)
+    }
+
+    /// Rows with a tag, whenever they held. So are the answers of the following.
+    pub(crate) fn of_tag(&self, tag: &str) -> Result<RoaringBitmap, Damaged> {
+        self.posting(&Term::Tag(tag))
+    }
+
+    /// Rows of documents of a type.
+    pub(crate) fn of_type(&self, word: &str) -> Result<RoaringBitmap, Damaged> {
+        self.posting(&Term::Type(word))
+    }
+
+    /// Rows of sources with a transport.
+    pub(crate) fn of_transport(&self, word: &str) -> Result<RoaringBitmap, Damaged> {
+        self.posting(&Term::Transport(word))
+    }
+
+    /// Rows of sources of a server.
+    pub(crate) fn of_server(&self, name: &str) -> Result<RoaringBitmap, Damaged> {
+        self.posting(&Term::Server(name))
+    }
+
+    /// Rows of documents whose fields are known.
+    pub(crate) fn known(&self) -> Result<RoaringBitmap, Damaged> {
+        self.posting(&Term::Known)
+    }
+
+    /// Rows of documents that the chain did not vouch for when they were indexed.
+    pub(crate) fn unreadable(&self) -> Result<RoaringBitmap, Damaged> {
+        self.posting(&Term::Unreadable)
+    }
+
+    fn posting(&self, term: &Term<'_>) -> Result<RoaringBitmap, Damaged> {
+        let mut rows = RoaringBitmap::new();
+        for segment in &self.index.segments {
+            rows |= segment.posting(term)?;
+        }
+        Ok(rows)
+    }
+
+    /// Every tag of a published document, in byte order.
+    ///
+    /// # Errors
+    /// The index is damaged.
+    pub fn tags(&self) -> Result<Vec<String>, Damaged> {
+        self.names(row::TAGS)
+    }
+
+    /// Every server of a published source, in byte order.
+    ///
+    /// # Errors
+    /// The index is damaged.
+    pub fn servers(&self) -> Result<Vec<String>, Damaged> {
+        self.names(row::SERVERS)
+    }
+
+    fn names(&self, prefix: &str) -> Result<Vec<String>, Damaged> {
+        let mut names = BTreeSet::new();
+        for segment in &self.index.segments {
+            for (name, rows) in segment.terms_below(prefix)? {
+                if !names.contains(&name) && !self.holding(rows)?.is_empty() {
+                    names.insert(name);
+                }
+            }
+        }
+        Ok(names.into_iter().collect())
+    }
+
+    /// What the checkpoint holds, as the log says it.
+    ///
+    /// # Errors
+    /// The index is damaged.
+    pub fn state(&self) -> Result<State, Damaged> {
+        let mut all = RoaringBitmap::new();
+        all.insert_range(0..self.index.end());
+        let mark = |row| {
+            let row = self.index.row(row)?;
+            let id = row.id.parse().map_err(|_| Damaged)?;
+            Ok((id, Mark::new(row.version, Digest::from_bytes(row.chain_hash))))
+        };
+        self.holding(all)?.iter().map(mark).collect()
+    }
+}

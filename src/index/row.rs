@@ -1,0 +1,138 @@
+//! What the index holds of one version of one artifact, and the terms it is found by.
+
+use serde::{Deserialize, Serialize};
+
+use crate::document::Document;
+use crate::document::frontmatter::Frontmatter;
+use crate::document::id::{Id, fold};
+use crate::document::links::{self, Link, LinkKind, LinkTarget};
+
+/// One version of one artifact, as the log seals it. The id comes first: rows are searched by it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Row {
+    pub(super) id: String,
+    pub(super) version: u64,
+    pub(super) chain_hash: [u8; 32],
+    /// The checkpoint that sealed this version first.
+    pub(super) sealed: u64,
+    pub(super) contents: Contents,
+}
+
+/// What is known of a text.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Contents {
+    /// A governance file, which no selector returns.
+    Governance,
+    /// The chain did not vouch for it when it was indexed, so that nothing is known of it.
+    Unreadable,
+    /// A document's verified fields.
+    Document(Metadata),
+}
+
+/// The fields of a verified text that can be asked for.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Metadata {
+    /// The title, if it has one.
+    pub title: Option<String>,
+    /// The word of its type.
+    pub node_type: String,
+    /// Its tags, without `#`.
+    pub tags: Vec<String>,
+    /// The word of a source's transport.
+    pub transport: Option<String>,
+    /// A source's server.
+    pub server: Option<String>,
+    /// Where it links to, each target once.
+    pub links: Vec<Link>,
+}
+
+impl Metadata {
+    /// The fields of a verified text.
+    pub fn of(id: &Id, text: &str, document: &Document) -> Self {
+        let fields: &Frontmatter = &document.frontmatter;
+        let source = fields.source.as_ref();
+        let mut found = links::links(id, text, document);
+        found.sort_by(|a, b| (a.kind, &a.target).cmp(&(b.kind, &b.target)));
+        found.dedup_by(|a, b| (a.kind, &a.target) == (b.kind, &b.target));
+        Self {
+            title: fields.title.clone(),
+            node_type: fields.node_type.as_str().to_owned(),
+            tags: fields.tags.clone(),
+            transport: source.and_then(|s| Some(s.transport?.as_str().to_owned())),
+            server: source.and_then(|s| s.server.clone()),
+            links: found,
+        }
+    }
+}
+
+/// The name of a posting list: its kind and what it is about.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) enum Term<'t> {
+    /// Every document whose fields are known.
+    Known,
+    /// Every document whose fields are not.
+    Unreadable,
+    Tag(&'t str),
+    Type(&'t str),
+    Transport(&'t str),
+    Server(&'t str),
+    /// Documents that link to this id.
+    Link(LinkKind, &'t str),
+    /// Documents with a wikilink whose last segment, folded, is this.
+    Named(&'t str),
+    /// Documents whose own last segment, folded, is this.
+    Name(&'t str),
+}
+
+impl Term<'_> {
+    /// Its spelling in a dictionary.
+    pub(super) fn key(&self) -> String {
+        let (kind, name) = match self {
+            Self::Known => ("d", ""),
+            Self::Unreadable => ("u", ""),
+            Self::Tag(name) => (TAGS, *name),
+            Self::Type(name) => ("y:", *name),
+            Self::Transport(name) => ("p:", *name),
+            Self::Server(name) => (SERVERS, *name),
+            Self::Link(LinkKind::Reference, id) => ("lr:", *id),
+            Self::Link(LinkKind::DependsOn, id) => ("ld:", *id),
+            Self::Link(LinkKind::DerivedFrom, id) => ("lv:", *id),
+            Self::Named(name) => ("lw:", *name),
+            Self::Name(name) => ("n:", *name),
+        };
+        format!("{kind}{name}")
+    }
+}
+
+/// How the keys of tags begin.
+pub(super) const TAGS: &str = "t:";
+/// How the keys of servers begin.
+pub(super) const SERVERS: &str = "s:";
+
+impl Row {
+    /// Hands each term that the row is found by to `take`.
+    pub(super) fn terms(&self, mut take: impl FnMut(&Term<'_>)) {
+        let metadata = match &self.contents {
+            Contents::Governance => return,
+            Contents::Unreadable => return take(&Term::Unreadable),
+            Contents::Document(metadata) => metadata,
+        };
+        take(&Term::Known);
+        take(&Term::Type(&metadata.node_type));
+        metadata.tags.iter().for_each(|tag| take(&Term::Tag(tag)));
+        metadata.transport.iter().for_each(|word| take(&Term::Transport(word)));
+        metadata.server.iter().for_each(|name| take(&Term::Server(name)));
+        take(&Term::Name(&last_segment(&self.id)));
+        for link in &metadata.links {
+            match &link.target {
+                LinkTarget::Document(id) => take(&Term::Link(link.kind, id)),
+                LinkTarget::Name(name) => take(&Term::Named(&last_segment(name))),
+            }
+        }
+    }
+}
+
+/// The last segment of an id or name, folded: what a wikilink and a document can agree in.
+pub(super) fn last_segment(name: &str) -> String {
+    fold(links::last_segment(name))
+}

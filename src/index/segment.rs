@@ -1,0 +1,367 @@
+//! One immutable part of the index: some checkpoints, the versions they sealed, and where each
+//! term stands.
+//!
+//! Rows are numbered through all segments of an index, in a segment by id and then by age. A
+//! segment also says which rows of the segments before it ended in its checkpoints, so that a
+//! publication adds a file and changes none.
+
+use std::collections::{BTreeMap, HashMap};
+use std::io;
+use std::ops::Range;
+use std::path::Path;
+
+use roaring::RoaringBitmap;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use super::blocks::{Blocks, Damaged, Writer};
+use super::row::{Row, Term};
+use crate::chain::digest::Digest;
+use crate::vault::clock::Timestamp;
+
+/// The end of a row that has not ended.
+pub(super) const NEVER: u32 = u32::MAX;
+
+/// Where the parts of a segment lie in its file.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+struct Contents {
+    first_row: u32,
+    rows: u32,
+    first_checkpoint: u64,
+    checkpoints: u32,
+    /// Where each record begins, and where the last one ends.
+    records: u64,
+    /// The checkpoint from which on each row holds.
+    born: u64,
+    /// The checkpoint from which on it does not.
+    ended: u64,
+    times: u64,
+    /// Rows of earlier segments that ended here, and the checkpoint of each.
+    endings: u64,
+    endings_at: u64,
+    ending_count: u32,
+    /// Every row that had ended when this was written, of this segment and of `endings`.
+    over: (u64, u64),
+    terms: u64,
+    term_count: u32,
+}
+
+/// A row and the checkpoints in which it holds: from `born` until before `ended`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Lived {
+    pub(super) row: Row,
+    pub(super) born: u32,
+    pub(super) ended: u32,
+}
+
+/// What a segment is made of.
+pub(super) struct Parts<'p> {
+    pub(super) first_row: u32,
+    pub(super) first_checkpoint: u64,
+    /// Time and hash of each checkpoint.
+    pub(super) checkpoints: &'p [(Timestamp, Digest)],
+    /// Rows of earlier segments, with the checkpoint in which each ended.
+    pub(super) endings: &'p BTreeMap<u32, u32>,
+}
+
+/// Writes a segment; `rows` come by id and then by age. Gives back how many there were.
+///
+/// # Errors
+/// The system refuses, or there are more rows than can be numbered.
+pub(super) fn write(
+    path: &Path,
+    parts: &Parts<'_>,
+    rows: impl Iterator<Item = Result<Lived, Damaged>>,
+) -> io::Result<u32> {
+    let mut out = Writer::create(path)?;
+    let mut contents = Contents {
+        first_row: parts.first_row,
+        first_checkpoint: parts.first_checkpoint,
+        checkpoints: narrow(parts.checkpoints.len())?,
+        ending_count: narrow(parts.endings.len())?,
+        ..Contents::default()
+    };
+    let (mut starts, mut born, mut ended) = (Vec::new(), Vec::new(), Vec::new());
+    let mut over: RoaringBitmap = parts.endings.keys().copied().collect();
+    let mut terms: HashMap<String, Vec<u32>> = HashMap::new();
+    let mut number = parts.first_row;
+    for lived in rows {
+        let lived = lived.map_err(io::Error::other)?;
+        starts.push(out.put(&encode(&lived.row)?)?);
+        born.push(lived.born);
+        ended.push(lived.ended);
+        if lived.ended != NEVER {
+            over.insert(number);
+        }
+        lived.row.terms(|term| {
+            let rows = terms.entry(term.key()).or_default();
+            if rows.last() != Some(&number) {
+                rows.push(number);
+            }
+        });
+        number = number.checked_add(1).ok_or_else(|| io::Error::other("too many versions"))?;
+    }
+    contents.rows = number - parts.first_row;
+    starts.push(out.position());
+    contents.records = put_all(&mut out, starts.iter().map(|start| start.to_le_bytes()))?;
+    contents.born = put_all(&mut out, born.iter().map(|n| n.to_le_bytes()))?;
+    contents.ended = put_all(&mut out, ended.iter().map(|n| n.to_le_bytes()))?;
+    let times = parts.checkpoints.iter().map(|(at, hash)| {
+        let mut entry = [0; CHECKPOINT];
+        entry[..8].copy_from_slice(&at.millis().to_le_bytes());
+        entry[8..].copy_from_slice(hash.bytes());
+        entry
+    });
+    contents.times = put_all(&mut out, times)?;
+    contents.endings = put_all(&mut out, parts.endings.keys().map(|n| n.to_le_bytes()))?;
+    contents.endings_at = put_all(&mut out, parts.endings.values().map(|n| n.to_le_bytes()))?;
+    let bytes = serialize(over)?;
+    contents.over = (out.put(&bytes)?, bytes.len() as u64);
+    (contents.terms, contents.term_count) = put_terms(&mut out, terms)?;
+    let word = out.put(&encode(&contents)?)?;
+    out.finish(word)?;
+    Ok(contents.rows)
+}
+
+/// Time and hash of a checkpoint.
+const CHECKPOINT: usize = 40;
+
+fn put_terms(out: &mut Writer, terms: HashMap<String, Vec<u32>>) -> io::Result<(u64, u32)> {
+    let mut terms: Vec<(String, Vec<u32>)> = terms.into_iter().collect();
+    terms.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
+    let mut starts = Vec::with_capacity(terms.len() + 1);
+    for (key, rows) in &terms {
+        let rows: RoaringBitmap = rows.iter().copied().collect();
+        starts.push(out.put(&encode(&(key.as_str(), serialize(rows)?))?)?);
+    }
+    starts.push(out.position());
+    let table = put_all(out, starts.iter().map(|start| start.to_le_bytes()))?;
+    Ok((table, narrow(terms.len())?))
+}
+
+fn put_all<const N: usize>(
+    out: &mut Writer,
+    items: impl Iterator<Item = [u8; N]>,
+) -> io::Result<u64> {
+    let start = out.position();
+    for item in items {
+        out.put(&item)?;
+    }
+    Ok(start)
+}
+
+fn serialize(mut rows: RoaringBitmap) -> io::Result<Vec<u8>> {
+    rows.optimize();
+    let mut bytes = Vec::with_capacity(rows.serialized_size());
+    rows.serialize_into(&mut bytes)?;
+    Ok(bytes)
+}
+
+fn encode<T: Serialize>(value: &T) -> io::Result<Vec<u8>> {
+    postcard::to_allocvec(value).map_err(io::Error::other)
+}
+
+fn narrow(n: usize) -> io::Result<u32> {
+    u32::try_from(n).map_err(io::Error::other)
+}
+
+/// A segment that can be asked.
+#[derive(Debug)]
+pub(super) struct Segment {
+    blocks: Blocks,
+    contents: Contents,
+}
+
+impl Segment {
+    /// Opens a segment; what it costs does not depend on its size.
+    ///
+    /// # Errors
+    /// The system refuses, or the file is none of ours.
+    pub(super) fn open(path: &Path) -> io::Result<Self> {
+        let blocks = Blocks::open(path)?;
+        let contents = decode_from(&blocks, blocks.word()).map_err(io::Error::other)?;
+        Ok(Self { blocks, contents })
+    }
+
+    /// The numbers of its rows.
+    pub(super) fn rows(&self) -> Range<u32> {
+        let first = self.contents.first_row;
+        first..first.saturating_add(self.contents.rows)
+    }
+
+    /// The numbers of its checkpoints.
+    pub(super) fn checkpoints(&self) -> Range<u64> {
+        let first = self.contents.first_checkpoint;
+        first..first.saturating_add(u64::from(self.contents.checkpoints))
+    }
+
+    /// Time and hash of one of its checkpoints.
+    pub(super) fn checkpoint(&self, number: u64) -> Result<(Timestamp, Digest), Damaged> {
+        let nth = number.checked_sub(self.contents.first_checkpoint).ok_or(Damaged)?;
+        let entry: [u8; CHECKPOINT] = self.nth(self.contents.times, to_usize(nth)?)?;
+        let (at, hash) = entry.split_first_chunk().ok_or(Damaged)?;
+        let hash = hash.try_into().map_err(|_| Damaged)?;
+        Ok((Timestamp::from_millis(i64::from_le_bytes(*at)), Digest::from_bytes(hash)))
+    }
+
+    /// One of its rows.
+    pub(super) fn row(&self, number: u32) -> Result<Row, Damaged> {
+        postcard::from_bytes(self.record(self.local(number)?)?).map_err(|_| Damaged)
+    }
+
+    /// The checkpoints in which a row of it holds, as far as the segment knows.
+    pub(super) fn life(&self, number: u32) -> Result<(u32, u32), Damaged> {
+        let n = self.local(number)?;
+        let word = |table| Ok(u32::from_le_bytes(self.nth(table, n)?));
+        Ok((word(self.contents.born)?, word(self.contents.ended)?))
+    }
+
+    /// The checkpoint of this segment in which a row of an earlier one ended.
+    pub(super) fn ending(&self, number: u32) -> Result<Option<u32>, Damaged> {
+        let count = self.contents.ending_count as usize;
+        let at = |table, n| Ok(u32::from_le_bytes(self.nth(table, n)?));
+        let n = search(count, |n| Ok(at(self.contents.endings, n)? < number))?;
+        if n < count && at(self.contents.endings, n)? == number {
+            return at(self.contents.endings_at, n).map(Some);
+        }
+        Ok(None)
+    }
+
+    /// Rows of earlier segments that ended in its checkpoints.
+    pub(super) fn endings(&self) -> Result<BTreeMap<u32, u32>, Damaged> {
+        let at = |table, n| Ok(u32::from_le_bytes(self.nth(table, n)?));
+        let each = |n| Ok((at(self.contents.endings, n)?, at(self.contents.endings_at, n)?));
+        (0..self.contents.ending_count as usize).map(each).collect()
+    }
+
+    /// Every row that had ended when the segment was written, as far as it knows.
+    pub(super) fn over(&self) -> Result<RoaringBitmap, Damaged> {
+        let (start, length) = self.contents.over;
+        let end = start.checked_add(length).ok_or(Damaged)?;
+        deserialize(self.blocks.get(to_usize(start)?..to_usize(end)?)?)
+    }
+
+    /// The rows of an id.
+    pub(super) fn rows_of(&self, id: &str) -> Result<Range<u32>, Damaged> {
+        let start = self.partition(0, |key| key < id)?;
+        let end = self.partition(start, |key| key == id)?;
+        self.numbered(start..end)
+    }
+
+    /// The rows whose ids begin so.
+    pub(super) fn rows_below(&self, prefix: &str) -> Result<Range<u32>, Damaged> {
+        let start = self.partition(0, |key| key < prefix)?;
+        let end = self.partition(start, |key| key.starts_with(prefix))?;
+        self.numbered(start..end)
+    }
+
+    /// The rows of a term; they may have ended.
+    pub(super) fn posting(&self, term: &Term<'_>) -> Result<RoaringBitmap, Damaged> {
+        let key = term.key();
+        let n = self.first_term(&key)?;
+        match self.term(n)? {
+            Some((found, rows)) if found == key => Ok(rows),
+            _ => Ok(RoaringBitmap::new()),
+        }
+    }
+
+    /// The terms whose keys begin so, without that beginning.
+    pub(super) fn terms_below(
+        &self,
+        prefix: &str,
+    ) -> Result<Vec<(String, RoaringBitmap)>, Damaged> {
+        let mut found = Vec::new();
+        let mut n = self.first_term(prefix)?;
+        while let Some((key, rows)) = self.term(n)? {
+            let Some(name) = key.strip_prefix(prefix) else { break };
+            found.push((name.to_owned(), rows));
+            n += 1;
+        }
+        Ok(found)
+    }
+
+    fn first_term(&self, key: &str) -> Result<usize, Damaged> {
+        let count = self.contents.term_count as usize;
+        search(count, |n| Ok(self.term_bytes(n)?.0 < key))
+    }
+
+    fn term(&self, n: usize) -> Result<Option<(&str, RoaringBitmap)>, Damaged> {
+        if n >= self.contents.term_count as usize {
+            return Ok(None);
+        }
+        let (key, rows) = self.term_bytes(n)?;
+        Ok(Some((key, deserialize(rows)?)))
+    }
+
+    fn term_bytes(&self, n: usize) -> Result<(&str, &[u8]), Damaged> {
+        let bytes = self.slot(self.contents.terms, n)?;
+        postcard::from_bytes(bytes).map_err(|_| Damaged)
+    }
+
+    /// The first row from `start` on whose id is not as `before` says.
+    fn partition(&self, start: usize, before: impl Fn(&str) -> bool) -> Result<usize, Damaged> {
+        let count = self.contents.rows as usize - start.min(self.contents.rows as usize);
+        let id = |n: usize| {
+            let (id, _): (&str, _) =
+                postcard::take_from_bytes(self.record(start + n)?).map_err(|_| Damaged)?;
+            Ok(id)
+        };
+        Ok(start + search(count, |n| Ok(before(id(n)?)))?)
+    }
+
+    fn numbered(&self, local: Range<usize>) -> Result<Range<u32>, Damaged> {
+        let number = |n: usize| {
+            let n = u32::try_from(n).map_err(|_| Damaged)?;
+            self.contents.first_row.checked_add(n).ok_or(Damaged)
+        };
+        Ok(number(local.start)?..number(local.end)?)
+    }
+
+    fn local(&self, number: u32) -> Result<usize, Damaged> {
+        if !self.rows().contains(&number) {
+            return Err(Damaged);
+        }
+        Ok((number - self.contents.first_row) as usize)
+    }
+
+    fn record(&self, n: usize) -> Result<&[u8], Damaged> {
+        self.slot(self.contents.records, n)
+    }
+
+    /// The bytes between two neighbours of a table of positions.
+    fn slot(&self, table: u64, n: usize) -> Result<&[u8], Damaged> {
+        let start = u64::from_le_bytes(self.nth(table, n)?);
+        let end = u64::from_le_bytes(self.nth(table, n + 1)?);
+        self.blocks.get(to_usize(start)?..to_usize(end)?)
+    }
+
+    fn nth<const N: usize>(&self, table: u64, n: usize) -> Result<[u8; N], Damaged> {
+        let start = n.checked_mul(N).and_then(|n| n.checked_add(to_usize(table).ok()?));
+        let start = start.ok_or(Damaged)?;
+        let bytes = self.blocks.get(start..start.checked_add(N).ok_or(Damaged)?)?;
+        bytes.try_into().map_err(|_| Damaged)
+    }
+}
+
+/// The first of `0..count` for which `before` is not true.
+fn search(count: usize, before: impl Fn(usize) -> Result<bool, Damaged>) -> Result<usize, Damaged> {
+    let (mut low, mut high) = (0, count);
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if before(middle)? { low = middle + 1 } else { high = middle }
+    }
+    Ok(low)
+}
+
+fn deserialize(bytes: &[u8]) -> Result<RoaringBitmap, Damaged> {
+    RoaringBitmap::deserialize_from(bytes).map_err(|_| Damaged)
+}
+
+fn decode_from<T: DeserializeOwned>(blocks: &Blocks, start: u64) -> Result<T, Damaged> {
+    let bytes = blocks.rest(to_usize(start)?)?;
+    postcard::from_bytes(bytes).map_err(|_| Damaged)
+}
+
+fn to_usize(n: u64) -> Result<usize, Damaged> {
+    usize::try_from(n).map_err(|_| Damaged)
+}

@@ -1,0 +1,116 @@
+//! What a checkpoint records, from the log or from the index; an index that turns out to be damaged
+//! is dropped, and the log answers in its place.
+
+use std::collections::HashMap;
+use std::sync::OnceLock;
+
+use super::Snapshot;
+use crate::checkpoint::log::{Checkpoint, Chronicle, Log, LogError};
+use crate::checkpoint::state::{Mark, State};
+use crate::document::id::Id;
+use crate::index::{At, Damaged};
+use crate::vault::clock::Timestamp;
+
+/// What a checkpoint records of an artifact.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Recorded {
+    pub(super) mark: Mark,
+    /// When this version was first sealed.
+    pub(super) sealed_at: Option<Timestamp>,
+}
+
+/// What a checkpoint records.
+#[derive(Debug)]
+pub(super) struct Map<'v> {
+    /// None, or no longer believed, where the log answers.
+    index: Option<At<'v>>,
+    damaged: OnceLock<()>,
+    /// From the log, or gathered from the index when somebody wants to see all of it.
+    state: OnceLock<State>,
+    checkpoints: Vec<&'v Checkpoint>,
+    sealed: OnceLock<HashMap<Id, Timestamp>>,
+}
+
+impl<'v> Map<'v> {
+    /// The map at a checkpoint of the log.
+    pub(super) fn of_log(chronicle: &Chronicle<'v>, checkpoint: u64, state: State) -> Self {
+        let mut checkpoints = chronicle.checkpoints().to_vec();
+        checkpoints.truncate(usize::try_from(checkpoint).unwrap_or(usize::MAX));
+        let (damaged, sealed) = (OnceLock::new(), OnceLock::new());
+        Self { index: None, damaged, state: OnceLock::from(state), checkpoints, sealed }
+    }
+
+    /// The map that an index holds.
+    pub(super) fn of_index(at: At<'v>) -> Self {
+        let (damaged, state, sealed) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
+        Self { index: Some(at), damaged, state, checkpoints: Vec::new(), sealed }
+    }
+
+    /// The index, while it can be believed.
+    pub(super) fn index(&self) -> Option<At<'v>> {
+        self.index.filter(|_| self.damaged.get().is_none())
+    }
+
+    /// No longer believes the index, and takes it away.
+    pub(super) fn give_up(&self, at: At<'v>, _: Damaged) {
+        self.damaged.get_or_init(|| at.discard());
+    }
+
+    /// All of it.
+    pub(super) fn state(&self, of: &Snapshot<'v>) -> Result<&State, LogError> {
+        if let Some(state) = self.state.get() {
+            return Ok(state);
+        }
+        if let Some(at) = self.index() {
+            match at.state() {
+                Ok(state) => return Ok(self.state.get_or_init(|| state)),
+                Err(damaged) => self.give_up(at, damaged),
+            }
+        }
+        let log = Log::read(of.vault)?;
+        let chronicle = log.sound()?;
+        let state = chronicle.state_at(of.checkpoint)?;
+        let upto = usize::try_from(of.checkpoint).unwrap_or(usize::MAX);
+        self.sealed.get_or_init(|| first_sealed(chronicle.checkpoints().iter().take(upto)));
+        Ok(self.state.get_or_init(|| state))
+    }
+
+    /// What it says of one artifact.
+    pub(super) fn recorded(
+        &self,
+        of: &Snapshot<'v>,
+        id: &Id,
+    ) -> Result<Option<Recorded>, LogError> {
+        if let Some(at) = self.index() {
+            match at.get(id.as_str()) {
+                Ok(held) => {
+                    return Ok(held.map(|held| Recorded {
+                        mark: Mark::new(held.version, held.chain_hash),
+                        sealed_at: Some(held.sealed_at),
+                    }));
+                }
+                Err(damaged) => self.give_up(at, damaged),
+            }
+        }
+        let Some(mark) = self.state(of)?.get(id.as_str()).copied() else { return Ok(None) };
+        let sealed = self.sealed.get_or_init(|| first_sealed(self.checkpoints.iter()));
+        Ok(Some(Recorded { mark, sealed_at: sealed.get(id).copied() }))
+    }
+}
+
+/// When the version that each artifact has in the end was first sealed.
+fn first_sealed<'c>(
+    checkpoints: impl Iterator<Item = &'c &'c Checkpoint>,
+) -> HashMap<Id, Timestamp> {
+    let mut sealed: HashMap<&Id, (Option<u64>, Timestamp)> = HashMap::new();
+    for checkpoint in checkpoints {
+        for (id, mark) in &checkpoint.set {
+            let first = (mark.version, checkpoint.at);
+            let known = sealed.entry(id).or_insert(first);
+            if known.0 != mark.version {
+                *known = first;
+            }
+        }
+    }
+    sealed.into_iter().map(|(id, (_, at))| (id.clone(), at)).collect()
+}
