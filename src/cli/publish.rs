@@ -32,6 +32,9 @@ pub(super) struct Publish {
     /// Show what would happen, write nothing
     #[arg(long)]
     dry_run: bool,
+    /// Do not wait for the disk: for imports that can be repeated after a power cut
+    #[arg(long)]
+    no_sync: bool,
     /// Publish the valid documents and exit 1 if any was left out
     #[arg(long)]
     skip_invalid: bool,
@@ -39,6 +42,7 @@ pub(super) struct Publish {
 
 pub(super) fn run(args: &Publish, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let vault = session.vault()?;
+    let vault = if args.no_sync { vault.without_sync() } else { vault };
     let author = session.author(&vault, args.note.as_deref(), args.author.as_deref())?;
     let which = if args.all {
         Which::All

@@ -90,6 +90,8 @@ pub struct Files {
     dir: OwnedFd,
     /// The folder of local state, once something was written.
     local: OnceLock<OwnedFd>,
+    /// Whether [`Files::sync`] waits for the disk.
+    waits: bool,
 }
 
 /// How the names of temporary files end.
@@ -120,7 +122,12 @@ impl Files {
         let root = root.canonicalize().map_err(FileError::io("open", &shown))?;
         let dir = rustix::fs::open(&root, DIRECTORY, Mode::empty())
             .map_err(|e| FileError::from_errno("open", &shown, e))?;
-        Ok(Self { root, dir, local: OnceLock::new() })
+        Ok(Self { root, dir, local: OnceLock::new(), waits: true })
+    }
+
+    /// Leaves it to the system when what is written becomes durable.
+    pub(super) fn stop_waiting(&mut self) {
+        self.waits = false;
     }
 
     /// The canonical path of the root.
@@ -362,6 +369,9 @@ impl Files {
     /// # Errors
     /// The first sync that failed.
     pub fn sync(&self, written: &[Written<'_>]) -> Result<(), FileError> {
+        if !self.waits {
+            return Ok(());
+        }
         #[cfg(target_os = "linux")]
         if written.len() > MANY {
             return rustix::fs::syncfs(&self.dir)

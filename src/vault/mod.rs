@@ -94,6 +94,14 @@ impl Vault {
         Ok(Self { files, config, config_error, layout })
     }
 
+    /// The vault for an import that can be repeated: what is written becomes durable when the
+    /// system pleases, and a power cut may leave any part of it.
+    #[must_use]
+    pub fn without_sync(mut self) -> Self {
+        self.files.stop_waiting();
+        self
+    }
+
     /// The canonical path of the vault's folder.
     pub fn root(&self) -> &Path {
         self.files.root()

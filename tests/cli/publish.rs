@@ -324,3 +324,17 @@ fn foreign_values_are_kept_and_their_reading_is_told() {
     ");
     place.ctx("verify").ok();
 }
+
+#[test]
+fn an_import_need_not_wait_for_the_disk() {
+    let (place, other) = (Place::vault(), Place::vault());
+    for place in [&place, &other] {
+        for n in 0..20 {
+            place.write(&format!("nodes/d{n}.md"), format!("# D{n}\n"));
+        }
+    }
+    place.ctx("publish --all --no-sync").ok();
+    other.ctx("publish --all").ok();
+    assert_eq!(place.tree(), other.tree(), "the bytes are the same");
+    place.ctx("verify").ok();
+}
