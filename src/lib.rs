@@ -27,6 +27,7 @@ pub mod checkpoint;
 pub mod cli;
 mod codes;
 pub mod document;
+pub mod graph;
 pub mod index;
 pub mod live;
 pub mod publish;

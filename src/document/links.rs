@@ -12,7 +12,7 @@ mod read;
 
 use serde::{Deserialize, Serialize};
 
-pub use read::read;
+pub use read::{dependencies, read};
 
 use super::Document;
 use super::id::{Id, IdError, fold};
@@ -122,7 +122,7 @@ pub struct Links {
 /// Every link of a document, in the order of the text (frontmatter fields first), bounded. A link
 /// that is repeated is given each time.
 pub fn links(id: &Id, text: &str, document: &Document) -> Vec<Link> {
-    read(id, text, document).links
+    read(id, text, &document.frontmatter, document.parts.body).links
 }
 
 /// The end of a name or path that decides where a wikilink may lead: ids whose last segments fold
@@ -205,7 +205,8 @@ mod tests {
     }
 
     fn of(text: &str) -> Links {
-        read(&id("nodes/legal/a"), text, &Document::parse(text).unwrap())
+        let document = Document::parse(text).unwrap();
+        read(&id("nodes/legal/a"), text, &document.frontmatter, document.parts.body)
     }
 
     fn report(text: &str) -> String {

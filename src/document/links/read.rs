@@ -8,20 +8,28 @@ use super::{
     Broken, Link, LinkKind, LinkTarget, Links, MAX_BODY, MAX_LINKS, Unusable, folder,
     is_other_file, last_segment,
 };
-use crate::document::Document;
-use crate::document::frontmatter::NodeType;
+use crate::document::frontmatter::{Frontmatter, NodeType};
 use crate::document::id::Id;
 use crate::document::sections::MARKDOWN;
 use crate::uri::{Target, Uri};
 use crate::vault::layout;
 use crate::yaml::Node;
 
-/// Reads the links of a document, and the places that want to be links.
-pub fn read(id: &Id, text: &str, document: &Document) -> Links {
+/// Reads the links of a document, and the places that want to be links. `fields` and the offset of
+/// the body are those of the text.
+pub fn read(id: &Id, text: &str, fields: &Frontmatter, body: usize) -> Links {
     let mut reader = Reader { id, found: Links::default() };
-    reader.frontmatter(document);
-    reader.body(text, document.parts.body);
+    reader.origins(fields);
+    reader.dependencies(fields);
+    reader.body(text, body);
     reader.found
+}
+
+/// The documents that a source depends on, as its frontmatter says.
+pub fn dependencies(id: &Id, fields: &Frontmatter) -> Vec<Link> {
+    let mut reader = Reader { id, found: Links::default() };
+    reader.dependencies(fields);
+    reader.found.links
 }
 
 struct Reader<'d> {
@@ -30,11 +38,13 @@ struct Reader<'d> {
 }
 
 impl Reader<'_> {
-    fn frontmatter(&mut self, document: &Document) {
-        let fields = &document.frontmatter;
+    fn origins(&mut self, fields: &Frontmatter) {
         for item in one_or_many(fields.get("derived_from")) {
             self.origin(item);
         }
+    }
+
+    fn dependencies(&mut self, fields: &Frontmatter) {
         let source = fields.get("source").filter(|_| fields.node_type == NodeType::Source);
         for item in one_or_many(source.and_then(|node| node.get("depends_on"))) {
             // What is no URI at all is told by the rules of a source node.

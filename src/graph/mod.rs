@@ -1,0 +1,118 @@
+//! The graph of a vault: which document refers to which, at one checkpoint (`spec/graph.md`).
+//!
+//! A document says what it mentions ([`Mention`]); which document a mention means is decided among
+//! the ids of the checkpoint ([`resolve`]), and gives an [`Edge`]. A [`Catalog`] answers the few
+//! questions that this takes: [`memory::Memory`] from texts that were read, an index from posting
+//! lists. [`walk`] has neighbours, [`rank`] hubs, [`order`] dependencies of sources. Nothing here
+//! touches the disk, and every answer has one order.
+
+pub mod memory;
+pub mod order;
+pub mod rank;
+pub mod walk;
+
+use std::collections::BTreeSet;
+
+use crate::document::id::{Id, fold};
+use crate::document::links::{Link, LinkKind, LinkTarget, last_segment, resolve_name};
+
+use order::Dependencies;
+
+/// What a document says about another one, whether or not that one exists.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Mention {
+    /// How it refers.
+    pub kind: LinkKind,
+    /// To what.
+    pub target: LinkTarget,
+}
+
+impl From<Link> for Mention {
+    fn from(link: Link) -> Self {
+        Self { kind: link.kind, target: link.target }
+    }
+}
+
+/// A document that refers to another one; both exist.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Edge {
+    /// Who refers.
+    pub from: Id,
+    /// To whom.
+    pub to: Id,
+    /// How.
+    pub kind: LinkKind,
+}
+
+/// What the graph is made from: the documents of one checkpoint and what they mention.
+///
+/// Every question is about one key, so that posting lists can answer it: by id, by `kind` and
+/// target, by the folded last segment of a name ([`name_key`]).
+pub trait Catalog {
+    /// Whether the checkpoint holds this document.
+    fn holds(&self, id: &Id) -> bool;
+
+    /// Every document, in byte order.
+    fn ids(&self) -> Vec<Id>;
+
+    /// What a document mentions, each once.
+    fn mentions(&self, id: &Id) -> BTreeSet<Mention>;
+
+    /// Who mentions this id: exactly, or by a name whose key is that of the id.
+    fn mentioned_by(&self, id: &Id) -> Vec<(Id, Mention)>;
+
+    /// The documents whose last segment has this key.
+    fn named(&self, key: &str) -> Vec<Id>;
+}
+
+/// The key under which names and the ids that they may mean are found: the folded last segment.
+pub fn name_key(name: &str) -> String {
+    fold(last_segment(name))
+}
+
+/// The document that a mention means, if the catalog holds it.
+pub fn resolve(catalog: &impl Catalog, from: &Id, target: &LinkTarget) -> Option<Id> {
+    match target {
+        LinkTarget::Document(id) => id.parse().ok().filter(|id| catalog.holds(id)),
+        LinkTarget::Name(name) => {
+            let candidates = catalog.named(&name_key(name));
+            resolve_name(name, from, &candidates).map(|found| found.id.clone())
+        }
+    }
+}
+
+/// The edges that leave a document. One that refers to itself has no edge for that, unless it
+/// depends on itself, which is a cycle.
+pub fn outgoing(catalog: &impl Catalog, id: &Id) -> BTreeSet<Edge> {
+    let edge = |mention: Mention| {
+        let to = resolve(catalog, id, &mention.target)?;
+        Some(Edge { from: id.clone(), to, kind: mention.kind })
+    };
+    catalog.mentions(id).into_iter().filter_map(edge).filter(says_something).collect()
+}
+
+/// The edges that lead to a document.
+pub fn incoming(catalog: &impl Catalog, id: &Id) -> BTreeSet<Edge> {
+    let edge = |(from, mention): (Id, Mention)| {
+        let to = resolve(catalog, &from, &mention.target)?;
+        (to == *id).then_some(Edge { from, to, kind: mention.kind })
+    };
+    catalog.mentioned_by(id).into_iter().filter_map(edge).filter(says_something).collect()
+}
+
+/// Every edge, in the order of origin, target and kind.
+pub fn edges(catalog: &impl Catalog) -> Vec<Edge> {
+    catalog.ids().iter().flat_map(|id| outgoing(catalog, id)).collect()
+}
+
+/// What these sources depend on, and what that depends on, to the end.
+pub fn dependencies(catalog: &impl Catalog, starts: impl IntoIterator<Item = Id>) -> Dependencies {
+    order::closure(starts, |id| {
+        let needed = outgoing(catalog, id).into_iter();
+        needed.filter(|edge| edge.kind == LinkKind::DependsOn).map(|edge| edge.to).collect()
+    })
+}
+
+fn says_something(edge: &Edge) -> bool {
+    edge.from != edge.to || edge.kind == LinkKind::DependsOn
+}

@@ -1,0 +1,32 @@
+//! Hubs: the documents that most others refer to (paper, section 4.4).
+
+use std::collections::BTreeMap;
+
+use super::{Catalog, edges};
+use crate::document::id::Id;
+use crate::document::links::LinkKind;
+
+/// A document and how many others refer to it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hub {
+    /// The document.
+    pub id: Id,
+    /// Documents whose bodies refer to it, each counted once.
+    pub degree: usize,
+}
+
+/// The `limit` documents with the most inbound references, the most referred to first, equal ones
+/// in byte order. A document that nobody refers to is none.
+pub fn hubs(catalog: &impl Catalog, limit: usize) -> Vec<Hub> {
+    let mut degrees: BTreeMap<Id, usize> = BTreeMap::new();
+    for edge in edges(catalog) {
+        if edge.kind == LinkKind::Reference {
+            *degrees.entry(edge.to).or_insert(0) += 1;
+        }
+    }
+    let mut hubs: Vec<Hub> = degrees.into_iter().map(|(id, degree)| Hub { id, degree }).collect();
+    // The sort is stable, and the map was in byte order.
+    hubs.sort_by_key(|hub| std::cmp::Reverse(hub.degree));
+    hubs.truncate(limit);
+    hubs
+}
