@@ -1,6 +1,8 @@
 //! Live files: the working copies of documents, as they lie in the vault. Compared with what is
 //! published and never served.
 
+pub mod linked;
+
 use rayon::prelude::*;
 
 use crate::document::frontmatter::Frontmatter;

@@ -8,10 +8,12 @@ mod context;
 mod demo;
 mod diff;
 pub mod failure;
+mod graph;
 mod history;
 mod init;
 mod list;
 mod moved;
+mod neighbors;
 mod outline;
 mod publish;
 mod read;
@@ -123,6 +125,8 @@ enum Verb {
     Diff(diff::Diff),
     Checkpoint(checkpoint::Checkpoint),
     Checkout(checkout::Checkout),
+    Neighbors(neighbors::Neighbors),
+    Graph(graph::Graph),
     Context(context::Context),
     Validate(validate::Validate),
     Verify(verify::Verify),
@@ -187,6 +191,8 @@ fn dispatch(verb: Verb, session: &mut Session<'_>) -> Result<Answer, Failure> {
         Verb::Diff(args) => diff::run(&args, session),
         Verb::Checkpoint(args) => checkpoint::run(&args, session),
         Verb::Checkout(args) => checkout::run(&args, session),
+        Verb::Neighbors(args) => neighbors::run(&args, session),
+        Verb::Graph(args) => graph::run(&args, session),
         Verb::Context(args) => context::run(&args, session),
         Verb::Validate(args) => validate::run(&args, session),
         Verb::Verify(args) => verify::run(&args, session),

@@ -8,8 +8,12 @@ use super::failure::{Code, ProblemJson, severity};
 use super::session::Session;
 use super::ui::shown;
 use super::{Answer, Failure};
+use crate::checkpoint::log::Log;
+use crate::document::id::Id;
 use crate::document::validate::{Problem, Severity};
+use crate::live::linked::{Published, Surroundings};
 use crate::live::{self, LiveFile};
+use crate::resolve::Snapshot;
 use crate::words::count;
 
 /// Check the live files: what keeps a document from being published, and how odd values are read
@@ -53,7 +57,14 @@ pub(super) fn run(args: &Validate, session: &mut Session<'_>) -> Result<Answer, 
     let checked = files.len();
     let mut found: Vec<(String, Vec<Problem>)> =
         files.iter().map(|file| (file.path.clone(), file.problems(&vault))).collect();
-    for (path, problem) in collisions(&files) {
+    let log = Log::read(&vault).ok();
+    let head = log.as_ref().and_then(|log| Snapshot::at(&vault, &log.sound().ok()?, None).ok());
+    let head = Head(head);
+    let surroundings = Surroundings::new(&vault, &head);
+    for (file, (_, problems)) in files.iter().zip(&mut found) {
+        problems.extend(surroundings.problems(file));
+    }
+    for (path, problem) in collisions(&files).into_iter().chain(surroundings.cycles(&files)) {
         match found.iter_mut().find(|(p, _)| *p == path) {
             Some((_, problems)) => problems.push(problem),
             None => found.push((path, vec![problem])),
@@ -83,6 +94,19 @@ pub(super) fn run(args: &Validate, session: &mut Session<'_>) -> Result<Answer, 
         ));
     }
     Ok(if errors == 0 { Answer::Yes } else { Answer::No })
+}
+
+/// The head, as far as it can be had: a vault whose log is broken still has live files to check.
+struct Head<'v>(Option<Snapshot<'v>>);
+
+impl Published for Head<'_> {
+    fn ids(&self) -> Vec<Id> {
+        self.0.iter().filter_map(|head| head.documents().ok()).flatten().cloned().collect()
+    }
+
+    fn text(&self, id: &Id) -> Option<String> {
+        Some(self.0.as_ref()?.get(id)?.ok()?.text)
+    }
 }
 
 fn text(session: &mut Session<'_>, found: &[(String, Vec<Problem>)]) {

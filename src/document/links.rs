@@ -43,6 +43,11 @@ impl LinkKind {
         ("derived_from", Self::DerivedFrom),
     ];
 
+    /// The kind with this word.
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::ALL.iter().find(|(w, _)| *w == word).map(|(_, kind)| *kind)
+    }
+
     /// The word in reports and in `context.yaml`.
     pub fn as_str(self) -> &'static str {
         match self {

@@ -3,7 +3,7 @@
 //! An anchor is what GitHub makes of a heading, or the name that the heading gives itself with
 //! `{#name}`. A section runs from its heading to the next one of the same or a higher level.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 
 use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
@@ -57,6 +57,12 @@ pub fn sections(body: &str) -> Vec<Section> {
     found
 }
 
+/// Whether one of these anchors is meant by the text behind a `#`: the anchor itself or, as
+/// wikilinks have it, the text of the heading.
+pub(crate) fn has_section(anchors: &BTreeSet<String>, named: &str) -> bool {
+    anchors.contains(named) || anchors.contains(&slug(named))
+}
+
 struct Heading {
     title: String,
     name: Option<String>,
@@ -103,7 +109,7 @@ fn is_name(name: &str) -> bool {
 
 /// What GitHub makes of the text of a heading: lower case, blanks become `-`, and what is neither
 /// a letter, a digit, `-` nor `_` goes away.
-pub(super) fn slug(title: &str) -> String {
+fn slug(title: &str) -> String {
     let kept = |c: char| match c {
         ' ' => Some('-'),
         '-' | '_' => Some(c),

@@ -4,7 +4,11 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
 
+use crate::document::Document;
+use crate::document::frontmatter::Frontmatter;
 use crate::document::id::Id;
+use crate::document::links::{self, LinkTarget};
+use crate::document::validate::{Problem, Severity};
 
 /// What each source depends on. A source without an entry depends on nothing.
 pub type Dependencies = BTreeMap<Id, BTreeSet<Id>>;
@@ -27,6 +31,33 @@ impl fmt::Display for Cycle {
         }
         self.0.first().map_or(Ok(()), |id| write!(f, "{id}"))
     }
+}
+
+impl Cycle {
+    /// The cycle as what is wrong with one of its sources.
+    pub(crate) fn problem(&self, line: Option<usize>) -> Problem {
+        Problem {
+            code: "dependency-cycle",
+            severity: Severity::Error,
+            line,
+            message: format!("sources depend on each other: {self}"),
+            hint: "take one of these out of `source.depends_on`".to_owned(),
+        }
+    }
+}
+
+/// What a source depends on, as its frontmatter says; nothing for other documents.
+pub fn needed(id: &Id, fields: &Frontmatter) -> BTreeSet<Id> {
+    let id_of = |link: links::Link| match link.target {
+        LinkTarget::Document(id) => id.parse().ok(),
+        LinkTarget::Name(_) => None,
+    };
+    links::dependencies(id, fields).into_iter().filter_map(id_of).collect()
+}
+
+/// What a source depends on, as its text says; none for a text that cannot be read.
+pub fn needed_by_text(id: &Id, text: &str) -> Option<BTreeSet<Id>> {
+    Some(needed(id, &Document::parse(text).ok()?.frontmatter))
 }
 
 /// Everything that `starts` depend on, directly or not, as `of` tells it of one source.

@@ -1,5 +1,7 @@
 //! The next version of one document or governance file: what is written for it, byte for byte.
 
+use std::collections::BTreeSet;
+
 use super::desk::Desk;
 use super::stamp::{self, Stamp};
 use super::{Refusal, Which};
@@ -14,6 +16,7 @@ use crate::document::id::Id;
 use crate::document::text::{BOM, normalise};
 use crate::document::validate::{Problem, Severity, problems};
 use crate::document::{Document, utf8};
+use crate::graph::order;
 use crate::live;
 use crate::vault::Vault;
 use crate::vault::clock::Timestamp;
@@ -71,6 +74,8 @@ pub struct Item {
     pub warnings: Vec<Problem>,
     /// What happens to the live file.
     pub live: Live,
+    /// What a source depends on.
+    pub(super) depends_on: BTreeSet<Id>,
     pub(super) keyframe: Option<(String, String)>,
     pub(super) history: Extension,
 }
@@ -416,6 +421,9 @@ impl Desk<'_> {
             chain_hash: chain,
             warnings: Vec::new(),
             live: Live::Keep,
+            depends_on: order::needed_by_text(id, text)
+                .filter(|_| !retired && id.is_document())
+                .unwrap_or_default(),
             keyframe,
             history,
         })

@@ -8,6 +8,7 @@
 
 mod artifact;
 mod commit;
+mod cycles;
 mod desk;
 mod moved;
 mod retire;
@@ -228,6 +229,7 @@ fn event(
     let collisions = desk.collisions(&outcome.items);
     outcome.items.retain(|item| !collisions.iter().any(|c| c.path == item.id.live_path()));
     outcome.refused.extend(collisions);
+    desk.refuse_cycles(&mut outcome);
     let mut resealed = Vec::new();
     if policy_alone || !outcome.items.is_empty() {
         resealed = desk.take_governance_along(&mut outcome);

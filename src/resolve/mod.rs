@@ -6,10 +6,13 @@
 //! read. A document that fails is withheld and named, and the others are still served.
 
 pub mod checkout;
+mod hydration;
 mod map;
 mod posted;
 mod source;
 mod universe;
+
+use rayon::prelude::*;
 
 use crate::chain::digest::Digest;
 use crate::chain::history::Entry;
@@ -18,7 +21,10 @@ use crate::checkpoint::log::{Chronicle, LogError};
 use crate::checkpoint::state::State;
 use crate::document::frontmatter::Frontmatter;
 use crate::document::id::Id;
+use crate::document::links::{self, Links};
 use crate::document::sections::{self, Section, UnknownAnchor};
+use crate::graph::Mention;
+use crate::graph::memory::Memory;
 use crate::selector::{self, Selector};
 use crate::uri::Uri;
 use crate::vault::Vault;
@@ -87,6 +93,11 @@ impl Served {
         }
     }
 
+    /// What it refers to.
+    pub fn links(&self) -> Links {
+        links::read(&self.id, &self.text, &self.fields, self.body)
+    }
+
     /// The title, or the id where a governance file has none.
     pub fn title(&self) -> &str {
         self.fields.title.as_deref().unwrap_or_else(|| self.id.as_str())
@@ -110,10 +121,22 @@ pub struct Withheld {
 /// The answer to a selector.
 #[derive(Debug, Default)]
 pub struct Resolution {
-    /// The documents in byte order of their ids.
+    /// The documents in byte order of their ids, but for the sources of an answer to a selector:
+    /// each comes after those that it depends on.
     pub documents: Vec<Served>,
     /// Documents that had to be looked at and failed, in byte order of their ids.
     pub withheld: Vec<Withheld>,
+}
+
+impl Resolution {
+    /// The graph of these documents.
+    pub fn graph(&self) -> Memory {
+        let mentions = |served: &Served| {
+            let links = served.links().links.into_iter();
+            (served.id.clone(), links.map(Mention::from).collect())
+        };
+        Memory::new(self.documents.par_iter().map(mentions).collect::<Vec<_>>())
+    }
 }
 
 impl<'v> Snapshot<'v> {
@@ -239,7 +262,10 @@ impl<'v> Snapshot<'v> {
     pub fn resolve(&self, selector: &Selector) -> Result<Resolution, LogError> {
         if let Some(at) = self.map.index() {
             match Posted::new(self, at).resolve(&selector.expr) {
-                Ok(resolution) => return Ok(resolution),
+                Ok(mut resolution) => {
+                    resolution.arrange_sources(self);
+                    return Ok(resolution);
+                }
                 Err(damaged) => self.map.give_up(at, damaged),
             }
         }
@@ -248,7 +274,9 @@ impl<'v> Snapshot<'v> {
             Ok(found) => found,
             Err(never) => match never {},
         };
-        Ok(sets.into_resolution(&found))
+        let mut resolution = sets.into_resolution(&found);
+        resolution.arrange_sources(self);
+        Ok(resolution)
     }
 
     /// Every published document.

@@ -1,0 +1,212 @@
+//! What is wrong with the links of live documents: targets that are not there, sections that a
+//! target does not have, names that fit several documents, sources that wait for each other
+//! (`spec/graph.md`).
+//!
+//! A target is looked for among the live files and the documents of the head, which the caller
+//! hands in as a [`Published`]. What only the past holds may be named by `derived_from` and by a URI
+//! with a checkpoint.
+
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeSet, HashMap};
+use std::rc::Rc;
+
+use super::{LiveFile, is_known, read};
+use crate::document::Document;
+use crate::document::id::Id;
+use crate::document::links::{
+    self, Link, LinkKind, LinkTarget, Links, MAX_LINKS, is_other_file, resolve_name,
+};
+use crate::document::sections::{has_section, sections};
+use crate::document::validate::{Problem, Severity};
+use crate::graph::{name_key, order};
+use crate::vault::Vault;
+use crate::words::nearest;
+
+/// The documents of the head.
+pub trait Published {
+    /// Their ids.
+    fn ids(&self) -> Vec<Id>;
+
+    /// The text of one of them, if it can be had.
+    fn text(&self, id: &Id) -> Option<String>;
+}
+
+/// How many problems get the nearest id as a hint; the search for it looks at every id.
+const HINTS: usize = 100;
+
+/// Looks at the links of live documents.
+pub struct Surroundings<'v> {
+    vault: &'v Vault,
+    published: &'v dyn Published,
+    ids: BTreeSet<Id>,
+    named: HashMap<String, Vec<Id>>,
+    /// The anchors of documents that were asked for.
+    anchors: RefCell<HashMap<Id, Rc<BTreeSet<String>>>>,
+    hints: Cell<usize>,
+}
+
+impl<'v> Surroundings<'v> {
+    /// The live files of a vault, and what is published.
+    pub fn new(vault: &'v Vault, published: &'v dyn Published) -> Self {
+        let paths = vault.documents().documents;
+        let live = paths.iter().filter_map(|path| Id::of_document_file(path).ok());
+        let ids: BTreeSet<Id> = live.chain(published.ids()).collect();
+        let mut named: HashMap<String, Vec<Id>> = HashMap::new();
+        for id in &ids {
+            named.entry(name_key(id.as_str())).or_default().push(id.clone());
+        }
+        let (anchors, hints) = (RefCell::default(), Cell::new(HINTS));
+        Self { vault, published, ids, named, anchors, hints }
+    }
+
+    /// What is wrong with the links of one live document, in the order of its lines.
+    pub fn problems(&self, file: &LiveFile) -> Vec<Problem> {
+        let (Some(id), Ok(content)) = (&file.id, &file.content) else { return Vec::new() };
+        let document = &content.document;
+        let found = links::read(id, &content.text, &document.frontmatter, document.parts.body);
+        let mut problems: Vec<Problem> =
+            found.links.iter().filter_map(|link| self.problem(id, link)).collect();
+        problems.extend(unusable(&found));
+        problems.sort_by_key(|problem| problem.line);
+        problems.dedup();
+        if found.truncated {
+            let message =
+                format!("the text goes on, but only {MAX_LINKS} links and 4 MiB are read");
+            let hint = "split the document";
+            problems.push(warning("links-truncated", None, message, hint.to_owned()));
+        }
+        problems
+    }
+
+    fn problem(&self, from: &Id, link: &Link) -> Option<Problem> {
+        let line = Some(link.line);
+        let target = match &link.target {
+            LinkTarget::Document(name) => match name.parse::<Id>() {
+                Ok(id) if self.holds(&id, link) => id,
+                _ => return Some(self.broken(name, link)),
+            },
+            LinkTarget::Name(name) => {
+                let candidates = self.named.get(&name_key(name)).map(Vec::as_slice);
+                match resolve_name(name, from, candidates.unwrap_or_default()) {
+                    Some(found) if found.others.is_empty() => found.id.clone(),
+                    Some(found) => {
+                        let fits = found.others.len() + 1;
+                        let message =
+                            format!("`{name}` fits {fits} documents; `{}` is taken", found.id);
+                        let hint = format!("write `[[{}]]`, or the id of another", found.id);
+                        return Some(warning("link-ambiguous", line, message, hint));
+                    }
+                    None if is_other_file(name) => return None,
+                    None => return Some(self.broken(name, link)),
+                }
+            }
+        };
+        let anchor = link.anchor.as_deref().filter(|_| link.checkpoint.is_none())?;
+        let anchors = self.anchors_of(&target);
+        if has_section(&anchors, anchor) {
+            return None;
+        }
+        let message = format!("`{target}` has no section `#{anchor}`");
+        let near = self.hint(anchor, anchors.iter().map(String::as_str));
+        let hint = near.map_or_else(
+            || format!("`ctx outline {target}` shows its sections"),
+            |near| format!("did you mean `#{near}`?"),
+        );
+        Some(warning("link-anchor", line, message, hint))
+    }
+
+    fn holds(&self, id: &Id, link: &Link) -> bool {
+        let is_past = link.checkpoint.is_some() || link.kind == LinkKind::DerivedFrom;
+        self.ids.contains(id) || (is_past && is_known(self.vault, id))
+    }
+
+    fn broken(&self, name: &str, link: &Link) -> Problem {
+        let what = match link.kind {
+            LinkKind::Reference => "the link",
+            LinkKind::DependsOn => "`source.depends_on`",
+            LinkKind::DerivedFrom => "`derived_from`",
+        };
+        let message = format!("{what} leads to `{name}`, which is neither live nor published");
+        let near = self.hint(name, self.ids.iter().map(Id::as_str));
+        let hint = near.map_or_else(
+            || "name a document that is there, or take the link away".to_owned(),
+            |near| format!("did you mean `{near}`?"),
+        );
+        warning("link-broken", Some(link.line), message, hint)
+    }
+
+    fn hint<'k>(&self, name: &str, known: impl Iterator<Item = &'k str>) -> Option<&'k str> {
+        self.hints.set(self.hints.get().checked_sub(1)?);
+        nearest(name, known)
+    }
+
+    /// The anchors of a document, of its live file where there is one.
+    fn anchors_of(&self, id: &Id) -> Rc<BTreeSet<String>> {
+        if let Some(known) = self.anchors.borrow().get(id) {
+            return Rc::clone(known);
+        }
+        let live = read(self.vault, &id.live_path()).and_then(|file| file.content.ok());
+        let body = match live {
+            Some(content) => Some(content.text[content.document.parts.body..].to_owned()),
+            None => self.published.text(id).map(|text| match Document::parse(&text) {
+                Ok(document) => text[document.parts.body..].to_owned(),
+                Err(_) => text,
+            }),
+        };
+        let found = sections(&body.unwrap_or_default()).into_iter().map(|s| s.anchor).collect();
+        let found = Rc::new(found);
+        self.anchors.borrow_mut().insert(id.clone(), Rc::clone(&found));
+        found
+    }
+
+    /// The cycles that live sources are part of, told at each of them: path and problem.
+    pub fn cycles(&self, files: &[LiveFile]) -> Vec<(String, Problem)> {
+        let needed = |file: &LiveFile| {
+            let (id, content) = (file.id.as_ref()?, file.content.as_ref().ok()?);
+            Some(order::needed(id, &content.document.frontmatter))
+        };
+        let live: HashMap<&Id, &LiveFile> =
+            files.iter().filter_map(|file| Some((file.id.as_ref()?, file))).collect();
+        let found = order::closure(live.keys().map(|id| (*id).clone()), |id| {
+            let known = match live.get(id) {
+                Some(file) => needed(file),
+                None if !self.ids.contains(id) => None,
+                None => match read(self.vault, &id.live_path()) {
+                    Some(file) => needed(&file),
+                    None => {
+                        self.published.text(id).and_then(|text| order::needed_by_text(id, &text))
+                    }
+                },
+            };
+            known.unwrap_or_default()
+        });
+        let mut problems = Vec::new();
+        for knot in order::knots(&found) {
+            let members: Vec<&&LiveFile> = knot.iter().filter_map(|id| live.get(id)).collect();
+            let Some(through) = members.first().and_then(|file| file.id.as_ref()) else { continue };
+            let cycle = order::cycle(&found, &knot, through);
+            for file in members {
+                problems.push((file.path.clone(), cycle.problem(depends_on_line(file))));
+            }
+        }
+        problems
+    }
+}
+
+/// The line of `depends_on`.
+fn depends_on_line(file: &LiveFile) -> Option<usize> {
+    let node = file.fields()?.get("source")?.get("depends_on")?;
+    Some(node.line + 1)
+}
+
+fn unusable(found: &Links) -> impl Iterator<Item = Problem> {
+    found.broken.iter().map(|broken| {
+        let message = format!("the link `{}` names no document: {}", broken.text, broken.why);
+        let hint = "write a path in the vault, or `contextnest://` and an id".to_owned();
+        warning("link-broken", Some(broken.line), message, hint)
+    })
+}
+
+fn warning(code: &'static str, line: Option<usize>, message: String, hint: String) -> Problem {
+    Problem { code, severity: Severity::Warning, line, message, hint }
+}
