@@ -26,6 +26,7 @@ pub mod chain;
 pub mod checkpoint;
 pub mod cli;
 mod codes;
+pub mod derived;
 pub mod document;
 pub mod graph;
 pub mod index;

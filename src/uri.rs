@@ -263,7 +263,7 @@ fn nibble(digit: u8) -> Option<u8> {
 }
 
 /// Text with every byte percent-encoded that is neither unreserved nor `keep`.
-fn encode(text: &str, keep: Option<u8>) -> String {
+pub(crate) fn encode(text: &str, keep: Option<u8>) -> String {
     let mut out = String::with_capacity(text.len());
     for byte in text.bytes() {
         if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) || Some(byte) == keep {

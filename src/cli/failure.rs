@@ -7,6 +7,7 @@ use super::ui::shown;
 use crate::chain::replay::ChainError;
 use crate::checkpoint::log::LogError;
 use crate::codes::codes;
+use crate::derived::DerivedError;
 use crate::document::id::IdError;
 use crate::document::sections::UnknownAnchor;
 use crate::document::validate::{Problem, Severity};
@@ -302,6 +303,16 @@ impl From<CheckoutError> for Failure {
             CheckoutError::Withheld(withheld) => Self::withheld(&withheld),
             CheckoutError::Log(why) => why.into(),
             CheckoutError::File(_) => Self::new(Code::Io, message).hint("remove it and try again"),
+        }
+    }
+}
+
+impl From<DerivedError> for Failure {
+    fn from(why: DerivedError) -> Self {
+        match why {
+            DerivedError::Log(why) => why.into(),
+            DerivedError::File(why) => why.into(),
+            DerivedError::Withheld(withheld) => Self::withheld(&withheld),
         }
     }
 }

@@ -10,6 +10,7 @@ mod diff;
 pub mod failure;
 mod graph;
 mod history;
+mod index;
 mod init;
 mod list;
 mod moved;
@@ -127,6 +128,7 @@ enum Verb {
     Checkout(checkout::Checkout),
     Neighbors(neighbors::Neighbors),
     Graph(graph::Graph),
+    Index(index::Index),
     Context(context::Context),
     Validate(validate::Validate),
     Verify(verify::Verify),
@@ -193,6 +195,7 @@ fn dispatch(verb: Verb, session: &mut Session<'_>) -> Result<Answer, Failure> {
         Verb::Checkout(args) => checkout::run(&args, session),
         Verb::Neighbors(args) => neighbors::run(&args, session),
         Verb::Graph(args) => graph::run(&args, session),
+        Verb::Index(args) => index::run(&args, session),
         Verb::Context(args) => context::run(&args, session),
         Verb::Validate(args) => validate::run(&args, session),
         Verb::Verify(args) => verify::run(&args, session),

@@ -136,6 +136,9 @@ struct EventJson<'e> {
     left_out: Vec<LeftOutJson<'e>>,
     refused: Vec<RefusedDocument>,
     not_updated: Vec<NotUpdatedJson<'e>>,
+    /// Derived files that were left as they are.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    not_derived: Vec<NotUpdatedJson<'e>>,
 }
 
 #[derive(Serialize)]
@@ -187,6 +190,7 @@ pub(super) fn event(
     session.published(vault, outcome);
     let committed = outcome.committed.as_ref();
     let left_alone = committed.map(|c| c.left_alone.as_slice()).unwrap_or_default();
+    let not_derived = committed.map(|c| c.derived.as_slice()).unwrap_or_default();
     if session.ui.json {
         let json = EventJson {
             dry_run,
@@ -209,6 +213,10 @@ pub(super) fn event(
                 .iter()
                 .map(|(path, why)| NotUpdatedJson { path, reason: why.to_string() })
                 .collect(),
+            not_derived: not_derived
+                .iter()
+                .map(|(path, why)| NotUpdatedJson { path, reason: why.clone() })
+                .collect(),
         };
         session.ui.result(verb, &json);
     } else {
@@ -219,6 +227,10 @@ pub(super) fn event(
         session
             .ui
             .note(&format!("warning: the event stands, but `{path}` was left as it is: {why}"));
+    }
+    for (path, why) in not_derived {
+        let (path, why) = (shown(path), shown(why));
+        session.ui.note(&format!("note: the derived file `{path}` was left as it is: {why}"));
     }
     let failed = |(_, why): &(String, FileError)| !matches!(why, FileError::Changed { .. });
     if left_alone.iter().any(failed) {

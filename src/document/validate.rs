@@ -7,6 +7,7 @@ use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 use super::Document;
 use super::frontmatter::{NodeType, Status, Transport};
 use crate::chain::digest::Digest;
+use crate::vault::config::Server;
 use crate::words::nearest;
 use crate::yaml::{Node, Value};
 
@@ -45,9 +46,9 @@ pub(crate) struct Foreign<'d> {
     pub(crate) value: &'d Node,
 }
 
-/// Lists what is wrong with a document, in the order of its lines. `servers` are the names that
-/// the configuration declares.
-pub fn problems(document: &Document, servers: &[String]) -> Vec<Problem> {
+/// Lists what is wrong with a document, in the order of its lines. `servers` are those that the
+/// configuration declares.
+pub fn problems(document: &Document, servers: &[Server]) -> Vec<Problem> {
     let mut found = Found { problems: Vec::new() };
     let fields = &document.frontmatter;
     found.texts(document);
@@ -198,7 +199,7 @@ impl Found {
         }
     }
 
-    fn source(&mut self, document: &Document, servers: &[String]) {
+    fn source(&mut self, document: &Document, servers: &[Server]) {
         let fields = &document.frontmatter;
         let block = fields.get("source").filter(|n| !n.is_null());
         if fields.node_type != NodeType::Source {
@@ -234,7 +235,7 @@ impl Found {
         }
         self.depends_on(node.get("depends_on").filter(|n| !n.is_null()));
         if let Some(server) = &source.server
-            && !servers.contains(server)
+            && !servers.iter().any(|known| known.name == *server)
         {
             self.warn(
                 "server-unknown",
@@ -271,7 +272,8 @@ mod tests {
 
     fn report(text: &str) -> String {
         let document = Document::parse(text).unwrap();
-        let lines = problems(&document, &["jira".to_owned()]).into_iter().map(|p| {
+        let jira = Server { name: "jira".to_owned(), url: None, transport: None };
+        let lines = problems(&document, &[jira]).into_iter().map(|p| {
             let line = p.line.map_or_else(String::new, |l| format!("{l}: "));
             format!("{:?} {line}[{}] {} ({})", p.severity, p.code, p.message, p.hint)
         });

@@ -17,6 +17,8 @@ use crate::vault::replace::{Replacement, Staging};
 pub struct Committed {
     /// Live files that could not be brought up to date, and why; the event stands all the same.
     pub left_alone: Vec<(String, FileError)>,
+    /// Derived files that could not be written, and why.
+    pub derived: Vec<(String, String)>,
 }
 
 /// Writes an event, if there is one, and brings live files up to date.
@@ -163,5 +165,5 @@ fn bring_up_to_date(
             note(path, files.remove(path, bytes));
         }
     }
-    Committed { left_alone }
+    Committed { left_alone, derived: Vec::new() }
 }

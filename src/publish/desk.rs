@@ -99,6 +99,19 @@ impl<'a> Desk<'a> {
         new.iter().filter_map(refuse).collect()
     }
 
+    /// How many documents the next checkpoint holds.
+    pub(super) fn documents_after(&self, items: &[Item]) -> usize {
+        let mut ids: BTreeSet<&Id> =
+            self.state.iter().map(|(id, _)| id).filter(|id| id.is_document()).collect();
+        for item in items.iter().filter(|item| item.id.is_document()) {
+            match item.is_retirement() {
+                true => ids.remove(&item.id),
+                false => ids.insert(&item.id),
+            };
+        }
+        ids.len()
+    }
+
     /// The event of these items: the checkpoint, and the line that commits it.
     pub(super) fn seal(
         mut self,

@@ -22,6 +22,7 @@ pub use moved::move_document;
 pub use retire::retire;
 
 use crate::checkpoint::log::{Checkpoint, Log, LogError};
+use crate::derived;
 use crate::document::id::Id;
 use crate::document::validate::{Problem, Severity};
 use crate::vault::clock::Timestamp;
@@ -238,10 +239,14 @@ fn event(
         return Err(PublishError::Refused(outcome.refused));
     }
     outcome.items.sort_by(|a, b| a.id.cmp(&b.id));
+    let is_small = desk.documents_after(&outcome.items) as u64 <= vault.config().index.auto;
     let sealed = desk.seal(&outcome.items, &resealed);
     if !mode.dry_run {
         let append = sealed.as_ref().map(|(_, append)| append);
-        let committed = commit::commit(vault.files(), &outcome.items, &outcome.behind, append)?;
+        let mut committed = commit::commit(vault.files(), &outcome.items, &outcome.behind, append)?;
+        if append.is_some() && is_small {
+            committed.derived = derived::after_publication(vault);
+        }
         outcome.committed = Some(committed);
     }
     outcome.checkpoint = sealed.map(|(checkpoint, _)| checkpoint);

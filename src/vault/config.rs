@@ -5,6 +5,7 @@
 
 use globset::{Glob, GlobSet, GlobSetBuilder};
 
+use crate::document::frontmatter::Transport;
 use crate::words::nearest;
 use crate::yaml::{self, Dialect, Node};
 
@@ -46,6 +47,55 @@ pub enum LogForm {
     Delta,
 }
 
+/// A server that source nodes fetch from. Named here, never connected to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Server {
+    /// Its name in source nodes.
+    pub name: String,
+    /// Where it is, if it says so.
+    pub url: Option<String>,
+    /// The protocol, if it is a known one.
+    pub transport: Option<Transport>,
+}
+
+/// When derived files are written, and which.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Index {
+    /// The most documents with which a publication writes them; with 0 none does.
+    pub auto: u64,
+    /// Whether each folder has its own list.
+    pub folders: bool,
+}
+
+impl Default for Index {
+    fn default() -> Self {
+        Self { auto: 2000, folders: false }
+    }
+}
+
+/// Which other vaults may refer to this one (paper, section 6.4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Federation {
+    /// None.
+    #[default]
+    None,
+    /// Any.
+    Federated,
+    /// Those that are allowed.
+    Scoped,
+}
+
+impl Federation {
+    /// Every mode with its word.
+    const ALL: [(&'static str, Self); 3] =
+        [("none", Self::None), ("federated", Self::Federated), ("scoped", Self::Scoped)];
+
+    /// The word in the configuration.
+    pub fn as_str(self) -> &'static str {
+        Self::ALL.iter().find(|(_, mode)| *mode == self).map_or("none", |(word, _)| word)
+    }
+}
+
 /// The configuration of a vault.
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -63,8 +113,14 @@ pub struct Config {
     pub keyframe_interval: u64,
     /// The recorded form of the log; an existing log file decides.
     pub checkpoint_log: Option<LogForm>,
-    /// Names of the servers that source nodes may use, as `servers` declares them.
-    pub servers: Vec<String>,
+    /// The servers that source nodes may use.
+    pub servers: Vec<Server>,
+    /// When derived files are written, and which.
+    pub index: Index,
+    /// The name under which other vaults know this one.
+    pub namespace: Option<String>,
+    /// Which other vaults may refer to this one.
+    pub federation: Federation,
     /// What to mend, with line and column.
     pub warnings: Vec<yaml::Error>,
 }
@@ -80,6 +136,9 @@ impl Default for Config {
             keyframe_interval: DEFAULT_KEYFRAME_INTERVAL,
             checkpoint_log: None,
             servers: Vec::new(),
+            index: Index::default(),
+            namespace: None,
+            federation: Federation::default(),
             warnings: Vec::new(),
         }
     }
@@ -147,10 +206,12 @@ impl Config {
                     )?;
                 }
                 "versions" => config.versions(value)?,
+                "index" => config.index(value)?,
+                "namespace" => config.namespace = Some(text_of(value)?),
+                "federation" => config.federation = word(value, &Federation::ALL)?,
                 "servers" => {
                     let servers = value.entries().unwrap_or_default();
-                    config.servers =
-                        servers.iter().filter_map(|(k, _)| k.text()).map(str::to_owned).collect();
+                    config.servers = servers.iter().filter_map(|(k, v)| server(k, v)).collect();
                 }
                 known if KEYS.contains(&known) => {}
                 unknown => config.warnings.push(key.error(unknown_key(unknown, &KEYS))),
@@ -180,6 +241,34 @@ impl Config {
         }
         Ok(())
     }
+
+    fn index(&mut self, node: &Node) -> Result<(), yaml::Error> {
+        for (key, value) in node.entries().unwrap_or_default() {
+            match key.text().unwrap_or_default() {
+                "auto" => {
+                    let expected = || value.error("expected a number of documents");
+                    self.index.auto = value.number().ok_or_else(expected)?;
+                }
+                "folders" => {
+                    let expected = || value.error("expected `true` or `false`");
+                    self.index.folders = value.boolean().ok_or_else(expected)?;
+                }
+                unknown => {
+                    self.warnings.push(key.error(unknown_key(unknown, &["auto", "folders"])));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn server(name: &Node, node: &Node) -> Option<Server> {
+    let text = |key: &str| node.get(key).filter(|n| !n.is_null()).and_then(Node::text);
+    Some(Server {
+        name: name.text()?.to_owned(),
+        url: text("url").map(str::to_owned),
+        transport: text("transport").and_then(Transport::from_word),
+    })
 }
 
 fn unknown_key(found: &str, known: &[&str]) -> String {

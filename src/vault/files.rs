@@ -29,7 +29,7 @@ pub enum FileError {
     /// The operating system refused.
     #[error("cannot {action} `{}`: {source}", path.escape_debug())]
     Io {
-        /// The verb: `read`, `create`, `append to`, `replace`, `remove`, `sync`.
+        /// The verb: `read`, `list`, `create`, `append to`, `replace`, `remove`, `sync`.
         action: &'static str,
         /// Path in the vault.
         path: String,
@@ -202,6 +202,21 @@ impl Files {
     /// Whether anything, of whatever kind, has this name.
     pub fn exists(&self, path: &str) -> bool {
         rustix::fs::statat(&self.dir, path, AtFlags::SYMLINK_NOFOLLOW).is_ok()
+    }
+
+    /// The names in a folder that are UTF-8, in no order.
+    ///
+    /// # Errors
+    /// There is no such folder, or it cannot be listed.
+    pub fn names(&self, folder: &str) -> Result<Vec<String>, FileError> {
+        let fail = |e| FileError::from_errno("list", folder, e);
+        let fd = open_beneath(&self.dir, folder, DIRECTORY, Mode::empty()).map_err(fail)?;
+        let mut names = Vec::new();
+        for entry in rustix::fs::Dir::read_from(&fd).map_err(fail)? {
+            let entry = entry.map_err(fail)?;
+            names.extend(entry.file_name().to_str().ok().map(str::to_owned));
+        }
+        Ok(names)
     }
 
     /// Creates a file that must not exist, with the folders above it. It gets its name when all of

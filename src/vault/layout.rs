@@ -2,6 +2,8 @@
 
 /// Vault identity and instructions for agents.
 pub const CONTEXT: &str = "CONTEXT.md";
+/// The graph of the published documents, derived.
+pub const CONTEXT_YAML: &str = "context.yaml";
 /// Stewardship assignments.
 pub const STEWARDS: &str = "stewards.yaml";
 /// Folder of configuration and local state.

@@ -1,0 +1,84 @@
+//! The text of `INDEX.md`: what is published, folder by folder.
+
+use std::collections::BTreeMap;
+
+use super::{Derived, MARKS, Source};
+use crate::resolve::Served;
+use crate::uri;
+use crate::vault::layout;
+use crate::words::count;
+
+/// Documents by folder; that of the root is empty, and others have no final `/`.
+type Folders<'s> = BTreeMap<&'s str, Vec<&'s Served>>;
+
+fn by_folder<'s>(source: &'s Source<'_>) -> Folders<'s> {
+    let mut folders = Folders::new();
+    for served in &source.published.documents {
+        let folder = served.id.as_str().rsplit_once('/').map_or("", |(folder, _)| folder);
+        folders.entry(folder).or_default().push(served);
+    }
+    folders
+}
+
+/// The index of the whole vault.
+pub(super) fn root(source: &Source<'_>) -> Derived {
+    let mut text = head(source, &source.name, source.published.documents.len());
+    for (folder, documents) in by_folder(source) {
+        let heading = if folder.is_empty() { "(root)".to_owned() } else { escaped(folder) };
+        text.push_str(&format!("\n## {heading}\n\n"));
+        documents.iter().for_each(|served| text.push_str(&line(served, "")));
+    }
+    Derived { path: layout::INDEX.to_owned(), text }
+}
+
+/// An index for each folder that holds documents, but for the root.
+pub(super) fn folders(source: &Source<'_>) -> Vec<Derived> {
+    let file = |(folder, documents): (&str, Vec<&Served>)| {
+        let mut text = head(source, folder, documents.len());
+        text.push('\n');
+        documents.iter().for_each(|served| text.push_str(&line(served, folder)));
+        Derived { path: format!("{folder}/{}", layout::INDEX), text }
+    };
+    by_folder(source).into_iter().filter(|(folder, _)| !folder.is_empty()).map(file).collect()
+}
+
+fn head(source: &Source<'_>, name: &str, documents: usize) -> String {
+    let at = source.snapshot.made_at().map(|at| at.to_string()).unwrap_or_default();
+    let number = source.snapshot.checkpoint();
+    let (mark, count) = (MARKS[1], count(documents, "document"));
+    format!(
+        "{mark}; do not edit -->\n# {}\n\n{count} at checkpoint {number} of {at}.\n",
+        escaped(name)
+    )
+}
+
+/// One document: a link as seen from `folder`, its type, its description.
+fn line(served: &Served, folder: &str) -> String {
+    let path = served.id.live_path();
+    let path = path.strip_prefix(folder).map_or(path.as_str(), |rest| rest.trim_start_matches('/'));
+    let description = served.fields.description.as_deref().unwrap_or_default();
+    let description = match description.trim() {
+        "" => String::new(),
+        text => format!(": {}", escaped(text)),
+    };
+    let (title, target) = (escaped(served.title()), uri::encode(path, Some(b'/')));
+    format!("- [{title}]({target}) ({}){description}\n", served.fields.node_type.as_str())
+}
+
+/// A text of the vault as one line of plain Markdown text: no markup, no HTML, no line end.
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            c if c.is_control() || c.is_whitespace() => out.push(' '),
+            c if c.is_ascii_punctuation()
+                && !matches!(c, ',' | '.' | ':' | ';' | '/' | '-' | '\'') =>
+            {
+                out.push('\\');
+                out.push(c);
+            }
+            c => out.push(c),
+        }
+    }
+    out
+}

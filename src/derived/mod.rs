@@ -1,0 +1,187 @@
+//! Derived files: `context.yaml`, the graph of the published documents for other readers, and
+//! `INDEX.md`, a list for people (paper, section 4.4; `spec/derived.md`).
+//!
+//! They are made from the verified texts of one checkpoint and from nothing else, so that the same
+//! checkpoint gives the same bytes; nobody believes them, and they can be deleted. [`files`] makes
+//! them, [`write`] brings them to the disk, and never over a file that is not ours.
+
+mod context;
+mod list;
+
+use std::collections::BTreeSet;
+
+use crate::checkpoint::log::{Log, LogError};
+use crate::document::id::{Id, fold};
+use crate::graph;
+use crate::resolve::{Resolution, Snapshot, Withheld};
+use crate::vault::Vault;
+use crate::vault::config::Config;
+use crate::vault::files::FileError;
+use crate::vault::layout::{self, limit};
+
+/// How many hubs are listed.
+const HUBS: usize = 10;
+
+/// A derived file as it should be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Derived {
+    /// Path in the vault.
+    pub path: String,
+    /// Its bytes.
+    pub text: String,
+}
+
+/// What became of a derived file.
+#[derive(Debug)]
+pub enum Outcome {
+    /// It was there, byte for byte.
+    Unchanged,
+    /// It was made.
+    Created,
+    /// It had other bytes of ours.
+    Replaced,
+    /// A file that is not ours has this name, or another spelling of it.
+    Foreign(String),
+    /// Its folder is not there.
+    NoFolder,
+    /// It could not be read or written.
+    Failed(FileError),
+}
+
+/// Which of the derived files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Which {
+    /// Those that `ctx index` writes.
+    Asked,
+    /// Those that follow a publication.
+    Automatic,
+}
+
+/// Why there are no derived files.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum DerivedError {
+    /// The log cannot be relied on.
+    #[error("the checkpoint log cannot be relied on: {0}")]
+    Log(#[from] LogError),
+    /// The log cannot be read.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// The chain does not vouch for some documents: an index would leave them out without a word.
+    #[error("{} cannot be had", crate::words::count(.0.len(), "document"))]
+    Withheld(Vec<Withheld>),
+}
+
+/// What the files of a checkpoint are made from.
+struct Source<'s> {
+    snapshot: &'s Snapshot<'s>,
+    config: Config,
+    name: String,
+    published: Resolution,
+    edges: Vec<graph::Edge>,
+    hubs: Vec<graph::rank::Hub>,
+}
+
+/// Makes the derived files of the head; none where nothing is published.
+///
+/// # Errors
+/// The log or a document of the head cannot be relied on.
+pub fn files(vault: &Vault, which: Which) -> Result<Vec<Derived>, DerivedError> {
+    let log = Log::read(vault)?;
+    log.check_against_histories(vault)?;
+    let snapshot = Snapshot::at(vault, &log.sound()?, None)?;
+    let config = sealed_config(&snapshot).unwrap_or_else(|| vault.config().clone());
+    if snapshot.checkpoint() == 0
+        || (which == Which::Automatic && !is_automatic(&config, &snapshot))
+    {
+        return Ok(Vec::new());
+    }
+    let published = snapshot.all();
+    if !published.withheld.is_empty() {
+        return Err(DerivedError::Withheld(published.withheld));
+    }
+    let graph = published.graph();
+    let edges = graph::edges(&graph);
+    let hubs = graph::rank::hubs(&graph, HUBS);
+    let folders = config.index.folders;
+    let name = config.name.clone().unwrap_or_else(|| vault.name());
+    let source = Source { snapshot: &snapshot, config, name, published, edges, hubs };
+    let mut files =
+        vec![Derived { path: layout::CONTEXT_YAML.to_owned(), text: context::text(&source) }];
+    if folders || which == Which::Asked {
+        files.push(list::root(&source));
+    }
+    if folders {
+        files.extend(list::folders(&source));
+    }
+    Ok(files)
+}
+
+fn is_automatic(config: &Config, snapshot: &Snapshot<'_>) -> bool {
+    snapshot.documents().count() as u64 <= config.index.auto
+}
+
+/// The configuration as the checkpoint seals it.
+fn sealed_config(snapshot: &Snapshot<'_>) -> Option<Config> {
+    let id: Id = layout::CONFIG.parse().ok()?;
+    Config::parse(&snapshot.get(&id)?.ok()?.text).ok()
+}
+
+/// Brings derived files to the disk, each with what became of it; `dry_run` only says what would.
+pub fn write(vault: &Vault, files: &[Derived], dry_run: bool) -> Vec<Outcome> {
+    let bring = |file| bring(vault, file, dry_run).unwrap_or_else(Outcome::Failed);
+    files.iter().map(bring).collect()
+}
+
+fn bring(vault: &Vault, file: &Derived, dry_run: bool) -> Result<Outcome, FileError> {
+    let (folder, name) = file.path.rsplit_once('/').unwrap_or((".", &file.path));
+    if !vault.files().exists(folder) {
+        return Ok(Outcome::NoFolder);
+    }
+    let names = vault.files().names(folder)?;
+    let twins: BTreeSet<String> = names.into_iter().filter(|n| fold(n) == fold(name)).collect();
+    if let Some(other) = twins.iter().find(|twin| *twin != name) {
+        return Ok(Outcome::Foreign(file.path.replacen(name, other, 1)));
+    }
+    if twins.is_empty() {
+        if !dry_run {
+            vault.files().create_new(&file.path, file.text.as_bytes())?;
+        }
+        return Ok(Outcome::Created);
+    }
+    let old = vault.files().read(&file.path, limit::HISTORY)?;
+    if old == file.text.as_bytes() {
+        return Ok(Outcome::Unchanged);
+    }
+    if !is_ours(&old) {
+        return Ok(Outcome::Foreign(file.path.clone()));
+    }
+    if !dry_run {
+        vault.files().replace(&file.path, &old, file.text.as_bytes())?;
+    }
+    Ok(Outcome::Replaced)
+}
+
+/// How the first line of a derived file begins.
+const MARKS: [&str; 2] = ["# generated-by: ctx index", "<!-- generated-by: ctx index"];
+
+/// Whether bytes bear our mark.
+fn is_ours(bytes: &[u8]) -> bool {
+    MARKS.iter().any(|mark| bytes.starts_with(mark.as_bytes()))
+}
+
+/// Writes the derived files that follow a publication, as far as that goes. The publication stands
+/// whatever happens here: what was not written comes back with the reason.
+pub fn after_publication(vault: &Vault) -> Vec<(String, String)> {
+    let files = match files(vault, Which::Automatic) {
+        Ok(files) => files,
+        Err(why) => return vec![(layout::CONTEXT_YAML.to_owned(), why.to_string())],
+    };
+    let reason = |outcome| match outcome {
+        Outcome::Foreign(path) => Some(format!("`{path}` was not made by `ctx index`")),
+        Outcome::Failed(why) => Some(why.to_string()),
+        _ => None,
+    };
+    let outcomes = write(vault, &files, false).into_iter();
+    files.iter().zip(outcomes).filter_map(|(f, o)| Some((f.path.clone(), reason(o)?))).collect()
+}
