@@ -92,11 +92,11 @@ pub fn files(vault: &Vault, which: Which) -> Result<Vec<Derived>, DerivedError> 
     let snapshot = Snapshot::at(vault, &log.sound()?, None)?;
     let config = sealed_config(&snapshot).unwrap_or_else(|| vault.config().clone());
     if snapshot.checkpoint() == 0
-        || (which == Which::Automatic && !is_automatic(&config, &snapshot))
+        || (which == Which::Automatic && !is_automatic(&config, &snapshot)?)
     {
         return Ok(Vec::new());
     }
-    let published = snapshot.all();
+    let published = snapshot.all()?;
     if !published.withheld.is_empty() {
         return Err(DerivedError::Withheld(published.withheld));
     }
@@ -117,8 +117,8 @@ pub fn files(vault: &Vault, which: Which) -> Result<Vec<Derived>, DerivedError> 
     Ok(files)
 }
 
-fn is_automatic(config: &Config, snapshot: &Snapshot<'_>) -> bool {
-    snapshot.documents().count() as u64 <= config.index.auto
+fn is_automatic(config: &Config, snapshot: &Snapshot<'_>) -> Result<bool, LogError> {
+    Ok(snapshot.documents()?.count() as u64 <= config.index.auto)
 }
 
 /// The configuration as the checkpoint seals it.
