@@ -10,9 +10,9 @@ use super::ui::{shown, table};
 use super::{Answer, Failure};
 use crate::document::id::Id;
 use crate::document::links::LinkKind;
-use crate::graph::walk::{Direction, Neighbor, Walk, neighbors};
-use crate::graph::{Catalog as _, Edge};
-use crate::resolve::{Need, Served, Snapshot};
+use crate::graph::Edge;
+use crate::graph::walk::{Direction, Neighbor, Walk};
+use crate::resolve::{Around, Need, Served, Snapshot};
 use crate::words::nearest;
 
 /// List the documents that a published document refers to, and those that refer to it
@@ -82,15 +82,6 @@ pub(super) fn run(args: &Neighbors, session: &mut Session<'_>) -> Result<Answer,
     let at = args.at.or(named.checkpoint);
     let source = session.source(&vault, at, Need::Fields)?;
     let snapshot = Snapshot::of(&vault, &source, at)?;
-    let all = snapshot.all()?;
-    let graph = all.graph();
-    if !graph.holds(&named.id) {
-        if let Some(Err(withheld)) = snapshot.get(&named.id) {
-            return Err(withheld.into());
-        }
-        let near = nearest(named.id.as_str(), snapshot.documents()?.map(Id::as_str));
-        return Err(Failure::unknown_id(named.id.as_str(), near));
-    }
     let walk = Walk {
         hops: args.hops,
         direction: match args.direction.as_str() {
@@ -101,8 +92,14 @@ pub(super) fn run(args: &Neighbors, session: &mut Session<'_>) -> Result<Answer,
         kind: args.kind.as_deref().and_then(LinkKind::from_word),
         limit: args.limit,
     };
-    let found = neighbors(&graph, &named.id, &walk);
-    let titles = titles(&all.documents);
+    let Some(Around { found, titles, withheld }) = snapshot.around(&named.id, &walk)? else {
+        if let Some(Err(withheld)) = snapshot.get(&named.id) {
+            return Err(withheld.into());
+        }
+        let near = nearest(named.id.as_str(), snapshot.documents()?.map(Id::as_str));
+        return Err(Failure::unknown_id(named.id.as_str(), near));
+    };
+    let titles: BTreeMap<&Id, &str> = titles.iter().map(|(id, title)| (id, &**title)).collect();
     let title = |id: &Id| titles.get(id).copied().unwrap_or_default();
     if session.ui.json {
         let neighbor = |n| neighbor_json(n, &titles);
@@ -111,7 +108,7 @@ pub(super) fn run(args: &Neighbors, session: &mut Session<'_>) -> Result<Answer,
             checkpoint: snapshot.checkpoint(),
             neighbors: found.neighbors.iter().map(neighbor).collect(),
             truncated: found.truncated,
-            withheld: all.withheld.iter().map(WithheldJson::from).collect(),
+            withheld: withheld.iter().map(WithheldJson::from).collect(),
         };
         session.ui.result("neighbors", &json);
     } else {
@@ -124,8 +121,8 @@ pub(super) fn run(args: &Neighbors, session: &mut Session<'_>) -> Result<Answer,
     if found.truncated {
         session.ui.note(&format!("there are more than {}; `--limit` lists them", args.limit));
     }
-    tell_withheld(session, &all.withheld);
-    Ok(if all.withheld.is_empty() { Answer::Yes } else { Answer::No })
+    tell_withheld(session, &withheld);
+    Ok(if withheld.is_empty() { Answer::Yes } else { Answer::No })
 }
 
 /// The titles of documents by their ids.

@@ -70,7 +70,7 @@ pub enum LinkTarget {
 }
 
 /// One link.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Link {
     /// How the document refers.
     pub kind: LinkKind,

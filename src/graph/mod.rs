@@ -13,13 +13,15 @@ pub mod walk;
 
 use std::collections::BTreeSet;
 
+use serde::{Deserialize, Serialize};
+
 use crate::document::id::{Id, fold};
 use crate::document::links::{Link, LinkKind, LinkTarget, last_segment, resolve_name};
 
 use order::Dependencies;
 
 /// What a document says about another one, whether or not that one exists.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Mention {
     /// How it refers.
     pub kind: LinkKind,

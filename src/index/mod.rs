@@ -33,6 +33,7 @@ pub use row::Metadata;
 use crate::chain::digest::Digest;
 use crate::checkpoint::state::{Mark, State};
 use crate::document::id::Id;
+use crate::document::links::LinkKind;
 use crate::vault::Vault;
 use crate::vault::clock::Timestamp;
 use crate::vault::config::LogForm;
@@ -309,6 +310,21 @@ impl At<'_> {
     /// Rows of documents that the chain did not vouch for when they were indexed.
     pub(crate) fn unreadable(&self) -> Result<RoaringBitmap, Damaged> {
         self.posting(&Term::Unreadable)
+    }
+
+    /// Rows of documents that mention an id.
+    pub(crate) fn linking(&self, kind: LinkKind, id: &str) -> Result<RoaringBitmap, Damaged> {
+        self.posting(&Term::Link(kind, id))
+    }
+
+    /// Rows of documents that mention a name with this key.
+    pub(crate) fn naming(&self, key: &str) -> Result<RoaringBitmap, Damaged> {
+        self.posting(&Term::Named(key))
+    }
+
+    /// Rows of documents whose id has this key.
+    pub(crate) fn named(&self, key: &str) -> Result<RoaringBitmap, Damaged> {
+        self.posting(&Term::Name(key))
     }
 
     fn posting(&self, term: &Term<'_>) -> Result<RoaringBitmap, Damaged> {

@@ -1,11 +1,14 @@
 //! What the index holds of one version of one artifact, and the terms it is found by.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
 use crate::document::Document;
 use crate::document::frontmatter::Frontmatter;
-use crate::document::id::{Id, fold};
-use crate::document::links::{self, Link, LinkKind, LinkTarget};
+use crate::document::id::Id;
+use crate::document::links::{LinkKind, LinkTarget, links};
+use crate::graph::{Mention, name_key};
 
 /// One version of one artifact, as the log seals it. The id comes first: rows are searched by it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -42,8 +45,8 @@ pub struct Metadata {
     pub transport: Option<String>,
     /// A source's server.
     pub server: Option<String>,
-    /// Where it links to, each target once.
-    pub links: Vec<Link>,
+    /// What it mentions.
+    pub mentions: BTreeSet<Mention>,
 }
 
 impl Metadata {
@@ -51,16 +54,13 @@ impl Metadata {
     pub fn of(id: &Id, text: &str, document: &Document) -> Self {
         let fields: &Frontmatter = &document.frontmatter;
         let source = fields.source.as_ref();
-        let mut found = links::links(id, text, document);
-        found.sort_by(|a, b| (a.kind, &a.target).cmp(&(b.kind, &b.target)));
-        found.dedup_by(|a, b| (a.kind, &a.target) == (b.kind, &b.target));
         Self {
             title: fields.title.clone(),
             node_type: fields.node_type.as_str().to_owned(),
             tags: fields.tags.clone(),
             transport: source.and_then(|s| Some(s.transport?.as_str().to_owned())),
             server: source.and_then(|s| s.server.clone()),
-            links: found,
+            mentions: links(id, text, document).into_iter().map(Mention::from).collect(),
         }
     }
 }
@@ -78,9 +78,9 @@ pub(super) enum Term<'t> {
     Server(&'t str),
     /// Documents that link to this id.
     Link(LinkKind, &'t str),
-    /// Documents with a wikilink whose last segment, folded, is this.
+    /// Documents with a wikilink whose name has this key.
     Named(&'t str),
-    /// Documents whose own last segment, folded, is this.
+    /// Documents whose id has this key.
     Name(&'t str),
 }
 
@@ -122,17 +122,12 @@ impl Row {
         metadata.tags.iter().for_each(|tag| take(&Term::Tag(tag)));
         metadata.transport.iter().for_each(|word| take(&Term::Transport(word)));
         metadata.server.iter().for_each(|name| take(&Term::Server(name)));
-        take(&Term::Name(&last_segment(&self.id)));
-        for link in &metadata.links {
-            match &link.target {
-                LinkTarget::Document(id) => take(&Term::Link(link.kind, id)),
-                LinkTarget::Name(name) => take(&Term::Named(&last_segment(name))),
+        take(&Term::Name(&name_key(&self.id)));
+        for mention in &metadata.mentions {
+            match &mention.target {
+                LinkTarget::Document(id) => take(&Term::Link(mention.kind, id)),
+                LinkTarget::Name(name) => take(&Term::Named(&name_key(name))),
             }
         }
     }
-}
-
-/// The last segment of an id or name, folded: what a wikilink and a document can agree in.
-pub(super) fn last_segment(name: &str) -> String {
-    fold(links::last_segment(name))
 }

@@ -8,8 +8,9 @@ use proptest::prelude::*;
 use super::{Index, follow, refresh};
 use crate::checkpoint::log::Log;
 use crate::document::id::Id;
+use crate::graph::walk::{Direction, Walk};
 use crate::publish::{self, Author, Request, Which};
-use crate::resolve::{Resolution, Snapshot, Source};
+use crate::resolve::{Around, Resolution, Snapshot, Source};
 use crate::selector::parse;
 use crate::vault::Vault;
 use crate::vault::clock::Timestamp;
@@ -84,7 +85,8 @@ impl Place {
                 };
                 let link = DOCUMENTS[usize::from(link)];
                 let text = format!(
-                    "---\ntitle: T\ntags: [t{tag}, all]\n{source}---\n# H\n[x](/{link}.md) {}\n",
+                    "---\ntitle: T\ntags: [t{tag}, all]\n{source}---\n# H\n[x](/{link}.md) [[{}]] {}\n",
+                    ["b", "c", "A", "none"][usize::from(tag)],
                     self.now
                 );
                 let path = self.vault.root().join(format!("{id}.md"));
@@ -153,6 +155,12 @@ fn compare(vault: &Vault, index: Index, rebuilt: Index) {
             let by_index = Snapshot::of(vault, source, Some(number)).unwrap();
             assert_eq!(by_index.state().unwrap(), by_log.state().unwrap(), "at {number}");
             assert_eq!(by_index.made_at(), by_log.made_at());
+            for id in DOCUMENTS.map(|id| id.parse::<Id>().unwrap()) {
+                let walk = Walk { hops: 2, direction: Direction::Both, kind: None, limit: 99 };
+                let (found, expected) = (by_index.around(&id, &walk), by_log.around(&id, &walk));
+                let said = |around: Option<Around>| around.map(|a| (a.found, a.withheld.len()));
+                assert_eq!(said(found.unwrap()), said(expected.unwrap()), "around {id}");
+            }
             for text in SELECTORS {
                 let selector = parse(text).unwrap();
                 let found = by_index.resolve(&selector).unwrap();

@@ -5,8 +5,10 @@
 //! chain, ends in the hash that the log records, and describes itself; live files are never
 //! read. A document that fails is withheld and named, and the others are still served.
 
+mod around;
 pub mod checkout;
 mod hydration;
+mod linked;
 mod map;
 mod posted;
 mod source;
@@ -35,6 +37,7 @@ use map::{Map, Recorded};
 use posted::Posted;
 use universe::Sets;
 
+pub use around::Around;
 pub use source::{Need, Source};
 
 /// A vault as it was at one checkpoint.
