@@ -33,6 +33,7 @@ pub mod index;
 pub mod live;
 pub mod publish;
 pub mod resolve;
+pub mod search;
 pub mod selector;
 mod starter;
 pub mod status;

@@ -42,10 +42,12 @@ codes! {
     Misplaced "misplaced" 2, "The vault's layout has no documents there.";
     SelectorInvalid "selector-invalid" 2, "The selector cannot be read.";
     UriInvalid "uri-invalid" 2, "The URI cannot be read, or names something that is not served.";
+    QueryInvalid "query-invalid" 2, "The words to search for cannot be read.";
     Governed "governed" 3, "The vault is governed; publication needs a review.";
     Locked "locked" 4, "Another command is writing to the vault.";
     Changed "changed" 4, "A file was changed by somebody else meanwhile.";
     Io "io" 5, "Reading or writing failed.";
+    SearchFailed "search-failed" 5, "The search back-end did not answer.";
 }
 
 /// A failure as it is told.

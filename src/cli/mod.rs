@@ -21,6 +21,7 @@ mod read;
 mod resolve;
 mod retire;
 mod rows;
+mod search;
 mod session;
 mod show;
 mod status;
@@ -121,6 +122,7 @@ enum Verb {
     List(list::List),
     Read(read::Read),
     Outline(outline::Outline),
+    Search(search::Search),
     History(history::History),
     Show(show::Show),
     Diff(diff::Diff),
@@ -188,6 +190,7 @@ fn dispatch(verb: Verb, session: &mut Session<'_>) -> Result<Answer, Failure> {
         Verb::List(args) => list::run(&args, session),
         Verb::Read(args) => read::run(&args, session),
         Verb::Outline(args) => outline::run(&args, session),
+        Verb::Search(args) => search::run(&args, session),
         Verb::History(args) => history::run(&args, session),
         Verb::Show(args) => show::run(&args, session),
         Verb::Diff(args) => diff::run(&args, session),

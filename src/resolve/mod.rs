@@ -45,6 +45,7 @@ pub use source::{Need, Source};
 pub struct Snapshot<'v> {
     vault: &'v Vault,
     checkpoint: u64,
+    hash: Option<Digest>,
     at: Option<Timestamp>,
     full_log: bool,
     map: Map<'v>,
@@ -158,10 +159,11 @@ impl<'v> Snapshot<'v> {
             None => chronicle.head_number(),
         };
         let state = chronicle.state_at(checkpoint)?;
-        let at = chronicle.checkpoint(checkpoint).ok().map(|c| c.at);
+        let made = chronicle.checkpoint(checkpoint).ok();
+        let (at, hash) = (made.map(|c| c.at), made.map(|c| c.hash));
         let full_log = vault.log_form() == LogForm::Full;
         let map = Map::of_log(chronicle, checkpoint, state);
-        Ok(Self { vault, checkpoint, at, full_log, map })
+        Ok(Self { vault, checkpoint, hash, at, full_log, map })
     }
 
     /// The vault at checkpoint `number`, or at the last one, as an index or a log knows it.
@@ -177,12 +179,18 @@ impl<'v> Snapshot<'v> {
         let unknown = || LogError::Unknown { asked: checkpoint, last: index.head() };
         let at = index.at(checkpoint)?.ok_or_else(unknown)?;
         let full_log = index.log_form() == LogForm::Full;
-        Ok(Self { vault, checkpoint, at: Some(at.made_at()), full_log, map: Map::of_index(at) })
+        let (made_at, hash, map) = (Some(at.made_at()), Some(at.hash()), Map::of_index(at));
+        Ok(Self { vault, checkpoint, hash, at: made_at, full_log, map })
     }
 
     /// The number of the checkpoint; 0 before the first.
     pub fn checkpoint(&self) -> u64 {
         self.checkpoint
+    }
+
+    /// The hash of the checkpoint; none before the first.
+    pub fn hash(&self) -> Option<Digest> {
+        self.hash
     }
 
     /// When the checkpoint was made.

@@ -121,6 +121,8 @@ pub struct Config {
     pub namespace: Option<String>,
     /// Which other vaults may refer to this one.
     pub federation: Federation,
+    /// Whether `search` asks for something that only the user may choose.
+    pub search_ignored: bool,
     /// What to mend, with line and column.
     pub warnings: Vec<yaml::Error>,
 }
@@ -139,6 +141,7 @@ impl Default for Config {
             index: Index::default(),
             namespace: None,
             federation: Federation::default(),
+            search_ignored: false,
             warnings: Vec::new(),
         }
     }
@@ -213,6 +216,7 @@ impl Config {
                     let servers = value.entries().unwrap_or_default();
                     config.servers = servers.iter().filter_map(|(k, v)| server(k, v)).collect();
                 }
+                "search" => config.search_ignored = !is_builtin(value),
                 known if KEYS.contains(&known) => {}
                 unknown => config.warnings.push(key.error(unknown_key(unknown, &KEYS))),
             }
@@ -269,6 +273,14 @@ fn server(name: &Node, node: &Node) -> Option<Server> {
         url: text("url").map(str::to_owned),
         transport: text("transport").and_then(Transport::from_word),
     })
+}
+
+/// Whether a wish for a search back-end is one that a vault may have.
+fn is_builtin(search: &Node) -> bool {
+    let allowed = |(key, value): &(Node, Node)| {
+        key.text() == Some("backend") && value.text() == Some("builtin")
+    };
+    search.is_null() || search.entries().is_some_and(|entries| entries.iter().all(allowed))
 }
 
 fn unknown_key(found: &str, known: &[&str]) -> String {

@@ -16,12 +16,26 @@ const OURS: &str = "contextnest";
 /// More of `.git/HEAD` than any ref name has.
 const HEAD_BYTES: u64 = 4096;
 
-/// Where the environment says that caches lie: `XDG_CACHE_HOME`, else `HOME/.cache`. What is not an
-/// absolute path is ignored, as the XDG base directory specification asks.
+/// Where the environment says that caches lie: `XDG_CACHE_HOME`, else `HOME/.cache`.
 pub fn cache_home<'e>(var: impl Fn(&str) -> Option<&'e str>) -> Option<PathBuf> {
+    home(var, "XDG_CACHE_HOME", ".cache")
+}
+
+/// Our folder in the user's configuration: in `XDG_CONFIG_HOME`, else in `HOME/.config`.
+pub fn config_folder<'e>(var: impl Fn(&str) -> Option<&'e str>) -> Option<PathBuf> {
+    Some(home(var, "XDG_CONFIG_HOME", ".config")?.join(OURS))
+}
+
+/// A base directory of the user. What is not an absolute path is ignored, as the XDG base directory
+/// specification asks.
+fn home<'e>(
+    var: impl Fn(&str) -> Option<&'e str>,
+    name: &str,
+    beneath_home: &str,
+) -> Option<PathBuf> {
     let absolute = |path: PathBuf| path.is_absolute().then_some(path);
-    let named = var("XDG_CACHE_HOME").map(PathBuf::from).and_then(absolute);
-    named.or_else(|| Some(absolute(var("HOME")?.into())?.join(".cache")))
+    let named = var(name).map(PathBuf::from).and_then(absolute);
+    named.or_else(|| Some(absolute(var("HOME")?.into())?.join(beneath_home)))
 }
 
 /// The folder of one vault in a directory of the user. Nothing is made.

@@ -33,6 +33,7 @@ mod readme;
 mod reference;
 mod resolve;
 mod retire;
+mod search;
 mod sections;
 mod status;
 mod tamper;

@@ -1,0 +1,213 @@
+//! The built-in back-end: an embedded full-text index over the published, current versions, ranked
+//! by BM25.
+//!
+//! The index names the head that it holds. Where it holds another one, only documents whose chain
+//! hash differs are read again. It lies in the user's caches; without such a place, or where that
+//! cannot be used, it is built in memory for each search, with the same answer. It only ranks: ids
+//! and places come from it, texts never do.
+
+mod article;
+mod cache;
+mod score;
+
+use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use rayon::prelude::*;
+use tantivy::indexer::{LogMergePolicy, UserOperation};
+use tantivy::{Index, IndexWriter};
+
+use super::{Backend, Found, Query, SearchError};
+use crate::chain::digest::Digest;
+use crate::checkpoint::log::LogError;
+use crate::document::id::Id;
+use crate::resolve::Snapshot;
+
+use article::{Article, Fields, Mark, mark};
+use cache::BuildError;
+use cache::{Cache, Freshness};
+use score::{Segment, Totals};
+
+/// What the built-in back-end is called.
+pub const NAME: &str = "builtin";
+
+/// How long a build takes before somebody is told.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// Documents that are read before they are handed on.
+const CHUNK: usize = 256;
+/// Bytes that one writer gathers before it makes a segment of them.
+const WRITER_BYTES: usize = 64 << 20;
+/// Writers of a full build.
+const MAX_WRITERS: usize = 4;
+
+/// The built-in index of a vault's head.
+pub struct Builtin<'a, 'v> {
+    snapshot: &'a Snapshot<'v>,
+    head: Digest,
+    cache: Option<PathBuf>,
+    on_slow: &'a dyn Fn(usize),
+}
+
+impl<'a, 'v> Builtin<'a, 'v> {
+    /// The index of the head that `snapshot` is, whose hash is `head`. `cache` is the vault's folder
+    /// in the user's caches. `on_slow` hears how many documents are being read once that takes
+    /// longer than a second.
+    pub fn new(
+        snapshot: &'a Snapshot<'v>,
+        head: Digest,
+        cache: Option<PathBuf>,
+        on_slow: &'a dyn Fn(usize),
+    ) -> Self {
+        Self { snapshot, head, cache, on_slow }
+    }
+}
+
+impl Backend for Builtin<'_, '_> {
+    fn name(&self) -> &str {
+        NAME
+    }
+
+    fn search(&self, query: &Query, limit: usize) -> Result<Found, SearchError> {
+        let cache = self.cache.as_ref().and_then(|dir| Cache::at(dir));
+        let answered = cache.and_then(|cache| {
+            // Whatever is wrong with an index on disk, the next attempt does not rely on it.
+            [Freshness::AsItIs, Freshness::Extended, Freshness::Rebuilt].into_iter().find_map(
+                |how| {
+                    quietly(|| {
+                        let ready = cache.open(self, how)?;
+                        self.answer(&ready, query, limit).ok()
+                    })
+                },
+            )
+        });
+        match answered {
+            Some(found) => Ok(found),
+            None => self.in_memory(query, limit).map_err(|why| SearchError::Index(why.to_string())),
+        }
+    }
+}
+
+impl Builtin<'_, '_> {
+    fn in_memory(&self, query: &Query, limit: usize) -> Result<Found, BuildError> {
+        let (schema, fields) = article::schema();
+        let index = Index::create_in_ram(schema);
+        article::teach(&index);
+        let wanted: Vec<&Id> = self.snapshot.documents()?.collect();
+        let unread = self.fill(&index, &fields, &[], &wanted)?;
+        let ready = Ready::open(&index, fields, unread)?;
+        Ok(self.answer(&ready, query, limit)?)
+    }
+
+    fn answer(&self, ready: &Ready, query: &Query, limit: usize) -> tantivy::Result<Found> {
+        let hits = score::best(&ready.segments, &ready.fields, &ready.totals, query, limit)?;
+        Ok(Found { hits, unread: ready.unread.clone() })
+    }
+
+    /// The documents that the head has and an index has not, or has in another version; and those
+    /// that an index has and the head has not, or has in another version.
+    fn difference(
+        &self,
+        mut indexed: HashMap<String, Mark>,
+    ) -> Result<(Vec<&Id>, Vec<String>), LogError> {
+        let mut wanted = Vec::new();
+        let state = self.snapshot.state()?;
+        for id in self.snapshot.documents()? {
+            let sealed = state.get(id.as_str()).and_then(|mark| mark.chain_hash);
+            match (indexed.get(id.as_str()), sealed) {
+                (Some(found), Some(hash)) if *found == mark(&hash) => {
+                    indexed.remove(id.as_str());
+                }
+                _ => wanted.push(id),
+            }
+        }
+        Ok((wanted, indexed.into_keys().collect()))
+    }
+
+    /// Puts documents into an index; gives those that the chain does not vouch for.
+    fn fill(
+        &self,
+        index: &Index,
+        fields: &Fields,
+        gone: &[String],
+        wanted: &[&Id],
+    ) -> tantivy::Result<Vec<Id>> {
+        let read = |id: &Id| match self.snapshot.get(id) {
+            Some(Ok(served)) => Some(Article::new(&served)),
+            _ => None,
+        };
+        fill(index, fields, gone, wanted, &read, self.on_slow)
+    }
+}
+
+/// An index that can be asked.
+struct Ready {
+    fields: Fields,
+    segments: Vec<Segment>,
+    totals: Totals,
+    unread: Vec<Id>,
+}
+
+impl Ready {
+    /// Opens an index and counts what is in it.
+    fn open(index: &Index, fields: Fields, unread: Vec<Id>) -> tantivy::Result<Self> {
+        let segments = score::segments(index)?;
+        let mut totals = Totals::default();
+        segments.iter().try_for_each(|segment| segment.count(&mut totals))?;
+        Ok(Self { fields, segments, totals, unread })
+    }
+}
+
+/// Takes documents out of an index, and puts others or other versions in.
+fn fill<R>(
+    index: &Index,
+    fields: &Fields,
+    gone: &[String],
+    wanted: &[&Id],
+    read: &R,
+    on_slow: &dyn Fn(usize),
+) -> tantivy::Result<Vec<Id>>
+where
+    R: Fn(&Id) -> Option<Article> + Sync,
+{
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let writers = if wanted.len() <= CHUNK { 1 } else { cores.div_ceil(2).min(MAX_WRITERS) };
+    let mut writer: IndexWriter = index.writer_with_num_threads(writers, writers * WRITER_BYTES)?;
+    let mut policy = LogMergePolicy::default();
+    policy.set_del_docs_ratio_before_merge(0.3);
+    writer.set_merge_policy(Box::new(policy));
+    for id in gone {
+        writer.delete_term(fields.name_of(id));
+    }
+    let (began, mut told, mut unread) = (Instant::now(), false, Vec::new());
+    for chunk in wanted.chunks(CHUNK) {
+        let articles: Vec<Option<Article>> = chunk.par_iter().map(|id| read(id)).collect();
+        for (id, article) in chunk.iter().zip(articles) {
+            let Some(article) = article else {
+                unread.push((*id).clone());
+                continue;
+            };
+            // The entries of a document lie side by side in one segment: that is how what its title
+            // says reaches its sections.
+            let entries = fields.entries(&article);
+            writer.run(entries.into_iter().map(UserOperation::Add).collect::<Vec<_>>())?;
+        }
+        if !told && began.elapsed() > PATIENCE {
+            on_slow(wanted.len());
+            told = true;
+        }
+    }
+    writer.commit()?;
+    writer.wait_merging_threads()?;
+    Ok(unread)
+}
+
+/// Runs something that may panic over bytes that it cannot trust, and says nothing of it.
+fn quietly<T>(run: impl FnOnce() -> Option<T>) -> Option<T> {
+    let hook = std::panic::take_hook();
+    std::panic::set_hook(Box::new(|_| {}));
+    let result = catch_unwind(AssertUnwindSafe(run));
+    std::panic::set_hook(hook);
+    result.ok().flatten()
+}

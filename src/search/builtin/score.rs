@@ -1,0 +1,596 @@
+//! BM25 over the postings of an index (`spec/search.md`, section 4).
+//!
+//! Every number follows from the published units alone: how often a clause occurs, how long a field
+//! is, how many units there are. Nothing depends on how the index came about, on deleted entries or
+//! on the segments that the others lie in, so an index that was extended ranks as one built anew.
+
+use std::cmp::Ordering;
+use std::sync::{Arc, OnceLock};
+
+use tantivy::columnar::{ColumnValues, StrColumn};
+use tantivy::postings::{Postings as _, SegmentPostings};
+use tantivy::schema::IndexRecordOption;
+use tantivy::{DocId, DocSet as _, Index, SegmentReader, TERMINATED, Term};
+
+use super::article::{Fields, ID, MARK, Mark, SEARCHED, UNIT, UNITS};
+use crate::search::query::{Clause, Query};
+use crate::search::{Part, RawHit, Reason};
+
+const K1: f64 = 1.2;
+const B: f64 = 0.75;
+/// Scores are rounded to so many parts of one, so that no last bit decides.
+const PARTS: f64 = 1e6;
+/// The bit that says that a unit is found for itself, beside those of the clauses.
+const OWN: u64 = 1 << 63;
+
+/// How many units and documents there are, and how many words their fields have.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub(super) struct Totals {
+    pub(super) documents: u64,
+    pub(super) units: u64,
+    words: [u64; SEARCHED.len()],
+}
+
+type Column = Arc<dyn ColumnValues<u64>>;
+
+/// One segment of an index.
+pub(super) struct Segment {
+    reader: SegmentReader,
+    unit: OnceLock<Column>,
+    lengths: [OnceLock<Column>; SEARCHED.len()],
+}
+
+/// The segments of an index.
+pub(super) fn segments(index: &Index) -> tantivy::Result<Vec<Segment>> {
+    let all = index.searchable_segments()?;
+    let open = |one| {
+        let (unit, lengths) = (OnceLock::new(), [const { OnceLock::new() }; SEARCHED.len()]);
+        Ok(Segment { reader: SegmentReader::open(one)?, unit, lengths })
+    };
+    all.iter().map(open).collect()
+}
+
+impl Segment {
+    fn column(&self, name: &str) -> tantivy::Result<Column> {
+        self.reader.fast_fields().column_first_or_default(name)
+    }
+
+    /// The place of each entry in its document.
+    fn unit(&self) -> tantivy::Result<&Column> {
+        kept(&self.unit, || self.column(UNIT))
+    }
+
+    /// How many words each entry has in a field.
+    fn length(&self, field: usize) -> tantivy::Result<&Column> {
+        kept(&self.lengths[field], || self.column(SEARCHED[field].length))
+    }
+
+    fn ids(&self) -> tantivy::Result<Option<StrColumn>> {
+        self.reader.fast_fields().str(ID)
+    }
+
+    /// Adds what there is in this segment.
+    pub(super) fn count(&self, totals: &mut Totals) -> tantivy::Result<()> {
+        let unit = self.unit()?;
+        for doc in self.reader.doc_ids_alive() {
+            totals.units += 1;
+            totals.documents += u64::from(unit.get_val(doc) == 0);
+        }
+        for (n, words) in totals.words.iter_mut().enumerate() {
+            let length = self.length(n)?;
+            *words += self.reader.doc_ids_alive().map(|doc| length.get_val(doc)).sum::<u64>();
+        }
+        Ok(())
+    }
+
+    /// Every document with what tells its version from another.
+    pub(super) fn documents(&self) -> tantivy::Result<Vec<(String, Mark)>> {
+        let Some(ids) = self.ids()? else { return Ok(Vec::new()) };
+        let (unit, [high, low]) = (self.unit()?, MARK.map(|name| self.column(name)));
+        let (high, low) = (high?, low?);
+        let first = self.reader.doc_ids_alive().filter(|doc| unit.get_val(*doc) == 0);
+        let mut all: Vec<(u64, Mark)> = first
+            .filter_map(|doc| Some((ids.ords().first(doc)?, [high.get_val(doc), low.get_val(doc)])))
+            .collect();
+        all.sort_unstable();
+        let mut named = Vec::with_capacity(all.len());
+        let (ords, marks): (Vec<u64>, Vec<Mark>) = all.into_iter().unzip();
+        let mut marks = marks.into_iter();
+        ids.dictionary().sorted_ords_to_term_cb(&ords, |name| {
+            if let (Ok(name), Some(mark)) = (std::str::from_utf8(name), marks.next()) {
+                named.push((name.to_owned(), mark));
+            }
+        })?;
+        Ok(named)
+    }
+
+    /// The entries that hold a clause in a field, with how often they do.
+    fn occurrences(
+        &self,
+        fields: &Fields,
+        n: usize,
+        clause: &Clause,
+    ) -> tantivy::Result<Vec<(DocId, u32)>> {
+        let inverted = self.reader.inverted_index(fields.searched[n])?;
+        let option = match clause.words.len() {
+            1 => IndexRecordOption::WithFreqs,
+            _ => IndexRecordOption::WithFreqsAndPositions,
+        };
+        let mut lists = Vec::with_capacity(clause.words.len());
+        for word in &clause.words {
+            let term = Term::from_field_text(fields.searched[n], word);
+            match inverted.read_postings(&term, option)? {
+                Some(list) => lists.push(list),
+                None => return Ok(Vec::new()),
+            }
+        }
+        let alive = self.reader.alive_bitset();
+        let mut found = together(lists);
+        found.retain(|(doc, _)| alive.is_none_or(|alive| alive.is_alive(*doc)));
+        Ok(found)
+    }
+}
+
+/// A column that is opened when it is first asked for.
+fn kept(
+    cell: &OnceLock<Column>,
+    open: impl FnOnce() -> tantivy::Result<Column>,
+) -> tantivy::Result<&Column> {
+    match cell.get() {
+        Some(column) => Ok(column),
+        None => {
+            let column = open()?;
+            Ok(cell.get_or_init(|| column))
+        }
+    }
+}
+
+/// The entries in which words stand one after the other, with how often they do.
+fn together(mut lists: Vec<SegmentPostings>) -> Vec<(DocId, u32)> {
+    let mut found = Vec::new();
+    if let [only] = lists.as_mut_slice() {
+        while only.doc() != TERMINATED {
+            found.push((only.doc(), only.term_freq()));
+            only.advance();
+        }
+        return found;
+    }
+    let Some((first, others)) = lists.split_first_mut() else { return found };
+    let (mut starts, mut positions) = (Vec::new(), Vec::new());
+    while first.doc() != TERMINATED {
+        let doc = first.doc();
+        first.positions(&mut starts);
+        for (distance, other) in (1..).zip(others.iter_mut()) {
+            if other.doc() < doc {
+                other.seek(doc);
+            }
+            if other.doc() != doc {
+                starts.clear();
+                break;
+            }
+            other.positions(&mut positions);
+            starts.retain(|at| positions.binary_search(&(at + distance)).is_ok());
+        }
+        if !starts.is_empty() {
+            found.push((doc, u32::try_from(starts.len()).unwrap_or(u32::MAX)));
+        }
+        first.advance();
+    }
+    found
+}
+
+/// A clause in a field: where it occurs in each segment, and how rare it is.
+struct Evidence<'q> {
+    /// The place of the clause in the query.
+    clause: usize,
+    words: &'q Clause,
+    field: usize,
+    occurrences: Vec<Vec<(DocId, u32)>>,
+    df: u64,
+    n: u64,
+    average: f64,
+    idf: f64,
+}
+
+impl Evidence<'_> {
+    fn score(&self, tf: u32, length: u64) -> f64 {
+        let (tf, length) = (f64::from(tf), float(length));
+        let tf = tf * (K1 + 1.0) / (tf + K1 * (1.0 - B + B * length / self.average));
+        SEARCHED[self.field].boost * self.idf * tf
+    }
+}
+
+/// Counts in a vault are far below the point where a float has gaps between whole numbers.
+#[allow(clippy::cast_precision_loss, reason = "exact up to 2^53")]
+fn float(count: u64) -> f64 {
+    count as f64
+}
+
+fn gather<'q>(
+    segments: &[Segment],
+    fields: &Fields,
+    totals: &Totals,
+    query: &'q Query,
+) -> tantivy::Result<Vec<Evidence<'q>>> {
+    let mut all = Vec::new();
+    for (clause, words) in query.clauses().iter().enumerate() {
+        for (field, searched) in SEARCHED.iter().enumerate() {
+            let occurrences: Vec<Vec<(DocId, u32)>> = segments
+                .iter()
+                .map(|segment| segment.occurrences(fields, field, words))
+                .collect::<tantivy::Result<_>>()?;
+            let df = occurrences.iter().map(Vec::len).sum::<usize>() as u64;
+            if df == 0 {
+                continue;
+            }
+            let n = if searched.of_document { totals.documents } else { totals.units };
+            let average = float(totals.words[field]) / float(n);
+            let idf = (1.0 + (float(n) - float(df) + 0.5) / (float(df) + 0.5)).ln();
+            all.push(Evidence { clause, words, field, occurrences, df, n, average, idf });
+        }
+    }
+    Ok(all)
+}
+
+/// What was found of one entry of a segment.
+#[derive(Clone, Copy, Default)]
+struct Sum {
+    score: f64,
+    /// The clauses that were found, and [`OWN`].
+    found: u64,
+}
+
+/// An entry that belongs to the answer.
+struct Candidate {
+    score: f64,
+    /// The place of its id among those of its segment.
+    ord: u64,
+    doc: DocId,
+    share: f64,
+}
+
+impl Candidate {
+    /// The best first; what is equal, as it stands in the vault.
+    fn order(&self, other: &Self) -> Ordering {
+        let place = || (self.ord, self.doc).cmp(&(other.ord, other.doc));
+        other.score.total_cmp(&self.score).then_with(place)
+    }
+}
+
+/// The best units for a query.
+pub(super) fn best(
+    segments: &[Segment],
+    fields: &Fields,
+    totals: &Totals,
+    query: &Query,
+    limit: usize,
+) -> tantivy::Result<Vec<RawHit>> {
+    let evidence = gather(segments, fields, totals, query)?;
+    let mut hits = Vec::new();
+    for (n, segment) in segments.iter().enumerate() {
+        let Some(ids) = segment.ids()? else { continue };
+        let mut candidates = candidates(segment, n, &ids, &evidence, query)?;
+        if candidates.len() > limit && limit > 0 {
+            candidates.select_nth_unstable_by(limit - 1, Candidate::order);
+        }
+        candidates.truncate(limit);
+        for candidate in candidates {
+            let mut id = String::new();
+            ids.ord_to_str(candidate.ord, &mut id)?;
+            let unit = segment.unit()?.get_val(candidate.doc);
+            hits.push(RawHit {
+                id,
+                part: Part::Unit(usize::try_from(unit).unwrap_or(usize::MAX)),
+                score: candidate.score,
+                reasons: reasons(segment, n, &candidate, &evidence)?,
+            });
+        }
+    }
+    hits.sort_by(|a, b| {
+        b.score.total_cmp(&a.score).then_with(|| (&a.id, &a.part).cmp(&(&b.id, &b.part)))
+    });
+    hits.truncate(limit);
+    Ok(hits)
+}
+
+/// The units of a segment that a query finds.
+fn candidates(
+    segment: &Segment,
+    n: usize,
+    ids: &StrColumn,
+    evidence: &[Evidence<'_>],
+    query: &Query,
+) -> tantivy::Result<Vec<Candidate>> {
+    let units = segment.column(UNITS)?;
+    let end = segment.reader.max_doc();
+    let mut sums = vec![Sum::default(); end as usize];
+    let mut touched = Vec::new();
+    for one in evidence {
+        let searched = &SEARCHED[one.field];
+        let lengths = segment.length(one.field)?;
+        for (doc, tf) in &one.occurrences[n] {
+            let score = one.score(*tf, lengths.get_val(*doc));
+            // What a document is called speaks for each of its units, which follow one another.
+            let count = if searched.of_document { units.get_val(*doc) } else { 1 };
+            let last = u32::try_from(count).unwrap_or(u32::MAX).saturating_add(*doc).min(end);
+            for unit in *doc..last {
+                let sum = &mut sums[unit as usize];
+                if sum.found == 0 {
+                    touched.push(unit);
+                }
+                sum.score += score;
+                sum.found |= 1 << one.clause;
+                if unit == *doc {
+                    sum.found |= OWN;
+                }
+            }
+        }
+    }
+    let clauses = query.clauses().iter().enumerate();
+    let required: u64 = clauses.filter(|(_, c)| c.required).map(|(n, _)| 1 << n).sum();
+    let count = query.clauses().len() as u64;
+    Ok(touched
+        .into_iter()
+        .filter_map(|doc| {
+            let Sum { score, found } = sums[doc as usize];
+            if found & OWN == 0 || found & required != required {
+                return None;
+            }
+            let share = float(u64::from((found & !OWN).count_ones())) / float(count);
+            let score = (score * share * PARTS).round() / PARTS;
+            Some(Candidate { score, ord: ids.ords().first(doc)?, doc, share })
+        })
+        .collect())
+}
+
+/// How the score of an entry came about.
+fn reasons(
+    segment: &Segment,
+    n: usize,
+    candidate: &Candidate,
+    evidence: &[Evidence<'_>],
+) -> tantivy::Result<Vec<Reason>> {
+    let unit = u32::try_from(segment.unit()?.get_val(candidate.doc)).unwrap_or(u32::MAX);
+    let mut reasons = Vec::new();
+    for one in evidence {
+        let searched = &SEARCHED[one.field];
+        let doc = match searched.of_document {
+            true => candidate.doc.saturating_sub(unit),
+            false => candidate.doc,
+        };
+        let Ok(at) = one.occurrences[n].binary_search_by_key(&doc, |(doc, _)| *doc) else {
+            continue;
+        };
+        let (tf, length) = (one.occurrences[n][at].1, segment.length(one.field)?.get_val(doc));
+        reasons.push(Reason {
+            term: one.words.shown(),
+            field: searched.name,
+            score: one.score(tf, length),
+            tf,
+            df: one.df,
+            n: one.n,
+            boost: searched.boost,
+            idf: one.idf,
+            length,
+            average: one.average,
+            share: candidate.share,
+        });
+    }
+    Ok(reasons)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{BTreeMap, BTreeSet};
+
+    use proptest::prelude::*;
+
+    use super::super::article::{self, Article};
+    use super::super::{Ready, fill};
+    use super::*;
+    use crate::document::id::Id;
+    use crate::search::words::folded;
+
+    type Vault = BTreeMap<Id, Article>;
+
+    /// An index that follows a vault, and the vault as it is now.
+    struct Following {
+        index: Index,
+        fields: Fields,
+        vault: Vault,
+    }
+
+    impl Following {
+        fn new() -> Self {
+            let (schema, fields) = article::schema();
+            let index = Index::create_in_ram(schema);
+            article::teach(&index);
+            Self { index, fields, vault: Vault::new() }
+        }
+
+        /// Publishes and retires documents.
+        fn follow(&mut self, set: Vault, retired: &BTreeSet<Id>) {
+            let old = |id: &&Id| self.vault.contains_key(*id);
+            let gone: BTreeSet<String> =
+                set.keys().chain(retired).filter(old).map(Id::to_string).collect();
+            let gone: Vec<String> = gone.into_iter().collect();
+            let wanted: Vec<&Id> = set.keys().collect();
+            let read = |id: &Id| set.get(id).cloned();
+            fill(&self.index, &self.fields, &gone, &wanted, &read, &|_| {}).unwrap();
+            self.vault.retain(|id, _| !retired.contains(id));
+            self.vault.extend(set);
+        }
+
+        fn rebuilt(&self) -> Self {
+            let mut other = Self::new();
+            other.follow(self.vault.clone(), &BTreeSet::new());
+            other
+        }
+
+        fn ask(&self, query: &Query, limit: usize) -> (Totals, Vec<RawHit>) {
+            let ready = Ready::open(&self.index, self.fields.clone(), Vec::new()).unwrap();
+            let hits = best(&ready.segments, &ready.fields, &ready.totals, query, limit).unwrap();
+            (ready.totals, hits)
+        }
+    }
+
+    /// How often a clause occurs in the values of a field, and how many words they have.
+    fn naive_count(values: &[String], clause: &Clause) -> (u32, usize) {
+        let values: Vec<Vec<String>> = values.iter().map(|value| folded(value)).collect();
+        let here = |words: &Vec<String>| {
+            words.windows(clause.words.len()).filter(|w| *w == clause.words).count()
+        };
+        let tf: usize = values.iter().map(here).sum();
+        (u32::try_from(tf).unwrap(), values.iter().map(Vec::len).sum())
+    }
+
+    fn naive_values(article: &Article, field: usize, unit: usize) -> Vec<String> {
+        match field {
+            0 => vec![article.title.clone()],
+            1 => article.tags.clone(),
+            2 => vec![article.description.clone()],
+            3 => vec![article.units[unit].0.clone()],
+            _ => vec![article.units[unit].1.clone()],
+        }
+    }
+
+    /// The same ranking, from the texts alone, document by document.
+    fn naive(vault: &Vault, query: &Query, limit: usize) -> Vec<(String, Part, f64)> {
+        let mut sums: BTreeMap<(String, usize), (f64, BTreeSet<usize>, bool)> = BTreeMap::new();
+        for (n, clause) in query.clauses().iter().enumerate() {
+            for (field, searched) in SEARCHED.iter().enumerate() {
+                let mut counts = Vec::new();
+                for article in vault.values() {
+                    let units = if searched.of_document { 1 } else { article.units.len() };
+                    for unit in 0..units {
+                        let count = naive_count(&naive_values(article, field, unit), clause);
+                        counts.push((article, unit, count));
+                    }
+                }
+                let df = counts.iter().filter(|(.., (tf, _))| *tf > 0).count() as f64;
+                let total = counts.len() as f64;
+                let average =
+                    counts.iter().map(|(.., (_, len))| *len).sum::<usize>() as f64 / total;
+                let idf = (1.0 + (total - df + 0.5) / (df + 0.5)).ln();
+                for (article, unit, (tf, length)) in
+                    counts.into_iter().filter(|(.., (tf, _))| *tf > 0)
+                {
+                    let tf = f64::from(tf);
+                    let norm = tf + 1.2 * (1.0 - 0.75 + 0.75 * length as f64 / average);
+                    let score = searched.boost * idf * (tf * 2.2 / norm);
+                    let all =
+                        if searched.of_document { 0..article.units.len() } else { unit..unit + 1 };
+                    for reached in all {
+                        let sum = sums.entry((article.id.clone(), reached)).or_default();
+                        sum.0 += score;
+                        sum.1.insert(n);
+                        sum.2 |= reached == unit;
+                    }
+                }
+            }
+        }
+        let required: BTreeSet<usize> =
+            (0..query.clauses().len()).filter(|n| query.clauses()[*n].required).collect();
+        let mut hits: Vec<(String, Part, f64)> = sums
+            .into_iter()
+            .filter(|(_, (_, found, own))| *own && found.is_superset(&required))
+            .map(|((id, unit), (score, found, _))| {
+                let share = found.len() as f64 / query.clauses().len() as f64;
+                (id, Part::Unit(unit), (score * share * 1e6).round() / 1e6)
+            })
+            .collect();
+        hits.sort_by(|a, b| b.2.total_cmp(&a.2).then((&a.0, &a.1).cmp(&(&b.0, &b.1))));
+        hits.truncate(limit);
+        hits
+    }
+
+    const WORD: &str = "(fee|fees|late|pay|\u{65e5}\u{672c}|x)";
+
+    fn texts(max: usize) -> impl Strategy<Value = String> {
+        prop::collection::vec(WORD, 0..=max).prop_map(|words| words.join(" "))
+    }
+
+    fn articles() -> impl Strategy<Value = Article> {
+        let units = prop::collection::vec((texts(2), texts(6)), 1..4);
+        let tags = prop::collection::vec(WORD, 0..3);
+        (texts(3), tags, texts(2), units).prop_map(|(title, tags, description, units)| Article {
+            id: String::new(),
+            mark: [0, 0],
+            title,
+            tags,
+            description,
+            units,
+        })
+    }
+
+    fn vaults() -> impl Strategy<Value = Vault> {
+        prop::collection::btree_map("[a-f](/[a-c])?", articles(), 0..8).prop_map(|found| {
+            let named =
+                |(id, article): (String, Article)| (id.parse().unwrap(), Article { id, ..article });
+            found.into_iter().map(named).collect()
+        })
+    }
+
+    fn retired() -> impl Strategy<Value = BTreeSet<Id>> {
+        let ids = prop::collection::btree_set("[a-f](/[a-c])?", 0..4);
+        ids.prop_map(|ids| ids.iter().map(|id| id.parse().unwrap()).collect())
+    }
+
+    fn queries() -> impl Strategy<Value = Query> {
+        let clause = prop_oneof![
+            3 => WORD.prop_map(|word| word),
+            1 => (WORD, WORD).prop_map(|(a, b)| format!("\"{a} {b}\"")),
+            1 => (WORD, WORD).prop_map(|(a, b)| format!("{a}-{b}")),
+        ];
+        prop::collection::vec(clause, 1..4)
+            .prop_map(|clauses| Query::parse(&clauses.join(" ")).unwrap())
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(24))]
+
+        #[test]
+        fn an_extended_index_ranks_as_a_rebuilt_one_and_as_the_texts_do(
+            steps in prop::collection::vec((vaults(), retired()), 1..5),
+            asked in prop::collection::vec((queries(), 1_usize..20), 1..6),
+        ) {
+            let mut extended = Following::new();
+            for (set, retired) in steps {
+                let retired = retired.into_iter().filter(|id| !set.contains_key(id)).collect();
+                extended.follow(set, &retired);
+            }
+            let rebuilt = extended.rebuilt();
+            for (query, limit) in asked {
+                let answer = extended.ask(&query, limit);
+                prop_assert_eq!(&answer, &rebuilt.ask(&query, limit));
+                let found: Vec<(String, Part, f64)> =
+                    answer.1.into_iter().map(|hit| (hit.id, hit.part, hit.score)).collect();
+                prop_assert_eq!(found, naive(&extended.vault, &query, limit));
+            }
+        }
+    }
+
+    #[test]
+    fn a_document_says_what_it_is_called_once_and_all_its_sections_hear_it() {
+        let mut index = Following::new();
+        let id: Id = "a".parse().unwrap();
+        let unit = |text: &str| (String::new(), text.to_owned());
+        let article = Article {
+            id: id.to_string(),
+            mark: [1, 2],
+            title: "Fees".to_owned(),
+            tags: Vec::new(),
+            description: String::new(),
+            units: vec![unit("one"), unit("two late"), unit("three")],
+        };
+        index.follow([(id, article)].into(), &BTreeSet::new());
+        let places = |text: &str| {
+            let hits = index.ask(&Query::parse(text).unwrap(), 9).1;
+            hits.into_iter().map(|hit| (hit.part, hit.reasons.len())).collect::<Vec<_>>()
+        };
+        assert_eq!(places("fee"), [(Part::Unit(0), 1)], "not each of its sections");
+        assert_eq!(places("late fee"), [(Part::Unit(1), 2), (Part::Unit(0), 1)]);
+        let segments = segments(&index.index).unwrap();
+        assert_eq!(segments[0].documents().unwrap(), [("a".to_owned(), [1, 2])]);
+    }
+}

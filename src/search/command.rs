@@ -1,0 +1,150 @@
+//! The command back-end: a program that the user names, which answers in JSON (`spec/search.md`,
+//! section 7). Nothing that it says is believed: see [`super::search`].
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::program::{self, Failed};
+use super::{Backend, Found, MAX_HITS, Part, Query, RawHit, SearchError};
+
+/// The number of the protocol.
+const PROTOCOL: u32 = 1;
+
+/// How long a program may take unless the user says otherwise.
+pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// A program that the user lets search a vault.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Program {
+    /// The file and its arguments; no shell reads them.
+    pub argv: Vec<String>,
+    /// How long it may take.
+    pub timeout: Duration,
+}
+
+/// The back-end that asks a program.
+pub struct Command {
+    program: Program,
+    vault: PathBuf,
+    checkpoint: u64,
+    name: String,
+}
+
+impl Command {
+    /// The program asked about the vault in this folder, whose head is checkpoint `checkpoint`.
+    pub fn new(program: Program, vault: &Path, checkpoint: u64) -> Self {
+        let first = program.argv.first().map(Path::new).and_then(Path::file_name);
+        let name = first.map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+        Self { program, vault: vault.to_owned(), checkpoint, name }
+    }
+}
+
+/// What a program is asked.
+#[derive(Serialize)]
+struct Question<'q> {
+    protocol: u32,
+    query: &'q str,
+    limit: usize,
+    checkpoint: u64,
+    vault: &'q Path,
+}
+
+/// What it answers. Fields that are not known are ignored.
+#[derive(Deserialize)]
+struct Reply {
+    hits: Vec<ReplyHit>,
+}
+
+#[derive(Deserialize)]
+struct ReplyHit {
+    id: String,
+    #[serde(default)]
+    anchor: Option<String>,
+    score: f64,
+}
+
+impl Backend for Command {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn search(&self, query: &Query, limit: usize) -> Result<Found, SearchError> {
+        let (protocol, query, vault) = (PROTOCOL, query.text(), self.vault.as_path());
+        let question = Question { protocol, query, limit, checkpoint: self.checkpoint, vault };
+        let fail = |problem: String, said: &str| SearchError::Command {
+            program: self.name.clone(),
+            problem,
+            said: said.lines().take(20).map(str::to_owned).collect(),
+        };
+        let unfit =
+            |why: serde_json::Error| fail(format!("cannot be asked or understood: {why}"), "");
+        let mut line = serde_json::to_vec(&question).map_err(unfit)?;
+        line.push(b'\n');
+        let answer = program::ask(&self.program.argv, &line, self.program.timeout)
+            .map_err(|Failed { why, said }| fail(why.to_string(), &said))?;
+        let reply: Reply = serde_json::from_slice(&answer).map_err(unfit)?;
+        if reply.hits.len() > MAX_HITS {
+            return Err(fail(format!("answered with more than {MAX_HITS} hits"), ""));
+        }
+        let hits = reply.hits.into_iter().map(|hit| RawHit {
+            id: hit.id,
+            part: hit.anchor.map_or(Part::Whole, Part::Anchor),
+            score: hit.score,
+            reasons: Vec::new(),
+        });
+        Ok(Found { hits: hits.collect(), unread: Vec::new() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answer(script: &str) -> Result<Found, SearchError> {
+        let argv = ["/bin/sh", "-c", script].map(str::to_owned).to_vec();
+        let program = Program { argv, timeout: DEFAULT_TIMEOUT };
+        let query = Query::parse("late \"fee\"").unwrap();
+        Command::new(program, Path::new("/v"), 7).search(&query, 10)
+    }
+
+    #[test]
+    fn the_question_is_one_line_of_json() {
+        let found = answer(
+            r#"read -r line; [ "$line" = '{"protocol":1,"query":"late \"fee\"","limit":10,"checkpoint":7,"vault":"/v"}' ] \
+               && echo '{"hits":[{"id":"a","score":1},{"id":"b","anchor":"c","score":0.5,"x":1}],"y":2}'"#,
+        );
+        let hits = found.unwrap().hits;
+        assert_eq!((hits[0].id.as_str(), &hits[0].part, hits[0].score), ("a", &Part::Whole, 1.0));
+        assert_eq!((&hits[1].part, hits[1].score), (&Part::Anchor("c".to_owned()), 0.5));
+    }
+
+    #[test]
+    fn an_answer_that_is_not_of_the_protocol_is_none() {
+        for (script, expected) in [
+            ("", "cannot be asked or understood: EOF"),
+            ("echo '{\"hits\":{}}'", "cannot be asked or understood: invalid type: map"),
+            (
+                "echo '{\"hits\":[{\"id\":\"a\",\"score\":NaN}]}'",
+                "cannot be asked or understood: expected value",
+            ),
+            (
+                "echo '{\"hits\":[{\"id\":\"a\",\"score\":1e999}]}'",
+                "cannot be asked or understood: number out of range",
+            ),
+            ("echo '{\"hits\":[]} {}'", "cannot be asked or understood: trailing characters"),
+        ] {
+            match answer(script) {
+                Err(SearchError::Command { program, problem, .. }) => {
+                    assert_eq!(program, "sh");
+                    assert!(problem.starts_with(expected), "{script}: {problem}");
+                }
+                other => panic!("{script}: {other:?}"),
+            }
+        }
+        let many = "printf '{\"hits\":['; i=0; while [ $i -lt 1000 ]; do printf '{\"id\":\"a\",\"score\":1},'; i=$((i+1)); done; echo '{\"id\":\"a\",\"score\":1}]}'";
+        let why = answer(many).unwrap_err().to_string();
+        assert_eq!(why, "`sh` answered with more than 1000 hits");
+    }
+}

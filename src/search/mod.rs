@@ -1,0 +1,377 @@
+//! Full-text search over what is published and current (paper, section 6.3; `spec/search.md`).
+//!
+//! How documents are found is delegated to a [`Backend`]: the [`builtin`] index, or a [`command`]
+//! that the user names. A back-end only proposes. [`search`] keeps those of its [`RawHit`]s that
+//! the head holds, reads each of them through [`Snapshot::get`], so that the chain vouches for it,
+//! and cuts the snippet from that text. What a back-end says about a text is never shown.
+
+pub mod builtin;
+pub mod command;
+pub mod configured;
+mod program;
+mod query;
+mod snippet;
+mod units;
+mod words;
+
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
+use std::sync::Arc;
+
+use serde::Serialize;
+
+pub use query::{MAX_CLAUSES, MAX_QUERY_BYTES, Query, QueryError};
+pub use snippet::Snippet;
+
+use crate::chain::digest::Digest;
+use crate::checkpoint::log::LogError;
+use crate::document::id::Id;
+use crate::document::sections::Section;
+use crate::resolve::{Served, Snapshot, Withheld};
+use crate::uri::{Target, Uri};
+
+use units::Unit;
+
+/// The most hits that an answer may have.
+pub const MAX_HITS: usize = 1000;
+
+/// Something that finds sections by their words or their meaning.
+pub trait Backend {
+    /// What it is called in answers.
+    fn name(&self) -> &str;
+
+    /// What it finds for a query, at most about `limit` hits, in any order.
+    ///
+    /// # Errors
+    /// It cannot answer.
+    fn search(&self, query: &Query, limit: usize) -> Result<Found, SearchError>;
+}
+
+/// The back-end of a vault in which nothing is published.
+#[derive(Clone, Copy, Debug)]
+pub struct Nothing;
+
+impl Backend for Nothing {
+    fn name(&self) -> &str {
+        builtin::NAME
+    }
+
+    fn search(&self, _: &Query, _: usize) -> Result<Found, SearchError> {
+        Ok(Found::default())
+    }
+}
+
+/// What a back-end proposes.
+#[derive(Debug, Default)]
+pub struct Found {
+    /// What it found.
+    pub hits: Vec<RawHit>,
+    /// Documents that it could not read, so that nobody knows whether they belong to the answer.
+    pub unread: Vec<Id>,
+}
+
+/// A document, or a part of one, that a back-end proposes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RawHit {
+    /// What it says is the id of a document.
+    pub id: String,
+    /// Which part of it is meant.
+    pub part: Part,
+    /// The larger, the better; a finite number.
+    pub score: f64,
+    /// How the score came about, where the back-end says.
+    pub reasons: Vec<Reason>,
+}
+
+/// A part of a document.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Part {
+    /// All of it.
+    Whole,
+    /// The section of this name.
+    Anchor(String),
+    /// The n-th of its units, from 0.
+    Unit(usize),
+}
+
+/// What one clause of a query in one field adds to a score.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Reason {
+    /// The folded words of the clause.
+    pub term: String,
+    /// The field that they were found in.
+    pub field: &'static str,
+    /// What is added, before `share` is applied.
+    pub score: f64,
+    /// How often the clause occurs in the field.
+    pub tf: u32,
+    /// How many units (of `title`, `tags` and `description`: documents) it occurs in.
+    pub df: u64,
+    /// How many units or documents there are.
+    pub n: u64,
+    /// The weight of the field.
+    pub boost: f64,
+    /// How rare the clause is.
+    pub idf: f64,
+    /// How many words the field has.
+    pub length: u64,
+    /// How many it has on average.
+    pub average: f64,
+    /// The part of the query's clauses that was found, by which the sum is multiplied.
+    pub share: f64,
+}
+
+/// Why there is no answer.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SearchError {
+    /// What is published cannot be had.
+    #[error(transparent)]
+    Log(#[from] LogError),
+    /// The index could be neither used nor built.
+    #[error("the index cannot be built: {0}")]
+    Index(String),
+    /// The program did not answer as `spec/search.md` says.
+    #[error("`{program}` {problem}")]
+    Command {
+        /// The program.
+        program: String,
+        /// What it did instead.
+        problem: String,
+        /// What it wrote to standard error, line by line.
+        said: Vec<String>,
+    },
+}
+
+/// A published section or document that was found; its text is verified.
+#[derive(Debug)]
+pub struct Hit {
+    /// The document.
+    pub served: Arc<Served>,
+    /// The section; none where the whole document or its beginning is meant.
+    pub section: Option<Section>,
+    /// The larger, the better.
+    pub score: f64,
+    /// Why it was found.
+    pub snippet: Snippet,
+    /// How the score came about.
+    pub reasons: Vec<Reason>,
+}
+
+impl Hit {
+    /// The URI of exactly what was found; none for the few ids that a URI cannot name.
+    pub fn uri(&self) -> Option<Uri> {
+        let mut uri = self.served.uri()?;
+        if let (Target::Document { anchor, .. }, Some(section)) = (&mut uri.target, &self.section) {
+            *anchor = Some(section.anchor.clone()).filter(|anchor| !anchor.is_empty());
+        }
+        Some(uri)
+    }
+
+    /// The chain hash of the version that was found.
+    pub fn chain_hash(&self) -> Digest {
+        self.served.entry.chain_hash
+    }
+}
+
+/// The answer to a query. Its class is *delegated*: what was found is published and verified, that
+/// it was found is the back-end's word.
+#[derive(Debug, Default)]
+pub struct Answer {
+    /// The best hits: by score, then id, then place in the document.
+    pub hits: Vec<Hit>,
+    /// Documents that were found, or could not be looked at, and may not be served.
+    pub withheld: Vec<Withheld>,
+    /// What else the reader should know.
+    pub notes: Vec<String>,
+}
+
+/// Asks a back-end, and keeps of its answer what is published, current and verified.
+///
+/// # Errors
+/// The back-end cannot answer.
+pub fn search(
+    snapshot: &Snapshot<'_>,
+    backend: &dyn Backend,
+    query: &Query,
+    limit: usize,
+) -> Result<Answer, SearchError> {
+    let limit = limit.min(MAX_HITS);
+    let found = backend.search(query, limit)?;
+    let mut sieve = Sieve {
+        snapshot,
+        query,
+        read: HashMap::new(),
+        shown: HashSet::new(),
+        dropped: Dropped::default(),
+    };
+    let candidates = sieve.candidates(found.hits)?;
+    let mut answer = Answer::default();
+    for id in found.unread {
+        answer.withheld.extend(sieve.snapshot.get(&id).and_then(Result::err));
+    }
+    for candidate in candidates {
+        if answer.hits.len() == limit {
+            break;
+        }
+        match sieve.hit(candidate) {
+            Some(Ok(hit)) => answer.hits.push(hit),
+            Some(Err(withheld)) => answer.withheld.push(withheld),
+            None => {}
+        }
+    }
+    answer.withheld.sort_by(|a, b| a.id.cmp(&b.id));
+    answer.withheld.dedup_by(|a, b| a.id == b.id);
+    answer.notes = sieve.dropped.notes(backend.name());
+    Ok(answer)
+}
+
+/// The documents that are found for a query, each once, the best first.
+///
+/// # Errors
+/// The back-end cannot answer.
+pub fn ids(
+    snapshot: &Snapshot<'_>,
+    backend: &dyn Backend,
+    query: &Query,
+    limit: usize,
+) -> Result<(Vec<Id>, Vec<Withheld>), SearchError> {
+    let answer = search(snapshot, backend, query, limit)?;
+    let mut seen = HashSet::new();
+    let ids = answer.hits.into_iter().map(|hit| hit.served.id.clone());
+    Ok((ids.filter(|id| seen.insert(id.clone())).collect(), answer.withheld))
+}
+
+/// What of a back-end's answer was left out, or is not as it said.
+#[derive(Debug, Default)]
+struct Dropped {
+    unpublished: usize,
+    duplicates: usize,
+    scores: usize,
+    anchors: usize,
+}
+
+impl Dropped {
+    fn notes(&self, backend: &str) -> Vec<String> {
+        let told = [
+            (self.unpublished, "left out, because they are no published documents"),
+            (self.scores, "left out, because their scores are no numbers"),
+            (self.duplicates, "left out, because they were named before"),
+            (self.anchors, "given as whole documents, because there are no such sections"),
+        ];
+        let told = told.iter().filter(|(n, _)| *n > 0);
+        told.map(|(n, what)| format!("hits of {backend} {what}: {n}")).collect()
+    }
+}
+
+/// A proposal for a document that the head holds.
+struct Candidate {
+    id: Id,
+    hit: RawHit,
+}
+
+/// A verified document and its parts.
+struct Document {
+    served: Arc<Served>,
+    sections: Vec<Section>,
+    units: Vec<Unit>,
+}
+
+/// Tells what may be shown from what a back-end proposes.
+struct Sieve<'a, 'v> {
+    snapshot: &'a Snapshot<'v>,
+    query: &'a Query,
+    /// What was read; nothing where the document is withheld.
+    read: HashMap<Id, Option<Document>>,
+    shown: HashSet<(Id, Option<String>)>,
+    dropped: Dropped,
+}
+
+impl Sieve<'_, '_> {
+    /// The proposals for published documents, the best first.
+    fn candidates(&mut self, hits: Vec<RawHit>) -> Result<Vec<Candidate>, LogError> {
+        let mut kept = Vec::with_capacity(hits.len());
+        for hit in hits {
+            let id = hit.id.parse::<Id>().ok().filter(Id::is_document);
+            match id {
+                Some(id) if self.snapshot.holds(&id)? => match hit.score.is_finite() {
+                    true => kept.push(Candidate { id, hit }),
+                    false => self.dropped.scores += 1,
+                },
+                _ => self.dropped.unpublished += 1,
+            }
+        }
+        kept.sort_by(|a, b| {
+            let place = || (&a.id, &a.hit.part).cmp(&(&b.id, &b.hit.part));
+            b.hit.score.total_cmp(&a.hit.score).then_with(place)
+        });
+        Ok(kept)
+    }
+
+    /// The verified text behind a proposal; `None` where there is nothing more to say of it.
+    fn hit(&mut self, candidate: Candidate) -> Option<Result<Hit, Withheld>> {
+        let Candidate { id, hit } = candidate;
+        if !self.read.contains_key(&id) {
+            let (document, withheld) = match self.snapshot.get(&id)? {
+                Ok(served) => (Some(Document::new(served)), None),
+                Err(withheld) => (None, Some(Err(withheld))),
+            };
+            self.read.insert(id.clone(), document);
+            if withheld.is_some() {
+                return withheld;
+            }
+        }
+        let document = self.read.get(&id)?.as_ref()?;
+        let (section, range) = match document.part(&hit.part) {
+            Some(part) => part,
+            None => {
+                self.dropped.anchors += 1;
+                (None, document.body())
+            }
+        };
+        let anchor = section.map(|section| section.anchor.clone());
+        if !self.shown.insert((id, anchor)) {
+            self.dropped.duplicates += 1;
+            return None;
+        }
+        Some(Ok(Hit {
+            section: section.cloned(),
+            snippet: snippet::snippet(&document.served.text[range], self.query),
+            served: Arc::clone(&document.served),
+            score: hit.score,
+            reasons: hit.reasons,
+        }))
+    }
+}
+
+impl Document {
+    fn new(served: Served) -> Self {
+        let sections = served.sections();
+        let units = units::units(&served, &sections);
+        Self { served: Arc::new(served), sections, units }
+    }
+
+    fn body(&self) -> Range<usize> {
+        self.served.text.len() - self.served.body().len()..self.served.text.len()
+    }
+
+    fn section(&self, anchor: &str) -> Option<&Section> {
+        self.sections.iter().find(|section| section.anchor == anchor)
+    }
+
+    /// The section that a part lies in, and its bytes of the text; `None` if there is no such part.
+    fn part(&self, part: &Part) -> Option<(Option<&Section>, Range<usize>)> {
+        match part {
+            Part::Whole => Some((None, self.body())),
+            Part::Anchor(anchor) => {
+                let section = self.section(anchor)?;
+                Some((Some(section), section.range.clone()))
+            }
+            Part::Unit(n) => {
+                let unit = self.units.get(*n)?;
+                let section = unit.anchor.as_deref().and_then(|anchor| self.section(anchor));
+                Some((section, unit.range.clone()))
+            }
+        }
+    }
+}

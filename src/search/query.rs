@@ -1,0 +1,163 @@
+//! What is searched for: words and quoted phrases (`spec/search.md`, section 3).
+
+use std::collections::BTreeMap;
+
+use super::words::{Words, stands_alone};
+
+/// The longest query in bytes.
+pub const MAX_QUERY_BYTES: usize = 4096;
+/// The most clauses that a query may have.
+pub const MAX_CLAUSES: usize = 32;
+
+/// A query that has been read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Query {
+    text: String,
+    clauses: Vec<Clause>,
+}
+
+/// One word, or several that stand next to one another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Clause {
+    /// The folded words.
+    pub(super) words: Vec<String>,
+    /// Written in quotes: what does not hold it is not found.
+    pub(super) required: bool,
+}
+
+/// Why a text is no query.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum QueryError {
+    /// There is nothing to look for.
+    #[error("the query holds no word")]
+    Empty,
+    /// More than 4096 bytes.
+    #[error("a query has at most {MAX_QUERY_BYTES} bytes, but this one has {0}")]
+    TooLong(usize),
+    /// More than 32 clauses.
+    #[error("a query has at most {MAX_CLAUSES} words, but this one has {0}")]
+    TooMany(usize),
+}
+
+impl Query {
+    /// Reads a query.
+    ///
+    /// # Errors
+    /// It holds no word, or too many.
+    pub fn parse(text: &str) -> Result<Self, QueryError> {
+        if text.len() > MAX_QUERY_BYTES {
+            return Err(QueryError::TooLong(text.len()));
+        }
+        // In the order of their words, so that two spellings of a query are summed up alike.
+        let mut clauses: BTreeMap<Vec<String>, bool> = BTreeMap::new();
+        let mut put = |words: Vec<String>, required| {
+            if !words.is_empty() {
+                *clauses.entry(words).or_insert(false) |= required;
+            }
+        };
+        for (n, part) in text.split('"').enumerate() {
+            if n % 2 == 1 {
+                put(super::words::folded(part), true);
+            } else {
+                part.split_whitespace().flat_map(of_chunk).for_each(|words| put(words, false));
+            }
+        }
+        match clauses.len() {
+            0 => Err(QueryError::Empty),
+            1..=MAX_CLAUSES => {
+                let clause = |(words, required)| Clause { words, required };
+                let clauses = clauses.into_iter().map(clause).collect();
+                Ok(Self { text: text.to_owned(), clauses })
+            }
+            found => Err(QueryError::TooMany(found)),
+        }
+    }
+
+    /// The query as it was written.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    pub(super) fn clauses(&self) -> &[Clause] {
+        &self.clauses
+    }
+}
+
+impl Clause {
+    /// How the clause is told.
+    pub(super) fn shown(&self) -> String {
+        self.words.join(" ")
+    }
+}
+
+/// The clauses of what stands between two blanks. Words that only punctuation parts belong together,
+/// as in `payments-service`. Where no blank shows what a word is, every two neighbours are one.
+fn of_chunk(chunk: &str) -> Vec<Vec<String>> {
+    let (mut found, mut open, mut lone) = (Vec::new(), Vec::new(), Vec::<(usize, String)>::new());
+    let mut words = Words::of(chunk);
+    while words.advance() {
+        if chunk[words.range.clone()].starts_with(stands_alone) {
+            found.push(std::mem::take(&mut open));
+            if lone.last().is_some_and(|(end, _)| *end != words.range.start) {
+                found.extend(pairs(&std::mem::take(&mut lone)));
+            }
+            lone.push((words.range.end, words.word.clone()));
+        } else {
+            found.extend(pairs(&std::mem::take(&mut lone)));
+            open.push(words.word.clone());
+        }
+    }
+    found.extend(pairs(&lone));
+    found.push(open);
+    found
+}
+
+fn pairs(lone: &[(usize, String)]) -> Vec<Vec<String>> {
+    match lone {
+        [] => Vec::new(),
+        [(_, one)] => vec![vec![one.clone()]],
+        many => many.windows(2).map(|two| two.iter().map(|(_, w)| w.clone()).collect()).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> String {
+        match Query::parse(text) {
+            Ok(query) => {
+                let mark = |c: &Clause| match c.required {
+                    true => format!("\"{}\"", c.shown()),
+                    false => c.shown(),
+                };
+                query.clauses().iter().map(mark).collect::<Vec<_>>().join(" | ")
+            }
+            Err(why) => why.to_string(),
+        }
+    }
+
+    #[test]
+    fn words_phrases_and_scripts_without_blanks_become_clauses() {
+        for (text, expected) in [
+            ("Returns policy returns", "policy | return"),
+            ("\"late payment\" fee", "fee | \"late payment\""),
+            ("late \"late\"", "\"late\""),
+            ("an \"open end", "an | \"open end\""),
+            ("#payments-service", "payment service"),
+            ("返品規則", "品 規 | 規 則 | 返 品"),
+            ("京 v2返品", "v2 | 京 | 返 品"),
+            ("\"返品規則\"", "\"返 品 規 則\""),
+            ("東・京", "京 | 東"),
+            ("", "the query holds no word"),
+            ("-- \"\" !", "the query holds no word"),
+        ] {
+            assert_eq!(read(text), expected, "{text}");
+        }
+        let many: Vec<String> = (0..33).map(|n| format!("w{n}")).collect();
+        assert_eq!(read(&many.join(" ")), "a query has at most 32 words, but this one has 33");
+        assert_eq!(read(&"a ".repeat(2048)), "a");
+        assert!(read(&"a".repeat(4097)).starts_with("a query has at most 4096 bytes"));
+    }
+}

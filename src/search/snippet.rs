@@ -1,0 +1,209 @@
+//! The part of a verified text that shows why it was found (`spec/search.md`, section 6).
+
+use std::ops::Range;
+
+use serde::Serialize;
+
+use super::query::{Clause, Query};
+use super::words::Words;
+
+/// About how many characters a snippet has.
+const WIDTH: usize = 160;
+/// How many of them may stand before the first match.
+const BEFORE: usize = 40;
+/// How many matches of a text are looked at.
+const MAX_MATCHES: usize = 1000;
+
+/// A piece of a text on one line.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Snippet {
+    /// The text; each run of blanks and line ends is one blank.
+    pub text: String,
+    /// The bytes of it that are words of the query.
+    pub matches: Vec<Range<usize>>,
+    /// Whether the unit begins before it.
+    pub cut_before: bool,
+    /// Whether the unit goes on after it.
+    pub cut_after: bool,
+}
+
+/// Cuts the piece of a text that holds the most clauses of a query.
+pub(super) fn snippet(text: &str, query: &Query) -> Snippet {
+    let found = matches(text, query.clauses());
+    let start = best(text, &found, query.clauses().len());
+    let start = text[..start].chars().rev().take(BEFORE).fold(start, |at, c| at - c.len_utf8());
+    // A word is not cut in two where a blank is near.
+    let start = match text[..start].chars().next_back() {
+        Some(c) if !c.is_whitespace() => {
+            let near = text[start..].char_indices().take(BEFORE / 2);
+            let blank = near.clone().find(|(_, c)| c.is_whitespace()).map(|(at, _)| start + at);
+            let matched = found.iter().find(|m| m.range.end > start).map(|m| m.range.start);
+            blank.filter(|at| matched.is_none_or(|m| *at <= m)).unwrap_or(start)
+        }
+        _ => start,
+    };
+    lined_up(text, start, &found)
+}
+
+/// A word of the text that is part of a clause.
+struct Match {
+    clause: usize,
+    range: Range<usize>,
+}
+
+/// The places of the clauses in a text, in order.
+fn matches(text: &str, clauses: &[Clause]) -> Vec<Match> {
+    let longest = clauses.iter().map(|c| c.words.len()).max().unwrap_or(0);
+    // The last words, so that a phrase is seen when its last word comes.
+    let mut last: std::collections::VecDeque<(String, Range<usize>, usize)> =
+        std::collections::VecDeque::with_capacity(longest + 1);
+    let (mut found, mut words) = (Vec::new(), Words::of(text));
+    while found.len() < MAX_MATCHES && words.advance() {
+        if last.len() == longest {
+            last.pop_front();
+        }
+        last.push_back((words.word.clone(), words.range.clone(), words.position));
+        for (clause, wanted) in clauses.iter().map(|c| &c.words).enumerate() {
+            let Some(from) = last.len().checked_sub(wanted.len()) else { continue };
+            let here = || last.iter().skip(from);
+            let adjacent = here().zip(here().skip(1)).all(|(a, b)| a.2 + 1 == b.2);
+            if adjacent && here().map(|(word, ..)| word).eq(wanted) {
+                let ranges = here().map(|(_, range, _)| range.clone());
+                found.extend(ranges.map(|range| Match { clause, range }));
+            }
+        }
+    }
+    found.sort_by_key(|m| (m.range.start, m.clause));
+    found
+}
+
+/// Where the first window begins that holds the most clauses, and of those the most matches.
+fn best(text: &str, found: &[Match], clauses: usize) -> usize {
+    let (mut best, mut end) = ((0, 0, 0), 0);
+    let mut inside = vec![0_usize; clauses];
+    for (n, first) in found.iter().enumerate() {
+        let room = WIDTH - BEFORE;
+        let until = text[first.range.start..]
+            .char_indices()
+            .nth(room)
+            .map_or(text.len(), |(at, _)| first.range.start + at);
+        while end < found.len() && found[end].range.end <= until {
+            inside[found[end].clause] += 1;
+            end += 1;
+        }
+        let kinds = inside.iter().filter(|count| **count > 0).count();
+        let size = end.saturating_sub(n);
+        if (kinds, size) > (best.0, best.1) {
+            best = (kinds, size, first.range.start);
+        }
+        if end > n {
+            inside[first.clause] -= 1;
+        } else {
+            end = n + 1;
+        }
+    }
+    best.2
+}
+
+/// The text from a place on, on one line.
+fn lined_up(text: &str, start: usize, found: &[Match]) -> Snippet {
+    let mut out = Snippet { cut_before: !text[..start].trim().is_empty(), ..Snippet::default() };
+    let mut ahead = found.iter().skip_while(|m| m.range.start < start).peekable();
+    let (mut blank, mut count, mut open) = (false, 0, None);
+    let mut end = text.len();
+    for (at, c) in text[start..].char_indices().map(|(at, c)| (start + at, c)) {
+        if let Some((from, until)) = open.filter(|(_, until)| at >= *until) {
+            let _: usize = until;
+            out.matches.push(from..out.text.len());
+            open = None;
+        }
+        if count >= WIDTH && (open.is_none() || count >= 2 * WIDTH) {
+            end = at;
+            break;
+        }
+        if c.is_whitespace() {
+            blank = !out.text.is_empty();
+            continue;
+        }
+        if std::mem::take(&mut blank) {
+            out.text.push(' ');
+            count += 1;
+        }
+        while let Some(m) = ahead.next_if(|m| m.range.start <= at) {
+            if open.is_none() && m.range.start == at {
+                open = Some((out.text.len(), m.range.end));
+            }
+        }
+        out.text.push(c);
+        count += 1;
+    }
+    if let Some((from, _)) = open {
+        out.matches.push(from..out.text.len());
+    }
+    out.cut_after = !text[end..].trim().is_empty();
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn marked(text: &str, query: &str) -> String {
+        let found = snippet(text, &Query::parse(query).unwrap());
+        let mut out = found.text.clone();
+        for range in found.matches.iter().rev() {
+            out.insert(range.end, ']');
+            out.insert(range.start, '[');
+        }
+        let mark = |cut| if cut { "…" } else { "" };
+        format!("{}{out}{}", mark(found.cut_before), mark(found.cut_after))
+    }
+
+    #[test]
+    fn a_snippet_is_where_most_of_the_query_is() {
+        let filler = "lorem ipsum dolor sit amet ".repeat(12);
+        let text = format!("# A\n\nA fee. {filler}\n\tLate   fees\nand\nlate payments. {filler}");
+        insta::assert_snapshot!(
+            [marked(&text, "late fee"), marked(&text, "\"late payment\""), marked(&text, "nothing")]
+                .join("
+"), @r"
+        …sit amet lorem ipsum dolor sit amet [Late] [fees] and [late] payments. lorem ipsum dolor sit amet lorem ipsum dolor sit amet lorem ipsum dolor sit amet lorem ipsum do…
+        …ipsum dolor sit amet Late fees and [late] [payments]. lorem ipsum dolor sit amet lorem ipsum dolor sit amet lorem ipsum dolor sit amet lorem ipsum dolor sit amet lo…
+        # A A fee. lorem ipsum dolor sit amet lorem ipsum dolor sit amet lorem ipsum dolor sit amet lorem ipsum dolor sit amet lorem ipsum dolor sit amet lorem ipsum do…
+        ");
+    }
+
+    #[test]
+    fn words_are_matched_as_the_index_matches_them() {
+        assert_eq!(marked("Été: the POLICIES", "policy été"), "[Été]: the [POLICIES]");
+        assert_eq!(marked("返品規則は", "規則"), "返品[規][則]は");
+        assert_eq!(marked("a payments-service b", "payments-service"), "a [payments]-[service] b");
+        assert_eq!(marked("", "x"), "");
+    }
+
+    #[test]
+    fn one_word_of_any_length_is_cut() {
+        let long = format!("late {}", "x".repeat(1 << 20));
+        let found = marked(&long, "late");
+        assert!(found.starts_with("[late] xxx") && found.len() < 200, "{}", found.len());
+    }
+
+    proptest! {
+        #[test]
+        fn matches_are_bytes_of_the_snippet(
+            text in "([a-c\u{e9}日本 .\n\u{200b}]|late|fees){0,120}", query in "[a-c\u{e9}日本]{1,3}( late)?( \"a b\")?"
+        ) {
+            let Ok(query) = Query::parse(&query) else { return Ok(()) };
+            let found = snippet(&text, &query);
+            let mut end = 0;
+            for range in &found.matches {
+                prop_assert!(range.start >= end && range.end > range.start);
+                let word = super::super::words::folded(&found.text[range.clone()]);
+                prop_assert!(query.clauses().iter().any(|c| c.words.contains(&word[0])), "{word:?}");
+                end = range.end;
+            }
+            prop_assert!(found.text.chars().count() <= 2 * WIDTH);
+        }
+    }
+}

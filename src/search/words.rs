@@ -1,0 +1,195 @@
+//! Words of a text, as queries, the built-in index and snippets understand them
+//! (`spec/search.md`, section 2).
+//!
+//! A word is folded so that two spellings that a reader takes for one are one: NFKC, case folding,
+//! and the plural `s` of words in ASCII letters. Scripts that are written without blanks have no
+//! words to be told apart without a dictionary, so each of their characters is one.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use unicode_normalization::UnicodeNormalization as _;
+use unicode_normalization::char::is_combining_mark;
+
+/// The longest word in bytes, folded; a longer run of letters is counted, but never found.
+pub(super) const MAX_WORD_BYTES: usize = 128;
+
+/// The words of a text, one after the other.
+pub(super) struct Words<'t> {
+    text: &'t str,
+    at: usize,
+    next_position: usize,
+    /// The bytes of the text that the current word takes.
+    pub(super) range: Range<usize>,
+    /// How many words stand before the current one, those that are too long included.
+    pub(super) position: usize,
+    /// The current word, folded.
+    pub(super) word: String,
+}
+
+impl<'t> Words<'t> {
+    pub(super) fn of(text: &'t str) -> Self {
+        Self { text, at: 0, next_position: 0, range: 0..0, position: 0, word: String::new() }
+    }
+
+    /// Goes to the next word; false at the end of the text.
+    pub(super) fn advance(&mut self) -> bool {
+        while let Some(range) = self.next_run() {
+            self.at = range.end;
+            self.position = self.next_position;
+            self.next_position += 1;
+            fold_into(&self.text[range.clone()], &mut self.word);
+            if !self.word.is_empty() && self.word.len() <= MAX_WORD_BYTES {
+                self.range = range;
+                return true;
+            }
+        }
+        self.at = self.text.len();
+        false
+    }
+
+    /// How many words were met, those that are too long included.
+    pub(super) fn count(&self) -> usize {
+        self.next_position
+    }
+
+    /// The next run of characters that are one word.
+    fn next_run(&self) -> Option<Range<usize>> {
+        let rest = &self.text[self.at..];
+        let (start, first) = rest.char_indices().find(|(_, c)| is_letter(*c))?;
+        let alone = stands_alone(first);
+        let mut end = start + first.len_utf8();
+        for (at, c) in rest[end..].char_indices().map(|(at, c)| (start + first.len_utf8() + at, c))
+        {
+            let goes_on = is_combining_mark(c) || (!alone && is_letter(c) && !stands_alone(c));
+            if goes_on {
+                end = at + c.len_utf8();
+            } else if alone || !is_invisible(c) {
+                break;
+            }
+        }
+        Some(self.at + start..self.at + end)
+    }
+}
+
+/// The folded words of a text.
+pub(super) fn folded(text: &str) -> Vec<String> {
+    let mut words = Words::of(text);
+    let mut all = Vec::new();
+    while words.advance() {
+        all.push(words.word.clone());
+    }
+    all
+}
+
+fn is_letter(c: char) -> bool {
+    if c.is_ascii() { c.is_ascii_alphanumeric() } else { c.is_alphanumeric() }
+}
+
+/// Characters that nobody sees inside a word: they neither part it nor belong to it.
+fn is_invisible(c: char) -> bool {
+    matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2060}'..='\u{2064}' | '\u{feff}')
+}
+
+/// Whether a character belongs to a script that puts no blanks between words, or, as Hangul does,
+/// joins particles to them.
+pub(super) fn stands_alone(c: char) -> bool {
+    matches!(c,
+        '\u{e00}'..='\u{eff}'            // Thai, Lao
+        | '\u{1000}'..='\u{109f}'        // Myanmar
+        | '\u{1100}'..='\u{11ff}'        // Hangul Jamo
+        | '\u{1780}'..='\u{17ff}'        // Khmer
+        | '\u{2e80}'..='\u{2fdf}'        // radicals
+        | '\u{3005}'..='\u{3007}'
+        | '\u{3040}'..='\u{318f}'        // kana, Bopomofo, Hangul compatibility Jamo
+        | '\u{31a0}'..='\u{31ff}'
+        | '\u{3400}'..='\u{9fff}'        // Han
+        | '\u{ac00}'..='\u{d7ff}'        // Hangul
+        | '\u{f900}'..='\u{faff}'
+        | '\u{ff66}'..='\u{ffdc}'        // half-width kana and Hangul
+        | '\u{20000}'..='\u{3ffff}')
+}
+
+/// Writes the folded form of a word.
+fn fold_into(word: &str, out: &mut String) {
+    out.clear();
+    if word.is_ascii() {
+        // Most of what there is; and longer than any word means no word in any case.
+        let kept = word.get(..=MAX_WORD_BYTES).unwrap_or(word);
+        out.push_str(kept);
+        out.make_ascii_lowercase();
+        singular(out);
+        return;
+    }
+    let visible: Cow<'_, str> = match word.chars().any(is_invisible) {
+        true => word.chars().filter(|c| !is_invisible(*c)).collect::<String>().into(),
+        false => word.into(),
+    };
+    // Folding may make a text several times as long, so what is far too long is cut before it.
+    let cut = visible.chars().take(MAX_WORD_BYTES + 1);
+    let folded = caseless::default_case_fold_str(&cut.nfkc().collect::<String>());
+    out.extend(folded.nfkc());
+    singular(out);
+}
+
+/// Takes the plural `s` off a word of at least four ASCII letters, as in `policies`, `returns` and
+/// `cases`, but not in `status` or `access`.
+fn singular(word: &mut String) {
+    let bytes = word.as_bytes();
+    if bytes.len() < 4 || !bytes.iter().all(u8::is_ascii_lowercase) {
+        return;
+    }
+    match bytes {
+        [.., b'a' | b'e', b'i', b'e', b's'] | [.., b'u' | b's', b's'] => {}
+        [.., b'i', b'e', b's'] => {
+            word.truncate(word.len() - 3);
+            word.push('y');
+        }
+        [.., b's'] => word.truncate(word.len() - 1),
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_folded_and_keep_their_places() {
+        for (text, expected) in [
+            ("The Policies of 2026, v1.2!", "the policy of 2026 v1 2"),
+            (
+                "returns cases status access series gas ties",
+                "return case status access sery gas ty",
+            ),
+            ("snake_case payments-service a/b", "snake case payment service a b"),
+            ("Straße STRASSE ÉTÉ été", "strasse strasse été été"),
+            ("ﬁne Ｆｕｌｌ Ⅳ e\u{301}te\u{301}", "fine full iv été"),
+            ("pay\u{200b}ment soft\u{ad}en", "payment soften"),
+            ("返品ポリシー und 정책", "返 品 ポ リ シ ー und 정 책"),
+            ("ไทย हिन्दी", "ไ ท ย हिन्दी"),
+            ("\u{1b}[31m — …", "31m"),
+            ("", ""),
+        ] {
+            assert_eq!(folded(text).join(" "), expected, "{text}");
+        }
+        let mut words = Words::of("Ab, \u{e9}t\u{e9}s x");
+        let mut places = Vec::new();
+        while words.advance() {
+            places.push((words.position, words.range.clone()));
+        }
+        assert_eq!(places, [(0, 0..2), (1, 4..10), (2, 11..12)]);
+    }
+
+    #[test]
+    fn a_word_without_an_end_is_no_word_and_costs_no_more_than_its_length() {
+        for letter in ["a", "\u{e9}", "\u{fdfa}"] {
+            let text = format!("x {} y", letter.repeat(1 << 20));
+            let mut words = Words::of(&text);
+            assert!(words.advance() && words.position == 0);
+            assert!(words.advance() && words.position == 2, "{letter}");
+            assert!(!words.advance());
+        }
+        assert_eq!(folded(&"日".repeat(100_000)).len(), 100_000);
+    }
+}
