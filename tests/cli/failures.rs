@@ -54,6 +54,11 @@ const PROVOCATIONS: &[Provocation] = &[
         p.write(".context/config.yaml", "version: 1\ngovernance: governed\n");
         p.ctx(&format!("retire nodes/a{json}"))
     }),
+    (Code::QueryInvalid, |p, json| p.ctx(&format!("search '!'{json}"))),
+    (Code::SearchFailed, |p, json| {
+        let run = p.typed(&format!("search fee{json}"));
+        run.var("CTX_SEARCH_COMMAND", "/bin/sh -c 'exit'").run()
+    }),
     (Code::Io, |p, json| {
         if p.has(".context/local/lock") {
             p.remove(".context/local");
@@ -127,10 +132,16 @@ fn each_is_told_in_text_and_json_with_its_exit_code() {
     error[no-vault]: no vault in `[ROOT]` or any folder above it
     hint: `ctx init` makes this folder a vault; `--vault DIR` names one elsewhere
 
+    error[query-invalid]: the query holds no word
+    hint: a word has letters or digits
+
     error[refused]: 1 file refused
       nodes/bad.md
         error[frontmatter-yaml]: the frontmatter is not valid YAML: line 2, column 8: unclosed bracket '[' (mend the line; a text with `: ` or `#` in it needs quotes)
     hint: nothing was written; mend what is named, or leave it out
+
+    error[search-failed]: `sh` cannot be asked or understood: EOF while parsing a value at line 1 column 0
+    hint: spec/search.md says how a program is asked and answers; without CTX_SEARCH_COMMAND and a program in your configuration the built-in index is used
 
     error[selector-invalid]: expected a tag, a filter, a URI or `(`, but found the end
       #a |

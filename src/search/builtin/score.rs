@@ -201,7 +201,6 @@ impl Evidence<'_> {
 }
 
 /// Counts in a vault are far below the point where a float has gaps between whole numbers.
-#[allow(clippy::cast_precision_loss, reason = "exact up to 2^53")]
 fn float(count: u64) -> f64 {
     count as f64
 }
