@@ -9,9 +9,9 @@
 //! ```text
 //!        cli                                words in, words out; no rule lives here
 //!         |
-//!   publish  resolve  verify  status        one verb of the domain each
+//!   publish  derived  resolve  verify  status   one verb of the domain each
 //!         |     |
-//!   index  selector  uri                    what may be asked, and how it is found
+//!   index  selector  uri  graph             what may be asked, and how it is found
 //!         |
 //!   checkpoint  chain  document             what is true
 //!         |

@@ -92,7 +92,7 @@ pub fn files(vault: &Vault, which: Which) -> Result<Vec<Derived>, DerivedError> 
     let snapshot = Snapshot::at(vault, &log.sound()?, None)?;
     let config = sealed_config(&snapshot).unwrap_or_else(|| vault.config().clone());
     if snapshot.checkpoint() == 0
-        || (which == Which::Automatic && !is_automatic(&config, &snapshot)?)
+        || (which == Which::Automatic && !config.index.is_automatic(snapshot.documents()?.count()))
     {
         return Ok(Vec::new());
     }
@@ -115,10 +115,6 @@ pub fn files(vault: &Vault, which: Which) -> Result<Vec<Derived>, DerivedError> 
         files.extend(list::folders(&source));
     }
     Ok(files)
-}
-
-fn is_automatic(config: &Config, snapshot: &Snapshot<'_>) -> Result<bool, LogError> {
-    Ok(snapshot.documents()?.count() as u64 <= config.index.auto)
 }
 
 /// The configuration as the checkpoint seals it.

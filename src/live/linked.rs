@@ -31,6 +31,10 @@ pub trait Published {
     fn text(&self, id: &Id) -> Option<String>;
 }
 
+/// The codes of problems with links, in the order of the specification.
+pub const CODES: [&str; 5] =
+    ["link-broken", "link-anchor", "link-ambiguous", "links-truncated", "dependency-cycle"];
+
 /// How many problems get the nearest id as a hint; the search for it looks at every id.
 const HINTS: usize = 100;
 

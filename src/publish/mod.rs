@@ -239,7 +239,7 @@ fn event(
         return Err(PublishError::Refused(outcome.refused));
     }
     outcome.items.sort_by(|a, b| a.id.cmp(&b.id));
-    let is_small = desk.documents_after(&outcome.items) as u64 <= vault.config().index.auto;
+    let is_small = vault.config().index.is_automatic(desk.documents_after(&outcome.items));
     let sealed = desk.seal(&outcome.items, &resealed);
     if !mode.dry_run {
         let append = sealed.as_ref().map(|(_, append)| append);

@@ -12,6 +12,9 @@ impl Resolution {
     pub(super) fn arrange_sources(&mut self, snapshot: &Snapshot<'_>) {
         let is_source = |n: &usize| self.documents[*n].fields.source.is_some();
         let places: BTreeSet<usize> = (0..self.documents.len()).filter(is_source).collect();
+        if places.len() < 2 {
+            return;
+        }
         let wanted: BTreeSet<Id> = places.iter().map(|n| self.documents[*n].id.clone()).collect();
         let found = order::closure(wanted.iter().cloned(), |id| {
             match self.documents.binary_search_by(|served| served.id.cmp(id)) {

@@ -67,6 +67,13 @@ pub struct Index {
     pub folders: bool,
 }
 
+impl Index {
+    /// Whether a publication writes derived files with so many documents.
+    pub fn is_automatic(self, documents: usize) -> bool {
+        self.auto > 0 && documents as u64 <= self.auto
+    }
+}
+
 impl Default for Index {
     fn default() -> Self {
         Self { auto: 2000, folders: false }
@@ -329,6 +336,28 @@ mod tests {
             config.warnings[0].to_string(),
             "line 8, column 1: unknown key `governence`; did you mean `governance`?"
         );
+    }
+
+    #[test]
+    fn servers_and_derived_files_are_configured() {
+        let config = Config::parse(
+            "index: {auto: 0, folders: true, folder: x}\nfederation: scoped\nnamespace: a\nservers:\n  \
+             jira: {url: 'https://x', transport: mcp}\n  hr: ~\n",
+        )
+        .unwrap();
+        assert_eq!(config.index, Index { auto: 0, folders: true });
+        assert!(!config.index.is_automatic(0) && Index::default().is_automatic(2000));
+        assert!(!Index::default().is_automatic(2001));
+        assert_eq!(
+            (config.federation.as_str(), config.namespace.as_deref()),
+            ("scoped", Some("a"))
+        );
+        let url = Some("https://x".to_owned());
+        let jira = Server { name: "jira".to_owned(), url, transport: Some(Transport::Mcp) };
+        let hr = Server { name: "hr".to_owned(), url: None, transport: None };
+        assert_eq!(config.servers, [jira, hr]);
+        assert!(config.warnings[0].problem.contains("did you mean `folders`"));
+        assert!(Config::parse("index: {auto: many}\n").is_err());
     }
 
     #[test]

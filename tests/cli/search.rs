@@ -483,6 +483,9 @@ fn the_example_of_the_specification_answers() {
     let program = program(&place, script);
     let run = |line: &str| place.typed(line).var("CTX_SEARCH_COMMAND", &program).run().ok();
     let json = run("search late words --json").json("ctx.search");
-    assert_eq!((names(&json), json["notes"].as_array().unwrap().len()), (vec!["nodes/fees".to_owned()], 0));
+    assert_eq!(
+        (names(&json), json["notes"].as_array().unwrap().len()),
+        (vec!["nodes/fees".to_owned()], 0)
+    );
     assert_eq!(run("search absent").stdout, "");
 }

@@ -5,6 +5,7 @@ use contextnest::document::edit::{Edit, EditError, checksum_of};
 use contextnest::document::text::normalise;
 use contextnest::document::validate::{Severity, problems};
 use contextnest::document::{Document, Unreadable};
+use contextnest::vault::config::Server;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -129,7 +130,9 @@ fn problems_have_a_code_and_a_line() {
     let cases: Documents = load("document/cases.json");
     for case in cases.problems {
         let document = Document::parse(&case.text).unwrap();
-        let found: Vec<_> = problems(&document, &case.servers)
+        let server = |name: &String| Server { name: name.clone(), url: None, transport: None };
+        let servers: Vec<Server> = case.servers.iter().map(server).collect();
+        let found: Vec<_> = problems(&document, &servers)
             .into_iter()
             .map(|p| {
                 let severity = match p.severity {

@@ -11,6 +11,7 @@ mod document;
 mod errors;
 mod history;
 mod interop;
+mod links;
 mod publish;
 mod selector;
 mod uri;

@@ -1,0 +1,186 @@
+//! Links as edges: neighbours, the whole graph, hubs, and the order of sources.
+
+use insta::assert_snapshot;
+
+use crate::harness::Place;
+
+fn source(needs: &str) -> String {
+    format!(
+        "---\ntitle: S\ntype: source\nsource:\n  transport: cli\n  tools: [t]\n  depends_on: [{needs}]\n---\nx\n"
+    )
+}
+
+fn place() -> Place {
+    Place::published(&[
+        ("nodes/a", "# A\n\n[b](b.md), [[c]], [gone](gone.md)\n"),
+        ("nodes/b", "# B\n\ncontextnest://nodes/c#part\n"),
+        ("nodes/x/c", "---\ntitle: \"C \\\"quoted\\\" \\e[31m\"\nderived_from: nodes/a\n---\n"),
+        ("nodes/d", "# D\n\n[[c]] and [a](/nodes/a.md)\n"),
+    ])
+}
+
+#[test]
+fn neighbours_come_by_distance_with_the_way_to_them() {
+    let place = place();
+    assert_snapshot!(place.ctx("neighbors nodes/a").whole(), @r#"
+    exit: 0
+    -- stdout
+    1  nodes/b    B                      -> reference
+    1  nodes/d    D                      <- reference
+    1  nodes/x/c  C "quoted" \u{1b}[31m  -> reference, <- derived_from
+    -- stderr
+    "#);
+    assert_snapshot!(place.ctx("neighbors nodes/b --hops 3").whole(), @r#"
+    exit: 0
+    -- stdout
+    1  nodes/a    A                      <- reference
+    2  nodes/d    D                      nodes/a <- reference
+    2  nodes/x/c  C "quoted" \u{1b}[31m  nodes/a -> reference, 1 more
+    -- stderr
+    "#);
+    assert_snapshot!(place.ctx("neighbors nodes/x/c --direction in --kind reference").whole(), @"
+    exit: 0
+    -- stdout
+    1  nodes/a  A  <- reference
+    1  nodes/d  D  <- reference
+    -- stderr
+    ");
+    assert_snapshot!(place.ctx("neighbors nodes/d --direction in").whole(), @"
+    exit: 0
+    -- stdout
+    -- stderr
+    no document is linked with it in this way
+    ");
+    assert_snapshot!(place.ctx("neighbors nodes/a --limit 1").whole(), @"
+    exit: 0
+    -- stdout
+    1  nodes/b  B  -> reference
+    -- stderr
+    there are more than 1; `--limit` lists them
+    ");
+    let json = place.ctx("neighbors nodes/b@1 --json").ok().json("ctx.neighbors");
+    assert_eq!(json["neighbors"][0]["id"], "nodes/a");
+    assert_eq!(json["neighbors"][0]["via"][0]["type"], "reference");
+}
+
+#[test]
+fn the_past_has_its_own_graph() {
+    let place = place();
+    place.edit("nodes/b.md", "contextnest://nodes/c#part", "[d](d.md)");
+    place.ctx("publish nodes/b").ok();
+    assert_eq!(place.ctx("neighbors nodes/b --direction out").ok().lines().len(), 1);
+    let before = place.ctx("neighbors nodes/b --direction out --at 1").ok();
+    assert_eq!(before.stdout, "", "nodes/c is no document; only its end is named by wikilinks");
+    assert_snapshot!(place.ctx("neighbors nodes/c").exits(1).whole(), @"
+    exit: 1
+    -- stdout
+    -- stderr
+    error[unknown-id]: there is no document `nodes/c`
+    hint: did you mean `nodes/a`?
+    ");
+}
+
+#[test]
+fn the_graph_is_printed_for_programs() {
+    let place = place();
+    assert_snapshot!(place.ctx("graph").whole(), @r#"
+    exit: 0
+    -- stdout
+    digraph vault {
+      "nodes/a" [label="A", class=document];
+      "nodes/b" [label="B", class=document];
+      "nodes/d" [label="D", class=document];
+      "nodes/x/c" [label="C \"quoted\" \\u{1b}[31m", class=document];
+      "nodes/a" -> "nodes/b" [class=reference];
+      "nodes/a" -> "nodes/x/c" [class=reference];
+      "nodes/d" -> "nodes/a" [class=reference];
+      "nodes/d" -> "nodes/x/c" [class=reference];
+      "nodes/x/c" -> "nodes/a" [class=derived_from];
+    }
+    -- stderr
+    "#);
+    let json = place.ctx("graph --format json").ok().json("ctx.graph");
+    let unresolved: Vec<&str> =
+        json["unresolved"].as_array().unwrap().iter().map(|u| u["to"].as_str().unwrap()).collect();
+    assert_eq!(unresolved, ["nodes/gone", "nodes/c"]);
+    assert_eq!(json["edges"].as_array().unwrap().len(), 5);
+    assert_snapshot!(place.ctx("graph --hubs 2").whole(), @r#"
+    exit: 0
+    -- stdout
+    2  nodes/x/c  C "quoted" \u{1b}[31m
+    1  nodes/a    A
+    -- stderr
+    "#);
+    assert_eq!(
+        place.ctx("graph --hubs 1 --json").ok().json("ctx.graph.hubs")["hubs"][0]["degree"],
+        2
+    );
+}
+
+#[test]
+fn sources_are_resolved_in_hydration_order() {
+    let place = Place::published(&[
+        ("nodes/z", "# Z\n"),
+        ("sources/a", &source("contextnest://sources/c")),
+        ("sources/b", &source("")),
+        ("sources/c", &source("contextnest://sources/b")),
+    ]);
+    let ids = |json: &serde_json::Value| -> Vec<String> {
+        let all = json["documents"].as_array().unwrap();
+        all.iter().map(|d| d["id"].as_str().unwrap().to_owned()).collect()
+    };
+    let all = place.ctx("resolve type:source --json").ok().json("ctx.resolve");
+    assert_eq!(ids(&all), ["sources/b", "sources/c", "sources/a"]);
+    place.ctx("retire sources/c").ok();
+    let two = place.ctx("resolve type:source --json").ok().json("ctx.resolve");
+    assert_eq!(ids(&two), ["sources/a", "sources/b"]);
+    let before = place.ctx("resolve type:source --at 1 --json").ok().json("ctx.resolve");
+    assert_eq!(ids(&before), ids(&all));
+}
+
+#[test]
+fn sources_that_wait_for_each_other_are_refused() {
+    let place = Place::vault();
+    place.write("sources/a.md", source("contextnest://sources/b"));
+    place.write("sources/b.md", source("contextnest://sources/a"));
+    place.write("nodes/n.md", "# N\n");
+    assert_snapshot!(place.ctx("validate").whole(), @"
+    exit: 1
+    -- stdout
+    error[dependency-cycle]: sources/a.md:7: sources depend on each other: sources/a -> sources/b -> sources/a
+      hint: take one of these out of `source.depends_on`
+    error[dependency-cycle]: sources/b.md:7: sources depend on each other: sources/a -> sources/b -> sources/a
+      hint: take one of these out of `source.depends_on`
+    3 documents checked: 2 errors, 0 warnings
+    -- stderr
+    ");
+    let one = place.ctx("validate sources/b").exits(1);
+    assert!(one.stdout.contains("sources/b -> sources/a -> sources/b"), "{}", one.stdout);
+    assert_snapshot!(place.ctx("publish --all").whole(), @"
+    exit: 1
+    -- stdout
+    -- stderr
+    error[refused]: 2 files refused
+      sources/a.md
+        error[dependency-cycle]: sources depend on each other: sources/a -> sources/b -> sources/a (take one of these out of `source.depends_on`)
+      sources/b.md
+        error[dependency-cycle]: sources depend on each other: sources/a -> sources/b -> sources/a (take one of these out of `source.depends_on`)
+    hint: nothing was written; mend what is named, or leave it out
+    hint: `--skip-invalid` publishes the rest
+    ");
+    let partly = place.ctx("publish --all --skip-invalid").exits(1);
+    assert!(partly.stdout.contains("new  nodes/n"), "{}", partly.stdout);
+
+    // Published one by one, the second closes the cycle.
+    place.ctx("publish sources/a").ok();
+    let closing = place.ctx("publish sources/b --json").exits(1).json("ctx.error");
+    assert_eq!(closing["documents"][0]["problems"][0]["code"], "dependency-cycle");
+    place.write("sources/b.md", source("contextnest://sources/b"));
+    place.ctx("publish sources/b").exits(1);
+    place.write("sources/b.md", source(""));
+    place.ctx("publish sources/b").ok();
+    // A cycle may be opened and closed in one event.
+    place.edit("sources/a.md", "contextnest://sources/b", "");
+    place.edit("sources/b.md", "[]", "[contextnest://sources/a]");
+    place.ctx("publish sources/a sources/b").ok();
+}

@@ -1,0 +1,90 @@
+//! `spec/vectors/links`: what is a link, and where a name leads.
+
+use contextnest::document::Document;
+use contextnest::document::id::Id;
+use contextnest::document::links::{LinkTarget, read, resolve_name};
+use serde::Deserialize;
+
+use crate::vectors::load;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Case {
+    name: String,
+    id: String,
+    text: String,
+    links: Vec<Expected>,
+    /// Lines of what reads as a link and names nothing.
+    #[serde(default)]
+    broken: Vec<usize>,
+}
+
+#[derive(Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Expected {
+    line: usize,
+    kind: String,
+    document: Option<String>,
+    name: Option<String>,
+    anchor: Option<String>,
+    checkpoint: Option<u64>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Name {
+    name: String,
+    link: String,
+    from: String,
+    ids: Vec<String>,
+    means: Option<String>,
+    ambiguous: bool,
+}
+
+#[test]
+fn every_text_has_these_links() {
+    let cases: Vec<Case> = load("links/cases.json");
+    for case in cases {
+        let id: Id = case.id.parse().unwrap();
+        let document = Document::parse(&case.text).unwrap();
+        let found = read(&id, &case.text, &document.frontmatter, document.parts.body);
+        let links: Vec<Expected> = found
+            .links
+            .into_iter()
+            .map(|link| {
+                let (document, name) = match link.target {
+                    LinkTarget::Document(id) => (Some(id), None),
+                    LinkTarget::Name(name) => (None, Some(name)),
+                };
+                let kind = link.kind.as_str().to_owned();
+                let (line, anchor, checkpoint) = (link.line, link.anchor, link.checkpoint);
+                Expected { line, kind, document, name, anchor, checkpoint }
+            })
+            .collect();
+        assert_eq!(links, case.links, "{}", case.name);
+        let broken: Vec<usize> = found.broken.iter().map(|broken| broken.line).collect();
+        assert_eq!(broken, case.broken, "{}", case.name);
+        assert!(!found.truncated, "{}", case.name);
+    }
+}
+
+#[test]
+fn every_name_leads_where_it_should() {
+    let cases: Vec<Name> = load("links/names.json");
+    for case in cases {
+        let ids: Vec<Id> = case.ids.iter().map(|id| id.parse().unwrap()).collect();
+        let found = resolve_name(&case.link, &case.from.parse().unwrap(), &ids);
+        let means = found.as_ref().map(|found| found.id.to_string());
+        assert_eq!(means, case.means, "{}", case.name);
+        let ambiguous = found.is_some_and(|found| !found.others.is_empty());
+        assert_eq!(ambiguous, case.ambiguous, "{}", case.name);
+    }
+}
+
+#[test]
+fn the_specification_lists_every_code_of_a_link() {
+    let text = include_str!("../../spec/graph.md");
+    for code in contextnest::live::linked::CODES {
+        assert!(text.contains(&format!("| `{code}` |")), "{code}");
+    }
+}
