@@ -9,7 +9,7 @@
 //! ```text
 //!        cli                                words in, words out; no rule lives here
 //!         |
-//!   publish  derived  resolve  verify  status   one verb of the domain each
+//!   publish resolve verify status derived   one verb of the domain each
 //!         |     |
 //!   index  selector  uri  graph             what may be asked, and how it is found
 //!         |
