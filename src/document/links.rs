@@ -287,6 +287,8 @@ mod tests {
             assert!(found.links.len() <= MAX_LINKS && found.broken.len() <= MAX_LINKS, "{pattern}");
             assert!(found.truncated, "{pattern}");
         }
+        let long_line = of(&"[[a]] ".repeat(MAX_BODY / 4));
+        assert_eq!((long_line.links.len(), long_line.truncated), (MAX_LINKS, true));
         let parens = format!("contextnest://{}{}", "(".repeat(50_000), ")".repeat(100_000));
         assert_eq!(of(&parens).broken.len(), 1);
     }

@@ -73,7 +73,8 @@ impl Reader<'_> {
         let mut body = &text[start..];
         if body.len() > MAX_BODY {
             let end = (0..=MAX_BODY).rev().find(|n| body.is_char_boundary(*n)).unwrap_or(0);
-            body = &body[..body[..end].rfind('\n').map_or(end, |n| n + 1)];
+            // No URI is cut in two: it would name something else.
+            body = &body[..body[..end].rfind(char::is_whitespace).unwrap_or(end)];
             self.found.truncated = true;
         }
         if !body.contains('[') && schemes(body).next().is_none() {
