@@ -11,7 +11,7 @@
 //!         |
 //!   publish resolve verify status derived   one verb of the domain each
 //!         |     |
-//!   index  selector  uri  graph             what may be asked, and how it is found
+//!   index selector pack uri graph search   what may be asked, and how it is found
 //!         |
 //!   checkpoint  chain  document             what is true
 //!         |
@@ -31,6 +31,7 @@ pub mod document;
 pub mod graph;
 pub mod index;
 pub mod live;
+pub mod pack;
 pub mod publish;
 pub mod resolve;
 pub mod search;

@@ -2,6 +2,7 @@
 //! published and never served.
 
 pub mod linked;
+pub mod packs;
 
 use rayon::prelude::*;
 
@@ -9,8 +10,11 @@ use crate::document::frontmatter::Frontmatter;
 use crate::document::id::Id;
 use crate::document::validate::{Problem, Severity, problems};
 use crate::document::{Document, utf8};
+use crate::pack;
+use crate::uri::Uri;
 use crate::vault::Vault;
 use crate::vault::config::{Config, Layout};
+use crate::vault::federation::Authorities;
 use crate::vault::files::FileError;
 use crate::vault::layout::{self, limit};
 use crate::vault::walk::Found;
@@ -39,16 +43,32 @@ pub struct Text {
 impl LiveFile {
     /// Everything that is wrong with it.
     pub fn problems(&self, vault: &Vault) -> Vec<Problem> {
-        match &self.content {
+        let mut found = match &self.content {
             Ok(content) => problems(&content.document, &vault.config().servers),
             Err(problem) => vec![problem.clone()],
-        }
+        };
+        found.extend(self.id.as_ref().and_then(|id| unnamed(id, &vault.config().authorities)));
+        found
     }
 
     /// Its fields, if it could be read.
     pub fn fields(&self) -> Option<&Frontmatter> {
         self.content.as_ref().ok().map(|content| &content.document.frontmatter)
     }
+}
+
+/// The warning for an id that no URI of the vault can name.
+fn unnamed(id: &Id, authorities: &Authorities) -> Option<Problem> {
+    if Uri::document(id.clone()).within(authorities).is_some() {
+        return None;
+    }
+    let (first, _) = id.as_str().split_once('/')?;
+    let message = format!("no URI names it: `contextnest://{first}/` means something else");
+    let hint = match Uri::can_name(id) {
+        true => "set `namespace` in .context/config.yaml, or move it to another folder",
+        false => "move it to another folder",
+    };
+    Some(Problem { severity: Severity::Warning, ..error("uri-taken", message, hint) })
 }
 
 /// Reads one live document; `None` where there is no such file.
@@ -126,7 +146,10 @@ pub fn all(vault: &Vault) -> Vec<LiveFile> {
 
 /// What is odd about the text of a governance file. Only a configuration that cannot be read is
 /// an error: nothing can be done before it is mended.
-pub fn policy_problems(id: &Id, text: &str) -> Vec<Problem> {
+pub fn policy_problems(id: &Id, text: &str, authorities: &Authorities) -> Vec<Problem> {
+    if id.is_pack() {
+        return pack::read(text, authorities).problems.iter().map(Problem::from).collect();
+    }
     let is_config = id.as_str() == layout::CONFIG;
     let problem = |severity, why: yaml::Error| Problem {
         code: if is_config { "config" } else { "governance-yaml" },
@@ -142,12 +165,12 @@ pub fn policy_problems(id: &Id, text: &str) -> Vec<Problem> {
             Err(why) => vec![problem(Severity::Error, why)],
         };
     }
-    let is_yaml = id.as_str().ends_with(".yml") || id.as_str().ends_with(".yaml");
-    let parsed = is_yaml.then(|| yaml::parse(text, Dialect::Format).err()).flatten();
+    let parsed =
+        id.as_str().ends_with(".yaml").then(|| yaml::parse(text, Dialect::Format).err()).flatten();
     parsed.into_iter().map(warn).collect()
 }
 
-/// The governance files that exist, each with what is wrong with it.
+/// The governance files that exist, each with what is wrong with it by itself.
 pub fn policy(vault: &Vault) -> Vec<(String, Vec<Problem>)> {
     let check = |path: String| {
         let found = match (vault.files().read(&path, limit::DOCUMENT), path.parse::<Id>()) {
@@ -155,7 +178,7 @@ pub fn policy(vault: &Vault) -> Vec<(String, Vec<Problem>)> {
             (_, Err(why)) => vec![error("id-invalid", why.to_string(), "rename the file")],
             (Ok(bytes), Ok(id)) => match utf8(&bytes) {
                 Err(why) => vec![error(why.code(), why.to_string(), why.hint())],
-                Ok(text) => policy_problems(&id, text),
+                Ok(text) => policy_problems(&id, text, &vault.config().authorities),
             },
         };
         (path, found)

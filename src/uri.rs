@@ -3,19 +3,23 @@
 //! A [`Uri`] names one document or section ([`Class::Direct`]), a set of documents
 //! ([`Class::Set`]) or a question to a search back-end ([`Class::Delegated`]); its text alone
 //! decides which. Parsing applies the canonical form first (dot segments, percent-encoding), so
-//! two spellings of one URI are equal values. There is no authority yet: the first segment is
-//! part of the path. What a URI resolves to is not decided here.
+//! two spellings of one URI are equal values. Whether the first segment is the name of a vault is for
+//! the [`Authorities`] of the vault that reads it: [`Uri::parse_in`] is the one way to read a URI that
+//! belongs to a vault. What a URI resolves to is not decided here.
 
 mod error;
+mod path;
 
 use std::fmt;
 use std::str::FromStr;
 
 pub use error::UriError;
 
-use crate::document::frontmatter::is_tag;
 use crate::document::id::Id;
+use crate::vault::federation::{Authorities, Owner};
 use crate::yaml::canonical_number;
+
+use path::{Path, decode};
 
 /// The longest URI in bytes, as written and in canonical form.
 pub const MAX_URI_BYTES: usize = 8192;
@@ -27,8 +31,39 @@ const SEARCH: &str = "search";
 /// A reference in the `contextnest://` scheme.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Uri {
-    /// What it names.
+    /// The vault that it names, where it names one. A vault's own name is kept only where the path
+    /// alone would be read as another vault's.
+    pub authority: Option<Authority>,
+    /// What it names there.
     pub target: Target,
+}
+
+/// The vault that a URI names.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Authority {
+    /// Its name, in lower case.
+    pub name: String,
+    /// Whose it is.
+    pub owner: Owner,
+}
+
+/// The URI names another vault.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ForeignVault {
+    /// What it holds is not fetched.
+    #[error("`{name}` is another vault, which cannot be resolved yet; it is at `{}`", .location.escape_debug())]
+    Unreachable {
+        /// Its name.
+        name: String,
+        /// Where the registry says it is.
+        location: String,
+    },
+    /// A scoped vault does not list it.
+    #[error("`{name}` is another vault, and `allow` in the configuration does not list it")]
+    NotAllowed {
+        /// Its name.
+        name: String,
+    },
 }
 
 /// What a URI names.
@@ -74,8 +109,82 @@ impl Uri {
     }
 
     fn new(id: Id, checkpoint: Option<u64>) -> Self {
-        let anchor = None;
-        Self { target: Target::Document { id, checkpoint, anchor } }
+        Target::Document { id, checkpoint, anchor: None }.into()
+    }
+
+    /// Reads a URI as the vault with these names for vaults does.
+    ///
+    /// # Errors
+    /// The first rule of URIs that the text breaks.
+    pub fn parse_in(text: &str, authorities: &Authorities) -> Result<Self, UriError> {
+        let rest = match text.split_at_checked(SCHEME.len()) {
+            Some((scheme, rest)) if scheme.eq_ignore_ascii_case(SCHEME) => rest,
+            _ => return Err(UriError::Scheme),
+        };
+        within_limit(text.len())?;
+        if let Some(found) = rest.chars().find(|c| is_refused(*c)) {
+            return Err(UriError::Character { found });
+        }
+        let (path, anchor) = match rest.split_once('#') {
+            Some((path, anchor)) => (path, Some(anchor)),
+            None => (rest, None),
+        };
+        let (path, pin) = match path.split_once('@') {
+            Some((path, pin)) => (path, Some(pin)),
+            None => (path, None),
+        };
+        let mut path = Path::read(path, authorities)?;
+        let authority = path.take_authority(authorities)?;
+        let target = match (path.target()?, pin, anchor) {
+            (Target::Document { id, .. }, pin, anchor) => Target::Document {
+                id,
+                checkpoint: pin.map(read_pin).transpose()?,
+                anchor: anchor.map(read_anchor).transpose()?,
+            },
+            (set, None, None) => set,
+            (_, pin, _) => {
+                let mark = if pin.is_some() { '@' } else { '#' };
+                return Err(UriError::NotADocument { mark });
+            }
+        };
+        let uri = Self { authority, target };
+        // Encoding may triple a text; what is printed must be readable again.
+        within_limit(uri.to_string().len())?;
+        Ok(uri)
+    }
+
+    /// This URI of the vault itself as that vault writes it; `None` where its path means something else
+    /// and the vault's own name cannot change that.
+    pub fn within(self, authorities: &Authorities) -> Option<Self> {
+        let path = match &self.target {
+            Target::Document { id, .. } if !Self::can_name(id) => return None,
+            Target::Document { id, .. } => id.as_str(),
+            Target::Folder(path) => path,
+            Target::Tag(_) | Target::Search(_) => return Some(self),
+        };
+        let taken = |(first, _): (&str, &str)| authorities.owner(first).is_some();
+        if !path.split_once('/').is_some_and(taken) {
+            return Some(self);
+        }
+        let name = authorities.own()?.to_owned();
+        Some(Self { authority: Some(Authority { name, owner: Owner::This }), ..self })
+    }
+
+    /// What it names in the vault itself.
+    ///
+    /// # Errors
+    /// It names another vault.
+    pub fn local(&self) -> Result<&Target, ForeignVault> {
+        match &self.authority {
+            Some(Authority { name, owner: Owner::Other { location, allowed } }) => {
+                let (name, location) = (name.clone(), location.clone());
+                Err(match allowed {
+                    true => ForeignVault::Unreachable { name, location },
+                    false => ForeignVault::NotAllowed { name },
+                })
+            }
+            _ => Ok(&self.target),
+        }
     }
 
     /// Whether a URI can name this id: what begins with `tag/` or `search/` means something else.
@@ -93,43 +202,18 @@ impl Uri {
     }
 }
 
+impl From<Target> for Uri {
+    fn from(target: Target) -> Self {
+        Self { authority: None, target }
+    }
+}
+
+/// Reads a URI of a vault that knows no other vault by name.
 impl FromStr for Uri {
     type Err = UriError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let rest = match text.split_at_checked(SCHEME.len()) {
-            Some((scheme, rest)) if scheme.eq_ignore_ascii_case(SCHEME) => rest,
-            _ => return Err(UriError::Scheme),
-        };
-        within_limit(text.len())?;
-        if let Some(found) = rest.chars().find(|c| is_refused(*c)) {
-            return Err(UriError::Character { found });
-        }
-        let (path, anchor) = match rest.split_once('#') {
-            Some((path, anchor)) => (path, Some(anchor)),
-            None => (rest, None),
-        };
-        let (path, pin) = match path.split_once('@') {
-            Some((path, pin)) => (path, Some(pin)),
-            None => (path, None),
-        };
-        let uri = Self {
-            target: match (Path::read(path)?.target()?, pin, anchor) {
-                (Target::Document { id, .. }, pin, anchor) => Target::Document {
-                    id,
-                    checkpoint: pin.map(read_pin).transpose()?,
-                    anchor: anchor.map(read_anchor).transpose()?,
-                },
-                (set, None, None) => set,
-                (_, pin, _) => {
-                    let mark = if pin.is_some() { '@' } else { '#' };
-                    return Err(UriError::NotADocument { mark });
-                }
-            },
-        };
-        // Encoding may triple a text; what is printed must be readable again.
-        within_limit(uri.to_string().len())?;
-        Ok(uri)
+        Self::parse_in(text, &Authorities::default())
     }
 }
 
@@ -143,77 +227,6 @@ fn within_limit(found: usize) -> Result<(), UriError> {
 /// What RFC 3986 keeps out of URIs, and `?`: the scheme has no query component.
 pub(crate) fn is_refused(c: char) -> bool {
     c.is_control() || " \"<>?\\^`{|}".contains(c)
-}
-
-/// A path with its dot segments resolved.
-struct Path<'u> {
-    /// Segments as written, and decoded.
-    segments: Vec<(&'u str, String)>,
-    folder: bool,
-}
-
-impl<'u> Path<'u> {
-    fn read(path: &'u str) -> Result<Self, UriError> {
-        let mut segments = Vec::new();
-        let mut folder = false;
-        let mut written = path.split('/').peekable();
-        while let Some(raw) = written.next() {
-            let last = written.peek().is_none();
-            if raw.is_empty() && (path.is_empty() || !last) {
-                return Err(match path {
-                    "" => UriError::Empty,
-                    _ => UriError::EmptySegment,
-                });
-            }
-            let decoded = decode(raw)?;
-            folder = matches!(decoded.as_str(), "" | "." | "..");
-            match decoded.as_str() {
-                "" | "." => {}
-                ".." => {
-                    segments.pop().ok_or(UriError::Escape)?;
-                }
-                _ => segments.push((raw, decoded)),
-            }
-        }
-        Ok(Self { segments, folder })
-    }
-
-    /// What the path names, without checkpoint and anchor.
-    fn target(self) -> Result<Target, UriError> {
-        let first = self.segments.first().map(|(_, name)| name.as_str());
-        let named_set = self.segments.len() > 1 || self.folder;
-        match first {
-            None => Err(UriError::Empty),
-            Some(TAG) if named_set => match &self.segments[1..] {
-                [(_, name)] if !self.folder && is_tag(name) => Ok(Target::Tag(name.clone())),
-                _ => Err(UriError::Tag { found: self.rest() }),
-            },
-            Some(SEARCH) if named_set => match &self.segments[1..] {
-                [(raw, _)] if !self.folder => Ok(Target::Search(decode(&raw.replace('+', " "))?)),
-                _ => Err(UriError::Query { found: self.rest() }),
-            },
-            Some(_) => {
-                if let Some((raw, _)) = self.segments.iter().find(|(_, name)| name.contains('/')) {
-                    let segment = (*raw).to_owned();
-                    return Err(UriError::EncodedSlash { segment });
-                }
-                let names: Vec<&str> = self.segments.iter().map(|(_, name)| &**name).collect();
-                let id: Id = names.join("/").parse().map_err(UriError::Id)?;
-                Ok(if self.folder {
-                    Target::Folder(format!("{id}/"))
-                } else {
-                    Uri::document(id).target
-                })
-            }
-        }
-    }
-
-    /// What follows the first segment, for an error.
-    fn rest(&self) -> String {
-        let names: Vec<&str> = self.segments[1..].iter().map(|(raw, _)| *raw).collect();
-        let end = if self.folder && !names.is_empty() { "/" } else { "" };
-        names.join("/") + end
-    }
 }
 
 fn read_pin(raw: &str) -> Result<u64, UriError> {
@@ -233,35 +246,6 @@ fn read_anchor(raw: &str) -> Result<String, UriError> {
     Ok(anchor)
 }
 
-fn decode(raw: &str) -> Result<String, UriError> {
-    let segment = || raw.to_owned();
-    let mut bytes = Vec::with_capacity(raw.len());
-    let mut left = raw.bytes();
-    while let Some(byte) = left.next() {
-        bytes.push(match byte {
-            b'%' => match (left.next().and_then(nibble), left.next().and_then(nibble)) {
-                (Some(high), Some(low)) => high << 4 | low,
-                _ => return Err(UriError::Percent { segment: segment() }),
-            },
-            byte => byte,
-        });
-    }
-    let text = String::from_utf8(bytes).map_err(|_| UriError::NotUtf8 { segment: segment() })?;
-    match text.chars().find(|c| c.is_control()) {
-        Some(found) => Err(UriError::Character { found }),
-        None => Ok(text),
-    }
-}
-
-fn nibble(digit: u8) -> Option<u8> {
-    match digit {
-        b'0'..=b'9' => Some(digit - b'0'),
-        b'a'..=b'f' => Some(digit - b'a' + 10),
-        b'A'..=b'F' => Some(digit - b'A' + 10),
-        _ => None,
-    }
-}
-
 /// Text with every byte percent-encoded that is neither unreserved nor `keep`.
 pub(crate) fn encode(text: &str, keep: Option<u8>) -> String {
     let mut out = String::with_capacity(text.len());
@@ -278,6 +262,9 @@ pub(crate) fn encode(text: &str, keep: Option<u8>) -> String {
 impl fmt::Display for Uri {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(SCHEME)?;
+        if let Some(authority) = &self.authority {
+            write!(f, "{}/", authority.name)?;
+        }
         match &self.target {
             Target::Document { id, checkpoint, anchor } => {
                 f.write_str(&encode(id.as_str(), Some(b'/')))?;
@@ -377,13 +364,31 @@ mod tests {
         });
         let tag = "[a-zA-Z][a-zA-Z0-9_-]{0,8}".prop_map(Target::Tag);
         let search = "[a-z\u{e9} %#@+/-]{1,8}".prop_map(Target::Search);
-        prop_oneof![document, folder, tag, search].prop_map(|target| Uri { target })
+        prop_oneof![document, folder, tag, search].prop_map(Uri::from)
     }
 
     proptest! {
         #[test]
         fn parsing_undoes_display(uri in uris()) {
             prop_assert_eq!(uri.to_string().parse(), Ok(uri));
+        }
+
+        #[test]
+        fn a_vault_with_a_name_can_name_all_but_tags_and_searches(
+            id in "(acme|home|x|tag|Acme)(/(acme|home|x|search)){0,3}",
+            has_name: bool,
+        ) {
+            let namespace = if has_name { "namespace: home\n" } else { "" };
+            let config = format!("{namespace}federation: federated\nregistry: {{acme: /a}}\n");
+            let names = crate::vault::config::Config::parse(&config).unwrap().authorities;
+            let id: Id = id.parse().unwrap();
+            match Uri::document(id.clone()).within(&names) {
+                Some(uri) => {
+                    prop_assert_eq!(Uri::parse_in(&uri.to_string(), &names), Ok(uri.clone()));
+                    prop_assert_eq!(uri.local(), Ok(&Uri::document(id).target));
+                }
+                None => prop_assert!(!Uri::can_name(&id) || !has_name),
+            }
         }
 
         #[test]

@@ -52,13 +52,14 @@ pub(super) fn run(args: &Add, session: &mut Session<'_>) -> Result<Answer, Failu
     let id: Id = session.new_id(&vault, &args.id)?;
     Id::of_document_file(&id.live_path())?;
     publish::check_place(&vault, &id)?;
-    let body = body(args, session)?;
+    let body = text_or_input(args.body.as_deref(), session)?;
     let author = session.author(&vault, args.note.as_deref(), None)?;
     let mut edit = Edit::default();
     if let Some(title) = &args.title {
         edit = edit.text("title", title);
     }
-    edit = edit.text("type", node_type(args)?.as_str());
+    let node_type = args.node_type.as_deref().map_or(Ok(NodeType::Document), node_type)?;
+    edit = edit.text("type", node_type.as_str());
     if !args.tags.is_empty() {
         edit = edit.list("tags", &tags(args)?);
     }
@@ -84,9 +85,13 @@ pub(super) fn run(args: &Add, session: &mut Session<'_>) -> Result<Answer, Failu
     Ok(rows::event(session, &vault, "add", &outcome, false))
 }
 
-fn body(args: &Add, session: &mut Session<'_>) -> Result<String, Failure> {
+/// A text of the command line, which ends with a line end, or standard input in the place of `-`.
+pub(super) fn text_or_input(
+    text: Option<&str>,
+    session: &mut Session<'_>,
+) -> Result<String, Failure> {
     use std::io::Read as _;
-    match args.body.as_deref() {
+    match text {
         None => Ok(String::new()),
         Some("-") => {
             let limit = crate::vault::layout::limit::DOCUMENT;
@@ -109,10 +114,8 @@ fn body(args: &Add, session: &mut Session<'_>) -> Result<String, Failure> {
     }
 }
 
-fn node_type(args: &Add) -> Result<NodeType, Failure> {
-    let Some(word) = &args.node_type else {
-        return Ok(NodeType::Document);
-    };
+/// The type that a word of the command line names.
+pub(super) fn node_type(word: &str) -> Result<NodeType, Failure> {
     NodeType::from_word(word).ok_or_else(|| {
         let words = NodeType::ALL.map(|(word, _)| word);
         let failure = Failure::new(Code::Usage, format!("there is no type `{word}`"));

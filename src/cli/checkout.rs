@@ -33,7 +33,7 @@ struct CheckoutJson {
 
 pub(super) fn run(args: &Checkout, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let vault = session.vault()?;
-    let source = session.source(&vault, Some(args.number), Need::Versions)?;
+    let source = session.source(&vault, Need::Versions)?;
     let snapshot = Snapshot::of(&vault, &source, Some(args.number))?;
     let artifacts = checkout(&snapshot, &session.world.cwd.join(&args.dir))?;
     let folder = args.dir.display().to_string();

@@ -38,7 +38,7 @@ struct ContextJson<'c> {
 
 pub(super) fn run(args: &Context, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let vault = session.vault()?;
-    let source = session.source(&vault, args.at, Need::Versions)?;
+    let source = session.source(&vault, Need::Versions)?;
     let snapshot = Snapshot::of(&vault, &source, args.at)?;
     let mut all = snapshot.all()?;
     let identity = layout::CONTEXT.parse().ok().and_then(|id| snapshot.get(&id));

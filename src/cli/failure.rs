@@ -12,10 +12,13 @@ use crate::document::id::IdError;
 use crate::document::sections::UnknownAnchor;
 use crate::document::validate::{Problem, Severity};
 use crate::publish::{PublishError, Refusal};
-use crate::resolve::Withheld;
 use crate::resolve::checkout::CheckoutError;
-use crate::selector::ParseError;
-use crate::uri::UriError;
+use crate::resolve::packs::PackError;
+use crate::resolve::plan::{PlanError, PlanFault};
+use crate::resolve::{ResolveError, UnknownSection, Withheld};
+use crate::selector::excerpt::caret;
+use crate::selector::{ParseError, Term};
+use crate::uri::{ForeignVault, UriError};
 use crate::vault::OpenError;
 use crate::vault::files::FileError;
 use crate::vault::lock::LockError;
@@ -28,6 +31,9 @@ codes! {
     UnknownId "unknown-id" 1, "No document has this id, or none had it at this checkpoint.";
     UnknownVersion "unknown-version" 1, "A history has no such version.";
     UnknownAnchor "unknown-anchor" 1, "A document has no section of this name.";
+    UnknownPack "unknown-pack" 1, "No pack that this checkpoint seals has this id.";
+    PackInvalid "pack-invalid" 1, "A pack file cannot be used.";
+    ForeignVault "foreign-vault" 1, "The URI names another vault, which cannot be resolved yet.";
     UnknownCheckpoint "unknown-checkpoint" 1, "There is no checkpoint of this number.";
     Refused "refused" 1, "Some documents are invalid, so nothing was published.";
     Withheld "withheld" 1, "The chain does not vouch for a document, so it is not served.";
@@ -44,6 +50,7 @@ codes! {
     UriInvalid "uri-invalid" 2, "The URI cannot be read, or names something that is not served.";
     QueryInvalid "query-invalid" 2, "The words to search for cannot be read.";
     Governed "governed" 3, "The vault is governed; publication needs a review.";
+    VaultNotAllowed "vault-not-allowed" 3, "The URI names a vault that the configuration does not allow.";
     Locked "locked" 4, "Another command is writing to the vault.";
     Changed "changed" 4, "A file was changed by somebody else meanwhile.";
     Io "io" 5, "Reading or writing failed.";
@@ -165,6 +172,17 @@ impl Failure {
         failure
     }
 
+    /// A selector that cannot be evaluated, with a caret under the term.
+    pub(super) fn plan(why: PlanError, text: &str) -> Self {
+        let mut failure = Self::from(why.why);
+        // Under a whole selector carets say nothing.
+        if text.get(why.span.clone()) != Some(text.trim()) {
+            let caret = caret(text, &why.span);
+            failure.details.splice(0..0, caret.lines().map(str::to_owned));
+        }
+        failure
+    }
+
     /// Documents that the chain does not vouch for.
     pub(super) fn withheld(withheld: &[Withheld]) -> Self {
         let message = match withheld {
@@ -267,6 +285,63 @@ impl From<UriError> for Failure {
     }
 }
 
+impl From<ForeignVault> for Failure {
+    fn from(why: ForeignVault) -> Self {
+        let message = why.to_string();
+        match why {
+            ForeignVault::Unreachable { .. } => Self::new(Code::ForeignVault, message)
+                .hint("with `--vault DIR` a command works in a vault that is on this machine"),
+            ForeignVault::NotAllowed { .. } => Self::new(Code::VaultNotAllowed, message)
+                .hint("whoever governs the vault may add it to `allow` in .context/config.yaml"),
+        }
+    }
+}
+
+impl From<PlanFault> for Failure {
+    fn from(why: PlanFault) -> Self {
+        let message = why.to_string();
+        match why {
+            PlanFault::Foreign(why) => why.into(),
+            PlanFault::Pack(why) => why.into(),
+            PlanFault::Search(_) => {
+                Self::new(Code::UriInvalid, message).hint("select by tag, type or folder")
+            }
+            PlanFault::TooLarge => {
+                let reason = Some("selector-too-large");
+                let failure = Self { reason, ..Self::new(Code::SelectorInvalid, message) };
+                failure.hint("resolve it in parts")
+            }
+            PlanFault::Withheld(why) => why.into(),
+        }
+    }
+}
+
+impl From<PackError> for Failure {
+    fn from(why: PackError) -> Self {
+        let message = why.to_string();
+        match why {
+            PackError::Unknown { near: Some(near), .. } => Self::new(Code::UnknownPack, message)
+                .hint(format!("did you mean `{}`?", Term::Pack(near))),
+            PackError::Unknown { .. } => Self::new(Code::UnknownPack, message)
+                .hint("`ctx pack list` shows them; a file in packs/ is one once it is published"),
+            PackError::Withheld { .. } => {
+                Self::new(Code::Withheld, message).hint("run `ctx verify` for the whole picture")
+            }
+            PackError::Unusable { why, .. } => {
+                let mut failure = Self::new(Code::PackInvalid, message);
+                failure.reason = Some(why.code());
+                failure
+                    .details
+                    .extend(why.caret().iter().flat_map(|c| c.lines()).map(str::to_owned));
+                failure.hint(why.hint()).hint("`ctx pack check` looks at the live files")
+            }
+            PackError::Twice { .. } => {
+                Self::new(Code::PackInvalid, message).hint("give one of them another id")
+            }
+        }
+    }
+}
+
 impl From<LockError> for Failure {
     fn from(why: LockError) -> Self {
         let message = why.to_string();
@@ -332,6 +407,22 @@ impl From<UnknownAnchor> for Failure {
         };
         failure.details = why.known.into_iter().map(|anchor| format!("#{anchor}")).collect();
         failure
+    }
+}
+
+impl From<ResolveError> for Failure {
+    fn from(why: ResolveError) -> Self {
+        match why {
+            ResolveError::Log(why) => why.into(),
+            ResolveError::Section(why) => why.into(),
+        }
+    }
+}
+
+impl From<UnknownSection> for Failure {
+    fn from(why: UnknownSection) -> Self {
+        let message = format!("{} in `{}`", why.why, why.id);
+        Self { message, ..why.why.into() }
     }
 }
 

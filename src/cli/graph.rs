@@ -75,7 +75,7 @@ struct HubJson<'g> {
 pub(super) fn run(args: &Graph, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let vault = session.vault()?;
     let at = args.at;
-    let source = session.source(&vault, at, Need::Fields)?;
+    let source = session.source(&vault, Need::Fields)?;
     let snapshot = Snapshot::of(&vault, &source, at)?;
     let all = snapshot.all()?;
     let graph = all.graph();

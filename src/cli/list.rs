@@ -25,7 +25,7 @@ struct ListJson<'l> {
 
 pub(super) fn run(args: &List, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let vault = session.vault()?;
-    let source = session.source(&vault, args.at, Need::Versions)?;
+    let source = session.source(&vault, Need::Versions)?;
     let snapshot = Snapshot::of(&vault, &source, args.at)?;
     let all = snapshot.all()?;
     if session.ui.json {
@@ -36,7 +36,7 @@ pub(super) fn run(args: &List, session: &mut Session<'_>) -> Result<Answer, Fail
         };
         session.ui.result("list", &json);
     } else {
-        document_table(&all.documents).iter().for_each(|row| session.ui.line(row));
+        document_table(&all).iter().for_each(|row| session.ui.line(row));
     }
     if all.documents.is_empty() && all.withheld.is_empty() {
         session.ui.note("nothing is published; `ctx status` shows what could be");

@@ -2,11 +2,13 @@
 //! says is snapshot into `docs/cli.md`.
 
 mod add;
+mod ask;
 mod checkout;
 mod checkpoint;
 mod context;
 mod demo;
 mod diff;
+mod explain;
 pub mod failure;
 mod graph;
 mod history;
@@ -16,6 +18,7 @@ mod list;
 mod moved;
 mod neighbors;
 mod outline;
+mod pack;
 mod publish;
 mod read;
 mod resolve;
@@ -119,6 +122,8 @@ enum Verb {
     Mv(moved::Mv),
     Status(status::Status),
     Resolve(resolve::Resolve),
+    Explain(explain::Explain),
+    Pack(pack::Pack),
     List(list::List),
     Read(read::Read),
     Outline(outline::Outline),
@@ -187,6 +192,8 @@ fn dispatch(verb: Verb, session: &mut Session<'_>) -> Result<Answer, Failure> {
         Verb::Mv(args) => moved::run(&args, session),
         Verb::Status(args) => status::run(&args, session),
         Verb::Resolve(args) => resolve::run(&args, session),
+        Verb::Explain(args) => explain::run(&args, session),
+        Verb::Pack(args) => pack::run(&args, session),
         Verb::List(args) => list::run(&args, session),
         Verb::Read(args) => read::run(&args, session),
         Verb::Outline(args) => outline::run(&args, session),

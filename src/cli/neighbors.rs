@@ -78,9 +78,9 @@ impl<'n> From<&'n Edge> for EdgeJson<'n> {
 
 pub(super) fn run(args: &Neighbors, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let vault = session.vault()?;
-    let named = session.named_at(&vault, &args.id)?;
+    let source = session.source(&vault, Need::Fields)?;
+    let named = session.named_at(&vault, &source, &args.id)?;
     let at = args.at.or(named.checkpoint);
-    let source = session.source(&vault, at, Need::Fields)?;
     let snapshot = Snapshot::of(&vault, &source, at)?;
     let walk = Walk {
         hops: args.hops,

@@ -27,13 +27,13 @@ struct OutlineJson<'o> {
     version: u64,
     checkpoint: u64,
     bytes: usize,
-    sections: Vec<SectionJson>,
+    sections: Vec<SectionJson<'o>>,
 }
 
 pub(super) fn run(args: &Outline, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let vault = session.vault()?;
-    let named = session.named_at(&vault, &args.id)?;
-    let source = session.source(&vault, named.checkpoint, Need::Versions)?;
+    let source = session.source(&vault, Need::Versions)?;
+    let named = session.named_at(&vault, &source, &args.id)?;
     let snapshot = Snapshot::of(&vault, &source, named.checkpoint)?;
     let served = super::read::get(&vault, &snapshot, &named.id)?;
     let sections = match named.anchor {

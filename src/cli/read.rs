@@ -25,8 +25,8 @@ pub(super) struct Read {
 
 pub(super) fn run(args: &Read, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let vault = session.vault()?;
-    let named = session.named_at(&vault, &args.id)?;
-    let source = session.source(&vault, named.checkpoint, Need::Versions)?;
+    let source = session.source(&vault, Need::Versions)?;
+    let named = session.named_at(&vault, &source, &args.id)?;
     let snapshot = Snapshot::of(&vault, &source, named.checkpoint)?;
     let served = get(&vault, &snapshot, &named.id)?;
     let section = named.anchor.map(|anchor| served.section(&anchor)).transpose()?;

@@ -1,32 +1,28 @@
 //! `ctx resolve`.
 
-use std::collections::HashMap;
-
 use serde::Serialize;
 
-use super::failure::Code;
+use super::ask::Asked;
 use super::rows::{DocumentJson, WithheldJson, document_table, tell_withheld};
-use super::session::{Session, is_uri};
+use super::session::Session;
 use super::ui::shown;
 use super::{Answer, Failure};
-use crate::document::id::Id;
-use crate::document::sections::{Section, UnknownAnchor};
 use crate::live;
-use crate::resolve::{Need, Resolution, Snapshot, matching_drafts};
-use crate::selector::{self, Atom, Expr, Node, Selector, StatusFilter};
-use crate::uri::{Target, Uri};
+use crate::resolve::{Resolution, Served, matching_drafts};
 use crate::vault::Vault;
 use crate::words::count;
 
 /// Select published documents, verified, in byte order of their ids
 ///
-/// A selector combines #tag, type:, status:, transport:, server: and contextnest:// URIs of a
-/// document, a folder/ or a tag/NAME: `a b` and `a + b` mean both, `a - b` means a without b, `a | b` either;
-/// parentheses bind most, then `+`, then ` - `, then `|`. A `-` inside a word belongs to it. Only published
-/// versions are selected, and their text comes from the chain, never from the live file.
+/// A selector combines #tag, type:, status:, transport:, server:, pack: and contextnest:// URIs of a
+/// document, a document#section, a folder/ or a tag/NAME: `a b` and `a + b` mean both, `a - b` means a
+/// without b, `a | b` either; parentheses bind most, then `+`, then ` - `, then `|`. A `-` inside a word
+/// belongs to it; quotes hold other signs: server:"a b". Only published versions are selected, and their
+/// text comes from the chain, never from the live file. `ctx explain` shows how an answer comes about.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx resolve '#policy + type:document'\n  \
 ctx resolve '#deploy #payments-service - #retired' --ids\n  \
+ctx resolve 'pack:procurement.onboarding - type:persona' --at 3\n  \
 ctx resolve contextnest://nodes/policies/ --at 3 --json --bodies\n  \
 ctx resolve contextnest://nodes/policies/returns@3 --bodies")]
 pub(super) struct Resolve {
@@ -55,122 +51,43 @@ struct ResolveJson<'r> {
 
 pub(super) fn run(args: &Resolve, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let vault = session.vault()?;
-    let Asked { selector, pin, anchor } = read(&args.selector)?;
-    let at = match (args.at, pin) {
-        (Some(at), Some(pin)) if at != pin => {
-            let message = format!("the URI is pinned to checkpoint {pin}, but `--at` says {at}");
-            return Err(Failure::new(Code::Usage, message).hint("leave one of them out"));
-        }
-        (at, pin) => at.or(pin),
-    };
-    let need = if selector.expr.needs_metadata() { Need::Fields } else { Need::Versions };
-    let source = session.source(&vault, at, need)?;
-    let snapshot = Snapshot::of(&vault, &source, at)?;
-    let resolution = snapshot.resolve(&selector)?;
-    let notes = notes(&selector.expr);
-    let sections = match &anchor {
-        None => HashMap::new(),
-        Some(anchor) => sections(&resolution, anchor)?,
-    };
-    let answer = Answered {
-        selector: &selector,
-        snapshot: &snapshot,
-        resolution: &resolution,
-        sections: &sections,
-        notes: &notes,
-    };
+    let source = session.source(&vault, Asked::need(&args.selector))?;
+    let mut asked = Asked::new(&vault, &source, &args.selector, args.at)?;
+    let mut resolution = asked.snapshot.resolve(&asked.plan)?;
+    asked.add_withheld(&mut resolution);
+    let notes = asked.notes(&resolution)?;
+    let answer = Answered { asked: &asked, resolution: &resolution, notes: &notes };
     print(args, session, &answer);
     if resolution.documents.is_empty() && resolution.withheld.is_empty() {
-        tell_empty(session, &vault, &snapshot, &selector, at.is_none())?;
+        let at_head = args.at.or(asked.selector.checkpoint).is_none();
+        tell_empty(session, &vault, &asked, at_head)?;
     }
     for note in &notes {
-        session.ui.note(&format!("note: {note}"));
+        session.ui.note(&format!("note: {}", shown(note)));
     }
     tell_withheld(session, &resolution.withheld);
     Ok(if resolution.withheld.is_empty() { Answer::Yes } else { Answer::No })
 }
 
-/// What was asked for.
-struct Asked {
-    selector: Selector,
-    pin: Option<u64>,
-    anchor: Option<String>,
-}
-
-/// A selector, or a URI that stands alone and may be pinned and name a section.
-fn read(text: &str) -> Result<Asked, Failure> {
-    let trimmed = text.trim();
-    if is_uri(trimmed) && !trimmed.contains([' ', '\t', '\n', '|', '(', ')', '+']) {
-        let uri: Uri = trimmed.parse()?;
-        match uri.target {
-            Target::Document { id, checkpoint: pin, anchor } => {
-                let expr = Expr::atom(Atom::Document(id), 0..trimmed.len());
-                return Ok(Asked { selector: Selector { expr }, pin, anchor });
-            }
-            Target::Search(_) => {
-                return Err(Failure::new(Code::UriInvalid, "searches are not answered yet")
-                    .hint("select by tag, type or folder"));
-            }
-            Target::Tag(_) | Target::Folder(_) => {}
-        }
-    }
-    let selector = selector::parse(text).map_err(|why| Failure::selector(&why, text))?;
-    Ok(Asked { selector, pin: None, anchor: None })
-}
-
-/// The section of each document that an anchor narrows it to; never the whole document.
-fn sections<'r>(
-    resolution: &'r Resolution,
-    anchor: &str,
-) -> Result<HashMap<&'r Id, Section>, Failure> {
-    let documents = resolution.documents.iter();
-    let found = documents.map(|served| Ok((&served.id, served.section(anchor)?)));
-    found.collect::<Result<_, UnknownAnchor>>().map_err(Failure::from)
-}
-
-/// What the writer of a selector should know beside the answer.
-fn notes(expr: &Expr) -> Vec<String> {
-    let mut stack = vec![expr];
-    while let Some(expr) = stack.pop() {
-        match &expr.node {
-            Node::Atom(Atom::Status(StatusFilter::Draft)) => {
-                let note = "`status:draft` is always empty: only published documents are resolved; \
-                            `ctx status` shows drafts";
-                return vec![note.to_owned()];
-            }
-            Node::Atom(_) => {}
-            Node::Intersection(all) | Node::Union(all) => stack.extend(all),
-            Node::Difference(first, others) => {
-                stack.push(first);
-                stack.extend(others);
-            }
-        }
-    }
-    Vec::new()
-}
-
 /// An answer and what it was asked of.
 struct Answered<'a> {
-    selector: &'a Selector,
-    snapshot: &'a Snapshot<'a>,
+    asked: &'a Asked<'a>,
     resolution: &'a Resolution,
-    /// Documents that are narrowed to a section.
-    sections: &'a HashMap<&'a Id, Section>,
     notes: &'a [String],
 }
 
 fn print(args: &Resolve, session: &mut Session<'_>, answer: &Answered<'_>) {
-    let Answered { selector, snapshot, resolution, sections, notes } = answer;
+    let Answered { asked, resolution, notes } = answer;
     let ui = &mut session.ui;
     if ui.json {
         let json = ResolveJson {
-            selector: selector.to_string(),
-            checkpoint: snapshot.checkpoint(),
+            selector: asked.selector.to_string(),
+            checkpoint: asked.snapshot.checkpoint(),
             documents: resolution
                 .documents
                 .iter()
-                .map(|served| match sections.get(&served.id) {
-                    Some(section) => DocumentJson::of_section(served, section, args.bodies),
+                .map(|served| match resolution.sections.get(&served.id) {
+                    Some(sections) => DocumentJson::of_sections(served, sections, args.bodies),
                     None => DocumentJson::new(served, args.bodies),
                 })
                 .collect(),
@@ -183,25 +100,35 @@ fn print(args: &Resolve, session: &mut Session<'_>, answer: &Answered<'_>) {
             ui.line(&shown(served.id.as_str()));
         }
     } else if args.bodies {
-        for (n, served) in resolution.documents.iter().enumerate() {
-            if n > 0 {
-                ui.line("");
-            }
-            let name = served.uri().map_or_else(|| served.id.to_string(), |uri| uri.to_string());
-            let (name, version) = (shown(&name), served.entry.version);
-            let hash = served.entry.chain_hash;
-            let (anchor, body) = match sections.get(&served.id) {
-                Some(section) => {
-                    (format!("#{}", section.anchor), &served.text[section.range.clone()])
+        let mut is_first = true;
+        for served in &resolution.documents {
+            let name = served.uri().map_or_else(|| served.id.to_string(), ToString::to_string);
+            for (anchor, body) in texts(served, resolution) {
+                if !is_first {
+                    ui.line("");
                 }
-                None => (String::new(), served.body()),
-            };
-            // The length tells where a text ends, whatever it says.
-            ui.line(&format!("<!-- {name}{anchor} v{version} {hash} {} bytes -->", body.len()));
-            ui.text(body);
+                is_first = false;
+                let (name, version) = (shown(&name), served.entry.version);
+                let (anchor, hash) = (shown(&anchor), served.entry.chain_hash);
+                // The length tells where a text ends, whatever it says.
+                let bytes = body.len();
+                ui.line(&format!("<!-- {name}{anchor} v{version} {hash} {bytes} bytes -->"));
+                ui.text(body);
+            }
         }
     } else {
-        document_table(&resolution.documents).iter().for_each(|row| ui.line(row));
+        document_table(resolution).iter().for_each(|row| ui.line(row));
+    }
+}
+
+/// The texts that are put out of a document, each with the `#anchor` of its section.
+fn texts<'r>(served: &'r Served, resolution: &Resolution) -> Vec<(String, &'r str)> {
+    match resolution.sections.get(&served.id) {
+        None => vec![(String::new(), served.body())],
+        Some(sections) => sections
+            .iter()
+            .map(|s| (format!("#{}", s.anchor), &served.text[s.range.clone()]))
+            .collect(),
     }
 }
 
@@ -209,21 +136,20 @@ fn print(args: &Resolve, session: &mut Session<'_>, answer: &Answered<'_>) {
 fn tell_empty(
     session: &mut Session<'_>,
     vault: &Vault,
-    snapshot: &Snapshot<'_>,
-    selector: &Selector,
+    asked: &Asked<'_>,
     at_head: bool,
 ) -> Result<(), Failure> {
-    let checkpoint = snapshot.checkpoint();
+    let checkpoint = asked.snapshot.checkpoint();
     session.ui.note(&format!("no published document matches at checkpoint {checkpoint}"));
     if !at_head {
         return Ok(());
     }
-    let state = snapshot.state()?;
+    let state = asked.snapshot.state()?;
     let unpublished = live::all(vault).into_iter().filter_map(|file| {
         let id = file.id.filter(|id| state.get(id.as_str()).is_none())?;
         Some((id, file.content.ok()?.document.frontmatter))
     });
-    let drafts = matching_drafts(selector, unpublished.collect());
+    let drafts = matching_drafts(&asked.plan, unpublished.collect());
     if let Some(first) = drafts.first() {
         let (what, id) = (count(drafts.len(), "unpublished document"), shown(first.as_str()));
         let verb = if drafts.len() == 1 { "matches" } else { "match" };

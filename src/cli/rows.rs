@@ -9,7 +9,7 @@ use super::{Answer, Failure};
 use crate::document::id::Id;
 use crate::document::sections::Section;
 use crate::publish::{Change, Item, Live, Outcome};
-use crate::resolve::{Served, Withheld};
+use crate::resolve::{Resolution, Served, Withheld};
 use crate::vault::Vault;
 use crate::vault::files::FileError;
 use crate::words::count;
@@ -34,22 +34,26 @@ pub(super) struct DocumentJson<'d> {
     content_hash: String,
     chain_hash: String,
     #[serde(skip_serializing_if = "Option::is_none")]
-    section: Option<SectionJson>,
+    section: Option<SectionJson<'d>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    sections: Vec<SectionJson<'d>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     body: Option<&'d str>,
 }
 
 /// A section of a document in JSON; `start` and `end` are bytes of the document's text.
 #[derive(Serialize)]
-pub(super) struct SectionJson {
+pub(super) struct SectionJson<'d> {
     anchor: String,
     title: String,
     level: u8,
     start: usize,
     end: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    body: Option<&'d str>,
 }
 
-impl From<&Section> for SectionJson {
+impl From<&Section> for SectionJson<'_> {
     fn from(section: &Section) -> Self {
         Self {
             anchor: section.anchor.clone(),
@@ -57,6 +61,7 @@ impl From<&Section> for SectionJson {
             level: section.level,
             start: section.range.start,
             end: section.range.end,
+            body: None,
         }
     }
 }
@@ -66,7 +71,7 @@ impl<'d> DocumentJson<'d> {
         let fields = &served.fields;
         Self {
             id: served.id.as_str(),
-            uri: served.uri().map(|uri| uri.to_string()),
+            uri: served.uri().map(ToString::to_string),
             title: served.title(),
             node_type: fields.node_type.as_str(),
             tags: &fields.tags,
@@ -81,6 +86,7 @@ impl<'d> DocumentJson<'d> {
             content_hash: served.entry.content_hash.to_string(),
             chain_hash: served.entry.chain_hash.to_string(),
             section: None,
+            sections: Vec::new(),
             body: with_body.then(|| served.body()),
         }
     }
@@ -89,6 +95,16 @@ impl<'d> DocumentJson<'d> {
     pub(super) fn of_section(served: &'d Served, section: &Section, with_body: bool) -> Self {
         let body = with_body.then(|| &served.text[section.range.clone()]);
         Self { section: Some(section.into()), body, ..Self::new(served, false) }
+    }
+
+    /// The document narrowed to some of its sections, each with its own text.
+    pub(super) fn of_sections(served: &'d Served, sections: &[Section], with_body: bool) -> Self {
+        let section = |section: &Section| SectionJson {
+            body: with_body.then(|| &served.text[section.range.clone()]),
+            ..section.into()
+        };
+        let sections = sections.iter().map(section).collect();
+        Self { sections, ..Self::new(served, false) }
     }
 }
 
@@ -105,17 +121,23 @@ impl From<&Withheld> for WithheldJson {
     }
 }
 
-/// Served documents as a table.
-pub(super) fn document_table(documents: &[Served]) -> Vec<String> {
+/// Served documents as a table, each with the sections that it is narrowed to.
+pub(super) fn document_table(resolution: &Resolution) -> Vec<String> {
     let row = |d: &Served| {
+        let sections = resolution.sections.get(&d.id).into_iter().flatten();
+        let anchors: String = sections.map(|section| format!(" #{}", section.anchor)).collect();
+        let name = match anchors.trim_start() {
+            one if !one.contains(' ') => format!("{}{one}", d.id),
+            several => format!("{} {several}", d.id),
+        };
         vec![
-            shown(d.id.as_str()).into_owned(),
+            shown(&name).into_owned(),
             format!("v{}", d.entry.version),
             d.fields.node_type.as_str().to_owned(),
             shown(d.title()).into_owned(),
         ]
     };
-    table(&documents.iter().map(row).collect::<Vec<_>>())
+    table(&resolution.documents.iter().map(row).collect::<Vec<_>>())
 }
 
 /// Tells on stderr which documents were withheld.

@@ -79,7 +79,7 @@ const CLASS: &str = "delegated";
 pub(super) fn run(args: &Search, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let query = Query::parse(&args.words.join(" "))?;
     let vault = session.vault()?;
-    let source = session.source(&vault, None, Need::Versions)?;
+    let source = session.source(&vault, Need::Versions)?;
     let snapshot = Snapshot::of(&vault, &source, None)?;
     let head = snapshot.hash();
     let mut answered = ask(session, &vault, &snapshot, head, &query, args.limit.into())?;

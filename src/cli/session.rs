@@ -10,10 +10,11 @@ use crate::document::id::Id;
 use crate::index;
 use crate::live::is_known;
 use crate::publish::{Author, Outcome};
-use crate::resolve::{Need, Source};
+use crate::resolve::{Need, Snapshot, Source};
 use crate::uri::{Target, Uri};
 use crate::vault::Vault;
 use crate::vault::clock::Timestamp;
+use crate::vault::federation::Authorities;
 use crate::vault::outside;
 use crate::vault::principal::Principal;
 
@@ -107,7 +108,7 @@ impl Session<'_> {
     /// file. An id stands for itself, whatever characters it holds.
     pub(super) fn named(&self, vault: &Vault, text: &str) -> Result<Id, Failure> {
         if is_uri(text) {
-            let named = of_uri(text)?;
+            let named = of_uri(text, &vault.config().authorities)?;
             return match (named.checkpoint, &named.anchor) {
                 (None, None) => Ok(named.id),
                 (None, Some(anchor)) => {
@@ -131,13 +132,18 @@ impl Session<'_> {
 
     /// Like [`Session::named`], but `ID@N` names the document at checkpoint N and `ID#anchor` a
     /// section of it. In this form `@`, `#`, `%` and blanks of an id are percent-encoded, so that
-    /// no file can take the place of a pin or a section.
-    pub(super) fn named_at(&self, vault: &Vault, text: &str) -> Result<Named, Failure> {
+    /// no file can take the place of a pin or a section. A URI is read as the head's configuration says.
+    pub(super) fn named_at(
+        &self,
+        vault: &Vault,
+        source: &Source,
+        text: &str,
+    ) -> Result<Named, Failure> {
         if is_uri(text) {
-            return of_uri(text);
+            return of_uri(text, &Snapshot::of(vault, source, None)?.authorities()?);
         }
         if let Some((name, anchor)) = text.rsplit_once('#')
-            && let Ok(named) = self.named_at(vault, name)
+            && let Ok(named) = self.named_at(vault, source, name)
             && is_known(vault, &named.id)
         {
             return Ok(Named { anchor: Some(anchor.to_owned()), ..named });
@@ -196,14 +202,9 @@ impl Session<'_> {
     }
 
     /// Where the checkpoints of a vault are read from: the index, or the log.
-    pub(super) fn source(
-        &self,
-        vault: &Vault,
-        at: Option<u64>,
-        need: Need,
-    ) -> Result<Source, Failure> {
+    pub(super) fn source(&self, vault: &Vault, need: Need) -> Result<Source, Failure> {
         let cache = self.cache(vault);
-        Ok(Source::open(vault, cache.as_deref(), at, need, &mut |_, _| ())?)
+        Ok(Source::open(vault, cache.as_deref(), need, &mut |_, _| ())?)
     }
 
     /// Brings the index up to an event that was just made.
@@ -228,9 +229,9 @@ pub(super) fn is_uri(text: &str) -> bool {
     text.get(..14).is_some_and(|scheme| scheme.eq_ignore_ascii_case("contextnest://"))
 }
 
-fn of_uri(text: &str) -> Result<Named, Failure> {
-    let uri: Uri = text.parse()?;
-    match uri.target {
+fn of_uri(text: &str, authorities: &Authorities) -> Result<Named, Failure> {
+    let uri = Uri::parse_in(text, authorities)?;
+    match uri.local()?.clone() {
         Target::Document { id, checkpoint, anchor } => Ok(Named { id, checkpoint, anchor }),
         _ => Err(Failure::new(Code::UriInvalid, format!("`{text}` is not one document"))
             .hint("`ctx resolve` takes URIs of folders and tags")),

@@ -71,7 +71,13 @@ pub(super) fn run(args: &Validate, session: &mut Session<'_>) -> Result<Answer, 
         }
     }
     if args.ids.is_empty() {
-        found.extend(live::policy(&vault));
+        let packs = live::packs::check(&vault).into_iter();
+        let packs: Vec<(String, Vec<Problem>)> = packs
+            .map(|file| (file.path, file.reading.problems.iter().map(Problem::from).collect()))
+            .collect();
+        let others = live::policy(&vault).into_iter();
+        found.extend(others.filter(|(path, _)| packs.iter().all(|(pack, _)| pack != path)));
+        found.extend(packs);
     }
     found.retain(|(_, problems)| !problems.is_empty());
     found.sort_by(|(a, _), (b, _)| a.cmp(b));

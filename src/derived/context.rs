@@ -24,10 +24,10 @@ pub(super) fn text(source: &Source<'_>) -> String {
     out.push_str(&format!("generated_at: {at}\n"));
     out.push_str(&format!("checkpoint: {}\n", source.snapshot.checkpoint()));
     out.push_str(&format!("checkpoint_at: {at}\n"));
-    if let Some(namespace) = &source.config.namespace {
+    if let Some(namespace) = source.config.authorities.namespace() {
         out.push_str(&format!("namespace: {}\n", scalar(namespace)));
     }
-    out.push_str(&format!("federation: {}\n", source.config.federation.as_str()));
+    out.push_str(&format!("federation: {}\n", source.config.authorities.federation().as_str()));
     list(&mut out, "", "documents", source.published.documents.iter().map(document));
     let edges = source.edges.iter().filter(|edge| edge.kind != LinkKind::DerivedFrom);
     let relationships = edges.map(|edge| {

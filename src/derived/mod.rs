@@ -119,8 +119,7 @@ pub fn files(vault: &Vault, which: Which) -> Result<Vec<Derived>, DerivedError> 
 
 /// The configuration as the checkpoint seals it.
 fn sealed_config(snapshot: &Snapshot<'_>) -> Option<Config> {
-    let id: Id = layout::CONFIG.parse().ok()?;
-    Config::parse(&snapshot.get(&id)?.ok()?.text).ok()
+    Config::parse(&snapshot.get(&Id::config())?.ok()?.text).ok()
 }
 
 /// Brings derived files to the disk, each with what became of it; `dry_run` only says what would.

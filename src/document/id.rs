@@ -73,11 +73,22 @@ impl Id {
     /// What this names. Only the text decides.
     pub fn kind(&self) -> Kind {
         let fixed = [layout::CONTEXT, layout::STEWARDS, layout::CONFIG];
-        let pack = self
-            .0
-            .strip_prefix("packs/")
-            .is_some_and(|name| name.ends_with(".yml") && !name.contains('/'));
-        if pack || fixed.contains(&self.as_str()) { Kind::Governance } else { Kind::Document }
+        if self.is_pack() || fixed.contains(&self.as_str()) {
+            Kind::Governance
+        } else {
+            Kind::Document
+        }
+    }
+
+    /// The id of the configuration.
+    pub fn config() -> Self {
+        Self(layout::CONFIG.into())
+    }
+
+    /// Whether this names a pack.
+    pub fn is_pack(&self) -> bool {
+        let name = self.0.strip_prefix("packs/");
+        name.is_some_and(|name| name.ends_with(".yml") && !name.contains('/'))
     }
 
     /// Whether this names a document.

@@ -98,7 +98,7 @@ impl Index {
     }
 
     /// The form of the log that it was made from.
-    pub fn log_form(&self) -> LogForm {
+    fn log_form(&self) -> LogForm {
         self.manifest.form()
     }
 
@@ -196,6 +196,11 @@ impl At<'_> {
     /// When the checkpoint was made.
     pub fn made_at(&self) -> Timestamp {
         self.made_at
+    }
+
+    /// The number of the checkpoint.
+    pub fn checkpoint(&self) -> u64 {
+        self.checkpoint.into()
     }
 
     /// The hash of the checkpoint.
@@ -339,7 +344,7 @@ impl At<'_> {
     ///
     /// # Errors
     /// The index is damaged.
-    pub fn tags(&self) -> Result<Vec<String>, Damaged> {
+    pub fn tags(&self) -> Result<BTreeSet<String>, Damaged> {
         self.names(row::TAGS)
     }
 
@@ -347,11 +352,11 @@ impl At<'_> {
     ///
     /// # Errors
     /// The index is damaged.
-    pub fn servers(&self) -> Result<Vec<String>, Damaged> {
+    pub fn servers(&self) -> Result<BTreeSet<String>, Damaged> {
         self.names(row::SERVERS)
     }
 
-    fn names(&self, prefix: &str) -> Result<Vec<String>, Damaged> {
+    fn names(&self, prefix: &str) -> Result<BTreeSet<String>, Damaged> {
         let mut names = BTreeSet::new();
         for segment in &self.index.segments {
             for (name, rows) in segment.terms_below(prefix)? {
@@ -360,7 +365,7 @@ impl At<'_> {
                 }
             }
         }
-        Ok(names.into_iter().collect())
+        Ok(names)
     }
 
     /// What the checkpoint holds, as the log says it.

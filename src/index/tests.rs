@@ -10,7 +10,7 @@ use crate::checkpoint::log::Log;
 use crate::document::id::Id;
 use crate::graph::walk::{Direction, Walk};
 use crate::publish::{self, Author, Request, Which};
-use crate::resolve::{Around, Resolution, Snapshot, Source};
+use crate::resolve::{Around, Known, Plan, Resolution, Snapshot, Source};
 use crate::selector::parse;
 use crate::vault::Vault;
 use crate::vault::clock::Timestamp;
@@ -62,6 +62,8 @@ impl Place {
         fs::create_dir_all(root.join(".context")).unwrap();
         fs::write(root.join("CONTEXT.md"), "# Here\n").unwrap();
         fs::create_dir_all(root.join("nodes")).unwrap();
+        fs::create_dir_all(root.join("packs")).unwrap();
+        fs::write(root.join("packs/p.yml"), "id: p\nquery: '#t0 | #t1 | #t2'\n").unwrap();
         let (vault, cache) = (Vault::open(&root).unwrap(), dir.path().join("cache"));
         Self { _dir: dir, vault, cache, now: 1_800_000_000_000, present: true }
     }
@@ -127,7 +129,8 @@ impl Place {
     }
 }
 
-const SELECTORS: [&str; 9] = [
+const SELECTORS: [&str; 10] = [
+    "pack:p - #t2",
     "#all",
     "#t1 | #t2",
     "#all - #t1",
@@ -144,11 +147,27 @@ fn said(resolution: &Resolution) -> Vec<(String, u64, String)> {
     documents.map(|d| (d.id.to_string(), d.entry.version, d.text.clone())).collect()
 }
 
+fn plan(snapshot: &Snapshot<'_>, text: &str) -> Plan {
+    Plan::new(&parse(text).unwrap(), snapshot, &|_| Ok(Vec::new())).unwrap()
+}
+
+fn ask(snapshot: &Snapshot<'_>, text: &str) -> Resolution {
+    snapshot.resolve(&plan(snapshot, text)).unwrap()
+}
+
+fn explained(snapshot: &Snapshot<'_>, text: &str) -> String {
+    let plan = plan(snapshot, text);
+    let (tree, cost, _) = snapshot.explain(&plan).unwrap();
+    let known = snapshot.known(Known::Tags).unwrap();
+    format!("{tree:?} {cost:?} {known:?} {}", snapshot.count(&plan).unwrap())
+}
+
 /// Compares everything that can be asked, at every checkpoint.
 fn compare(vault: &Vault, index: Index, rebuilt: Index) {
+    let dir = &index.dir.clone();
     let log = Log::read(vault).unwrap();
     let chronicle = log.sound().unwrap();
-    let (index, rebuilt) = (Source::Index(index), Source::Index(rebuilt));
+    let (index, rebuilt) = (Source::from(index), Source::from(rebuilt));
     for number in 1..=chronicle.head_number() {
         let by_log = Snapshot::at(vault, &chronicle, Some(number)).unwrap();
         for source in [&index, &rebuilt] {
@@ -162,15 +181,14 @@ fn compare(vault: &Vault, index: Index, rebuilt: Index) {
                 assert_eq!(said(found.unwrap()), said(expected.unwrap()), "around {id}");
             }
             for text in SELECTORS {
-                let selector = parse(text).unwrap();
-                let found = by_index.resolve(&selector).unwrap();
-                assert_eq!(said(&found), said(&by_log.resolve(&selector).unwrap()), "{text}");
+                let (found, expected) = (ask(&by_index, text), ask(&by_log, text));
+                assert_eq!(said(&found), said(&expected), "{text}");
+                assert_eq!(explained(&by_index, text), explained(&by_log, text), "{text}");
                 assert!(found.withheld.is_empty(), "{:?}", found.withheld);
             }
         }
     }
-    let Source::Index(index) = &index else { panic!() };
-    assert!(Index::open(&index.dir, vault).is_some(), "a question took the index away");
+    assert!(Index::open(dir, vault).is_some(), "a question took the index away");
 }
 
 fn fresh(place: &Place) -> Index {
@@ -258,19 +276,16 @@ fn no_damage_to_the_index_changes_an_answer() {
     let place = published();
     let log = Log::read(&place.vault).unwrap();
     let by_log = Snapshot::at(&place.vault, &log.sound().unwrap(), None).unwrap();
-    let expected: Vec<_> = SELECTORS
-        .iter()
-        .map(|text| said(&by_log.resolve(&parse(text).unwrap()).unwrap()))
-        .collect();
+    let expected: Vec<_> = SELECTORS.iter().map(|text| said(&ask(&by_log, text))).collect();
     let names: Vec<_> = fs::read_dir(&place.cache).unwrap().map(|e| e.unwrap().path()).collect();
     let whole: Vec<Vec<u8>> = names.iter().map(|path| fs::read(path).unwrap()).collect();
     let check = |what: &str| {
         if let Some(index) = Index::open(&place.cache, &place.vault) {
-            let source = Source::Index(index);
+            let source = Source::from(index);
             let snapshot = Snapshot::of(&place.vault, &source, None);
             for (text, expected) in SELECTORS.iter().zip(&expected) {
                 let Ok(snapshot) = &snapshot else { break };
-                let found = snapshot.resolve(&parse(text).unwrap()).unwrap();
+                let found = ask(snapshot, text);
                 assert_eq!(&said(&found), expected, "{what}, {text}");
             }
         }
@@ -310,11 +325,11 @@ fn a_poisoned_row_is_never_served() {
     assert_eq!((ours.len(), theirs.len()), (1, 1));
     fs::copy(Path::new(&theirs[0]), &ours[0]).unwrap();
     let Some(index) = Index::open(&place.cache, &place.vault) else { return };
-    let source = Source::Index(index);
+    let source = Source::from(index);
     let snapshot = Snapshot::of(&place.vault, &source, None).unwrap();
-    let found = snapshot.resolve(&parse("#all").unwrap()).unwrap();
+    let found = ask(&snapshot, "#all");
     let ours = Log::read(&place.vault).unwrap();
     let by_log = Snapshot::at(&place.vault, &ours.sound().unwrap(), None).unwrap();
-    let texts = said(&by_log.resolve(&parse("#all").unwrap()).unwrap());
+    let texts = said(&ask(&by_log, "#all"));
     assert!(said(&found).iter().all(|document| texts.contains(document)));
 }

@@ -470,7 +470,7 @@ impl Desk<'_> {
             return Ok(Governed::Reseal(Mark::new(*version, *chain)));
         }
         let mut item = self.next_version(id, &base, &text, base.change())?;
-        item.warnings = live::policy_problems(id, &text);
+        item.warnings = live::policy_problems(id, &text, &self.vault.config().authorities);
         Ok(Governed::Version(Box::new(item)))
     }
 }

@@ -11,7 +11,7 @@ use crate::document::id::{Id, fold};
 use crate::live;
 use crate::vault::clock::Timestamp;
 use crate::vault::config::{Config, Governance};
-use crate::vault::{OpenError, Vault, layout};
+use crate::vault::{OpenError, Vault};
 use crate::words::nearest;
 
 /// A head this far ahead of the clock stops a publication.
@@ -137,9 +137,7 @@ impl<'a> Desk<'a> {
 
 /// The governance mode that the last checkpoint seals.
 fn sealed_governance(vault: &Vault, state: &State) -> Result<Governance, PublishError> {
-    let Ok(id) = layout::CONFIG.parse::<Id>() else {
-        return Ok(Governance::Ungoverned);
-    };
+    let id = Id::config();
     match artifact::sealed_text(vault, state, &id) {
         None => Ok(Governance::Ungoverned),
         Some(Err(why)) => Err(PublishError::Policy { id, why }),

@@ -75,8 +75,8 @@ impl Desk<'_> {
         let document = Document::parse(live)
             .map_err(|why| Refusal::new(&path, why.code(), why.to_string(), why.hint()))?;
         let mut edit = self.stamp(1, self.at).edit(new, live, &document);
-        if Uri::can_name(old) {
-            let origin = Uri::pinned(old.clone(), self.chronicle.head_number());
+        let origin = Uri::pinned(old.clone(), self.chronicle.head_number());
+        if let Some(origin) = origin.within(&self.vault.config().authorities) {
             edit = edit.derived_from(&origin.to_string());
         }
         let text = edit.apply(live).map_err(|why| {

@@ -7,12 +7,20 @@
 
 mod around;
 pub mod checkout;
+mod explain;
+mod extent;
 mod hydration;
 mod linked;
 mod map;
+pub mod packs;
+pub mod plan;
 mod posted;
 mod source;
 mod universe;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::convert::Infallible;
+use std::sync::OnceLock;
 
 use rayon::prelude::*;
 
@@ -27,17 +35,22 @@ use crate::document::links::{self, Links};
 use crate::document::sections::{self, Section, UnknownAnchor};
 use crate::graph::Mention;
 use crate::graph::memory::Memory;
-use crate::selector::{self, Selector};
+use crate::index::{At, Damaged};
+use crate::selector;
 use crate::uri::Uri;
 use crate::vault::Vault;
 use crate::vault::clock::Timestamp;
 use crate::vault::config::LogForm;
+use crate::vault::federation::Authorities;
 
 use map::{Map, Recorded};
 use posted::Posted;
 use universe::Sets;
 
 pub use around::Around;
+pub use explain::{Cost, Explained};
+pub use extent::UnknownSection;
+pub use plan::{Plan, PlanError};
 pub use source::{Need, Source};
 
 /// A vault as it was at one checkpoint.
@@ -49,6 +62,8 @@ pub struct Snapshot<'v> {
     at: Option<Timestamp>,
     full_log: bool,
     map: Map<'v>,
+    /// The names of vaults, unless they are withheld; read when they are first needed.
+    names: OnceLock<Option<Authorities>>,
 }
 
 /// A version that the chain vouches for.
@@ -64,6 +79,7 @@ pub struct Served {
     pub text: String,
     /// The fields of that text.
     pub fields: Frontmatter,
+    uri: Option<Uri>,
     body: usize,
 }
 
@@ -108,8 +124,8 @@ impl Served {
     }
 
     /// The URI that names exactly this text; none for the few ids that a URI cannot name.
-    pub fn uri(&self) -> Option<Uri> {
-        Uri::can_name(&self.id).then(|| Uri::pinned(self.id.clone(), self.checkpoint))
+    pub fn uri(&self) -> Option<&Uri> {
+        self.uri.as_ref()
     }
 }
 
@@ -128,6 +144,9 @@ pub struct Resolution {
     /// The documents in byte order of their ids, but for the sources of an answer to a selector:
     /// each comes after those that it depends on.
     pub documents: Vec<Served>,
+    /// The sections that a document is narrowed to, in the order of its text; a document that is
+    /// not among these is put out whole.
+    pub sections: BTreeMap<Id, Vec<Section>>,
     /// Documents that had to be looked at and failed, in byte order of their ids.
     pub withheld: Vec<Withheld>,
 }
@@ -141,6 +160,27 @@ impl Resolution {
         };
         Memory::new(self.documents.par_iter().map(mentions).collect::<Vec<_>>())
     }
+}
+
+/// Why a selector has no answer.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ResolveError {
+    /// What is published cannot be had.
+    #[error(transparent)]
+    Log(#[from] LogError),
+    /// A document of the answer lacks a section that was asked for.
+    #[error(transparent)]
+    Section(#[from] UnknownSection),
+}
+
+/// What a hint can name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Known {
+    /// Tags of published documents, without `#`.
+    Tags,
+    /// Servers of published source nodes.
+    Servers,
 }
 
 impl<'v> Snapshot<'v> {
@@ -162,25 +202,22 @@ impl<'v> Snapshot<'v> {
         let made = chronicle.checkpoint(checkpoint).ok();
         let (at, hash) = (made.map(|c| c.at), made.map(|c| c.hash));
         let full_log = vault.log_form() == LogForm::Full;
-        let map = Map::of_log(chronicle, checkpoint, state);
-        Ok(Self { vault, checkpoint, hash, at, full_log, map })
+        let (map, names) = (Map::of_log(chronicle, checkpoint, state), OnceLock::new());
+        Ok(Self { vault, checkpoint, hash, at, full_log, map, names })
     }
 
-    /// The vault at checkpoint `number`, or at the last one, as an index or a log knows it.
+    /// The vault at checkpoint `number`, or at the last one, as a source knows it.
     ///
     /// # Errors
     /// As [`Snapshot::at`].
     pub fn of(vault: &'v Vault, source: &'v Source, number: Option<u64>) -> Result<Self, LogError> {
-        let index = match source {
-            Source::Log(log) => return Self::at(vault, &log.sound()?, number),
-            Source::Index(index) => index,
+        let Some(at) = source.index_at(number)? else {
+            return Self::at(vault, &source.log(vault)?.sound()?, number);
         };
-        let checkpoint = number.unwrap_or(index.head());
-        let unknown = || LogError::Unknown { asked: checkpoint, last: index.head() };
-        let at = index.at(checkpoint)?.ok_or_else(unknown)?;
-        let full_log = index.log_form() == LogForm::Full;
-        let (made_at, hash, map) = (Some(at.made_at()), Some(at.hash()), Map::of_index(at));
-        Ok(Self { vault, checkpoint, hash, at: made_at, full_log, map })
+        let (checkpoint, hash, made_at) = (at.checkpoint(), Some(at.hash()), Some(at.made_at()));
+        let full_log = vault.log_form() == LogForm::Full;
+        let (map, names) = (Map::of_index(at), OnceLock::new());
+        Ok(Self { vault, checkpoint, hash, at: made_at, full_log, map, names })
     }
 
     /// The number of the checkpoint; 0 before the first.
@@ -262,32 +299,100 @@ impl<'v> Snapshot<'v> {
             Some(document) => (document.frontmatter, document.parts.body),
             None => (Frontmatter::read(None), 0),
         };
-        let (id, checkpoint) = (id.clone(), self.checkpoint);
-        Ok(Served { id, checkpoint, entry: sealed.entry, text: sealed.text, fields, body })
+        let (uri, id, checkpoint) = (self.uri(id), id.clone(), self.checkpoint);
+        Ok(Served { id, checkpoint, entry: sealed.entry, text: sealed.text, fields, uri, body })
     }
 
     /// Resolves a selector.
     ///
     /// # Errors
-    /// As [`Snapshot::state`].
-    pub fn resolve(&self, selector: &Selector) -> Result<Resolution, LogError> {
-        if let Some(at) = self.map.index() {
-            match Posted::new(self, at).resolve(&selector.expr) {
-                Ok(mut resolution) => {
-                    resolution.arrange_sources(self);
-                    return Ok(resolution);
-                }
-                Err(damaged) => self.map.give_up(at, damaged),
+    /// See [`ResolveError`].
+    pub fn resolve(&self, plan: &Plan) -> Result<Resolution, ResolveError> {
+        let expr = plan.parts.atoms();
+        let indexed = self.indexed(|at| {
+            let posted = Posted::new(self, at);
+            posted.answer(&expr, &selector::eval(&expr, &posted)?)
+        });
+        let resolution = match indexed {
+            Some(resolution) => resolution,
+            None => {
+                let sets = Sets::new(self)?;
+                let found = never(selector::eval(&expr, &sets));
+                sets.into_resolution(&found)
             }
-        }
-        let sets = Sets::new(self)?;
-        let found = match selector::eval(&selector.expr, &sets) {
-            Ok(found) => found,
-            Err(never) => match never {},
         };
-        let mut resolution = sets.into_resolution(&found);
+        Ok(self.finish(plan, resolution)?)
+    }
+
+    /// Narrows documents to sections, and puts sources into their order.
+    fn finish(
+        &self,
+        plan: &Plan,
+        mut resolution: Resolution,
+    ) -> Result<Resolution, UnknownSection> {
+        resolution.sections = extent::sections(&plan.parts, &resolution.documents)?;
         resolution.arrange_sources(self);
         Ok(resolution)
+    }
+
+    /// What the index answers, unless there is none or it turns out to be damaged.
+    fn indexed<T>(&self, ask: impl FnOnce(At<'v>) -> Result<T, Damaged>) -> Option<T> {
+        let at = self.map.index()?;
+        ask(at).inspect_err(|damaged| self.map.give_up(at, *damaged)).ok()
+    }
+
+    /// How many documents a selector selects.
+    ///
+    /// # Errors
+    /// As [`Snapshot::state`].
+    pub fn count(&self, plan: &Plan) -> Result<usize, LogError> {
+        let expr = plan.parts.atoms();
+        let indexed = self.indexed(|at| at.holding(selector::eval(&expr, &Posted::new(self, at))?));
+        let found = match indexed {
+            Some(found) => found,
+            None => never(selector::eval(&expr, &Sets::new(self)?)),
+        };
+        Ok(usize::try_from(found.len()).unwrap_or(usize::MAX))
+    }
+
+    /// Explains how the answer to a selector comes about, and gives the answer.
+    ///
+    /// # Errors
+    /// See [`ResolveError`].
+    pub fn explain(&self, plan: &Plan) -> Result<(Explained, Cost, Resolution), ResolveError> {
+        let indexed = self.indexed(|at| {
+            let posted = Posted::new(self, at);
+            let (explained, cost, found) = explain::explain(plan, &posted.holding())?;
+            Ok((explained, cost, posted.answer(&plan.parts.atoms(), &found)?))
+        });
+        let (explained, cost, resolution) = match indexed {
+            Some(all) => all,
+            None => {
+                let sets = Sets::new(self)?;
+                let (explained, cost, found) = never(explain::explain(plan, &sets));
+                (explained, cost, sets.into_resolution(&found))
+            }
+        };
+        Ok((explained, cost, self.finish(plan, resolution)?))
+    }
+
+    /// The words that published documents have, for a hint.
+    ///
+    /// # Errors
+    /// As [`Snapshot::state`].
+    pub fn known(&self, what: Known) -> Result<BTreeSet<String>, LogError> {
+        let indexed = self.indexed(|at| match what {
+            Known::Tags => at.tags(),
+            Known::Servers => at.servers(),
+        });
+        if let Some(words) = indexed {
+            return Ok(words);
+        }
+        let documents = self.all()?.documents.into_iter();
+        Ok(match what {
+            Known::Tags => documents.flat_map(|served| served.fields.tags).collect(),
+            Known::Servers => documents.filter_map(|served| served.fields.source?.server).collect(),
+        })
     }
 
     /// Every published document.
@@ -303,10 +408,16 @@ impl<'v> Snapshot<'v> {
 
 /// Which of `documents` a selector would select if they were published: for the hint that an
 /// empty answer carries. Working copies are looked at, never served.
-pub fn matching_drafts(selector: &Selector, documents: Vec<(Id, Frontmatter)>) -> Vec<Id> {
+pub fn matching_drafts(plan: &Plan, documents: Vec<(Id, Frontmatter)>) -> Vec<Id> {
     let drafts = universe::Drafts::new(documents);
-    match selector::eval(&selector.expr, &drafts) {
-        Ok(found) => drafts.ids(&found),
+    let found = never(selector::eval(&plan.parts.atoms(), &drafts));
+    drafts.ids(&found)
+}
+
+/// What a question has for an answer that cannot fail.
+fn never<T>(answer: Result<T, Infallible>) -> T {
+    match answer {
+        Ok(answer) => answer,
         Err(never) => match never {},
     }
 }

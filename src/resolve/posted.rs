@@ -13,7 +13,7 @@ use super::universe::matches;
 use super::{Resolution, Served, Snapshot, Withheld};
 use crate::checkpoint::state::Mark;
 use crate::index::{At, Damaged};
-use crate::selector::{self, Atom, Expr, StatusFilter, Universe};
+use crate::selector::{Atom, Expr, StatusFilter, Universe};
 
 /// The documents of a snapshot as rows of the index.
 pub(super) struct Posted<'s, 'v> {
@@ -28,9 +28,15 @@ impl<'s, 'v> Posted<'s, 'v> {
         Self { snapshot, at, looked_at: RefCell::default() }
     }
 
-    /// The documents that an expression selects.
-    pub(super) fn resolve(self, expr: &Expr) -> Result<Resolution, Damaged> {
-        let found = self.at.holding(selector::eval(expr, &self)?)?;
+    /// The universe of the versions that hold alone: each set has its size at the checkpoint.
+    pub(super) fn holding(&self) -> Holding<'_, 's, 'v> {
+        Holding(self)
+    }
+
+    /// The documents of an answer to an expression that was evaluated here: verified, and with those
+    /// named that had to be looked at and may not be served.
+    pub(super) fn answer(&self, expr: &Expr, found: &RoaringBitmap) -> Result<Resolution, Damaged> {
+        let found = self.at.holding(found.clone())?;
         let unknown = self.at.holding(self.looked_at.take())? - &found;
         let mut resolution = Resolution::default();
         for read in self.read(&found)? {
@@ -69,6 +75,21 @@ impl<'s, 'v> Posted<'s, 'v> {
             return rows.into_iter().map(serve).collect();
         }
         rows.into_par_iter().map(serve).collect()
+    }
+}
+
+/// Versions that hold at the checkpoint.
+pub(super) struct Holding<'p, 's, 'v>(&'p Posted<'s, 'v>);
+
+impl Universe for Holding<'_, '_, '_> {
+    type Error = Damaged;
+
+    fn select(
+        &self,
+        atom: &Atom,
+        within: Option<&RoaringBitmap>,
+    ) -> Result<RoaringBitmap, Damaged> {
+        self.0.at.holding(self.0.select(atom, within)?)
     }
 }
 

@@ -161,7 +161,7 @@ pub struct Hit {
 impl Hit {
     /// The URI of exactly what was found; none for the few ids that a URI cannot name.
     pub fn uri(&self) -> Option<Uri> {
-        let mut uri = self.served.uri()?;
+        let mut uri = self.served.uri()?.clone();
         if let (Target::Document { anchor, .. }, Some(section)) = (&mut uri.target, &self.section) {
             *anchor = Some(section.anchor.clone()).filter(|anchor| !anchor.is_empty());
         }

@@ -4,17 +4,11 @@ use std::fmt;
 use std::ops::Range;
 
 use super::ast::StatusFilter;
-use super::parse::{MAX_NESTING, MAX_SELECTOR_BYTES};
+use super::excerpt::{Quoted, caret};
+use super::parse::{FILTERS, MAX_NESTING, MAX_SELECTOR_BYTES};
 use crate::document::frontmatter::{NodeType, Transport, is_tag};
 use crate::uri::{Target, Uri, UriError};
 use crate::words::nearest;
-
-/// The widest excerpt in columns, without the marks of what was left out.
-const EXCERPT: usize = 70;
-/// Columns of the excerpt from the caret on, where there is so much text.
-const AFTER_CARET: usize = 40;
-/// The most characters of a user's text in a message.
-const QUOTED: usize = 40;
 
 /// Why a text is no selector, and where.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -62,14 +56,14 @@ pub enum ErrorKind {
         /// The sign.
         sign: char,
     },
-    /// `#` without a tag.
-    #[error("expected a tag after `#`, but found {}", Quoted(.found))]
+    /// `#` or `tag:` without a tag.
+    #[error("expected a tag, but found {}", Quoted(.found))]
     Tag {
         /// What stands there.
         found: String,
     },
     /// A filter that does not exist.
-    #[error("expected `type:`, `status:`, `transport:` or `server:`, but found {}", Quoted(.found))]
+    #[error("expected a tag, a filter, `pack:` or a URI, but found {}", Quoted(.found))]
     UnknownKey {
         /// What stands there, with its colon.
         found: String,
@@ -91,6 +85,20 @@ pub enum ErrorKind {
     /// A URI that breaks a rule of URIs.
     #[error(transparent)]
     Uri(UriError),
+    /// A quote without its end.
+    #[error("expected a `\"` that ends the quoted text")]
+    Quote,
+    /// URIs that are pinned to different checkpoints.
+    #[error("a selector is answered at one checkpoint, but this says {second} after {first}")]
+    Pins {
+        /// The first pin.
+        first: u64,
+        /// Another one.
+        second: u64,
+    },
+    /// A section on the right of a difference.
+    #[error("a difference takes whole documents away, not a section")]
+    Section,
     /// Something of the paper's grammar that is not computed here.
     #[error("{0} in a selector is not supported yet")]
     Unsupported(Feature),
@@ -100,14 +108,6 @@ pub enum ErrorKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Feature {
-    /// `pack:name`.
-    Pack,
-    /// `contextnest://path@N`.
-    Checkpoint,
-    /// `contextnest://path#anchor`.
-    Section,
-    /// `contextnest://search/query`.
-    Search,
     /// `status:staged`.
     Staged,
 }
@@ -115,10 +115,6 @@ pub enum Feature {
 impl fmt::Display for Feature {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Pack => "a pack",
-            Self::Checkpoint => "a URI with a checkpoint",
-            Self::Section => "a URI of a section",
-            Self::Search => "a search",
             Self::Staged => "`status:staged`",
         })
     }
@@ -127,7 +123,7 @@ impl fmt::Display for Feature {
 impl ParseError {
     /// Every code of a selector's own, in the order of the specification; a URI's errors keep
     /// theirs.
-    pub const CODES: [&'static str; 11] = [
+    pub const CODES: [&'static str; 14] = [
         "selector-too-long",
         "selector-too-deep",
         "selector-expected",
@@ -138,6 +134,9 @@ impl ParseError {
         "selector-unknown-key",
         "selector-unknown-word",
         "selector-bare-word",
+        "selector-quote",
+        "selector-pins",
+        "selector-section",
         "selector-unsupported",
     ];
 
@@ -155,6 +154,9 @@ impl ParseError {
             ErrorKind::UnknownWord { .. } => "selector-unknown-word",
             ErrorKind::BareWord { .. } => "selector-bare-word",
             ErrorKind::Uri(why) => why.code(),
+            ErrorKind::Quote => "selector-quote",
+            ErrorKind::Pins { .. } => "selector-pins",
+            ErrorKind::Section => "selector-section",
             ErrorKind::Unsupported(_) => "selector-unsupported",
         }
     }
@@ -177,7 +179,8 @@ impl ParseError {
                 Some("a tag is a letter, then letters, digits, `_` and `-`".to_owned())
             }
             ErrorKind::UnknownKey { found } => {
-                nearest(found, ["type:", "status:", "transport:", "server:"]).map(meant)
+                let keys = FILTERS.map(|key| format!("{key}:"));
+                nearest(found, keys.iter().map(String::as_str)).map(meant)
             }
             ErrorKind::UnknownWord { filter, found } => {
                 let words = words(filter);
@@ -186,51 +189,21 @@ impl ParseError {
                 Some(near.map_or_else(list, |word| meant(&format!("{filter}:{word}"))))
             }
             ErrorKind::BareWord { found } => as_atom(found).map(|atom| meant(&atom)),
-            ErrorKind::Unsupported(Feature::Checkpoint) => {
-                Some("a checkpoint goes for the whole selector, not for a part of it".to_owned())
+            ErrorKind::Quote => {
+                Some("a quote in a quoted text is written twice: `\"\"`".to_owned())
             }
-            ErrorKind::Unsupported(Feature::Section) => {
-                Some("set a tag off by a blank; a section can only be asked for alone".to_owned())
+            ErrorKind::Pins { first, .. } => {
+                Some(format!("pin every URI to `@{first}`, or resolve them one by one"))
             }
-            ErrorKind::Unsupported(Feature::Search) => {
-                Some("a search can only be asked for alone".to_owned())
-            }
+            ErrorKind::Section => Some("leave the `#` and the name behind it out".to_owned()),
             _ => None,
         }
     }
 
     /// Two lines: the part of `text` around the error, and carets beneath it.
-    ///
-    /// Control and bidirectional characters are escaped, and at most some 70 columns are shown.
     pub fn caret(&self, text: &str) -> String {
-        let cells: Vec<(usize, Cell)> = text.char_indices().map(|(i, c)| (i, cell(c))).collect();
-        let index_of = |byte: usize| cells.partition_point(|(at, _)| *at < byte);
-        let (from, to) = (index_of(self.span.start), index_of(self.span.end));
-        let width = |range: Range<usize>| -> usize {
-            let part = cells.get(range).unwrap_or_default();
-            part.iter().map(|(_, cell)| cell.width).sum()
-        };
-        let before = EXCERPT - width(from..cells.len()).min(AFTER_CARET);
-        let begin = from - fitting(cells[..from].iter().rev(), before);
-        let end = begin + fitting(cells[begin..].iter(), EXCERPT);
-        let mut line = String::new();
-        line.push_str(if begin > 0 { "…" } else { "" });
-        let shown = cells.get(begin..end).unwrap_or_default();
-        line.extend(shown.iter().map(|(_, cell)| cell.text.as_str()));
-        line.push_str(if end < cells.len() { "…" } else { "" });
-        let indent = usize::from(begin > 0) + width(begin..from);
-        let carets = width(from..to.min(end)).max(1);
-        format!("{line}\n{}{}", " ".repeat(indent), "^".repeat(carets))
+        caret(text, &self.span)
     }
-}
-
-/// How many of the cells stand in so many columns. Marks without a width count for the number.
-fn fitting<'c>(cells: impl Iterator<Item = &'c (usize, Cell)>, columns: usize) -> usize {
-    let sums = cells.scan(0, |sum, (_, cell)| {
-        *sum += cell.width;
-        Some(*sum)
-    });
-    sums.take(2 * EXCERPT).take_while(|sum| *sum <= columns).count()
 }
 
 /// The words of a filter that has a closed list.
@@ -258,52 +231,6 @@ fn as_atom(word: &str) -> Option<String> {
         Target::Document { .. } if word.contains('/') => Some(uri.to_string()),
         _ => None,
     }
-}
-
-/// A text of the user's in a message: short, and harmless to a terminal.
-struct Quoted<'t>(&'t str);
-
-impl fmt::Display for Quoted<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.0.is_empty() {
-            return f.write_str("the end");
-        }
-        f.write_str("`")?;
-        for c in self.0.chars().take(QUOTED) {
-            f.write_str(&cell(c).text)?;
-        }
-        let cut = self.0.chars().nth(QUOTED).is_some();
-        f.write_str(if cut { "…`" } else { "`" })
-    }
-}
-
-/// A character as a terminal shows it.
-struct Cell {
-    text: String,
-    width: usize,
-}
-
-fn cell(c: char) -> Cell {
-    let escaped = c.is_control()
-        || (c.is_whitespace() && c != ' ')
-        || matches!(c, '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}')
-        || matches!(c, '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}');
-    if escaped {
-        let text: String = c.escape_default().collect();
-        let width = text.len();
-        return Cell { text, width };
-    }
-    let width = match u32::from(c) {
-        // Combining marks, joiners and variation selectors.
-        0x300..=0x36f | 0xfe00..=0xfe0f | 0xe0100..=0xe01ef => 0,
-        // East Asian wide characters and emoji.
-        0x1100..=0x115f | 0x2e80..=0xa4cf | 0xac00..=0xd7a3 | 0xf900..=0xfaff => 2,
-        0xfe30..=0xfe6f | 0xff01..=0xff60 | 0xffe0..=0xffe6 => 2,
-        0x1f300..=0x1f64f | 0x1f680..=0x1f9ff | 0x20000..=0x3fffd => 2,
-        _ => 1,
-    };
-    let text = c.to_string();
-    Cell { text, width }
 }
 
 #[cfg(test)]
@@ -338,16 +265,18 @@ mod tests {
             "tag/x",
             "a OR b",
             "contextnest://a//b",
-            "contextnest://nodes/a#b",
-            "contextnest://nodes/a@3 + #a",
-            "contextnest://search/x",
-            "pack:sprint.standup",
             "status:staged",
             "server:",
             "#a#b",
+            "tag:1st",
+            "pack:",
+            "server:\"a b",
+            "server:\"\"",
+            "contextnest://a@2 contextnest://b@3",
+            "#a - (#b | contextnest://a#b)",
         ];
         let reports: Vec<String> = cases.iter().map(|text| report(text)).collect();
-        insta::assert_snapshot!(reports.join("\n\n"), @"
+        insta::assert_snapshot!(reports.join("\n\n"), @r#"
         selector-expected: expected a tag, a filter, a URI or `(`, but found the end
 
         ^
@@ -384,12 +313,12 @@ mod tests {
            ^
         hint: write `+` for both, `|` for either and ` - ` for all but
 
-        selector-tag: expected a tag after `#`, but found `1st`
+        selector-tag: expected a tag, but found `1st`
         #1st
         ^^^^
         hint: a tag is a letter, then letters, digits, `_` and `-`
 
-        selector-unknown-key: expected `type:`, `status:`, `transport:` or `server:`, but found `typ:`
+        selector-unknown-key: expected a tag, a filter, `pack:` or a URI, but found `typ:`
         typ:tool
         ^^^^
         hint: did you mean `type:`?
@@ -438,25 +367,6 @@ mod tests {
         contextnest://a//b
         ^^^^^^^^^^^^^^^^^^
 
-        selector-unsupported: a URI of a section in a selector is not supported yet
-        contextnest://nodes/a#b
-        ^^^^^^^^^^^^^^^^^^^^^^^
-        hint: set a tag off by a blank; a section can only be asked for alone
-
-        selector-unsupported: a URI with a checkpoint in a selector is not supported yet
-        contextnest://nodes/a@3 + #a
-        ^^^^^^^^^^^^^^^^^^^^^^^
-        hint: a checkpoint goes for the whole selector, not for a part of it
-
-        selector-unsupported: a search in a selector is not supported yet
-        contextnest://search/x
-        ^^^^^^^^^^^^^^^^^^^^^^
-        hint: a search can only be asked for alone
-
-        selector-unsupported: a pack in a selector is not supported yet
-        pack:sprint.standup
-        ^^^^^^^^^^^^^^^^^^^
-
         selector-unsupported: `status:staged` in a selector is not supported yet
         status:staged
         ^^^^^^^^^^^^^
@@ -468,7 +378,35 @@ mod tests {
         selector-expected: expected a blank or an operator, but found `#`
         #a#b
           ^
-        ");
+
+        selector-tag: expected a tag, but found `1st`
+        tag:1st
+            ^^^
+        hint: a tag is a letter, then letters, digits, `_` and `-`
+
+        selector-expected: expected the id of a pack, but found the end
+        pack:
+             ^
+
+        selector-quote: expected a `"` that ends the quoted text
+        server:"a b
+               ^^^^
+        hint: a quote in a quoted text is written twice: `""`
+
+        selector-expected: expected the name of a server, but found `""`
+        server:""
+               ^^
+
+        selector-pins: a selector is answered at one checkpoint, but this says 3 after 2
+        contextnest://a@2 contextnest://b@3
+                          ^^^^^^^^^^^^^^^^^
+        hint: pin every URI to `@2`, or resolve them one by one
+
+        selector-section: a difference takes whole documents away, not a section
+        #a - (#b | contextnest://a#b)
+                   ^^^^^^^^^^^^^^^^^
+        hint: leave the `#` and the name behind it out
+        "#);
     }
 
     #[test]
@@ -489,7 +427,7 @@ mod tests {
         #a\n+ x\u{202e}y 日本 \u{1b}[31m
               ^^^^^^^^^^
 
-        selector-tag: expected a tag after `#`, but found `日本`
+        selector-tag: expected a tag, but found `日本`
         #日本 + #b
         ^^^^^
         hint: a tag is a letter, then letters, digits, `_` and `-`
@@ -509,7 +447,7 @@ mod tests {
         ^^^^
         hint: did you mean `#oops`?
 
-        selector-tag: expected a tag after `#`, but found `éééééééééééééééééééééééééééééééééééééééé…`
+        selector-tag: expected a tag, but found `éééééééééééééééééééééééééééééééééééééééé…`
         #ééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé…
         ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
         hint: a tag is a letter, then letters, digits, `_` and `-`

@@ -3,15 +3,16 @@
 //!
 //! [`parse()`] turns a text into a [`Selector`] and never touches the disk; [`eval()`] computes its
 //! set over a [`Universe`], which alone knows the documents. The same selector over the same
-//! universe gives the same set. Packs, sections and search are named by typed errors here, since
-//! they are not sets that this algebra can compute.
+//! universe gives the same set. What a pack, a section or a search stands for is not known here:
+//! [`Term`]s name them, and [`crate::resolve::plan`] puts expressions of [`Atom`]s in their place.
 
 pub mod ast;
 pub mod error;
 pub mod eval;
+pub mod excerpt;
 pub mod parse;
 
-pub use ast::{Atom, Expr, Node, Selector, StatusFilter};
+pub use ast::{Atom, Expr, MAX_NAME_BYTES, Node, Selector, StatusFilter, Term, is_name};
 pub use error::{ErrorKind, ParseError};
 pub use eval::{Universe, eval};
-pub use parse::{MAX_NESTING, MAX_SELECTOR_BYTES, parse};
+pub use parse::{MAX_NESTING, MAX_SELECTOR_BYTES, parse, parse_in};

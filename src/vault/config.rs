@@ -9,6 +9,8 @@ use crate::document::frontmatter::Transport;
 use crate::words::nearest;
 use crate::yaml::{self, Dialect, Node};
 
+use super::federation::Authorities;
+
 /// Where documents lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layout {
@@ -80,29 +82,6 @@ impl Default for Index {
     }
 }
 
-/// Which other vaults may refer to this one (paper, section 6.4).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum Federation {
-    /// None.
-    #[default]
-    None,
-    /// Any.
-    Federated,
-    /// Those that are allowed.
-    Scoped,
-}
-
-impl Federation {
-    /// Every mode with its word.
-    const ALL: [(&'static str, Self); 3] =
-        [("none", Self::None), ("federated", Self::Federated), ("scoped", Self::Scoped)];
-
-    /// The word in the configuration.
-    pub fn as_str(self) -> &'static str {
-        Self::ALL.iter().find(|(_, mode)| *mode == self).map_or("none", |(word, _)| word)
-    }
-}
-
 /// The configuration of a vault.
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -124,10 +103,8 @@ pub struct Config {
     pub servers: Vec<Server>,
     /// When derived files are written, and which.
     pub index: Index,
-    /// The name under which other vaults know this one.
-    pub namespace: Option<String>,
-    /// Which other vaults may refer to this one.
-    pub federation: Federation,
+    /// The vaults that URIs can name.
+    pub authorities: Authorities,
     /// Whether `search` asks for something that only the user may choose.
     pub search_ignored: bool,
     /// What to mend, with line and column.
@@ -146,8 +123,7 @@ impl Default for Config {
             checkpoint_log: None,
             servers: Vec::new(),
             index: Index::default(),
-            namespace: None,
-            federation: Federation::default(),
+            authorities: Authorities::default(),
             search_ignored: false,
             warnings: Vec::new(),
         }
@@ -217,17 +193,19 @@ impl Config {
                 }
                 "versions" => config.versions(value)?,
                 "index" => config.index(value)?,
-                "namespace" => config.namespace = Some(text_of(value)?),
-                "federation" => config.federation = word(value, &Federation::ALL)?,
                 "servers" => {
                     let servers = value.entries().unwrap_or_default();
                     config.servers = servers.iter().filter_map(|(k, v)| server(k, v)).collect();
                 }
                 "search" => config.search_ignored = !is_builtin(value),
+                "namespace" | "federation" | "registry" | "allow" => {
+                    config.authorities.read(name, value)?;
+                }
                 known if KEYS.contains(&known) => {}
                 unknown => config.warnings.push(key.error(unknown_key(unknown, &KEYS))),
             }
         }
+        config.warnings.extend(config.authorities.warnings(&root));
         Ok(config)
     }
 
@@ -290,17 +268,17 @@ fn is_builtin(search: &Node) -> bool {
     search.is_null() || search.entries().is_some_and(|entries| entries.iter().all(allowed))
 }
 
-fn unknown_key(found: &str, known: &[&str]) -> String {
+pub(crate) fn unknown_key(found: &str, known: &[&str]) -> String {
     let hint = nearest(found, known.iter().copied())
         .map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
     format!("unknown key `{}`{hint}", found.escape_debug())
 }
 
-fn text_of(node: &Node) -> Result<String, yaml::Error> {
+pub(crate) fn text_of(node: &Node) -> Result<String, yaml::Error> {
     node.text().map(str::to_owned).ok_or_else(|| node.error("expected a text"))
 }
 
-fn word<T: Copy>(node: &Node, words: &[(&str, T)]) -> Result<T, yaml::Error> {
+pub(crate) fn word<T: Copy>(node: &Node, words: &[(&str, T)]) -> Result<T, yaml::Error> {
     let found = words.iter().find(|(w, _)| node.text() == Some(w));
     found.map(|(_, value)| *value).ok_or_else(|| {
         let list: Vec<String> = words.iter().map(|(w, _)| format!("`{w}`")).collect();
@@ -349,7 +327,7 @@ mod tests {
         assert!(!config.index.is_automatic(0) && Index::default().is_automatic(2000));
         assert!(!Index::default().is_automatic(2001));
         assert_eq!(
-            (config.federation.as_str(), config.namespace.as_deref()),
+            (config.authorities.federation().as_str(), config.authorities.namespace()),
             ("scoped", Some("a"))
         );
         let url = Some("https://x".to_owned());

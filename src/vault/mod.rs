@@ -7,6 +7,7 @@
 
 pub mod clock;
 pub mod config;
+pub mod federation;
 pub mod files;
 pub mod layout;
 pub mod lock;

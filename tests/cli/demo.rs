@@ -70,7 +70,7 @@ fn the_tour_shows_the_main_job_and_leaves_a_vault() {
     {
       "schema": "ctx.resolve",
       "schema_version": 1,
-      "selector": "contextnest://nodes/policies/vendor-risk",
+      "selector": "contextnest://nodes/policies/vendor-risk@1",
       "checkpoint": 1,
       "documents": [
         {
@@ -133,15 +133,15 @@ fn the_tour_shows_the_main_job_and_leaves_a_vault() {
      
 
     $ ctx checkpoint list
-    @1  2026-11-21T10:00:00.000Z  14a132579c7c  9 versions  sources/vendor-tickets
-    @2  2026-11-21T10:00:00.001Z  56eba18f2333  1 version   nodes/policies/vendor-risk
+    @1  2026-11-21T10:00:00.000Z  cc1081729d80  9 versions  sources/vendor-tickets
+    @2  2026-11-21T10:00:00.001Z  e0dacf4d6cfe  1 version   nodes/policies/vendor-risk
 
     Nothing was altered:
 
     $ ctx verify
     intact, not anchored
       2 checkpoints, 9 artifacts, 10 versions recomputed
-      head: checkpoint 2, sha256:56eba18f2333e4c594c739f9b2fe0e23207135aae2f8abd55139ae07b10246be
+      head: checkpoint 2, sha256:e0dacf4d6cfee0b825d2996ebf066dc27fb74d9a9c1edc04018a0dd24079bba0
       covered by no hash: the notes of 10 versions
 
     Notes:
@@ -159,7 +159,7 @@ fn the_tour_shows_the_main_job_and_leaves_a_vault() {
     $ ctx verify
     damaged
       2 checkpoints, 9 artifacts, 10 versions recomputed
-      head: checkpoint 2, sha256:56eba18f2333e4c594c739f9b2fe0e23207135aae2f8abd55139ae07b10246be
+      head: checkpoint 2, sha256:e0dacf4d6cfee0b825d2996ebf066dc27fb74d9a9c1edc04018a0dd24079bba0
       covered by no hash: the notes of 10 versions
 
     Damage: what was recorded was altered, or is gone:

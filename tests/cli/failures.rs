@@ -12,6 +12,13 @@ fn one() -> Place {
     Place::published(&[("nodes/a", "# A\n")])
 }
 
+/// Seals a configuration that knows another vault.
+fn federate(place: &Place, mode: &str) {
+    let config = format!("version: 1\nfederation: {mode}\nregistry: {{acme: /srv/acme}}\n");
+    place.write(".context/config.yaml", config);
+    place.ctx("publish --changed").ok();
+}
+
 type Provocation = (Code, fn(&Place, &str) -> Output);
 
 /// The second argument is ` --json` or nothing.
@@ -28,6 +35,22 @@ const PROVOCATIONS: &[Provocation] = &[
         p.ctx(&format!("read nodes/a{json}"))
     }),
     (Code::UnknownAnchor, |p, json| p.ctx(&format!("read nodes/a#x{json}"))),
+    (Code::UnknownPack, |p, json| p.ctx(&format!("pack show x{json}"))),
+    (Code::PackInvalid, |p, json| {
+        if !p.has("packs/x.yml") {
+            p.write("packs/x.yml", "id: x\nlabel: X\nquery: pack:y\n");
+            p.ctx("publish --changed").ok();
+        }
+        p.ctx(&format!("resolve pack:x{json}"))
+    }),
+    (Code::ForeignVault, |p, json| {
+        federate(p, "federated");
+        p.ctx(&format!("read contextnest://acme/a{json}"))
+    }),
+    (Code::VaultNotAllowed, |p, json| {
+        federate(p, "scoped");
+        p.ctx(&format!("read contextnest://acme/a{json}"))
+    }),
     (Code::LogBroken, |p, json| {
         p.write(".versions/checkpoints.jsonl", "{\n");
         p.ctx(&format!("list{json}"))
@@ -112,6 +135,9 @@ fn each_is_told_in_text_and_json_with_its_exit_code() {
     error[exists]: `nodes/a.md` exists already
     hint: edit the file and run `ctx publish`, or choose another id
 
+    error[foreign-vault]: `acme` is another vault, which cannot be resolved yet; it is at `/srv/acme`
+    hint: with `--vault DIR` a command works in a vault that is on this machine
+
     error[governed]: this vault is governed: publication needs a review
     hint: this version of ctx publishes in ungoverned vaults only
 
@@ -131,6 +157,10 @@ fn each_is_told_in_text_and_json_with_its_exit_code() {
 
     error[no-vault]: no vault in `[ROOT]` or any folder above it
     hint: `ctx init` makes this folder a vault; `--vault DIR` names one elsewhere
+
+    error[pack-invalid]: `packs/x.yml`, line 3, column 8: a pack names no other pack, but this names `pack:y`
+    hint: repeat what the other pack selects
+    hint: `ctx pack check` looks at the live files
 
     error[query-invalid]: the query holds no word
     hint: a word has letters or digits
@@ -157,6 +187,9 @@ fn each_is_told_in_text_and_json_with_its_exit_code() {
     error[unknown-id]: `nodes/x` is not published at checkpoint 1
     hint: did you mean `nodes/a`?
 
+    error[unknown-pack]: there is no pack `x` at checkpoint 1
+    hint: `ctx pack list` shows them; a file in packs/ is one once it is published
+
     error[unknown-version]: `nodes/a` has no version 9
     hint: `ctx history nodes/a` shows them all
 
@@ -165,6 +198,9 @@ fn each_is_told_in_text_and_json_with_its_exit_code() {
 
     error[usage]: `first` is not the number of a version
     hint: versions are numbered 1, 2, 3
+
+    error[vault-not-allowed]: `acme` is another vault, and `allow` in the configuration does not list it
+    hint: whoever governs the vault may add it to `allow` in .context/config.yaml
 
     error[withheld]: `nodes/a` is withheld: the stored text has hash sha256:0ab55839dc48167751feca67b9256a6a088bc4d6787e91697c4f6aaae5753d7b, but the history records sha256:2d1fa8c2898804e4dc10f28e3886cb57ec36523aa5ce94a451e6dd7b329ece27
     hint: the chain does not vouch for it; run `ctx verify`

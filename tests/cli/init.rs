@@ -82,7 +82,7 @@ fn a_starter_brings_real_content_that_publishes_at_once() {
     -- stdout
     intact, not anchored
       1 checkpoint, 9 artifacts, 9 versions recomputed
-      head: checkpoint 1, sha256:7cece5415e6580e8e64ae23f8af70ed4773301441ebae0cb83f79360896f96da
+      head: checkpoint 1, sha256:a3b7af562540c4b07d733adc3bef4b1e5a31b613046c17f534e9c6c5530478b4
     -- stderr
     ");
 }

@@ -211,6 +211,7 @@ fn an_empty_set_is_an_answer_and_drafts_that_would_match_are_hinted_at() {
     -- stdout
     -- stderr
     no published document matches at checkpoint 1
+    note: no published document has #nothing
     ");
     assert_snapshot!(place.ctx("resolve '#nothing' --json").whole(), @r##"
     exit: 0
@@ -222,10 +223,13 @@ fn an_empty_set_is_an_answer_and_drafts_that_would_match_are_hinted_at() {
       "checkpoint": 1,
       "documents": [],
       "withheld": [],
-      "notes": []
+      "notes": [
+        "no published document has #nothing"
+      ]
     }
     -- stderr
     no published document matches at checkpoint 1
+    note: no published document has #nothing
     "##);
     place.write("nodes/d.md", "---\ntags: [nothing]\n---\n# D\n");
     assert_snapshot!(place.ctx("resolve '#nothing'").whole(), @"
@@ -234,6 +238,7 @@ fn an_empty_set_is_an_answer_and_drafts_that_would_match_are_hinted_at() {
     -- stderr
     no published document matches at checkpoint 1
     hint: 1 unpublished document matches; publish with `ctx publish nodes/d`
+    note: no published document has #nothing
     ");
     place.write("nodes/e.md", "---\ntags: [nothing]\n---\n# E\n");
     assert_snapshot!(place.ctx("resolve '#nothing'").whole(), @"
@@ -242,18 +247,21 @@ fn an_empty_set_is_an_answer_and_drafts_that_would_match_are_hinted_at() {
     -- stderr
     no published document matches at checkpoint 1
     hint: 2 unpublished documents match; publish with `ctx publish nodes/d`
+    note: no published document has #nothing
     ");
     assert_snapshot!(place.ctx("resolve '#nothing' --at 1").whole(), @"
     exit: 0
     -- stdout
     -- stderr
     no published document matches at checkpoint 1
+    note: no published document has #nothing
     ");
     assert_snapshot!(Place::vault().ctx("resolve '#a'").whole(), @"
     exit: 0
     -- stdout
     -- stderr
     no published document matches at checkpoint 0
+    note: no published document has #a
     ");
 }
 
@@ -313,23 +321,25 @@ fn a_syntax_error_shows_the_place() {
       #a $
          ^
 
-    error[selector-invalid]: expected `type:`, `status:`, `transport:` or `server:`, but found `kind:`
+    error[selector-invalid]: expected a tag, a filter, `pack:` or a URI, but found `kind:`
       kind:x
       ^^^^^
     ");
     assert_snapshot!(place.ctx("resolve '#a + pack:x' --json").whole(), @r##"
-    exit: 2
+    exit: 1
     -- stdout
     -- stderr
     {
       "schema": "ctx.error",
       "schema_version": 1,
-      "code": "selector-invalid",
-      "reason": "selector-unsupported",
-      "message": "a pack in a selector is not supported yet",
+      "code": "unknown-pack",
+      "message": "there is no pack `x` at checkpoint 1",
       "details": [
         "#a + pack:x",
         "     ^^^^^^"
+      ],
+      "hints": [
+        "`ctx pack list` shows them; a file in packs/ is one once it is published"
       ]
     }
     "##);

@@ -75,7 +75,7 @@ fn an_unknown_anchor_lists_the_others_and_serves_nothing() {
     exit: 1
     -- stdout
     -- stderr
-    error[unknown-anchor]: there is no section `#x`
+    error[unknown-anchor]: there is no section `#x` in `nodes/plain`
     hint: the document has no headings
     ");
 }

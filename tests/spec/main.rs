@@ -12,6 +12,7 @@ mod errors;
 mod history;
 mod interop;
 mod links;
+mod pack;
 mod publish;
 mod selector;
 mod uri;

@@ -2,8 +2,10 @@
 
 use std::collections::HashSet;
 
-use contextnest::selector::{ParseError, parse};
+use contextnest::selector::{ParseError, parse_in};
 use serde_json::Value;
+
+use crate::uri::authorities;
 
 #[test]
 fn every_selector_has_its_tree_or_its_error() {
@@ -14,12 +16,13 @@ fn every_selector_has_its_tree_or_its_error() {
         let text = |key: &str| case.get(key).and_then(Value::as_str);
         let (name, input) = (text("name").unwrap(), text("input").unwrap());
         assert!(names.insert(name), "{name} is there twice");
-        match (parse(input), text("error")) {
+        let vault = authorities(case);
+        match (parse_in(input, &vault), text("error")) {
             (Ok(selector), None) => {
                 let canonical = selector.to_string();
                 assert_eq!(Some(&*canonical), text("canonical"), "{name}");
                 assert_eq!(Some(&*selector.expr.tree()), text("tree"), "{name}");
-                assert_eq!(parse(&canonical), Ok(selector), "{name}");
+                assert_eq!(parse_in(&canonical, &vault), Ok(selector), "{name}");
             }
             (Err(why), Some(code)) => {
                 assert_eq!(why.code(), code, "{name}: {why}");

@@ -1,0 +1,39 @@
+//! `ctx pack`.
+
+mod add;
+mod check;
+mod list;
+mod show;
+
+use super::session::Session;
+use super::{Answer, Failure};
+
+/// Look at context packs, make one, and check their files
+///
+/// A pack is a stored selector with instructions for agents, in packs/NAME.yml. `pack:ID` in a selector
+/// is the pack as the checkpoint seals it, never the live file; `ctx publish` seals changed ones.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  ctx pack list\n  ctx pack show procurement.onboarding\n  \
+ctx pack add returns --label Returns --query '#policy + #retail' --include contextnest://nodes/glossary\n  \
+ctx pack check")]
+pub(super) struct Pack {
+    #[command(subcommand)]
+    part: Part,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Part {
+    List(list::List),
+    Show(show::Show),
+    Add(add::Add),
+    Check(check::Check),
+}
+
+pub(super) fn run(args: &Pack, session: &mut Session<'_>) -> Result<Answer, Failure> {
+    match &args.part {
+        Part::List(args) => list::run(args, session),
+        Part::Show(args) => show::run(args, session),
+        Part::Add(args) => add::run(args, session),
+        Part::Check(_) => check::run(session),
+    }
+}

@@ -1,0 +1,124 @@
+//! The live pack files of a vault, checked together and against the live documents.
+//!
+//! What a selector names is the sealed pack; this is about the files that the next publication seals.
+
+use std::collections::HashMap;
+
+use super::{LiveFile, all};
+use crate::document::sections::sections;
+use crate::document::utf8;
+use crate::pack::{self, Pack, PackProblem, Placed, ProblemKind, Reading};
+use crate::selector::Term;
+use crate::uri::{Target, Uri};
+use crate::vault::Vault;
+use crate::vault::layout::limit;
+use crate::words::nearest;
+
+/// A live pack file.
+#[derive(Debug)]
+pub struct PackFile {
+    /// Path in the vault.
+    pub path: String,
+    /// What it says, and everything that is wrong with it.
+    pub reading: Reading,
+}
+
+/// Reads every live pack file, in byte order of paths, without a look at any other file.
+pub fn read_all(vault: &Vault) -> Vec<PackFile> {
+    let is_pack = |path: &String| path.starts_with("packs/");
+    let paths = vault.governance_files().into_iter().filter(is_pack);
+    let read = |path: String| {
+        let limit = limit::FRONTMATTER as u64;
+        let text = vault.files().read(&path, limit).map_err(|why| why.to_string());
+        let text = text.and_then(|bytes| {
+            utf8(&bytes).map(str::to_owned).map_err(|why| format!("the file is {why}"))
+        });
+        let reading = match text {
+            Ok(text) => pack::read(&text, &vault.config().authorities),
+            Err(why) => {
+                let kind = ProblemKind::Yaml(why);
+                let problems = vec![PackProblem { line: 1, column: 1, kind }];
+                Reading { problems, ..Reading::default() }
+            }
+        };
+        PackFile { path, reading }
+    };
+    paths.map(read).collect()
+}
+
+/// Reads every live pack file, and finds ids that are there twice, URIs that name no live document and
+/// sections that live documents do not have.
+pub fn check(vault: &Vault) -> Vec<PackFile> {
+    let mut files = read_all(vault);
+    if files.is_empty() {
+        return files;
+    }
+    let live = all(vault);
+    let mut first: HashMap<String, String> = HashMap::new();
+    for file in &mut files {
+        if let Some(pack) = &file.reading.pack {
+            let found = references(pack).filter_map(|uri| dead(&uri, &live)).collect::<Vec<_>>();
+            file.reading.problems.extend(found);
+        }
+        let Some(id) = &file.reading.id else { continue };
+        match first.get(id) {
+            Some(other) => {
+                let kind = ProblemKind::Twice { id: id.clone(), other: other.clone() };
+                file.reading.problems.push(PackProblem { line: 1, column: 1, kind });
+            }
+            None => {
+                first.insert(id.clone(), file.path.clone());
+            }
+        }
+        file.reading.problems.sort_by_key(|problem| (problem.line, problem.column));
+    }
+    files
+}
+
+/// Every URI of a pack, those of its query too.
+fn references(pack: &Pack) -> impl Iterator<Item = Placed<Uri>> {
+    let query = pack.query.iter().flat_map(|query| {
+        let uris = query.value.expr.leaves().into_iter().filter_map(|(term, _)| match term {
+            Term::Uri(uri) => Some(uri.clone()),
+            Term::Set(_) | Term::Pack(_) => None,
+        });
+        let placed = |value| Placed { value, line: query.line, column: query.column };
+        uris.map(placed).collect::<Vec<_>>()
+    });
+    query.chain(pack.includes.iter().cloned()).chain(pack.excludes.iter().cloned())
+}
+
+/// What is wrong if a URI names nothing that is here.
+fn dead(uri: &Placed<Uri>, live: &[LiveFile]) -> Option<PackProblem> {
+    let mut ids = live.iter().filter_map(|file| Some((file, file.id.as_ref()?)));
+    let is_here = match &uri.value.target {
+        Target::Document { id, anchor, .. } => {
+            let Some((file, _)) = ids.find(|(_, live)| *live == id) else {
+                return Some(problem(uri, ProblemKind::Dead(uri.value.to_string())));
+            };
+            let kind = missing(file, anchor.as_deref()?)?;
+            return Some(problem(uri, kind));
+        }
+        Target::Folder(folder) => ids.any(|(_, id)| id.as_str().starts_with(folder.as_str())),
+        Target::Tag(tag) => live.iter().any(|f| f.fields().is_some_and(|f| f.has_tag(tag))),
+        Target::Search(_) => true,
+    };
+    (!is_here).then(|| problem(uri, ProblemKind::Dead(uri.value.to_string())))
+}
+
+/// What is wrong if a live document has no such section.
+fn missing(file: &LiveFile, anchor: &str) -> Option<ProblemKind> {
+    let content = file.content.as_ref().ok()?;
+    let body = content.text.get(content.document.parts.body..)?;
+    let known = sections(body);
+    if known.iter().any(|section| section.anchor == anchor) {
+        return None;
+    }
+    let near = nearest(anchor, known.iter().map(|section| section.anchor.as_str()));
+    let id = file.id.as_ref()?.to_string();
+    Some(ProblemKind::Anchor { id, anchor: anchor.to_owned(), near: near.map(str::to_owned) })
+}
+
+fn problem(uri: &Placed<Uri>, kind: ProblemKind) -> PackProblem {
+    PackProblem { line: uri.line, column: uri.column, kind }
+}

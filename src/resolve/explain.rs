@@ -1,0 +1,108 @@
+//! How an answer comes about: the selector's tree with the size of each set, and what evaluating it
+//! costs.
+
+use std::cell::RefCell;
+use std::fmt;
+
+use roaring::RoaringBitmap;
+
+use super::plan::{Leaf, Part, Plan};
+use crate::document::id::Id;
+use crate::selector::{Atom, Expr, Node, Term, Universe, eval};
+
+/// A node of a selector's tree, and the size of its set.
+#[derive(Debug)]
+pub struct Explained {
+    /// The sign of an operator, or a term.
+    pub text: String,
+    /// How many documents are in its set.
+    pub documents: u64,
+    /// The file and the version of a pack.
+    pub pack: Option<(Id, u64)>,
+    /// What it is made of: operands, or what stands for a pack or a search.
+    pub parts: Vec<Self>,
+}
+
+/// What it costs to evaluate a selector (paper, section 5.3).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cost {
+    /// Sets that were looked up.
+    pub lookups: usize,
+    /// Sizes of these sets, together, as far as they could still matter.
+    pub postings: u64,
+    /// Documents in the answer, whose texts are reconstructed.
+    pub documents: u64,
+}
+
+/// Explains a plan over the documents of a universe.
+pub(super) fn explain<U: Universe>(
+    plan: &Plan,
+    universe: &U,
+) -> Result<(Explained, Cost, RoaringBitmap), U::Error> {
+    let counted = Counted { universe, cost: RefCell::default() };
+    let found = eval(&plan.parts.atoms(), &counted)?;
+    let cost = Cost { documents: found.len(), ..counted.cost.into_inner() };
+    Ok((of_leaves(&plan.expr, universe)?, cost, found))
+}
+
+fn of_leaves<U: Universe>(expr: &Expr<Leaf>, universe: &U) -> Result<Explained, U::Error> {
+    if let Node::Atom(leaf) = &expr.node {
+        let stands_for = of_parts(&leaf.stands_for, universe)?;
+        let is_searched = matches!(&leaf.term, Term::Uri(_)) && leaf.stands_for.sign().is_some();
+        let documents = stands_for.documents;
+        let shows_parts = leaf.pack.is_some() || is_searched;
+        let parts = if shows_parts { vec![stands_for] } else { Vec::new() };
+        return Ok(Explained {
+            text: leaf.term.to_string(),
+            documents,
+            pack: leaf.pack.clone(),
+            parts,
+        });
+    }
+    let documents = eval(&expr.parts().atoms(), universe)?.len();
+    operator(expr, documents, |operand| of_leaves(operand, universe))
+}
+
+fn of_parts<U: Universe>(expr: &Expr<Part>, universe: &U) -> Result<Explained, U::Error> {
+    let documents = eval(&expr.atoms(), universe)?.len();
+    operator(expr, documents, |operand| of_parts(operand, universe))
+}
+
+/// A node whose operands are explained one by one; a leaf has none.
+fn operator<A: fmt::Display, E>(
+    expr: &Expr<A>,
+    documents: u64,
+    explain: impl FnMut(&Expr<A>) -> Result<Explained, E>,
+) -> Result<Explained, E> {
+    let text = match (&expr.node, expr.sign()) {
+        (Node::Atom(leaf), _) => leaf.to_string(),
+        (_, sign) => sign.map(String::from).unwrap_or_default(),
+    };
+    let parts = expr.operands().into_iter().map(explain).collect::<Result<_, E>>()?;
+    Ok(Explained { text, documents, pack: None, parts })
+}
+
+/// A universe whose answers are counted.
+struct Counted<'u, U> {
+    universe: &'u U,
+    cost: RefCell<Cost>,
+}
+
+impl<U: Universe> Universe for Counted<'_, U> {
+    type Error = U::Error;
+
+    fn select(
+        &self,
+        atom: &Atom,
+        within: Option<&RoaringBitmap>,
+    ) -> Result<RoaringBitmap, U::Error> {
+        let found = self.universe.select(atom, within)?;
+        // How much else a universe gives is its own affair.
+        let matters = within.map_or_else(|| found.len(), |within| found.intersection_len(within));
+        let mut cost = self.cost.borrow_mut();
+        cost.lookups += 1;
+        cost.postings += matters;
+        drop(cost);
+        Ok(found)
+    }
+}

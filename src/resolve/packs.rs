@@ -1,0 +1,202 @@
+//! What the governance files that a checkpoint seals say to selectors: its packs, and its names for
+//! vaults. Their texts are verified like any other; live files are not looked at.
+
+use crate::chain::replay::ChainError;
+use crate::document::id::Id;
+use crate::pack::{self, Pack, PackProblem};
+use crate::uri::Uri;
+use crate::vault::config::Config;
+use crate::vault::federation::{Authorities, TAKEN};
+use crate::vault::layout;
+use crate::words::nearest;
+
+use super::{Snapshot, Withheld};
+
+/// A pack as a checkpoint seals it.
+#[derive(Clone, Debug)]
+pub struct SealedPack {
+    /// Its file.
+    pub file: Id,
+    /// Its version.
+    pub version: u64,
+    /// What it says.
+    pub pack: Pack,
+}
+
+/// A sealed file that cannot be used as a pack.
+#[derive(Clone, Debug)]
+pub struct Unusable {
+    /// Its file.
+    pub file: Id,
+    /// The id that it claims.
+    pub id: Option<String>,
+    /// The first reason.
+    pub why: PackProblem,
+}
+
+/// All packs that a checkpoint seals.
+#[derive(Debug, Default)]
+pub struct Packs {
+    /// Those that can be used, in byte order of their files.
+    pub usable: Vec<SealedPack>,
+    /// Those that say something that no pack can.
+    pub unusable: Vec<Unusable>,
+    /// Those that the chain does not vouch for.
+    pub withheld: Vec<Withheld>,
+}
+
+/// Why there is no pack of a name.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PackError {
+    /// No sealed file has this id.
+    #[error("there is no pack `{}` at checkpoint {checkpoint}", .id.escape_debug())]
+    Unknown {
+        /// What was asked for.
+        id: String,
+        /// At which checkpoint.
+        checkpoint: u64,
+        /// The pack that was probably meant.
+        near: Option<String>,
+    },
+    /// Several files have it.
+    #[error("`{first}` and `{second}` both have the id `{}`", .id.escape_debug())]
+    Twice {
+        /// The id.
+        id: String,
+        /// A file.
+        first: Id,
+        /// Another one.
+        second: Id,
+    },
+    /// The file cannot be used.
+    #[error("`{file}`, line {}, column {}: {}", .why.line, .why.column, .why.kind)]
+    Unusable {
+        /// The file.
+        file: Id,
+        /// Why not.
+        why: PackProblem,
+    },
+    /// A file is withheld, and it may have been this one.
+    #[error("`{file}` is withheld, which may be the pack `{}`: {why}", .id.escape_debug())]
+    Withheld {
+        /// What was asked for.
+        id: String,
+        /// The file.
+        file: Id,
+        /// Why it is withheld.
+        why: String,
+    },
+}
+
+impl Snapshot<'_> {
+    /// The packs that the checkpoint seals.
+    ///
+    /// # Errors
+    /// The configuration, which says how their URIs are read, is withheld.
+    pub fn packs(&self) -> Result<Packs, Withheld> {
+        let files = self.pack_files()?;
+        let mut packs = Packs::default();
+        if files.is_empty() {
+            return Ok(packs);
+        }
+        let authorities = self.authorities()?;
+        for file in files {
+            let served = match self.get(&file) {
+                Some(Ok(served)) => served,
+                Some(Err(withheld)) => {
+                    packs.withheld.push(withheld);
+                    continue;
+                }
+                None => continue,
+            };
+            let version = served.entry.version;
+            let reading = pack::read(&served.text, &authorities);
+            let fatal = reading.problems.into_iter().find(PackProblem::is_fatal);
+            match (reading.pack, fatal) {
+                (Some(pack), _) => packs.usable.push(SealedPack { file, version, pack }),
+                (None, Some(why)) => packs.unusable.push(Unusable { file, id: reading.id, why }),
+                (None, None) => {}
+            }
+        }
+        Ok(packs)
+    }
+
+    fn pack_files(&self) -> Result<Vec<Id>, Withheld> {
+        let prefix = format!("{}/", layout::PACKS);
+        let indexed = self.indexed(|at| {
+            let rows = at.holding(at.of_folder(&prefix)?)?;
+            rows.iter().map(|row| Ok(at.held(row)?.id)).collect::<Result<Vec<Id>, _>>()
+        });
+        let mut files = match indexed {
+            Some(files) => files,
+            None => match self.state() {
+                Ok(state) => state.iter().map(|(id, _)| id.clone()).collect(),
+                Err(why) => {
+                    let (id, why) = (Id::config(), ChainError::Log(Box::new(why)));
+                    return Err(Withheld { id, why });
+                }
+            },
+        };
+        files.retain(Id::is_pack);
+        files.sort_unstable();
+        Ok(files)
+    }
+
+    /// The URI of a document at the checkpoint; `None` for the few ids that no URI can name.
+    pub(super) fn uri(&self, id: &Id) -> Option<Uri> {
+        let uri = Uri::pinned(id.clone(), self.checkpoint());
+        // No vault has the name of a folder of the structured layout, so most need not be looked up.
+        let first = id.as_str().split_once('/').map(|(first, _)| first);
+        if !id.is_document() || first.is_none_or(|first| TAKEN.contains(&first)) {
+            return uri.within(&Authorities::default());
+        }
+        let names = self.names.get_or_init(|| self.authorities().ok());
+        uri.within(names.as_ref()?)
+    }
+
+    /// The names that URIs can give to vaults: those of the configuration that the checkpoint seals,
+    /// or of the live one where none was ever sealed.
+    ///
+    /// # Errors
+    /// The configuration is withheld.
+    pub fn authorities(&self) -> Result<Authorities, Withheld> {
+        let sealed = self.get(&Id::config()).transpose()?;
+        Ok(match sealed {
+            Some(served) => Config::parse(&served.text).map(|c| c.authorities).unwrap_or_default(),
+            None => self.vault.config().authorities.clone(),
+        })
+    }
+}
+
+impl Packs {
+    /// The pack of this id.
+    ///
+    /// # Errors
+    /// There is none, or more than one, or it cannot be used.
+    pub fn find(&self, id: &str, checkpoint: u64) -> Result<&SealedPack, PackError> {
+        let id = || id.to_owned();
+        let mut found = self.usable.iter().filter(|sealed| sealed.pack.id == id());
+        let unusable = self.unusable.iter().find(|sealed| sealed.id == Some(id()));
+        match (found.next(), found.next()) {
+            (Some(one), Some(other)) => {
+                let (first, second) = (one.file.clone(), other.file.clone());
+                Err(PackError::Twice { id: id(), first, second })
+            }
+            (Some(one), None) => Ok(one),
+            (None, _) => Err(match (unusable, self.withheld.first()) {
+                (Some(Unusable { file, why, .. }), _) => {
+                    PackError::Unusable { file: file.clone(), why: why.clone() }
+                }
+                (None, Some(Withheld { id: file, why })) => {
+                    PackError::Withheld { id: id(), file: file.clone(), why: why.to_string() }
+                }
+                (None, None) => {
+                    let known = self.usable.iter().map(|sealed| sealed.pack.id.as_str());
+                    let near = nearest(&id(), known).map(str::to_owned);
+                    PackError::Unknown { id: id(), checkpoint, near }
+                }
+            }),
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! The path of a URI: segments decoded, dots resolved, the vault's name taken off, what it names.
+
+use super::{Authority, SEARCH, TAG, Target, Uri, UriError};
+use crate::document::frontmatter::is_tag;
+use crate::document::id::Id;
+use crate::vault::federation::{Authorities, Owner};
+
+/// A path with its dot segments resolved.
+pub(super) struct Path<'u> {
+    /// Segments as written, and decoded.
+    segments: Vec<(&'u str, String)>,
+    folder: bool,
+}
+
+impl<'u> Path<'u> {
+    pub(super) fn read(path: &'u str, authorities: &Authorities) -> Result<Self, UriError> {
+        let mut segments: Vec<(&str, String)> = Vec::new();
+        let mut folder = false;
+        let mut written = path.split('/').peekable();
+        while let Some(raw) = written.next() {
+            let last = written.peek().is_none();
+            if raw.is_empty() && (path.is_empty() || !last) {
+                return Err(match path {
+                    "" => UriError::Empty,
+                    _ => UriError::EmptySegment,
+                });
+            }
+            let decoded = decode(raw)?;
+            folder = matches!(decoded.as_str(), "" | "." | "..");
+            match decoded.as_str() {
+                "" | "." => {}
+                ".." => {
+                    let (_, left) = segments.pop().ok_or(UriError::Escape)?;
+                    // Dots do not leave the vault that was named.
+                    if segments.is_empty() && authorities.owner(&left).is_some() {
+                        return Err(UriError::Escape);
+                    }
+                }
+                _ => segments.push((raw, decoded)),
+            }
+        }
+        Ok(Self { segments, folder })
+    }
+
+    /// Takes the vault's name off, if the path begins with one and goes on.
+    pub(super) fn take_authority(
+        &mut self,
+        authorities: &Authorities,
+    ) -> Result<Option<Authority>, UriError> {
+        let owner = self.owner(authorities);
+        let Some(owner) = owner else { return Ok(None) };
+        let (_, name) = self.segments.remove(0);
+        if self.segments.is_empty() {
+            return Err(UriError::Empty);
+        }
+        // The own name says nothing, unless the rest would be taken for another vault's.
+        let is_needed = owner != Owner::This || self.owner(authorities).is_some();
+        let name = name.to_ascii_lowercase();
+        Ok(is_needed.then_some(Authority { name, owner }))
+    }
+
+    /// Whose vault the first segment names; a single segment is a document of its name.
+    fn owner(&self, authorities: &Authorities) -> Option<Owner> {
+        let (_, first) = self.segments.first()?;
+        authorities.owner(first).filter(|_| self.goes_on())
+    }
+
+    fn goes_on(&self) -> bool {
+        self.segments.len() > 1 || self.folder
+    }
+
+    /// What the path names, without checkpoint and anchor.
+    pub(super) fn target(self) -> Result<Target, UriError> {
+        let first = self.segments.first().map(|(_, name)| name.as_str());
+        let named_set = self.goes_on();
+        match first {
+            None => Err(UriError::Empty),
+            Some(TAG) if named_set => match &self.segments[1..] {
+                [(_, name)] if !self.folder && is_tag(name) => Ok(Target::Tag(name.clone())),
+                _ => Err(UriError::Tag { found: self.rest() }),
+            },
+            Some(SEARCH) if named_set => match &self.segments[1..] {
+                [(raw, _)] if !self.folder => Ok(Target::Search(decode(&raw.replace('+', " "))?)),
+                _ => Err(UriError::Query { found: self.rest() }),
+            },
+            Some(_) => {
+                if let Some((raw, _)) = self.segments.iter().find(|(_, name)| name.contains('/')) {
+                    let segment = (*raw).to_owned();
+                    return Err(UriError::EncodedSlash { segment });
+                }
+                let names: Vec<&str> = self.segments.iter().map(|(_, name)| &**name).collect();
+                let id: Id = names.join("/").parse().map_err(UriError::Id)?;
+                Ok(if self.folder {
+                    Target::Folder(format!("{id}/"))
+                } else {
+                    Uri::document(id).target
+                })
+            }
+        }
+    }
+
+    /// What follows the first segment, for an error.
+    fn rest(&self) -> String {
+        let names: Vec<&str> = self.segments[1..].iter().map(|(raw, _)| *raw).collect();
+        let end = if self.folder && !names.is_empty() { "/" } else { "" };
+        names.join("/") + end
+    }
+}
+
+pub(super) fn decode(raw: &str) -> Result<String, UriError> {
+    let segment = || raw.to_owned();
+    let mut bytes = Vec::with_capacity(raw.len());
+    let mut left = raw.bytes();
+    while let Some(byte) = left.next() {
+        bytes.push(match byte {
+            b'%' => match (left.next().and_then(nibble), left.next().and_then(nibble)) {
+                (Some(high), Some(low)) => high << 4 | low,
+                _ => return Err(UriError::Percent { segment: segment() }),
+            },
+            byte => byte,
+        });
+    }
+    let text = String::from_utf8(bytes).map_err(|_| UriError::NotUtf8 { segment: segment() })?;
+    match text.chars().find(|c| c.is_control()) {
+        Some(found) => Err(UriError::Character { found }),
+        None => Ok(text),
+    }
+}
+
+fn nibble(digit: u8) -> Option<u8> {
+    match digit {
+        b'0'..=b'9' => Some(digit - b'0'),
+        b'a'..=b'f' => Some(digit - b'a' + 10),
+        b'A'..=b'F' => Some(digit - b'A' + 10),
+        _ => None,
+    }
+}
