@@ -97,7 +97,9 @@ impl Cache {
         if how == Freshness::AsItIs {
             return self.fresh(of);
         }
-        let _lock = self.lock()?;
+        // Who asks for a new one has waited before.
+        let patience = if how == Freshness::Rebuilt { Duration::ZERO } else { PATIENCE };
+        let _lock = self.lock(patience)?;
         // Another process may have built it while this one waited.
         if how == Freshness::Extended
             && let Some(ready) = self.fresh(of)
@@ -124,13 +126,13 @@ impl Cache {
         Some(Ready { fields, segments, totals: current.totals, unread })
     }
 
-    fn lock(&self) -> Option<File> {
+    fn lock(&self, patience: Duration) -> Option<File> {
         let began = Instant::now();
         let file = File::options().create(true).append(true).open(self.dir.join(LOCK)).ok()?;
         loop {
             match file.try_lock() {
                 Ok(()) => return Some(file),
-                Err(TryLockError::WouldBlock) if began.elapsed() < PATIENCE => {
+                Err(TryLockError::WouldBlock) if began.elapsed() < patience => {
                     std::thread::sleep(PAUSE);
                 }
                 Err(_) => return None,

@@ -231,14 +231,6 @@ fn gather<'q>(
     Ok(all)
 }
 
-/// What was found of one entry of a segment.
-#[derive(Clone, Copy, Default)]
-struct Sum {
-    score: f64,
-    /// The clauses that were found, and [`OWN`].
-    found: u64,
-}
-
 /// An entry that belongs to the answer.
 struct Candidate {
     score: f64,
@@ -256,6 +248,39 @@ impl Candidate {
     }
 }
 
+/// The best candidates seen so far. A common word is found in most of a vault, so what cannot be
+/// among the best is let go at once.
+struct Best {
+    kept: Vec<Candidate>,
+    limit: usize,
+    /// What is below it is not among the best.
+    least: f64,
+}
+
+impl Best {
+    /// How many more than wanted are kept before the others are let go.
+    const SLACK: usize = 1024;
+
+    fn of(limit: usize) -> Self {
+        Self { kept: Vec::new(), limit, least: f64::NEG_INFINITY }
+    }
+
+    fn put(&mut self, candidate: Candidate) {
+        self.kept.push(candidate);
+        if self.kept.len() >= self.limit + Self::SLACK {
+            self.prune();
+        }
+    }
+
+    fn prune(&mut self) {
+        if self.limit > 0 && self.kept.len() > self.limit {
+            let (_, last, _) = self.kept.select_nth_unstable_by(self.limit - 1, Candidate::order);
+            self.least = last.score;
+        }
+        self.kept.truncate(self.limit);
+    }
+}
+
 /// The best units for a query.
 pub(super) fn best(
     segments: &[Segment],
@@ -268,12 +293,7 @@ pub(super) fn best(
     let mut hits = Vec::new();
     for (n, segment) in segments.iter().enumerate() {
         let Some(ids) = segment.ids()? else { continue };
-        let mut candidates = candidates(segment, n, &ids, &evidence, query)?;
-        if candidates.len() > limit && limit > 0 {
-            candidates.select_nth_unstable_by(limit - 1, Candidate::order);
-        }
-        candidates.truncate(limit);
-        for candidate in candidates {
+        for candidate in candidates(segment, n, &ids, &evidence, query, limit)? {
             let mut id = String::new();
             ids.ord_to_str(candidate.ord, &mut id)?;
             let unit = segment.unit()?.get_val(candidate.doc);
@@ -292,54 +312,67 @@ pub(super) fn best(
     Ok(hits)
 }
 
-/// The units of a segment that a query finds.
+/// The best units of a segment.
 fn candidates(
     segment: &Segment,
     n: usize,
     ids: &StrColumn,
     evidence: &[Evidence<'_>],
     query: &Query,
+    limit: usize,
 ) -> tantivy::Result<Vec<Candidate>> {
     let units = segment.column(UNITS)?;
     let end = segment.reader.max_doc();
-    let mut sums = vec![Sum::default(); end as usize];
+    // Memory of zeros costs nothing until it is touched.
+    let (mut scores, mut found) = (vec![0.0_f64; end as usize], vec![0_u64; end as usize]);
     let mut touched = Vec::new();
     for one in evidence {
         let searched = &SEARCHED[one.field];
         let lengths = segment.length(one.field)?;
+        let bit = 1 << one.clause;
         for (doc, tf) in &one.occurrences[n] {
             let score = one.score(*tf, lengths.get_val(*doc));
+            let first = *doc as usize;
+            if found[first] == 0 {
+                touched.push(*doc);
+            }
+            scores[first] += score;
+            found[first] |= bit | OWN;
+            if !searched.of_document {
+                continue;
+            }
             // What a document is called speaks for each of its units, which follow one another.
-            let count = if searched.of_document { units.get_val(*doc) } else { 1 };
-            let last = u32::try_from(count).unwrap_or(u32::MAX).saturating_add(*doc).min(end);
-            for unit in *doc..last {
-                let sum = &mut sums[unit as usize];
-                if sum.found == 0 {
+            let count = u32::try_from(units.get_val(*doc)).unwrap_or(u32::MAX);
+            for unit in doc.saturating_add(1)..doc.saturating_add(count).min(end) {
+                let at = unit as usize;
+                if found[at] == 0 {
                     touched.push(unit);
                 }
-                sum.score += score;
-                sum.found |= 1 << one.clause;
-                if unit == *doc {
-                    sum.found |= OWN;
-                }
+                scores[at] += score;
+                found[at] |= bit;
             }
         }
     }
     let clauses = query.clauses().iter().enumerate();
-    let required: u64 = clauses.filter(|(_, c)| c.required).map(|(n, _)| 1 << n).sum();
-    let count = query.clauses().len() as u64;
-    Ok(touched
-        .into_iter()
-        .filter_map(|doc| {
-            let Sum { score, found } = sums[doc as usize];
-            if found & OWN == 0 || found & required != required {
-                return None;
-            }
-            let share = float(u64::from((found & !OWN).count_ones())) / float(count);
-            let score = (score * share * PARTS).round() / PARTS;
-            Some(Candidate { score, ord: ids.ords().first(doc)?, doc, share })
-        })
-        .collect())
+    let wanted: u64 = OWN | clauses.filter(|(_, c)| c.required).map(|(n, _)| 1 << n).sum::<u64>();
+    let count = float(query.clauses().len() as u64);
+    let mut best = Best::of(limit);
+    for doc in touched {
+        let found = found[doc as usize];
+        if found & wanted != wanted {
+            continue;
+        }
+        let share = f64::from((found & !OWN).count_ones()) / count;
+        let score = (scores[doc as usize] * share * PARTS).round() / PARTS;
+        if score < best.least {
+            continue;
+        }
+        if let Some(ord) = ids.ords().first(doc) {
+            best.put(Candidate { score, ord, doc, share });
+        }
+    }
+    best.prune();
+    Ok(best.kept)
 }
 
 /// How the score of an entry came about.
@@ -566,6 +599,31 @@ mod tests {
                     answer.1.into_iter().map(|hit| (hit.id, hit.part, hit.score)).collect();
                 prop_assert_eq!(found, naive(&extended.vault, &query, limit));
             }
+        }
+    }
+
+    #[test]
+    fn the_best_are_the_same_whenever_the_others_are_let_go() {
+        // Few scores, so that most of the order comes from places; 7919 has no factor in common.
+        let all = (0..5_000_u32).map(|n| Candidate {
+            score: f64::from(n * 7919 % 13),
+            ord: u64::from(n * 7919 % 5_000),
+            doc: n,
+            share: 1.0,
+        });
+        let mut sorted: Vec<Candidate> = all.clone().collect();
+        sorted.sort_by(Candidate::order);
+        for limit in [0, 1, 10, 999, 6_000] {
+            let mut best = Best::of(limit);
+            all.clone().for_each(|candidate| {
+                if candidate.score >= best.least {
+                    best.put(candidate);
+                }
+            });
+            best.prune();
+            best.kept.sort_by(Candidate::order);
+            let docs = |of: &[Candidate]| of.iter().map(|c| c.doc).collect::<Vec<_>>();
+            assert_eq!(docs(&best.kept), docs(&sorted[..limit.min(5_000)]), "{limit}");
         }
     }
 
