@@ -20,7 +20,8 @@
 //!
 //! The truth is the checkpoint log and the histories. Live files are working copies: compared with
 //! what is published, never served. [`publish`] is the only write path, [`resolve::Snapshot`] the
-//! only place that serves a text, [`verify::verify`] recomputes everything and trusts nothing.
+//! only place that serves a text; [`search`] finds what it may serve. [`verify::verify`] recomputes
+//! everything and trusts nothing.
 
 pub mod chain;
 pub mod checkpoint;

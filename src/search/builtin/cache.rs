@@ -18,7 +18,7 @@ use tantivy::Index;
 use tantivy::directory::MmapDirectory;
 
 use super::article;
-use super::score::{self, Totals};
+use super::segment::{self, Totals};
 use super::{Builtin, Ready};
 use crate::chain::digest::Digest;
 use crate::checkpoint::log::LogError;
@@ -122,7 +122,7 @@ impl Cache {
         }
         let index = self.index(&current)?;
         let (_, fields) = article::schema();
-        let segments = score::segments(&index).ok()?;
+        let segments = segment::segments(&index).ok()?;
         Some(Ready { fields, segments, totals: current.totals, unread })
     }
 
@@ -231,7 +231,7 @@ impl Cache {
 
     /// Every document of a generation with the version of it.
     fn indexed(&self, current: &Current) -> Option<HashMap<String, article::Mark>> {
-        let segments = score::segments(&self.index(current)?).ok()?;
+        let segments = segment::segments(&self.index(current)?).ok()?;
         let mut all = HashMap::new();
         for segment in &segments {
             all.extend(segment.documents().ok()?);

@@ -9,6 +9,7 @@
 mod article;
 mod cache;
 mod score;
+mod segment;
 
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -28,7 +29,7 @@ use crate::resolve::Snapshot;
 use article::{Article, Fields, Mark, mark};
 use cache::BuildError;
 use cache::{Cache, Freshness};
-use score::{Segment, Totals};
+use segment::{Segment, Totals};
 
 /// What the built-in back-end is called.
 pub const NAME: &str = "builtin";
@@ -152,7 +153,7 @@ struct Ready {
 impl Ready {
     /// Opens an index and counts what is in it.
     fn open(index: &Index, fields: Fields, unread: Vec<Id>) -> tantivy::Result<Self> {
-        let segments = score::segments(index)?;
+        let segments = segment::segments(index)?;
         let mut totals = Totals::default();
         segments.iter().try_for_each(|segment| segment.count(&mut totals))?;
         Ok(Self { fields, segments, totals, unread })

@@ -5,14 +5,12 @@
 //! on the segments that the others lie in, so an index that was extended ranks as one built anew.
 
 use std::cmp::Ordering;
-use std::sync::{Arc, OnceLock};
 
-use tantivy::columnar::{ColumnValues, StrColumn};
-use tantivy::postings::{Postings as _, SegmentPostings};
-use tantivy::schema::IndexRecordOption;
-use tantivy::{DocId, DocSet as _, Index, SegmentReader, TERMINATED, Term};
+use tantivy::DocId;
+use tantivy::columnar::StrColumn;
 
-use super::article::{Fields, ID, MARK, Mark, SEARCHED, UNIT, UNITS};
+use super::article::{Fields, SEARCHED};
+use super::segment::{Segment, Totals};
 use crate::search::query::{Clause, Query};
 use crate::search::{Part, RawHit, Reason};
 
@@ -22,162 +20,6 @@ const B: f64 = 0.75;
 const PARTS: f64 = 1e6;
 /// The bit that says that a unit is found for itself, beside those of the clauses.
 const OWN: u64 = 1 << 63;
-
-/// How many units and documents there are, and how many words their fields have.
-#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub(super) struct Totals {
-    pub(super) documents: u64,
-    pub(super) units: u64,
-    words: [u64; SEARCHED.len()],
-}
-
-type Column = Arc<dyn ColumnValues<u64>>;
-
-/// One segment of an index.
-pub(super) struct Segment {
-    reader: SegmentReader,
-    unit: OnceLock<Column>,
-    lengths: [OnceLock<Column>; SEARCHED.len()],
-}
-
-/// The segments of an index.
-pub(super) fn segments(index: &Index) -> tantivy::Result<Vec<Segment>> {
-    let all = index.searchable_segments()?;
-    let open = |one| {
-        let (unit, lengths) = (OnceLock::new(), [const { OnceLock::new() }; SEARCHED.len()]);
-        Ok(Segment { reader: SegmentReader::open(one)?, unit, lengths })
-    };
-    all.iter().map(open).collect()
-}
-
-impl Segment {
-    fn column(&self, name: &str) -> tantivy::Result<Column> {
-        self.reader.fast_fields().column_first_or_default(name)
-    }
-
-    /// The place of each entry in its document.
-    fn unit(&self) -> tantivy::Result<&Column> {
-        kept(&self.unit, || self.column(UNIT))
-    }
-
-    /// How many words each entry has in a field.
-    fn length(&self, field: usize) -> tantivy::Result<&Column> {
-        kept(&self.lengths[field], || self.column(SEARCHED[field].length))
-    }
-
-    fn ids(&self) -> tantivy::Result<Option<StrColumn>> {
-        self.reader.fast_fields().str(ID)
-    }
-
-    /// Adds what there is in this segment.
-    pub(super) fn count(&self, totals: &mut Totals) -> tantivy::Result<()> {
-        let unit = self.unit()?;
-        for doc in self.reader.doc_ids_alive() {
-            totals.units += 1;
-            totals.documents += u64::from(unit.get_val(doc) == 0);
-        }
-        for (n, words) in totals.words.iter_mut().enumerate() {
-            let length = self.length(n)?;
-            *words += self.reader.doc_ids_alive().map(|doc| length.get_val(doc)).sum::<u64>();
-        }
-        Ok(())
-    }
-
-    /// Every document with what tells its version from another.
-    pub(super) fn documents(&self) -> tantivy::Result<Vec<(String, Mark)>> {
-        let Some(ids) = self.ids()? else { return Ok(Vec::new()) };
-        let (unit, [high, low]) = (self.unit()?, MARK.map(|name| self.column(name)));
-        let (high, low) = (high?, low?);
-        let first = self.reader.doc_ids_alive().filter(|doc| unit.get_val(*doc) == 0);
-        let mut all: Vec<(u64, Mark)> = first
-            .filter_map(|doc| Some((ids.ords().first(doc)?, [high.get_val(doc), low.get_val(doc)])))
-            .collect();
-        all.sort_unstable();
-        let mut named = Vec::with_capacity(all.len());
-        let (ords, marks): (Vec<u64>, Vec<Mark>) = all.into_iter().unzip();
-        let mut marks = marks.into_iter();
-        ids.dictionary().sorted_ords_to_term_cb(&ords, |name| {
-            if let (Ok(name), Some(mark)) = (std::str::from_utf8(name), marks.next()) {
-                named.push((name.to_owned(), mark));
-            }
-        })?;
-        Ok(named)
-    }
-
-    /// The entries that hold a clause in a field, with how often they do.
-    fn occurrences(
-        &self,
-        fields: &Fields,
-        n: usize,
-        clause: &Clause,
-    ) -> tantivy::Result<Vec<(DocId, u32)>> {
-        let inverted = self.reader.inverted_index(fields.searched[n])?;
-        let option = match clause.words.len() {
-            1 => IndexRecordOption::WithFreqs,
-            _ => IndexRecordOption::WithFreqsAndPositions,
-        };
-        let mut lists = Vec::with_capacity(clause.words.len());
-        for word in &clause.words {
-            let term = Term::from_field_text(fields.searched[n], word);
-            match inverted.read_postings(&term, option)? {
-                Some(list) => lists.push(list),
-                None => return Ok(Vec::new()),
-            }
-        }
-        let alive = self.reader.alive_bitset();
-        let mut found = together(lists);
-        found.retain(|(doc, _)| alive.is_none_or(|alive| alive.is_alive(*doc)));
-        Ok(found)
-    }
-}
-
-/// A column that is opened when it is first asked for.
-fn kept(
-    cell: &OnceLock<Column>,
-    open: impl FnOnce() -> tantivy::Result<Column>,
-) -> tantivy::Result<&Column> {
-    match cell.get() {
-        Some(column) => Ok(column),
-        None => {
-            let column = open()?;
-            Ok(cell.get_or_init(|| column))
-        }
-    }
-}
-
-/// The entries in which words stand one after the other, with how often they do.
-fn together(mut lists: Vec<SegmentPostings>) -> Vec<(DocId, u32)> {
-    let mut found = Vec::new();
-    if let [only] = lists.as_mut_slice() {
-        while only.doc() != TERMINATED {
-            found.push((only.doc(), only.term_freq()));
-            only.advance();
-        }
-        return found;
-    }
-    let Some((first, others)) = lists.split_first_mut() else { return found };
-    let (mut starts, mut positions) = (Vec::new(), Vec::new());
-    while first.doc() != TERMINATED {
-        let doc = first.doc();
-        first.positions(&mut starts);
-        for (distance, other) in (1..).zip(others.iter_mut()) {
-            if other.doc() < doc {
-                other.seek(doc);
-            }
-            if other.doc() != doc {
-                starts.clear();
-                break;
-            }
-            other.positions(&mut positions);
-            starts.retain(|at| positions.binary_search(&(at + distance)).is_ok());
-        }
-        if !starts.is_empty() {
-            found.push((doc, u32::try_from(starts.len()).unwrap_or(u32::MAX)));
-        }
-        first.advance();
-    }
-    found
-}
 
 /// A clause in a field: where it occurs in each segment, and how rare it is.
 struct Evidence<'q> {
@@ -321,8 +163,8 @@ fn candidates(
     query: &Query,
     limit: usize,
 ) -> tantivy::Result<Vec<Candidate>> {
-    let units = segment.column(UNITS)?;
-    let end = segment.reader.max_doc();
+    let units = segment.units()?;
+    let end = segment.end();
     // Memory of zeros costs nothing until it is touched.
     let (mut scores, mut found) = (vec![0.0_f64; end as usize], vec![0_u64; end as usize]);
     let mut touched = Vec::new();
@@ -417,7 +259,10 @@ mod tests {
 
     use proptest::prelude::*;
 
+    use tantivy::Index;
+
     use super::super::article::{self, Article};
+    use super::super::segment::segments;
     use super::super::{Ready, fill};
     use super::*;
     use crate::document::id::Id;

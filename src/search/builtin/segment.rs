@@ -1,0 +1,180 @@
+//! The segments of an index: where words occur, how long fields are, which documents there are.
+//! Entries that are deleted are never seen from here.
+
+use std::sync::{Arc, OnceLock};
+
+use tantivy::columnar::{ColumnValues, StrColumn};
+use tantivy::postings::{Postings as _, SegmentPostings};
+use tantivy::schema::IndexRecordOption;
+use tantivy::{DocId, DocSet as _, Index, SegmentReader, TERMINATED, Term};
+
+use super::article::{Fields, ID, MARK, Mark, SEARCHED, UNIT, UNITS};
+use crate::search::query::Clause;
+
+/// How many units and documents there are, and how many words their fields have.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub(super) struct Totals {
+    pub(super) documents: u64,
+    pub(super) units: u64,
+    /// The words of each searched field.
+    pub(super) words: [u64; SEARCHED.len()],
+}
+
+type Column = Arc<dyn ColumnValues<u64>>;
+
+/// One segment of an index.
+pub(super) struct Segment {
+    reader: SegmentReader,
+    unit: OnceLock<Column>,
+    lengths: [OnceLock<Column>; SEARCHED.len()],
+}
+
+/// The segments of an index.
+pub(super) fn segments(index: &Index) -> tantivy::Result<Vec<Segment>> {
+    let all = index.searchable_segments()?;
+    let open = |one| {
+        let (unit, lengths) = (OnceLock::new(), [const { OnceLock::new() }; SEARCHED.len()]);
+        Ok(Segment { reader: SegmentReader::open(one)?, unit, lengths })
+    };
+    all.iter().map(open).collect()
+}
+
+impl Segment {
+    fn column(&self, name: &str) -> tantivy::Result<Column> {
+        self.reader.fast_fields().column_first_or_default(name)
+    }
+
+    /// The place of each entry in its document.
+    pub(super) fn unit(&self) -> tantivy::Result<&Column> {
+        kept(&self.unit, || self.column(UNIT))
+    }
+
+    /// How many words each entry has in a field.
+    pub(super) fn length(&self, field: usize) -> tantivy::Result<&Column> {
+        kept(&self.lengths[field], || self.column(SEARCHED[field].length))
+    }
+
+    /// How many units the document of each entry has.
+    pub(super) fn units(&self) -> tantivy::Result<Column> {
+        self.column(UNITS)
+    }
+
+    /// How many entries there are, deleted ones included.
+    pub(super) fn end(&self) -> DocId {
+        self.reader.max_doc()
+    }
+
+    /// The id of the document of each entry.
+    pub(super) fn ids(&self) -> tantivy::Result<Option<StrColumn>> {
+        self.reader.fast_fields().str(ID)
+    }
+
+    /// Adds what there is in this segment.
+    pub(super) fn count(&self, totals: &mut Totals) -> tantivy::Result<()> {
+        let unit = self.unit()?;
+        for doc in self.reader.doc_ids_alive() {
+            totals.units += 1;
+            totals.documents += u64::from(unit.get_val(doc) == 0);
+        }
+        for (n, words) in totals.words.iter_mut().enumerate() {
+            let length = self.length(n)?;
+            *words += self.reader.doc_ids_alive().map(|doc| length.get_val(doc)).sum::<u64>();
+        }
+        Ok(())
+    }
+
+    /// Every document with what tells its version from another.
+    pub(super) fn documents(&self) -> tantivy::Result<Vec<(String, Mark)>> {
+        let Some(ids) = self.ids()? else { return Ok(Vec::new()) };
+        let (unit, [high, low]) = (self.unit()?, MARK.map(|name| self.column(name)));
+        let (high, low) = (high?, low?);
+        let first = self.reader.doc_ids_alive().filter(|doc| unit.get_val(*doc) == 0);
+        let mut all: Vec<(u64, Mark)> = first
+            .filter_map(|doc| Some((ids.ords().first(doc)?, [high.get_val(doc), low.get_val(doc)])))
+            .collect();
+        all.sort_unstable();
+        let mut named = Vec::with_capacity(all.len());
+        let (ords, marks): (Vec<u64>, Vec<Mark>) = all.into_iter().unzip();
+        let mut marks = marks.into_iter();
+        ids.dictionary().sorted_ords_to_term_cb(&ords, |name| {
+            if let (Ok(name), Some(mark)) = (std::str::from_utf8(name), marks.next()) {
+                named.push((name.to_owned(), mark));
+            }
+        })?;
+        Ok(named)
+    }
+
+    /// The entries that hold a clause in a field, with how often they do.
+    pub(super) fn occurrences(
+        &self,
+        fields: &Fields,
+        n: usize,
+        clause: &Clause,
+    ) -> tantivy::Result<Vec<(DocId, u32)>> {
+        let inverted = self.reader.inverted_index(fields.searched[n])?;
+        let option = match clause.words.len() {
+            1 => IndexRecordOption::WithFreqs,
+            _ => IndexRecordOption::WithFreqsAndPositions,
+        };
+        let mut lists = Vec::with_capacity(clause.words.len());
+        for word in &clause.words {
+            let term = Term::from_field_text(fields.searched[n], word);
+            match inverted.read_postings(&term, option)? {
+                Some(list) => lists.push(list),
+                None => return Ok(Vec::new()),
+            }
+        }
+        let alive = self.reader.alive_bitset();
+        let mut found = together(lists);
+        found.retain(|(doc, _)| alive.is_none_or(|alive| alive.is_alive(*doc)));
+        Ok(found)
+    }
+}
+
+/// A column that is opened when it is first asked for.
+fn kept(
+    cell: &OnceLock<Column>,
+    open: impl FnOnce() -> tantivy::Result<Column>,
+) -> tantivy::Result<&Column> {
+    match cell.get() {
+        Some(column) => Ok(column),
+        None => {
+            let column = open()?;
+            Ok(cell.get_or_init(|| column))
+        }
+    }
+}
+
+/// The entries in which words stand one after the other, with how often they do.
+fn together(mut lists: Vec<SegmentPostings>) -> Vec<(DocId, u32)> {
+    let mut found = Vec::new();
+    if let [only] = lists.as_mut_slice() {
+        while only.doc() != TERMINATED {
+            found.push((only.doc(), only.term_freq()));
+            only.advance();
+        }
+        return found;
+    }
+    let Some((first, others)) = lists.split_first_mut() else { return found };
+    let (mut starts, mut positions) = (Vec::new(), Vec::new());
+    while first.doc() != TERMINATED {
+        let doc = first.doc();
+        first.positions(&mut starts);
+        for (distance, other) in (1..).zip(others.iter_mut()) {
+            if other.doc() < doc {
+                other.seek(doc);
+            }
+            if other.doc() != doc {
+                starts.clear();
+                break;
+            }
+            other.positions(&mut positions);
+            starts.retain(|at| positions.binary_search(&(at + distance)).is_ok());
+        }
+        if !starts.is_empty() {
+            found.push((doc, u32::try_from(starts.len()).unwrap_or(u32::MAX)));
+        }
+        first.advance();
+    }
+    found
+}
