@@ -13,7 +13,7 @@ use crate::document::id::Id;
 use crate::vault::Vault;
 use crate::vault::clock::Timestamp;
 use crate::vault::config::LogForm;
-use crate::vault::files::FileError;
+use crate::vault::files::{FileError, Stamp};
 use crate::vault::layout::{self, limit};
 
 /// One publication event.
@@ -78,6 +78,8 @@ pub struct Log {
     pub torn: usize,
     /// Bytes of the file.
     length: u64,
+    /// What the file's stamp was before it was read.
+    stamp: Option<Stamp>,
     /// Where the spelling of the last entry's hash begins in the file.
     head_hash_at: Option<u64>,
     /// Whether an entry that is appended becomes the next one.
@@ -180,6 +182,7 @@ impl Log {
         let path = path_of(form);
         let both_forms =
             vault.files().exists(layout::DELTA_LOG) && vault.files().exists(layout::FULL_LOG);
+        let stamp = vault.files().stamp(path).ok();
         let bytes = vault.files().read_optional(path, limit::LOG)?;
         let mut log = Self {
             form,
@@ -189,6 +192,7 @@ impl Log {
             unreadable: None,
             torn: 0,
             length: bytes.as_ref().map_or(0, |b| b.len() as u64),
+            stamp,
             head_hash_at: None,
             appendable: true,
         };
@@ -414,10 +418,11 @@ impl<'l> Chronicle<'l> {
         Ok(())
     }
 
-    /// The length of the log's file, and where in it the head's hash is spelled; none where there is
-    /// no checkpoint.
-    pub(crate) fn end(&self) -> Option<(u64, u64)> {
-        Some((self.log.length, self.log.head_hash_at?))
+    /// The log's form, the stamp that its file had before it was read, and where the head's hash is
+    /// spelled in it; none where there is no checkpoint.
+    pub(crate) fn end(&self) -> Option<(LogForm, Stamp, u64)> {
+        let stamp = self.log.stamp.filter(|stamp| stamp.length == self.log.length)?;
+        Some((self.log.form, stamp, self.log.head_hash_at?))
     }
 
     /// Whether a checkpoint can be appended; writers ask first.

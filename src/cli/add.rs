@@ -82,7 +82,7 @@ pub(super) fn run(args: &Add, session: &mut Session<'_>) -> Result<Answer, Failu
     let which = Which::Ids(vec![id.clone()]);
     let request = Request { author, which, skip_invalid: false, dry_run: false };
     let outcome = publish::add(&vault, NewDocument { id, text }, &request)?;
-    Ok(rows::event(session, &vault, "add", &outcome, false))
+    Ok(rows::event(session, "add", &outcome, false))
 }
 
 /// A text of the command line, which ends with a line end, or standard input in the place of `-`.

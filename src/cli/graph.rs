@@ -1,8 +1,10 @@
 //! `ctx graph`.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
-use super::neighbors::{EdgeJson, titles};
+use super::neighbors::EdgeJson;
 use super::rows::{WithheldJson, tell_withheld};
 use super::session::Session;
 use super::ui::{shown, table};
@@ -11,7 +13,7 @@ use crate::document::id::Id;
 use crate::document::links::LinkTarget;
 use crate::graph::rank::{Hub, hubs};
 use crate::graph::{self, Catalog as _, Edge};
-use crate::resolve::{Need, Resolution, Snapshot};
+use crate::resolve::{Listed, Listing, Need, Snapshot, listing};
 
 /// Print the graph of the published documents: who refers to whom
 ///
@@ -77,8 +79,8 @@ pub(super) fn run(args: &Graph, session: &mut Session<'_>) -> Result<Answer, Fai
     let at = args.at;
     let source = session.source(&vault, Need::Fields)?;
     let snapshot = Snapshot::of(&vault, &source, at)?;
-    let all = snapshot.all()?;
-    let graph = all.graph();
+    let all = snapshot.listing()?;
+    let graph = listing::graph(&all.documents);
     if let Some(limit) = args.hubs {
         print_hubs(session, &snapshot, &all, &hubs(&graph, limit));
     } else {
@@ -100,9 +102,9 @@ pub(super) fn run(args: &Graph, session: &mut Session<'_>) -> Result<Answer, Fai
     Ok(if all.withheld.is_empty() { Answer::Yes } else { Answer::No })
 }
 
-fn node_json(served: &crate::resolve::Served) -> NodeJson<'_> {
-    let node_type = served.fields.node_type.as_str();
-    NodeJson { id: served.id.as_str(), title: served.title(), node_type }
+fn node_json(listed: &Listed) -> NodeJson<'_> {
+    let node_type = listed.metadata.node_type.as_str();
+    NodeJson { id: listed.id.as_str(), title: listed.title(), node_type }
 }
 
 fn unresolved(graph: &graph::memory::Memory) -> Vec<UnresolvedJson> {
@@ -121,10 +123,10 @@ fn unresolved(graph: &graph::memory::Memory) -> Vec<UnresolvedJson> {
 fn print_hubs<'h>(
     session: &mut Session<'_>,
     snapshot: &Snapshot<'_>,
-    all: &'h Resolution,
+    all: &'h Listing,
     found: &'h [Hub],
 ) {
-    let titles = titles(&all.documents);
+    let titles = titles(all);
     let title = |id: &Id| titles.get(id).copied().unwrap_or_default();
     if session.ui.json {
         let hub = |hub: &'h Hub| HubJson {
@@ -150,13 +152,18 @@ fn print_hubs<'h>(
     }
 }
 
+/// The titles of documents by their ids.
+fn titles(all: &Listing) -> BTreeMap<&Id, &str> {
+    all.documents.iter().map(|listed| (&listed.id, listed.title())).collect()
+}
+
 /// Prints the graph in the language of Graphviz, one line a node and one an edge.
-fn dot(session: &mut Session<'_>, all: &Resolution, edges: &[Edge]) {
+fn dot(session: &mut Session<'_>, all: &Listing, edges: &[Edge]) {
     let ui = &mut session.ui;
     ui.line("digraph vault {");
-    for served in &all.documents {
-        let (id, title) = (quoted(served.id.as_str()), quoted(served.title()));
-        ui.line(&format!("  {id} [label={title}, class={}];", served.fields.node_type.as_str()));
+    for listed in &all.documents {
+        let (id, title) = (quoted(listed.id.as_str()), quoted(listed.title()));
+        ui.line(&format!("  {id} [label={title}, class={}];", listed.metadata.node_type.as_str()));
     }
     for edge in edges {
         let (from, to) = (quoted(edge.from.as_str()), quoted(edge.to.as_str()));

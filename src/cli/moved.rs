@@ -30,5 +30,5 @@ pub(super) fn run(args: &Mv, session: &mut Session<'_>) -> Result<Answer, Failur
     let new: Id = session.new_id(&vault, &args.new)?;
     Id::of_document_file(&new.live_path())?;
     let outcome = crate::publish::move_document(&vault, &old, &new, &author, args.dry_run)?;
-    Ok(rows::event(session, &vault, "mv", &outcome, args.dry_run))
+    Ok(rows::event(session, "mv", &outcome, args.dry_run))
 }

@@ -12,7 +12,7 @@ use crate::document::id::Id;
 use crate::document::links::LinkKind;
 use crate::graph::Edge;
 use crate::graph::walk::{Direction, Neighbor, Walk};
-use crate::resolve::{Around, Need, Served, Snapshot};
+use crate::resolve::{Around, Need, Snapshot};
 use crate::words::nearest;
 
 /// List the documents that a published document refers to, and those that refer to it
@@ -123,11 +123,6 @@ pub(super) fn run(args: &Neighbors, session: &mut Session<'_>) -> Result<Answer,
     }
     tell_withheld(session, &withheld);
     Ok(if withheld.is_empty() { Answer::Yes } else { Answer::No })
-}
-
-/// The titles of documents by their ids.
-pub(super) fn titles(documents: &[Served]) -> BTreeMap<&Id, &str> {
-    documents.iter().map(|served| (&served.id, served.title())).collect()
 }
 
 fn neighbor_json<'n>(neighbor: &'n Neighbor, titles: &BTreeMap<&Id, &'n str>) -> NeighborJson<'n> {

@@ -60,5 +60,5 @@ pub(super) fn run(args: &Publish, session: &mut Session<'_>) -> Result<Answer, F
         let failure = Failure::from(why);
         if rest { failure.hint("`--skip-invalid` publishes the rest") } else { failure }
     })?;
-    Ok(rows::event(session, &vault, "publish", &outcome, args.dry_run))
+    Ok(rows::event(session, "publish", &outcome, args.dry_run))
 }

@@ -28,5 +28,5 @@ pub(super) fn run(args: &Retire, session: &mut Session<'_>) -> Result<Answer, Fa
     let ids: Vec<_> =
         args.ids.iter().map(|text| session.named(&vault, text)).collect::<Result<_, _>>()?;
     let outcome = crate::publish::retire(&vault, &ids, &author, args.dry_run)?;
-    Ok(rows::event(session, &vault, "retire", &outcome, args.dry_run))
+    Ok(rows::event(session, "retire", &outcome, args.dry_run))
 }

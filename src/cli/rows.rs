@@ -10,7 +10,6 @@ use crate::document::id::Id;
 use crate::document::sections::Section;
 use crate::publish::{Change, Item, Live, Outcome};
 use crate::resolve::{Resolution, Served, Withheld};
-use crate::vault::Vault;
 use crate::vault::files::FileError;
 use crate::words::count;
 
@@ -204,12 +203,10 @@ fn word(change: Change) -> &'static str {
 /// Prints an event, done or only planned, and says how the verb ends.
 pub(super) fn event(
     session: &mut Session<'_>,
-    vault: &Vault,
     verb: &str,
     outcome: &Outcome,
     dry_run: bool,
 ) -> Answer {
-    session.published(vault, outcome);
     let committed = outcome.committed.as_ref();
     let left_alone = committed.map(|c| c.left_alone.as_slice()).unwrap_or_default();
     let not_derived = committed.map(|c| c.derived.as_slice()).unwrap_or_default();

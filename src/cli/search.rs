@@ -1,6 +1,7 @@
 //! `ctx search`.
 
 use std::cell::RefCell;
+use std::path::Path;
 
 use serde::Serialize;
 
@@ -134,7 +135,7 @@ pub(super) fn ask(
     limit: usize,
 ) -> Result<Answered, Failure> {
     let program = configured::program(vault.root(), |name| session.world.var(name))?;
-    let (cache, terminal) = (session.cache(vault), session.world.terminal);
+    let (cache, terminal) = (vault.cache().map(Path::to_owned), session.world.terminal);
     let ui = RefCell::new(&mut session.ui);
     let on_slow = |documents| {
         if terminal {

@@ -7,9 +7,8 @@ use super::ui::Ui;
 use super::{Global, World};
 use crate::checkpoint::log::Log;
 use crate::document::id::Id;
-use crate::index;
 use crate::live::is_known;
-use crate::publish::{Author, Outcome};
+use crate::publish::Author;
 use crate::resolve::{Need, Snapshot, Source};
 use crate::uri::{Target, Uri};
 use crate::vault::Vault;
@@ -50,14 +49,9 @@ impl Session<'_> {
             Some(dir) => Vault::open(&self.world.cwd.join(dir))?,
             None => Vault::find(&self.world.cwd)?,
         };
-        Ok(vault)
-    }
-
-    /// The folder in the user's caches that belongs to a vault; none where the environment names no
-    /// place for caches. Nothing is made.
-    pub(super) fn cache(&self, vault: &Vault) -> Option<PathBuf> {
-        let home = outside::cache_home(|name| self.world.var(name))?;
-        Some(outside::folder_of(&home, vault.root()))
+        let home = outside::cache_home(|name| self.world.var(name));
+        let cache = home.map(|home| outside::folder_of(&home, vault.root()));
+        Ok(vault.with_cache(cache))
     }
 
     /// The time: `--now`, `CTX_NOW`, or the clock.
@@ -203,17 +197,7 @@ impl Session<'_> {
 
     /// Where the checkpoints of a vault are read from: the index, or the log.
     pub(super) fn source(&self, vault: &Vault, need: Need) -> Result<Source, Failure> {
-        let cache = self.cache(vault);
-        Ok(Source::open(vault, cache.as_deref(), need, &mut |_, _| ())?)
-    }
-
-    /// Brings the index up to an event that was just made.
-    pub(super) fn published(&self, vault: &Vault, outcome: &Outcome) {
-        if let (Some(checkpoint), Some(_)) = (&outcome.checkpoint, &outcome.committed)
-            && let Some(dir) = self.cache(vault)
-        {
-            index::follow(&dir, vault, checkpoint);
-        }
+        Ok(Source::open(vault, need, &mut |_, _| ())?)
     }
 
     /// The log of a vault, for verbs that rely on it.

@@ -3,11 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{MARKS, Source};
-use crate::document::frontmatter::{Source as Fetched, Transport};
+use crate::document::frontmatter::{Source as Fetched, Status, Transport};
 use crate::document::id::Id;
 use crate::document::links::LinkKind;
-use crate::graph::order;
-use crate::resolve::Served;
+use crate::resolve::Listed;
 use crate::yaml::emit::{in_flow, scalar};
 
 /// The keys of `external_dependencies` in their order.
@@ -28,7 +27,7 @@ pub(super) fn text(source: &Source<'_>) -> String {
         out.push_str(&format!("namespace: {}\n", scalar(namespace)));
     }
     out.push_str(&format!("federation: {}\n", source.config.authorities.federation().as_str()));
-    list(&mut out, "", "documents", source.published.documents.iter().map(document));
+    list(&mut out, "", "documents", source.published.iter().map(document));
     let edges = source.edges.iter().filter(|edge| edge.kind != LinkKind::DerivedFrom);
     let relationships = edges.map(|edge| {
         let (from, to) = (scalar(edge.from.as_str()), scalar(edge.to.as_str()));
@@ -76,31 +75,31 @@ fn flow<'t>(items: impl Iterator<Item = &'t str>) -> String {
     format!("[{}]", items.map(in_flow).collect::<Vec<_>>().join(", "))
 }
 
-fn document(served: &Served) -> Vec<String> {
-    let fields = &served.fields;
+fn document(listed: &Listed) -> Vec<String> {
+    let fields = &listed.metadata;
     let mut lines = vec![
-        format!("id: {}", scalar(served.id.as_str())),
-        format!("title: {}", scalar(served.title())),
+        format!("id: {}", scalar(listed.id.as_str())),
+        format!("title: {}", scalar(listed.title())),
     ];
     let description = fields.description.as_deref().filter(|text| !text.is_empty());
     lines.extend(description.map(|text| format!("description: {}", scalar(text))));
     lines.push(format!("type: {}", fields.node_type.as_str()));
     lines.push(format!("tags: {}", flow(fields.tags.iter().map(String::as_str))));
-    lines.push(format!("status: {}", fields.status.as_str()));
-    lines.push(format!("version: {}", served.entry.version));
+    lines.push(format!("status: {}", Status::Published.as_str()));
+    lines.push(format!("version: {}", listed.version));
     if let Some(fetched) = &fields.source {
         lines.push("source:".to_owned());
-        lines.extend(fetching(served, fetched).into_iter().map(|line| format!("  {line}")));
+        lines.extend(fetching(listed, fetched).into_iter().map(|line| format!("  {line}")));
     }
     lines
 }
 
-fn fetching(served: &Served, fetched: &Fetched) -> Vec<String> {
+fn fetching(listed: &Listed, fetched: &Fetched) -> Vec<String> {
     let mut lines = Vec::new();
     lines.extend(fetched.transport.map(|t| format!("transport: {}", t.as_str())));
     lines.extend(fetched.server.as_ref().map(|server| format!("server: {}", scalar(server))));
     lines.push(format!("tools: {}", flow(fetched.tools.iter().map(String::as_str))));
-    let needed = order::needed(&served.id, &served.fields);
+    let needed = listed.needed();
     if !needed.is_empty() {
         lines.push(format!("depends_on: {}", flow(needed.iter().map(Id::as_str))));
     }
@@ -111,13 +110,13 @@ fn fetching(served: &Served, fetched: &Fetched) -> Vec<String> {
 /// Who uses which server: the transport is the declared one, else that of the source.
 fn servers<'s>(source: &'s Source<'_>) -> BTreeMap<(Transport, &'s str), BTreeSet<&'s Id>> {
     let mut found: BTreeMap<(Transport, &str), BTreeSet<&Id>> = BTreeMap::new();
-    for served in &source.published.documents {
-        let Some(fetched) = &served.fields.source else { continue };
+    for listed in &source.published {
+        let Some(fetched) = &listed.metadata.source else { continue };
         let Some(name) = fetched.server.as_deref() else { continue };
         let declared = source.config.servers.iter().find(|server| server.name == name);
         let transport = declared.and_then(|server| server.transport).or(fetched.transport);
         if let Some(transport) = transport {
-            found.entry((transport, name)).or_default().insert(&served.id);
+            found.entry((transport, name)).or_default().insert(&listed.id);
         }
     }
     found

@@ -3,40 +3,40 @@
 use std::collections::BTreeMap;
 
 use super::{Derived, MARKS, Source};
-use crate::resolve::Served;
+use crate::resolve::Listed;
 use crate::uri;
 use crate::vault::layout;
 use crate::words::count;
 
 /// Documents by folder; that of the root is empty, and others have no final `/`.
-type Folders<'s> = BTreeMap<&'s str, Vec<&'s Served>>;
+type Folders<'s> = BTreeMap<&'s str, Vec<&'s Listed>>;
 
 fn by_folder<'s>(source: &'s Source<'_>) -> Folders<'s> {
     let mut folders = Folders::new();
-    for served in &source.published.documents {
-        let folder = served.id.as_str().rsplit_once('/').map_or("", |(folder, _)| folder);
-        folders.entry(folder).or_default().push(served);
+    for listed in &source.published {
+        let folder = listed.id.as_str().rsplit_once('/').map_or("", |(folder, _)| folder);
+        folders.entry(folder).or_default().push(listed);
     }
     folders
 }
 
 /// The index of the whole vault.
 pub(super) fn root(source: &Source<'_>) -> Derived {
-    let mut text = head(source, &source.name, source.published.documents.len());
+    let mut text = head(source, &source.name, source.published.len());
     for (folder, documents) in by_folder(source) {
         let heading = if folder.is_empty() { "(root)".to_owned() } else { escaped(folder) };
         text.push_str(&format!("\n## {heading}\n\n"));
-        documents.iter().for_each(|served| text.push_str(&line(served, "")));
+        documents.iter().for_each(|listed| text.push_str(&line(listed, "")));
     }
     Derived { path: layout::INDEX.to_owned(), text }
 }
 
 /// An index for each folder that holds documents, but for the root.
 pub(super) fn folders(source: &Source<'_>) -> Vec<Derived> {
-    let file = |(folder, documents): (&str, Vec<&Served>)| {
+    let file = |(folder, documents): (&str, Vec<&Listed>)| {
         let mut text = head(source, folder, documents.len());
         text.push('\n');
-        documents.iter().for_each(|served| text.push_str(&line(served, folder)));
+        documents.iter().for_each(|listed| text.push_str(&line(listed, folder)));
         Derived { path: format!("{folder}/{}", layout::INDEX), text }
     };
     by_folder(source).into_iter().filter(|(folder, _)| !folder.is_empty()).map(file).collect()
@@ -53,16 +53,16 @@ fn head(source: &Source<'_>, name: &str, documents: usize) -> String {
 }
 
 /// One document: a link as seen from `folder`, its type, its description.
-fn line(served: &Served, folder: &str) -> String {
-    let path = served.id.live_path();
+fn line(listed: &Listed, folder: &str) -> String {
+    let path = listed.id.live_path();
     let path = path.strip_prefix(folder).map_or(path.as_str(), |rest| rest.trim_start_matches('/'));
-    let description = served.fields.description.as_deref().unwrap_or_default();
+    let description = listed.metadata.description.as_deref().unwrap_or_default();
     let description = match description.trim() {
         "" => String::new(),
         text => format!(": {}", escaped(text)),
     };
-    let (title, target) = (escaped(served.title()), uri::encode(path, Some(b'/')));
-    format!("- [{title}]({target}) ({}){description}\n", served.fields.node_type.as_str())
+    let (title, target) = (escaped(listed.title()), uri::encode(path, Some(b'/')));
+    format!("- [{title}]({target}) ({}){description}\n", listed.metadata.node_type.as_str())
 }
 
 /// A text of the vault as one line of plain Markdown text: no markup, no HTML, no line end.

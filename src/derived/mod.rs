@@ -10,10 +10,10 @@ mod list;
 
 use std::collections::BTreeSet;
 
-use crate::checkpoint::log::{Log, LogError};
+use crate::checkpoint::log::LogError;
 use crate::document::id::{Id, fold};
 use crate::graph;
-use crate::resolve::{Resolution, Snapshot, Withheld};
+use crate::resolve::{self, Listed, Listing, Need, Snapshot, Withheld, listing};
 use crate::vault::Vault;
 use crate::vault::config::Config;
 use crate::vault::files::FileError;
@@ -77,7 +77,7 @@ struct Source<'s> {
     snapshot: &'s Snapshot<'s>,
     config: Config,
     name: String,
-    published: Resolution,
+    published: Vec<Listed>,
     edges: Vec<graph::Edge>,
     hubs: Vec<graph::rank::Hub>,
 }
@@ -87,20 +87,23 @@ struct Source<'s> {
 /// # Errors
 /// The log or a document of the head cannot be relied on.
 pub fn files(vault: &Vault, which: Which) -> Result<Vec<Derived>, DerivedError> {
-    let log = Log::read(vault)?;
-    log.check_against_histories(vault)?;
-    let snapshot = Snapshot::at(vault, &log.sound()?, None)?;
+    // Who makes a list of all documents once will do so again.
+    let from = resolve::Source::open(vault, Need::Fields, &mut |_, _| ())?;
+    let snapshot = Snapshot::of(vault, &from, None)?;
     let config = sealed_config(&snapshot).unwrap_or_else(|| vault.config().clone());
     if snapshot.checkpoint() == 0
         || (which == Which::Automatic && !config.index.is_automatic(snapshot.documents()?.count()))
     {
         return Ok(Vec::new());
     }
-    let published = snapshot.all()?;
-    if !published.withheld.is_empty() {
-        return Err(DerivedError::Withheld(published.withheld));
+    let Listing { documents: published, withheld } = match which {
+        Which::Asked => snapshot.all()?.into(),
+        Which::Automatic => snapshot.listing()?,
+    };
+    if !withheld.is_empty() {
+        return Err(DerivedError::Withheld(withheld));
     }
-    let graph = published.graph();
+    let graph = listing::graph(&published);
     let edges = graph::edges(&graph);
     let hubs = graph::rank::hubs(&graph, HUBS);
     let folders = config.index.folders;

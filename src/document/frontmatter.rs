@@ -4,10 +4,14 @@
 //! by [`crate::document::validate`]. Only a block that is no YAML mapping makes a document
 //! unreadable.
 
+use serde::{Deserialize, Serialize};
+
 use crate::yaml::{Node, Value};
 
 /// What a document is for (paper, Table 1; `skill` is ours).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
 pub enum NodeType {
     /// Documentation, guides, overviews.
     #[default]
@@ -91,7 +95,7 @@ impl Status {
 }
 
 /// How a source node fetches.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Transport {
     /// Tools of an MCP server.
     Mcp,
@@ -124,7 +128,7 @@ impl Transport {
 }
 
 /// The `source` block of a source node.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Source {
     /// The protocol.
     pub transport: Option<Transport>,

@@ -45,7 +45,7 @@ pub fn refresh(
     at_work: &mut dyn FnMut(usize, usize),
 ) -> Option<Index> {
     let _lock = lock(dir).ok()??;
-    let end = end_of(vault, chronicle)?;
+    let end = end_of(chronicle)?;
     let known = Index::read(dir);
     if known.as_ref().is_some_and(|index| index.manifest.is_of(vault)) {
         // Another process was faster.
@@ -53,45 +53,44 @@ pub fn refresh(
     }
     let known = known.filter(|index| {
         let hash = chronicle.checkpoint(index.head()).ok().map(|c| c.hash);
-        index.log_form() == vault.log_form() && hash == Some(index.head_hash())
+        index.log_form() == end.form && hash == Some(index.head_hash())
     });
-    let built = known.filter(|index| index.head() < end.head);
-    let built = built.and_then(|index| extend(dir, vault, &index, chronicle, &end, at_work));
-    let manifest = built.or_else(|| build(dir, vault, chronicle, &end, at_work))?;
+    // Somebody touched the log: what it says of the past is to be checked again.
+    let checked_from = check_all(chronicle, &end)?;
+    let manifest = match known {
+        Some(index) => bring_up(dir, vault, &index, chronicle, &end, checked_from, at_work),
+        None => build(dir, vault, chronicle, &end, checked_from, at_work),
+    }?;
     install(dir, &manifest).ok()?;
     Index::open(dir, vault)
 }
 
 /// The end of the log that a chronicle was read from.
-fn end_of(vault: &Vault, chronicle: &Chronicle<'_>) -> Option<LogEnd> {
-    let (head, (length, hash_at)) = (chronicle.head()?, chronicle.end()?);
-    let form = vault.log_form();
-    Some(LogEnd { form, length, head: head.number, hash: head.hash, hash_at })
+fn end_of(chronicle: &Chronicle<'_>) -> Option<LogEnd> {
+    let (head, (form, stamp, hash_at)) = (chronicle.head()?, chronicle.end()?);
+    Some(LogEnd { form, stamp, head: head.number, hash: head.hash, hash_at })
 }
 
-/// Brings the index up to a checkpoint that was just made by this process; does nothing where the
-/// index was not up to the one before. A reader makes up for it.
-pub fn follow(dir: &Path, vault: &Vault, checkpoint: &Checkpoint) {
+/// Brings the index up to a checkpoint that was just appended to a log, under the writers' lock;
+/// `before` is the log as it was. Does nothing where the index was not of that log: a reader makes
+/// up for it.
+pub fn follow(dir: &Path, vault: &Vault, before: &Chronicle<'_>, checkpoint: &Checkpoint) {
     let step = || -> Option<()> {
         let _lock = lock(dir).ok()??;
-        let index = Index::read(dir).filter(|index| index.head() + 1 == checkpoint.number)?;
-        if !index.manifest.begins(vault) {
-            return None;
-        }
+        let before = end_of(before)?;
+        let index = Index::read(dir).filter(|index| index.manifest.stamp == before.stamp)?;
         let log = index.manifest.log_of(vault)?;
-        let length = vault.files().length(log).ok()?;
-        let added = usize::try_from(length.checked_sub(index.manifest.log_length)?).ok()?;
-        let tail = vault.files().read_at(log, index.manifest.log_length, added).ok()?;
-        // One entry only, and it is ours: nobody else published meanwhile.
-        let text = String::from_utf8(tail).ok()?;
+        let stamp = vault.files().stamp(log).ok()?;
+        let added = usize::try_from(stamp.length.checked_sub(before.stamp.length)?).ok()?;
+        let tail = vault.files().read_at(log, before.stamp.length, added).ok()?;
         let hash = checkpoint.hash.to_string();
-        let at = text.find(&hash).filter(|_| text.matches("checkpoint_hash").count() == 1)?;
+        let at = tail.windows(hash.len()).position(|window| window == hash.as_bytes())?;
         let end = LogEnd {
-            form: index.log_form(),
-            length,
+            form: before.form,
+            stamp,
             head: checkpoint.number,
             hash: checkpoint.hash,
-            hash_at: index.manifest.log_length + at as u64,
+            hash_at: before.stamp.length + at as u64,
         };
         let checked_from = index.manifest.checked_from;
         let manifest =
@@ -137,56 +136,52 @@ fn build(
     vault: &Vault,
     chronicle: &Chronicle<'_>,
     end: &LogEnd,
+    checked_from: u64,
     at_work: &mut dyn FnMut(usize, usize),
 ) -> Option<Manifest> {
-    let checked_from = if check_all(chronicle, &mut State::default(), 0)? { 1 } else { end.head };
     let rows = Rows::of(chronicle.checkpoints(), |_| Ok(None)).ok()?;
     let name = write(dir, vault, 0, chronicle.checkpoints(), rows, at_work)?;
     Some(Manifest::new(end, checked_from, vec![name]))
 }
 
-/// Recomputes the hashes of the checkpoints after `from`; `state` is the one at `from`. `Some(false)`
-/// where that is more than can be afforded and only the head was checked, `None` where one is wrong.
-fn check_all(chronicle: &Chronicle<'_>, state: &mut State, from: u64) -> Option<bool> {
-    let new = chronicle.checkpoints().get(usize::try_from(from).ok()?..)?;
-    let mut sizes = state.len() as u64;
-    let mut work = 0u64;
-    for checkpoint in new {
-        sizes += checkpoint.set.len() as u64;
-        work = work.saturating_add(sizes);
+/// Recomputes the hashes of all checkpoints; gives the first from which on they were. Where that
+/// is more than can be afforded only the head is, and `None` where one is wrong.
+fn check_all(chronicle: &Chronicle<'_>, end: &LogEnd) -> Option<u64> {
+    let (mut size, mut work) = (0u64, 0u64);
+    for checkpoint in chronicle.checkpoints() {
+        size += checkpoint.set.len() as u64;
+        work = work.saturating_add(size);
     }
     if work > AFFORDABLE {
-        return chronicle.state_at(chronicle.head_number()).ok().map(|_| false);
+        return chronicle.state_at(end.head).ok().map(|_| end.head);
     }
-    let mut previous = from.checked_sub(1).map(|_| chronicle.checkpoint(from).map(|c| c.hash));
-    for checkpoint in new {
-        let before = previous.take().transpose().ok()?;
-        apply(state, checkpoint);
+    let (mut state, mut previous) = (State::default(), None);
+    for checkpoint in chronicle.checkpoints() {
+        apply(&mut state, checkpoint);
         let trigger = checkpoint.triggered_by.as_str();
-        let found = state.hash(before.as_ref(), checkpoint.number, checkpoint.at, trigger);
+        let found = state.hash(previous, checkpoint.number, checkpoint.at, trigger);
         if found != checkpoint.hash {
             return None;
         }
-        previous = Some(Ok(checkpoint.hash));
+        previous = Some(&checkpoint.hash);
     }
-    Some(true)
+    Some(1)
 }
 
 /// The index and what the log has beyond it.
-fn extend(
+fn bring_up(
     dir: &Path,
     vault: &Vault,
     index: &Index,
     chronicle: &Chronicle<'_>,
     end: &LogEnd,
+    checked_from: u64,
     at_work: &mut dyn FnMut(usize, usize),
 ) -> Option<Manifest> {
-    let mut state = index.at(index.head()).ok()??.state().ok()?;
-    let checked_from = match check_all(chronicle, &mut state, index.head())? {
-        true => index.manifest.checked_from,
-        false => end.head,
-    };
     let new = chronicle.checkpoints().get(usize::try_from(index.head()).ok()?..)?;
+    if new.is_empty() {
+        return Some(Manifest::new(end, checked_from, index.manifest.segments.clone()));
+    }
     append(dir, vault, index, new, end, checked_from, at_work)
 }
 

@@ -12,6 +12,7 @@ use super::blocks::Damaged;
 use crate::chain::digest::Digest;
 use crate::vault::Vault;
 use crate::vault::config::LogForm;
+use crate::vault::files::Stamp;
 use crate::vault::layout;
 
 /// The file's name.
@@ -31,8 +32,8 @@ pub(super) struct Manifest {
     program: String,
     /// Whether the log has whole maps.
     full: bool,
-    /// Bytes of the log.
-    pub(super) log_length: u64,
+    /// The log as it was.
+    pub(super) stamp: Stamp,
     /// The last checkpoint.
     pub(super) head: u64,
     head_hash: [u8; 32],
@@ -48,7 +49,7 @@ pub(super) struct Manifest {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct LogEnd {
     pub(super) form: LogForm,
-    pub(super) length: u64,
+    pub(super) stamp: Stamp,
     pub(super) head: u64,
     pub(super) hash: Digest,
     /// Where the spelling of the hash begins.
@@ -60,7 +61,7 @@ impl Manifest {
         Self {
             program: program(),
             full: end.form == LogForm::Full,
-            log_length: end.length,
+            stamp: end.stamp,
             head: end.head,
             head_hash: *end.hash.bytes(),
             head_hash_at: end.hash_at,
@@ -104,20 +105,15 @@ impl Manifest {
         Digest::from_bytes(self.head_hash)
     }
 
-    /// Whether the log of a vault is the one that the index was made from: as long, and with the
-    /// same last hash in its place. What the hash covers was checked when the index was made.
+    /// Whether the log of a vault is the one that the index was made from: nobody touched its file
+    /// since, and it has the same last hash in its place. What the hash covers was checked when the
+    /// index was made.
     pub(super) fn is_of(&self, vault: &Vault) -> bool {
         let Some(log) = self.log_of(vault) else { return false };
-        vault.files().length(log).is_ok_and(|length| length == self.log_length)
-            && self.begins(vault)
-    }
-
-    /// Whether the log of a vault has the index's last hash in its place, whatever follows.
-    pub(super) fn begins(&self, vault: &Vault) -> bool {
         let expected = self.head_hash().to_string();
-        let Some(log) = self.log_of(vault) else { return false };
-        let found = vault.files().read_at(log, self.head_hash_at, expected.len());
-        found.is_ok_and(|found| found == expected.as_bytes())
+        let head = || vault.files().read_at(log, self.head_hash_at, expected.len());
+        vault.files().stamp(log).is_ok_and(|stamp| stamp == self.stamp)
+            && head().is_ok_and(|found| found == expected.as_bytes())
     }
 
     /// The path of the vault's log, if it is the only one and of the same form.

@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use crate::document::Document;
-use crate::document::frontmatter::Frontmatter;
+use crate::document::frontmatter::{Frontmatter, NodeType, Source};
 use crate::document::id::Id;
-use crate::document::links::{LinkKind, LinkTarget, links};
+use crate::document::links::{Link, LinkKind, LinkTarget, links};
 use crate::graph::{Mention, name_key};
 
 /// One version of one artifact, as the log seals it. The id comes first: rows are searched by it.
@@ -37,14 +37,14 @@ pub(super) enum Contents {
 pub struct Metadata {
     /// The title, if it has one.
     pub title: Option<String>,
-    /// The word of its type.
-    pub node_type: String,
+    /// The description, if it has one.
+    pub description: Option<String>,
+    /// Its type.
+    pub node_type: NodeType,
     /// Its tags, without `#`.
     pub tags: Vec<String>,
-    /// The word of a source's transport.
-    pub transport: Option<String>,
-    /// A source's server.
-    pub server: Option<String>,
+    /// What a source says of itself.
+    pub source: Option<Source>,
     /// What it mentions.
     pub mentions: BTreeSet<Mention>,
 }
@@ -52,15 +52,18 @@ pub struct Metadata {
 impl Metadata {
     /// The fields of a verified text.
     pub fn of(id: &Id, text: &str, document: &Document) -> Self {
-        let fields: &Frontmatter = &document.frontmatter;
-        let source = fields.source.as_ref();
+        Self::new(&document.frontmatter, links(id, text, document))
+    }
+
+    /// The fields of a verified text that has these links.
+    pub fn new(fields: &Frontmatter, links: Vec<Link>) -> Self {
         Self {
             title: fields.title.clone(),
-            node_type: fields.node_type.as_str().to_owned(),
+            description: fields.description.clone(),
+            node_type: fields.node_type,
             tags: fields.tags.clone(),
-            transport: source.and_then(|s| Some(s.transport?.as_str().to_owned())),
-            server: source.and_then(|s| s.server.clone()),
-            mentions: links(id, text, document).into_iter().map(Mention::from).collect(),
+            source: fields.source.clone(),
+            mentions: links.into_iter().map(Mention::from).collect(),
         }
     }
 }
@@ -118,10 +121,12 @@ impl Row {
             Contents::Document(metadata) => metadata,
         };
         take(&Term::Known);
-        take(&Term::Type(&metadata.node_type));
+        take(&Term::Type(metadata.node_type.as_str()));
         metadata.tags.iter().for_each(|tag| take(&Term::Tag(tag)));
-        metadata.transport.iter().for_each(|word| take(&Term::Transport(word)));
-        metadata.server.iter().for_each(|name| take(&Term::Server(name)));
+        if let Some(source) = &metadata.source {
+            source.transport.iter().for_each(|word| take(&Term::Transport(word.as_str())));
+            source.server.iter().for_each(|name| take(&Term::Server(name)));
+        }
         take(&Term::Name(&name_key(&self.id)));
         for mention in &metadata.mentions {
             match &mention.target {

@@ -25,6 +25,7 @@ use crate::checkpoint::log::{Checkpoint, Log, LogError};
 use crate::derived;
 use crate::document::id::Id;
 use crate::document::validate::{Problem, Severity};
+use crate::index;
 use crate::vault::clock::Timestamp;
 use crate::vault::files::FileError;
 use crate::vault::lock::LockError;
@@ -244,8 +245,13 @@ fn event(
     if !mode.dry_run {
         let append = sealed.as_ref().map(|(_, append)| append);
         let mut committed = commit::commit(vault.files(), &outcome.items, &outcome.behind, append)?;
-        if append.is_some() && is_small {
-            committed.derived = derived::after_publication(vault);
+        if let Some((checkpoint, _)) = &sealed {
+            if let Some(dir) = vault.cache() {
+                index::follow(dir, vault, &chronicle, checkpoint);
+            }
+            if is_small {
+                committed.derived = derived::after_publication(vault);
+            }
         }
         outcome.committed = Some(committed);
     }

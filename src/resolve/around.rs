@@ -53,14 +53,7 @@ impl Snapshot<'_> {
             around.found = neighbors(&catalog, id, walk);
         }
         catalog.sound()?;
-        let unknown = at.holding(at.unreadable()?)?;
-        for row in &unknown {
-            match self.get(&at.held(row)?.id) {
-                Some(Err(withheld)) => around.withheld.push(withheld),
-                // It was mended: its links are to be indexed.
-                _ => return Err(Damaged),
-            }
-        }
+        around.withheld = self.unreadable(at)?;
         if !is_held {
             return Ok(None);
         }

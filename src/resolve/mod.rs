@@ -11,6 +11,7 @@ mod explain;
 mod extent;
 mod hydration;
 mod linked;
+pub mod listing;
 mod map;
 pub mod packs;
 pub mod plan;
@@ -50,6 +51,7 @@ use universe::Sets;
 pub use around::Around;
 pub use explain::{Cost, Explained};
 pub use extent::UnknownSection;
+pub use listing::{Listed, Listing};
 pub use plan::{Plan, PlanError};
 pub use source::{Need, Source};
 

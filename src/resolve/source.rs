@@ -26,23 +26,23 @@ pub enum Need {
 }
 
 impl Source {
-    /// Opens what can answer questions about a vault. `cache` is the vault's folder in the user's
-    /// caches; `at_work` is told how many of how many documents were read while an index is made.
+    /// Opens what can answer questions about a vault. `at_work` is told how many of how many
+    /// documents were read while an index is made.
     ///
     /// # Errors
     /// There is no usable index, and the log cannot be relied on.
     pub fn open(
         vault: &Vault,
-        cache: Option<&Path>,
         need: Need,
         at_work: &mut dyn FnMut(usize, usize),
     ) -> Result<Self, LogError> {
-        if let Some(index) = cache.and_then(|dir| Index::open(dir, vault)) {
+        if let Some(index) = vault.cache().and_then(|dir| Index::open(dir, vault)) {
             return Ok(Self::from(index));
         }
         let mut source = Self::default();
         let log = source.log(vault)?;
-        if let Some(dir) = cache.filter(|dir| need == Need::Fields || Index::lies_in(dir)) {
+        let wanted = |dir: &&Path| need == Need::Fields || Index::lies_in(dir);
+        if let Some(dir) = vault.cache().filter(wanted) {
             let chronicle = log.sound()?;
             chronicle.state_at(chronicle.head_number())?;
             source.index = index::refresh(dir, vault, &chronicle, at_work);

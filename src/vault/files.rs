@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::fs::{File, Metadata};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::os::fd::{AsFd as _, OwnedFd};
-use std::os::unix::fs::FileExt as _;
+use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,6 +18,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use rayon::prelude::*;
 use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
+use serde::{Deserialize, Serialize};
 
 use super::layout;
 use super::replace::Replacement;
@@ -94,6 +95,18 @@ pub struct Files {
     waits: bool,
 }
 
+/// What tells whether a file was touched: whoever writes to it, replaces it or sets its times
+/// changes one of these.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stamp {
+    device: u64,
+    inode: u64,
+    /// Its length in bytes.
+    pub length: u64,
+    modified: (i64, i64),
+    changed: (i64, i64),
+}
+
 /// How the names of temporary files end.
 const TEMPORARY: &str = ".ctx-tmp";
 
@@ -152,12 +165,19 @@ impl Files {
         Ok(bytes)
     }
 
-    /// The length of a file.
+    /// What tells whether a file was touched.
     ///
     /// # Errors
     /// As [`Files::read`].
-    pub fn length(&self, path: &str) -> Result<u64, FileError> {
-        Ok(self.open_regular(path)?.1.len())
+    pub fn stamp(&self, path: &str) -> Result<Stamp, FileError> {
+        let meta = self.open_regular(path)?.1;
+        Ok(Stamp {
+            device: meta.dev(),
+            inode: meta.ino(),
+            length: meta.len(),
+            modified: (meta.mtime(), meta.mtime_nsec()),
+            changed: (meta.ctime(), meta.ctime_nsec()),
+        })
     }
 
     /// Reads exactly `length` bytes of a file from a position on.

@@ -30,6 +30,7 @@ pub struct Vault {
     config: Config,
     config_error: Option<yaml::Error>,
     layout: Layout,
+    cache: Option<PathBuf>,
 }
 
 /// Why a vault could not be opened.
@@ -92,7 +93,7 @@ impl Vault {
         } else {
             Layout::Obsidian
         });
-        Ok(Self { files, config, config_error, layout })
+        Ok(Self { files, config, config_error, layout, cache: None })
     }
 
     /// The vault for an import that can be repeated: what is written becomes durable when the
@@ -101,6 +102,18 @@ impl Vault {
     pub fn without_sync(mut self) -> Self {
         self.files.stop_waiting();
         self
+    }
+
+    /// The vault with a folder in which an index may lie; see [`outside::folder_of`].
+    #[must_use]
+    pub fn with_cache(mut self, dir: Option<PathBuf>) -> Self {
+        self.cache = dir;
+        self
+    }
+
+    /// The folder in which an index may lie, outside of the vault.
+    pub fn cache(&self) -> Option<&Path> {
+        self.cache.as_deref()
     }
 
     /// The canonical path of the vault's folder.

@@ -118,6 +118,12 @@ fn a_log_that_was_altered_is_not_answered_from_the_index_of_the_whole_one() {
     altered.replace_range(head..=head, digit);
     place.write(".versions/checkpoints.jsonl", &altered);
     assert!(broken(place.ctx("resolve '#a'")));
+    // Back as it was, but for a byte in the middle.
+    let at = log.find("2026-").unwrap() + 18;
+    let mut altered = log.clone();
+    altered.replace_range(at..=at, if log.as_bytes()[at] == b'0' { "1" } else { "0" });
+    place.write(".versions/checkpoints.jsonl", &altered);
+    assert!(broken(place.ctx("resolve '#a'")));
     // Cut short, and emptied.
     place.write(".versions/checkpoints.jsonl", "");
     assert!(broken(place.ctx("read nodes/ab")));

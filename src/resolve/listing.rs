@@ -1,0 +1,106 @@
+//! Every published document with its fields, without its text: for lists and graphs.
+
+use std::collections::BTreeSet;
+
+use super::{Resolution, Served, Snapshot, Withheld};
+use crate::checkpoint::log::LogError;
+use crate::document::id::Id;
+use crate::document::links::{LinkKind, LinkTarget};
+use crate::graph::memory::Memory;
+use crate::index::{At, Damaged, Metadata};
+
+/// A published document.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listed {
+    /// Its id.
+    pub id: Id,
+    /// Its version.
+    pub version: u64,
+    /// The fields of its text, which was verified when they were read.
+    pub metadata: Metadata,
+}
+
+/// Every document of a checkpoint.
+#[derive(Debug, Default)]
+pub struct Listing {
+    /// In byte order of their ids.
+    pub documents: Vec<Listed>,
+    /// Documents that the chain does not vouch for.
+    pub withheld: Vec<Withheld>,
+}
+
+impl Listed {
+    /// The title, or the id where there is none.
+    pub fn title(&self) -> &str {
+        self.metadata.title.as_deref().unwrap_or_else(|| self.id.as_str())
+    }
+
+    /// What a source depends on.
+    pub fn needed(&self) -> BTreeSet<Id> {
+        let mentions = self.metadata.mentions.iter().filter(|m| m.kind == LinkKind::DependsOn);
+        let id = |target: &LinkTarget| match target {
+            LinkTarget::Document(id) => id.parse().ok(),
+            LinkTarget::Name(_) => None,
+        };
+        mentions.filter_map(|mention| id(&mention.target)).collect()
+    }
+}
+
+impl From<&Served> for Listed {
+    fn from(served: &Served) -> Self {
+        let metadata = Metadata::new(&served.fields, served.links().links);
+        Self { id: served.id.clone(), version: served.entry.version, metadata }
+    }
+}
+
+impl From<Resolution> for Listing {
+    fn from(all: Resolution) -> Self {
+        let documents = all.documents.iter().map(Listed::from).collect();
+        Self { documents, withheld: all.withheld }
+    }
+}
+
+/// The graph of some documents.
+pub fn graph(documents: &[Listed]) -> Memory {
+    Memory::new(documents.iter().map(|l| (l.id.clone(), l.metadata.mentions.clone())))
+}
+
+impl Snapshot<'_> {
+    /// Every published document with its fields. From an index they are taken as they were when the
+    /// text was verified; the text is not read again.
+    ///
+    /// # Errors
+    /// As [`Snapshot::state`].
+    pub fn listing(&self) -> Result<Listing, LogError> {
+        if let Some(listing) = self.indexed(|at| self.listing_of(at)) {
+            return Ok(listing);
+        }
+        Ok(self.all()?.into())
+    }
+
+    fn listing_of(&self, at: At<'_>) -> Result<Listing, Damaged> {
+        let mut listing = Listing::default();
+        for row in &at.holding(at.known()?)? {
+            let held = at.held(row)?;
+            let metadata = held.metadata.ok_or(Damaged)?;
+            listing.documents.push(Listed { id: held.id, version: held.version, metadata });
+        }
+        listing.documents.sort_by(|a, b| a.id.cmp(&b.id));
+        listing.withheld = self.unreadable(at)?;
+        Ok(listing)
+    }
+
+    /// The documents that the chain did not vouch for when they were indexed, and does not now.
+    pub(super) fn unreadable(&self, at: At<'_>) -> Result<Vec<Withheld>, Damaged> {
+        let mut withheld = Vec::new();
+        for row in &at.holding(at.unreadable()?)? {
+            match self.get(&at.held(row)?.id) {
+                Some(Err(why)) => withheld.push(why),
+                // It was mended: its fields are to be indexed.
+                _ => return Err(Damaged),
+            }
+        }
+        withheld.sort_by(|a, b| a.id.cmp(&b.id));
+        Ok(withheld)
+    }
+}
