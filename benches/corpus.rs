@@ -802,11 +802,11 @@ a month.
     )
 }
 
-/// The pseudo-random draws of one document: splitmix64, seeded by (seed, template, service).
-struct Draw(u64);
+/// Pseudo-random draws: splitmix64, seeded by three numbers; for a document (seed, template, service).
+pub struct Draw(u64);
 
 impl Draw {
-    fn new(seed: u64, template: usize, service: usize) -> Self {
+    pub fn new(seed: u64, template: usize, service: usize) -> Self {
         let mut draw = Draw(seed);
         for part in [template, service] {
             draw = Draw(draw.next() ^ part as u64);
@@ -823,7 +823,7 @@ impl Draw {
     }
 
     /// Draws a number from 0 to `bound` - 1; the bias of the remainder does not matter here.
-    fn below(&mut self, bound: usize) -> usize {
+    pub fn below(&mut self, bound: usize) -> usize {
         // The remainder is less than a `usize`, so the conversion cannot fail.
         usize::try_from(self.next() % bound as u64).unwrap_or_default()
     }

@@ -14,18 +14,17 @@
 
 #[path = "corpus.rs"]
 mod corpus;
+#[path = "process.rs"]
+mod process;
 
-use std::error::Error;
-use std::fmt::Write as _;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-type Result<T> = std::result::Result<T, Box<dyn Error>>;
+use process::{CTX, Result, ctx, head, median, ms, row};
 
-const CTX: &str = env!("CARGO_BIN_EXE_ctx");
 const SEED: u64 = 42;
 /// Three terms that select one document of any size of the corpus.
 const SELECTOR: &str = "#runbook #deploy #payments-service";
@@ -179,18 +178,6 @@ fn make_vault(root: &Path, size: usize) -> Result<usize> {
     Ok(documents)
 }
 
-/// Runs `ctx` in a vault; anything but success ends the bench with what it said.
-fn ctx(root: &Path, args: &[&str]) -> Result<()> {
-    let mut command = Command::new(CTX);
-    command.current_dir(root).args(args).env("CTX_PRINCIPAL", "bench@example.com");
-    let output = command.stdin(Stdio::null()).output()?;
-    if output.status.success() {
-        return Ok(());
-    }
-    let said = String::from_utf8_lossy(&output.stderr);
-    Err(format!("ctx {}: {}\n{said}", args.join(" "), output.status).into())
-}
-
 /// Changes the live file of a document by one line.
 fn edit(root: &Path, id: &str, round: usize) -> io::Result<()> {
     let mut file = OpenOptions::new().append(true).open(root.join(format!("{id}.md")))?;
@@ -228,11 +215,6 @@ fn timed(work: impl FnOnce() -> Result<()>) -> Result<Duration> {
 fn median_of(n: usize, mut work: impl FnMut() -> Result<()>) -> Result<Duration> {
     let times: Result<Vec<Duration>> = (0..n).map(|_| timed(&mut work)).collect();
     Ok(median(times?))
-}
-
-fn median(mut times: Vec<Duration>) -> Duration {
-    times.sort_unstable();
-    times.get(times.len() / 2).copied().unwrap_or_default()
 }
 
 /// Every file of a vault with its length; local state and hidden files of no vault aside.
@@ -316,7 +298,6 @@ fn peak_memory(root: &Path, args: &[&str]) -> Option<u64> {
 
 fn tables(figures: &[Figures]) -> String {
     let mut out = String::new();
-    let ms = |time: Duration| format!("{:.1} ms", time.as_secs_f64() * 1e3);
     let ratio = |a: Duration, b: Duration| format!("{:.1}", a.as_secs_f64() / b.as_secs_f64());
     let against = |time, peer: Option<Duration>| {
         peer.map_or_else(
@@ -327,65 +308,58 @@ fn tables(figures: &[Figures]) -> String {
     let mib = |kib: Option<u64>| {
         kib.map_or_else(|| "–".to_owned(), |kib| format!("{} MiB", kib.div_ceil(1024)))
     };
-    let mut row = |cells: &[String]| {
-        // Writing into a text does not fail.
-        let _ = writeln!(out, "| {} |", cells.join(" | "));
-    };
-    let head = |titles: &str, row: &mut dyn FnMut(&[String])| {
-        let titles: Vec<String> = titles.split('|').map(|t| t.trim().to_owned()).collect();
-        row(&titles);
-        row(&titles.iter().map(|_| "--:".to_owned()).collect::<Vec<_>>());
-    };
-
     head(
+        &mut out,
         "documents | one sync | publish one | × sync | its plan (`--dry-run`) | process start",
-        &mut row,
     );
     for f in figures {
         let times = [ms(f.sync), ms(f.publish), ratio(f.publish, f.sync), ms(f.plan), ms(f.start)];
-        row(&[&[f.documents.to_string()][..], &times].concat());
+        row(&mut out, &[&[f.documents.to_string()][..], &times].concat());
     }
-    row(&[]);
-    head("documents | version | history | log | keyframe | live file | all bytes", &mut row);
+    row(&mut out, &[]);
+    head(&mut out, "documents | version | history | log | keyframe | live file | all bytes");
     for f in figures {
         for (version, g) in [(2, &f.growth), (KEYFRAME_INTERVAL, &f.growth_of_keyframe)] {
             let all = g.history + g.log + g.keyframe + g.live;
             let bytes = [g.history, g.log, g.keyframe, g.live, all].map(|n| n.to_string());
-            row(&[&[f.documents.to_string(), version.to_string()][..], &bytes].concat());
+            row(&mut out, &[&[f.documents.to_string(), version.to_string()][..], &bytes].concat());
         }
     }
-    row(&[]);
+    row(&mut out, &[]);
     head(
+        &mut out,
         "documents | `publish --all`, all new | documents a second | peak memory of its plan (`--dry-run`)",
-        &mut row,
     );
     for f in figures {
         let rate = f.documents as f64 / f.publish_all.as_secs_f64();
         let time = format!("{:.2} s", f.publish_all.as_secs_f64());
-        row(&[f.documents.to_string(), time, format!("{rate:.0}"), mib(f.peaks[0])]);
+        row(&mut out, &[f.documents.to_string(), time, format!("{rate:.0}"), mib(f.peaks[0])]);
     }
-    row(&[]);
+    row(&mut out, &[]);
     head(
+        &mut out,
         "documents | `resolve`, three terms | `sha256sum` of the histories | ratio | peak memory \
          | `resolve`, one URI | `read`",
-        &mut row,
     );
     for f in figures {
-        row(&[
-            f.documents.to_string(),
-            ms(f.resolve),
-            against(f.resolve, f.hash_histories),
-            mib(f.peaks[1]),
-            ms(f.resolve_uri),
-            ms(f.read),
-        ]);
+        row(
+            &mut out,
+            &[
+                f.documents.to_string(),
+                ms(f.resolve),
+                against(f.resolve, f.hash_histories),
+                mib(f.peaks[1]),
+                ms(f.resolve_uri),
+                ms(f.read),
+            ],
+        );
     }
-    row(&[]);
-    head("documents | all bytes | `verify` | `sha256sum` | ratio | peak memory", &mut row);
+    row(&mut out, &[]);
+    head(&mut out, "documents | all bytes | `verify` | `sha256sum` | ratio | peak memory");
     for f in figures {
         let size = format!("{:.1} MB", f.bytes as f64 / 1e6);
         let peer = against(f.verify, f.hash_all);
-        row(&[f.documents.to_string(), size, ms(f.verify), peer, mib(f.peaks[2])]);
+        row(&mut out, &[f.documents.to_string(), size, ms(f.verify), peer, mib(f.peaks[2])]);
     }
     out.replace("|  |\n", "\n")
 }

@@ -32,6 +32,7 @@ mod look;
 mod moved;
 mod naming;
 mod packs;
+mod properties;
 mod publish;
 mod readme;
 mod reference;

@@ -1,0 +1,112 @@
+//! `cargo bench --bench experiments`: two experiments of the ContextNest paper, run against the binary.
+//!
+//! `e2` repeats queries in fresh processes and compares what they answer, byte by byte (paper, E2 in
+//! section 12.3). `stale` counts which way of finding text hands out what is no longer, or never was,
+//! published (section 11.2). Both print the tables of `docs/experiments.md`; a claim that does not
+//! hold is an error, so that a short run of them is a test. Progress goes to stderr.
+//!
+//! ```text
+//! cargo bench --bench experiments -- [e2|stale] [--quick] [--repetitions N] [--cold PERCENT] [--dir DIR]
+//! ```
+
+#![allow(clippy::disallowed_methods, reason = "the bench reads its own clock and its own files")]
+#![allow(clippy::disallowed_macros, reason = "the tables are this program's result")]
+
+mod bm25;
+#[path = "../corpus.rs"]
+mod corpus;
+mod e2;
+mod handbook;
+#[path = "../process.rs"]
+mod process;
+mod queries;
+mod stale;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use process::Result;
+
+fn main() -> Result<()> {
+    let options = Options::read(std::env::args().skip(1))?;
+    if let Some(above) = options.dir.parent() {
+        fs::create_dir_all(above)?;
+    }
+    // What lies there already is not ours to remove.
+    fs::create_dir(&options.dir).map_err(|why| format!("{}: {why}", options.dir.display()))?;
+    let broken = run(&options);
+    fs::remove_dir_all(&options.dir)?;
+    let broken = broken?;
+    for claim in &broken {
+        eprintln!("does not hold: {claim}");
+    }
+    if broken.is_empty() { Ok(()) } else { Err("a claim does not hold".into()) }
+}
+
+/// Runs the chosen experiments and gives the claims that did not hold.
+fn run(options: &Options) -> Result<Vec<String>> {
+    let mut broken = Vec::new();
+    if options.chosen != Some(Experiment::Stale) {
+        broken.extend(e2::run(options)?);
+    }
+    if options.chosen != Some(Experiment::E2) {
+        broken.extend(stale::run(options)?);
+    }
+    Ok(broken)
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Experiment {
+    E2,
+    Stale,
+}
+
+struct Options {
+    /// One of them; else both.
+    chosen: Option<Experiment>,
+    /// Where the vaults are made.
+    dir: PathBuf,
+    services: usize,
+    /// How many queries each arm has.
+    queries: usize,
+    /// How often each query is asked in each vault.
+    repetitions: usize,
+    /// How many of a hundred repetitions find no index, of selectors and of searches. A search
+    /// without one reads and indexes all documents, which takes longer than all else.
+    cold: [usize; 2],
+}
+
+impl Options {
+    fn read(args: impl Iterator<Item = String>) -> Result<Self> {
+        let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("experiments");
+        let mut options = Self {
+            chosen: None,
+            dir,
+            services: 106,
+            queries: 100,
+            repetitions: 100,
+            cold: [50, 10],
+        };
+        // `cargo bench` says `--bench`; without it this runs as a test, which is to be short.
+        let (mut is_bench, mut quick) = (false, false);
+        let mut args = args.peekable();
+        while let Some(arg) = args.next() {
+            let mut value = || args.next().ok_or_else(|| format!("`{arg}` wants a value"));
+            match arg.as_str() {
+                "e2" => options.chosen = Some(Experiment::E2),
+                "stale" => options.chosen = Some(Experiment::Stale),
+                "--bench" => is_bench = true,
+                "--quick" => quick = true,
+                "--repetitions" => options.repetitions = value()?.parse()?,
+                "--cold" => options.cold = [value()?.parse()?; 2],
+                // A folder of our own in it: it is removed at the end.
+                "--dir" => options.dir = Path::new(&value()?).join("experiments"),
+                other => return Err(format!("unknown argument `{other}`").into()),
+            }
+        }
+        if quick || !is_bench {
+            options = Self { services: 6, queries: 20, repetitions: 4, cold: [50, 50], ..options };
+        }
+        Ok(options)
+    }
+}
