@@ -2,9 +2,11 @@
 
 // Each target that includes this file uses a part of it.
 #![allow(dead_code, unreachable_pub)]
+#![allow(clippy::disallowed_methods, reason = "the benches make their own folders")]
 
 use std::error::Error;
-use std::path::Path;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -17,8 +19,75 @@ pub const CTX: &str = env!("CARGO_BIN_EXE_ctx");
 pub fn command(root: &Path, args: &[impl AsRef<str>]) -> Command {
     let mut command = Command::new(CTX);
     command.current_dir(root).args(args.iter().map(AsRef::as_ref)).stdin(Stdio::null());
-    command.env("CTX_PRINCIPAL", "bench@example.com");
+    command.env("CTX_PRINCIPAL", "bench@example.com").env("XDG_CACHE_HOME", cache_of(root));
     command
+}
+
+/// The directory of caches for a vault that a bench made: beside it.
+pub fn cache_of(root: &Path) -> PathBuf {
+    root.with_extension("cache")
+}
+
+/// The peak of resident memory in kibibytes, where GNU time is there to tell.
+pub fn peak_memory(root: &Path, args: &[&str]) -> Option<u64> {
+    let mut timed = Command::new("/usr/bin/time");
+    timed.args(["-f", "%M", CTX]).args(args).current_dir(root).stdin(Stdio::null());
+    timed.env("CTX_PRINCIPAL", "bench@example.com").env("XDG_CACHE_HOME", cache_of(root));
+    String::from_utf8(timed.output().ok()?.stderr).ok()?.lines().last()?.trim().parse().ok()
+}
+
+/// What a bench is to measure, and where.
+pub struct Options {
+    pub sizes: Vec<usize>,
+    /// Where the vaults are made: it decides which disk is measured.
+    pub dir: PathBuf,
+    pub repetitions: usize,
+    /// Events of which the median is taken.
+    pub events: usize,
+    /// Questions of which percentiles are taken.
+    pub samples: usize,
+}
+
+impl Options {
+    pub fn read(args: impl Iterator<Item = String>, sizes: &[usize]) -> Result<Self> {
+        let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("bench-vaults");
+        let sizes = sizes.to_vec();
+        let mut options = Self { sizes, dir, repetitions: 15, events: 3, samples: 200 };
+        // `cargo bench` says `--bench`; without it this runs as a test, which is to be short.
+        let (mut is_bench, mut quick) = (false, false);
+        let mut args = args.peekable();
+        while let Some(arg) = args.next() {
+            let mut value = || args.next().ok_or_else(|| format!("`{arg}` wants a value"));
+            match arg.as_str() {
+                "--bench" => is_bench = true,
+                "--quick" => quick = true,
+                "--sizes" => {
+                    let sizes = value()?;
+                    options.sizes =
+                        sizes.split(',').map(str::parse).collect::<std::result::Result<_, _>>()?;
+                }
+                // A folder of our own in it: it is removed at the end.
+                "--dir" => options.dir = Path::new(&value()?).join("bench-vaults"),
+                other => return Err(format!("unknown argument `{other}`").into()),
+            }
+        }
+        if quick || !is_bench {
+            options = Self { sizes: vec![100], repetitions: 3, events: 1, samples: 5, ..options };
+        }
+        Ok(options)
+    }
+
+    /// Works in a folder that is made for it and removed afterwards.
+    pub fn in_folder<T>(&self, work: impl FnOnce(&Self) -> T) -> Result<T> {
+        if let Some(above) = self.dir.parent() {
+            fs::create_dir_all(above)?;
+        }
+        // What lies there already is not ours to remove.
+        fs::create_dir(&self.dir).map_err(|why| format!("{}: {why}", self.dir.display()))?;
+        let done = work(self);
+        fs::remove_dir_all(&self.dir)?;
+        Ok(done)
+    }
 }
 
 /// Runs a command and gives its standard output; anything but success is an error with what it said.

@@ -23,65 +23,19 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use process::{CTX, Result, ctx, head, median, ms, row};
+use process::{Options, Result, ctx, head, median, ms, peak_memory, row};
 
 const SEED: u64 = 42;
-/// Three terms that select one document of any size of the corpus.
-const SELECTOR: &str = "#runbook #deploy #payments-service";
 const DOCUMENT: &str = "nodes/deploy/payments-service";
 /// The version that is stored in full again.
 const KEYFRAME_INTERVAL: usize = 10;
 
 fn main() -> Result<()> {
-    let options = Options::read(std::env::args().skip(1))?;
-    if let Some(above) = options.dir.parent() {
-        fs::create_dir_all(above)?;
-    }
-    // What lies there already is not ours to remove.
-    fs::create_dir(&options.dir).map_err(|why| format!("{}: {why}", options.dir.display()))?;
-    let measured: Result<Vec<Figures>> =
-        options.sizes.iter().map(|size| measure(&options, *size)).collect();
-    fs::remove_dir_all(&options.dir)?;
+    let options = Options::read(std::env::args().skip(1), &[100, 1_000, 10_000])?;
+    let measured: Result<Vec<Figures>> = options
+        .in_folder(|options| options.sizes.iter().map(|n| measure(options, *n)).collect())?;
     print!("{}", tables(&measured?));
     Ok(())
-}
-
-struct Options {
-    sizes: Vec<usize>,
-    /// Where the vaults are made: it decides which disk is measured.
-    dir: PathBuf,
-    repetitions: usize,
-    events: usize,
-}
-
-impl Options {
-    fn read(args: impl Iterator<Item = String>) -> Result<Self> {
-        let target = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("bench-vaults");
-        let mut options =
-            Self { sizes: vec![100, 1_000, 10_000], dir: target, repetitions: 15, events: 3 };
-        // `cargo bench` says `--bench`; without it this runs as a test, which is to be short.
-        let (mut is_bench, mut quick) = (false, false);
-        let mut args = args.peekable();
-        while let Some(arg) = args.next() {
-            let mut value = || args.next().ok_or_else(|| format!("`{arg}` wants a value"));
-            match arg.as_str() {
-                "--bench" => is_bench = true,
-                "--quick" => quick = true,
-                "--sizes" => {
-                    let sizes = value()?;
-                    options.sizes =
-                        sizes.split(',').map(str::parse).collect::<std::result::Result<_, _>>()?;
-                }
-                // A folder of our own in it: it is removed at the end.
-                "--dir" => options.dir = Path::new(&value()?).join("bench-vaults"),
-                other => return Err(format!("unknown argument `{other}`").into()),
-            }
-        }
-        if quick || !is_bench {
-            options = Self { sizes: vec![100], repetitions: 3, events: 1, ..options };
-        }
-        Ok(options)
-    }
 }
 
 /// What one size costs.
@@ -94,14 +48,10 @@ struct Figures {
     growth: Growth,
     growth_of_keyframe: Growth,
     publish_all: Duration,
-    resolve: Duration,
-    resolve_uri: Duration,
-    read: Duration,
-    hash_histories: Option<Duration>,
     verify: Duration,
     hash_all: Option<Duration>,
     bytes: u64,
-    peaks: [Option<u64>; 3],
+    peaks: [Option<u64>; 2],
 }
 
 fn measure(options: &Options, size: usize) -> Result<Figures> {
@@ -139,12 +89,9 @@ fn measure(options: &Options, size: usize) -> Result<Figures> {
     }
     let growth_of_keyframe = self::growth(&root, || republish(&root, KEYFRAME_INTERVAL))?;
 
-    eprintln!("{documents} documents: resolve, read, verify");
-    let uri = format!("contextnest://{DOCUMENT}");
+    eprintln!("{documents} documents: verify");
     let run = |args: &[&str]| median_of(n, || ctx(&root, args));
     let files = files_below(&root)?;
-    let histories = files.iter().filter(|(path, _)| path.to_string_lossy().contains(".versions"));
-    let histories: Vec<&Path> = histories.map(|(path, _)| path.as_path()).collect();
     let all: Vec<&Path> = files.iter().map(|(path, _)| path.as_path()).collect();
     Ok(Figures {
         documents,
@@ -155,18 +102,10 @@ fn measure(options: &Options, size: usize) -> Result<Figures> {
         growth,
         growth_of_keyframe,
         publish_all: median(events),
-        resolve: run(&["resolve", SELECTOR])?,
-        resolve_uri: run(&["resolve", &uri])?,
-        read: run(&["read", DOCUMENT])?,
-        hash_histories: sha256sum(&options.dir, n, &histories)?,
         verify: run(&["verify"])?,
         hash_all: sha256sum(&options.dir, n, &all)?,
         bytes: files.iter().map(|(_, length)| length).sum(),
-        peaks: [
-            peak_of_plan,
-            peak_memory(&root, &["resolve", SELECTOR]),
-            peak_memory(&root, &["verify"]),
-        ],
+        peaks: [peak_of_plan, peak_memory(&root, &["verify"])],
     })
 }
 
@@ -288,14 +227,6 @@ fn sha256sum(dir: &Path, n: usize, files: &[&Path]) -> Result<Option<Duration>> 
     median_of(n, hash).map(Some)
 }
 
-/// The peak of resident memory in kibibytes, where GNU time is there to tell.
-fn peak_memory(root: &Path, args: &[&str]) -> Option<u64> {
-    let mut command = Command::new("/usr/bin/time");
-    command.args(["-f", "%M", CTX]).args(args).current_dir(root);
-    let output = command.env("CTX_PRINCIPAL", "bench@example.com").output().ok()?;
-    String::from_utf8(output.stderr).ok()?.lines().last()?.trim().parse().ok()
-}
-
 fn tables(figures: &[Figures]) -> String {
     let mut out = String::new();
     let ratio = |a: Duration, b: Duration| format!("{:.1}", a.as_secs_f64() / b.as_secs_f64());
@@ -336,30 +267,11 @@ fn tables(figures: &[Figures]) -> String {
         row(&mut out, &[f.documents.to_string(), time, format!("{rate:.0}"), mib(f.peaks[0])]);
     }
     row(&mut out, &[]);
-    head(
-        &mut out,
-        "documents | `resolve`, three terms | `sha256sum` of the histories | ratio | peak memory \
-         | `resolve`, one URI | `read`",
-    );
-    for f in figures {
-        row(
-            &mut out,
-            &[
-                f.documents.to_string(),
-                ms(f.resolve),
-                against(f.resolve, f.hash_histories),
-                mib(f.peaks[1]),
-                ms(f.resolve_uri),
-                ms(f.read),
-            ],
-        );
-    }
-    row(&mut out, &[]);
     head(&mut out, "documents | all bytes | `verify` | `sha256sum` | ratio | peak memory");
     for f in figures {
         let size = format!("{:.1} MB", f.bytes as f64 / 1e6);
         let peer = against(f.verify, f.hash_all);
-        row(&mut out, &[f.documents.to_string(), size, ms(f.verify), peer, mib(f.peaks[2])]);
+        row(&mut out, &[f.documents.to_string(), size, ms(f.verify), peer, mib(f.peaks[1])]);
     }
     out.replace("|  |\n", "\n")
 }
