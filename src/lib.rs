@@ -42,5 +42,6 @@ pub mod status;
 pub mod uri;
 pub mod vault;
 pub mod verify;
+mod visible;
 mod words;
 pub mod yaml;

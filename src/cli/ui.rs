@@ -4,10 +4,12 @@
 //! always shown escaped; a document's own text goes to a pipe as it is, and to a terminal with
 //! everything escaped that could steer it.
 
-use std::borrow::Cow;
 use std::io::{self, Write};
 
 use serde::Serialize;
+
+pub(super) use crate::visible::shown;
+use crate::visible::{escaped, steers};
 
 /// The two output streams of one command.
 pub(super) struct Ui<'w> {
@@ -115,35 +117,6 @@ fn json_of(verb: &str, result: &impl Serialize) -> String {
         return out;
     }
     json
-}
-
-/// A text from the vault, fit to stand in a line.
-pub(crate) fn shown(text: &str) -> Cow<'_, str> {
-    escaped(text, steers)
-}
-
-/// Whether a character steers a terminal or the direction of a line.
-fn steers(c: char) -> bool {
-    c.is_control()
-        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
-        || matches!(c, '\u{61c}' | '\u{e0000}'..='\u{e007f}')
-}
-
-fn escaped(text: &str, harmful: impl Fn(char) -> bool) -> Cow<'_, str> {
-    if !text.chars().any(&harmful) {
-        return Cow::Borrowed(text);
-    }
-    let mut out = String::with_capacity(text.len() + 16);
-    for c in text.chars() {
-        match c {
-            '\n' if harmful(c) => out.push_str("\\n"),
-            '\t' if harmful(c) => out.push_str("\\t"),
-            '\r' if harmful(c) => out.push_str("\\r"),
-            c if harmful(c) => out.push_str(&format!("\\u{{{:x}}}", u32::from(c))),
-            c => out.push(c),
-        }
-    }
-    Cow::Owned(out)
 }
 
 /// Rows as aligned columns, two blanks between them, none at the end of a line.
