@@ -202,6 +202,17 @@ impl Uri {
     }
 }
 
+impl Class {
+    /// The word for it in answers.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Direct => "direct",
+            Self::Set => "set",
+            Self::Delegated => "delegated",
+        }
+    }
+}
+
 impl From<Target> for Uri {
     fn from(target: Target) -> Self {
         Self { authority: None, target }

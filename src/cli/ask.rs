@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 
 use super::Failure;
 use super::failure::Code;
-use super::session::is_uri;
-use crate::document::id::Id;
-use crate::resolve::plan::SearchRefused;
+use super::search;
+use super::session::{Session, is_uri};
+use crate::resolve::context::Question;
 use crate::resolve::{Known, Need, Plan, Resolution, Snapshot, Source};
 use crate::selector::{self, Atom, ErrorKind, Selector, StatusFilter, Term};
 use crate::vault::Vault;
@@ -32,6 +32,7 @@ impl<'v> Asked<'v> {
     /// Reads a selector as the head's configuration says, and plans it at `at`, at the checkpoint
     /// that its URIs are pinned to, or at the head.
     pub(super) fn new(
+        session: &mut Session<'_>,
         vault: &'v Vault,
         source: &'v Source,
         text: &str,
@@ -62,20 +63,26 @@ impl<'v> Asked<'v> {
             (None, Some(head)) => head,
             (at, _) => Snapshot::of(vault, source, at)?,
         };
-        let plan = Plan::new(&selector, &snapshot, &no_search);
+        let mut ask = |query: &str| search::in_selector(session, vault, source, &snapshot, query);
+        let plan = Plan::new(&selector, &snapshot, &mut ask);
         let plan = plan.map_err(|why| Failure::plan(why, text))?;
         Ok(Self { selector, snapshot, plan })
     }
 
-    /// Adds the packs that were looked at and are withheld to those of an answer.
+    /// What the answer is to.
+    pub(super) fn question(&self) -> Question {
+        let (class, backend) = (self.plan.class(), self.plan.backend.clone());
+        Question::new(&self.snapshot, self.selector.to_string(), class, backend)
+    }
+
+    /// Adds what was looked at for the plan and is withheld to that of an answer.
     pub(super) fn add_withheld(&mut self, resolution: &mut Resolution) {
-        resolution.withheld.append(&mut self.plan.withheld);
-        resolution.withheld.sort_by(|a, b| a.id.cmp(&b.id));
+        resolution.withhold(&mut self.plan.withheld);
     }
 
     /// What the writer of a selector should know beside the answer.
     pub(super) fn notes(&self, resolution: &Resolution) -> Result<Vec<String>, Failure> {
-        let mut notes = Vec::new();
+        let mut notes = self.plan.notes.clone();
         let terms = self.selector.expr.leaves();
         let is_draft = |term: &Term| *term == Term::Set(Atom::Status(StatusFilter::Draft));
         if terms.iter().any(|(term, _)| is_draft(term)) {
@@ -126,9 +133,4 @@ impl<'v> Asked<'v> {
             None => known.insert(self.snapshot.known(what)?),
         })
     }
-}
-
-/// The answer to every search.
-pub(super) fn no_search(_query: &str) -> Result<Vec<Id>, SearchRefused> {
-    Err(SearchRefused("searches are not answered yet".to_owned()))
 }

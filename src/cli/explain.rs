@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::ask::Asked;
-use super::rows::{WithheldJson, tell_withheld};
+use super::rows::{WithheldJson, tell_notes, tell_withheld};
 use super::session::Session;
 use super::ui::{shown, table};
 use super::{Answer, Failure};
@@ -30,6 +30,9 @@ pub(super) struct Explain {
 #[derive(Serialize)]
 struct ExplainJson<'e> {
     selector: String,
+    class: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    backend: Option<&'e str>,
     checkpoint: u64,
     tree: NodeJson<'e>,
     cost: CostJson,
@@ -63,7 +66,7 @@ struct CostJson {
 pub(super) fn run(args: &Explain, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let vault = session.vault()?;
     let source = session.source(&vault, Asked::need(&args.selector))?;
-    let mut asked = Asked::new(&vault, &source, &args.selector, args.at)?;
+    let mut asked = Asked::new(session, &vault, &source, &args.selector, args.at)?;
     let (tree, cost, mut resolution) = asked.snapshot.explain(&asked.plan)?;
     asked.add_withheld(&mut resolution);
     let notes = asked.notes(&resolution)?;
@@ -72,6 +75,8 @@ pub(super) fn run(args: &Explain, session: &mut Session<'_>) -> Result<Answer, F
         let Cost { lookups, postings, documents } = cost;
         let json = ExplainJson {
             selector,
+            class: asked.plan.class().as_str(),
+            backend: asked.plan.backend.as_deref(),
             checkpoint,
             tree: node(&tree),
             cost: CostJson { lookups, postings, documents },
@@ -90,9 +95,7 @@ pub(super) fn run(args: &Explain, session: &mut Session<'_>) -> Result<Answer, F
             count(usize::try_from(cost.postings).unwrap_or(usize::MAX), "document"),
         ));
     }
-    for note in &notes {
-        session.ui.note(&format!("note: {}", shown(note)));
-    }
+    tell_notes(session, asked.plan.backend.as_deref(), &notes);
     tell_withheld(session, &resolution.withheld);
     Ok(if resolution.withheld.is_empty() { Answer::Yes } else { Answer::No })
 }

@@ -1,6 +1,8 @@
 //! How a failure is told: code, exit status, what happened, where, and how to mend it. The only
 //! place that turns domain errors into advice and exit codes (`spec/errors.md`).
 
+use std::fmt;
+
 use serde::Serialize;
 
 use super::ui::shown;
@@ -35,6 +37,7 @@ codes! {
     PackInvalid "pack-invalid" 1, "A pack file cannot be used.";
     ForeignVault "foreign-vault" 1, "The URI names another vault, which cannot be resolved yet.";
     UnknownCheckpoint "unknown-checkpoint" 1, "There is no checkpoint of this number.";
+    SearchPast "search-past" 1, "A search is asked of an earlier checkpoint, but answers for the last one.";
     Refused "refused" 1, "Some documents are invalid, so nothing was published.";
     Withheld "withheld" 1, "The chain does not vouch for a document, so it is not served.";
     LogBroken "log-broken" 1, "The checkpoint log cannot be relied on.";
@@ -120,6 +123,13 @@ pub(super) fn severity(severity: Severity) -> &'static str {
     }
 }
 
+/// What happened, without code and hints.
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
 fn as_word<S: serde::Serializer>(code: &Code, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(code.as_str())
 }
@@ -173,7 +183,7 @@ impl Failure {
     }
 
     /// A selector that cannot be evaluated, with a caret under the term.
-    pub(super) fn plan(why: PlanError, text: &str) -> Self {
+    pub(super) fn plan(why: PlanError<Self>, text: &str) -> Self {
         let mut failure = Self::from(why.why);
         // Under a whole selector carets say nothing.
         if text.get(why.span.clone()) != Some(text.trim()) {
@@ -297,16 +307,14 @@ impl From<ForeignVault> for Failure {
     }
 }
 
-impl From<PlanFault> for Failure {
-    fn from(why: PlanFault) -> Self {
+impl From<PlanFault<Self>> for Failure {
+    fn from(why: PlanFault<Self>) -> Self {
         let message = why.to_string();
         match why {
             PlanFault::Foreign(why) => why.into(),
             PlanFault::Pack(why) => why.into(),
-            PlanFault::Search(_) => {
-                Self::new(Code::UriInvalid, message).hint("select by tag, type or folder")
-            }
-            PlanFault::TooLarge => {
+            PlanFault::Search(why) => why,
+            PlanFault::TooLarge | PlanFault::TooManySearches => {
                 let reason = Some("selector-too-large");
                 let failure = Self { reason, ..Self::new(Code::SelectorInvalid, message) };
                 failure.hint("resolve it in parts")

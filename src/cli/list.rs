@@ -36,7 +36,7 @@ pub(super) fn run(args: &List, session: &mut Session<'_>) -> Result<Answer, Fail
         };
         session.ui.result("list", &json);
     } else {
-        document_table(&all).iter().for_each(|row| session.ui.line(row));
+        document_table(&all.portions()).iter().for_each(|row| session.ui.line(row));
     }
     if all.documents.is_empty() && all.withheld.is_empty() {
         session.ui.note("nothing is published; `ctx status` shows what could be");

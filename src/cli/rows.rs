@@ -9,7 +9,8 @@ use super::{Answer, Failure};
 use crate::document::id::Id;
 use crate::document::sections::Section;
 use crate::publish::{Change, Item, Live, Outcome};
-use crate::resolve::{Resolution, Served, Withheld};
+use crate::resolve::portion::Portion;
+use crate::resolve::{Served, Withheld};
 use crate::vault::files::FileError;
 use crate::words::count;
 
@@ -37,6 +38,8 @@ pub(super) struct DocumentJson<'d> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     sections: Vec<SectionJson<'d>>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    tokens: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     body: Option<&'d str>,
 }
 
@@ -49,6 +52,8 @@ pub(super) struct SectionJson<'d> {
     start: usize,
     end: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
+    tokens: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     body: Option<&'d str>,
 }
 
@@ -60,6 +65,7 @@ impl From<&Section> for SectionJson<'_> {
             level: section.level,
             start: section.range.start,
             end: section.range.end,
+            tokens: None,
             body: None,
         }
     }
@@ -86,6 +92,7 @@ impl<'d> DocumentJson<'d> {
             chain_hash: served.entry.chain_hash.to_string(),
             section: None,
             sections: Vec::new(),
+            tokens: None,
             body: with_body.then(|| served.body()),
         }
     }
@@ -96,14 +103,32 @@ impl<'d> DocumentJson<'d> {
         Self { section: Some(section.into()), body, ..Self::new(served, false) }
     }
 
-    /// The document narrowed to some of its sections, each with its own text.
-    pub(super) fn of_sections(served: &'d Served, sections: &[Section], with_body: bool) -> Self {
-        let section = |section: &Section| SectionJson {
-            body: with_body.then(|| &served.text[section.range.clone()]),
-            ..section.into()
+    /// What is put out of a document: all of it, or some of its sections, each with its own text.
+    pub(super) fn of(portions: &[Portion<'d>], with_body: bool) -> Option<Self> {
+        let first = portions.first()?;
+        let section = |portion: &Portion<'d>| {
+            let body = with_body.then(|| portion.text());
+            portion.section.map(|section| SectionJson { body, ..section.into() })
         };
-        let sections = sections.iter().map(section).collect();
-        Self { sections, ..Self::new(served, false) }
+        let sections: Vec<SectionJson<'d>> = portions.iter().filter_map(section).collect();
+        let is_whole = sections.is_empty();
+        Some(Self { sections, ..Self::new(first.served, with_body && is_whole) })
+    }
+
+    /// All that is put out.
+    pub(super) fn all(portions: &[Portion<'d>], with_body: bool) -> Vec<Self> {
+        let documents = portions.chunk_by(Portion::is_beside);
+        documents.filter_map(|portions| Self::of(portions, with_body)).collect()
+    }
+
+    /// With the tokens that each of its texts takes in a context.
+    pub(super) fn with_tokens(mut self, portions: &[Portion<'d>]) -> Self {
+        let tokens: Vec<u64> = portions.iter().map(Portion::tokens).collect();
+        for (section, tokens) in self.sections.iter_mut().zip(&tokens) {
+            section.tokens = Some(*tokens);
+        }
+        self.tokens = Some(tokens.iter().sum());
+        self
     }
 }
 
@@ -120,23 +145,37 @@ impl From<&Withheld> for WithheldJson {
     }
 }
 
-/// Served documents as a table, each with the sections that it is narrowed to.
-pub(super) fn document_table(resolution: &Resolution) -> Vec<String> {
-    let row = |d: &Served| {
-        let sections = resolution.sections.get(&d.id).into_iter().flatten();
+/// What is put out as a table, a row a document, each with the sections that it is narrowed to.
+pub(super) fn document_table(portions: &[Portion<'_>]) -> Vec<String> {
+    let row = |portions: &[Portion<'_>]| {
+        let d = portions.first()?.served;
+        let sections = portions.iter().filter_map(|portion| portion.section);
         let anchors: String = sections.map(|section| format!(" #{}", section.anchor)).collect();
         let name = match anchors.trim_start() {
             one if !one.contains(' ') => format!("{}{one}", d.id),
             several => format!("{} {several}", d.id),
         };
-        vec![
+        Some(vec![
             shown(&name).into_owned(),
             format!("v{}", d.entry.version),
             d.fields.node_type.as_str().to_owned(),
             shown(d.title()).into_owned(),
-        ]
+        ])
     };
-    table(&resolution.documents.iter().map(row).collect::<Vec<_>>())
+    table(&portions.chunk_by(Portion::is_beside).filter_map(row).collect::<Vec<_>>())
+}
+
+/// Tells on stderr who found the documents of a search, and what else there is to know.
+pub(super) fn tell_notes(session: &mut Session<'_>, backend: Option<&str>, notes: &[String]) {
+    if let Some(backend) = backend {
+        let backend = shown(backend);
+        session
+            .ui
+            .note(&format!("note: delegated to {backend}, which says what its searches find"));
+    }
+    for note in notes {
+        session.ui.note(&format!("note: {}", shown(note)));
+    }
 }
 
 /// Tells on stderr which documents were withheld.

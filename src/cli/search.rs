@@ -10,12 +10,13 @@ use super::rows::{WithheldJson, tell_withheld};
 use super::session::Session;
 use super::ui::{Ui, shown};
 use super::{Answer, Failure};
-use crate::chain::digest::Digest;
-use crate::resolve::{Need, Snapshot};
+use crate::resolve::plan::Searched;
+use crate::resolve::{Need, Snapshot, Source};
 use crate::search::builtin::Builtin;
 use crate::search::command::Command;
 use crate::search::configured::{self, ConfiguredError};
 use crate::search::{self, Backend, Hit, Query, QueryError, Reason, SearchError, Snippet};
+use crate::uri::Class;
 use crate::vault::Vault;
 use crate::words::count;
 
@@ -75,21 +76,18 @@ struct HitJson<'s> {
 }
 
 /// The class of every answer (paper, section 6.3).
-const CLASS: &str = "delegated";
+const CLASS: &str = Class::Delegated.as_str();
+
+/// What is said where a vault's own configuration names a program.
+const IGNORED: &str = "`search` in .context/config.yaml is ignored: a vault cannot name what runs; set \
+                       CTX_SEARCH_COMMAND, or name the vault in ~/.config/contextnest/config.yaml";
 
 pub(super) fn run(args: &Search, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let query = Query::parse(&args.words.join(" "))?;
     let vault = session.vault()?;
     let source = session.source(&vault, Need::Versions)?;
     let snapshot = Snapshot::of(&vault, &source, None)?;
-    let head = snapshot.hash();
-    let mut answered = ask(session, &vault, &snapshot, head, &query, args.limit.into())?;
-    if vault.config().search_ignored {
-        let note = "`search` in .context/config.yaml is ignored: a vault cannot name what runs; set \
-                    CTX_SEARCH_COMMAND, or name the vault in ~/.config/contextnest/config.yaml";
-        answered.answer.notes.push(note.to_owned());
-    }
-    let Answered { backend, answer } = &answered;
+    let Answered { backend, answer } = &ask(session, &vault, &snapshot, &query, args.limit.into())?;
     if session.ui.json {
         let json = SearchJson {
             query: query.text(),
@@ -105,7 +103,7 @@ pub(super) fn run(args: &Search, session: &mut Session<'_>) -> Result<Answer, Fa
         answer.hits.iter().for_each(|hit| print(&mut session.ui, hit, args.explain));
     }
     let (what, at) = (count(answer.hits.len(), "hit"), snapshot.checkpoint());
-    session.ui.note(&match (head, answer.hits.is_empty()) {
+    session.ui.note(&match (snapshot.hash(), answer.hits.is_empty()) {
         (None, _) => "nothing is published; `ctx status` shows what could be".to_owned(),
         (_, true) => {
             format!("no published section matches at checkpoint {at} ({CLASS} to {backend})")
@@ -119,18 +117,38 @@ pub(super) fn run(args: &Search, session: &mut Session<'_>) -> Result<Answer, Fa
     Ok(if answer.withheld.is_empty() { Answer::Yes } else { Answer::No })
 }
 
-/// An answer and who gave it.
-pub(super) struct Answered {
-    pub(super) backend: String,
-    pub(super) answer: search::Answer,
+/// What a search in a selector that is asked of `snapshot` stands for.
+pub(super) fn in_selector(
+    session: &mut Session<'_>,
+    vault: &Vault,
+    source: &Source,
+    snapshot: &Snapshot<'_>,
+    query: &str,
+) -> Result<Searched, Failure> {
+    let (asked, head) = (snapshot.checkpoint(), Snapshot::of(vault, source, None)?.checkpoint());
+    if asked != head {
+        let message = format!(
+            "a search answers for the last checkpoint, {head}, but this is asked of checkpoint {asked}"
+        );
+        return Err(Failure::new(Code::SearchPast, message)
+            .hint("leave the checkpoint out, or select by tag, type, folder or document"));
+    }
+    let query = Query::parse(query)?;
+    let answered = ask(session, vault, snapshot, &query, search::SELECTED_HITS)?;
+    Ok(answered.answer.into_searched(answered.backend))
 }
 
-/// Asks the back-end that the user chose for a vault; `head` is the hash of the snapshot.
-pub(super) fn ask(
+/// An answer and who gave it.
+struct Answered {
+    backend: String,
+    answer: search::Answer,
+}
+
+/// Asks the back-end that the user chose for a vault.
+fn ask(
     session: &mut Session<'_>,
     vault: &Vault,
     snapshot: &Snapshot<'_>,
-    head: Option<Digest>,
     query: &Query,
     limit: usize,
 ) -> Result<Answered, Failure> {
@@ -143,12 +161,15 @@ pub(super) fn ask(
             ui.borrow_mut().note(&format!("reading {what} into the search index"));
         }
     };
-    let backend: Box<dyn Backend> = match (program, head) {
+    let backend: Box<dyn Backend> = match (program, snapshot.hash()) {
         (Some(program), _) => Box::new(Command::new(program, vault.root(), snapshot.checkpoint())),
         (None, Some(head)) => Box::new(Builtin::new(snapshot, head, cache, &on_slow)),
         (None, None) => Box::new(search::Nothing),
     };
-    let answer = search::search(snapshot, &*backend, query, limit)?;
+    let mut answer = search::search(snapshot, &*backend, query, limit)?;
+    if vault.config().search_ignored {
+        answer.notes.push(IGNORED.to_owned());
+    }
     Ok(Answered { backend: backend.name().to_owned(), answer })
 }
 

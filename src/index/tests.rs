@@ -144,7 +144,7 @@ fn said(resolution: &Resolution) -> Vec<(String, u64, String)> {
 }
 
 fn plan(snapshot: &Snapshot<'_>, text: &str) -> Plan {
-    Plan::new(&parse(text).unwrap(), snapshot, &|_| Ok(Vec::new())).unwrap()
+    Plan::new(&parse(text).unwrap(), snapshot, &mut |query| Err(query.to_owned())).unwrap()
 }
 
 fn ask(snapshot: &Snapshot<'_>, text: &str) -> Resolution {

@@ -9,6 +9,7 @@ use roaring::RoaringBitmap;
 use super::plan::{Leaf, Part, Plan};
 use crate::document::id::Id;
 use crate::selector::{Atom, Expr, Node, Term, Universe, eval};
+use crate::uri::Class;
 
 /// A node of a selector's tree, and the size of its set.
 #[derive(Debug)]
@@ -48,9 +49,9 @@ pub(super) fn explain<U: Universe>(
 fn of_leaves<U: Universe>(expr: &Expr<Leaf>, universe: &U) -> Result<Explained, U::Error> {
     if let Node::Atom(leaf) = &expr.node {
         let stands_for = of_parts(&leaf.stands_for, universe)?;
-        let is_searched = matches!(&leaf.term, Term::Uri(_)) && leaf.stands_for.sign().is_some();
         let documents = stands_for.documents;
-        let shows_parts = leaf.pack.is_some() || is_searched;
+        let is_search = matches!(&leaf.term, Term::Uri(uri) if uri.class() == Class::Delegated);
+        let shows_parts = leaf.pack.is_some() || is_search && documents > 0;
         let parts = if shows_parts { vec![stands_for] } else { Vec::new() };
         return Ok(Explained {
             text: leaf.term.to_string(),

@@ -7,6 +7,7 @@
 
 mod around;
 pub mod checkout;
+pub mod context;
 mod explain;
 mod extent;
 mod hydration;
@@ -15,6 +16,7 @@ pub mod listing;
 mod map;
 pub mod packs;
 pub mod plan;
+pub mod portion;
 mod posted;
 mod source;
 mod universe;
@@ -154,6 +156,13 @@ pub struct Resolution {
 }
 
 impl Resolution {
+    /// Adds what may not be served either, each once.
+    pub fn withhold(&mut self, others: &mut Vec<Withheld>) {
+        self.withheld.append(others);
+        self.withheld.sort_by(|a, b| a.id.cmp(&b.id));
+        self.withheld.dedup_by(|a, b| a.id == b.id);
+    }
+
     /// The graph of these documents.
     pub fn graph(&self) -> Memory {
         let mentions = |served: &Served| {

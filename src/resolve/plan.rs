@@ -2,21 +2,25 @@
 //! searches by what they find, so that only sets that every universe knows are left.
 //!
 //! A [`Plan`] keeps what stands for what, for explanations. Packs are one level deep, so a plan is at
-//! most twice as deep as a selector; [`MAX_PARTS`] bounds its size.
+//! most twice as deep as a selector; [`MAX_PARTS`] bounds its size, [`MAX_SEARCHES`] what it asks of
+//! others. Who answers a search is the caller's affair, and so is the error of that: `E`.
 
 use std::cell::OnceCell;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
 
 use crate::document::id::Id;
 use crate::selector::{Atom, Expr, Node, Selector, Term};
-use crate::uri::{ForeignVault, Target, Uri};
+use crate::uri::{Class, ForeignVault, Target, Uri};
 
 use super::packs::{PackError, Packs, SealedPack};
 use super::{Snapshot, Withheld, never};
 
 /// The most sets that a selector may come to when its packs are put in.
 pub const MAX_PARTS: usize = 65_536;
+/// The most different searches that a selector may name, those of its packs included.
+pub const MAX_SEARCHES: usize = 16;
 
 /// A set that a universe knows, and the section that its document is narrowed to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,33 +49,46 @@ pub struct Plan {
     pub expr: Expr<Leaf>,
     /// What stands for the whole.
     pub parts: Expr<Part>,
-    /// Pack files that were looked at and may not be served: one may have had an id that was asked for.
+    /// What was looked at and may not be served: a pack file, which may have had an id that was asked
+    /// for, or a document that a search found.
     pub withheld: Vec<Withheld>,
+    /// Which back-end answered its searches, if it names any.
+    pub backend: Option<String>,
+    /// What else the searches have to tell.
+    pub notes: Vec<String>,
 }
 
-/// Answers a search with the documents that it finds.
-pub type Search<'s> = dyn Fn(&str) -> Result<Vec<Id>, SearchRefused> + 's;
+/// Answers a search.
+pub type Search<'s, E> = dyn FnMut(&str) -> Result<Searched, E> + 's;
 
-/// Why a search has no answer.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct SearchRefused(pub String);
+/// What a search finds.
+#[derive(Debug, Default)]
+pub struct Searched {
+    /// Who found it.
+    pub backend: String,
+    /// The documents.
+    pub ids: Vec<Id>,
+    /// Documents that belong to the answer, or may, and may not be served.
+    pub withheld: Vec<Withheld>,
+    /// What else the reader should know.
+    pub notes: Vec<String>,
+}
 
 /// Why a selector cannot be evaluated, and which bytes of it are the reason.
 #[derive(Debug, thiserror::Error)]
 #[error("{why}")]
-pub struct PlanError {
+pub struct PlanError<E: fmt::Debug + fmt::Display + 'static> {
     /// The bytes of the selector's text.
     pub span: Range<usize>,
     /// Why.
     #[source]
-    pub why: PlanFault,
+    pub why: PlanFault<E>,
 }
 
 /// Why a selector cannot be evaluated.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum PlanFault {
+pub enum PlanFault<E> {
     /// A URI names another vault.
     #[error(transparent)]
     Foreign(#[from] ForeignVault),
@@ -79,14 +96,17 @@ pub enum PlanFault {
     #[error(transparent)]
     Pack(#[from] PackError),
     /// A search has no answer.
-    #[error(transparent)]
-    Search(#[from] SearchRefused),
+    #[error("{0}")]
+    Search(E),
     /// The configuration that the checkpoint seals is withheld.
     #[error("`{}` is withheld: {}", .0.id, .0.why)]
     Withheld(Withheld),
     /// More than [`MAX_PARTS`] sets.
     #[error("with its packs put in, the selector names more than {MAX_PARTS} sets")]
     TooLarge,
+    /// More than [`MAX_SEARCHES`] searches.
+    #[error("with its packs put in, the selector names more than {MAX_SEARCHES} searches")]
+    TooManySearches,
 }
 
 impl Plan {
@@ -94,35 +114,41 @@ impl Plan {
     ///
     /// # Errors
     /// The first term for which nothing can stand.
-    pub fn new(
+    pub fn new<E: fmt::Debug + fmt::Display>(
         selector: &Selector,
         snapshot: &Snapshot<'_>,
-        search: &Search<'_>,
-    ) -> Result<Self, PlanError> {
-        let mut planner = Planner { snapshot, search, packs: OnceCell::new(), parts: 0 };
+        search: &mut Search<'_, E>,
+    ) -> Result<Self, PlanError<E>> {
+        let mut planner = Planner::new(snapshot, search);
         let expr = selector.expr.expand(&mut |term: &Term, span: &Range<usize>| {
             let leaf = planner.leaf(term);
             let leaf = leaf.map_err(|why| PlanError { span: span.clone(), why })?;
             Ok(Expr::atom(leaf, span.clone()))
         })?;
-        let parts = expr.parts();
-        let withheld = planner.packs.into_inner().map(|packs| packs.withheld).unwrap_or_default();
-        Ok(Self { expr, parts, withheld })
+        Ok(planner.into_plan(expr))
     }
 
     /// What stands for one pack.
     ///
     /// # Errors
     /// It names something for which nothing can stand.
-    pub fn of_pack(
+    pub fn of_pack<E>(
         sealed: &SealedPack,
         snapshot: &Snapshot<'_>,
-        search: &Search<'_>,
-    ) -> Result<Self, PlanFault> {
-        let mut planner = Planner { snapshot, search, packs: OnceCell::new(), parts: 0 };
+        search: &mut Search<'_, E>,
+    ) -> Result<Self, PlanFault<E>> {
+        let mut planner = Planner::new(snapshot, search);
         let leaf = planner.of_pack(sealed)?;
-        let parts = leaf.stands_for.clone();
-        Ok(Self { expr: Expr::atom(leaf, 0..0), parts, withheld: Vec::new() })
+        Ok(planner.into_plan(Expr::atom(leaf, 0..0)))
+    }
+
+    /// Which guarantees the answer has (paper, section 6.3).
+    pub fn class(&self) -> Class {
+        match &self.expr.node {
+            _ if self.backend.is_some() => Class::Delegated,
+            Node::Atom(Leaf { term: Term::Uri(uri), .. }) => uri.class(),
+            _ => Class::Set,
+        }
     }
 }
 
@@ -160,15 +186,39 @@ impl fmt::Display for Part {
     }
 }
 
-struct Planner<'p, 'v> {
+struct Planner<'p, 'v, E> {
     snapshot: &'p Snapshot<'v>,
-    search: &'p Search<'p>,
+    search: &'p mut Search<'p, E>,
     packs: OnceCell<Packs>,
+    /// What was searched for. Each search is asked once: a back-end need not answer twice alike.
+    searched: BTreeMap<String, Searched>,
     parts: usize,
 }
 
-impl Planner<'_, '_> {
-    fn leaf(&mut self, term: &Term) -> Result<Leaf, PlanFault> {
+impl<'p, 'v, E> Planner<'p, 'v, E> {
+    fn new(snapshot: &'p Snapshot<'v>, search: &'p mut Search<'p, E>) -> Self {
+        Self { snapshot, search, packs: OnceCell::new(), searched: BTreeMap::new(), parts: 0 }
+    }
+
+    fn into_plan(self, expr: Expr<Leaf>) -> Plan {
+        let mut plan = Plan {
+            parts: expr.parts(),
+            expr,
+            withheld: self.packs.into_inner().map(|packs| packs.withheld).unwrap_or_default(),
+            backend: None,
+            notes: Vec::new(),
+        };
+        for searched in self.searched.into_values() {
+            plan.backend = Some(searched.backend);
+            plan.withheld.extend(searched.withheld);
+            plan.notes.extend(searched.notes);
+        }
+        plan.notes.sort();
+        plan.notes.dedup();
+        plan
+    }
+
+    fn leaf(&mut self, term: &Term) -> Result<Leaf, PlanFault<E>> {
         match term {
             Term::Pack(id) => {
                 let sealed = self.pack(id)?.clone();
@@ -181,7 +231,7 @@ impl Planner<'_, '_> {
         }
     }
 
-    fn of_pack(&mut self, sealed: &SealedPack) -> Result<Leaf, PlanFault> {
+    fn of_pack(&mut self, sealed: &SealedPack) -> Result<Leaf, PlanFault<E>> {
         let expr = sealed.pack.expr();
         Ok(Leaf {
             term: Term::Pack(sealed.pack.id.clone()),
@@ -190,7 +240,7 @@ impl Planner<'_, '_> {
         })
     }
 
-    fn pack(&self, id: &str) -> Result<&SealedPack, PlanFault> {
+    fn pack(&self, id: &str) -> Result<&SealedPack, PlanFault<E>> {
         let packs = match self.packs.get() {
             Some(packs) => packs,
             None => {
@@ -202,13 +252,11 @@ impl Planner<'_, '_> {
     }
 
     /// What stands for a term that is no pack.
-    fn part(&mut self, term: &Term) -> Result<Expr<Part>, PlanFault> {
+    fn part(&mut self, term: &Term) -> Result<Expr<Part>, PlanFault<E>> {
         if let Term::Uri(uri) = term
             && let Target::Search(query) = uri.local()?
         {
-            let mut found = (self.search)(query)?;
-            found.sort_unstable();
-            found.dedup();
+            let found = self.found(query)?;
             let documents = found.into_iter().map(|id| self.one(Atom::Document(id), None));
             let mut documents = documents.collect::<Result<Vec<_>, _>>()?.into_iter();
             return Ok(match documents.next() {
@@ -227,7 +275,21 @@ impl Planner<'_, '_> {
         }
     }
 
-    fn one(&mut self, atom: Atom, anchor: Option<String>) -> Result<Expr<Part>, PlanFault> {
+    /// The documents that a search finds, in byte order.
+    fn found(&mut self, query: &str) -> Result<Vec<Id>, PlanFault<E>> {
+        if let Some(searched) = self.searched.get(query) {
+            return Ok(searched.ids.clone());
+        }
+        if self.searched.len() == MAX_SEARCHES {
+            return Err(PlanFault::TooManySearches);
+        }
+        let mut searched = (self.search)(query).map_err(PlanFault::Search)?;
+        searched.ids.sort_unstable();
+        searched.ids.dedup();
+        Ok(self.searched.entry(query.to_owned()).or_insert(searched).ids.clone())
+    }
+
+    fn one(&mut self, atom: Atom, anchor: Option<String>) -> Result<Expr<Part>, PlanFault<E>> {
         self.parts += 1;
         if self.parts > MAX_PARTS {
             return Err(PlanFault::TooLarge);

@@ -27,13 +27,17 @@ use crate::chain::digest::Digest;
 use crate::checkpoint::log::LogError;
 use crate::document::id::Id;
 use crate::document::sections::Section;
+use crate::resolve::plan::Searched;
+use crate::resolve::portion::Portion;
 use crate::resolve::{Served, Snapshot, Withheld};
-use crate::uri::{Target, Uri};
+use crate::uri::Uri;
 
 use units::Unit;
 
 /// The most hits that an answer may have.
 pub const MAX_HITS: usize = 1000;
+/// A search in a selector stands for the documents of so many hits, the best.
+pub const SELECTED_HITS: usize = 100;
 
 /// Something that finds sections by their words or their meaning.
 pub trait Backend {
@@ -161,11 +165,7 @@ pub struct Hit {
 impl Hit {
     /// The URI of exactly what was found; none for the few ids that a URI cannot name.
     pub fn uri(&self) -> Option<Uri> {
-        let mut uri = self.served.uri()?.clone();
-        if let (Target::Document { anchor, .. }, Some(section)) = (&mut uri.target, &self.section) {
-            *anchor = Some(section.anchor.clone()).filter(|anchor| !anchor.is_empty());
-        }
-        Some(uri)
+        Portion { served: &self.served, section: self.section.as_ref() }.uri()
     }
 
     /// The chain hash of the version that was found.
@@ -226,20 +226,12 @@ pub fn search(
     Ok(answer)
 }
 
-/// The documents that are found for a query, each once, the best first.
-///
-/// # Errors
-/// The back-end cannot answer.
-pub fn ids(
-    snapshot: &Snapshot<'_>,
-    backend: &dyn Backend,
-    query: &Query,
-    limit: usize,
-) -> Result<(Vec<Id>, Vec<Withheld>), SearchError> {
-    let answer = search(snapshot, backend, query, limit)?;
-    let mut seen = HashSet::new();
-    let ids = answer.hits.into_iter().map(|hit| hit.served.id.clone());
-    Ok((ids.filter(|id| seen.insert(id.clone())).collect(), answer.withheld))
+impl Answer {
+    /// What the answer is to a selector that names the search, and the back-end of this name gave it.
+    pub fn into_searched(self, backend: String) -> Searched {
+        let ids = self.hits.iter().map(|hit| hit.served.id.clone()).collect();
+        Searched { backend, ids, withheld: self.withheld, notes: self.notes }
+    }
 }
 
 /// What of a back-end's answer was left out, or is not as it said.

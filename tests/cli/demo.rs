@@ -71,6 +71,7 @@ fn the_tour_shows_the_main_job_and_leaves_a_vault() {
       "schema": "ctx.resolve",
       "schema_version": 1,
       "selector": "contextnest://nodes/policies/vendor-risk@1",
+      "class": "direct",
       "checkpoint": 1,
       "documents": [
         {

@@ -44,6 +44,7 @@ fn the_tree_shows_each_set_and_what_a_pack_stands_for() {
       "schema": "ctx.explain",
       "schema_version": 1,
       "selector": "pack:p - #b",
+      "class": "set",
       "checkpoint": 2,
       "tree": {
         "text": "-",
@@ -179,27 +180,6 @@ fn all_pins_are_one_checkpoint_for_the_whole_selector() {
     error[usage]: the URI is pinned to checkpoint 1, but `--at` says 2
     hint: leave one of them out
     ");
-}
-
-#[test]
-fn searches_are_refused_where_they_stand() {
-    let place = vault();
-    assert_snapshot!(place.ctx("resolve contextnest://search/late+payment").whole(), @"
-    exit: 2
-    -- stdout
-    -- stderr
-    error[uri-invalid]: searches are not answered yet
-    hint: select by tag, type or folder
-    ");
-    assert_snapshot!(place.ctx("resolve '#a + \"contextnest://search/late+payment\"'").whole(), @r#"
-    exit: 2
-    -- stdout
-    -- stderr
-    error[uri-invalid]: searches are not answered yet
-      #a + "contextnest://search/late+payment"
-           ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
-    hint: select by tag, type or folder
-    "#);
 }
 
 const BODY: &str = "# R\n\nIntro.\n\n## One\n\n1.\n\n### Deep\n\n1.1.\n\n## Two\n\n2.\n";

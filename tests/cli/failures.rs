@@ -26,6 +26,13 @@ const PROVOCATIONS: &[Provocation] = &[
     (Code::UnknownId, |p, json| p.ctx(&format!("read nodes/x{json}"))),
     (Code::UnknownVersion, |p, json| p.ctx(&format!("show nodes/a 9{json}"))),
     (Code::UnknownCheckpoint, |p, json| p.ctx(&format!("list --at 9{json}"))),
+    (Code::SearchPast, |p, json| {
+        if !p.has("nodes/b.md") {
+            p.write("nodes/b.md", "# B\n");
+            p.ctx("publish nodes/b").ok();
+        }
+        p.ctx(&format!("resolve contextnest://search/a --at 1{json}"))
+    }),
     (Code::Refused, |p, json| {
         p.write("nodes/bad.md", "---\ntitle: [a\n---\n");
         p.ctx(&format!("publish nodes/bad{json}"))
@@ -172,6 +179,9 @@ fn each_is_told_in_text_and_json_with_its_exit_code() {
 
     error[search-failed]: `sh` cannot be asked or understood: EOF while parsing a value at line 1 column 0
     hint: spec/search.md says how a program is asked and answers; without CTX_SEARCH_COMMAND and a program in your configuration the built-in index is used
+
+    error[search-past]: a search answers for the last checkpoint, 2, but this is asked of checkpoint 1
+    hint: leave the checkpoint out, or select by tag, type, folder or document
 
     error[selector-invalid]: expected a tag, a filter, a URI or `(`, but found the end
       #a |

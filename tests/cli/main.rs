@@ -10,11 +10,13 @@
 mod harness;
 
 mod add;
+mod budget;
 mod cache;
 mod checkout;
 mod checkpoint;
 mod choice;
 mod concurrent;
+mod delegated;
 mod demo;
 mod disk;
 mod explain;

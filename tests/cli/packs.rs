@@ -1,6 +1,7 @@
 //! Packs: selected as sealed, listed, shown, made and checked.
 
 use contextnest::checkpoint::log::Log;
+use contextnest::resolve::plan::Searched;
 use contextnest::resolve::{Plan, Snapshot};
 use contextnest::selector::parse;
 use contextnest::vault::Vault;
@@ -175,15 +176,19 @@ fn a_search_is_the_union_of_what_the_back_end_finds() {
     let vault = Vault::open(place.root()).unwrap();
     let log = Log::read(&vault).unwrap();
     let snapshot = Snapshot::at(&vault, &log.sound().unwrap(), None).unwrap();
-    let found = |query: &str| {
+    let mut asked = 0;
+    let mut found = |query: &str| {
         assert_eq!(query, "who sells");
-        Ok(["nodes/x", "nodes/risk", "nodes/x"].map(|id| id.parse().unwrap()).to_vec())
+        asked += 1;
+        let ids = ["nodes/x", "nodes/risk", "nodes/x"].map(|id| id.parse().unwrap()).to_vec();
+        Ok::<_, String>(Searched { ids, ..Searched::default() })
     };
-    let selector = parse("contextnest://search/who%20sells - #policy").unwrap();
-    let plan = Plan::new(&selector, &snapshot, &found).unwrap();
+    let search = "contextnest://search/who%20sells";
+    let selector = parse(&format!("{search} - #policy | {search} - {search}")).unwrap();
+    let plan = Plan::new(&selector, &snapshot, &mut found).unwrap();
     let ids: Vec<String> =
         snapshot.resolve(&plan).unwrap().documents.iter().map(|d| d.id.to_string()).collect();
-    assert_eq!(ids, ["nodes/x"]);
+    assert_eq!((ids, asked), (vec!["nodes/x".to_owned()], 1), "a search is asked once");
 }
 
 #[test]
@@ -208,6 +213,7 @@ fn list_and_show_tell_what_is_sealed() {
           "label": "Buying",
           "file": "packs/buy.yml",
           "version": 1,
+          "class": "set",
           "documents": 2
         }
       ],

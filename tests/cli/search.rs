@@ -338,7 +338,7 @@ fn hostile_texts_cannot_steer_a_terminal_or_hide_a_word() {
 }
 
 /// A program outside of the vault.
-fn program(place: &Place, script: &str) -> String {
+pub(super) fn program(place: &Place, script: &str) -> String {
     let path = place.home().join("program");
     fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
     fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();

@@ -3,16 +3,20 @@
 use serde::Serialize;
 
 use crate::checkpoint::log::LogError;
-use crate::cli::ask::no_search;
 use crate::cli::rows::{WithheldJson, tell_withheld};
 use crate::cli::session::Session;
 use crate::cli::ui::{shown, table};
 use crate::cli::{Answer, Failure};
 use crate::resolve::packs::{SealedPack, Unusable};
+use crate::resolve::plan::PlanFault;
 use crate::resolve::{Need, Plan, Snapshot};
+use crate::uri::Class;
 use crate::words::count;
 
 /// List the sealed packs with the number of their documents
+///
+/// A pack that names a search is listed as `delegated`, without a number: the search is not asked.
+/// `ctx pack show` asks it.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx pack list\n  ctx pack list --at 3 --json")]
 pub(super) struct List {
@@ -36,6 +40,8 @@ struct PackJson<'l> {
     file: &'l str,
     version: u64,
     /// Absent where the pack names what cannot be resolved.
+    class: Option<&'static str>,
+    /// Absent also where the pack names a search, which is not asked for a list.
     documents: Option<usize>,
 }
 
@@ -63,10 +69,13 @@ pub(super) fn run(args: &List, session: &mut Session<'_>) -> Result<Answer, Fail
         session.ui.result("pack.list", &json);
     } else {
         let row = |pack: &PackJson<'_>| {
-            let documents = |n| count(n, "document");
+            let documents = match (pack.documents, pack.class) {
+                (Some(n), _) => count(n, "document"),
+                (None, class) => class.unwrap_or("?").to_owned(),
+            };
             vec![
                 shown(pack.id).into_owned(),
-                pack.documents.map_or_else(|| "?".to_owned(), documents),
+                documents,
                 format!("{} v{}", shown(pack.file), pack.version),
                 shown(pack.label.unwrap_or_default()).into_owned(),
             ]
@@ -86,15 +95,24 @@ pub(super) fn run(args: &List, session: &mut Session<'_>) -> Result<Answer, Fail
 }
 
 fn pack<'l>(sealed: &'l SealedPack, snapshot: &Snapshot<'_>) -> Result<PackJson<'l>, LogError> {
-    let plan = Plan::of_pack(sealed, snapshot, &no_search).ok();
+    let plan = Plan::of_pack(sealed, snapshot, &mut |_| Err(NotAsked));
+    let (class, documents) = match plan {
+        Ok(plan) => (Some(plan.class()), Some(snapshot.count(&plan)?)),
+        Err(PlanFault::Search(NotAsked)) => (Some(Class::Delegated), None),
+        Err(_) => (None, None),
+    };
     Ok(PackJson {
         id: &sealed.pack.id,
         label: sealed.pack.label.as_deref(),
         file: sealed.file.as_str(),
         version: sealed.version,
-        documents: plan.map(|plan| snapshot.count(&plan)).transpose()?,
+        class: class.map(Class::as_str),
+        documents,
     })
 }
+
+/// A search in a pack: what it finds is its back-end's word, and may take long.
+struct NotAsked;
 
 fn unusable(sealed: &Unusable) -> UnusableJson<'_> {
     let reason = sealed.why.kind.to_string();

@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-use crate::cli::ask::no_search;
-use crate::cli::rows::{DocumentJson, WithheldJson, document_table, tell_withheld};
+use crate::cli::rows::{DocumentJson, WithheldJson, document_table, tell_notes, tell_withheld};
+use crate::cli::search;
 use crate::cli::session::Session;
 use crate::cli::ui::shown;
 use crate::cli::{Answer, Failure};
@@ -30,6 +30,9 @@ struct ShowJson<'s> {
     description: Option<&'s str>,
     file: &'s str,
     version: u64,
+    class: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    backend: Option<&'s str>,
     checkpoint: u64,
     query: Option<String>,
     includes: Vec<String>,
@@ -48,7 +51,10 @@ pub(super) fn run(args: &Show, session: &mut Session<'_>) -> Result<Answer, Fail
     let packs = snapshot.packs()?;
     let id = args.id.strip_prefix("pack:").unwrap_or(&args.id);
     let sealed = packs.find(id, snapshot.checkpoint())?;
-    let resolution = snapshot.resolve(&Plan::of_pack(sealed, &snapshot, &no_search)?)?;
+    let mut ask = |query: &str| search::in_selector(session, &vault, &source, &snapshot, query);
+    let mut plan = Plan::of_pack(sealed, &snapshot, &mut ask)?;
+    let mut resolution = snapshot.resolve(&plan)?;
+    resolution.withhold(&mut plan.withheld);
     let definition = &sealed.pack;
     let checkpoint = snapshot.checkpoint();
     if session.ui.json {
@@ -61,6 +67,8 @@ pub(super) fn run(args: &Show, session: &mut Session<'_>) -> Result<Answer, Fail
             description: definition.description.as_deref(),
             file: sealed.file.as_str(),
             version: sealed.version,
+            class: plan.class().as_str(),
+            backend: plan.backend.as_deref(),
             checkpoint,
             query: definition.query.as_ref().map(|query| query.value.to_string()),
             includes: texts(&definition.includes),
@@ -68,14 +76,7 @@ pub(super) fn run(args: &Show, session: &mut Session<'_>) -> Result<Answer, Fail
             node_types: definition.node_types.iter().map(|word| word.as_str()).collect(),
             audiences: &definition.audiences,
             agent_instructions: definition.agent_instructions.as_deref(),
-            documents: resolution
-                .documents
-                .iter()
-                .map(|served| match resolution.sections.get(&served.id) {
-                    Some(sections) => DocumentJson::of_sections(served, sections, false),
-                    None => DocumentJson::new(served, false),
-                })
-                .collect(),
+            documents: DocumentJson::all(&resolution.portions(), false),
             withheld: resolution.withheld.iter().map(WithheldJson::from).collect(),
         };
         session.ui.result("pack.show", &json);
@@ -84,8 +85,9 @@ pub(super) fn run(args: &Show, session: &mut Session<'_>) -> Result<Answer, Fail
         session.ui.line(&format!("# {file} v{version} at checkpoint {checkpoint}"));
         session.ui.text(&pack::write(definition));
         session.ui.line(&format!("\n# {}", count(resolution.documents.len(), "document")));
-        document_table(&resolution).iter().for_each(|row| session.ui.line(row));
+        document_table(&resolution.portions()).iter().for_each(|row| session.ui.line(row));
     }
+    tell_notes(session, plan.backend.as_deref(), &plan.notes);
     tell_withheld(session, &resolution.withheld);
     Ok(if resolution.withheld.is_empty() { Answer::Yes } else { Answer::No })
 }

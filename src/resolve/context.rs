@@ -1,0 +1,244 @@
+//! An answer as the context of an agent: what of it fits into a budget of tokens, and one block of
+//! Markdown in which each text carries where it is from (paper, section 9.1; `spec/resolve.md`,
+//! section 3).
+//!
+//! [`Context::new`] selects, and does so alike whatever is printed then; [`Context::to_markdown`] is
+//! the block. A block never takes more tokens than its budget.
+
+use std::collections::BTreeSet;
+
+use super::portion::{Line, Portion, tokens};
+use super::{Resolution, Snapshot};
+use crate::chain::digest::Digest;
+use crate::document::id::Id;
+use crate::graph::order::needed;
+use crate::uri::Class;
+use crate::vault::clock::Timestamp;
+
+/// What was asked, and of what.
+#[derive(Clone, Debug)]
+pub struct Question {
+    /// The selector in canonical form.
+    pub selector: String,
+    /// The class of the answer.
+    pub class: Class,
+    /// Which back-end answered its searches.
+    pub backend: Option<String>,
+    /// The checkpoint; 0 before the first.
+    pub checkpoint: u64,
+    /// The hash of the checkpoint.
+    pub hash: Option<Digest>,
+    /// When it was made.
+    pub at: Option<Timestamp>,
+}
+
+impl Question {
+    /// A selector in canonical form, asked of a snapshot.
+    pub fn new(
+        snapshot: &Snapshot<'_>,
+        selector: String,
+        class: Class,
+        backend: Option<String>,
+    ) -> Self {
+        let (hash, at) = (snapshot.hash(), snapshot.made_at());
+        Self { selector, class, backend, checkpoint: snapshot.checkpoint(), hash, at }
+    }
+}
+
+/// What an agent gets.
+#[derive(Debug)]
+pub struct Context<'r> {
+    question: Question,
+    withheld: usize,
+    /// The texts, in the order of the answer.
+    pub portions: Vec<Portion<'r>>,
+    /// What did not fit, in the order of the answer.
+    pub left_out: Vec<LeftOut<'r>>,
+    /// How many tokens the block may take.
+    pub budget: Option<u64>,
+    /// Whether there is a block: its first line fits.
+    fits: bool,
+    /// How many of [`Context::left_out`] the block has room to name.
+    named: usize,
+}
+
+/// A text that is left out.
+#[derive(Debug)]
+pub struct LeftOut<'r> {
+    /// The text.
+    pub portion: Portion<'r>,
+    /// Why it is left out.
+    pub why: Reason,
+}
+
+/// Why a text is left out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// Only so many tokens were left.
+    Budget {
+        /// What was left.
+        left: u64,
+    },
+    /// The source depends on this one, which is left out, or a part of it.
+    Dependency(Id),
+}
+
+impl Reason {
+    /// The word for it in answers.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::Budget { .. } => "budget",
+            Self::Dependency(_) => "dependency",
+        }
+    }
+}
+
+impl<'r> Context<'r> {
+    /// What of an answer fits into a budget: in the order of the answer each text that fits into what
+    /// is left, and no source without those of the answer that it depends on.
+    pub fn new(question: Question, resolution: &'r Resolution, budget: Option<u64>) -> Self {
+        let mut context = Self {
+            question,
+            withheld: resolution.withheld.len(),
+            portions: resolution.portions(),
+            left_out: Vec::new(),
+            budget,
+            fits: true,
+            named: 0,
+        };
+        if let Some(budget) = budget {
+            context.keep_within(budget);
+        }
+        context
+    }
+
+    /// How many tokens the block takes, or a few more: its numbers count as if they were the largest
+    /// that they can be.
+    pub fn tokens(&self) -> u64 {
+        if !self.fits {
+            return 0;
+        }
+        let named = self.left_out.iter().take(self.named).map(LeftOut::line_tokens);
+        self.head_tokens() + named.chain(self.portions.iter().map(Portion::tokens)).sum::<u64>()
+    }
+
+    /// The block: one line about the whole, one for each text that is left out while there is room,
+    /// and the texts, each between its two lines. Nothing, if not even the first line fits.
+    pub fn to_markdown(&self) -> String {
+        if !self.fits {
+            return String::new();
+        }
+        let mut block = self.head(self.portions.len(), self.left_out.len(), self.tokens());
+        self.left_out.iter().take(self.named).for_each(|out| block.push_str(&out.line()));
+        self.portions.iter().for_each(|portion| portion.write(&mut block));
+        block
+    }
+
+    fn keep_within(&mut self, budget: u64) {
+        let head = self.head_tokens();
+        self.fits = head <= budget;
+        let mut left = budget.saturating_sub(head);
+        let needs: Vec<BTreeSet<Id>> = self.portions.iter().map(needs).collect();
+        let mut missing: BTreeSet<&Id> = BTreeSet::new();
+        let mut reasons: Vec<Option<Reason>> = Vec::with_capacity(needs.len());
+        for (portion, needs) in self.portions.iter().zip(&needs) {
+            let tokens = portion.tokens();
+            let reason = match lacking(needs, &missing) {
+                None if tokens > left => Some(Reason::Budget { left }),
+                lacking => lacking,
+            };
+            match reason {
+                None => left -= tokens,
+                Some(_) => {
+                    missing.insert(&portion.served.id);
+                }
+            }
+            reasons.push(reason);
+        }
+        // Only on a cycle does a source stand before one that it depends on.
+        let mut before = 0;
+        while before != missing.len() {
+            before = missing.len();
+            for ((portion, needs), reason) in self.portions.iter().zip(&needs).zip(&mut reasons) {
+                if reason.is_none() {
+                    *reason = lacking(needs, &missing);
+                    missing.extend(reason.as_ref().map(|_| &portion.served.id));
+                }
+            }
+        }
+        for (portion, reason) in std::mem::take(&mut self.portions).into_iter().zip(reasons) {
+            match reason {
+                None => self.portions.push(portion),
+                Some(why) => self.left_out.push(LeftOut { portion, why }),
+            }
+        }
+        let mut left = budget.saturating_sub(self.tokens());
+        let named = self.left_out.iter().map(LeftOut::line_tokens);
+        self.named = named
+            .take_while(|tokens| {
+                let fits = *tokens <= left;
+                left = left.saturating_sub(*tokens);
+                fits
+            })
+            .count();
+    }
+
+    /// What the first line takes, if its numbers are the largest that they can be.
+    fn head_tokens(&self) -> u64 {
+        let all = self.portions.len() + self.left_out.len();
+        tokens(self.head(all, all, self.budget.unwrap_or(u64::MAX)).len())
+    }
+
+    /// The first line.
+    fn head(&self, parts: usize, left_out: usize, tokens: u64) -> String {
+        let Question { selector, class, backend, checkpoint, hash, at } = &self.question;
+        let mut line =
+            Line::new("context").text("selector", selector).word("class", class.as_str());
+        if let Some(backend) = backend {
+            line = line.text("backend", backend);
+        }
+        line = line.word("checkpoint", checkpoint);
+        if let (Some(hash), Some(at)) = (hash, at) {
+            line = line.word("checkpoint_hash", hash).word("at", at);
+        }
+        line = line.word("parts", parts).word("tokens", tokens);
+        if let Some(budget) = self.budget {
+            line = line.word("budget", budget);
+        }
+        line.word("left_out", left_out).word("withheld", self.withheld).end()
+    }
+}
+
+impl LeftOut<'_> {
+    fn line(&self) -> String {
+        let line = Line::new("left-out").name(&self.portion);
+        let line = line.word("tokens", self.portion.tokens()).word("reason", self.why.as_str());
+        match &self.why {
+            Reason::Budget { left } => line.word("left", left),
+            Reason::Dependency(id) => line.text("on", id.as_str()),
+        }
+        .end()
+    }
+
+    fn line_tokens(&self) -> u64 {
+        tokens(self.line().len())
+    }
+}
+
+/// What a source depends on, other than itself.
+fn needs(portion: &Portion<'_>) -> BTreeSet<Id> {
+    let Portion { served, .. } = portion;
+    let mut needs = match served.fields.source {
+        Some(_) => needed(&served.id, &served.fields),
+        None => BTreeSet::new(),
+    };
+    needs.remove(&served.id);
+    needs
+}
+
+fn lacking(needs: &BTreeSet<Id>, missing: &BTreeSet<&Id>) -> Option<Reason> {
+    needs.iter().find(|id| missing.contains(id)).cloned().map(Reason::Dependency)
+}
+
+#[cfg(test)]
+mod tests;

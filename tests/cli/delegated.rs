@@ -1,0 +1,268 @@
+//! Searches in selectors: what a back-end finds is a set like others, of the head, verified, and said
+//! to be delegated.
+
+use std::fs;
+
+use insta::assert_snapshot;
+
+use crate::harness::{Output, Place};
+use crate::search::program;
+
+/// Three documents, two of which hold `fee`, and a pack that searches.
+fn place() -> Place {
+    let place = Place::vault();
+    place.write("nodes/fees.md", "---\ntitle: Fees\ntags: [billing]\n---\n# Fees\n\nA fee.\n");
+    place.write("nodes/returns.md", "---\ntitle: Returns\ntags: [retail]\n---\nNo fee.\n");
+    place.write("nodes/team.md", "---\ntitle: Team\ntags: [retail]\n---\nWho we are.\n");
+    place.write(
+        "packs/money.yml",
+        "id: money\nlabel: Money\nquery: 'contextnest://search/fee - #retail'\n",
+    );
+    place.ctx("publish --all").ok();
+    place
+}
+
+fn ids(place: &Place, selector: &str) -> String {
+    place.args(&["resolve", selector, "--ids"]).run().ok().lines().join(" ")
+}
+
+#[test]
+fn what_a_search_finds_is_a_set_like_others() {
+    let place = place();
+    assert_snapshot!(place.ctx("resolve contextnest://search/fee").whole(), @"
+    exit: 0
+    -- stdout
+    nodes/fees     v1  document  Fees
+    nodes/returns  v1  document  Returns
+    -- stderr
+    note: delegated to builtin, which says what its searches find
+    ");
+    for (selector, expected) in [
+        ("contextnest://search/fee - #retail", "nodes/fees"),
+        ("#retail + contextnest://search/fee", "nodes/returns"),
+        ("contextnest://search/who%20are | #billing", "nodes/fees nodes/team"),
+        ("\"contextnest://search/who+are\" | #billing", "nodes/fees nodes/team"),
+        ("contextnest://search/fee - contextnest://search/fee", ""),
+        ("#retail - contextnest://search/absent", "nodes/returns nodes/team"),
+        ("pack:money | #retail", "nodes/fees nodes/returns nodes/team"),
+    ] {
+        assert_eq!(ids(&place, selector), expected, "{selector}");
+    }
+    assert_snapshot!(place.ctx("resolve contextnest://search/absent").whole(), @"
+    exit: 0
+    -- stdout
+    -- stderr
+    no published document matches at checkpoint 1
+    note: delegated to builtin, which says what its searches find
+    ");
+    let nothing = Place::vault().ctx("resolve contextnest://search/fee --json").ok();
+    assert_eq!(nothing.json("ctx.resolve")["class"], "delegated");
+}
+
+#[test]
+fn an_answer_says_its_class_and_its_back_end() {
+    let place = place();
+    let said = |verb: &str, selector: &str| {
+        let json = place.args(&[verb, selector, "--json"]).run().ok().json(&format!("ctx.{verb}"));
+        (json["class"].as_str().unwrap().to_owned(), json["backend"].as_str().map(str::to_owned))
+    };
+    for verb in ["resolve", "explain"] {
+        for (selector, class) in [
+            ("contextnest://nodes/fees", "direct"),
+            ("\"contextnest://nodes/fees#fees\"", "direct"),
+            ("contextnest://nodes/fees@1", "direct"),
+            ("contextnest://nodes/", "set"),
+            ("contextnest://tag/retail", "set"),
+            ("#retail", "set"),
+            ("contextnest://nodes/fees | contextnest://nodes/team", "set"),
+        ] {
+            assert_eq!(said(verb, selector), (class.to_owned(), None), "{verb} {selector}");
+        }
+        for selector in
+            ["contextnest://search/fee", "#retail - contextnest://search/x", "pack:money"]
+        {
+            let expected = ("delegated".to_owned(), Some("builtin".to_owned()));
+            assert_eq!(said(verb, selector), expected, "{verb} {selector}");
+        }
+    }
+    assert_snapshot!(place.ctx("explain 'contextnest://search/fee - #retail'").whole(), @"
+    exit: 0
+    -- stdout
+    contextnest://search/fee - #retail at checkpoint 1
+      -                                  1
+        contextnest://search/fee         2
+          |                              2
+            contextnest://nodes/fees     1
+            contextnest://nodes/returns  1
+        #retail                          2
+    cost: 3 sets looked up, 3 documents in them, 1 text in the answer
+    -- stderr
+    note: delegated to builtin, which says what its searches find
+    ");
+    let show = place.ctx("pack show money --json").ok().json("ctx.pack.show");
+    assert_eq!((&show["class"], &show["backend"]), (&"delegated".into(), &"builtin".into()));
+    assert_eq!(show["documents"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn a_list_of_packs_asks_no_back_end() {
+    let place = place();
+    let program = program(&place, "touch \"$0.ran\"; echo '{\"hits\":[]}'");
+    let list = place.typed("pack list").var("CTX_SEARCH_COMMAND", &program).run();
+    assert_snapshot!(list.whole(), @"
+    exit: 0
+    -- stdout
+    money  delegated  packs/money.yml v1  Money
+    -- stderr
+    ");
+    let list = place.typed("pack list --json").var("CTX_SEARCH_COMMAND", &program).run().ok();
+    let pack = &list.json("ctx.pack.list")["packs"][0];
+    assert_eq!((pack["class"].as_str(), pack["documents"].is_null()), (Some("delegated"), true));
+    assert!(!fs::exists(format!("{program}.ran")).unwrap());
+    place.typed("pack show money").var("CTX_SEARCH_COMMAND", &program).run().ok();
+    assert!(fs::exists(format!("{program}.ran")).unwrap());
+}
+
+#[test]
+fn only_what_is_published_and_current_is_in_the_set() {
+    let place = place();
+    let answer = || ids(&place, "contextnest://search/fee+superseding+unfinished+planted");
+    assert_eq!(answer(), "nodes/fees nodes/returns");
+    place.edit("nodes/fees.md", "A fee.", "Superseding words.");
+    place.write("nodes/draft.md", "---\ntitle: D\nstatus: draft\n---\nUnfinished fee.\n");
+    place.write("nodes/planted.md", "---\nstatus: published\nversion: 1\n---\nPlanted fee.\n");
+    place.write("nodes/.versions/planted/v1.md", "---\ntitle: P\n---\nPlanted fee.\n");
+    assert_eq!(answer(), "nodes/fees nodes/returns");
+    assert_eq!(ids(&place, "contextnest://search/superseding"), "", "an edit is not published");
+    place.ctx("publish nodes/fees").ok();
+    place.ctx("retire nodes/returns").ok();
+    assert_eq!(answer(), "nodes/fees");
+    assert_eq!(
+        ids(&place, "contextnest://search/%22a+fee%22"),
+        "",
+        "an old version is not current"
+    );
+    // A program that proposes all of these, with texts of its own.
+    let program = program(
+        &place,
+        r#"echo '{"hits":[{"id":"nodes/draft","score":9},{"id":"nodes/planted","score":9},
+{"id":"nodes/returns","score":9},{"id":"CONTEXT.md","score":9},{"id":"../etc/passwd","score":9},
+{"id":"nodes/fees","anchor":"fees","score":1,"text":"forged"}]}'"#,
+    );
+    let run = place.args(&["resolve", "contextnest://search/fee", "--bodies"]);
+    assert_snapshot!(run.var("CTX_SEARCH_COMMAND", &program).run().whole(), @"
+    exit: 0
+    -- stdout
+    <!-- contextnest://nodes/fees@3 v2 sha256:54cb6fe637e60c90900d93da485803661387dd6ba94a76d8da17f2ff1d216a7f 27 bytes -->
+    # Fees
+
+    Superseding words.
+    -- stderr
+    note: delegated to program, which says what its searches find
+    note: hits of program left out, because they are no published documents: 5
+    ");
+}
+
+#[test]
+fn a_search_is_refused_for_the_past_and_answered_for_the_head() {
+    let place = place();
+    place.write("nodes/more.md", "# More\n\nOne more fee.\n");
+    place.ctx("publish nodes/more").ok();
+    assert_snapshot!(place.ctx("resolve '#retail | contextnest://search/fee' --at 1").whole(), @"
+    exit: 1
+    -- stdout
+    -- stderr
+    error[search-past]: a search answers for the last checkpoint, 2, but this is asked of checkpoint 1
+      #retail | contextnest://search/fee
+                ^^^^^^^^^^^^^^^^^^^^^^^^
+    hint: leave the checkpoint out, or select by tag, type, folder or document
+    ");
+    for line in [
+        "explain contextnest://search/fee --at 1",
+        "resolve pack:money --at 1",
+        "pack show money --at 1",
+        "resolve 'contextnest://nodes/fees@1 | contextnest://search/fee'",
+    ] {
+        let error = place.ctx(&format!("{line} --json")).exits(1).json("ctx.error");
+        assert_eq!(error["code"], "search-past", "{line}");
+    }
+    let head = ids(&place, "contextnest://search/fee");
+    assert_eq!(head, "nodes/fees nodes/more nodes/returns");
+    let at = place.ctx("resolve contextnest://search/fee --at 2 --ids").ok();
+    assert_eq!(at.lines().join(" "), head);
+    assert_eq!(ids(&place, "contextnest://nodes/team@2 | contextnest://search/fee").len(), 46);
+    place.ctx("pack list --at 1").ok();
+}
+
+#[test]
+fn a_failure_of_the_back_end_keeps_its_code_and_its_hints() {
+    let place = place();
+    let program = program(&place, "echo 'no model' >&2; exit 7");
+    let run =
+        |line: &str| -> Output { place.typed(line).var("CTX_SEARCH_COMMAND", &program).run() };
+    assert_snapshot!(run("resolve '#retail | contextnest://search/fee'").whole(), @"
+    exit: 5
+    -- stdout
+    -- stderr
+    error[search-failed]: `program` failed: exit status: 7
+      #retail | contextnest://search/fee
+                ^^^^^^^^^^^^^^^^^^^^^^^^
+      no model
+    hint: spec/search.md says how a program is asked and answers; without CTX_SEARCH_COMMAND and a program in your configuration the built-in index is used
+    ");
+    let json = run("resolve pack:money --json").exits(5).json("ctx.error");
+    let alone = run("search fee --json").exits(5).json("ctx.error");
+    assert_eq!((&json["code"], &json["hints"]), (&alone["code"], &alone["hints"]));
+    run("resolve #retail").ok();
+    let relative = place.typed("resolve contextnest://search/fee");
+    let error = relative.var("CTX_SEARCH_COMMAND", "program").run().exits(2);
+    assert!(error.stderr.starts_with("error[config-invalid]"), "{}", error.stderr);
+    assert_snapshot!(place.ctx("resolve '#retail | contextnest://search/%21'").whole(), @"
+    exit: 2
+    -- stdout
+    -- stderr
+    error[query-invalid]: the query holds no word
+      #retail | contextnest://search/%21
+                ^^^^^^^^^^^^^^^^^^^^^^^^
+    hint: a word has letters or digits
+    ");
+}
+
+#[test]
+fn what_a_search_had_to_withhold_is_withheld_by_the_answer() {
+    let place = place();
+    ids(&place, "contextnest://search/fee");
+    let history = "nodes/.versions/fees/v1.md";
+    place.write(history, place.read(history).replace("A fee", "No fee"));
+    for verb in ["resolve", "explain"] {
+        for selector in
+            ["contextnest://search/fee", "pack:money", "#retail + contextnest://search/fee"]
+        {
+            let json = place.args(&[verb, selector, "--json"]).run().exits(1);
+            let json = json.json(&format!("ctx.{verb}"));
+            assert_eq!(json["withheld"].as_array().unwrap().len(), 1, "{verb} {selector}");
+            assert_eq!(json["withheld"][0]["id"], "nodes/fees", "{verb} {selector}");
+        }
+    }
+    let show = place.ctx("pack show money --json").exits(1).json("ctx.pack.show");
+    assert_eq!(show["withheld"][0]["id"], "nodes/fees");
+}
+
+#[test]
+fn a_search_is_asked_once_and_there_are_not_too_many() {
+    let place = place();
+    let program = program(&place, "echo x >> \"$0.ran\"; echo '{\"hits\":[]}'");
+    let run = |selector: &str| {
+        let run = place.args(&["resolve", selector, "--json"]);
+        run.var("CTX_SEARCH_COMMAND", &program).run()
+    };
+    run("contextnest://search/fee | pack:money - contextnest://search/fee").ok();
+    assert_eq!(fs::read_to_string(format!("{program}.ran")).unwrap(), "x\n");
+    let searches = |n: usize| -> String {
+        let all: Vec<String> = (0..n).map(|n| format!("contextnest://search/w{n}")).collect();
+        all.join(" | ")
+    };
+    run(&searches(16)).ok();
+    let error = run(&searches(17)).exits(2).json("ctx.error");
+    assert_eq!(error["reason"], "selector-too-large");
+}
