@@ -211,7 +211,13 @@ fn tell_left_out(session: &mut Session<'_>, context: &Context<'_>) {
     let (Some(budget), [_, ..]) = (context.budget, context.left_out.as_slice()) else { return };
     let (out, tokens) = (context.left_out.len(), context.tokens());
     let all = count(out + context.portions.len(), "text");
-    session.ui.note(&format!("left out: {out} of {all}; {tokens} of {budget} tokens are taken"));
+    let taken = match (tokens, context.head_tokens()) {
+        (0, head) => {
+            format!("{budget} tokens do not hold the first line of the block, {head} tokens")
+        }
+        _ => format!("{tokens} of {budget} tokens are taken"),
+    };
+    session.ui.note(&format!("left out: {out} of {all}; {taken}"));
     for out in &context.left_out {
         let (name, tokens) = (name(&out.portion), out.portion.tokens());
         let why = match &out.why {

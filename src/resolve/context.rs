@@ -184,7 +184,7 @@ impl<'r> Context<'r> {
     }
 
     /// What the first line takes, if its numbers are the largest that they can be.
-    fn head_tokens(&self) -> u64 {
+    pub fn head_tokens(&self) -> u64 {
         let all = self.portions.len() + self.left_out.len();
         tokens(self.head(all, all, self.budget.unwrap_or(u64::MAX)).len())
     }

@@ -92,6 +92,13 @@ fn what_does_not_fit_is_left_out_and_named() {
       contextnest://sources/board@1: 92 tokens; it depends on sources/token, which is left out
     "##);
     assert!(tokens(&block.stdout) <= 300);
+    assert_snapshot!(place.ctx("resolve contextnest://nodes/returns --budget 20").whole(), @"
+    exit: 0
+    -- stdout
+    -- stderr
+    left out: 1 of 1 text; 20 tokens do not hold the first line of the block, 63 tokens
+      contextnest://nodes/returns@1: 93 tokens; 0 were left
+    ");
     let json = place.ctx("resolve '#policy | #tickets' --format json --budget 300").ok();
     let json = json.json("ctx.resolve");
     assert_eq!(json["documents"][0]["body"], "Within 30 days.\n");
