@@ -132,9 +132,15 @@ pub fn irregular(found: &Found) -> Vec<(String, Problem)> {
 /// Reads every live document of the layout, in byte order of paths; what is no regular file is
 /// among them, as files that cannot be read.
 pub fn all(vault: &Vault) -> Vec<LiveFile> {
+    all_but(vault, |_| false)
+}
+
+/// Reads every live document but those whose ids are passed over; see [`all`].
+pub fn all_but(vault: &Vault, passed_over: impl Fn(&Id) -> bool + Sync) -> Vec<LiveFile> {
     let found = vault.documents();
-    let mut files: Vec<LiveFile> =
-        found.documents.par_iter().filter_map(|path| read(vault, path)).collect();
+    let wanted = |path: &&String| !Id::of_document_file(path).is_ok_and(|id| passed_over(&id));
+    let documents = found.documents.par_iter().filter(wanted);
+    let mut files: Vec<LiveFile> = documents.filter_map(|path| read(vault, path)).collect();
     let plain =
         |file: &LiveFile, content: &Text| is_plain_root_file(vault, &file.path, &content.document);
     files.retain(|file| !file.content.as_ref().is_ok_and(|content| plain(file, content)));

@@ -228,6 +228,9 @@ fn tell_left_out(session: &mut Session<'_>, context: &Context<'_>) {
     }
 }
 
+/// The most published documents beside which drafts are looked through for a hint.
+const LOOKED_THROUGH: usize = 2_000;
+
 /// An empty set is an answer; if drafts would match, that is what the user wants to know.
 fn tell_empty(
     session: &mut Session<'_>,
@@ -240,11 +243,15 @@ fn tell_empty(
     if !at_head {
         return Ok(());
     }
+    if asked.snapshot.size()? > LOOKED_THROUGH {
+        session.ui.note("hint: drafts were not looked through; `ctx status` shows them");
+        return Ok(());
+    }
     let state = asked.snapshot.state()?;
-    let unpublished = live::all(vault).into_iter().filter_map(|file| {
-        let id = file.id.filter(|id| state.get(id.as_str()).is_none())?;
-        Some((id, file.content.ok()?.document.frontmatter))
-    });
+    let unpublished = live::all_but(vault, |id| state.get(id.as_str()).is_some());
+    let unpublished = unpublished
+        .into_iter()
+        .filter_map(|file| Some((file.id?, file.content.ok()?.document.frontmatter)));
     let drafts = matching_drafts(&asked.plan, unpublished.collect());
     if let Some(first) = drafts.first() {
         let (what, id) = (count(drafts.len(), "unpublished document"), shown(first.as_str()));

@@ -16,6 +16,7 @@ use crate::vault::clock::Timestamp;
 use crate::vault::federation::Authorities;
 use crate::vault::outside;
 use crate::vault::principal::Principal;
+use crate::words::count;
 
 /// One command at work.
 pub(super) struct Session<'w> {
@@ -196,8 +197,16 @@ impl Session<'_> {
     }
 
     /// Where the checkpoints of a vault are read from: the index, or the log.
-    pub(super) fn source(&self, vault: &Vault, need: Need) -> Result<Source, Failure> {
-        Ok(Source::open(vault, need, &mut |_, _| ())?)
+    pub(super) fn source(&mut self, vault: &Vault, need: Need) -> Result<Source, Failure> {
+        let (ui, terminal) = (&mut self.ui, self.world.terminal);
+        let mut told = 0;
+        Ok(Source::open(vault, need, &mut |done, all| {
+            // Some ten thousand documents are a second of work.
+            if terminal && all > 10_000 && done >= told {
+                ui.note(&format!("indexing: {done} of {}", count(all, "document")));
+                told = done + 20_000;
+            }
+        })?)
     }
 
     /// The log of a vault, for verbs that rely on it.

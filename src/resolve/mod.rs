@@ -262,6 +262,18 @@ impl<'v> Snapshot<'v> {
         Ok(self.state()?.iter().map(|(id, _)| id).filter(|id| id.is_document()))
     }
 
+    /// How many documents are published.
+    ///
+    /// # Errors
+    /// As [`Snapshot::state`].
+    pub fn size(&self) -> Result<usize, LogError> {
+        let indexed = self.indexed(|at| at.holding(at.known()? | at.unreadable()?));
+        match indexed {
+            Some(rows) => Ok(usize::try_from(rows.len()).unwrap_or(usize::MAX)),
+            None => Ok(self.documents()?.count()),
+        }
+    }
+
     /// Whether the checkpoint holds an artifact.
     ///
     /// # Errors
