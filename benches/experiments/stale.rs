@@ -26,7 +26,7 @@ pub(crate) fn run(options: &Options) -> Result<Vec<String>> {
     if innocent.into_iter().any(|text| all_wrong().iter().any(|wrong| text.contains(wrong))) {
         return Err("a wrong sentence is in a document of the corpus, where it is right".into());
     }
-    let vault = Vault::make(options.dir.join("stale"))?;
+    let vault = Vault::make(&options.dir.join("stale"))?;
     let asked: Vec<Asked> = asked();
     let folder = files_below(&vault.root)?;
     let live: Vec<&File> = folder.iter().filter(|file| !file.is_stored()).collect();
@@ -110,12 +110,12 @@ struct Vault {
 
 impl Vault {
     /// Publishes the old versions, supersedes them, and lays the planted texts beside.
-    fn make(root: PathBuf) -> Result<Self> {
-        let documents = corpus::write(&root, SERVICES, SEED)? + SUPERSEDED.len();
+    fn make(root: &Path) -> Result<Self> {
+        let documents = corpus::write(root, SERVICES, SEED)? + SUPERSEDED.len();
         eprintln!("stale: {documents} documents");
         let write = |id: &str, text: &str| -> Result<()> {
             let path = root.join(format!("{id}.md"));
-            fs::create_dir_all(path.parent().unwrap_or(&root))?;
+            fs::create_dir_all(path.parent().unwrap_or(root))?;
             Ok(fs::write(path, text)?)
         };
         for document in &SUPERSEDED {
@@ -127,7 +127,7 @@ impl Vault {
             write(planted.id, &planted.text())?;
         }
         let cache = root.with_file_name("cache-stale");
-        let mut vault = Self { root: root.clone(), cache, before: 0 };
+        let mut vault = Self { root: root.to_owned(), cache, before: 0 };
         vault.ask(&["init", ".", "--name", "Handbook"])?;
         vault.ask(&["publish", "--all", "--no-sync"])?;
         for planted in &retired {
