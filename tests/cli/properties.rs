@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::harness::Place;
 
-const HISTORIES: u64 = 4;
+const HISTORIES: u64 = 3;
 const EVENTS: usize = 7;
 const TAGS: [&str; 3] = ["red", "green", "blue"];
 const TYPES: [&str; 3] = ["document", "glossary", "reference"];
@@ -127,10 +127,12 @@ fn the_same_command_gives_the_same_bytes_again() {
     ]);
     for seed in 0..HISTORIES {
         let (place, _) = history(seed);
-        // The first answer is given without an index, the second with one that it may have made.
         for command in &commands {
-            let (first, second) = (place.args(command).run(), place.args(command).run());
-            assert_eq!(first.whole(), second.whole(), "seed {seed}: {command:?}");
+            // Without a home there is no index; the second answer may make one, for the third.
+            let first = place.args(command).without("HOME").run().whole();
+            for _ in 0..2 {
+                assert_eq!(place.args(command).run().whole(), first, "seed {seed}: {command:?}");
+            }
         }
     }
 }
