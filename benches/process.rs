@@ -8,7 +8,7 @@ use std::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 pub type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
@@ -109,6 +109,19 @@ pub fn ctx(root: &Path, args: &[&str]) -> Result<()> {
 pub fn median(mut times: Vec<Duration>) -> Duration {
     times.sort_unstable();
     times.get(times.len() / 2).copied().unwrap_or_default()
+}
+
+/// How long something takes.
+pub fn timed(work: impl FnOnce() -> Result<()>) -> Result<Duration> {
+    let began = Instant::now();
+    work()?;
+    Ok(began.elapsed())
+}
+
+/// How long something takes, of several times the one in the middle.
+pub fn median_of(n: usize, mut work: impl FnMut() -> Result<()>) -> Result<Duration> {
+    let times: Result<Vec<Duration>> = (0..n).map(|_| timed(&mut work)).collect();
+    Ok(median(times?))
 }
 
 /// Writes a duration in milliseconds.

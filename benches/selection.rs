@@ -28,7 +28,9 @@ use contextnest::resolve::{Need, Plan, Snapshot, Source};
 use contextnest::selector::parse;
 use contextnest::vault::{Vault, outside};
 
-use process::{Options, Result, cache_of, ctx, head, median, ms, output, peak_memory, row};
+use process::{
+    Options, Result, cache_of, ctx, head, median, median_of, ms, output, peak_memory, row, timed,
+};
 
 const SEED: u64 = 42;
 /// Three terms that select one document of any size of the corpus.
@@ -150,17 +152,6 @@ fn evaluate(root: &Path) -> Result<Duration> {
         times.push(began.elapsed());
     }
     Ok(median(times))
-}
-
-fn timed(work: impl FnOnce() -> Result<()>) -> Result<Duration> {
-    let began = Instant::now();
-    work()?;
-    Ok(began.elapsed())
-}
-
-fn median_of(n: usize, mut work: impl FnMut() -> Result<()>) -> Result<Duration> {
-    let times: Result<Vec<Duration>> = (0..n).map(|_| timed(&mut work)).collect();
-    Ok(median(times?))
 }
 
 /// What a folder takes on the disk, in bytes.

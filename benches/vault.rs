@@ -21,9 +21,9 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use process::{Options, Result, ctx, head, median, ms, peak_memory, row};
+use process::{Options, Result, ctx, head, median, median_of, ms, peak_memory, row, timed};
 
 const SEED: u64 = 42;
 const DOCUMENT: &str = "nodes/deploy/payments-service";
@@ -143,17 +143,6 @@ fn sync_of_append(dir: &Path) -> Result<Duration> {
 fn settle(root: &Path) -> Result<()> {
     Command::new("sync").arg("-f").arg(root).status()?;
     Ok(())
-}
-
-fn timed(work: impl FnOnce() -> Result<()>) -> Result<Duration> {
-    let began = Instant::now();
-    work()?;
-    Ok(began.elapsed())
-}
-
-fn median_of(n: usize, mut work: impl FnMut() -> Result<()>) -> Result<Duration> {
-    let times: Result<Vec<Duration>> = (0..n).map(|_| timed(&mut work)).collect();
-    Ok(median(times?))
 }
 
 /// Every file of a vault with its length; local state and hidden files of no vault aside.
