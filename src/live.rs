@@ -132,15 +132,9 @@ pub fn irregular(found: &Found) -> Vec<(String, Problem)> {
 /// Reads every live document of the layout, in byte order of paths; what is no regular file is
 /// among them, as files that cannot be read.
 pub fn all(vault: &Vault) -> Vec<LiveFile> {
-    all_but(vault, |_| false)
-}
-
-/// Reads every live document but those whose ids are passed over; see [`all`].
-pub fn all_but(vault: &Vault, passed_over: impl Fn(&Id) -> bool + Sync) -> Vec<LiveFile> {
     let found = vault.documents();
-    let wanted = |path: &&String| !Id::of_document_file(path).is_ok_and(|id| passed_over(&id));
-    let documents = found.documents.par_iter().filter(wanted);
-    let mut files: Vec<LiveFile> = documents.filter_map(|path| read(vault, path)).collect();
+    let mut files: Vec<LiveFile> =
+        found.documents.par_iter().filter_map(|path| read(vault, path)).collect();
     let plain =
         |file: &LiveFile, content: &Text| is_plain_root_file(vault, &file.path, &content.document);
     files.retain(|file| !file.content.as_ref().is_ok_and(|content| plain(file, content)));
@@ -148,6 +142,26 @@ pub fn all_but(vault: &Vault, passed_over: impl Fn(&Id) -> bool + Sync) -> Vec<L
     files.extend(odd.map(|(path, problem)| LiveFile { path, id: None, content: Err(problem) }));
     files.sort_by(|a, b| a.path.cmp(&b.path));
     files
+}
+
+/// The most drafts that are looked at for a hint, and the most bytes of one.
+const HINTED: (usize, u64) = (1_000, 1 << 20);
+
+/// The fields of live documents that are not published, as far as a hint is worth it: none of those
+/// that are large or cannot be read, and nothing where there are very many.
+pub fn drafts(vault: &Vault, is_published: impl Fn(&Id) -> bool) -> Option<Vec<(Id, Frontmatter)>> {
+    let paths = vault.documents().documents.into_iter();
+    let named = paths.filter_map(|path| Some((Id::of_document_file(&path).ok()?, path)));
+    let drafts: Vec<(Id, String)> = named.filter(|(id, _)| !is_published(id)).collect();
+    if drafts.len() > HINTED.0 {
+        return None;
+    }
+    let fields = |(id, path): (Id, String)| {
+        let text = parse(vault.files().read(&path, HINTED.1).ok()?).ok()?;
+        let is_plain = is_plain_root_file(vault, &path, &text.document);
+        (!is_plain).then_some((id, text.document.frontmatter))
+    };
+    Some(drafts.into_par_iter().filter_map(fields).collect())
 }
 
 /// What is odd about the text of a governance file. Only a configuration that cannot be read is

@@ -261,7 +261,7 @@ impl Log {
     /// # Errors
     /// [`LogError::Missing`].
     pub fn check_against_histories(&self, vault: &Vault) -> Result<(), LogError> {
-        let is_blank = self.entries.is_empty() && self.unreadable.is_none();
+        let is_blank = self.entries.is_empty() && self.unreadable.is_none() && !self.both_forms;
         let has_history =
             |dir: &String| vault.files().exists(&format!("{dir}/{}", layout::HISTORY));
         if is_blank && vault.history_folders().iter().any(has_history) {

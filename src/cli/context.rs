@@ -67,7 +67,8 @@ pub(super) fn run(args: &Context, session: &mut Session<'_>) -> Result<Answer, F
     } else {
         text(session, &map);
     }
-    if instructions.is_none() {
+    let is_withheld = all.withheld.iter().any(|w| w.id.as_str() == layout::CONTEXT);
+    if instructions.is_none() && !is_withheld {
         let next = match vault.files().exists(layout::CONTEXT) {
             true => "the next publication takes it along",
             false => "there is no such file either",

@@ -274,7 +274,7 @@ impl From<LogError> for Failure {
             LogError::Unknown { .. } => Self::new(Code::UnknownCheckpoint, message)
                 .hint("`ctx checkpoint list` shows them all"),
             LogError::Missing { .. } => Self::new(Code::LogBroken, message)
-                .hint("restore the log; if the very first publication was interrupted, delete the `.versions` folders and publish again"),
+                .hint("restore the log from git or a backup; keep the histories, which say what was published"),
             _ => Self::new(Code::LogBroken, message)
                 .hint("run `ctx verify` for the whole picture; nothing is served or written"),
         }

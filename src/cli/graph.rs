@@ -79,7 +79,7 @@ pub(super) fn run(args: &Graph, session: &mut Session<'_>) -> Result<Answer, Fai
     let at = args.at;
     let source = session.source(&vault, Need::Fields)?;
     let snapshot = Snapshot::of(&vault, &source, at)?;
-    let all = snapshot.listing()?;
+    let all = Listing::from(snapshot.all()?);
     let graph = listing::graph(&all.documents);
     if let Some(limit) = args.hubs {
         print_hubs(session, &snapshot, &all, &hubs(&graph, limit));

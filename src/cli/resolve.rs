@@ -243,20 +243,23 @@ fn tell_empty(
     if !at_head {
         return Ok(());
     }
-    if asked.snapshot.size()? > LOOKED_THROUGH {
+    let drafts = match asked.snapshot.size()? > LOOKED_THROUGH {
+        true => None,
+        false => {
+            let state = asked.snapshot.state()?;
+            live::drafts(vault, |id| state.get(id.as_str()).is_some())
+        }
+    };
+    let Some(drafts) = drafts else {
         session.ui.note("hint: drafts were not looked through; `ctx status` shows them");
         return Ok(());
-    }
-    let state = asked.snapshot.state()?;
-    let unpublished = live::all_but(vault, |id| state.get(id.as_str()).is_some());
-    let unpublished = unpublished
-        .into_iter()
-        .filter_map(|file| Some((file.id?, file.content.ok()?.document.frontmatter)));
-    let drafts = matching_drafts(&asked.plan, unpublished.collect());
-    if let Some(first) = drafts.first() {
-        let (what, id) = (count(drafts.len(), "unpublished document"), shown(first.as_str()));
+    };
+    let drafts = matching_drafts(&asked.plan, drafts);
+    if !drafts.is_empty() {
+        let what = count(drafts.len(), "unpublished document");
         let verb = if drafts.len() == 1 { "matches" } else { "match" };
-        session.ui.note(&format!("hint: {what} {verb}; publish with `ctx publish {id}`"));
+        // Anybody may have put the file there, so that its name is no part of a command.
+        session.ui.note(&format!("hint: {what} {verb}; `ctx status` shows what is not published"));
     }
     Ok(())
 }

@@ -52,6 +52,8 @@ impl Session<'_> {
         };
         let home = outside::cache_home(|name| self.world.var(name));
         let cache = home.map(|home| outside::folder_of(&home, vault.root()));
+        // What lies in the vault is not out of the reach of those who write there.
+        let cache = cache.filter(|dir| !outside::lies_in(dir, vault.root()));
         Ok(vault.with_cache(cache))
     }
 

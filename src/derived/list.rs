@@ -6,6 +6,7 @@ use super::{Derived, MARKS, Source};
 use crate::resolve::Listed;
 use crate::uri;
 use crate::vault::layout;
+use crate::visible::steers;
 use crate::words::count;
 
 /// Documents by folder; that of the root is empty, and others have no final `/`.
@@ -70,7 +71,7 @@ fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
-            c if c.is_control() || c.is_whitespace() => out.push(' '),
+            c if steers(c) || c.is_whitespace() => out.push(' '),
             c if c.is_ascii_punctuation()
                 && !matches!(c, ',' | '.' | ':' | ';' | '/' | '-' | '\'') =>
             {

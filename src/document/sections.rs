@@ -36,6 +36,9 @@ pub struct UnknownAnchor {
     pub known: Vec<String>,
 }
 
+/// The most sections that a document has; headings after them are text of the last one.
+pub const MAX_SECTIONS: usize = 10_000;
+
 /// Lists the sections of a body, in order.
 pub fn sections(body: &str) -> Vec<Section> {
     let mut anchors = Anchors::default();
@@ -85,6 +88,9 @@ fn headings(body: &str) -> Vec<Heading> {
             (Event::SoftBreak | Event::HardBreak, Some(heading)) => heading.title.push(' '),
             (Event::End(TagEnd::Heading(_)), Some(_)) => all.extend(open.take()),
             _ => {}
+        }
+        if all.len() == MAX_SECTIONS {
+            break;
         }
     }
     all

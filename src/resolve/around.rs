@@ -1,6 +1,6 @@
 //! The neighbours of a document, each of them verified.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::linked::Linked;
 use super::{Snapshot, Withheld};
@@ -46,28 +46,40 @@ impl Snapshot<'_> {
     }
 
     fn around_in(&self, at: At<'_>, id: &Id, walk: &Walk) -> Result<Option<Around>, Damaged> {
-        let catalog = Linked::new(at);
-        let is_held = catalog.holds(id);
-        let mut around = Around::default();
-        if is_held {
-            around.found = neighbors(&catalog, id, walk);
+        let mut around = Around { withheld: self.unreadable(at)?, ..Around::default() };
+        let mut without = BTreeSet::new();
+        match self.get(id) {
+            None | Some(Err(_)) => return Ok(None),
+            Some(Ok(_)) => {}
         }
-        catalog.sound()?;
-        around.withheld = self.unreadable(at)?;
-        if !is_held {
-            return Ok(None);
-        }
-        let mut served = Vec::with_capacity(around.found.neighbors.len());
-        for neighbor in around.found.neighbors.drain(..) {
-            match self.get(&neighbor.id).ok_or(Damaged)? {
-                Ok(text) => {
-                    around.titles.insert(neighbor.id.clone(), text.title().to_owned());
-                    served.push(neighbor);
-                }
-                Err(withheld) => around.withheld.push(withheld),
+        // What may not be served leads nowhere either.
+        loop {
+            let catalog = Linked::new(at, &without);
+            let is_held = catalog.holds(id);
+            let found = neighbors(&catalog, id, walk);
+            catalog.sound()?;
+            if !is_held {
+                return Ok(None);
             }
+            let mut refused = Vec::new();
+            for neighbor in &found.neighbors {
+                if around.titles.contains_key(&neighbor.id) {
+                    continue;
+                }
+                match self.get(&neighbor.id).ok_or(Damaged)? {
+                    Ok(text) => {
+                        around.titles.insert(neighbor.id.clone(), text.title().to_owned());
+                    }
+                    Err(withheld) => refused.push(withheld),
+                }
+            }
+            if refused.is_empty() {
+                around.found = found;
+                break;
+            }
+            without.extend(refused.iter().map(|withheld| withheld.id.clone()));
+            around.withheld.extend(refused);
         }
-        around.found.neighbors = served;
         around.withheld.sort_by(|a, b| a.id.cmp(&b.id));
         Ok(Some(around))
     }

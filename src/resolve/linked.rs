@@ -14,12 +14,14 @@ use crate::index::{At, Damaged};
 /// which [`Linked::sound`] says in the end.
 pub(super) struct Linked<'i> {
     at: At<'i>,
+    /// Documents that may not be served now, whatever they said when they were indexed.
+    without: &'i BTreeSet<Id>,
     damaged: Cell<bool>,
 }
 
 impl<'i> Linked<'i> {
-    pub(super) fn new(at: At<'i>) -> Self {
-        Self { at, damaged: Cell::new(false) }
+    pub(super) fn new(at: At<'i>, without: &'i BTreeSet<Id>) -> Self {
+        Self { at, without, damaged: Cell::new(false) }
     }
 
     /// Whether every answer was one.
@@ -39,6 +41,7 @@ impl<'i> Linked<'i> {
         let rows = rows.and_then(|rows| self.at.holding(rows));
         let ids = |rows: RoaringBitmap| rows.iter().map(|row| Ok(self.at.held(row)?.id)).collect();
         let mut ids: Vec<Id> = self.answer(rows.and_then(ids));
+        ids.retain(|id| !self.without.contains(id));
         ids.sort_unstable();
         ids
     }
@@ -52,6 +55,9 @@ impl<'i> Linked<'i> {
         let mut found = Vec::new();
         for row in &self.at.holding(rows?)? {
             let held = self.at.held(row)?;
+            if self.without.contains(&held.id) {
+                continue;
+            }
             let mentions = held.metadata.map(|m| m.mentions).unwrap_or_default();
             let mentions = mentions.into_iter().filter(|m| wanted(m));
             found.extend(mentions.map(|mention| (held.id.clone(), mention)));
@@ -63,7 +69,7 @@ impl<'i> Linked<'i> {
 impl Catalog for Linked<'_> {
     fn holds(&self, id: &Id) -> bool {
         let row = self.at.get(id.as_str());
-        self.answer(row).is_some_and(|held| held.metadata.is_some())
+        !self.without.contains(id) && self.answer(row).is_some_and(|held| held.metadata.is_some())
     }
 
     fn ids(&self) -> Vec<Id> {

@@ -48,6 +48,12 @@ pub fn folder_of(home: &Path, root: &Path) -> PathBuf {
     home.join(OURS).join(name)
 }
 
+/// Whether a folder lies in a vault, or will when it is made.
+pub fn lies_in(dir: &Path, root: &Path) -> bool {
+    let real = dir.ancestors().find_map(|above| above.canonicalize().ok());
+    real.is_none_or(|real| real.starts_with(root))
+}
+
 /// Makes a folder that only its owner may enter.
 ///
 /// # Errors
@@ -93,6 +99,17 @@ mod tests {
         assert_eq!(home(&[("XDG_CACHE_HOME", "c"), ("HOME", "/h")]), Some("/h/.cache".into()));
         assert_eq!(home(&[("HOME", "h")]), None);
         assert_eq!(home(&[]), None);
+    }
+
+    #[test]
+    fn a_vault_holds_no_cache_of_its_own() {
+        let place = tempfile::tempdir().unwrap();
+        let root = place.path().canonicalize().unwrap().join("vault");
+        fs::create_dir(&root).unwrap();
+        std::os::unix::fs::symlink(&root, place.path().join("link")).unwrap();
+        assert!(lies_in(&root.join("caches/x"), &root));
+        assert!(lies_in(&place.path().join("link/caches"), &root));
+        assert!(!lies_in(&place.path().join("caches"), &root));
     }
 
     #[test]

@@ -133,3 +133,34 @@ fn a_log_that_was_altered_is_not_answered_from_the_index_of_the_whole_one() {
     place.edit("nodes/.versions/ab/v1.md", "AB.", "Forged.");
     assert!(place.ctx("read nodes/ab").exits(1).stderr.contains("withheld"));
 }
+
+#[test]
+fn a_damaged_document_leads_nowhere_with_an_index_and_without() {
+    let place = Place::published(&[
+        ("nodes/a", "---\ntitle: A\n---\n[[b]]\n"),
+        ("nodes/b", "---\ntitle: B\n---\n[[c]]\n"),
+        ("nodes/c", "---\ntitle: C\n---\n"),
+    ]);
+    place.ctx("resolve type:document").ok();
+    place.edit("nodes/.versions/b/v1.md", "title: B", "title: X");
+    for line in [
+        "neighbors nodes/a --hops 2 --direction out",
+        "neighbors nodes/a --hops 2 --direction out --json",
+        "neighbors nodes/b --direction out",
+        "graph --format json",
+    ] {
+        let with = place.ctx(line).exits(1);
+        let without = place.typed(line).without("HOME").run().exits(1);
+        assert_eq!((&with.stdout, &with.stderr), (&without.stdout, &without.stderr), "{line}");
+        assert!(!with.stdout.contains("nodes/c") || line.contains("graph"), "{}", with.stdout);
+    }
+}
+
+#[test]
+fn a_cache_in_the_vault_is_no_cache() {
+    let place = vault();
+    let before = place.tree();
+    let inside = place.path("caches");
+    place.typed("resolve '#a'").var("XDG_CACHE_HOME", inside.to_str().unwrap()).run().ok();
+    assert_eq!(place.tree(), before);
+}

@@ -245,3 +245,11 @@ fn misuse_of_the_command_line_ends_with_two_and_help_with_zero() {
         assert!(output.stderr.is_empty() && !output.stdout.is_empty(), "{line}");
     }
 }
+
+#[test]
+fn a_second_log_is_told_as_such_even_if_it_is_empty() {
+    let place = Place::published(&[("nodes/a", "# A\n")]);
+    place.write(".versions/context_history.yaml", "checkpoints:\n");
+    let told = place.ctx("resolve type:document").exits(1).stderr;
+    assert!(told.contains("exist both"), "{told}");
+}

@@ -239,7 +239,7 @@ fn an_empty_set_is_an_answer_and_drafts_that_would_match_are_hinted_at() {
     -- stdout
     -- stderr
     no published document matches at checkpoint 1
-    hint: 1 unpublished document matches; publish with `ctx publish nodes/d`
+    hint: 1 unpublished document matches; `ctx status` shows what is not published
     note: no published document has #nothing
     ");
     place.write("nodes/e.md", "---\ntags: [nothing]\n---\n# E\n");
@@ -248,7 +248,7 @@ fn an_empty_set_is_an_answer_and_drafts_that_would_match_are_hinted_at() {
     -- stdout
     -- stderr
     no published document matches at checkpoint 1
-    hint: 2 unpublished documents match; publish with `ctx publish nodes/d`
+    hint: 2 unpublished documents match; `ctx status` shows what is not published
     note: no published document has #nothing
     ");
     assert_snapshot!(place.ctx("resolve '#nothing' --at 1").whole(), @"

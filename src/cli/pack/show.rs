@@ -83,7 +83,9 @@ pub(super) fn run(args: &Show, session: &mut Session<'_>) -> Result<Answer, Fail
     } else {
         let (file, version) = (shown(sealed.file.as_str()), sealed.version);
         session.ui.line(&format!("# {file} v{version} at checkpoint {checkpoint}"));
-        session.ui.text(&pack::write(definition));
+        for line in pack::write(definition).lines() {
+            session.ui.line(&shown(line));
+        }
         session.ui.line(&format!("\n# {}", count(resolution.documents.len(), "document")));
         document_table(&resolution.portions()).iter().for_each(|row| session.ui.line(row));
     }
