@@ -256,6 +256,16 @@ impl Log {
         Some(at as u64)
     }
 
+    /// Reads the log of a vault for those who rely on it.
+    ///
+    /// # Errors
+    /// It cannot be read, or is empty though versions were published.
+    pub fn open(vault: &Vault) -> Result<Self, LogError> {
+        let log = Self::read(vault)?;
+        log.check_against_histories(vault)?;
+        Ok(log)
+    }
+
     /// Refuses an empty or absent log in a vault that has histories: it is not a new vault.
     ///
     /// # Errors

@@ -396,7 +396,6 @@ impl From<DerivedError> for Failure {
     fn from(why: DerivedError) -> Self {
         match why {
             DerivedError::Log(why) => why.into(),
-            DerivedError::File(why) => why.into(),
             DerivedError::Withheld(withheld) => Self::withheld(&withheld),
         }
     }

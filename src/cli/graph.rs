@@ -77,7 +77,7 @@ struct HubJson<'g> {
 pub(super) fn run(args: &Graph, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let vault = session.vault()?;
     let at = args.at;
-    let source = session.source(&vault, Need::Fields)?;
+    let source = session.source(&vault, Need::Versions)?;
     let snapshot = Snapshot::of(&vault, &source, at)?;
     let all = Listing::from(snapshot.all()?);
     let graph = listing::graph(&all.documents);

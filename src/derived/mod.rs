@@ -64,9 +64,6 @@ pub enum DerivedError {
     /// The log cannot be relied on.
     #[error("the checkpoint log cannot be relied on: {0}")]
     Log(#[from] LogError),
-    /// The log cannot be read.
-    #[error(transparent)]
-    File(#[from] FileError),
     /// The chain does not vouch for some documents: an index would leave them out without a word.
     #[error("{} cannot be had", crate::words::count(.0.len(), "document"))]
     Withheld(Vec<Withheld>),
@@ -87,8 +84,12 @@ struct Source<'s> {
 /// # Errors
 /// The log or a document of the head cannot be relied on.
 pub fn files(vault: &Vault, which: Which) -> Result<Vec<Derived>, DerivedError> {
-    // Who makes a list of all documents once will do so again.
-    let from = resolve::Source::open(vault, Need::Fields, &mut |_, _| ())?;
+    // On request every text is read; what follows each event is worth an index.
+    let need = match which {
+        Which::Asked => Need::Versions,
+        Which::Automatic => Need::Fields,
+    };
+    let from = resolve::Source::open(vault, need, &mut |_, _| ())?;
     let snapshot = Snapshot::of(vault, &from, None)?;
     let config = sealed_config(&snapshot).unwrap_or_else(|| vault.config().clone());
     if snapshot.checkpoint() == 0

@@ -69,6 +69,16 @@ pub enum LinkTarget {
     Name(String),
 }
 
+impl LinkTarget {
+    /// The document that it names by its id.
+    pub fn document(&self) -> Option<Id> {
+        match self {
+            Self::Document(id) => id.parse().ok(),
+            Self::Name(_) => None,
+        }
+    }
+}
+
 /// One link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Link {

@@ -7,7 +7,7 @@ use std::fmt;
 use crate::document::Document;
 use crate::document::frontmatter::Frontmatter;
 use crate::document::id::Id;
-use crate::document::links::{self, LinkTarget};
+use crate::document::links;
 use crate::document::validate::{Problem, Severity};
 
 /// What each source depends on. A source without an entry depends on nothing.
@@ -48,11 +48,7 @@ impl Cycle {
 
 /// What a source depends on, as its frontmatter says; nothing for other documents.
 pub fn needed(id: &Id, fields: &Frontmatter) -> BTreeSet<Id> {
-    let id_of = |link: links::Link| match link.target {
-        LinkTarget::Document(id) => id.parse().ok(),
-        LinkTarget::Name(_) => None,
-    };
-    links::dependencies(id, fields).into_iter().filter_map(id_of).collect()
+    links::dependencies(id, fields).iter().filter_map(|link| link.target.document()).collect()
 }
 
 /// What a source depends on, as its text says; none for a text that cannot be read.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::linked::Linked;
-use super::{Snapshot, Withheld};
+use super::{Listed, Listing, Snapshot, Withheld, listing};
 use crate::checkpoint::log::LogError;
 use crate::document::id::Id;
 use crate::graph::Catalog;
@@ -34,15 +34,15 @@ impl Snapshot<'_> {
                 Err(damaged) => self.map.give_up(at, damaged),
             }
         }
-        let all = self.all()?;
-        let graph = all.graph();
+        let Listing { documents, withheld } = self.all()?.into();
+        let graph = listing::graph(&documents);
         if !graph.holds(id) {
             return Ok(None);
         }
         let found = neighbors(&graph, id, walk);
-        let of = |served: super::Served| (served.id.clone(), served.title().to_owned());
-        let titles = all.documents.into_iter().map(of).collect();
-        Ok(Some(Around { found, titles, withheld: all.withheld }))
+        let of = |listed: &Listed| (listed.id.clone(), listed.title().to_owned());
+        let titles = documents.iter().map(of).collect();
+        Ok(Some(Around { found, titles, withheld }))
     }
 
     fn around_in(&self, at: At<'_>, id: &Id, walk: &Walk) -> Result<Option<Around>, Damaged> {

@@ -1,11 +1,13 @@
-//! Every published document with its fields, without its text: for lists and graphs.
+//! Every published document with its fields, without its text: for lists.
 
 use std::collections::BTreeSet;
+
+use rayon::prelude::*;
 
 use super::{Resolution, Served, Snapshot, Withheld};
 use crate::checkpoint::log::LogError;
 use crate::document::id::Id;
-use crate::document::links::{LinkKind, LinkTarget};
+use crate::document::links::LinkKind;
 use crate::graph::memory::Memory;
 use crate::index::{At, Damaged, Metadata};
 
@@ -38,11 +40,7 @@ impl Listed {
     /// What a source depends on.
     pub fn needed(&self) -> BTreeSet<Id> {
         let mentions = self.metadata.mentions.iter().filter(|m| m.kind == LinkKind::DependsOn);
-        let id = |target: &LinkTarget| match target {
-            LinkTarget::Document(id) => id.parse().ok(),
-            LinkTarget::Name(_) => None,
-        };
-        mentions.filter_map(|mention| id(&mention.target)).collect()
+        mentions.filter_map(|mention| mention.target.document()).collect()
     }
 }
 
@@ -55,7 +53,7 @@ impl From<&Served> for Listed {
 
 impl From<Resolution> for Listing {
     fn from(all: Resolution) -> Self {
-        let documents = all.documents.iter().map(Listed::from).collect();
+        let documents = all.documents.par_iter().map(Listed::from).collect();
         Self { documents, withheld: all.withheld }
     }
 }

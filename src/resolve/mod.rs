@@ -25,8 +25,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 use std::sync::OnceLock;
 
-use rayon::prelude::*;
-
 use crate::chain::digest::Digest;
 use crate::chain::history::Entry;
 use crate::chain::replay::{self, ChainError};
@@ -36,8 +34,6 @@ use crate::document::frontmatter::Frontmatter;
 use crate::document::id::Id;
 use crate::document::links::{self, Links};
 use crate::document::sections::{self, Section, UnknownAnchor};
-use crate::graph::Mention;
-use crate::graph::memory::Memory;
 use crate::index::{At, Damaged};
 use crate::selector;
 use crate::uri::Uri;
@@ -161,15 +157,6 @@ impl Resolution {
         self.withheld.append(others);
         self.withheld.sort_by(|a, b| a.id.cmp(&b.id));
         self.withheld.dedup_by(|a, b| a.id == b.id);
-    }
-
-    /// The graph of these documents.
-    pub fn graph(&self) -> Memory {
-        let mentions = |served: &Served| {
-            let links = served.links().links.into_iter();
-            (served.id.clone(), links.map(Mention::from).collect())
-        };
-        Memory::new(self.documents.par_iter().map(mentions).collect::<Vec<_>>())
     }
 }
 

@@ -72,8 +72,7 @@ impl Source {
         if let Some(log) = self.log.get() {
             return Ok(log);
         }
-        let log = Log::read(vault)?;
-        log.check_against_histories(vault)?;
+        let log = Log::open(vault)?;
         Ok(self.log.get_or_init(|| log))
     }
 }
