@@ -140,7 +140,7 @@ fn without_cache(root: &Path, size: usize) -> Result<Option<Duration>> {
 
 /// The time that the set algebra takes inside one process, posting lists read from the map.
 fn evaluate(root: &Path) -> Result<Duration> {
-    let folder = outside::folder_of(&cache_of(root), &root.canonicalize()?);
+    let folder = outside::folder_of(&cache_of(root), &root.canonicalize()?, None);
     let vault = Vault::open(root)?.with_cache(Some(folder));
     let source = Source::open(&vault, Need::Fields, &mut |_, _| ())?;
     let snapshot = Snapshot::of(&vault, &source, None)?;

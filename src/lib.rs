@@ -13,7 +13,7 @@
 //!         |     |
 //!   index selector pack uri graph search   what may be asked, and how it is found
 //!         |
-//!   checkpoint  chain  document             what is true
+//!   checkpoint  chain  document  head       what is true, and what was
 //!         |
 //!       vault  yaml                         where bytes lie, and how they are read and written
 //! ```
@@ -30,6 +30,7 @@ mod codes;
 pub mod derived;
 pub mod document;
 pub mod graph;
+pub mod head;
 pub mod index;
 pub mod live;
 pub mod pack;

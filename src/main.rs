@@ -2,7 +2,7 @@
 
 use std::io::IsTerminal as _;
 use std::path::Path;
-use std::process::{Command, ExitCode};
+use std::process::{Command, ExitCode, Stdio};
 
 use contextnest::cli::{Streams, World, run};
 
@@ -12,11 +12,17 @@ fn clock() -> i64 {
     now.map_or(0, |since| i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
 }
 
-fn git_email(folder: &Path) -> Option<String> {
+/// Runs git for what it can say by itself: no questions, no locks, nothing fetched.
+fn git(folder: &Path, args: &[&str]) -> Option<Vec<u8>> {
     let mut git = Command::new("git");
-    let output = git.args(["config", "--get", "user.email"]).current_dir(folder).output().ok()?;
-    let email = String::from_utf8(output.stdout).ok()?.trim().to_owned();
-    (!email.is_empty()).then_some(email)
+    git.args(args).current_dir(folder).stdin(Stdio::null());
+    git.envs([
+        ("GIT_NO_LAZY_FETCH", "1"),
+        ("GIT_OPTIONAL_LOCKS", "0"),
+        ("GIT_TERMINAL_PROMPT", "0"),
+    ]);
+    let output = git.output().ok()?;
+    output.status.success().then_some(output.stdout)
 }
 
 fn main() -> ExitCode {
@@ -26,8 +32,9 @@ fn main() -> ExitCode {
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
             .collect(),
         clock,
-        git_email,
+        git,
         terminal: std::io::stdout().is_terminal(),
+        error_terminal: std::io::stderr().is_terminal(),
     };
     let streams = Streams {
         stdin: &mut std::io::stdin(),

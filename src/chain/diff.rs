@@ -27,6 +27,12 @@ pub fn print(old: &str, new: &str, old_version: u64, new_version: u64) -> String
     print_between(old, new, &format!("v{old_version}"), &format!("v{new_version}"))
 }
 
+/// Whether a text begins as the diff does that makes this version from the one before.
+pub(crate) fn is_of_version(text: &str, version: u64) -> bool {
+    let before = version.saturating_sub(1);
+    text.starts_with(&format!("--- v{before}\n+++ v{version}\n@@ -"))
+}
+
 /// Prints a unified diff between two texts with names of their own, for people to read.
 pub fn print_between(old: &str, new: &str, old_name: &str, new_name: &str) -> String {
     let (a, b) = (lines_of(old), lines_of(new));

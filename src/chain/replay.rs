@@ -104,6 +104,9 @@ pub enum ChainError {
     /// A retirement that changed more than a retirement changes.
     #[error("its retiring text changes more than status, version and updated_at")]
     RetiredOtherwise,
+    /// A diff that is stored as a full text.
+    #[error("what is stored as its full text is the diff from the version before")]
+    PatchAsKeyframe,
     /// What the log records of it cannot be had.
     #[error("what the checkpoint log records cannot be had: {0}")]
     Log(Box<crate::checkpoint::log::LogError>),
@@ -206,6 +209,10 @@ impl<'v> Replay<'v> {
                 };
                 let text = utf8(&bytes).map_err(ChainError::Text)?;
                 check(text);
+                // A document says which version it is; a governance file could be its own diff.
+                if !self.id.is_document() && diff::is_of_version(text, entry.version) {
+                    return Err(ChainError::PatchAsKeyframe);
+                }
                 return Ok(text.to_owned());
             }
             Stored::Diff(diff) => diff.clone(),

@@ -205,6 +205,27 @@ impl Log {
         Ok(log)
     }
 
+    /// The log that these bytes are, wherever they lie.
+    pub fn parse(form: LogForm, bytes: &[u8]) -> Self {
+        let mut log = Self {
+            form,
+            exists: true,
+            both_forms: false,
+            entries: Vec::new(),
+            unreadable: None,
+            torn: 0,
+            length: bytes.len() as u64,
+            stamp: None,
+            head_hash_at: None,
+            appendable: false,
+        };
+        match form {
+            LogForm::Delta => log.read_delta(bytes),
+            LogForm::Full => log.read_full(bytes),
+        }
+        log
+    }
+
     fn read_delta(&mut self, bytes: &[u8]) {
         use rayon::prelude::*;
         let (lines, torn) = whole_lines(bytes);

@@ -154,8 +154,9 @@ impl Tour<'_, '_> {
                 .map(|(name, value)| (name.clone(), value.clone()))
                 .collect(),
             clock: self.session.world.clock,
-            git_email: |_| None,
+            git: |_, _| None,
             terminal: false,
+            error_terminal: false,
         };
         let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
         let streams =

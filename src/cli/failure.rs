@@ -13,6 +13,7 @@ use crate::derived::DerivedError;
 use crate::document::id::IdError;
 use crate::document::sections::UnknownAnchor;
 use crate::document::validate::{Problem, Severity};
+use crate::head::{HeadError, Lost, MemoryError};
 use crate::publish::{PublishError, Refusal};
 use crate::resolve::checkout::CheckoutError;
 use crate::resolve::packs::PackError;
@@ -56,6 +57,8 @@ codes! {
     VaultNotAllowed "vault-not-allowed" 3, "The URI names a vault that the configuration does not allow.";
     Locked "locked" 4, "Another command is writing to the vault.";
     Changed "changed" 4, "A file was changed by somebody else meanwhile.";
+    HeadRollback "head-rollback" 4, "The log no longer has the checkpoint that is remembered as its head.";
+    HeadFork "head-fork" 4, "The log has another checkpoint in the place of the one that is remembered.";
     Io "io" 5, "Reading or writing failed.";
     SearchFailed "search-failed" 5, "The search back-end did not answer.";
 }
@@ -281,6 +284,32 @@ impl From<LogError> for Failure {
     }
 }
 
+impl From<HeadError> for Failure {
+    fn from(why: HeadError) -> Self {
+        let message = why.to_string();
+        let code = match why {
+            HeadError::Lost(Lost::Rollback { .. }) => Code::HeadRollback,
+            HeadError::Lost(Lost::Fork { .. }) => Code::HeadFork,
+            HeadError::Memory(why) => return why.into(),
+        };
+        Self::new(code, message)
+            .hint("nothing was written; bring the log back from git or a backup, and run `ctx verify`")
+            .hint("if the vault was changed on purpose, `ctx head trust` remembers the log as it is")
+    }
+}
+
+impl From<MemoryError> for Failure {
+    fn from(why: MemoryError) -> Self {
+        let failure = Self::new(Code::Io, why.to_string());
+        match why {
+            MemoryError::Unreadable { .. } => {
+                failure.hint("`ctx verify` looks at the vault, `ctx head trust` remembers it anew")
+            }
+            MemoryError::Io { .. } => failure,
+        }
+    }
+}
+
 impl From<IdError> for Failure {
     fn from(why: IdError) -> Self {
         Self::new(Code::IdInvalid, why.to_string())
@@ -461,6 +490,7 @@ impl From<PublishError> for Failure {
                 Self::new(Code::Withheld, message).hint("run `ctx verify`")
             }
             PublishError::Log(why) => why.into(),
+            PublishError::Head(why) => why.into(),
             PublishError::Lock(why) => why.into(),
             PublishError::Config(why) => why.into(),
             PublishError::File(why) => why.into(),

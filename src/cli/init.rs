@@ -9,6 +9,7 @@ use super::failure::Code;
 use super::session::Session;
 use super::ui::shown;
 use super::{Answer, Failure};
+use crate::head::{self, Head};
 use crate::starter::{self, NewFile, Starter};
 use crate::vault::config::Layout;
 use crate::vault::files::{Files, Written};
@@ -81,7 +82,8 @@ pub(super) fn run(args: &Init, session: &mut Session<'_>) -> Result<Answer, Fail
     let folder = files.root().file_name().map(|n| n.to_string_lossy().into_owned());
     let name = args.name.clone().or(folder).unwrap_or_else(|| "vault".to_owned());
     let created = write(session, &files, &name, form, starter)?;
-    let vault = Vault::open(files.root())?;
+    let vault = session.outfit(Vault::open(files.root())?);
+    remember(session, &vault)?;
     let documents = crate::live::all(&vault).len();
     if session.ui.json {
         let (root, layout) = (vault.root().display().to_string(), form.as_str());
@@ -99,6 +101,23 @@ pub(super) fn run(args: &Init, session: &mut Session<'_>) -> Result<Answer, Fail
         session.ui.note(&format!("{what} to publish; next: `ctx publish --all --dry-run`"));
     }
     Ok(Answer::Yes)
+}
+
+/// Remembers that nothing is published, so that whatever the log holds later was seen from its
+/// beginning.
+fn remember(session: &mut Session<'_>, vault: &Vault) -> Result<(), Failure> {
+    let before = head::recall(vault).ok().flatten().map(|known| known.head.checkpoint);
+    if let Some(number) = before.filter(|number| *number > 0) {
+        let what = format!("checkpoint {number} was remembered of a vault that lay here before");
+        session.ui.note(&format!("note: {what}; this one begins anew"));
+    }
+    let empty = Head { checkpoint: 0, hashes: None };
+    if let Err(why) = head::trust(vault, &empty, session.now()?) {
+        session
+            .ui
+            .note(&format!("warning: the vault is made, but its head is not remembered: {why}"));
+    }
+    Ok(())
 }
 
 fn has_markdown(files: &Files) -> bool {

@@ -11,6 +11,8 @@ mod diff;
 mod explain;
 pub mod failure;
 mod graph;
+mod head;
+mod help;
 mod history;
 mod index;
 mod init;
@@ -19,6 +21,7 @@ mod moved;
 mod neighbors;
 mod outline;
 mod pack;
+mod progress;
 mod publish;
 mod read;
 mod resolve;
@@ -56,10 +59,12 @@ pub struct World {
     pub vars: BTreeMap<String, String>,
     /// Milliseconds since 1970, from the clock.
     pub clock: fn() -> i64,
-    /// `user.email` of git's configuration, as seen from a folder.
-    pub git_email: fn(&Path) -> Option<String>,
+    /// What git prints when it is run in a folder with these arguments; none where it fails.
+    pub git: fn(&Path, &[&str]) -> Option<Vec<u8>>,
     /// Whether stdout is a terminal.
     pub terminal: bool,
+    /// Whether stderr is a terminal.
+    pub error_terminal: bool,
 }
 
 impl World {
@@ -84,6 +89,7 @@ pub struct Streams<'s> {
 /// and prove that nothing was altered since.
 #[derive(Debug, Parser)]
 #[command(name = "ctx", version, propagate_version = false, max_term_width = 100)]
+#[command(disable_help_subcommand = true)]
 #[command(
     after_help = "Exit codes: 0 done, 1 the answer is no, 2 usage, 3 refused by governance, \
 4 locked or changed, 5 input or output failed.\n\nStart with `ctx init`, or see everything at work \
@@ -139,7 +145,9 @@ enum Verb {
     Context(context::Context),
     Validate(validate::Validate),
     Verify(verify::Verify),
+    Head(head::Head),
     Demo(demo::Demo),
+    Help(help::Help),
 }
 
 /// How a verb that did its work ends.
@@ -209,7 +217,9 @@ fn dispatch(verb: Verb, session: &mut Session<'_>) -> Result<Answer, Failure> {
         Verb::Context(args) => context::run(&args, session),
         Verb::Validate(args) => validate::run(&args, session),
         Verb::Verify(args) => verify::run(&args, session),
+        Verb::Head(args) => head::run(&args, session),
         Verb::Demo(args) => demo::run(&args, session),
+        Verb::Help(args) => help::run(&args, session),
     }
 }
 
@@ -263,7 +273,7 @@ pub fn reference() -> String {
     let mut root = Cli::command().term_width(90);
     root.build();
     section("ctx", &mut root.clone());
-    for verb in root.get_subcommands().filter(|c| c.get_name() != "help") {
+    for verb in root.get_subcommands() {
         section(&format!("ctx {}", verb.get_name()), &mut verb.clone());
         for part in verb.get_subcommands().filter(|c| c.get_name() != "help") {
             section(&format!("ctx {} {}", verb.get_name(), part.get_name()), &mut part.clone());

@@ -290,6 +290,9 @@ pub(super) fn event(
         let (path, why) = (shown(path), shown(why));
         session.ui.note(&format!("note: the derived file `{path}` was left as it is: {why}"));
     }
+    if let Some(why) = committed.and_then(|c| c.forgotten.as_ref()) {
+        session.ui.note(&format!("warning: the event stands, but is not remembered: {why}"));
+    }
     let failed = |(_, why): &(String, FileError)| !matches!(why, FileError::Changed { .. });
     if left_alone.iter().any(failed) {
         Answer::Incomplete

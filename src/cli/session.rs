@@ -50,11 +50,27 @@ impl Session<'_> {
             Some(dir) => Vault::open(&self.world.cwd.join(dir))?,
             None => Vault::find(&self.world.cwd)?,
         };
-        let home = outside::cache_home(|name| self.world.var(name));
-        let cache = home.map(|home| outside::folder_of(&home, vault.root()));
-        // What lies in the vault is not out of the reach of those who write there.
-        let cache = cache.filter(|dir| !outside::lies_in(dir, vault.root()));
-        Ok(vault.with_cache(cache))
+        Ok(self.outfit(vault))
+    }
+
+    /// The vault with its folders in the user's directories.
+    pub(super) fn outfit(&self, vault: Vault) -> Vault {
+        let folder = |home: Option<PathBuf>, branch: Option<String>| {
+            let dir = outside::folder_of(&home?, vault.root(), branch.as_deref());
+            // What lies in the vault is not out of the reach of those who write there.
+            (!outside::lies_in(&dir, vault.root())).then_some(dir)
+        };
+        let root = vault.root();
+        let cache = outside::cache_home(|name| self.world.var(name));
+        let cache = folder(cache, outside::branch(root));
+        // A commit that is checked out by itself is a memory of its own: another one is no change.
+        let state = folder(self.state_home(), outside::checked_out(root));
+        vault.with_cache(cache).with_state(state)
+    }
+
+    /// The user's directory of state.
+    pub(super) fn state_home(&self) -> Option<PathBuf> {
+        outside::state_home(|name| self.world.var(name))
     }
 
     /// The time: `--now`, `CTX_NOW`, or the clock.
@@ -76,7 +92,7 @@ impl Session<'_> {
     ) -> Result<Principal, Failure> {
         let named = self.global.principal.clone();
         let named = named.or_else(|| self.world.var("CTX_PRINCIPAL").map(str::to_owned));
-        let named = named.or_else(|| (self.world.git_email)(root));
+        let named = named.or_else(|| self.git_email(root));
         let Some(name) = named.or_else(|| fallback.map(str::to_owned)) else {
             return Err(Failure::new(Code::NoPrincipal, "nobody said who acts")
                 .hint("say `--as you@example.com`, set CTX_PRINCIPAL, or run `git config --global user.email you@example.com`"));
@@ -84,6 +100,12 @@ impl Session<'_> {
         name.parse().map_err(|why: crate::vault::principal::PrincipalError| {
             Failure::new(Code::NoPrincipal, why.to_string())
         })
+    }
+
+    fn git_email(&self, root: &Path) -> Option<String> {
+        let email = (self.world.git)(root, &["config", "--get", "user.email"])?;
+        let email = String::from_utf8(email).ok()?.trim().to_owned();
+        (!email.is_empty()).then_some(email)
     }
 
     /// Who publishes, when, and why.

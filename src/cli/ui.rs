@@ -73,6 +73,18 @@ impl<'w> Ui<'w> {
         let _ = writeln!(self.err, "{text}");
     }
 
+    /// Puts a line in the place of the last one on a terminal; an empty one takes it away.
+    pub(super) fn status(&mut self, line: &str) {
+        let _ = write!(self.err, "\r\u{1b}[K{line}");
+        let _ = self.err.flush();
+    }
+
+    /// Writes a result in a JSON format of others.
+    pub(super) fn json(&mut self, json: String) {
+        let json = harmless(json);
+        self.line(&json);
+    }
+
     /// Writes an error as JSON or text to stderr.
     pub(super) fn error(&mut self, text: &str, json: &impl Serialize) {
         let text = if self.json { json_of("error", json) } else { text.to_owned() };
@@ -101,22 +113,26 @@ fn json_of(verb: &str, result: &impl Serialize) -> String {
         // Only maps with keys that are no text could fail, and there are none.
         format!("{{\"schema\": \"ctx.error\", \"message\": \"{why}\"}}")
     });
-    // JSON leaves DEL, C1 and bidirectional characters as they are; a terminal would obey them.
-    if json.chars().any(|c| c != '\n' && steers(c)) {
-        let mut out = String::with_capacity(json.len());
-        for c in json.chars() {
-            if c != '\n' && steers(c) {
-                let mut units = [0; 2];
-                for unit in c.encode_utf16(&mut units) {
-                    out.push_str(&format!("\\u{unit:04x}"));
-                }
-            } else {
-                out.push(c);
-            }
-        }
-        return out;
+    harmless(json)
+}
+
+/// JSON leaves DEL, C1 and bidirectional characters as they are; a terminal would obey them.
+fn harmless(json: String) -> String {
+    if !json.chars().any(|c| c != '\n' && steers(c)) {
+        return json;
     }
-    json
+    let mut out = String::with_capacity(json.len());
+    for c in json.chars() {
+        if c != '\n' && steers(c) {
+            let mut units = [0; 2];
+            for unit in c.encode_utf16(&mut units) {
+                out.push_str(&format!("\\u{unit:04x}"));
+            }
+        } else {
+            out.push(c);
+        }
+    }
+    out
 }
 
 /// Rows as aligned columns, two blanks between them, none at the end of a line.

@@ -462,6 +462,11 @@ impl Desk<'_> {
         if base.sealed.as_deref() == Some(&*text) {
             return Ok(Governed::Unchanged);
         }
+        if diff::is_of_version(&text, base.next()) {
+            let message = "it begins as the diff of its own next version does";
+            let hint = "put a line before it; nobody could tell the text from a diff";
+            return Err(Refusal::new(path, "looks-like-diff", message.to_owned(), hint));
+        }
         if let (Some((version, chain, last)), None, false) =
             (&base.last, &base.sealed, base.retired)
             && *last == *text

@@ -9,6 +9,7 @@ use rayon::prelude::*;
 use super::artifact::{Item, Live};
 use crate::checkpoint::log::Append;
 use crate::document::id::Id;
+use crate::head::MemoryError;
 use crate::vault::files::{FileError, Files, Written};
 use crate::vault::replace::{Replacement, Staging};
 
@@ -19,6 +20,8 @@ pub struct Committed {
     pub left_alone: Vec<(String, FileError)>,
     /// Derived files that could not be written, and why.
     pub derived: Vec<(String, String)>,
+    /// Why the new head could not be remembered.
+    pub forgotten: Option<MemoryError>,
 }
 
 /// Writes an event, if there is one, and brings live files up to date.
@@ -165,5 +168,5 @@ fn bring_up_to_date(
             note(path, files.remove(path, bytes));
         }
     }
-    Committed { left_alone, derived: Vec::new() }
+    Committed { left_alone, derived: Vec::new(), forgotten: None }
 }

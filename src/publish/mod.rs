@@ -25,6 +25,7 @@ use crate::checkpoint::log::{Checkpoint, Log, LogError};
 use crate::derived;
 use crate::document::id::Id;
 use crate::document::validate::{Problem, Severity};
+use crate::head::{self, Head, HeadError};
 use crate::index;
 use crate::vault::clock::Timestamp;
 use crate::vault::files::FileError;
@@ -155,6 +156,9 @@ pub enum PublishError {
     /// The log cannot be relied on.
     #[error("the checkpoint log cannot be extended: {0}")]
     Log(#[from] LogError),
+    /// The log does not hold the head that is remembered of it.
+    #[error(transparent)]
+    Head(#[from] HeadError),
     /// Another writer holds the lock.
     #[error(transparent)]
     Lock(#[from] LockError),
@@ -225,6 +229,7 @@ fn event(
     let log = Log::read(vault)?;
     log.check_against_histories(vault)?;
     let chronicle = log.sound()?;
+    head::check(vault, &chronicle)?;
     let desk = Desk::open(vault, &chronicle, author)?;
     let mut outcome = Outcome::default();
     let policy_alone = choose(&desk, &mut outcome)?;
@@ -246,6 +251,8 @@ fn event(
         let append = sealed.as_ref().map(|(_, append)| append);
         let mut committed = commit::commit(vault.files(), &outcome.items, &outcome.behind, append)?;
         if let Some((checkpoint, _)) = &sealed {
+            let head = Head::after(&chronicle, checkpoint);
+            committed.forgotten = head::advance(vault, &head, author.now).err();
             if let Some(dir) = vault.cache() {
                 index::follow(dir, vault, &chronicle, checkpoint);
             }

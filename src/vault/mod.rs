@@ -31,6 +31,7 @@ pub struct Vault {
     config_error: Option<yaml::Error>,
     layout: Layout,
     cache: Option<PathBuf>,
+    state: Option<PathBuf>,
 }
 
 /// Why a vault could not be opened.
@@ -93,7 +94,7 @@ impl Vault {
         } else {
             Layout::Obsidian
         });
-        Ok(Self { files, config, config_error, layout, cache: None })
+        Ok(Self { files, config, config_error, layout, cache: None, state: None })
     }
 
     /// The vault for an import that can be repeated: what is written becomes durable when the
@@ -114,6 +115,18 @@ impl Vault {
     /// The folder in which an index may lie, outside of the vault.
     pub fn cache(&self) -> Option<&Path> {
         self.cache.as_deref()
+    }
+
+    /// The vault with a folder in which its head is remembered; see [`outside::folder_of`].
+    #[must_use]
+    pub fn with_state(mut self, dir: Option<PathBuf>) -> Self {
+        self.state = dir;
+        self
+    }
+
+    /// The folder in which the head is remembered, outside of the vault.
+    pub fn state(&self) -> Option<&Path> {
+        self.state.as_deref()
     }
 
     /// The canonical path of the vault's folder.

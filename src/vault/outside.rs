@@ -12,13 +12,18 @@ use std::path::{Path, PathBuf};
 use crate::chain::digest::Digest;
 
 /// The name of our folder in the user's directories.
-const OURS: &str = "contextnest";
+pub const OURS: &str = "contextnest";
 /// More of `.git/HEAD` than any ref name has.
 const HEAD_BYTES: u64 = 4096;
 
 /// Where the environment says that caches lie: `XDG_CACHE_HOME`, else `HOME/.cache`.
 pub fn cache_home<'e>(var: impl Fn(&str) -> Option<&'e str>) -> Option<PathBuf> {
     home(var, "XDG_CACHE_HOME", ".cache")
+}
+
+/// Where the environment says that state lies: `XDG_STATE_HOME`, else `HOME/.local/state`.
+pub fn state_home<'e>(var: impl Fn(&str) -> Option<&'e str>) -> Option<PathBuf> {
+    home(var, "XDG_STATE_HOME", ".local/state")
 }
 
 /// Our folder in the user's configuration: in `XDG_CONFIG_HOME`, else in `HOME/.config`.
@@ -38,11 +43,12 @@ fn home<'e>(
     named.or_else(|| Some(absolute(var("HOME")?.into())?.join(beneath_home)))
 }
 
-/// The folder of one vault in a directory of the user. Nothing is made.
-pub fn folder_of(home: &Path, root: &Path) -> PathBuf {
+/// The folder of one vault, and of what git has checked out there, in a directory of the user.
+/// Nothing is made.
+pub fn folder_of(home: &Path, root: &Path, branch: Option<&str>) -> PathBuf {
     let mut key = root.as_os_str().as_encoded_bytes().to_vec();
     key.push(0);
-    key.extend_from_slice(head_ref(root).unwrap_or_default().as_bytes());
+    key.extend_from_slice(branch.unwrap_or_default().as_bytes());
     let name: String =
         Digest::of(&key).to_string().chars().skip("sha256:".len()).take(32).collect();
     home.join(OURS).join(name)
@@ -64,15 +70,25 @@ pub fn make_private(dir: &Path) -> io::Result<()> {
 
 /// The name of the ref that `HEAD` points to in the repository that holds a folder; none without
 /// git, and none where a commit is checked out.
-fn head_ref(root: &Path) -> Option<String> {
+pub fn branch(root: &Path) -> Option<String> {
+    Some(git_head(root)?.strip_prefix("ref:")?.trim().to_owned())
+}
+
+/// The ref, or else the commit, that is checked out in the repository that holds a folder; none
+/// without git.
+pub fn checked_out(root: &Path) -> Option<String> {
+    let head = git_head(root)?;
+    Some(head.strip_prefix("ref:").unwrap_or(&head).trim().to_owned())
+}
+
+fn git_head(root: &Path) -> Option<String> {
     let dot_git = root.ancestors().map(|dir| dir.join(".git")).find(|git| git.exists())?;
     // In a worktree `.git` is a file that names the folder.
     let dir = match read_start(&dot_git) {
         Some(text) => dot_git.parent()?.join(text.strip_prefix("gitdir:")?.trim()),
         None => dot_git,
     };
-    let head = read_start(&dir.join("HEAD"))?;
-    Some(head.strip_prefix("ref:")?.trim().to_owned())
+    read_start(&dir.join("HEAD"))
 }
 
 fn read_start(path: &Path) -> Option<String> {
@@ -120,12 +136,12 @@ mod tests {
         fs::create_dir_all(&vault).unwrap();
         let on = |head: &str| {
             fs::write(place.path().join("repo/.git/HEAD"), head).unwrap();
-            folder_of(&home, &vault)
+            folder_of(&home, &vault, branch(&vault).as_deref())
         };
         let main = on("ref: refs/heads/main\n");
         assert_ne!(main, on("ref: refs/heads/topic\n"));
         assert_eq!(main, on("ref: refs/heads/main\n"));
-        assert_ne!(main, folder_of(&home, &place.path().join("repo")));
+        assert_ne!(main, folder_of(&home, &place.path().join("repo"), Some("refs/heads/main")));
         assert!(main.starts_with(home.join(OURS)));
 
         let tree = place.path().join("tree");
@@ -133,6 +149,9 @@ mod tests {
         fs::create_dir_all(place.path().join("repo/.git/worktrees/t")).unwrap();
         fs::write(tree.join(".git"), "gitdir: ../repo/.git/worktrees/t\n").unwrap();
         fs::write(place.path().join("repo/.git/worktrees/t/HEAD"), "ref: refs/heads/w\n").unwrap();
-        assert_eq!(head_ref(&tree).as_deref(), Some("refs/heads/w"));
+        assert_eq!(branch(&tree).as_deref(), Some("refs/heads/w"));
+        assert_eq!(checked_out(&tree).as_deref(), Some("refs/heads/w"));
+        fs::write(place.path().join("repo/.git/worktrees/t/HEAD"), "0123abcd\n").unwrap();
+        assert_eq!((branch(&tree), checked_out(&tree).as_deref()), (None, Some("0123abcd")));
     }
 }

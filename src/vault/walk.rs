@@ -4,7 +4,7 @@
 //! gives the same list.
 
 use std::cell::RefCell;
-use std::collections::BTreeSet;
+use std::path::Path;
 
 use walkdir::{DirEntry, WalkDir};
 
@@ -24,6 +24,19 @@ pub struct Found {
     pub nested: Vec<String>,
     /// Fifos, sockets and devices with a document's name.
     pub not_files: Vec<String>,
+}
+
+/// What lies where histories do, as `/`-separated paths in the vault, in byte order.
+#[derive(Debug, Default)]
+pub struct Survey {
+    /// The folders inside of a `.versions` folder.
+    pub histories: Vec<String>,
+    /// What else lies in a `.versions` folder and is no checkpoint log.
+    pub strays: Vec<String>,
+    /// Symbolic links in the place of a `.versions` folder or inside of one.
+    pub links: Vec<String>,
+    /// Folders that cannot be listed.
+    pub unlisted: Vec<String>,
 }
 
 impl Vault {
@@ -133,26 +146,46 @@ impl Vault {
     /// The folders inside a `.versions` folder anywhere in the vault, in byte order: every place
     /// where a history could lie, whether or not any document has that name.
     pub fn history_folders(&self) -> Vec<String> {
-        let mut found = BTreeSet::new();
+        self.survey().histories
+    }
+
+    /// Looks through every folder of the vault for what lies where histories do.
+    pub fn survey(&self) -> Survey {
+        let mut found = Survey::default();
         let walk = WalkDir::new(self.root()).follow_links(false).into_iter();
         let walk = walk.filter_entry(|e| {
             let name = e.file_name();
             let skipped = name == ".git" || name == "node_modules";
             e.depth() == 0 || !(skipped || (e.file_type().is_dir() && is_vault(e.path())))
         });
-        for entry in walk.filter_map(Result::ok).filter(|e| e.file_type().is_dir()) {
-            let in_versions = entry
-                .path()
-                .parent()
-                .and_then(|p| p.file_name())
-                .is_some_and(|n| n == layout::VERSIONS);
-            if in_versions
-                && let Ok(path) = entry.path().strip_prefix(self.root())
-                && let Some(path) = path.to_str()
-            {
-                found.insert(path.to_owned());
+        let shown = |path: &Path| {
+            let path = path.strip_prefix(self.root()).unwrap_or(path);
+            path.to_string_lossy().into_owned()
+        };
+        for entry in walk {
+            let entry = match entry {
+                Ok(entry) => entry,
+                Err(why) => {
+                    found.unlisted.extend(why.path().map(shown));
+                    continue;
+                }
+            };
+            let is_link = entry.file_type().is_symlink();
+            let above = entry.path().parent().and_then(Path::file_name);
+            let in_versions = entry.depth() > 1 && above.is_some_and(|n| n == layout::VERSIONS);
+            let path = shown(entry.path());
+            if is_link && (in_versions || entry.file_name() == layout::VERSIONS) {
+                found.links.push(path);
+            } else if in_versions && entry.file_type().is_dir() && entry.path().to_str().is_some() {
+                found.histories.push(path);
+            } else if in_versions && path != layout::DELTA_LOG && path != layout::FULL_LOG {
+                found.strays.push(path);
             }
         }
-        found.into_iter().collect()
+        for list in [&mut found.histories, &mut found.strays, &mut found.links, &mut found.unlisted]
+        {
+            list.sort_unstable();
+        }
+        found
     }
 }

@@ -5,17 +5,16 @@ use std::collections::BTreeSet;
 
 use super::finding::{Code, Finding};
 use super::log::{Record, View};
+use super::rules::Rules;
+use super::sealed::Sealed;
 use crate::chain::history::{Entry, FaultKind, History, HistoryError, Stored};
 use crate::chain::replay::{self, ChainError, Replay};
-use crate::document::frontmatter::Status;
 use crate::document::id::Id;
 use crate::document::text::{checksum, normalise};
-use crate::document::{Document, utf8};
 use crate::vault::Vault;
 use crate::vault::clock::Timestamp;
-use crate::vault::config::LogForm;
 use crate::vault::files::FileError;
-use crate::vault::layout::{self, limit};
+use crate::vault::layout::{self};
 
 /// What was found of one artifact, and how much was checked.
 #[derive(Debug, Default)]
@@ -25,17 +24,21 @@ pub(super) struct Checked {
     pub(super) published: bool,
     pub(super) notes: u64,
     pub(super) retirements: u64,
+    /// Findings beyond those that are kept.
+    pub(super) omitted: u64,
 }
 
 /// Checks everything that concerns one artifact.
-pub(super) fn check(vault: &Vault, id: &Id, view: &View) -> Checked {
+pub(super) fn check(vault: &Vault, id: &Id, view: &View, rules: &Rules) -> Checked {
     let nothing = Record::default();
     let record = view.records.get(id).unwrap_or(&nothing);
-    let mut pass = Pass { vault, id, view, record, checked: Checked::default() };
+    let sealed = Sealed::new(record);
+    let mut pass = Pass { vault, id, view, rules, sealed, checked: Checked::default() };
     let head = view.head.get(id.as_str()).and_then(|mark| mark.version);
     let head_text = match replay::load(vault.files(), id) {
         Ok(history) => {
             pass.leftovers(&history);
+            pass.interval(&history);
             let text = pass.history(&history, head);
             pass.sealed(&history);
             pass.unsealed(&history);
@@ -52,20 +55,29 @@ pub(super) fn check(vault: &Vault, id: &Id, view: &View) -> Checked {
     pass.checked
 }
 
-struct Pass<'p> {
-    vault: &'p Vault,
-    id: &'p Id,
-    view: &'p View,
-    record: &'p Record,
-    checked: Checked,
+/// One artifact at work.
+pub(super) struct Pass<'p> {
+    pub(super) vault: &'p Vault,
+    pub(super) id: &'p Id,
+    pub(super) view: &'p View,
+    pub(super) rules: &'p Rules,
+    pub(super) sealed: Sealed<'p>,
+    pub(super) checked: Checked,
 }
 
+/// So many findings of one artifact are kept: a planted history could hold millions of faults.
+const MOST: usize = 1000;
+
 impl Pass<'_> {
-    fn push(&mut self, finding: Finding) {
-        self.checked.findings.push(finding.id(self.id));
+    pub(super) fn push(&mut self, finding: Finding) {
+        if self.checked.findings.len() < MOST {
+            self.checked.findings.push(finding.id(self.id));
+        } else {
+            self.checked.omitted += 1;
+        }
     }
 
-    fn find(&mut self, code: Code, version: u64, message: impl Into<String>) {
+    pub(super) fn find(&mut self, code: Code, version: u64, message: impl Into<String>) {
         let path = self.id.history_path();
         self.push(Finding::new(code, path, message).version(version));
     }
@@ -73,9 +85,10 @@ impl Pass<'_> {
     fn no_history(&mut self, why: &ChainError) {
         let path = self.id.history_path();
         let code = match why {
-            ChainError::HistoryMissing if self.record.seals.is_empty() => {
+            ChainError::HistoryMissing if self.sealed.record.seals.is_empty() => {
                 // A folder that holds nothing, or what an interrupted command left.
-                if has_files(self.vault, &self.id.history_dir()) {
+                let names = self.vault.files().names(&self.id.history_dir());
+                if names.is_ok_and(|names| names.iter().any(|name| !is_dots(name))) {
                     let message = "its folder holds files, but no history";
                     self.push(Finding::new(Code::Unfinished, path, message));
                 }
@@ -87,7 +100,7 @@ impl Pass<'_> {
             | ChainError::File(FileError::TooLarge { .. }) => Code::TooLarge,
             _ => Code::HistoryUnreadable,
         };
-        let message = match self.record.seals.len() {
+        let message = match self.sealed.record.seals.len() {
             0 => why.to_string(),
             n => format!("{why}, but the log seals {n} of its versions"),
         };
@@ -97,9 +110,8 @@ impl Pass<'_> {
     /// Files beside the history that belong to none of its entries.
     fn leftovers(&mut self, history: &History) {
         let dir = self.id.history_dir();
-        let listed = std::fs::read_dir(self.vault.root().join(&dir));
-        for name in listed.into_iter().flatten().flatten().map(|entry| entry.file_name()) {
-            let name = name.to_string_lossy();
+        let names = self.vault.files().names(&dir).unwrap_or_default();
+        for name in names.into_iter().filter(|name| !is_dots(name)) {
             let stored = |version: u64| history.entry(version).map(|entry| &entry.stored);
             let version = |suffix| {
                 let digits = name.strip_prefix('v')?.strip_suffix(suffix)?;
@@ -113,6 +125,23 @@ impl Pass<'_> {
                 let message = "no entry of the history has this file";
                 self.push(Finding::new(Code::Unfinished, format!("{dir}/{name}"), message));
             }
+        }
+    }
+
+    /// The interval of a history of ours is the one that was configured when it began.
+    fn interval(&mut self, history: &History) {
+        let began = self.sealed.record.seals.first().map(|seal| seal.checkpoint);
+        let Some(began) = began.filter(|checkpoint| self.rules.is_strict(*checkpoint)) else {
+            return;
+        };
+        let expected = self.rules.interval_at(began);
+        if history.keyframe_interval != Some(expected) {
+            let found =
+                history.keyframe_interval.map_or_else(|| "none".to_owned(), |n| n.to_string());
+            let message =
+                "its `keyframe_interval` is not the one that was configured when it began";
+            let finding = Finding::new(Code::KeyframeInterval, self.id.history_path(), message);
+            self.push(finding.values(&expected, &found));
         }
     }
 
@@ -212,9 +241,9 @@ impl Pass<'_> {
             ChainError::KeyframeMissing(_) => Code::KeyframeMissing,
             ChainError::DiffMissing(_) => Code::DiffMissing,
             ChainError::TooLarge | ChainError::File(FileError::TooLarge { .. }) => Code::TooLarge,
-            ChainError::SelfMismatch { .. } | ChainError::RetiredOtherwise => {
-                Code::VersionSelfMismatch
-            }
+            ChainError::SelfMismatch { .. }
+            | ChainError::RetiredOtherwise
+            | ChainError::PatchAsKeyframe => Code::VersionSelfMismatch,
             ChainError::CrossChain { .. } => Code::CrossChainMismatch,
             _ => Code::VersionUnreconstructable,
         };
@@ -259,178 +288,6 @@ impl Pass<'_> {
         }
         self.event_time(entry, Some(fields.updated_at.as_deref()));
     }
-
-    /// Publication and retirement times stand in no pre-image; the text bounds them from below
-    /// and the checkpoint from above. `updated` is the field of a document's text.
-    fn event_time(&mut self, entry: &Entry, updated: Option<Option<&str>>) {
-        let Some(event) = entry.published_at.or(entry.retired_at) else {
-            return;
-        };
-        let mismatch = |pass: &mut Self, message: String| {
-            pass.find(Code::PublicationTimeMismatch, entry.version, message);
-        };
-        match updated.map(|field| field.and_then(|text| text.parse::<Timestamp>().ok())) {
-            Some(None) => {
-                mismatch(self, "the text has no `updated_at` that binds its time".to_owned());
-            }
-            // A governance file has no field of ours; it is published when it is recorded.
-            None if event < entry.edited_at => {
-                let message = format!("recorded for {event}, but made at {}", entry.edited_at);
-                mismatch(self, message);
-            }
-            Some(Some(updated)) if updated > event => {
-                let message = format!("recorded for {event}, but the text is of {updated}");
-                mismatch(self, message);
-            }
-            _ => {}
-        }
-        let seals = self.record.seals.iter();
-        let first = seals
-            .filter(|seal| entry.published_at.is_some() && seal.mark.version == Some(entry.version))
-            .map(|seal| (seal.checkpoint, seal.at))
-            .next();
-        if let Some((checkpoint, at)) = first
-            && event > at
-        {
-            let message = format!("recorded for {event}, but checkpoint {checkpoint} is of {at}");
-            mismatch(self, message);
-        }
-    }
-
-    /// Every version that the log seals must be the one that the history has.
-    fn sealed(&mut self, history: &History) {
-        let retired: Vec<(u64, u64)> = history
-            .entries()
-            .filter_map(|entry| {
-                let at = entry.retired_at?;
-                let removal = self.record.removals.iter().find(|removal| removal.at == at)?;
-                Some((removal.checkpoint, entry.version))
-            })
-            .collect();
-        for seal in &self.record.seals {
-            let Some(version) = seal.mark.version else {
-                continue;
-            };
-            let at = |code, message: String| {
-                Finding::new(code, self.id.history_path(), message)
-                    .version(version)
-                    .checkpoint(seal.checkpoint)
-            };
-            let back = |(checkpoint, number): &&(u64, u64)| {
-                *checkpoint < seal.checkpoint && version <= *number
-            };
-            if let Some((checkpoint, _)) = retired.iter().find(back) {
-                let message = format!("version {version} was retired at checkpoint {checkpoint}");
-                self.push(at(Code::VersionRegression, message));
-            }
-            let Some(entry) = history.entry(version) else {
-                // A malformed entry of this version has been reported as such.
-                if !history.slots.iter().any(|slot| slot.version == Some(version)) {
-                    let message = format!("the history has no version {version}");
-                    self.push(at(Code::CheckpointVersionUnknown, message));
-                }
-                continue;
-            };
-            if let Some(expected) = seal.mark.chain_hash.filter(|hash| *hash != entry.chain_hash) {
-                let message = "the history records another version than the log".to_owned();
-                let finding = at(Code::CrossChainMismatch, message);
-                self.push(finding.values(&expected, &entry.chain_hash));
-            } else if entry.published_at.is_none() {
-                let message = "the history does not say that it was published".to_owned();
-                self.push(at(Code::CheckpointVersionUnpublished, message));
-            }
-        }
-    }
-
-    /// Everything that was published or retired must be in the log, and the other way round.
-    fn unsealed(&mut self, history: &History) {
-        // Without a readable log this would only repeat that there is none.
-        if !self.view.complete {
-            return;
-        }
-        let entries: Vec<&Entry> = history.entries().collect();
-        for entry in &entries {
-            let version = entry.version;
-            let is_sealed = self.record.seals.iter().any(|s| s.mark.version == Some(version));
-            if entry.published_at.is_some() && !is_sealed {
-                let message = "the history says published, but no checkpoint holds it";
-                self.find(Code::PublishedUnsealed, version, message);
-            }
-            if let Some(retired) = entry.retired_at
-                && !self.record.removals.iter().any(|removal| removal.at == retired)
-            {
-                let message = "the history says retired, but no checkpoint of that time does";
-                self.find(Code::PublishedUnsealed, version, message);
-            }
-        }
-        let last_sealed = self.record.seals.iter().filter_map(|s| s.mark.version).max();
-        for entry in &entries {
-            let is_tail = entry.version > last_sealed.unwrap_or(0);
-            if !is_tail || entry.published_at.is_some() {
-                continue;
-            }
-            if entry.retired_at.is_some() {
-                self.checked.retirements += 1;
-                continue;
-            }
-            let (code, message) = match self.view.form {
-                Some(LogForm::Full) => (Code::VersionUnpublished, "it was never published"),
-                _ => (Code::VersionUnsealed, "it was never published, and nothing seals it"),
-            };
-            self.find(code, entry.version, message);
-        }
-        for removal in &self.record.removals {
-            if entries.iter().any(|entry| entry.retired_at == Some(removal.at)) {
-                continue;
-            }
-            // The other tool does not know governance files and drops them from its maps.
-            let dropped = !self.id.is_document() && self.view.form == Some(LogForm::Full);
-            let (code, message) = if dropped {
-                (Code::PolicyUnsealed, "the other tool dropped it from the log")
-            } else {
-                (Code::UnrecordedRemoval, "it left the log, but its history does not say retired")
-            };
-            let finding = Finding::new(code, self.id.history_path(), message);
-            self.push(finding.checkpoint(removal.checkpoint));
-        }
-    }
-
-    /// Compares the live file of a published artifact with the sealed text.
-    fn live(&mut self, sealed: Option<&str>) {
-        let path = self.id.live_path();
-        let drift = if self.id.is_document() { Code::Drift } else { Code::PolicyDrift };
-        let bytes = match self.vault.files().read_optional(&path, limit::DOCUMENT) {
-            Ok(Some(bytes)) => bytes,
-            Ok(None) => {
-                let code = if self.id.is_document() { Code::DocumentMissing } else { drift };
-                self.push(Finding::new(code, path, "the file is not there"));
-                return;
-            }
-            Err(why) => {
-                self.push(Finding::new(drift, path, why.to_string()));
-                return;
-            }
-        };
-        // Where the sealed text cannot be had, that has been reported, and nothing is left to
-        // compare with.
-        let Some(sealed) = sealed else { return };
-        let live = match utf8(&bytes) {
-            Ok(live) => normalise(live),
-            Err(why) => {
-                self.push(Finding::new(drift, path, format!("the file is {why}")));
-                return;
-            }
-        };
-        if *live == *sealed {
-            return;
-        }
-        let is_draft = self.id.is_document()
-            && Document::parse(&live).is_ok_and(|d| d.frontmatter.status == Status::Draft);
-        if !is_draft {
-            let message = first_difference(sealed, &live);
-            self.push(Finding::new(drift, path, message));
-        }
-    }
 }
 
 /// A chain error as a sentence; values that a finding has fields for are not repeated.
@@ -458,13 +315,7 @@ fn code_of(kind: FaultKind) -> Code {
     }
 }
 
-/// Says on which line two texts begin to differ.
-fn first_difference(sealed: &str, live: &str) -> String {
-    let same = sealed.split('\n').zip(live.split('\n')).take_while(|(a, b)| a == b).count();
-    format!("the live file differs from the published text from line {} on", same + 1)
-}
-
-fn has_files(vault: &Vault, dir: &str) -> bool {
-    let dir = vault.root().join(dir);
-    std::fs::read_dir(dir).is_ok_and(|mut entries| entries.next().is_some())
+/// The names by which a folder lists itself and the one above.
+fn is_dots(name: &str) -> bool {
+    matches!(name, "." | "..")
 }

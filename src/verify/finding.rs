@@ -63,22 +63,30 @@ codes! {
     PublicationTimeMismatch "publication-time-mismatch" Class::Damage, "The recorded publication time is not the one that the text and the log bind.";
     IdCollision "id-collision" Class::Damage, "Two ids cannot be told apart by every system, or an id is reserved.";
     TooLarge "too-large" Class::Damage, "A file is larger than what is read of its kind.";
+    CheckpointTriggerMismatch "checkpoint-trigger-mismatch" Class::Damage, "A checkpoint of ctx was not triggered by the greatest id of its event.";
+    HeadRollback "head-rollback" Class::Damage, "The log no longer has a checkpoint that is known from elsewhere.";
+    HeadFork "head-fork" Class::Damage, "The log has another checkpoint in the place of one that is known from elsewhere.";
     PublishedUnsealed "published-unsealed" Class::Unsettled, "A history says published or retired, but no checkpoint records it.";
     UnrecordedRemoval "unrecorded-removal" Class::Unsettled, "A document left the checkpoint's map, but its history does not say that it was retired.";
     CheckpointHashMissing "checkpoint-hash-missing" Class::Unsettled, "A checkpoint has an id in one of its two maps only.";
     VersionUnsealed "version-unsealed" Class::Unsettled, "A history ends in a version that was never published, which nothing seals and ctx does not write.";
-    ForeignLog "foreign-log" Class::Unsettled, "Two checkpoint logs exist, so neither is the authority.";
+    ForeignLog "foreign-log" Class::Unsettled, "Two checkpoint logs exist, or one of the form that this vault does not have.";
+    FolderUnreadable "folder-unreadable" Class::Unsettled, "A folder cannot be listed, so nobody knows what it holds.";
     TornTail "torn-tail" Class::Unsettled, "The checkpoint log ends in a line that is cut short.";
     Drift "drift" Class::WorkingCopy, "A live file says published, but differs from the published text.";
     PublishedWithoutHistory "published-without-history" Class::WorkingCopy, "A live file says published, but no checkpoint holds it.";
     DocumentMissing "document-missing" Class::WorkingCopy, "A published document has no live file.";
     PolicyDrift "policy-drift" Class::WorkingCopy, "A governance file differs from the one that the last checkpoint holds.";
-    Unfinished "unfinished" Class::Note, "Files that no history records lie among the versions.";
+    Unfinished "unfinished" Class::Note, "What an interrupted command leaves: a file or an entry that nothing records, and nobody serves.";
     VersionUnpublished "version-unpublished" Class::Note, "A history ends in a version that was never published, a habit of the other tool.";
     VaultNested "vault-nested" Class::Note, "A folder is a vault of its own; its files are not this vault's.";
     PolicyUnsealed "policy-unsealed" Class::Note, "A governance file is in no checkpoint, so nothing vouches for it.";
     ChecksumMismatch "checksum-mismatch" Class::Note, "A version's own checksum field is not that of its body.";
     TimestampFuture "timestamp-future" Class::Note, "A record is of a later time than the clock.";
+    HistoryRespelled "history-respelled" Class::Note, "A history says what it said, but is not spelled as ctx spells it.";
+    KeyUnknown "key-unknown" Class::Note, "A history has a key that no rule knows and no hash covers.";
+    KeyframeInterval "keyframe-interval" Class::Note, "A history has another keyframe interval than the configuration had when it began.";
+    FileIgnored "file-ignored" Class::Note, "A link, a special file or a name that is no text has a document's place; nobody reads it.";
     CheckpointTriggerUnchanged "checkpoint-trigger-unchanged" Class::Note, "A checkpoint was triggered by a document that it does not change.";
 }
 

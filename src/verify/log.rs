@@ -1,12 +1,14 @@
 //! The pass over the checkpoint log: form, numbers, times, and every hash from its maps.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use super::finding::{Code, Finding};
+use super::rules::Rules;
 use crate::chain::digest::Digest;
 use crate::checkpoint::log::{self, Checkpoint, EntryFault, Log};
 use crate::checkpoint::state::{Mark, State};
 use crate::document::id::Id;
+use crate::head::{Hashes, Head};
 use crate::vault::clock::Timestamp;
 use crate::vault::config::LogForm;
 use crate::vault::layout;
@@ -39,12 +41,37 @@ pub(super) struct View {
     pub(super) records: HashMap<Id, Record>,
     pub(super) head: State,
     pub(super) head_number: u64,
-    pub(super) head_hash: Option<Digest>,
+    /// The recorded hash of each checkpoint.
+    pub(super) hashes: BTreeMap<u64, Digest>,
+    /// Whether checkpoint 1 seals a governance file, which the other tool never does.
+    pub(super) begun_by_ctx: bool,
     /// Whether every entry was read, so that what it does not say is not there.
     pub(super) complete: bool,
     pub(super) form: Option<LogForm>,
     /// The clock, to compare recorded times with.
     pub(super) now: Option<Timestamp>,
+    /// Whether the log ends in the head that the user's memory holds, so that what lies beyond it
+    /// was never acknowledged.
+    pub(super) ends_as_remembered: bool,
+}
+
+impl View {
+    /// The recorded hash of a checkpoint.
+    pub(super) fn hash_of(&self, checkpoint: u64) -> Option<Digest> {
+        self.hashes.get(&checkpoint).copied()
+    }
+
+    /// The checkpoint of a hash.
+    pub(super) fn number_of(&self, hash: &Digest) -> Option<u64> {
+        self.hashes.iter().find(|(_, found)| *found == hash).map(|(number, _)| *number)
+    }
+
+    /// The last checkpoint, as everybody else may come to know it.
+    pub(super) fn end(&self) -> Head {
+        let hashes = self.hash_of(1).zip(self.hash_of(self.head_number));
+        let hashes = hashes.map(|(genesis, last)| Hashes { genesis, last });
+        Head { checkpoint: self.head_number, hashes }
+    }
 }
 
 /// Checks the log, and gathers what it says of each artifact.
@@ -157,7 +184,10 @@ impl Pass {
         self.previous = Some((number, checkpoint.at, checkpoint.hash));
         self.skipped = 0;
         self.view.head_number = number;
-        self.view.head_hash = Some(checkpoint.hash);
+        self.view.hashes.entry(number).or_insert(checkpoint.hash);
+        if number == 1 {
+            self.view.begun_by_ctx |= checkpoint.set.iter().any(|(id, _)| !id.is_document());
+        }
     }
 
     fn order(&mut self, checkpoint: &Checkpoint) {
@@ -241,4 +271,40 @@ impl Pass {
         let finding = Finding::new(code, self.path, message);
         self.findings.push(finding.id(trigger).checkpoint(checkpoint.number));
     }
+}
+
+/// The pass over a log that follows from the histories: what its checkpoints must be beyond their
+/// hashes, because `ctx` writes nothing else (`spec/checkpoint.md`, CKPT-3, 4, 6).
+pub(super) fn check_strictly(log: &Log, rules: &Rules) -> Vec<Finding> {
+    let path = log.path();
+    let mut findings = Vec::new();
+    let mut find = |code, checkpoint, message: String| {
+        findings.push(Finding::new(code, path, message).checkpoint(checkpoint));
+    };
+    let mut before: Option<(u64, Timestamp)> = None;
+    for checkpoint in log.entries.iter().flatten() {
+        let number = checkpoint.number;
+        if rules.is_strict(number) {
+            if let Some((earlier, at)) = before.filter(|(_, at)| checkpoint.at == *at) {
+                let message = format!("it is of {at}, as checkpoint {earlier} is");
+                find(Code::TimestampOrder, number, message);
+            }
+            let changed = checkpoint.set.iter().map(|(id, _)| id).chain(&checkpoint.removed);
+            let greatest =
+                |documents: bool| changed.clone().filter(|id| id.is_document() || !documents).max();
+            match greatest(true).or_else(|| greatest(false)) {
+                None => find(Code::FieldMalformed, number, "it changes nothing".to_owned()),
+                Some(greatest) if *greatest != checkpoint.triggered_by => {
+                    let message = format!(
+                        "it says `{}`, but the greatest id of the event is `{greatest}`",
+                        checkpoint.triggered_by
+                    );
+                    find(Code::CheckpointTriggerMismatch, number, message);
+                }
+                Some(_) => {}
+            }
+        }
+        before = Some((number, checkpoint.at));
+    }
+    findings
 }

@@ -1,32 +1,72 @@
 //! Recomputing everything that a vault claims (paper, sections 7.1 and 8.2; `spec/verify.md`).
 //!
 //! [`verify`] reads everything, gathers every finding, never stops at the first, and never
-//! repairs. The passes: the log by itself (`log`), each artifact with its history, the log's
-//! word on it and its live file (`artifact`, in parallel), and what the vault holds beside
-//! them. What is absent is a finding, never a skip.
+//! repairs. The passes: the log by itself (`log`), what the sealed configuration demands of it
+//! (`rules`), each artifact with its history (`artifact`), the log's word on it (`sealed`) and its
+//! live file (`working`), in parallel, and what the vault holds beside them. What is absent is a
+//! finding, never a skip. `anchor` compares the log with what is known of it from elsewhere.
 
+mod anchor;
 mod artifact;
 pub mod finding;
 mod log;
+mod remedy;
+mod rules;
+mod sealed;
+mod working;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::prelude::*;
 
+pub use anchor::{Anchor, Held, Source};
 pub use finding::{Class, Code, Finding};
 
 use crate::chain::digest::Digest;
 use crate::checkpoint::log::Log;
-use crate::document::frontmatter::Status;
 use crate::document::id::Id;
-use crate::live;
+use crate::head::{self, MemoryError};
 use crate::vault::Vault;
 use crate::vault::clock::Timestamp;
 use crate::vault::files::FileError;
+use crate::vault::layout;
+use rules::Rules;
+
+/// What is to be verified, and against what.
+#[derive(Debug)]
+pub struct Request<'r> {
+    /// The clock; only compared with recorded times, and kept with a remembered head.
+    pub now: Timestamp,
+    /// Check the log and these artifacts only.
+    pub only: Option<BTreeSet<Id>>,
+    /// What is known of the log from elsewhere, beside the head that is remembered of it.
+    pub anchors: Vec<Anchor>,
+    /// Told how far it is.
+    pub progress: Option<&'r Progress>,
+}
+
+impl Request<'_> {
+    /// Everything, against nothing but what is remembered.
+    pub fn whole(now: Timestamp) -> Self {
+        Self { now, only: None, anchors: Vec::new(), progress: None }
+    }
+}
+
+/// How many artifacts have been checked, for whoever waits; read from another thread.
+#[derive(Debug, Default)]
+pub struct Progress {
+    /// Artifacts to check; 0 before that is known.
+    pub total: AtomicUsize,
+    /// Artifacts checked.
+    pub done: AtomicUsize,
+}
 
 /// What may be said of a vault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
+    /// Every hash was recomputed, and the log holds a checkpoint that is known from elsewhere.
+    IntactAnchored,
     /// Every hash was recomputed. Nothing outside the vault says that the log's end is still
     /// there, or that it was not written anew as a whole.
     IntactNotAnchored,
@@ -44,12 +84,18 @@ impl Verdict {
     /// The words of the verdict.
     pub fn as_str(self) -> &'static str {
         match self {
+            Self::IntactAnchored => "intact, anchored",
             Self::IntactNotAnchored => "intact, not anchored",
             Self::NothingPublished => "nothing published",
             Self::WorkingCopyDiffers => "intact, working copy differs",
             Self::Unsettled => "unsettled",
             Self::Damaged => "damaged",
         }
+    }
+
+    /// Whether the record is whole, whatever live files say.
+    pub fn is_whole(self) -> bool {
+        !matches!(self, Self::Unsettled | Self::Damaged)
     }
 }
 
@@ -58,8 +104,14 @@ impl Verdict {
 pub struct Report {
     /// Everything that was found, worst first.
     pub findings: Vec<Finding>,
+    /// Findings of artifacts with very many of them, beyond those that are listed.
+    pub omitted: u64,
     /// What may be said.
     pub verdict: Verdict,
+    /// What the log was compared with, and holds. An anchor that it does not hold is a finding.
+    pub anchors: Vec<Held>,
+    /// Why the remembered head could not be read or brought up to date.
+    pub memory: Option<MemoryError>,
     /// Checkpoints read.
     pub checkpoints: u64,
     /// Hash of the last checkpoint.
@@ -74,65 +126,142 @@ pub struct Report {
     pub unprotected_retirements: u64,
 }
 
-/// Recomputes everything. `now` is only compared with recorded times.
+/// Recomputes everything, or what is asked for. A head that is found whole is remembered.
 ///
 /// # Errors
 /// The log file exists but could not be opened; what is wrong inside is a finding.
-pub fn verify(vault: &Vault, now: Timestamp) -> Result<Report, FileError> {
-    let mut log_exists = true;
-    let (view, mut findings) = match Log::read(vault) {
-        Ok(log) => {
-            log_exists = log.exists;
-            log::check(&log, now)
+pub fn verify(vault: &Vault, request: Request<'_>) -> Result<Report, FileError> {
+    let now = request.now;
+    let (log, mut findings) = read_log(vault)?;
+    let (mut view, found) = log.as_ref().map(|log| log::check(log, now)).unwrap_or_default();
+    findings.extend(found);
+    let (rules, found) = Rules::of(vault, &view);
+    findings.extend(found);
+    if let Some(log) = &log {
+        findings.extend(log::check_strictly(log, &rules));
+    }
+    let (log_exists, path) = log.map_or((true, layout::DELTA_LOG), |log| (log.exists, log.path()));
+    let (anchors, memory) = known(vault, request.anchors);
+    let compared = anchors.into_iter().map(|anchor| anchor.check(&view, path));
+    let (held, lost): (Vec<_>, Vec<_>) = compared.partition(Result::is_ok);
+    findings.extend(lost.into_iter().filter_map(Result::err));
+    let held: Vec<Held> = held.into_iter().filter_map(Result::ok).collect();
+    view.ends_as_remembered = held.iter().any(|held| {
+        matches!(held.source, Source::Remembered { .. }) && held.checkpoint == view.head_number
+    });
+    if view.ends_as_remembered {
+        for torn in findings.iter_mut().filter(|finding| finding.code == Code::TornTail) {
+            torn.code = Code::Unfinished;
         }
-        Err(why @ FileError::TooLarge { .. }) => (
-            log::View::default(),
-            vec![Finding::new(Code::TooLarge, path_of(&why), why.to_string())],
-        ),
-        Err(why @ (FileError::Link { .. } | FileError::NotRegular { .. })) => {
-            let code = Code::CheckpointLogUnreadable;
-            (log::View::default(), vec![Finding::new(code, path_of(&why), why.to_string())])
+    }
+
+    let whole = request.only.is_none();
+    let ids = match request.only {
+        Some(only) => only,
+        None => {
+            let survey = vault.survey();
+            let (ids, found) = everything(&view, &survey.histories);
+            findings.extend(found);
+            findings.extend(working::strays(&survey));
+            findings.extend(working::planted(vault, &view));
+            findings.extend(working::unsealed_policy(vault, &view));
+            ids
         }
-        Err(other) => return Err(other),
     };
+    let ids: Vec<Id> = ids.into_iter().collect();
+    let checked = artifacts(vault, &ids, &view, &rules, request.progress);
+    let published = checked.iter().any(|c| c.published);
+    if published && !log_exists {
+        let message = "versions are published, but there is no checkpoint log";
+        findings.push(Finding::new(Code::CheckpointLogMissing, layout::DELTA_LOG, message));
+    }
+    let sum = |of: fn(&artifact::Checked) -> u64| checked.iter().map(of).sum();
+    let mut report = Report {
+        findings: Vec::new(),
+        omitted: sum(|c| c.omitted),
+        verdict: Verdict::Damaged,
+        anchors: held,
+        memory,
+        checkpoints: view.head_number,
+        head: view.hash_of(view.head_number),
+        artifacts: ids.len(),
+        versions: sum(|c| c.versions),
+        unprotected_notes: sum(|c| c.notes),
+        unprotected_retirements: sum(|c| c.retirements),
+    };
+    findings.extend(checked.into_iter().flat_map(|c| c.findings));
+    findings.sort_by(|a, b| a.rank().cmp(&b.rank()));
+    findings.dedup();
+    report.findings = findings;
+    report.verdict = verdict(&report, published || view.head_number > 0);
+    if whole && report.verdict.is_whole() && report.memory.is_none() {
+        report.memory = head::advance(vault, &view.end(), now).err();
+    }
+    Ok(report)
+}
+
+/// The log, or what is to be reported instead of it.
+fn read_log(vault: &Vault) -> Result<(Option<Log>, Vec<Finding>), FileError> {
+    let instead = |code, why: &FileError| {
+        let finding = Finding::new(code, path_of(why), why.to_string());
+        Ok((None, vec![finding]))
+    };
+    match Log::read(vault) {
+        Ok(log) => Ok((Some(log), Vec::new())),
+        Err(why @ FileError::TooLarge { .. }) => instead(Code::TooLarge, &why),
+        Err(why @ (FileError::Link { .. } | FileError::NotRegular { .. })) => {
+            instead(Code::CheckpointLogUnreadable, &why)
+        }
+        Err(other) => Err(other),
+    }
+}
+
+/// The anchors of a request and the remembered head, where there is one that says anything.
+fn known(vault: &Vault, mut anchors: Vec<Anchor>) -> (Vec<Anchor>, Option<MemoryError>) {
+    match head::recall(vault) {
+        Ok(memory) => {
+            let memory = memory.filter(|memory| memory.head.checkpoint > 0);
+            anchors.extend(memory.as_ref().map(Anchor::remembered));
+            (anchors, None)
+        }
+        Err(why) => (anchors, Some(why)),
+    }
+}
+
+/// Every artifact that the log or a history names.
+fn everything(view: &log::View, histories: &[String]) -> (BTreeSet<Id>, Vec<Finding>) {
     let mut ids: BTreeSet<Id> = view.records.keys().cloned().collect();
-    for dir in vault.history_folders() {
-        match Id::of_history_dir(&dir) {
+    let mut findings = Vec::new();
+    for dir in histories {
+        match Id::of_history_dir(dir) {
             Ok(id) => {
                 ids.insert(id);
             }
             Err(why) => findings.push(Finding::new(Code::IdCollision, dir, why.to_string())),
         }
     }
-    let ids: Vec<Id> = ids.into_iter().collect();
-    let checked: Vec<artifact::Checked> =
-        ids.par_iter().map(|id| artifact::check(vault, id, &view)).collect();
-    let published = checked.iter().any(|c| c.published);
-    if published && !log_exists {
-        let message = "versions are published, but there is no checkpoint log";
-        let path = crate::vault::layout::DELTA_LOG;
-        findings.push(Finding::new(Code::CheckpointLogMissing, path, message));
-    }
-    let versions = checked.iter().map(|c| c.versions).sum();
-    let unprotected_notes = checked.iter().map(|c| c.notes).sum();
-    let unprotected_retirements = checked.iter().map(|c| c.retirements).sum();
-    findings.extend(checked.into_iter().flat_map(|c| c.findings));
     findings.extend(collisions(&ids));
-    findings.extend(planted(vault, &view));
-    findings.extend(unsealed_policy(vault, &view));
-    findings.sort_by(|a, b| a.rank().cmp(&b.rank()));
-    findings.dedup();
-    let verdict = verdict(&findings, published || view.head_number > 0);
-    Ok(Report {
-        verdict,
-        findings,
-        checkpoints: view.head_number,
-        head: view.head_hash,
-        artifacts: ids.len(),
-        versions,
-        unprotected_notes,
-        unprotected_retirements,
-    })
+    (ids, findings)
+}
+
+fn artifacts(
+    vault: &Vault,
+    ids: &[Id],
+    view: &log::View,
+    rules: &Rules,
+    progress: Option<&Progress>,
+) -> Vec<artifact::Checked> {
+    if let Some(progress) = progress {
+        progress.total.store(ids.len(), Ordering::Relaxed);
+    }
+    let check = |id| {
+        let checked = artifact::check(vault, id, view, rules);
+        if let Some(progress) = progress {
+            progress.done.fetch_add(1, Ordering::Relaxed);
+        }
+        checked
+    };
+    ids.par_iter().map(check).collect()
 }
 
 fn path_of(why: &FileError) -> String {
@@ -145,23 +274,25 @@ fn path_of(why: &FileError) -> String {
     }
 }
 
-fn verdict(findings: &[Finding], published: bool) -> Verdict {
-    let has = |class| findings.iter().any(|f| f.code.class() == class);
+fn verdict(report: &Report, published: bool) -> Verdict {
+    let has = |class| report.findings.iter().any(|f| f.code.class() == class);
     if has(Class::Damage) {
         Verdict::Damaged
     } else if has(Class::Unsettled) {
         Verdict::Unsettled
     } else if has(Class::WorkingCopy) {
         Verdict::WorkingCopyDiffers
-    } else if published {
-        Verdict::IntactNotAnchored
-    } else {
+    } else if !published {
         Verdict::NothingPublished
+    } else if report.anchors.iter().any(|held| held.checkpoint > 0) {
+        Verdict::IntactAnchored
+    } else {
+        Verdict::IntactNotAnchored
     }
 }
 
 /// Ids that some file system or reader takes for one.
-fn collisions(ids: &[Id]) -> Vec<Finding> {
+fn collisions(ids: &BTreeSet<Id>) -> Vec<Finding> {
     let mut folded: BTreeMap<String, Vec<&Id>> = BTreeMap::new();
     for id in ids {
         folded.entry(id.folded()).or_default().push(id);
@@ -176,46 +307,6 @@ fn collisions(ids: &[Id]) -> Vec<Finding> {
                     Finding::new(Code::IdCollision, id.history_path(), message.clone()).id(id)
                 })
                 .collect::<Vec<_>>()
-        })
-        .collect()
-}
-
-/// Live files that say published, but that the head does not hold, and vaults inside this one.
-fn planted(vault: &Vault, view: &log::View) -> Vec<Finding> {
-    // What the head holds has been compared with its live file already.
-    let beside_head = |path: &&String| {
-        let id = Id::of_document_file(path);
-        !id.is_ok_and(|id| view.head.get(id.as_str()).is_some())
-    };
-    let planted = |path: &String| {
-        let file = live::read(vault, path)?;
-        file.fields().filter(|fields| fields.status == Status::Published)?;
-        let message = "the file says published, but no checkpoint holds it now";
-        let finding = Finding::new(Code::PublishedWithoutHistory, path, message);
-        Some(Finding { id: file.id, ..finding })
-    };
-    let found = vault.documents();
-    let nested = found.nested.iter().map(|path| {
-        let message = "it is a vault of its own, which this one leaves alone";
-        Finding::new(Code::VaultNested, path, message)
-    });
-    let mut findings: Vec<Finding> =
-        found.documents.par_iter().filter(beside_head).filter_map(planted).collect();
-    findings.extend(nested);
-    findings
-}
-
-/// Governance files that nothing vouches for.
-fn unsealed_policy(vault: &Vault, view: &log::View) -> Vec<Finding> {
-    let unsealed = |path: &&String| view.head.get(path).is_none();
-    vault
-        .governance_files()
-        .iter()
-        .filter(unsealed)
-        .map(|path| {
-            let message = "no checkpoint holds it; the next publication takes it along";
-            let finding = Finding::new(Code::PolicyUnsealed, path, message);
-            Finding { id: path.parse().ok(), ..finding }
         })
         .collect()
 }

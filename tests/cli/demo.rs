@@ -150,6 +150,7 @@ fn the_tour_shows_the_main_job_and_leaves_a_vault() {
           in nodes/policies/.versions/vendor-risk/history.yaml
       [timestamp-future] .versions/checkpoints.jsonl, checkpoint 2: it is of 2026-11-21T10:00:00.001Z, the clock says 2026-11-21T10:00:00.000Z
           in .versions/checkpoints.jsonl
+    hint: keep what `ctx head` prints elsewhere, and say `ctx verify --expect-head HASH`; only so can nobody cut off or rewrite everything
 
     In a copy, somebody alters one byte of what was published as version 1:
 
@@ -180,7 +181,11 @@ fn the_tour_shows_the_main_job_and_leaves_a_vault() {
           in nodes/policies/.versions/vendor-risk/history.yaml
       [timestamp-future] .versions/checkpoints.jsonl, checkpoint 2: it is of 2026-11-21T10:00:00.001Z, the clock says 2026-11-21T10:00:00.000Z
           in .versions/checkpoints.jsonl
-    hint: restore the files named above from a copy that verifies, then run it again
+
+    What it means, and what to do:
+      [content-hash-mismatch] The stored text or diff is not the one that was hashed. Bring the file back from git or a backup that verifies; `git log -- FILE` shows who touched it. Do not repair it by hand: what is hashed cannot be made to fit.
+      [version-unreconstructable] The text of a version cannot be had from what is stored. Bring the file back from git or a backup that verifies; `git log -- FILE` shows who touched it. Do not repair it by hand: what is hashed cannot be made to fit.
+    hint: `ctx help CODE` says more of a finding
 
     exit code 1: an agent is not served that version, and CI stops.
 

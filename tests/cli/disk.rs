@@ -43,7 +43,7 @@ fn a_first_publication_happens_whole_or_not_at_all() {
             other => panic!("{blocks} blocks: {other}\n{}", output.whole()),
         }
         place.ctx("publish --all").ok();
-        assert_eq!(verdict(&place), "intact, not anchored", "{blocks}");
+        assert!(verdict(&place).starts_with("intact, anchored"), "{blocks}: {}", verdict(&place));
     }
     assert_eq!(seen.into_iter().collect::<Vec<_>>(), [0, 5]);
 }
@@ -70,7 +70,7 @@ fn a_further_version_happens_whole_or_not_at_all() {
         }
         assert!(verdict(&place).starts_with("intact"), "{blocks}: {}", verdict(&place));
         place.ctx("publish --changed").ok();
-        assert_eq!(verdict(&place), "intact, not anchored", "{blocks}");
+        assert!(verdict(&place).starts_with("intact, anchored"), "{blocks}: {}", verdict(&place));
     }
     assert_eq!(outcomes.keys().copied().collect::<Vec<_>>(), [(0, true), (5, false), (5, true)]);
 }

@@ -89,6 +89,21 @@ const PROVOCATIONS: &[Provocation] = &[
         let run = p.typed(&format!("search fee{json}"));
         run.var("CTX_SEARCH_COMMAND", "/bin/sh -c 'exit'").run()
     }),
+    (Code::HeadRollback, |p, json| {
+        for path in ["nodes/.versions", ".versions", ".context/.versions"] {
+            if p.has(path) {
+                p.remove(path);
+            }
+        }
+        p.ctx(&format!("publish --all{json}"))
+    }),
+    (Code::HeadFork, |p, json| {
+        let other = Place::published(&[("nodes/a", "# Another\n")]);
+        for (path, bytes) in other.tree() {
+            p.write(&path, bytes);
+        }
+        p.ctx(&format!("publish --all{json}"))
+    }),
     (Code::Io, |p, json| {
         if p.has(".context/local/lock") {
             p.remove(".context/local");

@@ -125,7 +125,7 @@ fn an_adopted_folder_is_published_without_touching_a_body() {
         }
     }
     let verify = place.ctx("verify").ok();
-    assert!(verify.stdout.starts_with("intact, not anchored\n"), "{}", verify.stdout);
+    assert!(verify.stdout.starts_with("intact, anchored to checkpoint 1\n"), "{}", verify.stdout);
     assert_snapshot!(place.ctx("publish --all").whole(), @"
     exit: 0
     -- stdout

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::harness::{Place, repository};
 use crate::tampering::LOG;
 
-const AT: &str = "2026-11-21T10:00:02.000Z";
+const AT: &str = "2026-11-21T10:00:02.500Z";
 
 /// `nodes/a` published, `nodes/c` published and retired.
 fn place() -> Place {

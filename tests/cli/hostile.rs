@@ -196,14 +196,22 @@ fn a_published_document_replaced_by_a_link_is_still_served_and_never_followed() 
     exit: 1
     -- stdout
     intact, working copy differs
+      anchor: checkpoint 1, remembered here since 2026-11-21T10:00:01.000Z
       1 checkpoint, 3 artifacts, 3 versions recomputed
       head: checkpoint 1, sha256:c8cda864f998076dc45b7620db48a3aab69fa64d2556ecc46e57eba16af5045d
 
     Working copy: a live file differs from what is published:
       [drift] nodes/a: `nodes/a.md` goes through a symbolic link, which is not followed
           in nodes/a.md
+
+    Notes:
+      [file-ignored] nodes/a.md: it is a symbolic link, which is not followed
+          in nodes/a.md
+
+    What it means, and what to do:
+      [drift] A live file says published, but differs from the published text. `ctx diff ID` shows the change, `ctx publish --changed` publishes it, `ctx read ID > FILE` takes it back.
     -- stderr
-    hint: `ctx diff ID` shows a change, `ctx publish --changed` publishes it, `ctx read ID > FILE` takes it back
+    hint: `ctx help CODE` says more of a finding
     ");
     assert_snapshot!(place.ctx("publish --changed").whole(), @"
     exit: 1

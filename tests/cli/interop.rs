@@ -30,6 +30,7 @@ fn nothing_is_damaged_and_what_it_does_not_record_is_noted() {
       [policy-unsealed] packs/onboarding.yml: no checkpoint holds it; the next publication takes it along
           in packs/onboarding.yml
     -- stderr
+    hint: keep what `ctx head` prints elsewhere, and say `ctx verify --expect-head HASH`; only so can nobody cut off or rewrite everything
     ");
     assert_snapshot!(place.ctx("status").whole(), @"
     exit: 0
@@ -123,7 +124,8 @@ fn publishing_into_it_only_appends_in_the_same_spelling() {
     assert_snapshot!(place.ctx(&format!("verify {LATER}")).ok().whole(), @"
     exit: 0
     -- stdout
-    intact, not anchored
+    intact, anchored to checkpoint 17
+      anchor: checkpoint 17, remembered here since 2026-11-22T08:00:00.000Z
       17 checkpoints, 7 artifacts, 20 versions recomputed
       head: checkpoint 17, sha256:324c26938c33a79bfaebd4e1162c96153f936ba0eb405f2093a49b21dd58eb6d
       covered by no hash: the notes of 17 versions
@@ -141,6 +143,6 @@ fn retiring_and_moving_work_in_it_too() {
     let old = vault();
     assert!(place.bytes(LOG).starts_with(&old.bytes(LOG)));
     let json = place.ctx(&format!("verify --json {LATER}")).ok().json("ctx.verify");
-    assert_eq!(json["verdict"], "intact, not anchored");
+    assert_eq!(json["verdict"], "intact, anchored");
     assert_eq!(json["checkpoints"], 16 + 2);
 }

@@ -10,6 +10,7 @@
 mod harness;
 
 mod add;
+mod anchored;
 mod budget;
 mod cache;
 mod checkout;

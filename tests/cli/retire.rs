@@ -52,7 +52,8 @@ fn a_retired_document_leaves_the_map_and_keeps_its_history() {
     assert_snapshot!(place.ctx("verify").whole(), @"
     exit: 0
     -- stdout
-    intact, not anchored
+    intact, anchored to checkpoint 2
+      anchor: checkpoint 2, remembered here since 2026-11-21T10:00:02.000Z
       2 checkpoints, 4 artifacts, 5 versions recomputed
       head: checkpoint 2, sha256:617f9a1f441a766c9d17e5911bbe1507cbb6a63500d025a305dfe5f1d6383fea
       covered by no hash: the notes of 1 version

@@ -13,7 +13,11 @@ fn other_tool() -> Place {
 }
 
 /// Provoked by tests of their own: the fault lies outside a vault of ours.
-const ELSEWHERE: [Code; 5] = [
+const ELSEWHERE: [Code; 8] = [
+    // Known from outside of the vault: `anchored.rs`.
+    Code::HeadRollback,
+    Code::HeadFork,
+    Code::FolderUnreadable,
     Code::VaultNested,
     Code::CheckpointHashMissing,
     Code::TimestampFuture,
@@ -57,11 +61,12 @@ fn one_alteration_is_found_by_its_code_and_nothing_is_repaired() {
     assert_snapshot!(lines.join("\n"), @"
     chain-hash-mismatch: 1 chain-hash-mismatch
     checkpoint-gap: 1 checkpoint-gap checkpoint-hash-mismatch published-unsealed
-    checkpoint-hash-mismatch: 1 checkpoint-hash-mismatch
+    checkpoint-hash-mismatch: 1 checkpoint-hash-mismatch publication-time-mismatch
     checkpoint-log-missing: 1 checkpoint-log-missing policy-unsealed published-without-history
     checkpoint-log-unreadable: 1 checkpoint-log-unreadable
-    checkpoint-trigger-unchanged: 1 checkpoint-hash-mismatch checkpoint-trigger-unchanged
-    checkpoint-trigger-unknown: 1 checkpoint-hash-mismatch checkpoint-trigger-unknown
+    checkpoint-trigger-mismatch: 1 checkpoint-hash-mismatch checkpoint-trigger-mismatch
+    checkpoint-trigger-unchanged: 1 checkpoint-hash-mismatch checkpoint-trigger-mismatch checkpoint-trigger-unchanged
+    checkpoint-trigger-unknown: 1 checkpoint-hash-mismatch checkpoint-trigger-mismatch checkpoint-trigger-unknown
     checkpoint-version-unknown: 1 checkpoint-hash-mismatch checkpoint-version-unknown published-unsealed
     checkpoint-version-unpublished: 1 checkpoint-version-unpublished version-self-mismatch
     checksum-mismatch: 1 checksum-mismatch content-hash-mismatch version-unreconstructable
@@ -72,11 +77,13 @@ fn one_alteration_is_found_by_its_code_and_nothing_is_repaired() {
     drift: 1 drift
     entry-malformed: 1 entry-malformed
     field-malformed: 1 field-malformed
+    file-ignored: 0 file-ignored
     foreign-log: 1 foreign-log policy-unsealed published-unsealed published-without-history
     history-empty: 1 history-empty
     history-missing: 1 history-missing
     history-unreadable: 1 history-unreadable
     id-collision: 1 id-collision published-unsealed
+    keyframe-interval: 0 keyframe-interval
     keyframe-missing: 1 keyframe-missing
     policy-drift: 1 policy-drift
     policy-unsealed: 0 policy-unsealed
@@ -84,7 +91,7 @@ fn one_alteration_is_found_by_its_code_and_nothing_is_repaired() {
     published-unsealed: 1 published-unsealed
     published-without-history: 1 published-without-history
     timestamp-malformed: 1 timestamp-malformed
-    timestamp-order: 1 chain-hash-mismatch timestamp-order
+    timestamp-order: 1 chain-hash-mismatch publication-time-mismatch timestamp-order
     too-large: 1 too-large
     torn-tail: 1 torn-tail
     unfinished: 0 unfinished
@@ -136,8 +143,11 @@ fn what_an_alteration_says_can_be_acted_upon() {
           expected sha256:5d3e7a237162ee3bcceaf404183c63360e94bc76e69105176cb05e7973d312e2
           found    sha256:aa7658b0b1bb78dd5ebbf3e8ee39fdebed48960e185fa7c173ae914c53870ab7
           in nodes/.versions/a/history.yaml
+
+    What it means, and what to do:
+      [chain-hash-mismatch] An entry is not bound to those before it. Bring the file back from git or a backup that verifies; `git log -- FILE` shows who touched it. Do not repair it by hand: what is hashed cannot be made to fit.
     -- stderr
-    hint: restore the files named above from a copy that verifies, then run it again
+    hint: `ctx help CODE` says more of a finding
 
     == version-unreconstructable
     exit: 1
@@ -154,8 +164,12 @@ fn what_an_alteration_says_can_be_acted_upon() {
           in nodes/.versions/a/history.yaml
       [version-unreconstructable] nodes/a v2: the diff does not apply: line 18 of the diff: the text has another line here
           in nodes/.versions/a/history.yaml
+
+    What it means, and what to do:
+      [content-hash-mismatch] The stored text or diff is not the one that was hashed. Bring the file back from git or a backup that verifies; `git log -- FILE` shows who touched it. Do not repair it by hand: what is hashed cannot be made to fit.
+      [version-unreconstructable] The text of a version cannot be had from what is stored. Bring the file back from git or a backup that verifies; `git log -- FILE` shows who touched it. Do not repair it by hand: what is hashed cannot be made to fit.
     -- stderr
-    hint: restore the files named above from a copy that verifies, then run it again
+    hint: `ctx help CODE` says more of a finding
 
     == diff-missing
     exit: 1
@@ -168,8 +182,11 @@ fn what_an_alteration_says_can_be_acted_upon() {
     Damage: what was recorded was altered, or is gone:
       [diff-missing] nodes/a v2: the diff `nodes/.versions/a/v2.diff` is missing
           in nodes/.versions/a/v2.diff
+
+    What it means, and what to do:
+      [diff-missing] A diff is not there. Bring the file back from git or a backup that verifies; `git log -- FILE` shows who touched it. Do not repair it by hand: what is hashed cannot be made to fit.
     -- stderr
-    hint: restore the files named above from a copy that verifies, then run it again
+    hint: `ctx help CODE` says more of a finding
 
     == entry-malformed
     exit: 1
@@ -182,8 +199,11 @@ fn what_an_alteration_says_can_be_acted_upon() {
     Damage: what was recorded was altered, or is gone:
       [entry-malformed] nodes/a v2: line 10: `edited_by` is missing
           in nodes/.versions/a/history.yaml
+
+    What it means, and what to do:
+      [entry-malformed] An entry lacks a field, or contradicts itself. Bring the file back from git or a backup that verifies; `git log -- FILE` shows who touched it. Do not repair it by hand: what is hashed cannot be made to fit.
     -- stderr
-    hint: restore the files named above from a copy that verifies, then run it again
+    hint: `ctx help CODE` says more of a finding
 
     == version-gap
     exit: 1
@@ -204,8 +224,14 @@ fn what_an_alteration_says_can_be_acted_upon() {
           in nodes/.versions/a/history.yaml
       [checkpoint-version-unknown] nodes/a v2, checkpoint 2: the history has no version 2
           in nodes/.versions/a/history.yaml
+
+    What it means, and what to do:
+      [chain-hash-mismatch] An entry is not bound to those before it. Bring the file back from git or a backup that verifies; `git log -- FILE` shows who touched it. Do not repair it by hand: what is hashed cannot be made to fit.
+      [version-unreconstructable] The text of a version cannot be had from what is stored. Bring the file back from git or a backup that verifies; `git log -- FILE` shows who touched it. Do not repair it by hand: what is hashed cannot be made to fit.
+      [version-gap] A version between two others is not there. Bring the file back from git or a backup that verifies; `git log -- FILE` shows who touched it. Do not repair it by hand: what is hashed cannot be made to fit.
+      [checkpoint-version-unknown] The log seals a version that the history does not have. Bring the file back from git or a backup that verifies; `git log -- FILE` shows who touched it. Do not repair it by hand: what is hashed cannot be made to fit.
     -- stderr
-    hint: restore the files named above from a copy that verifies, then run it again
+    hint: `ctx help CODE` says more of a finding
 
     == unknown-hash-algorithm
     exit: 1
@@ -218,8 +244,11 @@ fn what_an_alteration_says_can_be_acted_upon() {
     Damage: what was recorded was altered, or is gone:
       [unknown-hash-algorithm] nodes/a v2: line 15: `content_hash` is `md5:d41d8cd98f00b204e9800998ecf8427e`
           in nodes/.versions/a/history.yaml
+
+    What it means, and what to do:
+      [unknown-hash-algorithm] A hash is not a SHA-256 hash. Bring the file back from git or a backup that verifies; `git log -- FILE` shows who touched it. Do not repair it by hand: what is hashed cannot be made to fit.
     -- stderr
-    hint: restore the files named above from a copy that verifies, then run it again
+    hint: `ctx help CODE` says more of a finding
 
     == history-unreadable
     exit: 1
@@ -232,8 +261,11 @@ fn what_an_alteration_says_can_be_acted_upon() {
     Damage: what was recorded was altered, or is gone:
       [history-unreadable] nodes/a: the history cannot be read: line 1, column 11: unclosed bracket '[', but the log seals 3 of its versions
           in nodes/.versions/a/history.yaml
+
+    What it means, and what to do:
+      [history-unreadable] A history cannot be read. Bring the file back from git or a backup that verifies; `git log -- FILE` shows who touched it. Do not repair it by hand: what is hashed cannot be made to fit.
     -- stderr
-    hint: restore the files named above from a copy that verifies, then run it again
+    hint: `ctx help CODE` says more of a finding
 
     == checkpoint-log-missing
     exit: 1
@@ -254,8 +286,12 @@ fn what_an_alteration_says_can_be_acted_upon() {
           in .context/config.yaml
       [policy-unsealed] CONTEXT.md: no checkpoint holds it; the next publication takes it along
           in CONTEXT.md
+
+    What it means, and what to do:
+      [checkpoint-log-missing] Versions are published, but there is no checkpoint log. Bring the log back from git or a backup that verifies. Nothing is served or published meanwhile. Keep the histories: they say what was published.
+      [published-without-history] A live file says published, but no checkpoint holds it. `ctx publish ID` publishes it, `status: draft` makes it a draft, or delete it.
     -- stderr
-    hint: restore the files named above from a copy that verifies, then run it again
+    hint: `ctx help CODE` says more of a finding
 
     == checkpoint-gap
     exit: 1
@@ -276,8 +312,13 @@ fn what_an_alteration_says_can_be_acted_upon() {
     Unsettled: something is recorded by halves:
       [published-unsealed] nodes/a v2: the history says published, but no checkpoint holds it
           in nodes/.versions/a/history.yaml
+
+    What it means, and what to do:
+      [checkpoint-hash-mismatch] The hash of a checkpoint does not follow from its maps and the checkpoint before. Bring the log back from git or a backup that verifies. Nothing is served or published meanwhile. Keep the histories: they say what was published.
+      [checkpoint-gap] Checkpoints are not numbered 1, 2, 3. Bring the log back from git or a backup that verifies. Nothing is served or published meanwhile. Keep the histories: they say what was published.
+      [published-unsealed] A history says published or retired, but no checkpoint records it. Find out who wrote it before you publish: with an append-only log nobody could tell afterwards. Restore a copy that verifies, or, if it is a command that was interrupted, keep the files and ask whoever ran it.
     -- stderr
-    hint: restore the files named above from a copy that verifies, then run it again
+    hint: `ctx help CODE` says more of a finding
 
     == cross-chain-mismatch
     exit: 1
@@ -296,8 +337,12 @@ fn what_an_alteration_says_can_be_acted_upon() {
           expected sha256:0000000000000000000000000000000000000000000000000000000000000000
           found    sha256:5d3e7a237162ee3bcceaf404183c63360e94bc76e69105176cb05e7973d312e2
           in nodes/.versions/a/history.yaml
+
+    What it means, and what to do:
+      [checkpoint-hash-mismatch] The hash of a checkpoint does not follow from its maps and the checkpoint before. Bring the log back from git or a backup that verifies. Nothing is served or published meanwhile. Keep the histories: they say what was published.
+      [cross-chain-mismatch] A history records another chain hash than the checkpoint log. Compare history and log with a copy that verifies; restore the one that is another.
     -- stderr
-    hint: restore the files named above from a copy that verifies, then run it again
+    hint: `ctx help CODE` says more of a finding
 
     == id-collision
     exit: 1
@@ -318,8 +363,12 @@ fn what_an_alteration_says_can_be_acted_upon() {
           in nodes/.versions/A/history.yaml
       [published-unsealed] nodes/A v3: the history says published, but no checkpoint holds it
           in nodes/.versions/A/history.yaml
+
+    What it means, and what to do:
+      [id-collision] Two ids cannot be told apart by every system, or an id is reserved. Find out which of the two is yours, and move the other away.
+      [published-unsealed] A history says published or retired, but no checkpoint records it. Find out who wrote it before you publish: with an append-only log nobody could tell afterwards. Restore a copy that verifies, or, if it is a command that was interrupted, keep the files and ask whoever ran it.
     -- stderr
-    hint: restore the files named above from a copy that verifies, then run it again
+    hint: `ctx help CODE` says more of a finding
 
     == torn-tail
     exit: 1
@@ -332,8 +381,11 @@ fn what_an_alteration_says_can_be_acted_upon() {
     Unsettled: something is recorded by halves:
       [torn-tail] .versions/checkpoints.jsonl: 5 bytes follow the last whole line
           in .versions/checkpoints.jsonl
+
+    What it means, and what to do:
+      [torn-tail] The checkpoint log ends in a line that is cut short. Bring the log's last line back from git or a backup. If a command was interrupted, what it wrote was never acknowledged: the line may be cut off.
     -- stderr
-    hint: do not publish before it is clear where the unsealed versions come from
+    hint: `ctx help CODE` says more of a finding
 
     == unfinished
     exit: 0
@@ -347,6 +399,7 @@ fn what_an_alteration_says_can_be_acted_upon() {
       [unfinished] nodes/x: its folder holds files, but no history
           in nodes/.versions/x/history.yaml
     -- stderr
+    hint: keep what `ctx head` prints elsewhere, and say `ctx verify --expect-head HASH`; only so can nobody cut off or rewrite everything
     ");
 }
 

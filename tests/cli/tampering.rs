@@ -1,6 +1,7 @@
 //! One alteration of a whole vault for each code of a finding.
 
 use std::fs::File;
+use std::os::unix::fs::symlink;
 
 use contextnest::verify::Code;
 
@@ -130,6 +131,11 @@ pub(super) const TAMPERINGS: &[Tampering] = &[
     (Code::Unfinished, |p| p.write("nodes/.versions/x/v1.md", "# X\n")),
     (Code::PolicyUnsealed, |p| p.write("packs/x.yml", "id: x\n")),
     (Code::ChecksumMismatch, |p| p.edit("nodes/.versions/a/v1.md", "# A", "# Z")),
+    (Code::CheckpointTriggerMismatch, |p| {
+        line(p, 1, "\"triggered_by\":\"nodes/b\"", "\"triggered_by\":\"nodes/a\"");
+    }),
+    (Code::FileIgnored, |p| symlink("/etc/hostname", p.path("nodes/x.md")).unwrap()),
+    (Code::KeyframeInterval, |p| p.edit(HISTORY, "keyframe_interval: 10", "keyframe_interval: 5")),
     (Code::CheckpointTriggerUnchanged, |p| {
         line(p, 2, "\"triggered_by\":\"nodes/a\"", "\"triggered_by\":\"nodes/b\"");
     }),

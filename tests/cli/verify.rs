@@ -36,7 +36,8 @@ fn a_whole_vault_is_intact_but_not_anchored() {
     assert_snapshot!(place.ctx("verify").whole(), @"
     exit: 0
     -- stdout
-    intact, not anchored
+    intact, anchored to checkpoint 2
+      anchor: checkpoint 2, remembered here since 2026-11-21T10:00:02.000Z
       2 checkpoints, 4 artifacts, 5 versions recomputed
       head: checkpoint 2, sha256:f8759c8328fab6fe6bcb4099be5653809070e2873f170ff006c7a1c2b51465d8
       covered by no hash: the notes of 1 version
@@ -48,7 +49,16 @@ fn a_whole_vault_is_intact_but_not_anchored() {
     {
       "schema": "ctx.verify",
       "schema_version": 1,
-      "verdict": "intact, not anchored",
+      "verdict": "intact, anchored",
+      "whole": true,
+      "anchors": [
+        {
+          "source": "remembered",
+          "since": "2026-11-21T10:00:02.000Z",
+          "checkpoint": 2,
+          "hash": "sha256:f8759c8328fab6fe6bcb4099be5653809070e2873f170ff006c7a1c2b51465d8"
+        }
+      ],
       "checkpoints": 2,
       "head": "sha256:f8759c8328fab6fe6bcb4099be5653809070e2873f170ff006c7a1c2b51465d8",
       "artifacts": 4,
@@ -81,6 +91,7 @@ fn drift_is_told_and_may_be_allowed() {
     exit: 1
     -- stdout
     intact, working copy differs
+      anchor: checkpoint 2, remembered here since 2026-11-21T10:00:02.000Z
       2 checkpoints, 4 artifacts, 5 versions recomputed
       head: checkpoint 2, sha256:f8759c8328fab6fe6bcb4099be5653809070e2873f170ff006c7a1c2b51465d8
       covered by no hash: the notes of 1 version
@@ -94,10 +105,16 @@ fn drift_is_told_and_may_be_allowed() {
           in nodes/b.md
       [published-without-history] nodes/planted: the file says published, but no checkpoint holds it now
           in nodes/planted.md
+
+    What it means, and what to do:
+      [policy-drift] A governance file differs from the one that the last checkpoint holds. `ctx publish FILE` publishes the change; `ctx diff FILE` shows it.
+      [drift] A live file says published, but differs from the published text. `ctx diff ID` shows the change, `ctx publish --changed` publishes it, `ctx read ID > FILE` takes it back.
+      [document-missing] A published document has no live file. `ctx read ID > FILE` brings it back, `ctx retire ID` retires it.
+      [published-without-history] A live file says published, but no checkpoint holds it. `ctx publish ID` publishes it, `status: draft` makes it a draft, or delete it.
     -- stderr
-    hint: `ctx diff ID` shows a change, `ctx publish --changed` publishes it, `ctx read ID > FILE` takes it back
+    hint: `ctx help CODE` says more of a finding
     ");
-    assert_snapshot!(place.ctx("verify --allow-drift").exits(0).stderr, @"hint: `ctx diff ID` shows a change, `ctx publish --changed` publishes it, `ctx read ID > FILE` takes it back");
+    assert_snapshot!(place.ctx("verify --allow-drift").exits(0).stderr, @"hint: `ctx help CODE` says more of a finding");
     let json = place.ctx("verify --json").exits(1).json("ctx.verify");
     assert_eq!(json["verdict"], "intact, working copy differs");
 }
@@ -110,6 +127,7 @@ fn an_altered_text_is_damage_whatever_is_allowed() {
     exit: 1
     -- stdout
     damaged
+      anchor: checkpoint 2, remembered here since 2026-11-21T10:00:02.000Z
       2 checkpoints, 4 artifacts, 5 versions recomputed
       head: checkpoint 2, sha256:f8759c8328fab6fe6bcb4099be5653809070e2873f170ff006c7a1c2b51465d8
       covered by no hash: the notes of 1 version
@@ -127,8 +145,12 @@ fn an_altered_text_is_damage_whatever_is_allowed() {
           expected sha256:059207229e76ec21e10d583fb46b00f1d4f4e83706ceb64a2d93f192ecdaa5c9
           found    sha256:daec7054da1c161d82a54b7d58aa8d91c055c8874fa3f1e231d9088bb2450409
           in nodes/.versions/a/history.yaml
+
+    What it means, and what to do:
+      [content-hash-mismatch] The stored text or diff is not the one that was hashed. Bring the file back from git or a backup that verifies; `git log -- FILE` shows who touched it. Do not repair it by hand: what is hashed cannot be made to fit.
+      [version-unreconstructable] The text of a version cannot be had from what is stored. Bring the file back from git or a backup that verifies; `git log -- FILE` shows who touched it. Do not repair it by hand: what is hashed cannot be made to fit.
     -- stderr
-    hint: restore the files named above from a copy that verifies, then run it again
+    hint: `ctx help CODE` says more of a finding
     ");
 }
 
@@ -160,10 +182,15 @@ fn a_cut_log_is_unsettled() {
     assert_snapshot!(place.ctx("verify").whole(), @"
     exit: 1
     -- stdout
-    unsettled
+    damaged
       1 checkpoint, 4 artifacts, 5 versions recomputed
       head: checkpoint 1, sha256:d3415e02d7a003e74ca1c6d19425a3c07cb1a752cb546253691011f7781b819e
       covered by no hash: the notes of 1 version
+
+    Damage: what was recorded was altered, or is gone:
+      [head-rollback] .versions/checkpoints.jsonl, checkpoint 2: it is remembered here, but the log ends at checkpoint 1
+          expected sha256:f8759c8328fab6fe6bcb4099be5653809070e2873f170ff006c7a1c2b51465d8
+          in .versions/checkpoints.jsonl
 
     Unsettled: something is recorded by halves:
       [published-unsealed] nodes/a v2: the history says published, but no checkpoint holds it
@@ -172,20 +199,23 @@ fn a_cut_log_is_unsettled() {
     Working copy: a live file differs from what is published:
       [drift] nodes/a: the live file differs from the published text from line 5 on
           in nodes/a.md
+
+    What it means, and what to do:
+      [head-rollback] The log no longer has a checkpoint that is known from elsewhere. If the vault was put back on purpose, say so with `ctx head trust`. Else bring the log and the histories back from git or a backup: what is missing there was published once.
+      [published-unsealed] A history says published or retired, but no checkpoint records it. Find out who wrote it before you publish: with an append-only log nobody could tell afterwards. Restore a copy that verifies, or, if it is a command that was interrupted, keep the files and ask whoever ran it.
+      [drift] A live file says published, but differs from the published text. `ctx diff ID` shows the change, `ctx publish --changed` publishes it, `ctx read ID > FILE` takes it back.
     -- stderr
-    hint: do not publish before it is clear where the unsealed versions come from
+    hint: `ctx help CODE` says more of a finding
     ");
     // Nobody builds on what nothing seals.
     place.edit("nodes/a.md", "Two.", "Three.");
     assert_snapshot!(place.ctx("publish --changed").whole(), @"
-    exit: 1
+    exit: 4
     -- stdout
     -- stderr
-    error[refused]: 1 file refused
-      nodes/.versions/a/history.yaml
-        error[history-unsealed]: its history has version 2, which no checkpoint seals (a command was interrupted, or somebody forged it: look with `ctx verify`, then restore this file from git or a copy)
-    hint: nothing was written; mend what is named, or leave it out
-    hint: `--skip-invalid` publishes the rest
+    error[head-rollback]: checkpoint 2 (f8759c8328fa) is remembered here, but the log ends at checkpoint 1
+    hint: nothing was written; bring the log back from git or a backup, and run `ctx verify`
+    hint: if the vault was changed on purpose, `ctx head trust` remembers the log as it is
     ");
 }
 
@@ -232,6 +262,9 @@ fn nothing_is_published_on_top_of_damage() {
     Damage: what was recorded was altered, or is gone:
       [checkpoint-log-unreadable] .versions/checkpoints.jsonl, checkpoint 1: entry 1: not a checkpoint: missing field `at` at line 1 column 2
           in .versions/checkpoints.jsonl
+      [head-rollback] .versions/checkpoints.jsonl, checkpoint 2: it is remembered here, but the log ends at checkpoint 0
+          expected sha256:f8759c8328fab6fe6bcb4099be5653809070e2873f170ff006c7a1c2b51465d8
+          in .versions/checkpoints.jsonl
 
     Working copy: a live file differs from what is published:
       [published-without-history] nodes/a: the file says published, but no checkpoint holds it now
@@ -244,7 +277,12 @@ fn nothing_is_published_on_top_of_damage() {
           in .context/config.yaml
       [policy-unsealed] CONTEXT.md: no checkpoint holds it; the next publication takes it along
           in CONTEXT.md
+
+    What it means, and what to do:
+      [checkpoint-log-unreadable] The checkpoint log, or an entry of it, cannot be read. Bring the log back from git or a backup that verifies. Nothing is served or published meanwhile. Keep the histories: they say what was published.
+      [head-rollback] The log no longer has a checkpoint that is known from elsewhere. If the vault was put back on purpose, say so with `ctx head trust`. Else bring the log and the histories back from git or a backup: what is missing there was published once.
+      [published-without-history] A live file says published, but no checkpoint holds it. `ctx publish ID` publishes it, `status: draft` makes it a draft, or delete it.
     -- stderr
-    hint: restore the files named above from a copy that verifies, then run it again
+    hint: `ctx help CODE` says more of a finding
     ");
 }

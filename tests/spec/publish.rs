@@ -5,7 +5,8 @@ use contextnest::document::id::Id;
 use contextnest::document::text::normalise;
 use contextnest::publish::{Author, Request, Which, publish};
 use contextnest::vault::Vault;
-use contextnest::verify::{Verdict, verify};
+use contextnest::vault::clock::Timestamp;
+use contextnest::verify::{self, Verdict, verify};
 use proptest::prelude::*;
 
 const FIRST: i64 = 1_795_000_000_000;
@@ -76,7 +77,7 @@ proptest! {
             let found = replay::reconstruct(vault.files(), &id, &history, version).unwrap();
             prop_assert_eq!(&found, text, "version {}", version);
         }
-        let report = verify(&vault, contextnest::vault::clock::Timestamp::from_millis(FIRST + 99)).unwrap();
+        let report = verify(&vault, verify::Request::whole(Timestamp::from_millis(FIRST + 99))).unwrap();
         prop_assert_eq!(report.verdict, Verdict::IntactNotAnchored, "{:?}", report.findings);
     }
 }

@@ -1,0 +1,167 @@
+//! A report for people: the verdict, what it rests on, and the findings, worst first, with what
+//! they mean and what to do.
+
+use std::collections::{BTreeSet, HashMap};
+
+use crate::cli::ui::{Ui, shown};
+use crate::verify::{Class, Code, Finding, Held, Report, Source, Verdict};
+use crate::words::count;
+
+/// So many findings of one kind are told one by one; one altered checkpoint can give thousands.
+const MOST: usize = 20;
+
+pub(super) fn report(ui: &mut Ui<'_>, report: &Report, whole: bool) {
+    let best = report.anchors.iter().max_by_key(|held| held.checkpoint);
+    match best.filter(|_| report.verdict == Verdict::IntactAnchored) {
+        Some(held) => ui.line(&format!("intact, anchored to checkpoint {}", held.checkpoint)),
+        None => ui.line(report.verdict.as_str()),
+    }
+    summary(ui, report, whole);
+    findings(ui, &report.findings);
+    if report.omitted > 0 {
+        ui.line(&format!("  and {} more of artifacts with very many", report.omitted));
+    }
+    meanings(ui, &report.findings);
+    let next = match report.verdict {
+        Verdict::Damaged | Verdict::Unsettled | Verdict::WorkingCopyDiffers => {
+            "`ctx help CODE` says more of a finding"
+        }
+        Verdict::IntactNotAnchored => {
+            "keep what `ctx head` prints elsewhere, and say `ctx verify --expect-head HASH`; only so can nobody cut off or rewrite everything"
+        }
+        Verdict::IntactAnchored | Verdict::NothingPublished => return,
+    };
+    ui.note(&format!("hint: {next}"));
+}
+
+fn summary(ui: &mut Ui<'_>, report: &Report, whole: bool) {
+    for held in &report.anchors {
+        ui.line(&format!("  anchor: {}", anchor(held)));
+    }
+    if let Some(newest) = report.anchors.iter().map(|held| held.checkpoint).max()
+        && newest > 0
+        && newest < report.checkpoints
+    {
+        let which = match (newest + 1, report.checkpoints) {
+            (one, last) if one == last => format!("checkpoint {one}"),
+            (from, last) => format!("checkpoints {from} to {last}"),
+        };
+        ui.line(&format!("  newer than the anchor: {which}"));
+    }
+    ui.line(&format!(
+        "  {}, {}, {} recomputed",
+        count_of(report.checkpoints, "checkpoint"),
+        count(report.artifacts, "artifact"),
+        count_of(report.versions, "version"),
+    ));
+    if !whole {
+        ui.line("  checked: only what was asked for, and the log");
+    }
+    if let Some(head) = &report.head {
+        ui.line(&format!("  head: checkpoint {}, {head}", report.checkpoints));
+    }
+    let unprotected = [
+        (report.unprotected_notes, "the notes of", "version"),
+        (report.unprotected_retirements, "who retired", "document"),
+    ];
+    for (n, what, noun) in unprotected.into_iter().filter(|(n, ..)| *n > 0) {
+        ui.line(&format!("  covered by no hash: {what} {}", count_of(n, noun)));
+    }
+}
+
+fn anchor(held: &Held) -> String {
+    let what = match held.checkpoint {
+        0 => "the empty log".to_owned(),
+        n => format!("checkpoint {n}"),
+    };
+    match &held.source {
+        Source::Expected => format!("{what}, as expected"),
+        Source::Remembered { since } => format!("{what}, remembered here since {since}"),
+        Source::Revision { name, commit } => {
+            let short = commit.get(..12).unwrap_or(commit);
+            format!("{what}, at revision {} ({})", shown(name), shown(short))
+        }
+    }
+}
+
+fn findings(ui: &mut Ui<'_>, findings: &[Finding]) {
+    let mut class = None;
+    let mut told: HashMap<Code, usize> = HashMap::new();
+    for finding in findings {
+        let nth = told.entry(finding.code).or_default();
+        *nth += 1;
+        if *nth > MOST {
+            continue;
+        }
+        if class != Some(finding.code.class()) {
+            class = Some(finding.code.class());
+            ui.line("");
+            ui.line(&format!("{}:", heading(finding.code.class())));
+        }
+        ui.line(&format!("  [{}] {}: {}", finding.code, place(finding), shown(&finding.message)));
+        for (name, value) in [("expected", &finding.expected), ("found   ", &finding.found)] {
+            if let Some(value) = value {
+                ui.line(&format!("      {name} {}", shown(value)));
+            }
+        }
+        ui.line(&format!("      in {}", shown(&finding.path)));
+    }
+    let mut more: Vec<_> = told.into_iter().filter(|(_, n)| *n > MOST).collect();
+    more.sort_unstable();
+    for (code, n) in more {
+        ui.line(&format!("  [{code}] and {} more, which `--json` lists", n - MOST));
+    }
+}
+
+/// Document, version and checkpoint of a finding, as far as it has them.
+fn place(finding: &Finding) -> String {
+    let mut place = finding
+        .id
+        .as_ref()
+        .map_or_else(|| shown(&finding.path).into_owned(), |id| shown(id.as_str()).into_owned());
+    if let Some(version) = finding.version {
+        place.push_str(&format!(" v{version}"));
+    }
+    if let Some(checkpoint) = finding.checkpoint {
+        place.push_str(&format!(", checkpoint {checkpoint}"));
+    }
+    place
+}
+
+/// What the findings mean and what to do, each kind once. A note needs no advice.
+fn meanings(ui: &mut Ui<'_>, findings: &[Finding]) {
+    let mut told = BTreeSet::new();
+    let mut advice: Vec<(&str, Vec<Code>)> = Vec::new();
+    for code in findings.iter().map(|f| f.code).filter(|code| code.class() != Class::Note) {
+        if !told.insert(code) {
+            continue;
+        }
+        match advice.iter_mut().find(|(remedy, _)| *remedy == code.remedy()) {
+            Some((_, codes)) => codes.push(code),
+            None => advice.push((code.remedy(), vec![code])),
+        }
+    }
+    if !advice.is_empty() {
+        ui.line("");
+        ui.line("What it means, and what to do:");
+    }
+    for (remedy, codes) in advice {
+        for code in codes {
+            ui.line(&format!("  [{code}] {}", code.meaning()));
+        }
+        ui.line(&format!("      {remedy}"));
+    }
+}
+
+fn heading(class: Class) -> &'static str {
+    match class {
+        Class::Damage => "Damage: what was recorded was altered, or is gone",
+        Class::Unsettled => "Unsettled: something is recorded by halves",
+        Class::WorkingCopy => "Working copy: a live file differs from what is published",
+        Class::Note => "Notes",
+    }
+}
+
+fn count_of(n: u64, noun: &str) -> String {
+    count(usize::try_from(n).unwrap_or(usize::MAX), noun)
+}

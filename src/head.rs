@@ -1,0 +1,341 @@
+//! The remembered head: the end of each vault's log as this user last saw it, kept outside of the
+//! vault, where whoever writes to the vault cannot reach it (`spec/verify.md`, section 4).
+//!
+//! A log only grows. One that no longer holds the remembered checkpoint was put back
+//! ([`Lost::Rollback`]); one that has another in its place was written anew
+//! ([`Lost::Fork`]). Writers compare before they write, a verifier reports. Each place of a
+//! vault on disk, and each branch that git has checked out there, is a memory of its own.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::chain::digest::Digest;
+use crate::checkpoint::log::{Checkpoint, Chronicle};
+use crate::vault::Vault;
+use crate::vault::clock::Timestamp;
+use crate::vault::outside;
+
+/// The file in a vault's folder of state.
+const NAME: &str = "head.json";
+/// More than a memory of the longest path has.
+const LIMIT: u64 = 64 << 10;
+
+/// The end of a log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Head {
+    /// The number of the last checkpoint; 0 where there is none.
+    pub checkpoint: u64,
+    /// Its hash, and that of checkpoint 1; none where there is no checkpoint.
+    pub hashes: Option<Hashes>,
+}
+
+/// The two ends of a log that has any.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hashes {
+    /// The hash of checkpoint 1.
+    pub genesis: Digest,
+    /// The hash of the last checkpoint.
+    pub last: Digest,
+}
+
+/// A head that is remembered, and of what.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Remembered {
+    /// The canonical path of the vault.
+    pub path: PathBuf,
+    /// What git had checked out there: a ref, or a commit; none without git.
+    pub branch: Option<String>,
+    /// The head.
+    pub head: Head,
+    /// When it was remembered.
+    pub at: Timestamp,
+}
+
+/// Why a log does not follow from what is known of it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Lost {
+    /// The log no longer has the known checkpoint.
+    #[error("checkpoint {checkpoint} ({}) is remembered here, but the log ends at checkpoint {last}", hash.short())]
+    Rollback {
+        /// The known checkpoint.
+        checkpoint: u64,
+        /// Its hash.
+        hash: Digest,
+        /// The last checkpoint of the log.
+        last: u64,
+    },
+    /// The log has another checkpoint in the place of a known one.
+    #[error("checkpoint {checkpoint} is remembered here as {}, but the log has {}", expected.short(), found.short())]
+    Fork {
+        /// The checkpoint.
+        checkpoint: u64,
+        /// As it is known.
+        expected: Digest,
+        /// In the log.
+        found: Digest,
+    },
+}
+
+/// Why a writer does not extend a log.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum HeadError {
+    /// It does not hold the remembered head.
+    #[error(transparent)]
+    Lost(#[from] Lost),
+    /// What is remembered cannot be read.
+    #[error(transparent)]
+    Memory(#[from] MemoryError),
+}
+
+/// Why a memory could not be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum MemoryError {
+    /// The system refused.
+    #[error("cannot {action} the remembered head in `{}`: {source}", path.display())]
+    Io {
+        /// The verb: `read`, `write`, `remove`.
+        action: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// The system's reason.
+        #[source]
+        source: io::Error,
+    },
+    /// The file does not say what we write.
+    #[error("the remembered head in `{}` cannot be read: {why}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
+}
+
+impl MemoryError {
+    fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| Self::Io { action, path, source }
+    }
+}
+
+impl Head {
+    /// The end of a log without fault.
+    pub fn of(chronicle: &Chronicle<'_>) -> Self {
+        let first = chronicle.checkpoints().first();
+        let hashes = first
+            .zip(chronicle.head())
+            .map(|(first, last)| Hashes { genesis: first.hash, last: last.hash });
+        Self { checkpoint: chronicle.head_number(), hashes }
+    }
+
+    /// The end of the log after one more checkpoint.
+    pub fn after(chronicle: &Chronicle<'_>, next: &Checkpoint) -> Self {
+        let genesis = chronicle.checkpoints().first().map_or(next.hash, |first| first.hash);
+        let hashes = Some(Hashes { genesis, last: next.hash });
+        Self { checkpoint: next.number, hashes }
+    }
+
+    /// Whether a log that ends at checkpoint `last`, and whose checkpoints have the hashes that
+    /// `hash_of` gives, still holds this head.
+    ///
+    /// # Errors
+    /// The first thing that is lost.
+    pub fn is_held(&self, last: u64, hash_of: impl Fn(u64) -> Option<Digest>) -> Result<(), Lost> {
+        let Some(known) = self.hashes else {
+            return Ok(());
+        };
+        for (checkpoint, expected) in [(1, known.genesis), (self.checkpoint, known.last)] {
+            if let Some(found) = hash_of(checkpoint).filter(|found| *found != expected) {
+                return Err(Lost::Fork { checkpoint, expected, found });
+            }
+        }
+        match hash_of(self.checkpoint) {
+            Some(_) => Ok(()),
+            None => {
+                let (checkpoint, hash) = (self.checkpoint, known.last);
+                Err(Lost::Rollback { checkpoint, hash, last })
+            }
+        }
+    }
+}
+
+/// What is remembered of a vault; `None` where nothing is, or where there is no place for it.
+///
+/// # Errors
+/// There is a memory that cannot be read, so that nobody can say what it held.
+pub fn recall(vault: &Vault) -> Result<Option<Remembered>, MemoryError> {
+    vault.state().map_or(Ok(None), |dir| read(&dir.join(NAME)))
+}
+
+/// Refuses a log that does not hold the remembered head.
+///
+/// # Errors
+/// See [`HeadError`].
+pub fn check(vault: &Vault, chronicle: &Chronicle<'_>) -> Result<(), HeadError> {
+    let Some(known) = recall(vault)? else {
+        return Ok(());
+    };
+    let hash_of = |number| chronicle.checkpoint(number).ok().map(|checkpoint| checkpoint.hash);
+    Ok(known.head.is_held(chronicle.head_number(), hash_of)?)
+}
+
+/// Remembers a head that holds the one remembered before it. What is known of a later checkpoint,
+/// from a writer that was quicker, stays.
+///
+/// # Errors
+/// It could not be written.
+pub fn advance(vault: &Vault, head: &Head, now: Timestamp) -> Result<(), MemoryError> {
+    match recall(vault)? {
+        Some(known) if known.head == *head || known.head.checkpoint > head.checkpoint => Ok(()),
+        _ => trust(vault, head, now),
+    }
+}
+
+/// Remembers a head whatever was remembered before it.
+///
+/// # Errors
+/// It could not be written.
+pub fn trust(vault: &Vault, head: &Head, now: Timestamp) -> Result<(), MemoryError> {
+    let Some(dir) = vault.state() else {
+        return Ok(());
+    };
+    let stored = Stored {
+        at: now.to_string(),
+        branch: outside::checked_out(vault.root()),
+        checkpoint: head.checkpoint,
+        checkpoint_hash: head.hashes.map(|hashes| hashes.last.to_string()),
+        genesis: head.hashes.map(|hashes| hashes.genesis.to_string()),
+        path: vault.root().display().to_string(),
+    };
+    let path = dir.join(NAME);
+    let text = serde_json::to_string(&stored).unwrap_or_default() + "\n";
+    write(dir, &path, text.as_bytes()).map_err(MemoryError::io("write", &path))
+}
+
+/// Forgets what is remembered of a vault; says whether there was anything.
+///
+/// # Errors
+/// It could not be removed.
+pub fn forget(vault: &Vault) -> Result<bool, MemoryError> {
+    let Some(dir) = vault.state() else {
+        return Ok(false);
+    };
+    let path = dir.join(NAME);
+    match fs::remove_file(&path) {
+        Ok(()) => Ok(true),
+        Err(why) if why.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(why) => Err(MemoryError::io("remove", &path)(why)),
+    }
+}
+
+/// Everything that is remembered in the user's directory of state, in the order of paths and
+/// branches; with each memory that cannot be read, why.
+pub fn all(home: &Path) -> (Vec<Remembered>, Vec<MemoryError>) {
+    let folders = fs::read_dir(home.join(outside::OURS)).into_iter().flatten().flatten();
+    let (mut found, mut unreadable) = (Vec::new(), Vec::new());
+    for folder in folders {
+        match read(&folder.path().join(NAME)) {
+            Ok(memory) => found.extend(memory),
+            Err(why) => unreadable.push(why),
+        }
+    }
+    found.sort_by(|a, b| (&a.path, &a.branch).cmp(&(&b.path, &b.branch)));
+    (found, unreadable)
+}
+
+/// A memory as it is written.
+#[derive(Serialize, Deserialize)]
+struct Stored {
+    at: String,
+    #[serde(rename = "ref")]
+    branch: Option<String>,
+    checkpoint: u64,
+    checkpoint_hash: Option<String>,
+    genesis: Option<String>,
+    path: String,
+}
+
+fn read(path: &Path) -> Result<Option<Remembered>, MemoryError> {
+    let mut text = String::new();
+    let opened = File::open(path);
+    match opened.and_then(|file| file.take(LIMIT).read_to_string(&mut text)) {
+        Ok(_) => {}
+        Err(why) if why.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(why) => return Err(MemoryError::io("read", path)(why)),
+    }
+    let unreadable = |why: String| MemoryError::Unreadable { path: path.to_owned(), why };
+    let stored: Stored = serde_json::from_str(&text).map_err(|why| unreadable(why.to_string()))?;
+    let hash = |text: &str| text.parse::<Digest>().map_err(|why| unreadable(why.to_string()));
+    let hashes = match (stored.checkpoint, &stored.genesis, &stored.checkpoint_hash) {
+        (0, None, None) => None,
+        (1.., Some(genesis), Some(last)) => {
+            Some(Hashes { genesis: hash(genesis)?, last: hash(last)? })
+        }
+        _ => return Err(unreadable("it names a checkpoint without its hash".to_owned())),
+    };
+    let at = stored.at.parse().map_err(|_| unreadable(format!("`{}` is no time", stored.at)))?;
+    let head = Head { checkpoint: stored.checkpoint, hashes };
+    Ok(Some(Remembered { path: stored.path.into(), branch: stored.branch, head, at }))
+}
+
+/// Puts a memory in the place of the one before. It is durable before it has its name, so that a
+/// power cut leaves the one or the other.
+fn write(dir: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
+    outside::make_private(dir)?;
+    let temporary = dir.join(format!("{NAME}.{}", std::process::id()));
+    let mut options = OpenOptions::new();
+    let mut file = options.write(true).create(true).truncate(true).mode(0o600).open(&temporary)?;
+    let written = file.write_all(bytes).and_then(|()| file.sync_data());
+    written.and_then(|()| Ok(rustix::fs::rename(&temporary, path)?)).inspect_err(|_| {
+        let _ = fs::remove_file(&temporary);
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn log(of: &str, length: u64) -> Vec<Digest> {
+        (1..=length).map(|n| Digest::of(format!("{of}{n}").as_bytes())).collect()
+    }
+
+    fn end(log: &[Digest]) -> Head {
+        let hashes = log.first().zip(log.last());
+        let hashes = hashes.map(|(first, last)| Hashes { genesis: *first, last: *last });
+        Head { checkpoint: log.len() as u64, hashes }
+    }
+
+    fn held(known: Head, log: &[Digest]) -> String {
+        let hash_of = |n: u64| log.get(usize::try_from(n).unwrap() - 1).copied();
+        match known.is_held(log.len() as u64, hash_of) {
+            Ok(()) => "held".to_owned(),
+            Err(why) => why.to_string(),
+        }
+    }
+
+    #[test]
+    fn a_log_that_only_grew_holds_the_head() {
+        assert_eq!(held(end(&[]), &log("a", 3)), "held");
+        assert_eq!(held(end(&[]), &[]), "held");
+        for length in 1..5 {
+            assert_eq!(held(end(&log("a", length)), &log("a", 4)) == "held", length <= 4);
+        }
+    }
+
+    #[test]
+    fn a_shorter_log_was_put_back_and_another_one_is_a_fork() {
+        let known = end(&log("a", 3));
+        insta::assert_snapshot!(held(known, &log("a", 2)), @"checkpoint 3 (f46dd28a5499) is remembered here, but the log ends at checkpoint 2");
+        insta::assert_snapshot!(held(known, &[]), @"checkpoint 3 (f46dd28a5499) is remembered here, but the log ends at checkpoint 0");
+        insta::assert_snapshot!(held(known, &log("b", 2)), @"checkpoint 1 is remembered here as f55ff16f66f4, but the log has 7dc96f776c84");
+        let mut other = log("a", 3);
+        other[2] = Digest::of(b"other");
+        insta::assert_snapshot!(held(known, &other), @"checkpoint 3 is remembered here as f46dd28a5499, but the log has d9298a10d1b0");
+    }
+}

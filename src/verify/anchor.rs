@@ -1,0 +1,139 @@
+//! Anchors: what is known of a log from outside of the vault (`spec/verify.md`, section 4).
+//!
+//! The files of a vault can show that a record contradicts itself, never that it is the record that
+//! was there yesterday. An anchor is a checkpoint hash that somebody kept elsewhere.
+
+use super::finding::{Code, Finding};
+use super::log::View;
+use crate::chain::digest::Digest;
+use crate::head::{Head, Lost, Remembered};
+use crate::vault::clock::Timestamp;
+
+/// What is known of a log from outside of the vault.
+#[derive(Clone, Debug)]
+pub struct Anchor {
+    /// Who knows it.
+    pub source: Source,
+    known: Known,
+}
+
+/// From where a checkpoint is known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// Named in the request.
+    Expected,
+    /// Remembered in the user's directory of state.
+    Remembered {
+        /// Since when.
+        since: Timestamp,
+    },
+    /// The log at a revision of a repository.
+    Revision {
+        /// As it was named.
+        name: String,
+        /// The commit that it names.
+        commit: String,
+    },
+}
+
+#[derive(Clone, Debug)]
+enum Known {
+    /// A hash that some checkpoint has.
+    Somewhere(Digest),
+    /// The end of the log as it was.
+    Head(Head),
+    /// The hashes of checkpoints 1, 2, 3 as they were.
+    Sequence(Vec<Digest>),
+}
+
+/// An anchor that the log holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Held {
+    /// Who knows it.
+    pub source: Source,
+    /// The last checkpoint that is known there; 0 where it was an empty log.
+    pub checkpoint: u64,
+    /// Its hash.
+    pub hash: Option<Digest>,
+}
+
+impl Anchor {
+    /// A hash that one of the log's checkpoints must have.
+    pub fn expected(hash: Digest) -> Self {
+        Self { source: Source::Expected, known: Known::Somewhere(hash) }
+    }
+
+    /// The head that the user's memory holds.
+    pub fn remembered(memory: &Remembered) -> Self {
+        let source = Source::Remembered { since: memory.at };
+        Self { source, known: Known::Head(memory.head) }
+    }
+
+    /// The hashes of all checkpoints at a revision, with which the log must begin.
+    pub fn revision(name: String, commit: String, hashes: Vec<Digest>) -> Self {
+        let source = Source::Revision { name, commit };
+        Self { source, known: Known::Sequence(hashes) }
+    }
+
+    /// Whether the log holds it; else what that is called.
+    pub(super) fn check(self, view: &View, path: &str) -> Result<Held, Finding> {
+        let last = view.head_number;
+        let hash_of = |number: u64| view.hash_of(number);
+        let source = self.source;
+        let held = |checkpoint, hash| Held { source: source.clone(), checkpoint, hash };
+        match self.known {
+            Known::Somewhere(hash) => match view.number_of(&hash) {
+                Some(checkpoint) => Ok(held(checkpoint, Some(hash))),
+                None => {
+                    let message = format!(
+                        "no checkpoint has the hash that is expected; the log ends at checkpoint {last}"
+                    );
+                    let finding = Finding::new(Code::HeadRollback, path, message);
+                    Err(Finding { expected: Some(hash.to_string()), ..finding })
+                }
+            },
+            Known::Head(head) => match head.is_held(last, hash_of) {
+                Ok(()) => Ok(held(head.checkpoint, head.hashes.map(|hashes| hashes.last))),
+                Err(why) => Err(finding_of(&why, &source, path)),
+            },
+            Known::Sequence(hashes) => {
+                let other = hashes.iter().zip(1..).find_map(|(expected, checkpoint)| {
+                    let found = hash_of(checkpoint).filter(|found| found != expected)?;
+                    Some(Lost::Fork { checkpoint, expected: *expected, found })
+                });
+                let count = hashes.len() as u64;
+                let missing = (1..).zip(&hashes).find(|(number, _)| hash_of(*number).is_none());
+                let gone = missing.and(hashes.last()).map(|hash| Lost::Rollback {
+                    checkpoint: count,
+                    hash: *hash,
+                    last,
+                });
+                match other.or(gone) {
+                    Some(why) => Err(finding_of(&why, &source, path)),
+                    None => Ok(held(count, hashes.last().copied())),
+                }
+            }
+        }
+    }
+}
+
+/// What a head that is not held is in a report.
+fn finding_of(why: &Lost, source: &Source, path: &str) -> Finding {
+    let known = match source {
+        Source::Expected => "expected".to_owned(),
+        Source::Remembered { .. } => "remembered here".to_owned(),
+        Source::Revision { name, .. } => format!("known from revision {name}"),
+    };
+    match why {
+        Lost::Rollback { checkpoint, hash, last } => {
+            let message = format!("it is {known}, but the log ends at checkpoint {last}");
+            let finding = Finding::new(Code::HeadRollback, path, message).checkpoint(*checkpoint);
+            Finding { expected: Some(hash.to_string()), ..finding }
+        }
+        Lost::Fork { checkpoint, expected, found } => {
+            let message = format!("it is {known} with another hash");
+            let finding = Finding::new(Code::HeadFork, path, message).checkpoint(*checkpoint);
+            finding.values(expected, found)
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! What the log says of one artifact against what its history says, in both directions: versions,
+//! times, removals.
+
+use std::collections::BTreeMap;
+
+use super::artifact::Pass;
+use super::finding::{Code, Finding};
+use super::log::{Record, Seal};
+use crate::chain::history::{Entry, History};
+use crate::vault::clock::Timestamp;
+use crate::vault::config::LogForm;
+
+/// What a log says of one artifact, to be asked for versions and times.
+pub(super) struct Sealed<'r> {
+    pub(super) record: &'r Record,
+    /// The first seal of each version.
+    first: BTreeMap<u64, &'r Seal>,
+    /// The first removal at each time.
+    removed: BTreeMap<Timestamp, u64>,
+}
+
+impl<'r> Sealed<'r> {
+    pub(super) fn new(record: &'r Record) -> Self {
+        let mut first = BTreeMap::new();
+        for seal in &record.seals {
+            if let Some(version) = seal.mark.version {
+                first.entry(version).or_insert(seal);
+            }
+        }
+        let mut removed = BTreeMap::new();
+        for removal in &record.removals {
+            removed.entry(removal.at).or_insert(removal.checkpoint);
+        }
+        Self { record, first, removed }
+    }
+}
+
+impl Pass<'_> {
+    /// Publication and retirement times stand in no pre-image; the text bounds them from below
+    /// and the checkpoint from above. `updated` is the field of a document's text.
+    pub(super) fn event_time(&mut self, entry: &Entry, updated: Option<Option<&str>>) {
+        let Some(event) = entry.published_at.or(entry.retired_at) else {
+            return;
+        };
+        let seal = self.sealed.first.get(&entry.version).copied();
+        let seal = seal.filter(|_| entry.published_at.is_some());
+        // Only ctx retires, and in a log of its own it does everything at one instant.
+        let exact = entry.retired_at.is_some()
+            || seal.is_some_and(|seal| self.rules.is_strict(seal.checkpoint));
+        let bound = |time: Timestamp| if exact { time == event } else { time <= event };
+        let updated = updated.map(|field| field.and_then(|text| text.parse::<Timestamp>().ok()));
+        let message = match updated {
+            Some(None) => "the text has no `updated_at` that binds its time".to_owned(),
+            Some(Some(updated)) if !bound(updated) => {
+                format!("recorded for {event}, but the text is of {updated}")
+            }
+            // The other tool records an edit after it published it. A governance file has no field
+            // of ours: it is published when it is recorded.
+            _ if (exact || updated.is_none()) && !bound(entry.edited_at) => {
+                format!("recorded for {event}, but made at {}", entry.edited_at)
+            }
+            _ => match seal {
+                Some(Seal { checkpoint, at, .. }) if event > *at || exact && event != *at => {
+                    format!("recorded for {event}, but checkpoint {checkpoint} is of {at}")
+                }
+                _ => return,
+            },
+        };
+        self.find(Code::PublicationTimeMismatch, entry.version, message);
+    }
+
+    /// Every version that the log seals must be the one that the history has.
+    pub(super) fn sealed(&mut self, history: &History) {
+        let entries: BTreeMap<u64, &Entry> =
+            history.entries().rev().map(|entry| (entry.version, entry)).collect();
+        let mut retirements: Vec<(u64, u64)> = entries
+            .values()
+            .filter_map(|entry| {
+                let checkpoint = self.sealed.removed.get(&entry.retired_at?)?;
+                Some((*checkpoint, entry.version))
+            })
+            .collect();
+        retirements.sort_unstable();
+        let mut retired = retirements.into_iter().peekable();
+        // The last retirement before the seal that is looked at: its version and its checkpoint.
+        let mut last: Option<(u64, u64)> = None;
+        let record = self.sealed.record;
+        for seal in &record.seals {
+            let Some(version) = seal.mark.version else {
+                continue;
+            };
+            let at = |code, message: String| {
+                Finding::new(code, self.id.history_path(), message)
+                    .version(version)
+                    .checkpoint(seal.checkpoint)
+            };
+            while let Some((checkpoint, number)) = retired.next_if(|(c, _)| *c < seal.checkpoint) {
+                last = last.max(Some((number, checkpoint)));
+            }
+            if let Some((_, checkpoint)) = last.filter(|(number, _)| version <= *number) {
+                let message = format!("version {version} was retired at checkpoint {checkpoint}");
+                let finding = at(Code::VersionRegression, message);
+                self.push(finding);
+            }
+            let Some(entry) = entries.get(&version) else {
+                // A malformed entry of this version has been reported as such.
+                if !history.slots.iter().any(|slot| slot.version == Some(version)) {
+                    let message = format!("the history has no version {version}");
+                    let finding = at(Code::CheckpointVersionUnknown, message);
+                    self.push(finding);
+                }
+                continue;
+            };
+            if let Some(expected) = seal.mark.chain_hash.filter(|hash| *hash != entry.chain_hash) {
+                let message = "the history records another version than the log".to_owned();
+                let finding = at(Code::CrossChainMismatch, message);
+                self.push(finding.values(&expected, &entry.chain_hash));
+            } else if entry.published_at.is_none() {
+                let message = "the history does not say that it was published".to_owned();
+                let finding = at(Code::CheckpointVersionUnpublished, message);
+                self.push(finding);
+            }
+        }
+    }
+
+    /// Everything that was published or retired must be in the log, and the other way round.
+    pub(super) fn unsealed(&mut self, history: &History) {
+        // Without a readable log this would only repeat that there is none.
+        if !self.view.complete {
+            return;
+        }
+        let last_sealed = self.sealed.first.keys().next_back().copied();
+        for entry in history.entries() {
+            let version = entry.version;
+            let is_tail = version > last_sealed.unwrap_or(0);
+            // Where nothing acknowledged is missing, what lies beyond it is a command's that died.
+            let code = match is_tail && self.view.ends_as_remembered {
+                true => Code::Unfinished,
+                false => Code::PublishedUnsealed,
+            };
+            if entry.published_at.is_some() && !self.sealed.first.contains_key(&version) {
+                let message = "the history says published, but no checkpoint holds it";
+                self.find(code, version, message);
+            }
+            if let Some(retired) = entry.retired_at
+                && !self.sealed.removed.contains_key(&retired)
+            {
+                let message = "the history says retired, but no checkpoint of that time does";
+                self.find(code, version, message);
+            }
+            if !is_tail || entry.published_at.is_some() {
+                continue;
+            }
+            if entry.retired_at.is_some() {
+                self.checked.retirements += 1;
+                continue;
+            }
+            let (code, message) = match self.view.form {
+                Some(LogForm::Full) => (Code::VersionUnpublished, "it was never published"),
+                _ => (Code::VersionUnsealed, "it was never published, and nothing seals it"),
+            };
+            self.find(code, version, message);
+        }
+        let mut retired: Vec<Timestamp> =
+            history.entries().filter_map(|entry| entry.retired_at).collect();
+        retired.sort_unstable();
+        for removal in &self.sealed.record.removals {
+            if retired.binary_search(&removal.at).is_ok() {
+                continue;
+            }
+            // The other tool does not know governance files and drops them from its maps.
+            let dropped = !self.id.is_document() && self.view.form == Some(LogForm::Full);
+            let (code, message) = if dropped {
+                (Code::PolicyUnsealed, "the other tool dropped it from the log")
+            } else {
+                (Code::UnrecordedRemoval, "it left the log, but its history does not say retired")
+            };
+            let finding = Finding::new(code, self.id.history_path(), message);
+            self.push(finding.checkpoint(removal.checkpoint));
+        }
+    }
+}

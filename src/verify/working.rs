@@ -1,0 +1,117 @@
+//! The working copy: live files against what the head seals, and what the vault holds beside it.
+
+use rayon::prelude::*;
+
+use super::artifact::Pass;
+use super::finding::{Code, Finding};
+use super::log::View;
+use crate::document::frontmatter::Status;
+use crate::document::id::Id;
+use crate::document::text::normalise;
+use crate::document::{Document, utf8};
+use crate::live;
+use crate::vault::Vault;
+use crate::vault::layout::limit;
+use crate::vault::walk::Survey;
+
+impl Pass<'_> {
+    /// Compares the live file of a published artifact with the sealed text.
+    pub(super) fn live(&mut self, sealed: Option<&str>) {
+        let path = self.id.live_path();
+        let drift = if self.id.is_document() { Code::Drift } else { Code::PolicyDrift };
+        let bytes = match self.vault.files().read_optional(&path, limit::DOCUMENT) {
+            Ok(Some(bytes)) => bytes,
+            Ok(None) => {
+                let code = if self.id.is_document() { Code::DocumentMissing } else { drift };
+                self.push(Finding::new(code, path, "the file is not there"));
+                return;
+            }
+            Err(why) => {
+                self.push(Finding::new(drift, path, why.to_string()));
+                return;
+            }
+        };
+        // Where the sealed text cannot be had, that has been reported, and nothing is left to
+        // compare with.
+        let Some(sealed) = sealed else { return };
+        let live = match utf8(&bytes) {
+            Ok(live) => normalise(live),
+            Err(why) => {
+                self.push(Finding::new(drift, path, format!("the file is {why}")));
+                return;
+            }
+        };
+        if *live == *sealed {
+            return;
+        }
+        let is_draft = self.id.is_document()
+            && Document::parse(&live).is_ok_and(|d| d.frontmatter.status == Status::Draft);
+        if !is_draft {
+            let message = first_difference(sealed, &live);
+            self.push(Finding::new(drift, path, message));
+        }
+    }
+}
+
+/// Says on which line two texts begin to differ.
+fn first_difference(sealed: &str, live: &str) -> String {
+    let same = sealed.split('\n').zip(live.split('\n')).take_while(|(a, b)| a == b).count();
+    format!("the live file differs from the published text from line {} on", same + 1)
+}
+
+/// Live files that say published though the head does not hold them, and what has a document's name
+/// but is none.
+pub(super) fn planted(vault: &Vault, view: &View) -> Vec<Finding> {
+    // What the head holds has been compared with its live file already.
+    let beside_head = |path: &&String| {
+        let id = Id::of_document_file(path);
+        !id.is_ok_and(|id| view.head.get(id.as_str()).is_some())
+    };
+    let planted = |path: &String| {
+        let file = live::read(vault, path)?;
+        file.fields().filter(|fields| fields.status == Status::Published)?;
+        let message = "the file says published, but no checkpoint holds it now";
+        let finding = Finding::new(Code::PublishedWithoutHistory, path, message);
+        Some(Finding { id: file.id, ..finding })
+    };
+    let found = vault.documents();
+    let mut findings: Vec<Finding> =
+        found.documents.par_iter().filter(beside_head).filter_map(planted).collect();
+    for (paths, code, message) in [
+        (&found.nested, Code::VaultNested, "it is a vault of its own, which this one leaves alone"),
+        (&found.links, Code::FileIgnored, "it is a symbolic link, which is not followed"),
+        (&found.not_files, Code::FileIgnored, "it is no regular file, so it is not read"),
+        (&found.unreadable_names, Code::FileIgnored, "its name is no text, so it cannot be an id"),
+    ] {
+        findings.extend(paths.iter().map(|path| Finding::new(code, path, message)));
+    }
+    findings
+}
+
+/// What lies among the histories without being one, and what could not be looked at.
+pub(super) fn strays(survey: &Survey) -> Vec<Finding> {
+    let lists = [
+        (&survey.strays, Code::Unfinished, "it belongs to no history"),
+        (&survey.links, Code::FileIgnored, "it is a symbolic link, which is not followed"),
+        (&survey.unlisted, Code::FolderUnreadable, "it cannot be listed"),
+    ];
+    let found = lists.into_iter().flat_map(|(paths, code, message)| {
+        paths.iter().map(move |path| Finding::new(code, path, message))
+    });
+    found.collect()
+}
+
+/// Governance files that nothing vouches for.
+pub(super) fn unsealed_policy(vault: &Vault, view: &View) -> Vec<Finding> {
+    let unsealed = |path: &&String| view.head.get(path).is_none();
+    vault
+        .governance_files()
+        .iter()
+        .filter(unsealed)
+        .map(|path| {
+            let message = "no checkpoint holds it; the next publication takes it along";
+            let finding = Finding::new(Code::PolicyUnsealed, path, message);
+            Finding { id: path.parse().ok(), ..finding }
+        })
+        .collect()
+}
