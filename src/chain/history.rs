@@ -3,15 +3,20 @@
 //!
 //! Reading gathers the faults of each entry instead of stopping, because a verifier wants them
 //! all; [`History::chain_to`] is the strict view for those who need versions to be sound.
+//! `spelling` is how an entry is written, and a reader of exactly that; `read` takes whatever else
+//! says the same.
 
-use super::digest::{Digest, DigestError};
-use super::preimage::MAX_NUMBER;
+mod read;
+mod spelling;
+
+use super::digest::Digest;
 use crate::vault::clock::Timestamp;
 use crate::vault::layout::limit;
-use crate::yaml::{self, Dialect, Node, Value, emit};
+use crate::yaml;
+use spelling::spell;
 
 /// A history as it lies on disk.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct History {
     /// Every how many versions a full text is stored.
     pub keyframe_interval: Option<u64>,
@@ -19,19 +24,42 @@ pub struct History {
     pub slots: Vec<Slot>,
     /// Bytes of the file.
     pub length: u64,
+    /// Whether the file is, byte for byte, what [`History::append`] writes from the first entry on.
+    /// Any other spelling says the same and is read too, but a writer of ours did not make it.
+    pub canonical: bool,
+    /// Keys that no rule knows. They are ignored, and no hash covers them.
+    pub unknown: UnknownKeys,
     /// What has to come before a new entry, and its indentation; none where the file is spelled
     /// so that nothing can be appended.
     tail: Option<Tail>,
 }
 
-#[derive(Clone, Copy, Debug)]
+/// Keys of a history or of its entries that mean nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct UnknownKeys {
+    /// How many there are.
+    pub count: u64,
+    /// The first few.
+    pub first: Vec<UnknownKey>,
+}
+
+/// A key that means nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownKey {
+    /// Its name, or the beginning of a long one.
+    pub name: String,
+    /// The line where it stands.
+    pub line: usize,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Tail {
     newline: bool,
     indent: usize,
 }
 
 /// One item of `versions`.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Slot {
     /// The line where it begins.
     pub line: usize,
@@ -122,57 +150,32 @@ pub enum HistoryError {
 impl History {
     /// A history with nothing in it.
     pub fn new() -> Self {
-        Self { keyframe_interval: None, slots: Vec::new(), length: 0, tail: None }
+        Self {
+            keyframe_interval: None,
+            slots: Vec::new(),
+            length: 0,
+            canonical: true,
+            unknown: UnknownKeys::default(),
+            tail: None,
+        }
     }
 
-    /// Reads a history.
+    /// Reads a history: one in our own spelling at the speed of a scan, any other by the reader of
+    /// all YAML. Both give the same value.
     ///
     /// # Errors
     /// The file as a whole is not a history. Faults of single entries are in their slots.
     pub fn parse(bytes: &[u8]) -> Result<Self, HistoryError> {
         let text =
             std::str::from_utf8(bytes).map_err(|e| HistoryError::NotUtf8(e.valid_up_to()))?;
-        if let Some(n) = text.split('\n').position(|line| line.len() > limit::LINE) {
+        let is_long = |line: &str| line.len() > limit::LINE;
+        if let Some(n) = is_long(text).then(|| text.split('\n').position(is_long)).flatten() {
             return Err(HistoryError::LineTooLong(n + 1));
         }
-        let root = yaml::parse(text, Dialect::Format)?;
-        let Some(entries) = root.entries() else {
-            return Err(root.error("expected `versions:`").into());
-        };
-        let versions =
-            root.get("versions").ok_or_else(|| root.error("expected the key `versions`"))?;
-        let Some(items) = versions.items() else {
-            if versions.is_null() {
-                return Err(HistoryError::Empty);
-            }
-            return Err(versions.error("expected a list of versions").into());
-        };
-        if items.is_empty() {
-            return Err(HistoryError::Empty);
+        match spelling::read(text) {
+            Some(history) => Ok(history),
+            None => read::history(text),
         }
-        let keyframe_interval = match root.get("keyframe_interval") {
-            Some(node) => Some(
-                node.number()
-                    .filter(|n| *n > 0)
-                    .ok_or_else(|| node.error("expected a number above 0"))?,
-            ),
-            None => None,
-        };
-        let is_last = entries.last().is_some_and(|(k, _)| k.text() == Some("versions"));
-        let in_block = matches!(versions.value, Value::Sequence { flow: false, .. });
-        let first = items.first().filter(|i| matches!(i.value, Value::Mapping { flow: false, .. }));
-        let tail = first.filter(|_| is_last && in_block).and_then(|first| {
-            let indent = first.column.checked_sub(3)?;
-            // `-   version:` and the like leave the column of the dash open, and nothing may
-            // follow a document end mark.
-            let start = first.span.start.checked_sub(2 + indent)?;
-            let dash = text.get(start..first.span.start)?;
-            let aligned = dash.trim_start_matches(' ') == "- " && text[..start].ends_with('\n');
-            let ended = text.lines().any(|line| line.starts_with("..."));
-            (aligned && !ended).then_some(Tail { newline: text.ends_with('\n'), indent })
-        });
-        let slots = items.iter().map(read_slot).collect();
-        Ok(Self { keyframe_interval, slots, length: bytes.len() as u64, tail })
     }
 
     /// The last entry's version, if that can be read.
@@ -232,10 +235,7 @@ impl History {
     /// The file is spelled so that nothing can be appended, or would grow beyond its limit.
     pub fn append(&self, entry: &Entry, keyframe_interval: u64) -> Result<String, AppendError> {
         let text = match (self.slots.is_empty(), self.tail) {
-            (true, _) => {
-                let head = format!("keyframe_interval: {keyframe_interval}\nversions:\n");
-                head + &spell(entry, 2)
-            }
+            (true, _) => spelling::head(keyframe_interval) + &spell(entry, spelling::INDENT),
             (false, Some(tail)) => {
                 let newline = if tail.newline { "" } else { "\n" };
                 format!("{newline}{}", spell(entry, tail.indent))
@@ -275,162 +275,6 @@ pub enum ChainGap {
     Faulty(usize, Vec<Fault>),
     /// No keyframe before the version.
     NoKeyframe,
-}
-
-fn spell(entry: &Entry, indent: usize) -> String {
-    let pad = " ".repeat(indent);
-    let mut out = format!("{pad}- version: {}\n", entry.version);
-    let mut line = |key: &str, value: &str| out.push_str(&format!("{pad}  {key}:{value}"));
-    match &entry.stored {
-        Stored::Keyframe => line("keyframe", " true\n"),
-        Stored::Diff(diff) => line("diff", &emit::long_text(diff, indent + 2)),
-        Stored::DiffFile => {}
-    }
-    let time = |t: Timestamp| format!(" {}\n", emit::scalar(&t.to_string()));
-    line("edited_by", &format!(" {}\n", emit::scalar(&entry.edited_by)));
-    line("edited_at", &time(entry.edited_at));
-    if let Some(at) = entry.published_at {
-        line("published_at", &time(at));
-    }
-    if let Some(at) = entry.retired_at {
-        line("retired_at", &time(at));
-    }
-    if let Some(note) = &entry.note {
-        line("note", &format!(" {}\n", emit::scalar(note)));
-    }
-    line("content_hash", &format!(" {}\n", entry.content_hash));
-    line("chain_hash", &format!(" {}\n", entry.chain_hash));
-    out
-}
-
-fn read_slot(node: &Node) -> Slot {
-    let mut reader = Reader { node, faults: Vec::new() };
-    let version = reader.version();
-    let entry = reader.entry(version);
-    let entry = match entry {
-        Some(entry) if reader.faults.is_empty() => Ok(entry),
-        _ => Err(reader.faults),
-    };
-    Slot { line: node.line, version, entry }
-}
-
-struct Reader<'n> {
-    node: &'n Node,
-    faults: Vec<Fault>,
-}
-
-impl Reader<'_> {
-    fn fault<T>(&mut self, kind: FaultKind, field: &'static str, found: &str) -> Option<T> {
-        let line = self.node.get(field).unwrap_or(self.node).line;
-        let found = found.chars().take(120).collect();
-        self.faults.push(Fault { kind, field, found, line });
-        None
-    }
-
-    fn version(&mut self) -> Option<u64> {
-        match self.node.get("version") {
-            None => self.fault(FaultKind::EntryMalformed, "version", "nothing"),
-            Some(node) => match node.number().filter(|n| (1..=MAX_NUMBER).contains(n)) {
-                Some(n) => Some(n),
-                None => {
-                    let found = node.text().unwrap_or("a collection").to_owned();
-                    self.fault(FaultKind::FieldMalformed, "version", &found)
-                }
-            },
-        }
-    }
-
-    fn entry(&mut self, version: Option<u64>) -> Option<Entry> {
-        let stored = self.stored();
-        let edited_by = self.required("edited_by").and_then(|name| {
-            let fits = !name.is_empty() && !name.chars().any(char::is_control);
-            if fits {
-                Some(name)
-            } else {
-                self.fault(FaultKind::FieldMalformed, "edited_by", &name)
-            }
-        });
-        let edited_at = self.required("edited_at").and_then(|t| self.time("edited_at", &t));
-        let published_at = self.optional("published_at");
-        let published_at = published_at.and_then(|t| self.time("published_at", &t));
-        let retired_at = self.optional("retired_at");
-        let retired_at = retired_at.and_then(|t| self.time("retired_at", &t));
-        let note = self.optional("note");
-        let content_hash =
-            self.required("content_hash").and_then(|h| self.hash("content_hash", &h));
-        let chain_hash = self.required("chain_hash").and_then(|h| self.hash("chain_hash", &h));
-        if published_at.is_some() && retired_at.is_some() {
-            self.fault::<()>(
-                FaultKind::EntryMalformed,
-                "retired_at",
-                "published and retired at once",
-            );
-        }
-        Some(Entry {
-            version: version?,
-            stored: stored?,
-            edited_by: edited_by?,
-            edited_at: edited_at?,
-            published_at,
-            retired_at,
-            note,
-            content_hash: content_hash?,
-            chain_hash: chain_hash?,
-        })
-    }
-
-    fn stored(&mut self) -> Option<Stored> {
-        let keyframe = match self.node.get("keyframe") {
-            None => false,
-            Some(node) => match node.boolean() {
-                Some(flag) => flag,
-                None => {
-                    let found = node.text().unwrap_or("a collection").to_owned();
-                    return self.fault(FaultKind::FieldMalformed, "keyframe", &found);
-                }
-            },
-        };
-        match (keyframe, self.optional("diff")) {
-            (true, None) => Some(Stored::Keyframe),
-            (false, Some(diff)) => Some(Stored::Diff(diff)),
-            (false, None) => Some(Stored::DiffFile),
-            (true, Some(_)) => {
-                self.fault(FaultKind::EntryMalformed, "diff", "a keyframe that has a diff too")
-            }
-        }
-    }
-
-    fn optional(&mut self, field: &'static str) -> Option<String> {
-        let node = self.node.get(field)?;
-        match node.text() {
-            Some(text) => Some(text.to_owned()),
-            None => self.fault(FaultKind::FieldMalformed, field, "a collection"),
-        }
-    }
-
-    fn required(&mut self, field: &'static str) -> Option<String> {
-        match self.node.get(field) {
-            None => self.fault(FaultKind::EntryMalformed, field, "nothing"),
-            Some(_) => self.optional(field),
-        }
-    }
-
-    fn time(&mut self, field: &'static str, text: &str) -> Option<Timestamp> {
-        match text.parse() {
-            Ok(time) => Some(time),
-            Err(_) => self.fault(FaultKind::TimestampMalformed, field, text),
-        }
-    }
-
-    fn hash(&mut self, field: &'static str, text: &str) -> Option<Digest> {
-        match text.parse() {
-            Ok(hash) => Some(hash),
-            Err(DigestError::UnknownAlgorithm(_)) => {
-                self.fault(FaultKind::UnknownHashAlgorithm, field, text)
-            }
-            Err(DigestError::Malformed) => self.fault(FaultKind::FieldMalformed, field, text),
-        }
-    }
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use super::{Node, Value};
 pub(crate) fn scalar(text: &str) -> String {
     if is_safe_plain(text) {
         text.to_owned()
-    } else if text.chars().any(needs_escape) {
+    } else if any_needs_escape(text, |_| false) {
         double_quoted(text)
     } else {
         format!("'{}'", text.replace('\'', "''"))
@@ -56,18 +56,27 @@ pub(crate) fn long_text(text: &str, indent: usize) -> String {
 }
 
 /// Whether a literal block with clip chomping holds exactly this text in every reader.
-fn is_exact_block(text: &str) -> bool {
+pub(crate) fn is_exact_block(text: &str) -> bool {
     let starts_well = !text.starts_with([' ', '\t', '\n']);
     let ends_well = text.ends_with('\n') && !text.ends_with("\n\n");
     starts_well
         && ends_well
-        && text.split('\n').all(|line| {
-            !line.ends_with([' ', '\t']) && !line.chars().any(|c| c != '\t' && needs_escape(c))
-        })
+        && !text.as_bytes().windows(2).any(|pair| matches!(pair, b" \n" | b"\t\n"))
+        && !any_needs_escape(text, |b| matches!(b, b'\t' | b'\n'))
+}
+
+/// Whether some character needs an escape, of the control characters those that are not `allowed`.
+/// Diffs are long and mostly ASCII, so bytes are looked at before characters.
+fn any_needs_escape(text: &str, allowed: impl Fn(u8) -> bool) -> bool {
+    let control = |b: u8| (b < 0x20 || b == 0x7f) && !allowed(b);
+    if text.bytes().fold(false, |found, b| found | control(b)) {
+        return true;
+    }
+    !text.is_ascii() && text.chars().any(|c| !c.is_ascii() && needs_escape(c))
 }
 
 /// A text that starts with a letter and holds only characters without meaning in YAML.
-fn is_safe_plain(text: &str) -> bool {
+pub(crate) fn is_safe_plain(text: &str) -> bool {
     let Some(first) = text.chars().next() else {
         return false;
     };

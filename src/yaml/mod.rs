@@ -3,24 +3,27 @@
 //! One reader serves frontmatter, histories, logs, packs and configuration. It builds [`Node`]s
 //! from parser events, so that every refusal names a line and a column, every value knows the
 //! bytes it came from (which is what an in-place edit needs), and no input can cost more than
-//! its size: nesting is bounded, duplicate keys are refused, aliases are refused or expanded
+//! its size: nesting and the number of values are bounded, duplicate keys are refused, aliases are refused or expanded
 //! within a budget. Scalars keep their text; what a text means is the caller's question.
 //!
 //! `emit` is the only writer: a fixed spelling for each value, so that no upgrade of a library
-//! changes a byte of a vault. Rules: `spec/yaml.md`.
+//! changes a byte of a vault; `exact` reads that spelling back. Rules: `spec/yaml.md`.
 
 pub(crate) mod emit;
+pub(crate) mod exact;
+mod tree;
 
-use std::collections::HashMap;
 use std::ops::Range;
-
-use granit_parser::{Event, Parser, ScalarStyle, Span};
 
 /// The deepest nesting of collections that is read.
 pub const MAX_DEPTH: usize = 32;
 
 /// The most bytes that expanded aliases may add to one document.
 pub const MAX_ALIAS_BYTES: usize = 64 * 1024;
+
+/// The most values that are held at once: a value can be two bytes of text, and costs a hundred of
+/// memory.
+pub const MAX_NODES: usize = 1 << 20;
 
 /// What a reader tolerates beyond plain collections and scalars.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -180,188 +183,33 @@ pub(crate) fn canonical_number(text: &str) -> Option<u64> {
     if digits && !leading_zero { text.parse().ok() } else { None }
 }
 
+/// A list in the mapping at the root that may be long: each item is handed over when it is read, and
+/// not kept.
+pub(crate) struct List<'l> {
+    /// The key of the list.
+    pub(crate) key: &'static str,
+    /// The most values that one item may hold.
+    pub(crate) nodes: usize,
+    /// Takes an item, or says why the whole text is refused.
+    pub(crate) take: &'l mut dyn FnMut(Node) -> Result<(), Error>,
+}
+
 /// Reads one YAML document; an empty text is a null scalar.
 ///
 /// # Errors
 /// The first place where the text is not YAML, or goes beyond what `dialect` and the limits of
 /// this module allow.
 pub fn parse(text: &str, dialect: Dialect) -> Result<Node, Error> {
-    let options = granit_parser::options! {
-        disallow_directives: true,
-        flow_nesting_limit: MAX_DEPTH,
-        block_nesting_limit: MAX_DEPTH,
-    };
-    let parser = Parser::new_from_str_with_options(text, options);
-    let mut builder = Builder::new(dialect, text.len());
-    for next in parser {
-        let (event, span) = next.map_err(|e| Error {
-            line: e.marker().line(),
-            column: e.marker().col() + 1,
-            problem: e.info().to_string(),
-        })?;
-        builder.accept(event, &span)?;
-    }
-    Ok(builder.root.unwrap_or(Node {
-        value: Value::Scalar { text: String::new(), plain: true },
-        span: text.len()..text.len(),
-        line: 1,
-        column: 1,
-        decorated: false,
-    }))
+    tree::build(text, dialect, None)
 }
 
-/// A collection that is still open.
-struct Open {
-    node: Node,
-    anchor: usize,
-    /// A mapping's key that waits for its value.
-    key: Option<Node>,
-    keys: HashMap<String, usize>,
-}
-
-struct Builder {
-    dialect: Dialect,
-    length: usize,
-    stack: Vec<Open>,
-    anchors: HashMap<usize, Node>,
-    expanded: usize,
-    documents: usize,
-    root: Option<Node>,
-}
-
-impl Builder {
-    fn new(dialect: Dialect, length: usize) -> Self {
-        Self {
-            dialect,
-            length,
-            stack: Vec::new(),
-            anchors: HashMap::new(),
-            expanded: 0,
-            documents: 0,
-            root: None,
-        }
-    }
-
-    fn node(&self, value: Value, span: &Span, decorated: bool) -> Node {
-        let at = |marker: &granit_parser::Marker| marker.byte_offset().unwrap_or(self.length);
-        let (start, end) = (at(&span.start), at(&span.end));
-        Node {
-            value,
-            span: start..end.max(start),
-            line: span.start.line(),
-            column: span.start.col() + 1,
-            decorated,
-        }
-    }
-
-    fn accept(&mut self, event: Event<'_>, span: &Span) -> Result<(), Error> {
-        let fail = |problem: &str| {
-            Err(Error {
-                line: span.start.line(),
-                column: span.start.col() + 1,
-                problem: problem.to_owned(),
-            })
-        };
-        let (anchor, tagged) = (event.anchor_id().unwrap_or(0), event.tag().is_some());
-        if self.dialect == Dialect::Format {
-            if anchor != 0 || event.is_alias() {
-                return fail("anchors and aliases are not allowed here");
-            }
-            if tagged {
-                return fail("tags are not allowed here");
-            }
-        }
-        let decorated = anchor != 0 || tagged;
-        match event {
-            Event::DocumentStart(..) => {
-                self.documents += 1;
-                if self.documents > 1 {
-                    return fail("expected one YAML document, but found a second");
-                }
-            }
-            Event::Scalar(text, style, ..) => {
-                let plain = matches!(style, ScalarStyle::Plain) && !tagged;
-                let value = Value::Scalar { text: text.into_owned(), plain };
-                let node = self.node(value, span, decorated);
-                self.finish(node, anchor)?;
-            }
-            Event::SequenceStart(..) | Event::MappingStart(..) => {
-                if self.stack.len() >= MAX_DEPTH {
-                    return fail("nesting is deeper than 32 levels");
-                }
-                let flow = self.length > 0 && span.start.byte_offset() != span.end.byte_offset();
-                let value = match event {
-                    Event::SequenceStart(..) => Value::Sequence { items: Vec::new(), flow },
-                    _ => Value::Mapping { entries: Vec::new(), flow },
-                };
-                let node = self.node(value, span, decorated);
-                self.stack.push(Open { node, anchor, key: None, keys: HashMap::new() });
-            }
-            Event::SequenceEnd | Event::MappingEnd => {
-                if let Some(mut open) = self.stack.pop() {
-                    let end = span.end.byte_offset().unwrap_or(self.length);
-                    open.node.span.end = end.max(open.node.span.start);
-                    self.finish(open.node, open.anchor)?;
-                }
-            }
-            Event::Alias(id) => {
-                let Some(target) = self.anchors.get(&id) else {
-                    return fail("an alias inside the value that it names");
-                };
-                self.expanded += target.weight();
-                if self.expanded > MAX_ALIAS_BYTES {
-                    return fail("aliases expand to more than 64 KiB");
-                }
-                let node = self.node(target.value.clone(), span, true);
-                self.finish(node, 0)?;
-            }
-            _ => {}
-        }
-        Ok(())
-    }
-
-    fn finish(&mut self, node: Node, anchor: usize) -> Result<(), Error> {
-        if anchor != 0 {
-            self.anchors.insert(anchor, node.clone());
-            self.expanded += node.weight();
-            if self.expanded > 4 * MAX_ALIAS_BYTES {
-                return Err(node.error("anchored values are larger than 256 KiB"));
-            }
-        }
-        let Some(open) = self.stack.last_mut() else {
-            self.root = Some(node);
-            return Ok(());
-        };
-        match &mut open.node.value {
-            Value::Sequence { items, .. } => items.push(node),
-            Value::Mapping { entries, .. } => match open.key.take() {
-                Some(key) => entries.push((key, node)),
-                None => {
-                    let Some(text) = node.text() else {
-                        return Err(node.error("a key is a collection; keys are plain texts"));
-                    };
-                    if text == "<<" && self.dialect == Dialect::Format {
-                        return Err(node.error("merge keys are not allowed here"));
-                    }
-                    if let Some(first) = open.keys.insert(text.to_owned(), node.line) {
-                        // Relative, because callers count lines from the start of a document.
-                        let place = match node.line.saturating_sub(first) {
-                            0 => "on this line".to_owned(),
-                            1 => "on the line above".to_owned(),
-                            n => format!("{n} lines above"),
-                        };
-                        return Err(node.error(format!(
-                            "duplicate key `{}`, first {place}",
-                            text.escape_debug()
-                        )));
-                    }
-                    open.key = Some(node);
-                }
-            },
-            Value::Scalar { .. } => {}
-        }
-        Ok(())
-    }
+/// Reads one YAML document, in which the items of a list are handed over one by one; the list of
+/// the result is empty. An item that was handed over may still stand in a text that is refused.
+///
+/// # Errors
+/// As [`parse`], and what `list` refuses.
+pub(crate) fn parse_list(text: &str, dialect: Dialect, list: List<'_>) -> Result<Node, Error> {
+    tree::build(text, dialect, Some(list))
 }
 
 #[cfg(test)]
