@@ -13,8 +13,8 @@ use crate::chain::digest::{Digest, Sink};
 use crate::chain::preimage::MAX_NUMBER;
 use crate::document::id::Id;
 
-/// A line as JSON. The first line of a large vault is most of its log, hence nothing is copied
-/// before it is known to be an id or a digest.
+/// A line as JSON. The first line of a large vault is most of its log, hence what it sets becomes
+/// ids and digests while it is read.
 #[derive(serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Line<'l> {
@@ -25,8 +25,7 @@ struct Line<'l> {
     checkpoint_hash: Text<'l>,
     #[serde(borrow)]
     removed: Vec<Text<'l>>,
-    #[serde(borrow)]
-    set: Entries<'l>,
+    set: Set,
     #[serde(borrow)]
     triggered_by: Text<'l>,
 }
@@ -34,8 +33,9 @@ struct Line<'l> {
 /// A string, borrowed from the line unless it has an escape.
 struct Text<'l>(Cow<'l, str>);
 
-/// The entries of an object in the order of the line, even if a key stands there twice.
-struct Entries<'l>(Vec<(Text<'l>, (u64, Text<'l>))>);
+/// The entries of an object in the order of the line, even if a key stands there twice; or what is
+/// wrong with the first that is none.
+struct Set(Result<Vec<(Id, Mark)>, EntryFault>);
 
 impl<'de: 'l, 'l> Deserialize<'de> for Text<'l> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -59,26 +59,57 @@ impl<'de: 'l, 'l> Deserialize<'de> for Text<'l> {
     }
 }
 
-impl<'de: 'l, 'l> Deserialize<'de> for Entries<'l> {
+impl<'de> Deserialize<'de> for Set {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Objects;
-        impl<'l> Visitor<'l> for Objects {
-            type Value = Entries<'l>;
+        impl<'de> Visitor<'de> for Objects {
+            type Value = Set;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("an object")
             }
 
-            fn visit_map<A: MapAccess<'l>>(self, mut map: A) -> Result<Entries<'l>, A::Error> {
-                let mut entries = Vec::new();
-                while let Some(entry) = map.next_entry()? {
-                    entries.push(entry);
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Set, A::Error> {
+                let mut set = Ok(Vec::new());
+                while let Some((id, mark)) = map.next_entry::<Text<'de>, (u64, Text<'de>)>()? {
+                    // The rest of the line still has to be an object.
+                    if let Ok(marks) = &mut set {
+                        match read_mark(&id, &mark) {
+                            Ok(mark) => marks.push(mark),
+                            Err(fault) => set = Err(fault),
+                        }
+                    }
                 }
-                Ok(Entries(entries))
+                if let Ok(marks) = &mut set {
+                    marks.shrink_to_fit();
+                }
+                Ok(Set(set))
             }
         }
         deserializer.deserialize_map(Objects)
     }
+}
+
+fn read_mark(
+    Text(id): &Text<'_>,
+    (version, Text(chain)): &(u64, Text<'_>),
+) -> Result<(Id, Mark), EntryFault> {
+    Ok((read_id(id)?, Mark::new(number(*version, "set")?, digest(chain, "set")?)))
+}
+
+fn read_id(text: &str) -> Result<Id, EntryFault> {
+    text.parse().map_err(|e| EntryFault::Field("id", format!("`{text}`: {e}")))
+}
+
+fn number(found: u64, field: &'static str) -> Result<u64, EntryFault> {
+    match found {
+        1..=MAX_NUMBER => Ok(found),
+        _ => Err(EntryFault::Field(field, found.to_string())),
+    }
+}
+
+fn digest(text: &str, field: &'static str) -> Result<Digest, EntryFault> {
+    text.parse().map_err(|e| EntryFault::of_digest(field, text, &e))
 }
 
 /// Reads a line without its newline.
@@ -87,33 +118,19 @@ pub(super) fn parse(line: &[u8]) -> Result<Checkpoint, EntryFault> {
         .map_err(|e| EntryFault::Unreadable(format!("not UTF-8 at byte {}", e.valid_up_to())))?;
     let raw: Line = serde_json::from_str(text)
         .map_err(|e| EntryFault::Unreadable(format!("not a checkpoint: {e}")))?;
-    let id = |text: &str| {
-        text.parse::<Id>().map_err(|e| EntryFault::Field("id", format!("`{text}`: {e}")))
-    };
-    let hash = |text: &str, field| {
-        text.parse::<Digest>().map_err(|e| EntryFault::of_digest(field, text, &e))
-    };
-    let number = |found: u64, field| match found {
-        1..=MAX_NUMBER => Ok(found),
-        _ => Err(EntryFault::Field(field, found.to_string())),
-    };
-    let mark =
-        |version: u64, chain: &str| Ok(Mark::new(number(version, "set")?, hash(chain, "set")?));
-    let mut set = Vec::with_capacity(raw.set.0.len());
-    for (Text(name), (version, Text(chain))) in &raw.set.0 {
-        set.push((id(name)?, mark(*version, chain)?));
-    }
+    let set = raw.set.0?;
     let Text(at) = raw.at;
     let checkpoint = Checkpoint {
         number: number(raw.checkpoint, "checkpoint")?,
         at: at.parse().map_err(|_| EntryFault::Timestamp(at.into_owned()))?,
-        triggered_by: id(&raw.triggered_by.0)?,
-        hash: hash(&raw.checkpoint_hash.0, "checkpoint_hash")?,
+        triggered_by: read_id(&raw.triggered_by.0)?,
+        hash: digest(&raw.checkpoint_hash.0, "checkpoint_hash")?,
         set,
-        removed: raw.removed.iter().map(|Text(name)| id(name)).collect::<Result<_, _>>()?,
+        removed: raw.removed.iter().map(|Text(name)| read_id(name)).collect::<Result<_, _>>()?,
     };
     let unreadable = |why: &str| Err(EntryFault::Unreadable(why.to_owned()));
-    let in_order = checkpoint.set.is_sorted_by(|(a, _), (b, _)| json_order(a, b).is_lt());
+    let in_order =
+        checkpoint.set.is_sorted_by(|(a, _), (b, _)| json_order(a.as_str(), b.as_str()).is_lt());
     if !in_order || !is_spelling(line, &checkpoint) {
         return unreadable("not in canonical form (RFC 8785)");
     }
@@ -121,7 +138,9 @@ pub(super) fn parse(line: &[u8]) -> Result<Checkpoint, EntryFault> {
     if !checkpoint.removed.is_sorted_by(|a, b| a < b) {
         return unreadable("removed ids are not in order");
     }
-    let is_set = |id: &Id| checkpoint.set.binary_search_by(|(set, _)| json_order(set, id)).is_ok();
+    let is_set = |id: &Id| {
+        checkpoint.set.binary_search_by(|(set, _)| json_order(set.as_str(), id.as_str())).is_ok()
+    };
     if checkpoint.removed.iter().any(is_set) {
         return unreadable("an id is both set and removed");
     }
@@ -168,7 +187,7 @@ fn write(out: &mut impl Sink, checkpoint: &Checkpoint) {
     }
     out.put(b"],\"set\":");
     let mut set: Vec<&(Id, Mark)> = checkpoint.set.iter().collect();
-    set.sort_by(|(a, _), (b, _)| json_order(a, b));
+    set.sort_by(|(a, _), (b, _)| json_order(a.as_str(), b.as_str()));
     write_map(out, set.into_iter().map(|(id, mark)| (id, mark)), |out, mark| {
         out.put(b"[");
         write_number(out, mark.version.unwrap_or(0));

@@ -4,12 +4,12 @@
 
 use std::collections::BTreeMap;
 
-use super::log::{Checkpoint, EntryFault};
+use super::log::{Checkpoint, EntryFault, MAX_FAULTY};
 use super::state::{Mark, State};
 use crate::chain::digest::Digest;
 use crate::chain::preimage::MAX_NUMBER;
 use crate::document::id::Id;
-use crate::yaml::{self, Dialect, Node, emit};
+use crate::yaml::{self, Dialect, List, Node, emit};
 
 /// What stands before the first entry.
 pub(super) const HEADER: &str = "# Auto-generated. Do not edit manually.\ncheckpoints:\n";
@@ -22,26 +22,37 @@ pub(super) struct Read {
     pub(super) appendable: bool,
 }
 
-/// Reads the entries.
+/// Reads the entries one by one: only what changed is kept of the maps of each.
 pub(super) fn parse(text: &str) -> Result<Read, yaml::Error> {
-    let root = yaml::parse(text, Dialect::Format)?;
-    let list = root.get("checkpoints").ok_or_else(|| root.error("expected `checkpoints:`"))?;
-    let appendable = is_appendable(text, &root, list);
-    if list.is_null() {
-        return Ok(Read { entries: Vec::new(), appendable });
-    }
-    let items = list.items().ok_or_else(|| list.error("expected a list of checkpoints"))?;
+    let (mut entries, mut faulty, mut first) = (Vec::new(), 0, None);
     let mut state = State::default();
-    let entries = items.iter().map(|item| read_entry(item, &mut state));
-    Ok(Read { entries: entries.collect(), appendable })
+    let mut take = |item: Node| {
+        first.get_or_insert(item.span.start);
+        let entry = read_entry(&item, &mut state);
+        faulty += usize::from(entry.is_err());
+        if faulty > MAX_FAULTY {
+            return Err(item.error(format!("more than {MAX_FAULTY} entries are malformed")));
+        }
+        entries.push(entry);
+        Ok(())
+    };
+    let list = List { key: "checkpoints", nodes: yaml::MAX_NODES, take: &mut take };
+    let root = yaml::parse_list(text, Dialect::Format, list)?;
+    let list = root.get("checkpoints").ok_or_else(|| root.error("expected `checkpoints:`"))?;
+    if !list.is_null() && list.items().is_none() {
+        return Err(list.error("expected a list of checkpoints"));
+    }
+    let appendable = is_appendable(text, &root, first);
+    Ok(Read { entries, appendable })
 }
 
-/// Whether `checkpoints` is the last key, with a block list indented by two or nothing yet.
-fn is_appendable(text: &str, root: &Node, list: &Node) -> bool {
+/// Whether `checkpoints` is the last key, with a block list indented by two or nothing yet. `first`
+/// is where the first entry begins.
+fn is_appendable(text: &str, root: &Node, first: Option<usize>) -> bool {
     let last = root.entries().and_then(<[_]>::last);
     let is_last = last.is_some_and(|(key, _)| key.text() == Some("checkpoints"));
-    let spelled = match list.items().and_then(<[_]>::first) {
-        Some(first) => text[..first.span.start].ends_with("\n  - "),
+    let spelled = match first {
+        Some(first) => text[..first].ends_with("\n  - "),
         None => text.ends_with("checkpoints:\n"),
     };
     let ended = text.lines().any(|line| line.starts_with("..."));
@@ -80,8 +91,9 @@ fn read_entry(item: &Node, state: &mut State) -> Result<Checkpoint, EntryFault> 
     }
     let removed: Vec<Id> =
         state.iter().map(|(id, _)| id).filter(|id| !marks.contains_key(*id)).cloned().collect();
-    let set: Vec<(Id, Mark)> =
+    let mut set: Vec<(Id, Mark)> =
         marks.into_iter().filter(|(id, mark)| state.get(id.as_str()) != Some(mark)).collect();
+    set.shrink_to_fit();
     for id in &removed {
         state.remove(id);
     }

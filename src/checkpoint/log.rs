@@ -4,10 +4,10 @@
 //! [`Log::sound`]. The log is read from the vault and never from live files.
 
 use std::collections::HashMap;
-use std::io::BufRead as _;
+use std::io::{self, Read as _};
 
 use super::state::{Mark, State};
-use super::{delta, full};
+use super::{delta, full, lines};
 use crate::chain::digest::{Digest, DigestError};
 use crate::document::id::Id;
 use crate::vault::Vault;
@@ -169,8 +169,8 @@ pub enum LogError {
     },
 }
 
-/// From this many lines on, threads pay for their start and for memory of their own.
-const WORTH_THREADS: usize = 64;
+/// The most entries that may be unreadable one by one: a log of rubbish could have billions.
+pub(super) const MAX_FAULTY: usize = 100;
 
 impl Log {
     /// Reads the log of a vault.
@@ -183,98 +183,87 @@ impl Log {
         let both_forms =
             vault.files().exists(layout::DELTA_LOG) && vault.files().exists(layout::FULL_LOG);
         let stamp = vault.files().stamp(path).ok();
-        let bytes = vault.files().read_optional(path, limit::LOG)?;
-        let mut log = Self {
-            form,
-            exists: bytes.is_some(),
-            both_forms,
-            entries: Vec::new(),
-            unreadable: None,
-            torn: 0,
-            length: bytes.as_ref().map_or(0, |b| b.len() as u64),
-            stamp,
-            head_hash_at: None,
-            appendable: true,
-        };
-        let bytes = bytes.unwrap_or_default();
+        let file = vault.files().open_optional(path, limit::LOG)?;
+        let exists = file.is_some();
+        let mut log = Self { exists, both_forms, stamp, ..Self::empty(form) };
+        let Some(file) = file else { return Ok(log) };
         match form {
-            LogForm::Delta => log.read_delta(&bytes),
-            LogForm::Full => log.read_full(&bytes),
+            LogForm::Delta => log.read_delta(file).map_err(FileError::io("read", path))?,
+            LogForm::Full => {
+                let mut bytes = Vec::new();
+                bytes.reserve_exact(stamp.map_or(0, |s| usize::try_from(s.length).unwrap_or(0)));
+                file.take(limit::LOG)
+                    .read_to_end(&mut bytes)
+                    .map_err(FileError::io("read", path))?;
+                log.read_full(&bytes);
+            }
         }
-        log.head_hash_at = log.find_head_hash(&bytes);
         Ok(log)
     }
 
     /// The log that these bytes are, wherever they lie.
     pub fn parse(form: LogForm, bytes: &[u8]) -> Self {
-        let mut log = Self {
-            form,
-            exists: true,
-            both_forms: false,
-            entries: Vec::new(),
-            unreadable: None,
-            torn: 0,
-            length: bytes.len() as u64,
-            stamp: None,
-            head_hash_at: None,
-            appendable: false,
-        };
+        let mut log = Self::empty(form);
+        log.exists = true;
         match form {
-            LogForm::Delta => log.read_delta(bytes),
+            LogForm::Delta => {
+                if let Err(why) = log.read_delta(bytes) {
+                    // Reading from memory does not fail.
+                    log.unreadable = Some(why.to_string());
+                }
+            }
             LogForm::Full => log.read_full(bytes),
         }
         log
     }
 
-    fn read_delta(&mut self, bytes: &[u8]) {
-        use rayon::prelude::*;
-        let (lines, torn) = whole_lines(bytes);
-        self.torn = torn.len();
-        let parse = |line: &&[u8]| match line {
-            line if line.len() as u64 >= limit::HISTORY => {
-                Err(EntryFault::Unreadable("longer than 256 MiB".to_owned()))
-            }
-            line => delta::parse(line),
-        };
-        self.entries = if lines.len() < WORTH_THREADS {
-            lines.iter().map(parse).collect()
-        } else {
-            lines.par_iter().map(parse).collect()
-        };
-    }
-
-    fn read_full(&mut self, bytes: &[u8]) {
-        let parsed = std::str::from_utf8(bytes)
-            .map_err(|e| format!("not UTF-8 at byte {}", e.valid_up_to()))
-            .and_then(|text| {
-                if text.is_empty() && !self.exists {
-                    return Ok(None);
-                }
-                full::parse(text).map(Some).map_err(|e| e.to_string())
-            });
-        match parsed {
-            Ok(Some(read)) => {
-                self.entries = read.entries;
-                self.appendable = read.appendable;
-            }
-            Ok(None) => {}
-            Err(why) => self.unreadable = Some(why),
+    fn empty(form: LogForm) -> Self {
+        Self {
+            form,
+            exists: false,
+            both_forms: false,
+            entries: Vec::new(),
+            unreadable: None,
+            torn: 0,
+            length: 0,
+            stamp: None,
+            head_hash_at: None,
+            appendable: true,
         }
     }
 
-    /// Where the hash of the last entry stands: early in a line, or at the end of an entry of maps.
-    fn find_head_hash(&self, bytes: &[u8]) -> Option<u64> {
-        let hash = self.entries.last()?.as_ref().ok()?.hash.to_string();
-        let is_hash = |window: &[u8]| window == hash.as_bytes();
-        let at = match self.form {
-            LogForm::Delta => {
-                let whole = bytes.len().checked_sub(self.torn + 1)?;
-                let line = bytes[..whole].iter().rposition(|b| *b == b'\n').map_or(0, |n| n + 1);
-                line + bytes[line..].windows(hash.len()).position(is_hash)?
+    fn read_delta(&mut self, file: impl io::Read) -> io::Result<()> {
+        let read = lines::read(file)?;
+        self.length = read.length;
+        self.torn = read.torn;
+        if read.faulty > MAX_FAULTY {
+            self.unreadable = Some(format!("more than {MAX_FAULTY} lines are no checkpoints"));
+            return Ok(());
+        }
+        self.entries = read.entries;
+        if let Some(Ok(head)) = self.entries.last() {
+            self.head_hash_at = find(&read.last_line, &head.hash).map(|at| read.last_at + at);
+        }
+        Ok(())
+    }
+
+    fn read_full(&mut self, bytes: &[u8]) {
+        self.length = bytes.len() as u64;
+        let parsed = std::str::from_utf8(bytes)
+            .map_err(|e| format!("not UTF-8 at byte {}", e.valid_up_to()))
+            .and_then(|text| full::parse(text).map_err(|e| e.to_string()));
+        match parsed {
+            Ok(read) => {
+                self.entries = read.entries;
+                self.appendable = read.appendable;
             }
-            LogForm::Full => bytes.windows(hash.len()).rposition(is_hash)?,
-        };
-        Some(at as u64)
+            Err(why) => self.unreadable = Some(why),
+        }
+        if let Some(Ok(head)) = self.entries.last() {
+            let hash = head.hash.to_string();
+            let at = bytes.windows(hash.len()).rposition(|window| window == hash.as_bytes());
+            self.head_hash_at = at.map(|at| at as u64);
+        }
     }
 
     /// Reads the log of a vault for those who rely on it.
@@ -335,19 +324,10 @@ impl Log {
     }
 }
 
-/// The lines of a file without their newlines, and what follows the last newline.
-fn whole_lines(bytes: &[u8]) -> (Vec<&[u8]>, &[u8]) {
-    let (mut lines, mut rest) = (Vec::new(), bytes);
-    loop {
-        let mut after = rest;
-        // Reading from memory does not fail.
-        let length = after.skip_until(b'\n').unwrap_or(0);
-        match rest[..length].strip_suffix(b"\n") {
-            Some(line) => lines.push(line),
-            None => return (lines, rest),
-        }
-        rest = after;
-    }
+/// Where the spelling of a hash begins in a line; it is early in it.
+fn find(line: &[u8], hash: &Digest) -> Option<u64> {
+    let hash = hash.to_string();
+    line.windows(hash.len()).position(|window| window == hash.as_bytes()).map(|at| at as u64)
 }
 
 fn path_of(form: LogForm) -> &'static str {

@@ -5,5 +5,6 @@
 
 mod delta;
 mod full;
+mod lines;
 pub mod log;
 pub mod state;

@@ -91,14 +91,13 @@ impl State {
 
     fn in_json_order(&self) -> Vec<(&Id, &Mark)> {
         let mut ordered: Vec<(&Id, &Mark)> = self.marks.iter().collect();
-        ordered.sort_by(|(a, _), (b, _)| json_order(a, b));
+        ordered.sort_by(|(a, _), (b, _)| json_order(a.as_str(), b.as_str()));
         ordered
     }
 }
 
 /// The order of the keys of an object in RFC 8785: by UTF-16 code units.
-pub(super) fn json_order(a: &Id, b: &Id) -> Ordering {
-    let (a, b) = (a.as_str(), b.as_str());
+pub(super) fn json_order(a: &str, b: &str) -> Ordering {
     // It differs from byte order only where characters beyond the basic plane meet those from
     // U+E000 on; in UTF-8 both begin with one of the bytes from 0xee on.
     match a.bytes().zip(b.bytes()).find(|(a, b)| a != b) {

@@ -79,7 +79,7 @@ impl FileError {
         }
     }
 
-    pub(super) fn io(action: &'static str, path: &str) -> impl FnOnce(io::Error) -> Self {
+    pub(crate) fn io(action: &'static str, path: &str) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::Io { action, path: path.to_owned(), source }
     }
 }
@@ -205,6 +205,22 @@ impl Files {
             return Err(FileError::NotRegular { path: path.to_owned() });
         }
         Ok((file, meta))
+    }
+
+    /// Opens a file of at most `limit` bytes that may be absent, for those who read it in pieces.
+    ///
+    /// # Errors
+    /// As [`Files::read`], but an absent file is `None`.
+    pub(crate) fn open_optional(&self, path: &str, limit: u64) -> Result<Option<File>, FileError> {
+        match self.open_regular(path) {
+            Ok((_, meta)) if meta.len() > limit => {
+                Err(FileError::TooLarge { path: path.to_owned(), limit })
+            }
+            // One that grows meanwhile is read up to the limit.
+            Ok((file, _)) => Ok(Some(file)),
+            Err(e) if e.is_not_found() || e.is_under_a_file() => Ok(None),
+            Err(e) => Err(e),
+        }
     }
 
     /// Reads a file that may be absent.
