@@ -1,0 +1,341 @@
+//! The two maps of a checkpoint as the bytes that are hashed, for whoever hashes many checkpoints
+//! that follow one another.
+//!
+//! [`State::hash`](super::state::State::hash) spells both maps anew each time, which is right for one
+//! checkpoint. Here they are kept spelled, in pages of some entries: a change costs a page, and a hash
+//! is one pass of SHA-256 over the pages. Pages are shared between a state and the copies that are
+//! taken of it, so that many checkpoints are hashed at once in the memory of little more than one.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use rayon::prelude::*;
+
+use super::log::Checkpoint;
+use super::state::{Mark, json_order, write_number, write_string};
+use crate::chain::digest::{Digest, Hasher, Sink};
+use crate::chain::preimage::checkpoint_hash;
+use crate::document::id::Id;
+
+/// The most entries of a page; it is halved beyond them.
+const FULL: usize = 96;
+/// How many checkpoints are hashed at once, and as many entries may change meanwhile as there are.
+const AT_ONCE: usize = 64;
+
+/// The hashes of `checkpoints[from..]`, each recomputed from the maps that it and all before it make,
+/// and from the recorded hash of the one before it (`spec/checkpoint.md`, CKPT-13). The first follows
+/// no other.
+///
+/// It uses all threads. It holds the maps once, and at most once more what changes between the
+/// checkpoints that are hashed at the same time.
+pub(crate) fn recompute(checkpoints: &[&Checkpoint], from: usize) -> Vec<Digest> {
+    let from = from.min(checkpoints.len());
+    let mut maps = Maps::default();
+    for checkpoint in &checkpoints[..from] {
+        maps.apply(checkpoint);
+    }
+    let mut hashes = Vec::with_capacity(checkpoints.len() - from);
+    let mut copies = Vec::with_capacity(AT_ONCE);
+    let mut changed = 0;
+    for (n, checkpoint) in checkpoints.iter().enumerate().skip(from) {
+        maps.apply(checkpoint);
+        changed += checkpoint.set.len() + checkpoint.removed.len();
+        let previous = n.checked_sub(1).map(|before| &checkpoints[before].hash);
+        copies.push((maps.clone(), previous, checkpoint));
+        if copies.len() == AT_ONCE || changed > maps.len || n + 1 == checkpoints.len() {
+            let hash = |(maps, previous, checkpoint): (Maps, _, &&Checkpoint)| {
+                maps.hash(previous, checkpoint)
+            };
+            hashes.par_extend(copies.par_drain(..).map(hash));
+            changed = 0;
+        }
+    }
+    hashes
+}
+
+/// The maps after some checkpoint.
+#[derive(Clone, Default)]
+pub(crate) struct Maps {
+    /// In the order of RFC 8785; none is empty.
+    pages: Vec<Arc<Page>>,
+    len: usize,
+}
+
+/// Entries that follow one another.
+#[derive(Clone, Default)]
+struct Page {
+    /// Where each entry ends in the three texts.
+    ends: Vec<[u32; TEXTS]>,
+    /// The ids; each entry of the map of versions, with a comma before it; and of chain hashes.
+    texts: [Vec<u8>; TEXTS],
+}
+
+const TEXTS: usize = 3;
+const IDS: usize = 0;
+const VERSIONS: usize = 1;
+const CHAIN_HASHES: usize = 2;
+
+impl Maps {
+    /// Becomes the maps at the checkpoint after this one.
+    pub(crate) fn apply(&mut self, checkpoint: &Checkpoint) {
+        for id in &checkpoint.removed {
+            self.remove(id);
+        }
+        if self.len == 0 {
+            self.fill(&checkpoint.set);
+            return;
+        }
+        for (id, mark) in &checkpoint.set {
+            self.set(id, *mark);
+        }
+    }
+
+    /// The hash of a checkpoint that has these maps.
+    pub(crate) fn hash(&self, previous: Option<&Digest>, checkpoint: &Checkpoint) -> Digest {
+        let trigger = checkpoint.triggered_by.as_str();
+        let map = |of: usize| {
+            move |out: &mut Hasher| {
+                out.put(b"{");
+                let mut pages = self.pages.iter().map(|page| page.texts[of].as_slice());
+                // Before the first entry stands no comma.
+                if let Some(first) = pages.by_ref().find(|page| !page.is_empty()) {
+                    out.put(&first[1..]);
+                }
+                pages.for_each(|page| out.put(page));
+                out.put(b"}");
+            }
+        };
+        let (versions, chain_hashes) = (map(VERSIONS), map(CHAIN_HASHES));
+        let (number, at) = (checkpoint.number, checkpoint.at);
+        checkpoint_hash(previous, number, at, trigger, versions, chain_hashes)
+    }
+
+    /// Fills empty maps at once.
+    fn fill(&mut self, set: &[(Id, Mark)]) {
+        let mut set: Vec<&(Id, Mark)> = set.iter().collect();
+        set.sort_by(|(a, _), (b, _)| json_order(a.as_str(), b.as_str()));
+        // Of an id that stands there twice the last counts, as it does entry by entry.
+        set.reverse();
+        set.dedup_by(|(a, _), (b, _)| a == b);
+        set.reverse();
+        self.len = set.len();
+        self.pages = set
+            // Some room is left: a full page would be halved by the first new id.
+            .chunks(FULL * 3 / 4)
+            .map(|entries| {
+                let mut page = Page::default();
+                for (n, (id, mark)) in entries.iter().enumerate() {
+                    page.replace(n..n, &spell(id, *mark));
+                }
+                Arc::new(page)
+            })
+            .collect();
+    }
+
+    fn set(&mut self, id: &Id, mark: Mark) {
+        let (at, place) = self.find(id.as_str());
+        let spelled = spell(id, mark);
+        let page = match self.pages.get_mut(at) {
+            Some(page) => Arc::make_mut(page),
+            None => {
+                self.pages.push(Arc::default());
+                match self.pages.last_mut() {
+                    Some(page) => Arc::make_mut(page),
+                    None => return,
+                }
+            }
+        };
+        match place {
+            Ok(n) => page.replace(n..n + 1, &spelled),
+            Err(n) => {
+                page.replace(n..n, &spelled);
+                self.len += 1;
+            }
+        }
+        if page.ends.len() > FULL {
+            let rest = page.split_off(FULL / 2);
+            self.pages.insert(at + 1, Arc::new(rest));
+        }
+    }
+
+    fn remove(&mut self, id: &Id) {
+        let (at, Ok(n)) = self.find(id.as_str()) else {
+            return;
+        };
+        let page = Arc::make_mut(&mut self.pages[at]);
+        page.replace(n..n + 1, &Default::default());
+        self.len -= 1;
+        if page.ends.is_empty() {
+            self.pages.remove(at);
+        }
+    }
+
+    /// The page of an id, and its place there, or the place where it would stand.
+    fn find(&self, id: &str) -> (usize, Result<usize, usize>) {
+        let after = self.pages.partition_point(|page| json_order(page.id(0), id).is_le());
+        let at = after.saturating_sub(1);
+        let place = self.pages.get(at).map_or(Err(0), |page| page.find(id));
+        (at, place)
+    }
+}
+
+impl Page {
+    fn range(&self, text: usize, entries: Range<usize>) -> Range<usize> {
+        let end_of = |n: usize| n.checked_sub(1).map_or(0, |n| self.ends[n][text] as usize);
+        end_of(entries.start)..end_of(entries.end)
+    }
+
+    fn id(&self, n: usize) -> &str {
+        let id = &self.texts[IDS][self.range(IDS, n..n + 1)];
+        std::str::from_utf8(id).unwrap_or_default()
+    }
+
+    fn find(&self, id: &str) -> Result<usize, usize> {
+        let (mut low, mut high) = (0, self.ends.len());
+        while low < high {
+            let middle = low.midpoint(high);
+            match json_order(self.id(middle), id) {
+                std::cmp::Ordering::Less => low = middle + 1,
+                std::cmp::Ordering::Equal => return Ok(middle),
+                std::cmp::Ordering::Greater => high = middle,
+            }
+        }
+        Err(low)
+    }
+
+    /// Puts one entry, or none if it is empty, where at most one stands.
+    fn replace(&mut self, entries: Range<usize>, spelled: &[Vec<u8>; TEXTS]) {
+        let mut ends = [0; TEXTS];
+        for text in 0..TEXTS {
+            let place = self.range(text, entries.clone());
+            let (old, new) = (place.len(), spelled[text].len());
+            ends[text] = short(place.start + new);
+            for end in &mut self.ends[entries.end..] {
+                end[text] = short(end[text] as usize + new - old);
+            }
+            match old == new {
+                true => self.texts[text][place].copy_from_slice(&spelled[text]),
+                false => drop(self.texts[text].splice(place, spelled[text].iter().copied())),
+            }
+        }
+        let ends = (!spelled[IDS].is_empty()).then_some(ends);
+        self.ends.splice(entries, ends);
+    }
+
+    /// Keeps the first `n` entries; gives the rest.
+    fn split_off(&mut self, n: usize) -> Self {
+        let starts = self.ends[n - 1];
+        let mut rest = Self { ends: self.ends.split_off(n), texts: Default::default() };
+        for text in 0..TEXTS {
+            rest.texts[text] = self.texts[text].split_off(starts[text] as usize);
+            rest.ends.iter_mut().for_each(|end| end[text] -= starts[text]);
+        }
+        rest
+    }
+}
+
+/// A place in a page: ids have at most 512 bytes, so that it is a short one.
+fn short(place: usize) -> u32 {
+    u32::try_from(place).unwrap_or(u32::MAX)
+}
+
+/// What stands of an artifact in the three texts.
+fn spell(id: &Id, mark: Mark) -> [Vec<u8>; TEXTS] {
+    let mut texts = [id.as_str().as_bytes().to_vec(), Vec::new(), Vec::new()];
+    let key = |out: &mut Vec<u8>| {
+        out.reserve(id.as_str().len() + Digest::TEXT_LENGTH + 8);
+        out.put(b",");
+        write_string(out, id.as_str());
+        out.put(b":");
+    };
+    if let Some(version) = mark.version {
+        key(&mut texts[VERSIONS]);
+        write_number(&mut texts[VERSIONS], version);
+    }
+    if let Some(hash) = mark.chain_hash {
+        let out = &mut texts[CHAIN_HASHES];
+        key(out);
+        out.put(b"\"");
+        hash.write_to(out);
+        out.put(b"\"");
+    }
+    texts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::checkpoint::log::apply;
+    use crate::checkpoint::state::State;
+    use proptest::prelude::*;
+
+    fn checkpoint(number: u64, set: Vec<(Id, Mark)>, removed: Vec<Id>) -> Checkpoint {
+        let at = "2026-11-21T20:06:06.689Z".parse().unwrap();
+        let hash = Digest::of(&number.to_le_bytes());
+        Checkpoint { number, at, triggered_by: "x".parse().unwrap(), hash, set, removed }
+    }
+
+    fn check(checkpoints: &[Checkpoint]) {
+        let checkpoints: Vec<&Checkpoint> = checkpoints.iter().collect();
+        let (mut state, mut previous) = (State::default(), None);
+        let simple: Vec<Digest> = checkpoints
+            .iter()
+            .map(|checkpoint| {
+                apply(&mut state, checkpoint);
+                let before = previous.replace(&checkpoint.hash);
+                state.hash(before, checkpoint.number, checkpoint.at, "x")
+            })
+            .collect();
+        for from in [0, 1, checkpoints.len() / 2, checkpoints.len()] {
+            let from = from.min(checkpoints.len());
+            assert_eq!(recompute(&checkpoints, from), simple[from..]);
+        }
+    }
+
+    fn change() -> impl Strategy<Value = (usize, u8, u64)> {
+        (0..60usize, 0..8u8, prop_oneof![1..20u64, Just(1 << 40)])
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(24))]
+        #[test]
+        fn many_hashes_are_those_that_each_state_has(
+            ids in prop::collection::vec("[a-z\"é\u{e000}\u{fffd}😀日]{1,3}", 60),
+            events in prop::collection::vec(prop::collection::vec(change(), 0..20), 1..150),
+        ) {
+            let ids: Vec<Option<Id>> = ids.iter().map(|id| id.parse().ok()).collect();
+            let mut all = Vec::new();
+            for (n, event) in events.iter().enumerate() {
+                let (mut set, mut removed) = (Vec::new(), Vec::new());
+                for (id, kind, version) in event {
+                    let Some(id) = ids[*id].clone() else { continue };
+                    let chain_hash = Some(Digest::of(&[*kind]));
+                    let version = Some(*version);
+                    match kind {
+                        0 | 1 => removed.push(id),
+                        2 => set.push((id, Mark { version, chain_hash: None })),
+                        3 => set.push((id, Mark { version: None, chain_hash })),
+                        _ => set.push((id, Mark { version, chain_hash })),
+                    }
+                }
+                all.push(checkpoint(n as u64 + 1, set, removed));
+            }
+            check(&all);
+        }
+    }
+
+    #[test]
+    fn maps_of_many_pages_grow_and_shrink() {
+        let id =
+            |n: u64| format!("nodes/{:x}", n.wrapping_mul(0x9e37_79b9) % 5_000).parse().unwrap();
+        let mark = |n: u64| Mark::new(n, Digest::of(&n.to_le_bytes()));
+        let mut all = vec![checkpoint(1, (1..700).map(|n| (id(n), mark(n))).collect(), vec![])];
+        for n in 2..40 {
+            let set = (n * 40..n * 40 + 50).map(|n| (id(n), mark(n))).collect();
+            all.push(checkpoint(n, set, (n * 9..n * 9 + 30).map(id).collect()));
+        }
+        all.push(checkpoint(40, vec![], (0..5_000).map(id).collect()));
+        all.push(checkpoint(41, vec![(id(3), mark(3))], vec![]));
+        check(&all);
+    }
+}
