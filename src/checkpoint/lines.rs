@@ -32,6 +32,8 @@ const PIECE: u64 = 8 << 20;
 const START: &[u8] = b"{\"at\":\"";
 /// From this many lines on, threads pay for their start and for memory of their own.
 const WORTH_THREADS: usize = 64;
+/// How many lines are read at once: after as many, it is known whether they are rubbish.
+const BATCH: usize = 4_096;
 /// What is kept of the last line: its hash stands before all that makes a line long.
 const KEPT: usize = 256;
 
@@ -46,22 +48,18 @@ fn too_long() -> EntryFault {
     EntryFault::Unreadable("longer than a checkpoint can be".to_owned())
 }
 
-/// The lines of a text that has one newline less than lines.
-fn split(mut rest: &[u8]) -> Vec<&[u8]> {
+/// The first whole lines, without their newlines, and what follows them.
+fn split(mut rest: &[u8]) -> (Vec<&[u8]>, &[u8]) {
     let mut lines = Vec::new();
-    loop {
+    while lines.len() < BATCH {
         let mut after = rest;
         // Reading from memory does not fail.
         let length = after.skip_until(b'\n').unwrap_or(0);
-        match rest[..length].strip_suffix(b"\n") {
-            Some(line) => lines.push(line),
-            None => {
-                lines.push(rest);
-                return lines;
-            }
-        }
+        let Some(line) = rest[..length].strip_suffix(b"\n") else { break };
+        lines.push(line);
         rest = after;
     }
+    (lines, rest)
 }
 
 /// Reads a log to its end.
@@ -105,19 +103,22 @@ impl Lines {
     }
 
     /// Takes whole lines, the first of which begins at `at`.
-    fn lines(&mut self, bytes: &[u8], at: u64) {
-        let Some(whole) = bytes.strip_suffix(b"\n") else { return };
-        let lines = split(whole);
-        let before = self.entries.len();
-        if lines.len() < WORTH_THREADS {
-            self.entries.extend(lines.iter().map(|line| parse(line)));
-        } else {
-            self.entries.par_extend(lines.par_iter().map(|line| parse(line)));
-        }
-        self.faulty += self.entries[before..].iter().filter(|entry| entry.is_err()).count();
-        if let Some(line) = lines.last() {
-            self.last_at = at + (whole.len() - line.len()) as u64;
-            self.last_line = line[..line.len().min(KEPT)].to_vec();
+    fn lines(&mut self, mut bytes: &[u8], mut at: u64) {
+        while !bytes.is_empty() && self.faulty <= MAX_FAULTY {
+            let (lines, rest) = split(bytes);
+            let before = self.entries.len();
+            if lines.len() < WORTH_THREADS {
+                self.entries.extend(lines.iter().map(|line| parse(line)));
+            } else {
+                self.entries.par_extend(lines.par_iter().map(|line| parse(line)));
+            }
+            self.faulty += self.entries[before..].iter().filter(|entry| entry.is_err()).count();
+            at += (bytes.len() - rest.len()) as u64;
+            if let Some(line) = lines.last() {
+                self.last_at = at - line.len() as u64 - 1;
+                self.last_line = line[..line.len().min(KEPT)].to_vec();
+            }
+            bytes = rest;
         }
     }
 }
