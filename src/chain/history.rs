@@ -378,6 +378,7 @@ mod tests {
                 .replace("\n    ", "\n      "),
             good.replace("\n  - ", "\n  -\n    "),
             format!("{good}...\n"),
+            format!("{good}\r...\n"),
             format!("{good}more: 1\n"),
         ] {
             let history = History::parse(text.as_bytes()).unwrap();

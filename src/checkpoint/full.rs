@@ -55,7 +55,8 @@ fn is_appendable(text: &str, root: &Node, first: Option<usize>) -> bool {
         Some(first) => text[..first].ends_with("\n  - "),
         None => text.ends_with("checkpoints:\n"),
     };
-    let ended = text.lines().any(|line| line.starts_with("..."));
+    // To YAML a lone CR ends a line too.
+    let ended = text.split(['\n', '\r']).any(|line| line.starts_with("..."));
     is_last && spelled && !ended && text.ends_with('\n')
 }
 
@@ -183,6 +184,7 @@ mod tests {
             INTEROP.trim_end(),
             &INTEROP.replace("\n  ", "\n"),
             &format!("{INTEROP}...\n"),
+            &format!("{INTEROP}\r...\n"),
             &format!("{INTEROP}more: 1\n"),
         ] {
             assert!(!appendable(text), "{text:.200}");

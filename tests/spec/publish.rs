@@ -56,7 +56,7 @@ proptest! {
             let author = Author {
                 principal: "ana@example.com".parse().unwrap(),
                 author: None,
-                now: contextnest::vault::clock::Timestamp::from_millis(now),
+                now: Timestamp::from_millis(now),
                 note: None,
             };
             let which = Which::Ids(vec![id.clone()]);

@@ -77,7 +77,7 @@ pub(super) fn history(text: &str) -> Result<History, HistoryError> {
     unknown.gather(&root, &ROOT_KEYS);
     let is_last = entries.last().is_some_and(|(k, _)| k.text() == Some("versions"));
     // Nothing may follow a document end mark.
-    let ends = || text.lines().any(|line| line.starts_with("..."));
+    let ends = || text.split(['\n', '\r']).any(|line| line.starts_with("..."));
     let tail = tail.filter(|_| is_last && in_block && !ends());
     let length = text.len() as u64;
     Ok(History { keyframe_interval, slots, length, canonical: false, unknown, tail })
