@@ -1,0 +1,17 @@
+//! Diffs: any patch gives a verdict and no more text than went in; what is printed applies.
+//!
+//! The input is two texts with a NUL between them.
+
+#![no_main]
+
+use contextnest::chain::diff::{apply, print};
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|text: &str| {
+    let (old, second) = text.split_once('\0').unwrap_or(("", text));
+    if let Ok(new) = apply(old, second) {
+        assert!(new.len() <= old.len() + second.len());
+    }
+    let patch = print(old, second, 1, 2);
+    assert_eq!(apply(old, &patch).as_deref(), Ok(second), "{patch}");
+});

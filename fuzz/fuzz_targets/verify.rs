@@ -1,0 +1,124 @@
+//! A good vault, altered: verification gives a report whatever the bytes are, calls nothing intact
+//! that was changed, and whatever is served was published.
+//!
+//! The first byte chooses the form of the log, the rest says what is altered (`src/alter.rs`).
+
+#![no_main]
+
+use std::sync::LazyLock;
+
+use contextnest::chain::history::{Entry, History, Stored};
+use contextnest::checkpoint::log::Log;
+use contextnest::document::id::Id;
+use contextnest::document::text::normalise;
+use contextnest::resolve::Snapshot;
+use contextnest::vault::Vault;
+use contextnest::vault::config::LogForm;
+use contextnest::verify::{Verdict, verify};
+use contextnest_fuzz::alter::altered;
+use contextnest_fuzz::input::Input;
+use contextnest_fuzz::vault::{Good, Tree, folder, minute};
+use libfuzzer_sys::fuzz_target;
+
+static VAULTS: LazyLock<[Good; 2]> = LazyLock::new(|| {
+    // Threads would make the path that an input takes a matter of chance.
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread();
+    pool.build_global().expect("no pool was made before");
+    let folder = folder();
+    [("delta", LogForm::Delta), ("full", LogForm::Full)].map(|(name, form)| {
+        let root = folder.join(name);
+        std::fs::create_dir_all(&root).expect("a folder can be made");
+        Good::make(root, form)
+    })
+});
+
+fuzz_target!(|bytes: &[u8]| {
+    let mut input = Input(bytes);
+    let good = &VAULTS[usize::from(input.byte() & 1)];
+    let tree = altered(&good.files, input);
+    good.put_on(&tree);
+    check(good, &tree);
+    good.restore(&tree);
+});
+
+fn check(good: &Good, tree: &Tree) {
+    let Ok(vault) = Vault::open(&good.root) else { return };
+    let report = verify(&vault, minute(60)).expect("every vault of plain files has a report");
+    for finding in &report.findings {
+        assert!(!finding.message.is_empty());
+    }
+    let whole = matches!(report.verdict, Verdict::IntactNotAnchored | Verdict::WorkingCopyDiffers);
+
+    // Several alterations may take a publication back as a whole, which files alone cannot show.
+    let changed: Vec<&String> =
+        good.files.keys().filter(|path| tree.get(*path) != good.files.get(*path)).collect();
+    if let [path] = changed[..]
+        && tree.keys().all(|path| good.files.contains_key(path))
+    {
+        let record = |tree: &Tree| recorded(path, tree.get(path).map(Vec::as_slice));
+        if record(tree) != record(&good.files) {
+            assert!(!whole, "{path} was changed, but: {report:#?}");
+        }
+    }
+
+    let Ok(log) = Log::open(&vault) else { return };
+    let Ok(chronicle) = log.sound() else { return };
+    let Ok(snapshot) = Snapshot::at(&vault, &chronicle, None) else { return };
+    let served = |id: &Id| {
+        let served = snapshot.get(id)?;
+        if let Ok(served) = &served {
+            assert!(good.published(id, &served.text), "{id}: {:?}", served.text);
+        }
+        assert!(served.is_ok() || !whole, "{id} is withheld, but: {report:#?}");
+        Some(served.is_ok())
+    };
+    let found: Vec<&Id> = good.head.iter().filter(|id| served(id).is_some()).collect();
+    // The text of no document is lost while all that holds it is as it was.
+    if changed.is_empty() && tree.len() == good.files.len() {
+        assert_eq!(found.len(), good.head.len());
+        assert!(whole, "{report:#?}");
+    }
+    let all = snapshot.all().expect("the log is sound");
+    for served in &all.documents {
+        assert!(good.published(&served.id, &served.text), "{}: {:?}", served.id, served.text);
+        let _ = (served.links(), served.sections());
+    }
+    assert!(all.withheld.is_empty() || !whole, "{:?}, but: {report:#?}", all.withheld);
+}
+
+/// What an authoritative file says, without what no hash covers; nothing of other files.
+fn recorded(path: &str, bytes: Option<&[u8]>) -> String {
+    if !path.contains(".versions/") {
+        return String::new();
+    }
+    let Some(bytes) = bytes else { return "it is gone".to_owned() };
+    match path.rsplit('/').next() {
+        Some("checkpoints.jsonl") => {
+            let log = Log::parse(LogForm::Delta, Some(bytes));
+            format!("{:?} {}", log.entries, log.torn)
+        }
+        Some("context_history.yaml") => {
+            format!("{:?}", Log::parse(LogForm::Full, Some(bytes)).entries)
+        }
+        Some("history.yaml") => match History::parse(bytes) {
+            Ok(history) => {
+                let slots = history.slots.into_iter().map(|slot| slot.entry.map(without_note));
+                format!("{:?}", slots.collect::<Vec<_>>())
+            }
+            Err(why) => format!("{why}"),
+        },
+        _ => match std::str::from_utf8(bytes) {
+            Ok(text) => normalise(text).into_owned(),
+            Err(why) => format!("{why}"),
+        },
+    }
+}
+
+fn without_note(mut entry: Entry) -> Entry {
+    entry.note = None;
+    // What is hashed is the normal form of a diff.
+    if let Stored::Diff(diff) = &mut entry.stored {
+        *diff = normalise(diff).into_owned();
+    }
+    entry
+}
