@@ -14,7 +14,7 @@ use contextnest::document::text::normalise;
 use contextnest::resolve::Snapshot;
 use contextnest::vault::Vault;
 use contextnest::vault::config::LogForm;
-use contextnest::verify::{Verdict, verify};
+use contextnest::verify::{Request, Verdict, verify};
 use contextnest_fuzz::alter::altered;
 use contextnest_fuzz::input::Input;
 use contextnest_fuzz::vault::{Good, Tree, folder, minute};
@@ -43,7 +43,7 @@ fuzz_target!(|bytes: &[u8]| {
 
 fn check(good: &Good, tree: &Tree) {
     let Ok(vault) = Vault::open(&good.root) else { return };
-    let report = verify(&vault, minute(60)).expect("every vault of plain files has a report");
+    let report = verify(&vault, Request::whole(minute(60))).expect("every vault of plain files has a report");
     for finding in &report.findings {
         assert!(!finding.message.is_empty());
     }
@@ -94,11 +94,11 @@ fn recorded(path: &str, bytes: Option<&[u8]>) -> String {
     let Some(bytes) = bytes else { return "it is gone".to_owned() };
     match path.rsplit('/').next() {
         Some("checkpoints.jsonl") => {
-            let log = Log::parse(LogForm::Delta, Some(bytes));
+            let log = Log::parse(LogForm::Delta, bytes);
             format!("{:?} {}", log.entries, log.torn)
         }
         Some("context_history.yaml") => {
-            format!("{:?}", Log::parse(LogForm::Full, Some(bytes)).entries)
+            format!("{:?}", Log::parse(LogForm::Full, bytes).entries)
         }
         Some("history.yaml") => match History::parse(bytes) {
             Ok(history) => {

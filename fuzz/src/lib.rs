@@ -19,7 +19,7 @@ pub fn authorities() -> [Authorities; 2] {
 pub fn check_log(form: LogForm, bytes: &[u8]) {
     use contextnest::checkpoint::log::{Log, export};
 
-    let log = Log::parse(form, Some(bytes));
+    let log = Log::parse(form, bytes);
     let Ok(chronicle) = log.sound() else { return };
     let _ = chronicle.check_appendable();
     for number in 0..=chronicle.head_number().min(3) {
@@ -30,13 +30,13 @@ pub fn check_log(form: LogForm, bytes: &[u8]) {
     if form == LogForm::Delta {
         assert_eq!(same, bytes[..bytes.len() - log.torn], "a line has one spelling");
     }
-    let again = Log::parse(form, Some(&same));
+    let again = Log::parse(form, &same);
     assert_eq!(again.entries, log.entries, "what is spelled is read back");
     assert!(again.sound().is_ok_and(|c| c.check_appendable().is_ok()));
 
     if form == LogForm::Full && chronicle.check_appendable().is_ok() {
         let last = same.windows(5).rposition(|w| w == b"\n  - ").map_or(same.len(), |n| n + 1);
-        let longer = Log::parse(form, Some(&[bytes, &same[last..]].concat()));
+        let longer = Log::parse(form, &[bytes, &same[last..]].concat());
         let (kept, new) = longer.entries.split_at(log.entries.len());
         assert_eq!(kept, log.entries, "what stands there is not changed by what is appended");
         assert_eq!(new.len(), usize::from(!log.entries.is_empty()), "it is the next entry");
@@ -51,7 +51,7 @@ pub fn check_log(form: LogForm, bytes: &[u8]) {
         for (form, bytes, other) in
             [(LogForm::Delta, &delta, &full), (LogForm::Full, &full, &delta)]
         {
-            let log = Log::parse(form, Some(bytes));
+            let log = Log::parse(form, bytes);
             let chronicle = log.sound().expect("a log of the other form is sound");
             let found = export(&chronicle, LogForm::Full);
             assert_eq!(&found, &full, "{form:?} of {} and {} bytes", bytes.len(), other.len());

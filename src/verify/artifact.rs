@@ -38,7 +38,7 @@ pub(super) fn check(vault: &Vault, id: &Id, view: &View, rules: &Rules) -> Check
     let head_text = match replay::load(vault.files(), id) {
         Ok(history) => {
             pass.leftovers(&history);
-            pass.interval(&history);
+            pass.uncovered(&history);
             let text = pass.history(&history, head);
             pass.sealed(&history);
             pass.unsealed(&history);
@@ -128,12 +128,27 @@ impl Pass<'_> {
         }
     }
 
-    /// The interval of a history of ours is the one that was configured when it began.
-    fn interval(&mut self, history: &History) {
+    /// What no hash covers of a history: other spellings, keys without a meaning, and the interval,
+    /// which in a history of ours is the one that was configured when it began.
+    fn uncovered(&mut self, history: &History) {
+        let path = self.id.history_path();
+        for key in &history.unknown.first {
+            let message = format!("line {}: `{}` means nothing", key.line, key.name.escape_debug());
+            self.push(Finding::new(Code::KeyUnknown, path.clone(), message));
+        }
+        let more = history.unknown.count.saturating_sub(history.unknown.first.len() as u64);
+        if more > 0 {
+            let message = format!("{more} more keys mean nothing");
+            self.push(Finding::new(Code::KeyUnknown, path.clone(), message));
+        }
         let began = self.sealed.record.seals.first().map(|seal| seal.checkpoint);
         let Some(began) = began.filter(|checkpoint| self.rules.is_strict(*checkpoint)) else {
             return;
         };
+        if !history.canonical {
+            let message = "it is not spelled as ctx spells it";
+            self.push(Finding::new(Code::HistoryRespelled, path, message));
+        }
         let expected = self.rules.interval_at(began);
         if history.keyframe_interval != Some(expected) {
             let found =

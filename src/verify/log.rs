@@ -6,6 +6,7 @@ use super::finding::{Code, Finding};
 use super::rules::Rules;
 use crate::chain::digest::Digest;
 use crate::checkpoint::log::{self, Checkpoint, EntryFault, Log};
+use crate::checkpoint::maps;
 use crate::checkpoint::state::{Mark, State};
 use crate::document::id::Id;
 use crate::head::{Hashes, Head};
@@ -91,18 +92,28 @@ pub(super) fn check(log: &Log, now: Timestamp) -> (View, Vec<Finding>) {
         highest: HashMap::new(),
     };
     pass.file(log);
-    let mut lost = false;
+    let mut follows = recomputed(log).into_iter();
     for (index, entry) in log.entries.iter().enumerate() {
         match entry {
-            Ok(checkpoint) => pass.entry(checkpoint, log.form, lost),
+            Ok(checkpoint) => pass.entry(checkpoint, log.form, follows.next()),
             Err(fault) => {
                 let number = index as u64 + 1;
                 pass.fault(number, fault, log.entries.len() as u64 - number);
-                lost = true;
             }
         }
     }
     (pass.view, pass.findings)
+}
+
+/// The hash that each entry should have. After an entry that could not be read the maps of a delta
+/// log are not known.
+fn recomputed(log: &Log) -> Vec<Digest> {
+    let readable = log.entries.iter();
+    let readable: Vec<&Checkpoint> = match log.form {
+        LogForm::Delta => readable.map_while(|entry| entry.as_ref().ok()).collect(),
+        LogForm::Full => readable.flatten().collect(),
+    };
+    maps::recompute(&readable, 0)
 }
 
 struct Pass {
@@ -154,7 +165,7 @@ impl Pass {
         self.view.complete = false;
     }
 
-    fn entry(&mut self, checkpoint: &Checkpoint, form: LogForm, lost: bool) {
+    fn entry(&mut self, checkpoint: &Checkpoint, form: LogForm, follows: Option<Digest>) {
         let number = checkpoint.number;
         self.order(checkpoint);
         if form == LogForm::Delta {
@@ -169,17 +180,12 @@ impl Pass {
         }
         log::apply(&mut self.view.head, checkpoint);
         self.trigger(checkpoint);
-        // After an entry that could not be read a delta log's maps are not known, and in either
-        // form its hash is not.
-        if self.skipped == 0 && !(lost && form == LogForm::Delta) {
-            let previous = self.previous.as_ref().map(|(.., hash)| hash);
-            let trigger = checkpoint.triggered_by.as_str();
-            let found = self.view.head.hash(previous, number, checkpoint.at, trigger);
-            if found != checkpoint.hash {
-                let message = "its hash does not follow from what it records";
-                let finding = Finding::new(Code::CheckpointHashMismatch, self.path, message);
-                self.findings.push(finding.checkpoint(number).values(&checkpoint.hash, &found));
-            }
+        // The entry after one that could not be read follows nobody knows what.
+        if let Some(found) = follows.filter(|found| self.skipped == 0 && *found != checkpoint.hash)
+        {
+            let message = "its hash does not follow from what it records";
+            let finding = Finding::new(Code::CheckpointHashMismatch, self.path, message);
+            self.findings.push(finding.checkpoint(number).values(&checkpoint.hash, &found));
         }
         self.previous = Some((number, checkpoint.at, checkpoint.hash));
         self.skipped = 0;
