@@ -52,7 +52,8 @@ fn a_vault_that_was_put_back_is_found_and_not_written_to() {
           in .versions/checkpoints.jsonl
 
     What it means, and what to do:
-      [head-rollback] The log no longer has a checkpoint that is known from elsewhere. If the vault was put back on purpose, say so with `ctx head trust`. Else bring the log and the histories back from git or a backup: what is missing there was published once.
+      [head-rollback] The log no longer has a checkpoint that is known from elsewhere.
+          If the vault was put back on purpose, say so with `ctx head trust`. Else bring the log and the histories back from git or a backup: what is missing there was published once.
     -- stderr
     hint: `ctx help CODE` says more of a finding
     ");
@@ -172,7 +173,8 @@ fn an_expected_head_is_demanded_in_the_log() {
           in .versions/checkpoints.jsonl
 
     What it means, and what to do:
-      [head-rollback] The log no longer has a checkpoint that is known from elsewhere. If the vault was put back on purpose, say so with `ctx head trust`. Else bring the log and the histories back from git or a backup: what is missing there was published once.
+      [head-rollback] The log no longer has a checkpoint that is known from elsewhere.
+          If the vault was put back on purpose, say so with `ctx head trust`. Else bring the log and the histories back from git or a backup: what is missing there was published once.
     -- stderr
     hint: `ctx help CODE` says more of a finding
     ");

@@ -183,8 +183,9 @@ fn the_tour_shows_the_main_job_and_leaves_a_vault() {
           in .versions/checkpoints.jsonl
 
     What it means, and what to do:
-      [content-hash-mismatch] The stored text or diff is not the one that was hashed. Bring the file back from git or a backup that verifies; `git log -- FILE` shows who touched it. Do not repair it by hand: what is hashed cannot be made to fit.
-      [version-unreconstructable] The text of a version cannot be had from what is stored. Bring the file back from git or a backup that verifies; `git log -- FILE` shows who touched it. Do not repair it by hand: what is hashed cannot be made to fit.
+      [content-hash-mismatch] The stored text or diff is not the one that was hashed.
+      [version-unreconstructable] The text of a version cannot be had from what is stored.
+          Bring the file back from git or a backup that verifies; `git log -- FILE` shows who touched it. Do not repair it by hand: what is hashed cannot be made to fit.
     hint: `ctx help CODE` says more of a finding
 
     exit code 1: an agent is not served that version, and CI stops.

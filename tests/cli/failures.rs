@@ -163,6 +163,14 @@ fn each_is_told_in_text_and_json_with_its_exit_code() {
     error[governed]: this vault is governed: publication needs a review
     hint: this version of ctx publishes in ungoverned vaults only
 
+    error[head-fork]: checkpoint 1 is remembered here as c8cda864f998, but the log has 8eacc9244c9d
+    hint: nothing was written; bring the log back from git or a backup, and run `ctx verify`
+    hint: if the vault was changed on purpose, `ctx head trust` remembers the log as it is
+
+    error[head-rollback]: checkpoint 1 (c8cda864f998) is remembered here, but the log ends at checkpoint 0
+    hint: nothing was written; bring the log back from git or a backup, and run `ctx verify`
+    hint: if the vault was changed on purpose, `ctx head trust` remembers the log as it is
+
     error[id-invalid]: an id is a path of names: `..` is not a name
     hint: an id is a path in the vault without `.md`, such as `nodes/policies/returns`
 

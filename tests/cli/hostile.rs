@@ -209,7 +209,8 @@ fn a_published_document_replaced_by_a_link_is_still_served_and_never_followed() 
           in nodes/a.md
 
     What it means, and what to do:
-      [drift] A live file says published, but differs from the published text. `ctx diff ID` shows the change, `ctx publish --changed` publishes it, `ctx read ID > FILE` takes it back.
+      [drift] A live file says published, but differs from the published text.
+          `ctx diff ID` shows the change, `ctx publish --changed` publishes it, `ctx read ID > FILE` takes it back.
     -- stderr
     hint: `ctx help CODE` says more of a finding
     ");

@@ -59,7 +59,7 @@ fn one_alteration_is_found_by_its_code_and_nothing_is_repaired() {
     }
     let lines: Vec<String> = report.iter().map(|(code, all)| format!("{code}: {all}")).collect();
     assert_snapshot!(lines.join("\n"), @"
-    chain-hash-mismatch: 1 chain-hash-mismatch
+    chain-hash-mismatch: 1 chain-hash-mismatch history-respelled
     checkpoint-gap: 1 checkpoint-gap checkpoint-hash-mismatch published-unsealed
     checkpoint-hash-mismatch: 1 checkpoint-hash-mismatch publication-time-mismatch
     checkpoint-log-missing: 1 checkpoint-log-missing policy-unsealed published-without-history
@@ -68,34 +68,36 @@ fn one_alteration_is_found_by_its_code_and_nothing_is_repaired() {
     checkpoint-trigger-unchanged: 1 checkpoint-hash-mismatch checkpoint-trigger-mismatch checkpoint-trigger-unchanged
     checkpoint-trigger-unknown: 1 checkpoint-hash-mismatch checkpoint-trigger-mismatch checkpoint-trigger-unknown
     checkpoint-version-unknown: 1 checkpoint-hash-mismatch checkpoint-version-unknown published-unsealed
-    checkpoint-version-unpublished: 1 checkpoint-version-unpublished version-self-mismatch
+    checkpoint-version-unpublished: 1 checkpoint-version-unpublished history-respelled version-self-mismatch
     checksum-mismatch: 1 checksum-mismatch content-hash-mismatch version-unreconstructable
     content-hash-mismatch: 1 checksum-mismatch content-hash-mismatch version-unreconstructable
     cross-chain-mismatch: 1 checkpoint-hash-mismatch cross-chain-mismatch
-    diff-missing: 1 diff-missing
+    diff-missing: 1 diff-missing history-respelled
     document-missing: 1 document-missing
     drift: 1 drift
-    entry-malformed: 1 entry-malformed
-    field-malformed: 1 field-malformed
+    entry-malformed: 1 entry-malformed history-respelled
+    field-malformed: 1 field-malformed history-respelled
     file-ignored: 0 file-ignored
     foreign-log: 1 foreign-log policy-unsealed published-unsealed published-without-history
     history-empty: 1 history-empty
     history-missing: 1 history-missing
+    history-respelled: 0 history-respelled
     history-unreadable: 1 history-unreadable
     id-collision: 1 id-collision published-unsealed
+    key-unknown: 0 history-respelled key-unknown
     keyframe-interval: 0 keyframe-interval
     keyframe-missing: 1 keyframe-missing
     policy-drift: 1 policy-drift
     policy-unsealed: 0 policy-unsealed
-    publication-time-mismatch: 1 publication-time-mismatch
+    publication-time-mismatch: 1 history-respelled publication-time-mismatch
     published-unsealed: 1 published-unsealed
     published-without-history: 1 published-without-history
-    timestamp-malformed: 1 timestamp-malformed
-    timestamp-order: 1 chain-hash-mismatch publication-time-mismatch timestamp-order
+    timestamp-malformed: 1 history-respelled timestamp-malformed
+    timestamp-order: 1 chain-hash-mismatch history-respelled publication-time-mismatch timestamp-order
     too-large: 1 too-large
     torn-tail: 1 torn-tail
     unfinished: 0 unfinished
-    unknown-hash-algorithm: 1 unknown-hash-algorithm
+    unknown-hash-algorithm: 1 history-respelled unknown-hash-algorithm
     unrecorded-removal: 1 unrecorded-removal version-unsealed
     version-duplicate: 1 chain-hash-mismatch version-duplicate version-unreconstructable
     version-gap: 1 chain-hash-mismatch checkpoint-version-unknown version-gap version-unreconstructable
@@ -144,8 +146,13 @@ fn what_an_alteration_says_can_be_acted_upon() {
           found    sha256:aa7658b0b1bb78dd5ebbf3e8ee39fdebed48960e185fa7c173ae914c53870ab7
           in nodes/.versions/a/history.yaml
 
+    Notes:
+      [history-respelled] nodes/a: it is not spelled as ctx spells it
+          in nodes/.versions/a/history.yaml
+
     What it means, and what to do:
-      [chain-hash-mismatch] An entry is not bound to those before it. Bring the file back from git or a backup that verifies; `git log -- FILE` shows who touched it. Do not repair it by hand: what is hashed cannot be made to fit.
+      [chain-hash-mismatch] An entry is not bound to those before it.
+          Bring the file back from git or a backup that verifies; `git log -- FILE` shows who touched it. Do not repair it by hand: what is hashed cannot be made to fit.
     -- stderr
     hint: `ctx help CODE` says more of a finding
 
@@ -166,8 +173,9 @@ fn what_an_alteration_says_can_be_acted_upon() {
           in nodes/.versions/a/history.yaml
 
     What it means, and what to do:
-      [content-hash-mismatch] The stored text or diff is not the one that was hashed. Bring the file back from git or a backup that verifies; `git log -- FILE` shows who touched it. Do not repair it by hand: what is hashed cannot be made to fit.
-      [version-unreconstructable] The text of a version cannot be had from what is stored. Bring the file back from git or a backup that verifies; `git log -- FILE` shows who touched it. Do not repair it by hand: what is hashed cannot be made to fit.
+      [content-hash-mismatch] The stored text or diff is not the one that was hashed.
+      [version-unreconstructable] The text of a version cannot be had from what is stored.
+          Bring the file back from git or a backup that verifies; `git log -- FILE` shows who touched it. Do not repair it by hand: what is hashed cannot be made to fit.
     -- stderr
     hint: `ctx help CODE` says more of a finding
 
@@ -183,8 +191,13 @@ fn what_an_alteration_says_can_be_acted_upon() {
       [diff-missing] nodes/a v2: the diff `nodes/.versions/a/v2.diff` is missing
           in nodes/.versions/a/v2.diff
 
+    Notes:
+      [history-respelled] nodes/a: it is not spelled as ctx spells it
+          in nodes/.versions/a/history.yaml
+
     What it means, and what to do:
-      [diff-missing] A diff is not there. Bring the file back from git or a backup that verifies; `git log -- FILE` shows who touched it. Do not repair it by hand: what is hashed cannot be made to fit.
+      [diff-missing] A diff is not there.
+          Bring the file back from git or a backup that verifies; `git log -- FILE` shows who touched it. Do not repair it by hand: what is hashed cannot be made to fit.
     -- stderr
     hint: `ctx help CODE` says more of a finding
 
@@ -200,8 +213,13 @@ fn what_an_alteration_says_can_be_acted_upon() {
       [entry-malformed] nodes/a v2: line 10: `edited_by` is missing
           in nodes/.versions/a/history.yaml
 
+    Notes:
+      [history-respelled] nodes/a: it is not spelled as ctx spells it
+          in nodes/.versions/a/history.yaml
+
     What it means, and what to do:
-      [entry-malformed] An entry lacks a field, or contradicts itself. Bring the file back from git or a backup that verifies; `git log -- FILE` shows who touched it. Do not repair it by hand: what is hashed cannot be made to fit.
+      [entry-malformed] An entry lacks a field, or contradicts itself.
+          Bring the file back from git or a backup that verifies; `git log -- FILE` shows who touched it. Do not repair it by hand: what is hashed cannot be made to fit.
     -- stderr
     hint: `ctx help CODE` says more of a finding
 
@@ -226,10 +244,11 @@ fn what_an_alteration_says_can_be_acted_upon() {
           in nodes/.versions/a/history.yaml
 
     What it means, and what to do:
-      [chain-hash-mismatch] An entry is not bound to those before it. Bring the file back from git or a backup that verifies; `git log -- FILE` shows who touched it. Do not repair it by hand: what is hashed cannot be made to fit.
-      [version-unreconstructable] The text of a version cannot be had from what is stored. Bring the file back from git or a backup that verifies; `git log -- FILE` shows who touched it. Do not repair it by hand: what is hashed cannot be made to fit.
-      [version-gap] A version between two others is not there. Bring the file back from git or a backup that verifies; `git log -- FILE` shows who touched it. Do not repair it by hand: what is hashed cannot be made to fit.
-      [checkpoint-version-unknown] The log seals a version that the history does not have. Bring the file back from git or a backup that verifies; `git log -- FILE` shows who touched it. Do not repair it by hand: what is hashed cannot be made to fit.
+      [chain-hash-mismatch] An entry is not bound to those before it.
+      [version-unreconstructable] The text of a version cannot be had from what is stored.
+      [version-gap] A version between two others is not there.
+      [checkpoint-version-unknown] The log seals a version that the history does not have.
+          Bring the file back from git or a backup that verifies; `git log -- FILE` shows who touched it. Do not repair it by hand: what is hashed cannot be made to fit.
     -- stderr
     hint: `ctx help CODE` says more of a finding
 
@@ -245,8 +264,13 @@ fn what_an_alteration_says_can_be_acted_upon() {
       [unknown-hash-algorithm] nodes/a v2: line 15: `content_hash` is `md5:d41d8cd98f00b204e9800998ecf8427e`
           in nodes/.versions/a/history.yaml
 
+    Notes:
+      [history-respelled] nodes/a: it is not spelled as ctx spells it
+          in nodes/.versions/a/history.yaml
+
     What it means, and what to do:
-      [unknown-hash-algorithm] A hash is not a SHA-256 hash. Bring the file back from git or a backup that verifies; `git log -- FILE` shows who touched it. Do not repair it by hand: what is hashed cannot be made to fit.
+      [unknown-hash-algorithm] A hash is not a SHA-256 hash.
+          Bring the file back from git or a backup that verifies; `git log -- FILE` shows who touched it. Do not repair it by hand: what is hashed cannot be made to fit.
     -- stderr
     hint: `ctx help CODE` says more of a finding
 
@@ -263,7 +287,8 @@ fn what_an_alteration_says_can_be_acted_upon() {
           in nodes/.versions/a/history.yaml
 
     What it means, and what to do:
-      [history-unreadable] A history cannot be read. Bring the file back from git or a backup that verifies; `git log -- FILE` shows who touched it. Do not repair it by hand: what is hashed cannot be made to fit.
+      [history-unreadable] A history cannot be read.
+          Bring the file back from git or a backup that verifies; `git log -- FILE` shows who touched it. Do not repair it by hand: what is hashed cannot be made to fit.
     -- stderr
     hint: `ctx help CODE` says more of a finding
 
@@ -288,8 +313,10 @@ fn what_an_alteration_says_can_be_acted_upon() {
           in CONTEXT.md
 
     What it means, and what to do:
-      [checkpoint-log-missing] Versions are published, but there is no checkpoint log. Bring the log back from git or a backup that verifies. Nothing is served or published meanwhile. Keep the histories: they say what was published.
-      [published-without-history] A live file says published, but no checkpoint holds it. `ctx publish ID` publishes it, `status: draft` makes it a draft, or delete it.
+      [checkpoint-log-missing] Versions are published, but there is no checkpoint log.
+          Bring the log back from git or a backup that verifies. Nothing is served or published meanwhile. Keep the histories: they say what was published.
+      [published-without-history] A live file says published, but no checkpoint holds it.
+          `ctx publish ID` publishes it, `status: draft` makes it a draft, or delete it.
     -- stderr
     hint: `ctx help CODE` says more of a finding
 
@@ -314,9 +341,11 @@ fn what_an_alteration_says_can_be_acted_upon() {
           in nodes/.versions/a/history.yaml
 
     What it means, and what to do:
-      [checkpoint-hash-mismatch] The hash of a checkpoint does not follow from its maps and the checkpoint before. Bring the log back from git or a backup that verifies. Nothing is served or published meanwhile. Keep the histories: they say what was published.
-      [checkpoint-gap] Checkpoints are not numbered 1, 2, 3. Bring the log back from git or a backup that verifies. Nothing is served or published meanwhile. Keep the histories: they say what was published.
-      [published-unsealed] A history says published or retired, but no checkpoint records it. Find out who wrote it before you publish: with an append-only log nobody could tell afterwards. Restore a copy that verifies, or, if it is a command that was interrupted, keep the files and ask whoever ran it.
+      [checkpoint-hash-mismatch] The hash of a checkpoint does not follow from its maps and the checkpoint before.
+      [checkpoint-gap] Checkpoints are not numbered 1, 2, 3.
+          Bring the log back from git or a backup that verifies. Nothing is served or published meanwhile. Keep the histories: they say what was published.
+      [published-unsealed] A history says published or retired, but no checkpoint records it.
+          Find out who wrote it before you publish: with an append-only log nobody could tell afterwards. Restore a copy that verifies, or, if it is a command that was interrupted, keep the files and ask whoever ran it.
     -- stderr
     hint: `ctx help CODE` says more of a finding
 
@@ -339,8 +368,10 @@ fn what_an_alteration_says_can_be_acted_upon() {
           in nodes/.versions/a/history.yaml
 
     What it means, and what to do:
-      [checkpoint-hash-mismatch] The hash of a checkpoint does not follow from its maps and the checkpoint before. Bring the log back from git or a backup that verifies. Nothing is served or published meanwhile. Keep the histories: they say what was published.
-      [cross-chain-mismatch] A history records another chain hash than the checkpoint log. Compare history and log with a copy that verifies; restore the one that is another.
+      [checkpoint-hash-mismatch] The hash of a checkpoint does not follow from its maps and the checkpoint before.
+          Bring the log back from git or a backup that verifies. Nothing is served or published meanwhile. Keep the histories: they say what was published.
+      [cross-chain-mismatch] A history records another chain hash than the checkpoint log.
+          Compare history and log with a copy that verifies; restore the one that is another.
     -- stderr
     hint: `ctx help CODE` says more of a finding
 
@@ -365,8 +396,10 @@ fn what_an_alteration_says_can_be_acted_upon() {
           in nodes/.versions/A/history.yaml
 
     What it means, and what to do:
-      [id-collision] Two ids cannot be told apart by every system, or an id is reserved. Find out which of the two is yours, and move the other away.
-      [published-unsealed] A history says published or retired, but no checkpoint records it. Find out who wrote it before you publish: with an append-only log nobody could tell afterwards. Restore a copy that verifies, or, if it is a command that was interrupted, keep the files and ask whoever ran it.
+      [id-collision] Two ids cannot be told apart by every system, or an id is reserved.
+          Find out which of the two is yours, and move the other away.
+      [published-unsealed] A history says published or retired, but no checkpoint records it.
+          Find out who wrote it before you publish: with an append-only log nobody could tell afterwards. Restore a copy that verifies, or, if it is a command that was interrupted, keep the files and ask whoever ran it.
     -- stderr
     hint: `ctx help CODE` says more of a finding
 
@@ -383,7 +416,8 @@ fn what_an_alteration_says_can_be_acted_upon() {
           in .versions/checkpoints.jsonl
 
     What it means, and what to do:
-      [torn-tail] The checkpoint log ends in a line that is cut short. Bring the log's last line back from git or a backup. If a command was interrupted, what it wrote was never acknowledged: the line may be cut off.
+      [torn-tail] The checkpoint log ends in a line that is cut short.
+          Bring the log's last line back from git or a backup. If a command was interrupted, what it wrote was never acknowledged: the line may be cut off.
     -- stderr
     hint: `ctx help CODE` says more of a finding
 

@@ -107,10 +107,14 @@ fn drift_is_told_and_may_be_allowed() {
           in nodes/planted.md
 
     What it means, and what to do:
-      [policy-drift] A governance file differs from the one that the last checkpoint holds. `ctx publish FILE` publishes the change; `ctx diff FILE` shows it.
-      [drift] A live file says published, but differs from the published text. `ctx diff ID` shows the change, `ctx publish --changed` publishes it, `ctx read ID > FILE` takes it back.
-      [document-missing] A published document has no live file. `ctx read ID > FILE` brings it back, `ctx retire ID` retires it.
-      [published-without-history] A live file says published, but no checkpoint holds it. `ctx publish ID` publishes it, `status: draft` makes it a draft, or delete it.
+      [policy-drift] A governance file differs from the one that the last checkpoint holds.
+          `ctx publish FILE` publishes the change; `ctx diff FILE` shows it.
+      [drift] A live file says published, but differs from the published text.
+          `ctx diff ID` shows the change, `ctx publish --changed` publishes it, `ctx read ID > FILE` takes it back.
+      [document-missing] A published document has no live file.
+          `ctx read ID > FILE` brings it back, `ctx retire ID` retires it.
+      [published-without-history] A live file says published, but no checkpoint holds it.
+          `ctx publish ID` publishes it, `status: draft` makes it a draft, or delete it.
     -- stderr
     hint: `ctx help CODE` says more of a finding
     ");
@@ -147,8 +151,9 @@ fn an_altered_text_is_damage_whatever_is_allowed() {
           in nodes/.versions/a/history.yaml
 
     What it means, and what to do:
-      [content-hash-mismatch] The stored text or diff is not the one that was hashed. Bring the file back from git or a backup that verifies; `git log -- FILE` shows who touched it. Do not repair it by hand: what is hashed cannot be made to fit.
-      [version-unreconstructable] The text of a version cannot be had from what is stored. Bring the file back from git or a backup that verifies; `git log -- FILE` shows who touched it. Do not repair it by hand: what is hashed cannot be made to fit.
+      [content-hash-mismatch] The stored text or diff is not the one that was hashed.
+      [version-unreconstructable] The text of a version cannot be had from what is stored.
+          Bring the file back from git or a backup that verifies; `git log -- FILE` shows who touched it. Do not repair it by hand: what is hashed cannot be made to fit.
     -- stderr
     hint: `ctx help CODE` says more of a finding
     ");
@@ -201,9 +206,12 @@ fn a_cut_log_is_unsettled() {
           in nodes/a.md
 
     What it means, and what to do:
-      [head-rollback] The log no longer has a checkpoint that is known from elsewhere. If the vault was put back on purpose, say so with `ctx head trust`. Else bring the log and the histories back from git or a backup: what is missing there was published once.
-      [published-unsealed] A history says published or retired, but no checkpoint records it. Find out who wrote it before you publish: with an append-only log nobody could tell afterwards. Restore a copy that verifies, or, if it is a command that was interrupted, keep the files and ask whoever ran it.
-      [drift] A live file says published, but differs from the published text. `ctx diff ID` shows the change, `ctx publish --changed` publishes it, `ctx read ID > FILE` takes it back.
+      [head-rollback] The log no longer has a checkpoint that is known from elsewhere.
+          If the vault was put back on purpose, say so with `ctx head trust`. Else bring the log and the histories back from git or a backup: what is missing there was published once.
+      [published-unsealed] A history says published or retired, but no checkpoint records it.
+          Find out who wrote it before you publish: with an append-only log nobody could tell afterwards. Restore a copy that verifies, or, if it is a command that was interrupted, keep the files and ask whoever ran it.
+      [drift] A live file says published, but differs from the published text.
+          `ctx diff ID` shows the change, `ctx publish --changed` publishes it, `ctx read ID > FILE` takes it back.
     -- stderr
     hint: `ctx help CODE` says more of a finding
     ");
@@ -279,9 +287,12 @@ fn nothing_is_published_on_top_of_damage() {
           in CONTEXT.md
 
     What it means, and what to do:
-      [checkpoint-log-unreadable] The checkpoint log, or an entry of it, cannot be read. Bring the log back from git or a backup that verifies. Nothing is served or published meanwhile. Keep the histories: they say what was published.
-      [head-rollback] The log no longer has a checkpoint that is known from elsewhere. If the vault was put back on purpose, say so with `ctx head trust`. Else bring the log and the histories back from git or a backup: what is missing there was published once.
-      [published-without-history] A live file says published, but no checkpoint holds it. `ctx publish ID` publishes it, `status: draft` makes it a draft, or delete it.
+      [checkpoint-log-unreadable] The checkpoint log, or an entry of it, cannot be read.
+          Bring the log back from git or a backup that verifies. Nothing is served or published meanwhile. Keep the histories: they say what was published.
+      [head-rollback] The log no longer has a checkpoint that is known from elsewhere.
+          If the vault was put back on purpose, say so with `ctx head trust`. Else bring the log and the histories back from git or a backup: what is missing there was published once.
+      [published-without-history] A live file says published, but no checkpoint holds it.
+          `ctx publish ID` publishes it, `status: draft` makes it a draft, or delete it.
     -- stderr
     hint: `ctx help CODE` says more of a finding
     ");
