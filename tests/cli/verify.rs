@@ -297,3 +297,165 @@ fn nothing_is_published_on_top_of_damage() {
     hint: `ctx help CODE` says more of a finding
     ");
 }
+
+#[test]
+fn a_part_of_a_vault_can_be_verified() {
+    let place = two();
+    place.edit("nodes/.versions/a/v1.md", "One.", "Ten.");
+    assert_snapshot!(place.ctx("verify nodes/b CONTEXT.md").whole(), @"
+    exit: 0
+    -- stdout
+    intact, anchored to checkpoint 2 (of 2 artifacts and the log; nothing else was checked)
+      anchor: checkpoint 2, remembered here since 2026-11-21T10:00:02.000Z
+      2 checkpoints, 2 artifacts, 2 versions recomputed
+      head: checkpoint 2, sha256:f8759c8328fab6fe6bcb4099be5653809070e2873f170ff006c7a1c2b51465d8
+    -- stderr
+    ");
+    let json = place.ctx("verify nodes/a --json").exits(1).json("ctx.verify");
+    assert_eq!((&json["whole"], &json["artifacts"]), (&false.into(), &1.into()));
+    // What was not looked at is not remembered.
+    place.ctx("head forget").ok();
+    place.ctx("verify nodes/b").ok();
+    assert_eq!(
+        place.ctx("head --json").ok().json("ctx.head")["remembered"],
+        serde_json::Value::Null
+    );
+    place.ctx("verify nodes/nowhere").exits(1);
+}
+
+#[test]
+fn quiet_says_nothing_where_nothing_is_wrong() {
+    let place = two();
+    let quiet = place.ctx("verify --quiet").ok();
+    assert_eq!((quiet.stdout.as_str(), quiet.stderr.as_str()), ("", ""));
+    place.edit("nodes/a.md", "Two.", "Three.");
+    assert_eq!(place.ctx("verify --quiet --allow-drift").ok().stdout, "");
+    assert!(place.ctx("verify -q").exits(1).stdout.contains("[drift] nodes/a"));
+}
+
+#[test]
+fn findings_are_told_to_tools_in_sarif() {
+    let place = two();
+    place.edit("nodes/.versions/a/v1.md", "One.", "Ten.");
+    place.edit("nodes/b.md", "# B", "# \u{202e}B");
+    place.write("packs/a pack\u{1b}.yml", "id: x\n");
+    let output = place.ctx("verify --sarif").exits(1);
+    assert!(!output.stdout.contains('\u{1b}'));
+    let sarif: serde_json::Value = serde_json::from_str(&output.stdout).unwrap();
+    assert_eq!((&sarif["version"], sarif["runs"].as_array().unwrap().len()), (&"2.1.0".into(), 1));
+    let run = &sarif["runs"][0];
+    assert_eq!(run["properties"]["verdict"], "damaged");
+    let rules = run["tool"]["driver"]["rules"].as_array().unwrap();
+    let results = run["results"].as_array().unwrap();
+    let told: Vec<String> = results
+        .iter()
+        .map(|result| {
+            // A result names its rule by id and by index.
+            let index = usize::try_from(result["ruleIndex"].as_u64().unwrap()).unwrap();
+            assert_eq!(rules[index]["id"], result["ruleId"]);
+            let place = &result["locations"][0]["physicalLocation"]["artifactLocation"];
+            assert_eq!(place["uriBaseId"], "VAULT");
+            format!("{} {} {}", result["level"], result["ruleId"], place["uri"]).replace('"', "")
+        })
+        .collect();
+    assert_snapshot!(told.join("\n"), @"
+    error content-hash-mismatch nodes/.versions/a/v1.md
+    error version-unreconstructable nodes/.versions/a/history.yaml
+    warning drift nodes/b.md
+    note policy-unsealed packs/a%20pack%1B.yml
+    note checksum-mismatch nodes/.versions/a/history.yaml
+    ");
+    place.ctx("verify --sarif --json").exits(2);
+}
+
+#[test]
+fn every_finding_is_explained() {
+    let place = Place::vault();
+    assert_snapshot!(place.ctx("help drift").whole(), @"
+    exit: 0
+    -- stdout
+    drift: a finding of `ctx verify`, class working copy
+
+    A live file says published, but differs from the published text.
+
+    The file was edited after it was published, by you or by somebody else.
+
+    `ctx diff ID` shows the change, `ctx publish --changed` publishes it, `ctx read ID > FILE` takes it back.
+    -- stderr
+    ");
+    assert_snapshot!(place.ctx("help head-fork").whole(), @"
+    exit: 0
+    -- stdout
+    head-fork: a finding of `ctx verify`, class damage
+
+    The log has another checkpoint in the place of one that is known from elsewhere.
+
+    Another history of checkpoints lies here: a rewritten one, another vault, or a branch whose log was not the one that is known.
+
+    If the vault was put back on purpose, say so with `ctx head trust`. Else bring the log and the histories back from git or a backup: what is missing there was published once.
+
+    head-fork: an error, exit code 4
+
+    The log has another checkpoint in the place of the one that is remembered.
+    -- stderr
+    ");
+    for code in contextnest::verify::Code::ALL {
+        let help = place.ctx(&format!("help {code}")).ok().stdout;
+        for text in [code.meaning(), code.cause(), code.remedy()] {
+            assert!(help.contains(text) && text.ends_with('.'), "{code}: {help}");
+        }
+    }
+    assert!(place.ctx("help checkpoint show").ok().stdout.contains("Number of the checkpoint"));
+    assert_snapshot!(place.ctx("help driff").exits(2).stderr, @"
+    error[usage]: there is no verb or code `driff`
+    hint: did you mean `diff`?
+    ");
+    place.ctx("help checkpoint nowhere").exits(2);
+}
+
+#[test]
+fn a_folder_that_cannot_be_listed_is_told() {
+    let place = two();
+    // Deeper than any path the system takes.
+    let name = "d".repeat(200);
+    let line = format!("cd nodes; for n in $(seq 25); do mkdir {name}; cd -P {name} || exit; done");
+    place.typed("").shell(&line).ok();
+    let json = place.ctx("verify --json").exits(1).json("ctx.verify");
+    assert_eq!(json["verdict"], "unsettled");
+    assert_eq!(json["findings"][0]["code"], "folder-unreadable");
+    place.typed("").shell("rm -rf nodes/d*").ok();
+}
+
+#[test]
+fn what_lies_among_the_versions_is_told() {
+    let place = two();
+    place.write("nodes/.versions/evil.md", "# evil\n");
+    place.write(".versions/checkpoints.jsonl.bak", "{}\n");
+    place.write("packs/.versions/x/y/z.md", "deeper\n");
+    std::os::unix::fs::symlink("/tmp", place.path("nodes/.versions/link")).unwrap();
+    place.remove("nodes/b.md");
+    std::os::unix::fs::symlink("/etc/hostname", place.path("nodes/b.md")).unwrap();
+    let json = place.ctx("verify --json").exits(1).json("ctx.verify");
+    let found: Vec<String> = json["findings"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|f| format!("{} {}", f["code"], f["path"]).replace('"', ""))
+        .collect();
+    assert_snapshot!(found.join("\n"), @"
+    drift nodes/b.md
+    unfinished .versions/checkpoints.jsonl.bak
+    unfinished nodes/.versions/evil.md
+    file-ignored nodes/.versions/link
+    file-ignored nodes/b.md
+    unfinished packs/.versions/x/history.yaml
+    ");
+}
+
+#[test]
+fn a_governance_file_that_looks_like_its_own_diff_is_refused() {
+    let place = two();
+    place.write("CONTEXT.md", "--- v1\n+++ v2\n@@ -1,1 +1,1 @@\n-a\n+b\n");
+    let refused = place.ctx("publish --all").exits(1);
+    assert!(refused.stderr.contains("error[looks-like-diff]"), "{}", refused.stderr);
+}

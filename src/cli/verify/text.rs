@@ -12,11 +12,16 @@ const MOST: usize = 20;
 
 pub(super) fn report(ui: &mut Ui<'_>, report: &Report, whole: bool) {
     let best = report.anchors.iter().max_by_key(|held| held.checkpoint);
-    match best.filter(|_| report.verdict == Verdict::IntactAnchored) {
-        Some(held) => ui.line(&format!("intact, anchored to checkpoint {}", held.checkpoint)),
-        None => ui.line(report.verdict.as_str()),
+    let mut verdict = match best.filter(|_| report.verdict == Verdict::IntactAnchored) {
+        Some(held) => format!("intact, anchored to checkpoint {}", held.checkpoint),
+        None => report.verdict.as_str().to_owned(),
+    };
+    if !whole {
+        let checked = count(report.artifacts, "artifact");
+        verdict.push_str(&format!(" (of {checked} and the log; nothing else was checked)"));
     }
-    summary(ui, report, whole);
+    ui.line(&verdict);
+    summary(ui, report);
     findings(ui, &report.findings);
     if report.omitted > 0 {
         ui.line(&format!("  and {} more of artifacts with very many", report.omitted));
@@ -34,7 +39,7 @@ pub(super) fn report(ui: &mut Ui<'_>, report: &Report, whole: bool) {
     ui.note(&format!("hint: {next}"));
 }
 
-fn summary(ui: &mut Ui<'_>, report: &Report, whole: bool) {
+fn summary(ui: &mut Ui<'_>, report: &Report) {
     for held in &report.anchors {
         ui.line(&format!("  anchor: {}", anchor(held)));
     }
@@ -54,9 +59,6 @@ fn summary(ui: &mut Ui<'_>, report: &Report, whole: bool) {
         count(report.artifacts, "artifact"),
         count_of(report.versions, "version"),
     ));
-    if !whole {
-        ui.line("  checked: only what was asked for, and the log");
-    }
     if let Some(head) = &report.head {
         ui.line(&format!("  head: checkpoint {}, {head}", report.checkpoints));
     }
