@@ -111,14 +111,14 @@ pub fn apply(old: &str, patch: &str) -> Result<String, PatchError> {
             let (sign, line) = patch.body_line()?;
             if sign != '+' {
                 let found = old.get(taken);
-                if !found.is_some_and(|found| same_line(found, &line)) {
+                if !found.is_some_and(|found| same_line(found, line)) {
                     return Err(patch.error_before("the text has another line here"));
                 }
                 taken += 1;
                 removed += 1;
             }
             match sign {
-                '+' => out.push(&line, &patch)?,
+                '+' => out.push(line, &patch)?,
                 ' ' => out.push(old[taken - 1], &patch)?,
                 _ => {}
             }
@@ -225,12 +225,12 @@ impl<'p> Patch<'p> {
 
     /// One line of a hunk: its sign and its text, with the newline unless it is marked as having
     /// none.
-    fn body_line(&mut self) -> Result<(char, String), PatchError> {
+    fn body_line(&mut self) -> Result<(char, &'p str), PatchError> {
         let line = self.peek();
         self.at += 1;
         let parsed = line.and_then(|l| {
             let sign = l.chars().next().filter(|c| matches!(c, ' ' | '-' | '+'))?;
-            l.ends_with('\n').then(|| (sign, l[1..].to_owned()))
+            l.ends_with('\n').then(|| (sign, &l[1..]))
         });
         let (sign, mut text) = parsed
             .ok_or_else(|| self.error_before("expected a line that begins with ` `, `-` or `+`"))?;
@@ -238,7 +238,7 @@ impl<'p> Patch<'p> {
             || self.peek().is_some_and(|l| l == NO_NEWLINE)
         {
             self.at += 1;
-            text.pop();
+            text = text.strip_suffix('\n').unwrap_or(text);
         }
         Ok((sign, text))
     }

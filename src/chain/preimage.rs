@@ -25,8 +25,15 @@ pub fn chain_hash(
     edited_by: &str,
     edited_at: Timestamp,
 ) -> Digest {
-    let previous = previous.map_or_else(|| GENESIS.to_owned(), Digest::to_string);
-    Digest::of(format!("{previous}:{content}:{version}:{edited_by}:{edited_at}").as_bytes())
+    let mut text = Vec::with_capacity(256);
+    match previous {
+        Some(previous) => previous.write_to(&mut text),
+        None => text.put(GENESIS.as_bytes()),
+    }
+    text.put(b":");
+    content.write_to(&mut text);
+    text.put(format!(":{version}:{edited_by}:{edited_at}").as_bytes());
+    Digest::of(&text)
 }
 
 /// The hash of one checkpoint (paper, equation 2).

@@ -1,5 +1,7 @@
 //! Reconstruction: the text of a version, from its keyframe forward, every hash recomputed.
 
+use std::borrow::Cow;
+
 use super::diff;
 use super::digest::Digest;
 use super::history::{ChainGap, Entry, Fault, History, HistoryError, Stored};
@@ -7,8 +9,8 @@ use super::preimage::chain_hash;
 use crate::document::edit::Edit;
 use crate::document::frontmatter::Status;
 use crate::document::id::Id;
-use crate::document::text::normalise;
-use crate::document::{Document, Unreadable, utf8};
+use crate::document::text::{normalise, normalised};
+use crate::document::{Document, Unreadable};
 use crate::vault::clock::Timestamp;
 use crate::vault::files::{FileError, Files};
 use crate::vault::layout::limit;
@@ -161,6 +163,11 @@ impl<'v> Replay<'v> {
         self.text.as_deref()
     }
 
+    /// The text of the last entry, as stored, for whoever steps no further.
+    pub fn into_text(self) -> Option<String> {
+        self.text
+    }
+
     /// Passes over an entry that could not be read: the next one's link to it is not checked, and
     /// no text is known before the next keyframe.
     pub fn lose(&mut self) {
@@ -207,21 +214,21 @@ impl<'v> Replay<'v> {
                 let Some(bytes) = self.files.read_optional(&path, limit::DOCUMENT)? else {
                     return Err(ChainError::KeyframeMissing(path));
                 };
-                let text = utf8(&bytes).map_err(ChainError::Text)?;
-                check(text);
+                let text = owned_utf8(bytes)?;
+                check(&text);
                 // A document says which version it is; a governance file could be its own diff.
-                if !self.id.is_document() && diff::is_of_version(text, entry.version) {
+                if !self.id.is_document() && diff::is_of_version(&text, entry.version) {
                     return Err(ChainError::PatchAsKeyframe);
                 }
-                return Ok(text.to_owned());
+                return Ok(text);
             }
-            Stored::Diff(diff) => diff.clone(),
+            Stored::Diff(diff) => Cow::Borrowed(diff),
             Stored::DiffFile => {
                 let path = self.id.diff_path(entry.version);
                 let Some(bytes) = self.files.read_optional(&path, limit::HISTORY)? else {
                     return Err(ChainError::DiffMissing(path));
                 };
-                utf8(&bytes).map_err(ChainError::Text)?.to_owned()
+                Cow::Owned(owned_utf8(bytes)?)
             }
         };
         check(&diff);
@@ -229,6 +236,12 @@ impl<'v> Replay<'v> {
         let text = diff::apply(base, &diff)?;
         if text.len() as u64 > limit::DOCUMENT { Err(ChainError::TooLarge) } else { Ok(text) }
     }
+}
+
+/// Bytes as text, without a copy.
+fn owned_utf8(bytes: Vec<u8>) -> Result<String, ChainError> {
+    String::from_utf8(bytes)
+        .map_err(|e| ChainError::Text(Unreadable::NotUtf8 { offset: e.utf8_error().valid_up_to() }))
 }
 
 /// The text of a version in normal form; every entry from its keyframe on recomputed.
@@ -248,7 +261,7 @@ pub fn reconstruct(
             return Err(error);
         }
     }
-    Ok(replay.text().map(|t| normalise(t).into_owned()).unwrap_or_default())
+    Ok(replay.into_text().map(normalised).unwrap_or_default())
 }
 
 /// A version that the chain vouches for, with what the log says of it.

@@ -19,6 +19,14 @@ pub fn normalise(text: &str) -> Cow<'_, str> {
     }
 }
 
+/// The normal form of a text that is nobody else's: nearly always the same text, without a copy.
+pub(crate) fn normalised(text: String) -> String {
+    match normalise(&text) {
+        Cow::Borrowed(normal) if normal.len() == text.len() => text,
+        normal => normal.into_owned(),
+    }
+}
+
 /// Where the parts of a document lie in its bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parts {
