@@ -7,10 +7,12 @@
 //! within a budget. Scalars keep their text; what a text means is the caller's question.
 //!
 //! `emit` is the only writer: a fixed spelling for each value, so that no upgrade of a library
-//! changes a byte of a vault; `exact` reads that spelling back. Rules: `spec/yaml.md`.
+//! changes a byte of a vault; `exact` reads that spelling back, and
+//! `simple` reads the usual frontmatter by a scan. Rules: `spec/yaml.md`.
 
 pub(crate) mod emit;
 pub(crate) mod exact;
+mod simple;
 mod tree;
 
 use std::ops::Range;
@@ -35,7 +37,7 @@ pub enum Dialect {
 }
 
 /// A value and the bytes it was read from.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
     /// The value itself.
     pub value: Value,
@@ -50,7 +52,7 @@ pub struct Node {
 }
 
 /// A YAML value; scalars stay text.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Value {
     /// A scalar, and whether it was written without quotes.
     Scalar {
@@ -200,7 +202,10 @@ pub(crate) struct List<'l> {
 /// The first place where the text is not YAML, or goes beyond what `dialect` and the limits of
 /// this module allow.
 pub fn parse(text: &str, dialect: Dialect) -> Result<Node, Error> {
-    tree::build(text, dialect, None)
+    match simple::read(text) {
+        Some(root) => Ok(root),
+        None => tree::build(text, dialect, None),
+    }
 }
 
 /// Reads one YAML document, in which the items of a list are handed over one by one; the list of
