@@ -3,12 +3,13 @@
 //! One reader serves frontmatter, histories, logs, packs and configuration. It builds [`Node`]s
 //! from parser events, so that every refusal names a line and a column, every value knows the
 //! bytes it came from (which is what an in-place edit needs), and no input can cost more than
-//! its size: nesting and the number of values are bounded, duplicate keys are refused, aliases are refused or expanded
-//! within a budget. Scalars keep their text; what a text means is the caller's question.
+//! its size: nesting and the number of values are bounded, duplicate keys are refused, aliases are
+//! refused or expanded within a budget. Scalars keep their text; what a text means is the caller's
+//! question.
 //!
 //! `emit` is the only writer: a fixed spelling for each value, so that no upgrade of a library
-//! changes a byte of a vault; `exact` reads that spelling back, and
-//! `simple` reads the usual frontmatter by a scan. Rules: `spec/yaml.md`.
+//! changes a byte of a vault. `exact` reads that spelling back, and `simple` reads the usual
+//! frontmatter by a scan. Rules: `spec/yaml.md`.
 
 pub(crate) mod emit;
 pub(crate) mod exact;
