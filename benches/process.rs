@@ -5,7 +5,8 @@
 #![allow(clippy::disallowed_methods, reason = "the benches make their own folders")]
 
 use std::error::Error;
-use std::fs;
+use std::fs::{self, File};
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -104,6 +105,55 @@ pub fn output(command: &mut Command) -> Result<String> {
 /// Runs `ctx` in a vault; anything but success ends the bench with what it said.
 pub fn ctx(root: &Path, args: &[&str]) -> Result<()> {
     output(&mut command(root, args)).map(drop)
+}
+
+/// Waits until the disk has everything.
+pub fn settle(root: &Path) -> Result<()> {
+    Command::new("sync").arg("-f").arg(root).status()?;
+    Ok(())
+}
+
+/// Every file of a vault with its length; local state and hidden files of no vault aside.
+pub fn files_below(root: &Path) -> io::Result<Vec<(PathBuf, u64)>> {
+    let mut found = Vec::new();
+    let mut folders = vec![root.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder)? {
+            let entry = entry?;
+            let meta = entry.metadata()?;
+            if entry.file_name() == "local" {
+            } else if meta.is_dir() {
+                folders.push(entry.path());
+            } else {
+                found.push((entry.path(), meta.len()));
+            }
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// The named peer of `verify`: `sha256sum` over the same files on all cores. None where the tool
+/// is not there.
+pub fn sha256sum(dir: &Path, n: usize, files: &[&Path]) -> Result<Option<Duration>> {
+    let cores = std::thread::available_parallelism()?.get();
+    let list = dir.join("files");
+    let mut out = File::create(&list)?;
+    for path in files {
+        out.write_all(path.as_os_str().as_encoded_bytes())?;
+        out.write_all(b"\0")?;
+    }
+    let each = files.len().div_ceil(cores).clamp(1, 2_000).to_string();
+    let hash = || -> Result<()> {
+        let mut command = Command::new("xargs");
+        command.arg("-0").arg("-a").arg(&list).args(["-n", &each, "-P", &cores.to_string()]);
+        let status = command.arg("sha256sum").stdout(Stdio::null()).status()?;
+        if status.success() { Ok(()) } else { Err(format!("sha256sum: {status}").into()) }
+    };
+    if hash().is_err() {
+        return Ok(None);
+    }
+    median_of(n, hash).map(Some)
 }
 
 pub fn median(mut times: Vec<Duration>) -> Duration {

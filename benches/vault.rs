@@ -17,13 +17,15 @@ mod corpus;
 #[path = "process.rs"]
 mod process;
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::OpenOptions;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use process::{Options, Result, ctx, head, median, median_of, ms, peak_memory, row, timed};
+use process::{
+    Options, Result, ctx, files_below, head, median, median_of, ms, peak_memory, row, settle,
+    sha256sum, timed,
+};
 
 const SEED: u64 = 42;
 const DOCUMENT: &str = "nodes/deploy/payments-service";
@@ -139,32 +141,6 @@ fn sync_of_append(dir: &Path) -> Result<Duration> {
     })
 }
 
-/// Waits until the disk has everything.
-fn settle(root: &Path) -> Result<()> {
-    Command::new("sync").arg("-f").arg(root).status()?;
-    Ok(())
-}
-
-/// Every file of a vault with its length; local state and hidden files of no vault aside.
-fn files_below(root: &Path) -> io::Result<Vec<(PathBuf, u64)>> {
-    let mut found = Vec::new();
-    let mut folders = vec![root.to_owned()];
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(folder)? {
-            let entry = entry?;
-            let meta = entry.metadata()?;
-            if entry.file_name() == "local" {
-            } else if meta.is_dir() {
-                folders.push(entry.path());
-            } else {
-                found.push((entry.path(), meta.len()));
-            }
-        }
-    }
-    found.sort();
-    Ok(found)
-}
-
 /// By how many bytes an event made the files of a vault grow.
 #[derive(Default)]
 struct Growth {
@@ -191,29 +167,6 @@ fn growth(root: &Path, event: impl FnOnce() -> Result<()>) -> Result<Growth> {
         } += more;
     }
     Ok(growth)
-}
-
-/// The named peer of `verify`: `sha256sum` over the same files on all cores. None where the tool
-/// is not there.
-fn sha256sum(dir: &Path, n: usize, files: &[&Path]) -> Result<Option<Duration>> {
-    let cores = std::thread::available_parallelism()?.get();
-    let list = dir.join("files");
-    let mut out = File::create(&list)?;
-    for path in files {
-        out.write_all(path.as_os_str().as_encoded_bytes())?;
-        out.write_all(b"\0")?;
-    }
-    let each = files.len().div_ceil(cores).clamp(1, 2_000).to_string();
-    let hash = || -> Result<()> {
-        let mut command = Command::new("xargs");
-        command.arg("-0").arg("-a").arg(&list).args(["-n", &each, "-P", &cores.to_string()]);
-        let status = command.arg("sha256sum").stdout(Stdio::null()).status()?;
-        if status.success() { Ok(()) } else { Err(format!("sha256sum: {status}").into()) }
-    };
-    if hash().is_err() {
-        return Ok(None);
-    }
-    median_of(n, hash).map(Some)
 }
 
 fn tables(figures: &[Figures]) -> String {
