@@ -67,7 +67,7 @@ pub(crate) fn is_exact_block(text: &str) -> bool {
 
 /// Whether some character needs an escape, of the control characters those that are not `allowed`.
 /// Diffs are long and mostly ASCII, so bytes are looked at before characters.
-fn any_needs_escape(text: &str, allowed: impl Fn(u8) -> bool) -> bool {
+pub(super) fn any_needs_escape(text: &str, allowed: impl Fn(u8) -> bool) -> bool {
     let control = |b: u8| (b < 0x20 || b == 0x7f) && !allowed(b);
     if text.bytes().fold(false, |found, b| found | control(b)) {
         return true;

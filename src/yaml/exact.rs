@@ -20,39 +20,58 @@ pub(crate) fn scalar(spelled: &str) -> Option<Cow<'_, str>> {
         }
         None => Cow::Owned(double_quoted(spelled)?),
     };
+    // A text is quoted only where it has to be.
     (emit::scalar(&text) == spelled).then_some(text)
 }
 
 /// The text that [`emit::long_text`] spells so in double quotes, on one line.
 pub(crate) fn long_text(spelled: &str) -> Option<String> {
-    let text = double_quoted(spelled)?;
-    (!emit::is_exact_block(&text) && emit::double_quoted(&text) == spelled).then_some(text)
+    double_quoted(spelled).filter(|text| !emit::is_exact_block(text))
 }
 
-/// Undoes the escapes that a text in double quotes has; the caller compares the spelling.
+/// The text that [`emit::double_quoted`] spells so: no character has an escape that does not need one,
+/// and each escape is the one that is written.
 fn double_quoted(spelled: &str) -> Option<String> {
     let mut rest = spelled.strip_prefix('"')?.strip_suffix('"')?;
     let mut text = String::with_capacity(rest.len());
-    while let Some((before, after)) = rest.split_once('\\') {
-        text.push_str(before);
-        let mut chars = after.chars();
-        let code = |digits| {
-            let (code, after) = (after.get(1..=digits)?, &after[1 + digits..]);
-            Some((char::from_u32(u32::from_str_radix(code, 16).ok()?)?, after))
-        };
-        let (c, after) = match chars.next()? {
-            'n' => ('\n', chars.as_str()),
-            'r' => ('\r', chars.as_str()),
-            't' => ('\t', chars.as_str()),
-            'x' => code(2)?,
-            'u' => code(4)?,
-            'U' => code(8)?,
-            c @ ('"' | '\\') => (c, chars.as_str()),
-            _ => return None,
-        };
+    while let Some(at) = rest.bytes().position(|b| b == b'\\') {
+        let (before, escape) = rest.split_at(at);
+        push(&mut text, before)?;
+        let (c, length) = escaped(escape.as_bytes())?;
+        // The short escapes are the only ones of their characters; a long one may be another form.
+        if length > 2
+            && emit::double_quoted(c.encode_utf8(&mut [0; 4]))
+                != format!("\"{}\"", escape.get(..length)?)
+        {
+            return None;
+        }
         text.push(c);
-        rest = after;
+        rest = escape.get(length..)?;
     }
-    text.push_str(rest);
+    push(&mut text, rest)?;
     Some(text)
+}
+
+/// Takes characters that stand for themselves.
+fn push(text: &mut String, plain: &str) -> Option<()> {
+    let stands = !plain.bytes().fold(false, |found, b| found | (b == b'"'))
+        && !emit::any_needs_escape(plain, |_| false);
+    stands.then(|| text.push_str(plain))
+}
+
+/// The character of an escape, and the length of the escape.
+fn escaped(escape: &[u8]) -> Option<(char, usize)> {
+    let digits = match escape.get(1)? {
+        b'n' => return Some(('\n', 2)),
+        b'r' => return Some(('\r', 2)),
+        b't' => return Some(('\t', 2)),
+        b'"' => return Some(('"', 2)),
+        b'\\' => return Some(('\\', 2)),
+        b'x' => 2,
+        b'u' => 4,
+        b'U' => 8,
+        _ => return None,
+    };
+    let code = std::str::from_utf8(escape.get(2..2 + digits)?).ok()?;
+    Some((char::from_u32(u32::from_str_radix(code, 16).ok()?)?, 2 + digits))
 }
