@@ -1,0 +1,275 @@
+//! One attack on one vault, judged by `ctx verify --json`.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::attacks::{Attack, Rewritten};
+use super::draw::Draw;
+use super::forge::Target;
+use super::place::Place;
+use super::script::{Script, copy, ctx, tree};
+use super::table::{Expected, Row};
+use super::vaults::{Kind, script};
+use crate::process::Result;
+
+/// After everything that any vault records.
+const NOW: &str = "2027-01-01T00:00:00.000Z";
+
+/// What came of an attack.
+#[derive(Clone, Debug)]
+pub(super) enum Outcome {
+    /// This vault has no place for it.
+    NoPlace,
+    /// As the table says, without a finding from the files.
+    Quiet,
+    /// As the table says, with a finding that points at the place.
+    Pointed,
+    /// As the table says, with a finding that points elsewhere; where.
+    Astray(String),
+    /// Not as the table says; what was found instead.
+    Otherwise(String),
+}
+
+/// How an attack is made.
+#[derive(Clone, Copy)]
+pub(super) enum Maker {
+    /// In the files of a vault.
+    Forged(Attack),
+    /// By honest commands, in place of a vault.
+    Rewritten(Rewritten),
+}
+
+/// A vault that attacks are made on, and what `verify` says of it before.
+pub(super) struct Vault {
+    pub(super) kind: Kind,
+    pub(super) seed: u64,
+    script: Script,
+    other: Script,
+    folder: PathBuf,
+    before: BTreeSet<String>,
+}
+
+/// What `verify` says.
+struct Report {
+    exit: u8,
+    head: Option<String>,
+    verdict: String,
+    findings: Vec<Value>,
+}
+
+impl Vault {
+    /// Makes a vault, and another one of its kind.
+    pub(super) fn make(kind: Kind, seed: u64, folder: &Path) -> Result<Self> {
+        let own = script(kind, seed);
+        // Another that is not shorter, so that something else lies in the place of the head.
+        let others = (1..50).map(|n| script(kind, seed + n));
+        let mut others = others.filter(|other| other.events.len() >= own.events.len().max(1));
+        let other = others.next().ok_or("no other vault is as long")?;
+        let folder = folder.join(format!("{}-{seed}", kind.name()));
+        let vault = Self { kind, seed, script: own, other, folder, before: BTreeSet::new() };
+        vault.script.play(&vault.base())?;
+        vault.other.play(&vault.folder.join("other"))?;
+        vault.tools_agree()?;
+        let report = verify(&vault.base(), &[], None)?;
+        if report.exit != 0 {
+            return Err(format!("{}: not intact before: {report}", vault.name()).into());
+        }
+        Ok(Self { before: report.findings.iter().map(key).collect(), ..vault })
+    }
+
+    pub(super) fn name(&self) -> String {
+        format!("{} {}", self.kind.name(), self.seed)
+    }
+
+    fn base(&self) -> PathBuf {
+        self.folder.join("base")
+    }
+
+    /// What the forger's tools read and write again is the same bytes, hashes and all: they know
+    /// the rules.
+    fn tools_agree(&self) -> Result<()> {
+        let target = Target::at(&self.base());
+        let mut log = target.log();
+        let text = target.read(target.log_path());
+        log.renew();
+        if log.text() != text {
+            return Err(format!("{}: the log is not what its hashes give", self.name()).into());
+        }
+        for mut history in target.histories() {
+            let before = history.clone();
+            history.rechain(0);
+            let same = before.entries.iter().zip(&history.entries);
+            // The other tool spells diffs otherwise.
+            let is_same = same
+                .clone()
+                .all(|(a, b)| a.chain == b.chain && (self.kind == Kind::Interop || a.raw == b.raw));
+            if !is_same {
+                return Err(format!("{}: {} is spelled otherwise", self.name(), history.id).into());
+            }
+        }
+        Ok(())
+    }
+
+    /// The vault under attack, a fresh copy.
+    fn copied(&self, name: &str) -> Result<Target> {
+        let root = self.folder.join("attacked/vault");
+        let outside = self.folder.join("attacked/outside");
+        for folder in [&root, &outside] {
+            if folder.exists() {
+                fs::remove_dir_all(folder)?;
+            }
+        }
+        fs::create_dir_all(&root)?;
+        copy(&self.base(), &root)?;
+        let draw = Draw::new(self.seed, &format!("{} {name}", self.kind.name()));
+        Ok(Target { root, outside, other: self.folder.join("other"), draw })
+    }
+
+    /// Makes an attack and judges it.
+    pub(super) fn judge(&self, row: &Row, expected: Expected, maker: Maker) -> Result<Outcome> {
+        match maker {
+            Maker::Forged(attack) => {
+                let mut target = self.copied(&row.name)?;
+                let Some(place) = attack(&mut target) else { return Ok(Outcome::NoPlace) };
+                let report = verify(&target.root, &[], None)?;
+                Ok(self.of_files(row, expected, &place, &report))
+            }
+            Maker::Rewritten(rewritten) => self.rewritten(row, expected, rewritten),
+        }
+    }
+
+    fn of_files(&self, row: &Row, expected: Expected, place: &Place, report: &Report) -> Outcome {
+        let code = row.finding.as_deref();
+        let new: Vec<&Value> =
+            report.findings.iter().filter(|f| !self.before.contains(&key(f))).collect();
+        let looked_at: Vec<&Value> =
+            if place.standing { report.findings.iter().collect() } else { new.clone() };
+        let named: Vec<&&Value> =
+            looked_at.iter().filter(|f| f["code"].as_str() == code && code.is_some()).collect();
+        let is_note = |f: &Value| f["class"] == "note";
+        let is_as_told = match expected {
+            Expected::Files => report.exit == 1 && named.iter().any(|f| !is_note(f)),
+            Expected::Note => report.exit == 0 && named.iter().any(|f| is_note(f)),
+            Expected::No => report.exit == 0 && new.is_empty(),
+            // What an honest vault is told of itself, such as files that are not published yet.
+            Expected::Anchor => report.exit == 0 && new.iter().all(|f| is_note(f)),
+        };
+        if !is_as_told {
+            Outcome::Otherwise(told(report, &new))
+        } else if named.is_empty() {
+            Outcome::Quiet
+        } else if named.iter().any(|f| place.is_of(f)) {
+            Outcome::Pointed
+        } else {
+            Outcome::Astray(format!("expected {place}, found {}", told(report, &new)))
+        }
+    }
+
+    /// Lays a vault that honest commands made in the place of this one.
+    fn rewritten(&self, row: &Row, expected: Expected, make: Rewritten) -> Result<Outcome> {
+        let mut draw = Draw::new(self.seed, &row.name);
+        let Some(twin) = make(&self.script, &self.other, &mut draw) else {
+            return Ok(Outcome::NoPlace);
+        };
+        let target = self.copied(&row.name)?;
+        let state = self.folder.join("attacked/state");
+        if state.exists() {
+            fs::remove_dir_all(&state)?;
+        }
+        // The head is remembered before the attack, by whoever verifies.
+        let before = verify(&target.root, &[], Some(&state))?;
+        let head = before.head.ok_or("a vault without a head")?;
+        if let Some(surgery) = &twin.surgery {
+            surgery(&target);
+        }
+        let by_hand = tree(&target.root)?;
+        fs::remove_dir_all(&target.root)?;
+        twin.script.play(&target.root)?;
+        let by_commands = tree(&target.root)?;
+        if by_hand != by_commands && twin.surgery.is_some() {
+            let differing =
+                by_commands.iter().find(|(path, bytes)| by_hand.get(*path) != Some(bytes));
+            let path = differing.map_or_else(String::new, |(path, _)| path.display().to_string());
+            return Ok(Outcome::Otherwise(format!("the forgery by hand is another vault: {path}")));
+        }
+        let report = verify(&target.root, &[], None)?;
+        match self.of_files(row, expected, &Place::vault(), &report) {
+            Outcome::Quiet => {}
+            other => return Ok(other),
+        }
+        if report.verdict.contains("anchored to") {
+            return Ok(Outcome::Otherwise(format!("without an anchor: {}", report.verdict)));
+        }
+        let expecting = verify(&target.root, &["--expect-head", &head], None)?;
+        let remembering = verify(&target.root, &[], Some(&state))?;
+        let has = |report: &Report, codes: &[&str]| {
+            report.findings.iter().any(|f| codes.iter().any(|code| f["code"] == *code))
+        };
+        let heads = ["head-rollback", "head-fork"];
+        if expected == Expected::No {
+            let is_quiet = !has(&expecting, &heads) && !has(&remembering, &heads);
+            let said = format!("expecting: {expecting}; remembering: {remembering}");
+            return Ok(if is_quiet { Outcome::Quiet } else { Outcome::Otherwise(said) });
+        }
+        if expecting.exit != 1 || !has(&expecting, &heads) {
+            return Ok(Outcome::Otherwise(format!("with `--expect-head`: {expecting}")));
+        }
+        let code = row.finding.as_deref().unwrap_or_default();
+        if remembering.exit != 1 || !has(&remembering, &[code]) {
+            return Ok(Outcome::Otherwise(format!("with the remembered head: {remembering}")));
+        }
+        Ok(Outcome::Quiet)
+    }
+}
+
+impl std::fmt::Display for Report {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&told(self, &self.findings.iter().collect::<Vec<_>>()))
+    }
+}
+
+fn verify(root: &Path, args: &[&str], state: Option<&Path>) -> Result<Report> {
+    let args = [&["verify", "--json", "--now", NOW], args].concat();
+    let said = ctx(root, &args, state);
+    let Ok(json) = serde_json::from_str::<Value>(&said.stdout) else {
+        let why: Value = serde_json::from_str(&said.stderr).unwrap_or_default();
+        let verdict = why["message"].as_str().unwrap_or("no answer").to_owned();
+        return Ok(Report { exit: said.exit, head: None, verdict, findings: Vec::new() });
+    };
+    Ok(Report {
+        exit: said.exit,
+        head: json["head"].as_str().map(str::to_owned),
+        verdict: json["verdict"].as_str().unwrap_or_default().to_owned(),
+        findings: json["findings"].as_array().cloned().unwrap_or_default(),
+    })
+}
+
+/// A finding is the same if all of it is, but for the words.
+fn key(finding: &Value) -> String {
+    let fields = ["code", "path", "id", "version", "checkpoint", "expected", "found"];
+    fields.map(|field| finding[field].to_string()).join(" ")
+}
+
+/// Exit code, verdict, and the codes of findings.
+fn told(report: &Report, findings: &[&Value]) -> String {
+    let codes: BTreeSet<String> = findings
+        .iter()
+        .map(|f| {
+            let number = |key: &str, mark: &str| {
+                f[key].as_u64().map_or(String::new(), |n| format!(" {mark}{n}"))
+            };
+            let id = f["id"].as_str().or(f["path"].as_str()).unwrap_or_default();
+            let code = f["code"].as_str().unwrap_or_default();
+            format!("{code} {id}{}{}", number("version", "v"), number("checkpoint", "#"))
+        })
+        .collect();
+    let more = codes.len().saturating_sub(4);
+    let mut codes: Vec<String> = codes.into_iter().take(4).collect();
+    if more > 0 {
+        codes.push(format!("{more} more"));
+    }
+    format!("exit {}, {}: {}", report.exit, report.verdict, codes.join("; "))
+}

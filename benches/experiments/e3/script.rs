@@ -1,0 +1,157 @@
+//! Honest commands, written down, so that the same vault can be made again, or one that differs in
+//! a word, an author or a time.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use contextnest::cli::{Streams, World, run};
+use contextnest::vault::clock::Timestamp;
+
+use super::forge::{Target, habits};
+use crate::process::Result;
+
+/// What a command that ran in this process said.
+pub(super) struct Said {
+    pub(super) exit: u8,
+    pub(super) stdout: String,
+    pub(super) stderr: String,
+}
+
+/// Runs one command in a vault. `state` is where heads are remembered; without it nowhere.
+pub(super) fn ctx(root: &Path, args: &[&str], state: Option<&Path>) -> Said {
+    let mut vars = BTreeMap::new();
+    if let Some(state) = state {
+        vars.insert("XDG_STATE_HOME".to_owned(), state.display().to_string());
+    }
+    let world =
+        World { cwd: root.to_owned(), vars, clock: || 0, git_email: |_| None, terminal: false };
+    let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
+    let streams = Streams { stdin: &mut io::empty(), stdout: &mut stdout, stderr: &mut stderr };
+    let args = ["ctx"].iter().chain(args).map(Into::into).collect();
+    let exit = run(args, &world, streams);
+    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+    Said { exit, stdout: text(stdout), stderr: text(stderr) }
+}
+
+/// A change of a file by a hand or an editor.
+#[derive(Clone, Debug)]
+pub(super) enum Step {
+    Write(String, String),
+    Append(String, String),
+}
+
+impl Step {
+    pub(super) fn path(&self) -> &str {
+        let (Self::Write(path, _) | Self::Append(path, _)) = self;
+        path
+    }
+}
+
+/// What one principal does at one time.
+#[derive(Clone, Debug)]
+pub(super) struct Event {
+    /// Milliseconds since 1970.
+    pub(super) at: i64,
+    pub(super) by: String,
+    /// Changes of files, before the command.
+    pub(super) steps: Vec<Step>,
+    pub(super) args: Vec<String>,
+}
+
+impl Event {
+    /// Its time as it is recorded.
+    pub(super) fn time(&self) -> String {
+        Timestamp::from_millis(self.at).to_string()
+    }
+}
+
+/// What a vault begins with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Start {
+    /// An empty folder.
+    Empty,
+    /// The vault of the other tool, with habits of it put in by hand.
+    Interop,
+}
+
+/// How a vault is made.
+#[derive(Clone, Debug)]
+pub(super) struct Script {
+    pub(super) start: Start,
+    pub(super) events: Vec<Event>,
+}
+
+impl Script {
+    /// Makes the vault in a folder that does not exist yet.
+    pub(super) fn play(&self, root: &Path) -> Result<()> {
+        fs::create_dir_all(root)?;
+        if self.start == Start::Interop {
+            let fixture =
+                Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/interop/procurement");
+            copy(&fixture, root)?;
+            habits(&Target::at(root));
+        }
+        for event in &self.events {
+            for step in &event.steps {
+                let path = root.join(step.path());
+                fs::create_dir_all(path.parent().unwrap_or(root))?;
+                match step {
+                    Step::Write(_, text) => fs::write(path, text)?,
+                    Step::Append(_, text) => {
+                        let before = fs::read_to_string(&path)?;
+                        fs::write(path, before + text)?;
+                    }
+                }
+            }
+            let now = event.time();
+            let mut args: Vec<&str> = event.args.iter().map(String::as_str).collect();
+            args.extend(["--as", &event.by, "--now", &now]);
+            let said = ctx(root, &args, None);
+            if said.exit != 0 {
+                return Err(
+                    format!("{args:?}: {}\n{}{}", said.exit, said.stdout, said.stderr).into()
+                );
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Copies a folder of plain files and folders.
+pub(super) fn copy(from: &Path, to: &Path) -> Result<()> {
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let to = to.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            fs::create_dir_all(&to)?;
+            copy(&entry.path(), &to)?;
+        } else {
+            fs::copy(entry.path(), to)?;
+        }
+    }
+    Ok(())
+}
+
+/// The bytes that anyone relies on: the record and the live files, nothing derived or local.
+pub(super) fn tree(root: &Path) -> Result<BTreeMap<PathBuf, Vec<u8>>> {
+    let (mut found, mut folders) = (BTreeMap::new(), vec![root.to_owned()]);
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder)? {
+            let path = entry?.path();
+            let name = path.strip_prefix(root)?.to_owned();
+            let derived =
+                ["context.yaml", ".context/local", ".gitattributes", ".context/.gitignore"];
+            if derived.iter().any(|derived| name == Path::new(derived)) {
+                continue;
+            }
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                found.insert(name, fs::read(&path)?);
+            }
+        }
+    }
+    Ok(found)
+}
