@@ -96,7 +96,8 @@ pub(super) const LOG: &[(&str, Attack)] = &[
         let at = t.draw.pick(differing)?;
         log.checkpoints[at] = other.checkpoints[at].clone();
         log.write(t);
-        Some(Place::at(log.checkpoints[at].number))
+        // The first follows from nothing, and is right in itself.
+        Some(Place::at(log.checkpoints[at.max(1)].number))
     }),
     ("log-deleted", |t| {
         t.remove(t.log_path());
