@@ -25,8 +25,14 @@ pub(super) fn ctx(root: &Path, args: &[&str], state: Option<&Path>) -> Said {
     if let Some(state) = state {
         vars.insert("XDG_STATE_HOME".to_owned(), state.display().to_string());
     }
-    let world =
-        World { cwd: root.to_owned(), vars, clock: || 0, git_email: |_| None, terminal: false };
+    let world = World {
+        cwd: root.to_owned(),
+        vars,
+        clock: || 0,
+        git: |_, _| None,
+        terminal: false,
+        error_terminal: false,
+    };
     let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
     let streams = Streams { stdin: &mut io::empty(), stdout: &mut stdout, stderr: &mut stderr };
     let args = ["ctx"].iter().chain(args).map(Into::into).collect();

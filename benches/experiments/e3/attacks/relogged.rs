@@ -171,7 +171,7 @@ pub(super) const RELOGGED: &[(&str, Attack)] = &[
         log.checkpoints[at].trigger = trigger(&changed);
         log.renew();
         log.write(t);
-        Some(Place::of(&first).checkpoint(at as u64 + 1))
+        Some(Place::of(&first))
     }),
     ("checkpoint-split", split),
     ("log-redated", |t| {

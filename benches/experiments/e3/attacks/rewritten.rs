@@ -98,8 +98,9 @@ pub(in crate::e3) const REWRITTEN: &[(&str, Rewritten)] = &[
             event.steps.retain(|step| step.path() != path);
             event.args.retain(|arg| arg != id);
         }
-        twin.events.retain(|event| event.args != ["retire"]);
-        alone(twin)
+        // An event less would be a log that ends before the head.
+        let is_empty = |event: &Event| event.args == ["retire"];
+        if twin.events.iter().any(is_empty) { None } else { alone(twin) }
     }),
     ("rewritten-rule", |script, _, _| {
         let mut twin = script.clone();
