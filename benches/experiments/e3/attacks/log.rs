@@ -93,11 +93,14 @@ pub(super) const LOG: &[(&str, Attack)] = &[
         let common = log.checkpoints.len().min(other.checkpoints.len());
         let differing =
             (0..common).filter(|at| log.checkpoints[*at].hash != other.checkpoints[*at].hash);
+        let differing: Vec<usize> = differing.collect();
+        let first = *differing.first()?;
         let at = t.draw.pick(differing)?;
         log.checkpoints[at] = other.checkpoints[at].clone();
         log.write(t);
-        // The first follows from nothing, and is right in itself.
-        Some(Place::at(log.checkpoints[at.max(1)].number))
+        // The first that differs follows from what is in both, and is right in itself.
+        let told = if at == first { at + 1 } else { at };
+        log.checkpoints.get(told).map(|checkpoint| Place::at(checkpoint.number))
     }),
     ("log-deleted", |t| {
         t.remove(t.log_path());

@@ -326,7 +326,8 @@ fn neighbours(log: &Log) -> Vec<usize> {
 }
 
 /// What one event published is divided between two checkpoints: the first a millisecond earlier, or,
-/// where the log follows from the histories, the second at the same time or a millisecond later.
+/// where the log follows from the histories, the second a millisecond later. (Of two at one time the
+/// order of times tells.)
 fn split(target: &mut Target) -> Option<Place> {
     let mut log = target.log();
     let several = (0..log.checkpoints.len())
@@ -343,8 +344,7 @@ fn split(target: &mut Target) -> Option<Place> {
         }
     }
     if log.is_delta && target.draw.below(2) == 0 {
-        let later = [0, 1][target.draw.below(2)];
-        log.checkpoints[at].at = moved(&log.checkpoints[at].at, later);
+        log.checkpoints[at].at = moved(&log.checkpoints[at].at, 1);
     } else {
         first.at = moved(&first.at, -1);
     }
