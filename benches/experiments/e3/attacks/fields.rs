@@ -136,7 +136,11 @@ pub(super) const FIELDS: &[(&str, Attack)] = &[
         history.write(t);
         Some(place(&history, at))
     }),
-    ("key-planted", |t| any(t, |_, entry| entry.raw += "    approved_by: ceo@example.com\n")),
+    ("key-planted", |t| {
+        // It is told once for each history.
+        any(t, |_, entry| entry.raw += "    approved_by: ceo@example.com\n")
+            .map(|place| Place { version: None, ..place })
+    }),
 ];
 
 pub(super) fn quoted(text: &str) -> String {

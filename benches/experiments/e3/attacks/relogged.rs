@@ -325,9 +325,9 @@ fn neighbours(log: &Log) -> Vec<usize> {
     (0..log.checkpoints.len() - 1).filter(are).collect()
 }
 
-/// What one event published is divided between two checkpoints: the first a millisecond earlier, or,
-/// where the log follows from the histories, the second a millisecond later. (Of two at one time the
-/// order of times tells.)
+/// What one event published is divided between two checkpoints, the second a millisecond later, or,
+/// where the log follows from the histories, the first one earlier. (Of two at one time the order of
+/// times tells, and in a log of whole maps of a first one that is earlier the time of publication.)
 fn split(target: &mut Target) -> Option<Place> {
     let mut log = target.log();
     let several = (0..log.checkpoints.len())
@@ -344,9 +344,9 @@ fn split(target: &mut Target) -> Option<Place> {
         }
     }
     if log.is_delta && target.draw.below(2) == 0 {
-        log.checkpoints[at].at = moved(&log.checkpoints[at].at, 1);
-    } else {
         first.at = moved(&first.at, -1);
+    } else {
+        log.checkpoints[at].at = moved(&log.checkpoints[at].at, 1);
     }
     log.checkpoints.insert(at, first);
     log.settle();
