@@ -64,7 +64,7 @@ impl Id {
     /// The rule of ids that the path breaks.
     pub fn of_document_file(path: &str) -> Result<Self, IdError> {
         let id: Self = path.strip_suffix(".md").unwrap_or(path).parse()?;
-        if id.kind() == Kind::Governance || id.0.ends_with(".yaml") || id.0.ends_with(".yml") {
+        if !id.is_document() || id.is_reserved() {
             return Err(IdError::Reserved(id.to_string()));
         }
         Ok(id)
@@ -94,6 +94,11 @@ impl Id {
     /// Whether this names a document.
     pub fn is_document(&self) -> bool {
         self.kind() == Kind::Document
+    }
+
+    /// Whether this would name a document, but looks like a governance file of a later version.
+    pub fn is_reserved(&self) -> bool {
+        self.is_document() && (self.0.ends_with(".yaml") || self.0.ends_with(".yml"))
     }
 
     /// Path of the live file.

@@ -236,8 +236,7 @@ impl Pass {
 
     fn mark(&mut self, checkpoint: &Checkpoint, id: &Id, mark: Mark) {
         let number = checkpoint.number;
-        let reserved = id.as_str().ends_with(".yaml") || id.as_str().ends_with(".yml");
-        if id.is_document() && reserved {
+        if id.is_reserved() {
             let finding = Finding::new(Code::IdCollision, self.path, "the id is reserved");
             self.findings.push(finding.id(id).checkpoint(number));
         }

@@ -235,6 +235,11 @@ fn everything(view: &log::View, histories: &[String]) -> (BTreeSet<Id>, Vec<Find
     for dir in histories {
         match Id::of_history_dir(dir) {
             Ok(id) => {
+                // Of an id in the log this has been said already.
+                if id.is_reserved() && !ids.contains(&id) {
+                    findings
+                        .push(Finding::new(Code::IdCollision, dir, "the id is reserved").id(&id));
+                }
                 ids.insert(id);
             }
             Err(why) => findings.push(Finding::new(Code::IdCollision, dir, why.to_string())),

@@ -7,6 +7,7 @@ use crate::chain::replay::{self, Replay};
 use crate::document::id::Id;
 use crate::vault::Vault;
 use crate::vault::config::{Config, DEFAULT_KEYFRAME_INTERVAL, LogForm};
+use crate::vault::layout;
 
 /// The rules that hold for a record, from which checkpoint on.
 #[derive(Debug, Default)]
@@ -33,13 +34,13 @@ impl Rules {
             .collect();
         match view.form {
             Some(LogForm::Delta) => rules.strict_from = Some(strict_from(&forms)),
-            Some(LogForm::Full) if view.begun_by_ctx => {
-                // Only a configuration that asks for it makes us write whole maps.
-                if !forms.iter().any(|(_, form)| *form == Some(LogForm::Full)) {
-                    let message = "this vault's log has the other form: no configuration ever asked for whole maps";
-                    let path = crate::vault::layout::FULL_LOG;
-                    findings.push(Finding::new(Code::ForeignLog, path, message));
-                }
+            // Only a configuration that asks for it makes us write whole maps.
+            Some(LogForm::Full)
+                if view.begun_by_ctx
+                    && !forms.iter().any(|(_, form)| *form == Some(LogForm::Full)) =>
+            {
+                let message = "this vault's log has the other form: no configuration ever asked for whole maps";
+                findings.push(Finding::new(Code::ForeignLog, layout::FULL_LOG, message));
             }
             _ => {}
         }

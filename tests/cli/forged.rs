@@ -22,13 +22,19 @@ fn place() -> Place {
 }
 
 fn codes(place: &Place) -> Vec<String> {
-    let json = place.ctx("verify --json").json("ctx.verify");
+    // From the files alone: without a home nothing is remembered.
+    let json = place.typed("verify --json").without("HOME").run().json("ctx.verify");
     let findings = json["findings"].as_array().unwrap();
     findings.iter().map(|f| f["code"].as_str().unwrap().to_owned()).collect()
 }
 
 /// Appends a checkpoint with these changes and a hash that follows.
 fn append_checkpoint(place: &Place, set: &[(&str, u64, &str)]) {
+    let trigger = set.first().map_or("nodes/a", |(id, ..)| *id);
+    append_checkpoint_at(place, set, AT, trigger);
+}
+
+fn append_checkpoint_at(place: &Place, set: &[(&str, u64, &str)], at: &str, trigger: &str) {
     let log = place.read(LOG);
     let mut marks: BTreeMap<String, (u64, String)> = BTreeMap::new();
     for line in log.lines() {
@@ -48,15 +54,16 @@ fn append_checkpoint(place: &Place, set: &[(&str, u64, &str)]) {
         .iter()
         .map(|(id, (v, hash))| (id.parse().unwrap(), Mark::new(*v, hash.parse().unwrap())))
         .collect();
-    let last: Value = serde_json::from_str(log.lines().last().unwrap()).unwrap();
-    let previous: Digest = last["checkpoint_hash"].as_str().unwrap().parse().unwrap();
-    let number = last["checkpoint"].as_u64().unwrap() + 1;
-    let hash = state.hash(Some(&previous), number, AT.parse().unwrap(), set[0].0);
+    let last: Option<Value> = log.lines().last().map(|line| serde_json::from_str(line).unwrap());
+    let previous: Option<Digest> =
+        last.as_ref().map(|last| last["checkpoint_hash"].as_str().unwrap().parse().unwrap());
+    let number = last.map_or(0, |last| last["checkpoint"].as_u64().unwrap()) + 1;
+    let hash = state.hash(previous.as_ref(), number, at.parse().unwrap(), trigger);
     let set: BTreeMap<&str, Value> =
         set.iter().map(|(id, version, hash)| (*id, json!([version, hash]))).collect();
     let line = json!({
-        "at": AT, "checkpoint": number, "checkpoint_hash": hash, "removed": [],
-        "set": set, "triggered_by": set.keys().next().unwrap(),
+        "at": at, "checkpoint": number, "checkpoint_hash": hash, "removed": [],
+        "set": set, "triggered_by": trigger,
     });
     place.write(LOG, log + &serde_jcs::to_string(&line).unwrap() + "\n");
 }
@@ -287,4 +294,65 @@ fn folders_that_differ_only_in_case_are_not_both_published() {
     let place = Place::published(&[("nodes/Dir/q", "# Q\n")]);
     let refused = place.ctx("add nodes/dir/z --body y").exits(1);
     assert!(refused.stderr.contains("`nodes/dir` and `nodes/Dir`"), "{}", refused.stderr);
+}
+
+#[test]
+fn a_checkpoint_that_changes_nothing_was_not_written_by_ctx() {
+    let place = place();
+    let log = place.read(LOG);
+    let last: Value = serde_json::from_str(log.lines().last().unwrap()).unwrap();
+    append_checkpoint(&place, &[]);
+    assert_ne!(place.read(LOG), log);
+    let found = codes(&place);
+    assert!(found.contains(&"field-malformed".to_owned()), "{last}: {found:?}");
+}
+
+#[test]
+fn a_log_of_the_form_with_fewer_rules_is_not_ours() {
+    let place = place();
+    let full = place.ctx("checkpoint export --form full").ok().stdout;
+    place.write(".versions/context_history.yaml", full);
+    place.remove(LOG);
+    assert_eq!(codes(&place), ["foreign-log"]);
+}
+
+#[test]
+fn a_diff_is_not_taken_for_the_full_text_of_a_governance_file() {
+    let place = place();
+    place.edit("CONTEXT.md", "# Test", "# Test of rules");
+    place.ctx("publish --all").ok();
+    let path = ".versions/CONTEXT.md/history.yaml";
+    let history = History::parse(&place.bytes(path)).unwrap();
+    let entry = history.entry(2).unwrap();
+    let Stored::Diff(diff) = &entry.stored else { panic!("{entry:?}") };
+    let spelled = place.read(path);
+    let begin = spelled.find("    diff:").unwrap();
+    let end = begin + spelled[begin..].find("    edited_by").unwrap();
+    place.write(path, format!("{}    keyframe: true\n{}", &spelled[..begin], &spelled[end..]));
+    place.write(".versions/CONTEXT.md/v2.md", diff);
+    place.write("CONTEXT.md", diff);
+    assert_eq!(codes(&place), ["version-self-mismatch"]);
+    place.ctx("context").exits(1);
+}
+
+#[test]
+fn checkpoints_that_were_merged_are_found_by_their_times() {
+    let place = Place::published(&[("nodes/a", "# A\n")]);
+    place.write("nodes/b.md", "# B\n");
+    place.ctx("publish --all").ok();
+    let log = place.read(LOG);
+    let lines: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    place.write(LOG, "");
+    let marks: Vec<(&str, u64, &str)> = lines
+        .iter()
+        .flat_map(|line| line["set"].as_object().unwrap())
+        .map(|(id, mark)| (&**id, mark[0].as_u64().unwrap(), mark[1].as_str().unwrap()))
+        .collect();
+    append_checkpoint_at(&place, &marks, lines[1]["at"].as_str().unwrap(), "nodes/b");
+    assert!(
+        codes(&place).iter().all(|code| code == "publication-time-mismatch"),
+        "{:?}",
+        codes(&place)
+    );
+    assert_eq!(codes(&place).len(), 3);
 }
