@@ -153,11 +153,21 @@ impl Files {
     /// # Errors
     /// See [`FileError`]; [`FileError::is_not_found`] tells an absent file.
     pub fn read(&self, path: &str, limit: u64) -> Result<Vec<u8>, FileError> {
-        let (file, meta) = self.open_regular(path)?;
+        let (mut file, meta) = self.open_regular(path)?;
         let mut bytes = Vec::new();
         if meta.len() <= limit {
-            bytes.reserve_exact(usize::try_from(meta.len()).unwrap_or(0));
-            file.take(limit + 1).read_to_end(&mut bytes).map_err(FileError::io("read", path))?;
+            // Room for one byte more: a first read that leaves it empty has reached the end.
+            let length = usize::try_from(meta.len()).unwrap_or(0);
+            bytes.reserve_exact(length + 1);
+            let first = rustix::io::read(&file, rustix::buffer::spare_capacity(&mut bytes))
+                .map_err(|e| FileError::from_errno("read", path, e))?;
+            if first != length {
+                let rest = (limit + 1).saturating_sub(first as u64);
+                (&mut file)
+                    .take(rest)
+                    .read_to_end(&mut bytes)
+                    .map_err(FileError::io("read", path))?;
+            }
         }
         if meta.len() > limit || bytes.len() as u64 > limit {
             return Err(FileError::TooLarge { path: path.to_owned(), limit });
@@ -250,7 +260,8 @@ impl Files {
         let mut names = Vec::new();
         for entry in rustix::fs::Dir::read_from(&fd).map_err(fail)? {
             let entry = entry.map_err(fail)?;
-            names.extend(entry.file_name().to_str().ok().map(str::to_owned));
+            let name = entry.file_name().to_str().ok();
+            names.extend(name.filter(|name| !matches!(*name, "." | "..")).map(str::to_owned));
         }
         Ok(names)
     }

@@ -6,6 +6,7 @@
 use std::cell::RefCell;
 use std::path::Path;
 
+use rayon::prelude::*;
 use walkdir::{DirEntry, WalkDir};
 
 use super::config::Layout;
@@ -30,13 +31,22 @@ pub struct Found {
 #[derive(Debug, Default)]
 pub struct Survey {
     /// The folders inside of a `.versions` folder.
-    pub histories: Vec<String>,
+    pub histories: Vec<Folder>,
     /// What else lies in a `.versions` folder and is no checkpoint log.
     pub strays: Vec<String>,
     /// Symbolic links in the place of a `.versions` folder or inside of one.
     pub links: Vec<String>,
     /// Folders that cannot be listed.
     pub unlisted: Vec<String>,
+}
+
+/// A folder and the names of what lies in it.
+#[derive(Debug)]
+pub struct Folder {
+    /// Its path.
+    pub path: String,
+    /// Names, in no order; what is no text has replacement characters.
+    pub names: Vec<String>,
 }
 
 impl Vault {
@@ -146,46 +156,114 @@ impl Vault {
     /// The folders inside a `.versions` folder anywhere in the vault, in byte order: every place
     /// where a history could lie, whether or not any document has that name.
     pub fn history_folders(&self) -> Vec<String> {
-        self.survey().histories
+        self.survey().histories.into_iter().map(|folder| folder.path).collect()
     }
 
     /// Looks through every folder of the vault for what lies where histories do.
     pub fn survey(&self) -> Survey {
         let mut found = Survey::default();
-        let walk = WalkDir::new(self.root()).follow_links(false).into_iter();
-        let walk = walk.filter_entry(|e| {
-            let name = e.file_name();
-            let skipped = name == ".git" || name == "node_modules";
-            e.depth() == 0 || !(skipped || (e.file_type().is_dir() && is_vault(e.path())))
-        });
-        let shown = |path: &Path| {
-            let path = path.strip_prefix(self.root()).unwrap_or(path);
-            path.to_string_lossy().into_owned()
+        let mut folders = vec![String::new()];
+        // Level by level: folders of one level are listed in parallel, and no depth is too deep.
+        while !folders.is_empty() {
+            let listed: Vec<Listing> =
+                folders.par_iter().map(|path| list(self.root(), path)).collect();
+            let mut next = Vec::new();
+            for (path, listing) in folders.into_iter().zip(listed) {
+                found.take(path, listing, &mut next);
+            }
+            folders = next;
+        }
+        found.sort();
+        found
+    }
+}
+
+/// What one folder holds.
+#[derive(Default)]
+struct Listing {
+    /// Why it has no entries.
+    failed: bool,
+    /// Whether it is a vault of its own.
+    is_vault: bool,
+    /// The names of its entries, and what they are.
+    entries: Vec<(String, Kind)>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Folder,
+    Link,
+    /// A file, or a folder whose name is no text.
+    Other,
+}
+
+/// Lists one folder; the root has an empty path.
+fn list(root: &Path, path: &str) -> Listing {
+    let dir = root.join(path);
+    let Ok(read) = std::fs::read_dir(&dir) else {
+        return Listing { failed: true, ..Listing::default() };
+    };
+    let mut listing = Listing::default();
+    let mut has_mark = false;
+    for entry in read {
+        let Ok((entry, kind)) = entry.and_then(|entry| entry.file_type().map(|kind| (entry, kind)))
+        else {
+            listing.failed = true;
+            continue;
         };
-        for entry in walk {
-            let entry = match entry {
-                Ok(entry) => entry,
-                Err(why) => {
-                    found.unlisted.extend(why.path().map(shown));
-                    continue;
+        let name = entry.file_name();
+        has_mark |= name == layout::CONTEXT_DIR || name == layout::VERSIONS;
+        let kind = match name.to_str() {
+            _ if kind.is_symlink() => Kind::Link,
+            Some(_) if kind.is_dir() => Kind::Folder,
+            _ => Kind::Other,
+        };
+        listing.entries.push((name.to_string_lossy().into_owned(), kind));
+    }
+    // The system is asked about marks only where there may be one.
+    listing.is_vault = has_mark && !path.is_empty() && is_vault(&dir);
+    listing
+}
+
+impl Survey {
+    /// Takes one folder in, and names the folders in it that are to be looked through.
+    fn take(&mut self, path: String, listing: Listing, next: &mut Vec<String>) {
+        if listing.is_vault {
+            return;
+        }
+        let below = |name: &str| match path.as_str() {
+            "" => name.to_owned(),
+            path => format!("{path}/{name}"),
+        };
+        let is_versions = path.rsplit('/').next() == Some(layout::VERSIONS);
+        let parent = path.rsplit_once('/').map_or("", |(parent, _)| parent);
+        let is_history = parent.rsplit('/').next() == Some(layout::VERSIONS);
+        for (name, kind) in &listing.entries {
+            let entry = below(name);
+            match kind {
+                Kind::Folder if name == ".git" || name == "node_modules" => {}
+                Kind::Folder => next.push(entry),
+                Kind::Link if is_versions || name == layout::VERSIONS => self.links.push(entry),
+                Kind::Link | Kind::Other => {
+                    if is_versions && entry != layout::DELTA_LOG && entry != layout::FULL_LOG {
+                        self.strays.push(entry);
+                    }
                 }
-            };
-            let is_link = entry.file_type().is_symlink();
-            let above = entry.path().parent().and_then(Path::file_name);
-            let in_versions = entry.depth() > 1 && above.is_some_and(|n| n == layout::VERSIONS);
-            let path = shown(entry.path());
-            if is_link && (in_versions || entry.file_name() == layout::VERSIONS) {
-                found.links.push(path);
-            } else if in_versions && entry.file_type().is_dir() && entry.path().to_str().is_some() {
-                found.histories.push(path);
-            } else if in_versions && path != layout::DELTA_LOG && path != layout::FULL_LOG {
-                found.strays.push(path);
             }
         }
-        for list in [&mut found.histories, &mut found.strays, &mut found.links, &mut found.unlisted]
-        {
+        if listing.failed {
+            self.unlisted.push(path.clone());
+        }
+        if is_history {
+            let names = listing.entries.into_iter().map(|(name, _)| name).collect();
+            self.histories.push(Folder { path, names });
+        }
+    }
+
+    fn sort(&mut self) {
+        self.histories.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+        for list in [&mut self.strays, &mut self.links, &mut self.unlisted] {
             list.sort_unstable();
         }
-        found
     }
 }

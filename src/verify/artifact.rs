@@ -29,11 +29,19 @@ pub(super) struct Checked {
 }
 
 /// Checks everything that concerns one artifact.
-pub(super) fn check(vault: &Vault, id: &Id, view: &View, rules: &Rules) -> Checked {
+/// `names` are those of the files in the folder of its history, where they are known.
+pub(super) fn check(
+    vault: &Vault,
+    id: &Id,
+    names: Option<&[String]>,
+    view: &View,
+    rules: &Rules,
+) -> Checked {
     let nothing = Record::default();
     let record = view.records.get(id).unwrap_or(&nothing);
     let sealed = Sealed::new(record);
-    let mut pass = Pass { vault, id, view, rules, sealed, checked: Checked::default() };
+    let checked = Checked::default();
+    let mut pass = Pass { vault, id, names, view, rules, sealed, checked };
     let head = view.head.get(id.as_str()).and_then(|mark| mark.version);
     let head_text = match replay::load(vault.files(), id) {
         Ok(history) => {
@@ -59,6 +67,7 @@ pub(super) fn check(vault: &Vault, id: &Id, view: &View, rules: &Rules) -> Check
 pub(super) struct Pass<'p> {
     pub(super) vault: &'p Vault,
     pub(super) id: &'p Id,
+    names: Option<&'p [String]>,
     pub(super) view: &'p View,
     pub(super) rules: &'p Rules,
     pub(super) sealed: Sealed<'p>,
@@ -88,7 +97,7 @@ impl Pass<'_> {
             ChainError::HistoryMissing if self.sealed.record.seals.is_empty() => {
                 // A folder that holds nothing, or what an interrupted command left.
                 let names = self.vault.files().names(&self.id.history_dir());
-                if names.is_ok_and(|names| names.iter().any(|name| !is_dots(name))) {
+                if names.is_ok_and(|names| !names.is_empty()) {
                     let message = "its folder holds files, but no history";
                     self.push(Finding::new(Code::Unfinished, path, message));
                 }
@@ -110,18 +119,26 @@ impl Pass<'_> {
     /// Files beside the history that belong to none of its entries.
     fn leftovers(&mut self, history: &History) {
         let dir = self.id.history_dir();
-        let names = self.vault.files().names(&dir).unwrap_or_default();
-        for name in names.into_iter().filter(|name| !is_dots(name)) {
-            let stored = |version: u64| history.entry(version).map(|entry| &entry.stored);
-            let version = |suffix| {
-                let digits = name.strip_prefix('v')?.strip_suffix(suffix)?;
-                crate::yaml::canonical_number(digits)
-            };
-            let belongs = *name == *layout::HISTORY
-                || version(".md").and_then(stored) == Some(&Stored::Keyframe)
-                || version(".diff").and_then(stored) == Some(&Stored::DiffFile);
-            // A faulty entry may own any file; it is reported as such.
-            if !belongs && history.slots.iter().all(|slot| slot.entry.is_ok()) {
+        let listed;
+        let names = match self.names {
+            Some(names) => names,
+            None => {
+                listed = self.vault.files().names(&dir).unwrap_or_default();
+                &listed
+            }
+        };
+        // A faulty entry may own any file; it is reported as such.
+        if history.slots.iter().any(|slot| slot.entry.is_err()) {
+            return;
+        }
+        let stored = history.entries().filter_map(|entry| match entry.stored {
+            Stored::Keyframe => Some(format!("v{}.md", entry.version)),
+            Stored::DiffFile => Some(format!("v{}.diff", entry.version)),
+            Stored::Diff(_) => None,
+        });
+        let stored: BTreeSet<String> = stored.collect();
+        for name in names {
+            if name != layout::HISTORY && !stored.contains(name) {
                 let message = "no entry of the history has this file";
                 self.push(Finding::new(Code::Unfinished, format!("{dir}/{name}"), message));
             }
@@ -166,9 +183,10 @@ impl Pass<'_> {
         let mut seen = BTreeSet::new();
         let mut before: Option<(u64, Timestamp)> = None;
         let mut head_text = None;
+        let kept = retired_from(history);
         let mut published_text: Option<String> = None;
         let mut previous_failed = false;
-        for slot in &history.slots {
+        for (index, slot) in history.slots.iter().enumerate() {
             self.checked.versions += 1;
             if let Some(version) = slot.version {
                 self.number(version, before.map(|(v, _)| v), &mut seen);
@@ -215,20 +233,20 @@ impl Pass<'_> {
                 }
             }
             previous_failed = replay.text().is_none();
-            if let Some(text) = replay.text() {
-                let text = normalise(text).into_owned();
-                self.text(entry, &text);
-                if let Some(published) = &published_text
-                    && let Err(why) = replay::check_retirement(self.id, entry, published, &text)
-                {
-                    self.chain_error(entry, &why);
-                }
-                if entry.published_at.is_some() {
-                    published_text = Some(text.clone());
-                }
-                if head == Some(entry.version) {
-                    head_text = Some(text);
-                }
+            let Some(text) = replay.text().map(normalise) else {
+                continue;
+            };
+            self.text(entry, &text);
+            if let Some(published) = &published_text
+                && let Err(why) = replay::check_retirement(self.id, entry, published, &text)
+            {
+                self.chain_error(entry, &why);
+            }
+            if head == Some(entry.version) {
+                head_text = Some(text.clone().into_owned());
+            }
+            if kept.contains(&index) {
+                published_text = Some(text.into_owned());
             }
         }
         head_text
@@ -305,6 +323,20 @@ impl Pass<'_> {
     }
 }
 
+/// The slots whose texts retirements are compared with: each the last published one before it.
+fn retired_from(history: &History) -> BTreeSet<usize> {
+    let mut last = None;
+    let mut found = BTreeSet::new();
+    for (index, slot) in history.slots.iter().enumerate() {
+        match &slot.entry {
+            Ok(entry) if entry.published_at.is_some() => last = Some(index),
+            Ok(entry) if entry.retired_at.is_some() => found.extend(last),
+            _ => {}
+        }
+    }
+    found
+}
+
 /// A chain error as a sentence; values that a finding has fields for are not repeated.
 fn told(why: &ChainError) -> String {
     match why {
@@ -328,9 +360,4 @@ fn code_of(kind: FaultKind) -> Code {
         FaultKind::TimestampMalformed => Code::TimestampMalformed,
         FaultKind::UnknownHashAlgorithm => Code::UnknownHashAlgorithm,
     }
-}
-
-/// The names by which a folder lists itself and the one above.
-fn is_dots(name: &str) -> bool {
-    matches!(name, "." | "..")
 }

@@ -31,6 +31,7 @@ use crate::vault::Vault;
 use crate::vault::clock::Timestamp;
 use crate::vault::files::FileError;
 use crate::vault::layout;
+use crate::vault::walk::Folder;
 use rules::Rules;
 
 /// What is to be verified, and against what.
@@ -156,6 +157,7 @@ pub fn verify(vault: &Vault, request: Request<'_>) -> Result<Report, FileError> 
     }
 
     let whole = request.only.is_none();
+    let mut folders = Vec::new();
     let ids = match request.only {
         Some(only) => only,
         None => {
@@ -165,11 +167,13 @@ pub fn verify(vault: &Vault, request: Request<'_>) -> Result<Report, FileError> 
             findings.extend(working::strays(&survey));
             findings.extend(working::planted(vault, &view));
             findings.extend(working::unsealed_policy(vault, &view));
+            folders = survey.histories;
             ids
         }
     };
     let ids: Vec<Id> = ids.into_iter().collect();
-    let checked = artifacts(vault, &ids, &view, &rules, request.progress);
+    let names = Names(whole.then_some(&folders));
+    let checked = artifacts(vault, &ids, &names, &view, &rules, request.progress);
     let published = checked.iter().any(|c| c.published);
     if published && !log_exists {
         let message = "versions are published, but there is no checkpoint log";
@@ -229,10 +233,10 @@ fn known(vault: &Vault, mut anchors: Vec<Anchor>) -> (Vec<Anchor>, Option<Memory
 }
 
 /// Every artifact that the log or a history names.
-fn everything(view: &log::View, histories: &[String]) -> (BTreeSet<Id>, Vec<Finding>) {
+fn everything(view: &log::View, histories: &[Folder]) -> (BTreeSet<Id>, Vec<Finding>) {
     let mut ids: BTreeSet<Id> = view.records.keys().cloned().collect();
     let mut findings = Vec::new();
-    for dir in histories {
+    for dir in histories.iter().map(|folder| &folder.path) {
         match Id::of_history_dir(dir) {
             Ok(id) => {
                 // Of an id in the log this has been said already.
@@ -249,9 +253,21 @@ fn everything(view: &log::View, histories: &[String]) -> (BTreeSet<Id>, Vec<Find
     (ids, findings)
 }
 
+/// The files in the folders of histories; none where nobody looked.
+struct Names<'s>(Option<&'s Vec<Folder>>);
+
+impl Names<'_> {
+    fn of(&self, id: &Id) -> Option<&[String]> {
+        let (folders, dir) = (self.0?, id.history_dir());
+        let found = folders.binary_search_by(|folder| folder.path.cmp(&dir));
+        Some(found.map_or(&[], |n| &folders[n].names))
+    }
+}
+
 fn artifacts(
     vault: &Vault,
     ids: &[Id],
+    names: &Names<'_>,
     view: &log::View,
     rules: &Rules,
     progress: Option<&Progress>,
@@ -260,7 +276,7 @@ fn artifacts(
         progress.total.store(ids.len(), Ordering::Relaxed);
     }
     let check = |id| {
-        let checked = artifact::check(vault, id, view, rules);
+        let checked = artifact::check(vault, id, names.of(id), view, rules);
         if let Some(progress) = progress {
             progress.done.fetch_add(1, Ordering::Relaxed);
         }
