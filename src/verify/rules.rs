@@ -28,9 +28,10 @@ impl Rules {
         let configs = configurations(vault, &id, record);
         let mut rules = Self::default();
         let mut findings = Vec::new();
+        // Without a configuration a log keeps the form that it has.
         let forms: Vec<(u64, Option<LogForm>)> = configs
             .iter()
-            .map(|(checkpoint, config)| (*checkpoint, config.checkpoint_log))
+            .filter_map(|(checkpoint, config)| Some((*checkpoint, config.as_ref()?.checkpoint_log)))
             .collect();
         match view.form {
             Some(LogForm::Delta) => rules.strict_from = Some(strict_from(&forms)),
@@ -44,9 +45,12 @@ impl Rules {
             }
             _ => {}
         }
+        let interval = |config: &Config| config.keyframe_interval;
         rules.intervals = configs
             .iter()
-            .map(|(checkpoint, config)| (*checkpoint, config.keyframe_interval))
+            .map(|(checkpoint, config)| {
+                (*checkpoint, config.as_ref().map_or(DEFAULT_KEYFRAME_INTERVAL, interval))
+            })
             .collect();
         (rules, findings)
     }
@@ -79,8 +83,9 @@ fn strict_from(forms: &[(u64, Option<LogForm>)]) -> u64 {
 }
 
 /// The sealed versions of the configuration that can be had and read, each with the checkpoint that
-/// seals it first. What cannot be had is reported where its history is checked.
-fn configurations(vault: &Vault, id: &Id, record: &Record) -> Vec<(u64, Config)> {
+/// seals it first, and nothing from the checkpoint on that retires it. What cannot be had is reported
+/// where its history is checked.
+fn configurations(vault: &Vault, id: &Id, record: &Record) -> Vec<(u64, Option<Config>)> {
     let mut found = Vec::new();
     let Ok(history) = replay::load(vault.files(), id) else {
         return found;
@@ -92,6 +97,10 @@ fn configurations(vault: &Vault, id: &Id, record: &Record) -> Vec<(u64, Config)>
             continue;
         };
         let _ = replay.step(entry);
+        if let Some(retired) = entry.retired_at {
+            let removal = record.removals.iter().find(|removal| removal.at == retired);
+            found.extend(removal.map(|removal| (removal.checkpoint, None)));
+        }
         let seal = record.seals.iter().find(|seal| {
             seal.mark.version == Some(entry.version)
                 && seal.mark.chain_hash == Some(entry.chain_hash)
@@ -99,7 +108,7 @@ fn configurations(vault: &Vault, id: &Id, record: &Record) -> Vec<(u64, Config)>
         if let (Some(seal), Some(text)) = (seal, replay.text())
             && let Ok(config) = Config::parse(text)
         {
-            found.push((seal.checkpoint, config));
+            found.push((seal.checkpoint, Some(config)));
         }
     }
     found

@@ -192,3 +192,17 @@ fn a_governed_vault_refuses_every_writer() {
     }
     assert_eq!(place.tree(), before);
 }
+
+#[test]
+fn without_a_configuration_a_new_history_has_the_default_interval() {
+    let place = Place::vault();
+    let config = ".context/config.yaml";
+    place.write(config, "version: 1\nlayout: structured\nversions:\n  keyframe_interval: 3\n");
+    place.ctx("add nodes/a --body a").ok();
+    place.remove(config);
+    place.ctx("add nodes/b --body b").ok();
+    place.write(config, "version: 1\nlayout: structured\nversions:\n  keyframe_interval: 2\n");
+    place.ctx("add nodes/c --body c").ok();
+    let report = place.ctx("verify --json").ok().json("ctx.verify");
+    assert_eq!(report["findings"].as_array().unwrap().len(), 0, "{report}");
+}
