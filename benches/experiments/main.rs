@@ -7,7 +7,7 @@
 //! hold is an error, so that a short run of them is a test. Progress goes to stderr.
 //!
 //! ```text
-//! cargo bench --bench experiments -- [e2|e3|stale] [--quick] [--repetitions N] [--cold PERCENT] [--dir DIR]
+//! cargo bench --bench experiments -- [e2|e3|stale|honest|mutation] [--quick] [--seed N] [--repetitions N] [--cold PERCENT] [--dir DIR]
 //! ```
 
 #![allow(clippy::disallowed_methods, reason = "the bench reads its own clock and its own files")]
@@ -19,6 +19,10 @@ mod corpus;
 mod e2;
 mod e3;
 mod handbook;
+mod honest;
+mod inside;
+mod mutation;
+mod other_tool;
 #[path = "../process.rs"]
 mod process;
 mod queries;
@@ -48,16 +52,21 @@ fn main() -> Result<()> {
 /// Runs the chosen experiments and gives the claims that did not hold.
 fn run(options: &Options) -> Result<Vec<String>> {
     let mut broken = Vec::new();
-    let chosen = options.chosen;
-    if chosen.is_none_or(|chosen| chosen == Experiment::E2) {
+    let is_chosen = |one| options.chosen.is_none_or(|chosen| chosen == one);
+    if is_chosen(Experiment::E2) {
         broken.extend(e2::run(options)?);
     }
-    // Only where it is asked for: the verifier does not find all of it yet.
-    if chosen == Some(Experiment::E3) {
+    if is_chosen(Experiment::E3) {
         broken.extend(e3::run(options)?);
     }
-    if chosen.is_none_or(|chosen| chosen == Experiment::Stale) {
+    if is_chosen(Experiment::Stale) {
         broken.extend(stale::run(options)?);
+    }
+    if is_chosen(Experiment::Honest) {
+        broken.extend(honest::run(options)?);
+    }
+    if is_chosen(Experiment::Mutation) {
+        broken.extend(mutation::run(options)?);
     }
     Ok(broken)
 }
@@ -67,10 +76,12 @@ enum Experiment {
     E2,
     E3,
     Stale,
+    Honest,
+    Mutation,
 }
 
 struct Options {
-    /// One of them; else all that CI runs.
+    /// One of them; else all.
     chosen: Option<Experiment>,
     /// Where the vaults are made.
     dir: PathBuf,
@@ -86,6 +97,8 @@ struct Options {
     /// How many of a hundred repetitions find no index, of selectors and of searches. A search
     /// without one reads and indexes all documents, which takes longer than all else.
     cold: [usize; 2],
+    /// The one history or vault to draw, to see a run of `honest` again.
+    seed: Option<u64>,
 }
 
 impl Options {
@@ -100,6 +113,7 @@ impl Options {
             queries: 100,
             repetitions: 100,
             cold: [50, 10],
+            seed: None,
         };
         // `cargo bench` says `--bench`; without it this runs as a test, which is to be short.
         let (mut is_bench, mut quick) = (false, false);
@@ -110,6 +124,9 @@ impl Options {
                 "e2" => options.chosen = Some(Experiment::E2),
                 "e3" => options.chosen = Some(Experiment::E3),
                 "stale" => options.chosen = Some(Experiment::Stale),
+                "honest" => options.chosen = Some(Experiment::Honest),
+                "mutation" => options.chosen = Some(Experiment::Mutation),
+                "--seed" => options.seed = Some(value()?.parse()?),
                 "--bench" => is_bench = true,
                 "--quick" => quick = true,
                 "--repetitions" => options.repetitions = value()?.parse()?,

@@ -1,0 +1,212 @@
+//! More than one place: copies of a vault, backups, and commands that died half-way.
+
+use std::fs;
+use std::path::Path;
+
+use super::scene::{Kind, Scene, twin_of};
+use super::steps::{Step, change_body, document};
+use crate::inside::{copy, files, write};
+use crate::process::Result;
+
+/// The steps with more than one place.
+pub(super) const STEPS: [(&str, usize, Step); 4] = [
+    ("a copy elsewhere, publications in both", 2, twins),
+    ("keep a backup", 2, keep_backup),
+    ("restore a backup elsewhere", 1, restore_backup),
+    ("a publication that dies half-way", 3, interrupted),
+];
+
+/// Two copies of a vault go different ways, each with its own memory.
+fn twins(scene: &mut Scene) -> Result<bool> {
+    let (here, model) = (scene.root.clone(), scene.model.clone());
+    let git = scene.git.clone();
+    let number = scene.number();
+    let there = twin_of(&here, number);
+    copy(&here, &there)?;
+    scene.root = there.clone();
+    scene.verify()?;
+    publish_something(scene)?;
+    scene.verify()?;
+    scene.verify_without_memory()?;
+    if scene.draw.below(2) == 0 {
+        // The history goes on in the copy, and the first one is left.
+        fs::remove_dir_all(here)?;
+        return Ok(true);
+    }
+    (scene.root, scene.model, scene.git) = (here, model, git);
+    publish_something(scene)?;
+    fs::remove_dir_all(there)?;
+    Ok(true)
+}
+
+fn publish_something(scene: &mut Scene) -> Result<()> {
+    if let Some(id) = scene.any_published() {
+        change_body(scene, &format!("{id}.md"))?;
+        scene.event(&["publish", &id])?;
+    }
+    Ok(())
+}
+
+fn keep_backup(scene: &mut Scene) -> Result<bool> {
+    let to = scene.beside("backup");
+    copy(&scene.root, &to)?;
+    if let Some((before, _)) = scene.backup.replace((to, scene.model.clone())) {
+        fs::remove_dir_all(before)?;
+    }
+    Ok(true)
+}
+
+/// An old copy at another path, where nobody remembers a later state. The vault itself stays.
+fn restore_backup(scene: &mut Scene) -> Result<bool> {
+    let Some((backup, then)) = scene.backup.clone() else { return Ok(false) };
+    let there = scene.beside("restored");
+    copy(&backup, &there)?;
+    let (here, model, git) = (scene.root.clone(), scene.model.clone(), scene.git.clone());
+    (scene.root, scene.model) = (there.clone(), then);
+    scene.verify()?;
+    publish_something(scene)?;
+    scene.verify()?;
+    fs::remove_dir_all(there)?;
+    (scene.root, scene.model, scene.git) = (here, model, git);
+    Ok(true)
+}
+
+/// A publication whose process ended before its checkpoint was written, or after that and before the
+/// live files were: what it leaves are notes, for those who remember the head before it.
+fn interrupted(scene: &mut Scene) -> Result<bool> {
+    let Some(home) = scene.person.home.clone() else { return Ok(false) };
+    let state = home.join(".local/state");
+    let Some(id) = scene.any_published() else { return Ok(false) };
+    change_body(scene, &format!("{id}.md"))?;
+    let name = format!("nodes/late{}.md", scene.number());
+    let text = document(scene);
+    write(&scene.root, &name, text)?;
+    scene.verify()?;
+
+    let (root, model) = (scene.root.clone(), scene.model.clone());
+    let (before, kept) = (scene.beside("before"), scene.beside("state"));
+    copy(&root, &before)?;
+    copy(&state, &kept)?;
+    let learned = scene.event(&["publish", &id, name.trim_end_matches(".md")])?;
+    let after = scene.beside("after");
+    fs::rename(&root, &after)?;
+    copy(&before, &root)?;
+    if scene.draw.below(3) > 0 {
+        fs::remove_dir_all(&state)?;
+        copy(&kept, &state)?;
+    }
+    let how = if learned { scene.draw.below(4) } else { 0 };
+    // With a log that holds the event, it has happened; else it has not.
+    let happened = how == 3;
+    if happened {
+        overlay(scene, &before, &after, &root, usize::MAX)?;
+        for log in LOGS {
+            put_again(&after, &root, log)?;
+        }
+    } else {
+        fs::remove_dir_all(&state)?;
+        copy(&kept, &state)?;
+        scene.model = model.clone();
+        let most = if how == 0 { scene.draw.below(4) } else { usize::MAX };
+        overlay(scene, &before, &after, &root, most)?;
+        if how == 2 && scene.kind == Kind::Delta {
+            tear(scene, &before, &after, &root)?;
+        }
+    }
+    scene.verify()?;
+    if happened || !learned {
+        for left in [&before, &kept, &after] {
+            fs::remove_dir_all(left)?;
+        }
+        return Ok(true);
+    }
+    if scene.draw.below(3) == 0 {
+        scene.over = true;
+        return Ok(true);
+    }
+    // Somebody else works on, and later what was left is taken away.
+    if how != 2
+        && let Some(other) = scene.any_published().filter(|other| *other != id)
+    {
+        change_body(scene, &format!("{other}.md"))?;
+        // At the same instant the same governance file would give the same bytes.
+        scene.person.now += 1000;
+        scene.event(&["publish", &other])?;
+        scene.verify()?;
+    }
+    mend(&before, &after, &root)?;
+    for left in [&before, &kept, &after] {
+        fs::remove_dir_all(left)?;
+    }
+    Ok(true)
+}
+
+const LOGS: [&str; 2] = [".versions/checkpoints.jsonl", ".versions/context_history.yaml"];
+
+/// The files among the histories that an event wrote.
+fn written(before: &Path, after: &Path) -> Result<Vec<String>> {
+    let mut written = Vec::new();
+    for path in files(after)? {
+        let is_history = path.contains(".versions/") && !LOGS.contains(&path.as_str());
+        if is_history && fs::read(before.join(&path)).ok() != fs::read(after.join(&path)).ok() {
+            written.push(path);
+        }
+    }
+    // A full text is written before the history that names it.
+    written.sort_by_key(|path| path.ends_with("history.yaml"));
+    Ok(written)
+}
+
+/// Puts the first few of the files of an event into a vault that has not seen it.
+fn overlay(scene: &mut Scene, before: &Path, after: &Path, root: &Path, most: usize) -> Result<()> {
+    for path in written(before, after)?.iter().take(most) {
+        put_again(after, root, path)?;
+    }
+    if scene.draw.below(3) == 0 {
+        // A live file under the name that it has before its own.
+        write(root, "nodes/.late.md.1234-0.ctx-tmp", "---\ntitle: Late\n")?;
+    }
+    Ok(())
+}
+
+fn put_again(from: &Path, to: &Path, path: &str) -> Result<()> {
+    if from.join(path).exists() {
+        write(to, path, fs::read(from.join(path))?)?;
+    }
+    Ok(())
+}
+
+/// A line of the log that was cut short.
+fn tear(scene: &mut Scene, before: &Path, after: &Path, root: &Path) -> Result<()> {
+    let (old, new) = (fs::read(before.join(LOGS[0]))?, fs::read(after.join(LOGS[0]))?);
+    let line = new.len() - old.len();
+    if line > 2 {
+        let cut = old.len() + 1 + scene.draw.below(line - 2);
+        write(root, LOGS[0], &new[..cut])?;
+    }
+    Ok(())
+}
+
+/// Takes away what an interrupted event left, by a copy from before it.
+fn mend(before: &Path, after: &Path, root: &Path) -> Result<()> {
+    for path in written(before, after)? {
+        if fs::read(root.join(&path)).ok() != fs::read(after.join(&path)).ok() {
+            // Governance files of the event were published by another one since.
+            continue;
+        }
+        match fs::read(before.join(&path)) {
+            Ok(bytes) => write(root, &path, bytes)?,
+            Err(_) => fs::remove_file(root.join(&path))?,
+        }
+    }
+    let log = fs::read(root.join(LOGS[0])).unwrap_or_default();
+    let whole = log.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+    if whole < log.len() {
+        write(root, LOGS[0], &log[..whole])?;
+    }
+    let temporary = root.join("nodes/.late.md.1234-0.ctx-tmp");
+    if temporary.exists() {
+        fs::remove_file(temporary)?;
+    }
+    Ok(())
+}

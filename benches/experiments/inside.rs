@@ -1,0 +1,126 @@
+//! Commands of `ctx` without a process for each: a person with a home, a clock and a name, who works
+//! in vaults that lie in memory.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use contextnest::cli::{Streams, World, run};
+use contextnest::vault::clock::Timestamp;
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::process::Result;
+
+/// A folder that is gone with its owner; in memory where the system has a place for that, because
+/// these experiments make hundreds of thousands of small writes.
+pub(crate) fn scratch(otherwise: &Path) -> Result<TempDir> {
+    let memory = Path::new("/dev/shm");
+    let within = if memory.is_dir() { memory } else { otherwise };
+    Ok(tempfile::Builder::new().prefix("contextnest-").tempdir_in(within)?)
+}
+
+/// Who runs commands.
+#[derive(Clone, Debug)]
+pub(crate) struct Person {
+    /// Where heads are remembered and indexes lie; none for somebody without a memory.
+    pub(crate) home: Option<PathBuf>,
+    pub(crate) principal: String,
+    /// The clock, in milliseconds since 1970.
+    pub(crate) now: i64,
+}
+
+/// What a command said.
+pub(crate) struct Said {
+    what: String,
+    pub(crate) exit: u8,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl Person {
+    /// Runs `ctx` in a folder.
+    pub(crate) fn ctx(&self, root: &Path, args: &[&str]) -> Said {
+        let vars = [
+            ("CTX_PRINCIPAL", self.principal.clone()),
+            ("CTX_NOW", Timestamp::from_millis(self.now).to_string()),
+        ];
+        let home = self.home.iter().map(|home| ("HOME", home.display().to_string()));
+        let world = World {
+            cwd: root.to_owned(),
+            vars: vars.into_iter().chain(home).map(|(name, v)| (name.to_owned(), v)).collect(),
+            clock: || 0,
+            git: |_, _| None,
+            terminal: false,
+            error_terminal: false,
+        };
+        let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
+        let streams =
+            Streams { stdin: &mut std::io::empty(), stdout: &mut stdout, stderr: &mut stderr };
+        let all = ["ctx"].iter().chain(args).map(Into::into).collect();
+        let exit = run(all, &world, streams);
+        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+        let what = format!("ctx {}", args.join(" "));
+        Said { what, exit, stdout: text(stdout), stderr: text(stderr) }
+    }
+
+    /// Runs `ctx`, which must succeed.
+    pub(crate) fn done(&self, root: &Path, args: &[&str]) -> Result<Said> {
+        let said = self.ctx(root, args);
+        if said.exit == 0 { Ok(said) } else { Err(said.complaint().into()) }
+    }
+}
+
+impl Said {
+    /// The result, or else the error, where it was printed as JSON.
+    pub(crate) fn json(&self) -> Value {
+        let said = if self.stdout.is_empty() { &self.stderr } else { &self.stdout };
+        // Remarks may stand before it.
+        let from = said.find('{').unwrap_or(0);
+        serde_json::from_str(&said[from..]).unwrap_or_default()
+    }
+
+    /// Everything, for whoever wonders.
+    pub(crate) fn complaint(&self) -> String {
+        let Self { what, exit, stdout, stderr } = self;
+        format!("`{what}` ended with {exit}\n{stdout}{stderr}")
+    }
+}
+
+/// Writes a file and the folders above it.
+pub(crate) fn write(root: &Path, path: &str, bytes: impl AsRef<[u8]>) -> Result<()> {
+    let path = root.join(path);
+    fs::create_dir_all(path.parent().unwrap_or(root))?;
+    Ok(fs::write(path, bytes)?)
+}
+
+/// Copies a folder with all that is in it; nothing may lie there.
+pub(crate) fn copy(from: &Path, to: &Path) -> Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let (source, target) = (entry.path(), to.join(entry.file_name()));
+        if entry.file_type()?.is_dir() {
+            copy(&source, &target)?;
+        } else {
+            fs::copy(source, target)?;
+        }
+    }
+    Ok(())
+}
+
+/// Every file beneath a folder, as paths relative to it, in their order.
+pub(crate) fn files(root: &Path) -> Result<Vec<String>> {
+    let (mut found, mut folders) = (Vec::new(), vec![root.to_owned()]);
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder)? {
+            let path = entry?.path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if let Some(path) = path.strip_prefix(root)?.to_str() {
+                found.push(path.to_owned());
+            }
+        }
+    }
+    found.sort();
+    Ok(found)
+}
