@@ -147,7 +147,8 @@ impl OtherTool<'_> {
         if last.number == 0 {
             entry += "# Auto-generated. Do not edit manually.\ncheckpoints:\n";
         }
-        entry += &format!("  - checkpoint: {number}\n    at: '{at}'\n    triggered_by: {trigger}\n");
+        entry +=
+            &format!("  - checkpoint: {number}\n    at: '{at}'\n    triggered_by: {trigger}\n");
         entry += "    document_versions:\n";
         for (id, version) in &numbers {
             entry += &format!("      {id}: {version}\n");

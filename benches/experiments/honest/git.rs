@@ -129,11 +129,14 @@ fn merge(scene: &mut Scene) -> Result<bool> {
         if other != branch && git(&scene.root, &["merge", "-q", "--ff-only", &other]).is_ok() {
             git_state.tips.insert(branch, model.clone());
             // One that lies behind is merged without a change.
-            let ahead = git(&scene.root, &["rev-parse", "HEAD"])? == git(&scene.root, &["rev-parse", &other])?;
+            let ahead = git(&scene.root, &["rev-parse", "HEAD"])?
+                == git(&scene.root, &["rev-parse", &other])?;
             if ahead {
                 scene.model = model;
             } else {
-                git_state.tips.insert(git_state.branch.clone().unwrap_or_default(), scene.model.clone());
+                git_state
+                    .tips
+                    .insert(git_state.branch.clone().unwrap_or_default(), scene.model.clone());
             }
             scene.git = Some(git_state);
             return Ok(true);

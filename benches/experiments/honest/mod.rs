@@ -77,7 +77,8 @@ pub(crate) fn run(options: &Options) -> Result<Vec<String>> {
 /// One history; gives what was counted, and the step that did not end as it should.
 fn one(seed: u64, base: &Path, talks: bool) -> (Tally, Option<String>) {
     let kind = Kind::ALL[usize::try_from(seed % 3).unwrap_or(0)];
-    let person = Person { home: Some(base.join("home")), principal: "ana@example.com".into(), now: BEGIN };
+    let person =
+        Person { home: Some(base.join("home")), principal: "ana@example.com".into(), now: BEGIN };
     let mut scene = Scene {
         kind,
         draw: Draw::new(seed, 0, 0),

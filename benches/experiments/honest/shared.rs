@@ -43,7 +43,9 @@ fn event(scene: &mut Scene, ids: &[String], diffs_in_files: bool) -> Result<bool
     let published = with(scene, |tool| {
         let mut versions = Vec::new();
         for id in ids {
-            if let Some((text, version, chain)) = tool.version(id, What::Published, diffs_in_files)? {
+            if let Some((text, version, chain)) =
+                tool.version(id, What::Published, diffs_in_files)?
+            {
                 texts.push((id.clone(), text));
                 versions.push((id.as_str(), version, chain));
             }

@@ -318,7 +318,9 @@ pub(super) fn document(scene: &mut Scene) -> String {
         0 => body,
         1 => format!("---\r\ntitle: Number {n}\r\n---\r\n{}", body.replace('\n', "\r\n")),
         2 => format!("---\ntitle: Number {n}\ntype: glossary\ntags: {tags}\n---\n{}", body.trim()),
-        3 => format!("---\n# remark\ntitle: \"Number {n}\"\nversion: 7\ndate: 2026-01-01\n---\n{body}"),
+        3 => format!(
+            "---\n# remark\ntitle: \"Number {n}\"\nversion: 7\ndate: 2026-01-01\n---\n{body}"
+        ),
         _ => format!("---\ntitle: Number {n}\ntags: {tags}\n---\n\n{body}"),
     }
 }

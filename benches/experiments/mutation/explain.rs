@@ -1,0 +1,83 @@
+//! Why a flipped bit need not be found: only what reading the file before and after proves is a reason,
+//! never the place where the bit lies.
+
+use contextnest::chain::history::{Entry, History, Slot};
+use contextnest::checkpoint::log::Log;
+use contextnest::document::Document;
+use contextnest::document::frontmatter::Status;
+use contextnest::document::text::normalise;
+use contextnest::vault::config::LogForm;
+
+use super::vaults::{Role, Target};
+use crate::honest::Kind;
+
+/// The reason why the verifier may be silent about a file that was `target` and is `after`; none if
+/// there is none. `is_sealed` says of a governance file whether any checkpoint holds it.
+pub(super) fn explain(
+    kind: Kind,
+    target: &Target,
+    after: &[u8],
+    is_sealed: bool,
+) -> Option<&'static str> {
+    match target.role {
+        Role::History => history(kind, &target.bytes, after),
+        Role::Log => log(kind, &target.bytes, after),
+        Role::Keyframe | Role::DiffFile => line_ends(&target.bytes, after),
+        Role::Governance if !is_sealed => Some("a governance file that no checkpoint holds"),
+        Role::Governance => line_ends(&target.bytes, after),
+        Role::Live => line_ends(&target.bytes, after).or_else(|| draft(after)),
+    }
+}
+
+fn history(kind: Kind, before: &[u8], after: &[u8]) -> Option<&'static str> {
+    let (before, after) = (History::parse(before).ok()?, History::parse(after).ok()?);
+    // In a log that follows from the histories, every spelling and every interval has its reason.
+    let is_free = kind != Kind::Delta;
+    let intervals = (before.keyframe_interval, after.keyframe_interval);
+    let (old, new) = (entries(&before.slots)?, entries(&after.slots)?);
+    let (old_bare, new_bare) = (old.iter().map(bare), new.iter().map(bare));
+    if old == new && intervals.0 == intervals.1 {
+        return is_free.then_some("another spelling of the same record");
+    }
+    if !old_bare.eq(new_bare) {
+        return None;
+    }
+    match (old == new, intervals.0 == intervals.1) {
+        (false, true) => Some("a note, which no hash covers"),
+        (true, false) if is_free => Some("a keyframe interval that nothing vouches for"),
+        _ => None,
+    }
+}
+
+/// The entries, if all are sound and say of themselves what their place says.
+fn entries(slots: &[Slot]) -> Option<Vec<Entry>> {
+    slots.iter().map(|slot| slot.entry.clone().ok()).collect()
+}
+
+fn bare(entry: &Entry) -> Entry {
+    Entry { note: None, ..entry.clone() }
+}
+
+fn log(kind: Kind, before: &[u8], after: &[u8]) -> Option<&'static str> {
+    // A line of a delta log has one spelling.
+    if kind == Kind::Delta {
+        return None;
+    }
+    let read = |bytes| Log::parse(LogForm::Full, bytes);
+    let (before, after) = (read(before), read(after));
+    let is_same = before.unreadable.is_none()
+        && after.unreadable.is_none()
+        && before.entries == after.entries
+        && before.torn == after.torn;
+    is_same.then_some("another spelling of the same record")
+}
+
+fn line_ends(before: &[u8], after: &[u8]) -> Option<&'static str> {
+    let (before, after) = (std::str::from_utf8(before).ok()?, std::str::from_utf8(after).ok()?);
+    (normalise(before) == normalise(after)).then_some("line ends")
+}
+
+fn draft(after: &[u8]) -> Option<&'static str> {
+    let document = Document::parse(&normalise(std::str::from_utf8(after).ok()?)).ok()?;
+    (document.frontmatter.status == Status::Draft).then_some("a live file that says draft")
+}
