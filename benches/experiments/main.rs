@@ -3,8 +3,9 @@
 //! `e2` repeats queries in fresh processes and compares what they answer, byte by byte (paper, E2 in
 //! section 12.3). `stale` counts which way of finding text hands out what is no longer, or never was,
 //! published (section 11.2). `e3` makes every attack of the threat model and looks at what `verify` finds
-//! (E3 in section 12.3). They print the tables of `docs/experiments.md`; a claim that does not
-//! hold is an error, so that a short run of them is a test. Progress goes to stderr.
+//! (E3 in section 12.3). `honest` looks for false alarms in what people honestly do to a vault, and
+//! `mutation` flips bits of every authoritative file. They print the tables of `docs/experiments.md`; a claim
+//! that does not hold is an error, so that a short run of them is a test. Progress goes to stderr.
 //!
 //! ```text
 //! cargo bench --bench experiments -- [e2|e3|stale|honest|mutation] [--quick] [--seed N] [--repetitions N] [--cold PERCENT] [--dir DIR]

@@ -12,9 +12,10 @@ use crate::vault::layout;
 /// The rules that hold for a record, from which checkpoint on.
 #[derive(Debug, Default)]
 pub(super) struct Rules {
-    /// The first checkpoint that `ctx` alone can have made, so that it follows from the histories
-    /// to the last byte (THREAT-9); none in a log that the other tool may have written.
-    strict_from: Option<u64>,
+    /// From which checkpoint on `ctx` alone can have made them, so that they follow from the histories
+    /// to the last byte (THREAT-9), and from which on it cannot; in order. None in a log that the
+    /// other tool may have written.
+    strict: Vec<(u64, bool)>,
     /// The keyframe intervals, each with the checkpoint that sealed it, in order.
     intervals: Vec<(u64, u64)>,
 }
@@ -34,7 +35,7 @@ impl Rules {
             .filter_map(|(checkpoint, config)| Some((*checkpoint, config.as_ref()?.checkpoint_log)))
             .collect();
         match view.form {
-            Some(LogForm::Delta) => rules.strict_from = Some(strict_from(&forms)),
+            Some(LogForm::Delta) => rules.strict = strictness(&forms, view.begun_by_ctx),
             // Only a configuration that asks for it makes us write whole maps.
             Some(LogForm::Full)
                 if view.begun_by_ctx
@@ -57,7 +58,8 @@ impl Rules {
 
     /// Whether a checkpoint must follow from the histories to the last byte.
     pub(super) fn is_strict(&self, checkpoint: u64) -> bool {
-        self.strict_from.is_some_and(|from| checkpoint >= from)
+        let strict = self.strict.iter().rfind(|(from, _)| *from <= checkpoint);
+        strict.is_some_and(|(_, strict)| *strict)
     }
 
     /// The interval that a history gets which begins at a checkpoint.
@@ -67,19 +69,22 @@ impl Rules {
     }
 }
 
-/// A log of deltas is ours from its beginning, unless a configuration says that it was converted:
-/// what lies before that may be the other tool's.
-fn strict_from(forms: &[(u64, Option<LogForm>)]) -> u64 {
-    let mut before = None;
-    let mut from = 1;
-    for (n, (checkpoint, form)) in forms.iter().enumerate() {
-        let was_said_first = n == 0 && *checkpoint == 1;
-        if *form == Some(LogForm::Delta) && before != *form && !was_said_first {
-            from = *checkpoint;
-        }
-        before = *form;
-    }
-    from
+/// A log of deltas is ours, but for what was written while it had the other form: before it was
+/// converted, or between two conversions.
+///
+/// That a configuration asks for the form that the log has anyway converts nothing. Else one that is
+/// published at the end would free everything before it from these rules.
+fn strictness(forms: &[(u64, Option<LogForm>)], begun_by_ctx: bool) -> Vec<(u64, bool)> {
+    let says = |wanted| forms.iter().any(|(_, form)| *form == Some(wanted));
+    // The first event of ours seals the configuration, if there is one, that chose the form.
+    let began_full = forms.first() == Some(&(1, Some(LogForm::Full)));
+    let began_strict = if begun_by_ctx { !began_full } else { !says(LogForm::Delta) };
+    let changes = forms.iter().filter_map(|(checkpoint, form)| match form {
+        Some(LogForm::Delta) => Some((*checkpoint, true)),
+        Some(LogForm::Full) => Some((*checkpoint, false)),
+        None => None,
+    });
+    [(0, began_strict)].into_iter().chain(changes).collect()
 }
 
 /// The sealed versions of the configuration that can be had and read, each with the checkpoint that
@@ -112,4 +117,25 @@ fn configurations(vault: &Vault, id: &Id, record: &Record) -> Vec<(u64, Option<C
         }
     }
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use LogForm::{Delta, Full};
+
+    #[test]
+    fn only_a_log_that_may_have_had_the_other_form_is_freed_from_the_rules() {
+        let strict = |begun_by_ctx, forms: &[(u64, Option<LogForm>)]| -> String {
+            let rules = Rules { strict: strictness(forms, begun_by_ctx), intervals: Vec::new() };
+            (1..=6).map(|n| if rules.is_strict(n) { '!' } else { '.' }).collect()
+        };
+        assert_eq!(strict(true, &[]), "!!!!!!");
+        assert_eq!(strict(true, &[(1, None), (5, Some(Delta))]), "!!!!!!");
+        assert_eq!(strict(true, &[(1, Some(Delta)), (3, None), (5, Some(Delta))]), "!!!!!!");
+        assert_eq!(strict(true, &[(1, Some(Full)), (5, Some(Delta))]), "....!!");
+        assert_eq!(strict(true, &[(1, None), (3, Some(Full)), (5, Some(Delta))]), "!!..!!");
+        assert_eq!(strict(false, &[(4, None), (5, Some(Delta))]), "....!!");
+        assert_eq!(strict(false, &[]), "!!!!!!");
+    }
 }

@@ -206,3 +206,14 @@ fn without_a_configuration_a_new_history_has_the_default_interval() {
     let report = place.ctx("verify --json").ok().json("ctx.verify");
     assert_eq!(report["findings"].as_array().unwrap().len(), 0, "{report}");
 }
+
+#[test]
+fn to_ask_for_the_form_that_the_log_has_frees_nothing_from_the_rules() {
+    let place = Place::published(&[("nodes/a", "# A\n")]);
+    place.edit("nodes/.versions/a/history.yaml", "keyframe_interval: 10", "keyframe_interval: 9");
+    let config = ".context/config.yaml";
+    place.write(config, place.read(config) + "versions: {checkpoint_log: delta}\n");
+    place.ctx("add nodes/b --body b").ok();
+    let report = place.ctx("verify --json").ok().json("ctx.verify");
+    assert_eq!(report["findings"][0]["code"], "keyframe-interval", "{report}");
+}
