@@ -87,7 +87,7 @@ impl OtherTool<'_> {
             _ => Some(self.text(id, before)?),
         };
         let (mut lines, mut file) = (format!("  - version: {version}\n"), None);
-        let content = match base.filter(|_| (version - 1) % 10 != 0) {
+        let content = match base.filter(|_| !(version - 1).is_multiple_of(10)) {
             None => {
                 lines += "    keyframe: true\n";
                 file = Some((format!("v{version}.md"), text.clone()));

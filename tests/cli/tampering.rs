@@ -137,7 +137,7 @@ pub(super) const TAMPERINGS: &[Tampering] = &[
     (Code::FileIgnored, |p| symlink("/etc/hostname", p.path("nodes/x.md")).unwrap()),
     (Code::HistoryRespelled, |p| p.edit(HISTORY, "version: 2", "version:  2")),
     (Code::KeyUnknown, |p| {
-        p.edit(HISTORY, "    edited_by", "    approved_by: boss\n    edited_by")
+        p.edit(HISTORY, "    edited_by", "    approved_by: boss\n    edited_by");
     }),
     (Code::KeyframeInterval, |p| p.edit(HISTORY, "keyframe_interval: 10", "keyframe_interval: 5")),
     (Code::CheckpointTriggerUnchanged, |p| {
