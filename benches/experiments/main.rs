@@ -98,7 +98,7 @@ struct Options {
     /// How many of a hundred repetitions find no index, of selectors and of searches. A search
     /// without one reads and indexes all documents, which takes longer than all else.
     cold: [usize; 2],
-    /// The one history or vault to draw, to see a run of `honest` again.
+    /// The one history of `honest` to draw, to see it again; the bits that `mutation` draws.
     seed: Option<u64>,
 }
 

@@ -122,7 +122,9 @@ impl Scene {
         let learned = self.learn(&json)?;
         let mut refused = BTreeSet::new();
         if said.exit > 1 || json["code"].is_string() {
-            refused.insert(json["code"].as_str().unwrap_or("?").to_owned());
+            let code = json["code"].as_str().unwrap_or("?");
+            // That one is said of single documents, each with its own reason.
+            refused.extend((code != "refused").then(|| code.to_owned()));
         }
         let about = [&json["refused"], &json["documents"]];
         for document in about.into_iter().filter_map(Value::as_array).flatten() {

@@ -1,26 +1,35 @@
 //! Why a flipped bit need not be found: only what reading the file before and after proves is a reason,
 //! never the place where the bit lies.
 
+use std::path::Path;
+
 use contextnest::chain::history::{Entry, History, Slot};
-use contextnest::checkpoint::log::Log;
+use contextnest::chain::replay;
+use contextnest::checkpoint::log::{Checkpoint, Log};
+use contextnest::checkpoint::state::Mark;
 use contextnest::document::Document;
 use contextnest::document::frontmatter::Status;
 use contextnest::document::text::normalise;
+use contextnest::vault::Vault;
+use contextnest::vault::clock::Timestamp;
 use contextnest::vault::config::LogForm;
 
 use super::vaults::{Role, Target};
 use crate::honest::Kind;
 
 /// The reason why the verifier may be silent about a file that was `target` and is `after`; none if
-/// there is none. `is_sealed` says of a governance file whether any checkpoint holds it.
+/// there is none. `root` is the untouched vault, and `is_sealed` says of a governance file whether any
+/// checkpoint holds it.
 pub(super) fn explain(
     kind: Kind,
+    root: &Path,
     target: &Target,
     after: &[u8],
     is_sealed: bool,
 ) -> Option<&'static str> {
     match target.role {
-        Role::History => history(kind, &target.bytes, after),
+        Role::History => history(kind, &target.bytes, after)
+            .or_else(|| publication_time(kind, root, target, after)),
         Role::Log => log(kind, &target.bytes, after),
         Role::Keyframe | Role::DiffFile => line_ends(&target.bytes, after),
         Role::Governance if !is_sealed => Some("a governance file that no checkpoint holds"),
@@ -52,6 +61,41 @@ fn history(kind: Kind, before: &[u8], after: &[u8]) -> Option<&'static str> {
 /// The entries, if all are sound and say of themselves what their place says.
 fn entries(slots: &[Slot]) -> Option<Vec<Entry>> {
     slots.iter().map(|slot| slot.entry.clone().ok()).collect()
+}
+
+/// The other tool publishes at an instant between those of text and checkpoint, which nothing else
+/// knows: any other one between them is as good.
+fn publication_time(
+    kind: Kind,
+    root: &Path,
+    target: &Target,
+    after: &[u8],
+) -> Option<&'static str> {
+    let (id, vault) = (target.id.as_ref()?, Vault::open(root).ok()?);
+    let (before, after) = (History::parse(&target.bytes).ok()?, History::parse(after).ok()?);
+    let log = Log::read(&vault).ok()?;
+    let (old, new) = (entries(&before.slots)?, entries(&after.slots)?);
+    if kind != Kind::Interop || old.len() != new.len() {
+        return None;
+    }
+    for (old, new) in old.iter().zip(&new).filter(|(old, new)| old != new) {
+        let (_, now) = (old.published_at?, new.published_at?);
+        if *old != (Entry { published_at: old.published_at, ..new.clone() }) {
+            return None;
+        }
+        let text = replay::vouched(vault.files(), id, &before, old.version).ok()?;
+        let updated: Timestamp =
+            Document::parse(&text).ok()?.frontmatter.updated_at?.parse().ok()?;
+        let seals = |checkpoint: &&Checkpoint| {
+            let sealed = |mark: &Mark| mark.chain_hash == Some(old.chain_hash);
+            checkpoint.set.iter().any(|(of, mark)| of == id && sealed(mark))
+        };
+        let sealed = log.entries.iter().flatten().find(seals)?.at;
+        if now < updated || now > sealed {
+            return None;
+        }
+    }
+    Some("a time of publication between those of text and checkpoint")
 }
 
 fn bare(entry: &Entry) -> Entry {

@@ -29,7 +29,10 @@ use vaults::{Role, Target};
 const RANDOM: usize = 100_000;
 const RANDOM_QUICK: usize = 2_000;
 /// Of the small vaults a quick run flips one bit in so many.
-const STRIDE_QUICK: usize = 67;
+const STRIDE_QUICK: usize = 131;
+/// Services in a larger vault, with ten documents each.
+const SERVICES: usize = 5;
+const SERVICES_QUICK: usize = 2;
 /// The most that one verification may take.
 const MOST: Duration = Duration::from_secs(1);
 /// More of them say nothing new.
@@ -39,7 +42,10 @@ const SHOWN: usize = 20;
 pub(crate) fn run(options: &Options) -> Result<Vec<String>> {
     let began = Instant::now();
     let dir = scratch(&options.dir)?;
-    let (stride, random) = if options.quick { (STRIDE_QUICK, RANDOM_QUICK) } else { (1, RANDOM) };
+    let (stride, random, services) = match options.quick {
+        true => (STRIDE_QUICK, RANDOM_QUICK, SERVICES_QUICK),
+        false => (1, RANDOM, SERVICES),
+    };
     let mut table = String::new();
     head(
         &mut table,
@@ -49,9 +55,10 @@ pub(crate) fn run(options: &Options) -> Result<Vec<String>> {
     let (mut broken, mut bits) = (Vec::new(), 0);
     for is_large in [false, true] {
         for kind in Kind::ALL {
-            let name = format!("{}, {}", kind.word(), if is_large { "larger" } else { "small" });
+            let size = if is_large { "larger" } else { "small" };
+            let name = format!("{}, {size}", kind.word());
             eprintln!("mutation: {name}");
-            let vault = Flipped::make(kind, is_large, dir.path())?;
+            let vault = Flipped::make(kind, is_large.then_some(services), &dir.path().join(size))?;
             let flips = match is_large {
                 false => vault.every(stride),
                 true => vault.random(random / Kind::ALL.len(), options.seed.unwrap_or(42)),
@@ -91,13 +98,13 @@ struct Flipped {
 }
 
 impl Flipped {
-    fn make(kind: Kind, is_large: bool, dir: &Path) -> Result<Self> {
-        let name = format!("{}-{is_large}", kind.word());
-        let first = vaults::copy_of(dir, &name, 0);
-        let now = Timestamp::from_millis(vaults::make(kind, is_large, &first)?);
+    fn make(kind: Kind, services: Option<usize>, dir: &Path) -> Result<Self> {
+        let copy_of = |thread: usize| dir.join(format!("{}-{thread}", kind.word()));
+        let first = copy_of(0);
+        let now = Timestamp::from_millis(vaults::make(kind, services, &first)?);
         let mut copies = vec![first];
         for thread in 1..std::thread::available_parallelism()?.get() {
-            let other = vaults::copy_of(dir, &name, thread);
+            let other = copy_of(thread);
             copy(&copies[0], &other)?;
             copies.push(other);
         }
@@ -205,7 +212,7 @@ impl Flipped {
                             *count.found.entry(class).or_default() += 1;
                             continue;
                         }
-                        None => self.why(target, flip, untouched),
+                        None => self.why(root, target, flip, untouched),
                     };
                     if let Some(why) = why {
                         *count.explained.entry(why).or_default() += 1;
@@ -219,14 +226,20 @@ impl Flipped {
         Ok(counted)
     }
 
-    fn why(&self, target: &Target, flip: &Flip, untouched: &[Finding]) -> Option<&'static str> {
+    fn why(
+        &self,
+        root: &Path,
+        target: &Target,
+        flip: &Flip,
+        untouched: &[Finding],
+    ) -> Option<&'static str> {
         let mut after = target.bytes.clone();
         after[flip.byte] ^= flip.mask;
         // What nothing vouches for, the verifier says of the untouched vault already.
         let is_sealed = !untouched.iter().any(|finding| {
             finding.code == contextnest::verify::Code::PolicyUnsealed && finding.id == target.id
         });
-        explain::explain(self.kind, target, &after, is_sealed)
+        explain::explain(self.kind, root, target, &after, is_sealed)
     }
 }
 

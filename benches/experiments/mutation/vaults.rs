@@ -2,7 +2,7 @@
 //! have, and a larger one.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use contextnest::checkpoint::log::Log;
 use contextnest::document::Document;
@@ -50,19 +50,21 @@ impl Role {
 pub(super) struct Target {
     pub(super) path: String,
     pub(super) role: Role,
-    /// The artifact, of a live file.
+    /// The artifact, of a live file or a history.
     pub(super) id: Option<Id>,
     pub(super) bytes: Vec<u8>,
 }
 
-/// Makes a vault and gives its clock after the last event.
-pub(super) fn make(kind: Kind, is_large: bool, root: &Path) -> Result<i64> {
+/// Makes a vault with everything in few documents, or one of some services of the corpus, with ten
+/// documents each; gives its clock after the last event.
+pub(super) fn make(kind: Kind, services: Option<usize>, root: &Path) -> Result<i64> {
     fs::create_dir_all(root)?;
     let person = Person { home: None, principal: "ana@example.com".to_owned(), now: BEGIN };
-    match (kind, is_large) {
-        (Kind::Interop, large) => other_tools(root, if large { 20 } else { 3 }),
-        (_, true) => large(kind, root, person),
-        (_, false) => small(kind, root, person),
+    match (kind, services) {
+        // Its log grows with the square of the documents.
+        (Kind::Interop, services) => other_tools(root, services.map_or(3, |services| services * 4)),
+        (_, Some(services)) => large(kind, services, root, person),
+        (_, None) => small(kind, root, person),
     }
 }
 
@@ -106,11 +108,11 @@ fn small(kind: Kind, root: &Path, mut person: Person) -> Result<i64> {
     Ok(person.now)
 }
 
-/// Fifty documents with five versions each, published in batches.
-fn large(kind: Kind, root: &Path, mut person: Person) -> Result<i64> {
+/// Documents with five versions each, published in batches.
+fn large(kind: Kind, services: usize, root: &Path, mut person: Person) -> Result<i64> {
     begin(kind, root, &person)?;
-    corpus::write(root, 5, 7)?;
-    let ids: Vec<String> = corpus::documents(5, 7).map(|document| document.id).collect();
+    corpus::write(root, services, 7)?;
+    let ids: Vec<String> = corpus::documents(services, 7).map(|document| document.id).collect();
     person.done(root, &["publish", "--all"])?;
     for round in 2..=5 {
         for part in ids.chunks(25) {
@@ -177,7 +179,8 @@ pub(super) fn targets(root: &Path) -> Result<Vec<Target>> {
                 name if name.ends_with(".diff") => Role::DiffFile,
                 _ => Role::Keyframe,
             };
-            (role, None)
+            let dir = path.strip_suffix("/history.yaml");
+            (role, dir.and_then(|dir| Id::of_history_dir(dir).ok()))
         } else if vault.governance_files().contains(&path) {
             (Role::Governance, governance)
         } else if id.as_ref().is_some_and(|id| head.get(id.as_str()).is_some()) {
@@ -196,9 +199,4 @@ pub(super) fn targets(root: &Path) -> Result<Vec<Target>> {
         targets.push(Target { path, role, id, bytes });
     }
     Ok(targets)
-}
-
-/// Where the copies of a vault lie, one for each thread.
-pub(super) fn copy_of(dir: &Path, name: &str, thread: usize) -> PathBuf {
-    dir.join(format!("{name}-{thread}"))
 }
