@@ -17,7 +17,7 @@ use crate::chain::digest::Digest;
 use crate::checkpoint::log::{Checkpoint, Chronicle};
 use crate::vault::Vault;
 use crate::vault::clock::Timestamp;
-use crate::vault::outside;
+use crate::vault::outside::{self, State};
 
 /// The file in a vault's folder of state.
 const NAME: &str = "head.json";
@@ -165,12 +165,28 @@ impl Head {
     }
 }
 
-/// What is remembered of a vault; `None` where nothing is, or where there is no place for it.
+/// What is remembered of a vault; nothing where there is no memory, or no place for one. What was
+/// remembered before the vault had a git repository is true of every branch.
 ///
 /// # Errors
 /// There is a memory that cannot be read, so that nobody can say what it held.
-pub fn recall(vault: &Vault) -> Result<Option<Remembered>, MemoryError> {
-    vault.state().map_or(Ok(None), |dir| read(&dir.join(NAME)))
+pub fn recall(vault: &Vault) -> Result<Vec<Remembered>, MemoryError> {
+    let folders = vault.state().into_iter().flat_map(folders);
+    folders.filter_map(|dir| read(&dir.join(NAME)).transpose()).collect()
+}
+
+/// The folders whose memories hold for a vault, the one for now first.
+fn folders(state: &State) -> impl Iterator<Item = &PathBuf> {
+    std::iter::once(&state.dir).chain(&state.without_git)
+}
+
+/// Of a vault with no memory of its own for what is checked out: the latest head that is remembered
+/// of the same path with something else checked out, and that this log does not hold.
+pub fn elsewhere(vault: &Vault, is_held: impl Fn(&Head) -> bool) -> Option<Remembered> {
+    let ours = vault.state()?.dir.parent()?;
+    let (memories, _) = in_folder(ours);
+    let others = memories.into_iter().filter(|memory| memory.path == vault.root());
+    others.filter(|memory| !is_held(&memory.head)).max_by_key(|memory| memory.head.checkpoint)
 }
 
 /// Refuses a log that does not hold the remembered head.
@@ -178,11 +194,11 @@ pub fn recall(vault: &Vault) -> Result<Option<Remembered>, MemoryError> {
 /// # Errors
 /// See [`HeadError`].
 pub fn check(vault: &Vault, chronicle: &Chronicle<'_>) -> Result<(), HeadError> {
-    let Some(known) = recall(vault)? else {
-        return Ok(());
-    };
     let hash_of = |number| chronicle.checkpoint(number).ok().map(|checkpoint| checkpoint.hash);
-    Ok(known.head.is_held(chronicle.head_number(), hash_of)?)
+    for known in recall(vault)? {
+        known.head.is_held(chronicle.head_number(), hash_of)?;
+    }
+    Ok(())
 }
 
 /// Remembers a head that holds the one remembered before it. What is known of a later checkpoint,
@@ -191,9 +207,10 @@ pub fn check(vault: &Vault, chronicle: &Chronicle<'_>) -> Result<(), HeadError> 
 /// # Errors
 /// It could not be written.
 pub fn advance(vault: &Vault, head: &Head, now: Timestamp) -> Result<(), MemoryError> {
-    match recall(vault)? {
+    let known = vault.state().map_or(Ok(None), |state| read(&state.dir.join(NAME)))?;
+    match known {
         Some(known) if known.head == *head || known.head.checkpoint > head.checkpoint => Ok(()),
-        _ => trust(vault, head, now),
+        _ => remember(vault, head, now),
     }
 }
 
@@ -202,12 +219,31 @@ pub fn advance(vault: &Vault, head: &Head, now: Timestamp) -> Result<(), MemoryE
 /// # Errors
 /// It could not be written.
 pub fn trust(vault: &Vault, head: &Head, now: Timestamp) -> Result<(), MemoryError> {
-    let Some(dir) = vault.state() else {
+    remember(vault, head, now)?;
+    let before_git = vault.state().and_then(|state| state.without_git.as_ref());
+    before_git.map_or(Ok(false), |dir| remove(dir)).map(|_| ())
+}
+
+/// Remembers the empty log of a vault that was made just now. Without a repository there is no other
+/// branch that anything could have been remembered of: it was another vault's, in the same place.
+///
+/// # Errors
+/// It could not be written.
+pub fn begin(vault: &Vault, now: Timestamp) -> Result<(), MemoryError> {
+    if let Some(state) = vault.state().filter(|state| state.checked_out.is_none()) {
+        let ours = state.dir.parent().unwrap_or(&state.dir);
+        forget_path(ours, vault.root())?;
+    }
+    trust(vault, &Head { checkpoint: 0, hashes: None }, now)
+}
+
+fn remember(vault: &Vault, head: &Head, now: Timestamp) -> Result<(), MemoryError> {
+    let Some(State { dir, checked_out, .. }) = vault.state() else {
         return Ok(());
     };
     let stored = Stored {
         at: now.to_string(),
-        branch: outside::checked_out(vault.root()),
+        branch: checked_out.clone(),
         checkpoint: head.checkpoint,
         checkpoint_hash: head.hashes.map(|hashes| hashes.last.to_string()),
         genesis: head.hashes.map(|hashes| hashes.genesis.to_string()),
@@ -223,9 +259,34 @@ pub fn trust(vault: &Vault, head: &Head, now: Timestamp) -> Result<(), MemoryErr
 /// # Errors
 /// It could not be removed.
 pub fn forget(vault: &Vault) -> Result<bool, MemoryError> {
-    let Some(dir) = vault.state() else {
-        return Ok(false);
-    };
+    let mut any = false;
+    for dir in vault.state().into_iter().flat_map(folders) {
+        any |= remove(dir)?;
+    }
+    Ok(any)
+}
+
+/// Forgets everything that is remembered of a path in the user's directory of state, whatever git
+/// had checked out; says how many memories there were. The path need not exist.
+///
+/// # Errors
+/// One could not be removed.
+pub fn forget_everywhere(home: &Path, path: &Path) -> Result<usize, MemoryError> {
+    forget_path(&home.join(outside::OURS), path)
+}
+
+fn forget_path(ours: &Path, path: &Path) -> Result<usize, MemoryError> {
+    let mut forgotten = 0;
+    for folder in fs::read_dir(ours).into_iter().flatten().flatten() {
+        let dir = folder.path();
+        if read(&dir.join(NAME)).ok().flatten().is_some_and(|memory| memory.path == path) {
+            forgotten += usize::from(remove(&dir)?);
+        }
+    }
+    Ok(forgotten)
+}
+
+fn remove(dir: &Path) -> Result<bool, MemoryError> {
     let path = dir.join(NAME);
     match fs::remove_file(&path) {
         Ok(()) => Ok(true),
@@ -237,7 +298,11 @@ pub fn forget(vault: &Vault) -> Result<bool, MemoryError> {
 /// Everything that is remembered in the user's directory of state, in the order of paths and
 /// branches; with each memory that cannot be read, why.
 pub fn all(home: &Path) -> (Vec<Remembered>, Vec<MemoryError>) {
-    let folders = fs::read_dir(home.join(outside::OURS)).into_iter().flatten().flatten();
+    in_folder(&home.join(outside::OURS))
+}
+
+fn in_folder(ours: &Path) -> (Vec<Remembered>, Vec<MemoryError>) {
+    let folders = fs::read_dir(ours).into_iter().flatten().flatten();
     let (mut found, mut unreadable) = (Vec::new(), Vec::new());
     for folder in folders {
         match read(&folder.path().join(NAME)) {

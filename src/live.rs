@@ -122,8 +122,8 @@ pub fn irregular(found: &Found) -> Vec<(String, Problem)> {
     };
     let link = "it is a symbolic link, which is not followed";
     let mut odd = all(&found.links, "symbolic-link", link, "put the file itself here");
-    let name = "the file's name is not UTF-8";
-    odd.extend(all(&found.unreadable_names, "id-invalid", name, "rename the file"));
+    let name = "the name is not UTF-8";
+    odd.extend(all(&found.unreadable_names, "id-invalid", name, "rename it"));
     let kind = "it is not a regular file";
     odd.extend(all(&found.not_files, "not-a-file", kind, "rename what lies there"));
     odd

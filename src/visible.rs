@@ -15,6 +15,13 @@ pub(crate) fn steers(c: char) -> bool {
         || matches!(c, '\u{61c}' | '\u{e0000}'..='\u{e007f}')
 }
 
+/// Whether a character makes a name look like another one, or like a longer one: no name of ours has
+/// it. Joiners and direction marks, which some scripts need, are not among them.
+pub(crate) fn hides(c: char) -> bool {
+    matches!(c, '\u{ad}' | '\u{200b}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2064}' | '\u{2066}'..='\u{2069}')
+        || matches!(c, '\u{feff}' | '\u{e0000}'..='\u{e007f}')
+}
+
 /// The text with every harmful character spelled out.
 pub(crate) fn escaped(text: &str, harmful: impl Fn(char) -> bool) -> Cow<'_, str> {
     if !text.chars().any(&harmful) {

@@ -4,6 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use contextnest::cli::git::GitError;
 use contextnest::cli::{Streams, World, run};
 use contextnest::vault::clock::Timestamp;
 use serde_json::Value;
@@ -49,7 +50,7 @@ impl Person {
             cwd: root.to_owned(),
             vars: vars.into_iter().chain(home).map(|(name, v)| (name.to_owned(), v)).collect(),
             clock: || 0,
-            git: |_, _| None,
+            git: |_, _| Err(GitError::NotRun("not here".to_owned())),
             terminal: false,
             error_terminal: false,
         };

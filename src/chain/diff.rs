@@ -83,44 +83,39 @@ fn lines_of(text: &str) -> Vec<&str> {
     text.split_inclusive('\n').collect()
 }
 
-/// Applies a unified diff to exactly the text that it was made from.
+/// Applies a unified diff to exactly the text that it was made from, both in normal form.
 ///
 /// # Errors
 /// The first line of the diff that does not fit.
 pub fn apply(old: &str, patch: &str) -> Result<String, PatchError> {
-    let mut patch = Patch { lines: lines_of(patch), at: 0 };
+    let mut patch = Patch { lines: Lines { rest: patch, taken: 0 }, at: 0 };
     patch.header()?;
-    let old = lines_of(old);
-    let mut out =
-        Output { text: String::with_capacity(old.iter().map(|l| l.len()).sum()), lines: 0 };
-    let mut taken = 0;
-    while patch.at < patch.lines.len() {
+    let mut out = Output { text: String::with_capacity(old.len()), lines: 0 };
+    let mut old = Lines { rest: old, taken: 0 };
+    while !patch.lines.rest.is_empty() {
         let hunk = patch.hunk_header()?;
-        if hunk.old_start < taken || hunk.old_start > old.len() {
+        let lines = hunk.old_start.checked_sub(old.taken);
+        let unchanged = lines.and_then(|lines| Some((lines, old.take(lines)?)));
+        let Some((lines, unchanged)) = unchanged else {
             return Err(patch.error_before("the hunk's position lies outside the text"));
-        }
-        for line in &old[taken..hunk.old_start] {
-            out.push(line, &patch)?;
-        }
-        taken = hunk.old_start;
+        };
+        out.push(unchanged, lines, &patch)?;
         if out.lines != hunk.new_start {
             return Err(patch.error_before("the hunk's position in the new text is wrong"));
         }
         let (mut removed, mut added) = (0, 0);
         while removed < hunk.old_count || added < hunk.new_count {
             let (sign, line) = patch.body_line()?;
-            if sign != '+' {
-                let found = old.get(taken);
-                if !found.is_some_and(|found| same_line(found, line)) {
+            if sign == '+' {
+                out.push(line, 1, &patch)?;
+            } else {
+                let Some(found) = old.take(1).filter(|found| *found == line) else {
                     return Err(patch.error_before("the text has another line here"));
+                };
+                if sign == ' ' {
+                    out.push(found, 1, &patch)?;
                 }
-                taken += 1;
                 removed += 1;
-            }
-            match sign {
-                '+' => out.push(line, &patch)?,
-                ' ' => out.push(old[taken - 1], &patch)?,
-                _ => {}
             }
             added += usize::from(sign != '-');
         }
@@ -128,21 +123,34 @@ pub fn apply(old: &str, patch: &str) -> Result<String, PatchError> {
             return Err(patch.error_before("the hunk has other counts than its header says"));
         }
     }
-    for line in &old[taken..] {
-        out.push(line, &patch)?;
-    }
+    out.push(old.rest, 0, &patch)?;
     Ok(out.text)
 }
 
-/// Equal but for one CR before the LF, on either side.
-fn same_line(a: &str, b: &str) -> bool {
-    fn without_cr(line: &str) -> (&str, bool) {
-        match line.strip_suffix('\n') {
-            Some(text) => (text.strip_suffix('\r').unwrap_or(text), true),
-            None => (line, false),
+/// A text of which some lines have been taken.
+struct Lines<'t> {
+    rest: &'t str,
+    taken: usize,
+}
+
+impl<'t> Lines<'t> {
+    /// The next lines with their ends; nothing if there are not so many.
+    fn take(&mut self, lines: usize) -> Option<&'t str> {
+        let mut end = 0;
+        for _ in 0..lines {
+            end += first_line(&self.rest[end..])?.len();
         }
+        let (taken, rest) = self.rest.split_at(end);
+        self.rest = rest;
+        self.taken += lines;
+        Some(taken)
     }
-    without_cr(a) == without_cr(b)
+}
+
+/// The first line with its end, which only the last of a text may lack.
+fn first_line(text: &str) -> Option<&str> {
+    let end = memchr::memchr(b'\n', text.as_bytes()).map_or(text.len(), |end| end + 1);
+    Some(&text[..end]).filter(|line| !line.is_empty())
 }
 
 struct Output {
@@ -151,12 +159,13 @@ struct Output {
 }
 
 impl Output {
-    fn push(&mut self, line: &str, patch: &Patch<'_>) -> Result<(), PatchError> {
-        if !self.text.is_empty() && !self.text.ends_with('\n') {
+    /// Appends whole lines.
+    fn push(&mut self, text: &str, lines: usize, patch: &Patch<'_>) -> Result<(), PatchError> {
+        if !text.is_empty() && !self.text.is_empty() && !self.text.ends_with('\n') {
             return Err(patch.error_before("a line without newline is not the last one"));
         }
-        self.text.push_str(line);
-        self.lines += 1;
+        self.text.push_str(text);
+        self.lines += lines;
         Ok(())
     }
 }
@@ -170,7 +179,8 @@ struct Hunk {
 }
 
 struct Patch<'p> {
-    lines: Vec<&'p str>,
+    lines: Lines<'p>,
+    /// Lines that have been asked for.
     at: usize,
 }
 
@@ -180,27 +190,30 @@ impl<'p> Patch<'p> {
     }
 
     fn peek(&self) -> Option<&'p str> {
-        self.lines.get(self.at).copied()
+        first_line(self.lines.rest)
     }
 
-    /// A whole line without its end, or `None` at the end or where the last line is torn.
+    fn next(&mut self) -> Option<&'p str> {
+        self.at += 1;
+        self.lines.take(1)
+    }
+
+    /// The next line without its end; nothing at the end or where that line is torn.
     fn whole_line(&self) -> Option<&'p str> {
-        let line = self.peek()?.strip_suffix('\n')?;
-        Some(line.strip_suffix('\r').unwrap_or(line))
+        self.peek()?.strip_suffix('\n')
     }
 
     /// `Index: x` and a line of 67 `=` may stand before `--- a` and `+++ b`.
     fn header(&mut self) -> Result<(), PatchError> {
         if self.whole_line().is_some_and(|l| l.starts_with("Index: ")) {
-            self.at += 1;
+            self.next();
         }
         if self.whole_line().is_some_and(|l| l.len() == 67 && l.bytes().all(|b| b == b'=')) {
-            self.at += 1;
+            self.next();
         }
         for (mark, problem) in [("--- ", "expected `--- `"), ("+++ ", "expected `+++ `")] {
-            let fits = self.whole_line().is_some_and(|l| l.starts_with(mark));
-            self.at += 1;
-            if !fits {
+            let line = self.next().and_then(|l| l.strip_suffix('\n'));
+            if !line.is_some_and(|l| l.starts_with(mark)) {
                 return Err(self.error_before(problem));
             }
         }
@@ -209,8 +222,7 @@ impl<'p> Patch<'p> {
 
     /// `@@ -start,count +start,count @@`, where `,1` may be left out.
     fn hunk_header(&mut self) -> Result<Hunk, PatchError> {
-        let line = self.whole_line();
-        self.at += 1;
+        let line = self.next().and_then(|l| l.strip_suffix('\n'));
         let parsed = line.and_then(|line| {
             let ranges = line.strip_prefix("@@ -")?.strip_suffix(" @@")?;
             let (old, new) = ranges.split_once(" +")?;
@@ -226,18 +238,15 @@ impl<'p> Patch<'p> {
     /// One line of a hunk: its sign and its text, with the newline unless it is marked as having
     /// none.
     fn body_line(&mut self) -> Result<(char, &'p str), PatchError> {
-        let line = self.peek();
-        self.at += 1;
-        let parsed = line.and_then(|l| {
+        let parsed = self.next().and_then(|l| {
             let sign = l.chars().next().filter(|c| matches!(c, ' ' | '-' | '+'))?;
             l.ends_with('\n').then(|| (sign, &l[1..]))
         });
         let (sign, mut text) = parsed
             .ok_or_else(|| self.error_before("expected a line that begins with ` `, `-` or `+`"))?;
-        if self.whole_line().is_some_and(|l| l == NO_NEWLINE)
-            || self.peek().is_some_and(|l| l == NO_NEWLINE)
-        {
-            self.at += 1;
+        let is_mark = |l: &str| l.strip_suffix('\n').unwrap_or(l) == NO_NEWLINE;
+        if self.lines.rest.starts_with('\\') && self.peek().is_some_and(is_mark) {
+            self.next();
             text = text.strip_suffix('\n').unwrap_or(text);
         }
         Ok((sign, text))
@@ -356,14 +365,6 @@ mod tests {
         let patch = "--- v1\n+++ v2\n@@ -1,1 +0,0 @@\n-a\n";
         assert_eq!(apply("a\n", patch).unwrap(), "");
         assert!(apply("a", patch).is_err());
-    }
-
-    #[test]
-    fn a_carriage_return_before_the_newline_is_ignored_on_both_sides() {
-        let patch = "--- v1\r\n+++ v2\r\n@@ -1,2 +1,2 @@\r\n a\r\n-b\r\n+c\r\n";
-        assert_eq!(apply("a\nb\n", patch).unwrap(), "a\nc\r\n");
-        let patch = "--- v1\n+++ v2\n@@ -1,2 +1,2 @@\n a\n-b\n+c\n";
-        assert_eq!(apply("a\r\nb\r\n", patch).unwrap(), "a\r\nc\n");
     }
 
     fn texts() -> impl Strategy<Value = String> {

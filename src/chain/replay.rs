@@ -8,8 +8,8 @@ use super::history::{ChainGap, Entry, Fault, History, HistoryError, Stored};
 use super::preimage::chain_hash;
 use crate::document::edit::Edit;
 use crate::document::frontmatter::Status;
-use crate::document::id::Id;
-use crate::document::text::{normalise, normalised};
+use crate::document::id::{Id, IdError};
+use crate::document::text::{is_normal, normalise, normalised};
 use crate::document::{Document, Unreadable};
 use crate::vault::clock::Timestamp;
 use crate::vault::files::{FileError, Files};
@@ -70,6 +70,9 @@ pub enum ChainError {
     /// The diff does not apply.
     #[error("the diff does not apply: {0}")]
     Patch(#[from] diff::PatchError),
+    /// No document can have the id.
+    #[error(transparent)]
+    Unfit(IdError),
     /// The text is no document.
     #[error("the text is {0}")]
     Text(Unreadable),
@@ -150,20 +153,27 @@ pub struct Replay<'v> {
     /// Whether the entry before could not be read, so that the next is bound to nothing known.
     lost: bool,
     text: Option<String>,
+    as_written: bool,
 }
 
 impl<'v> Replay<'v> {
     /// Starts after the entry with chain hash `previous`, before a keyframe.
     pub fn new(files: &'v Files, id: &'v Id, previous: Option<Digest>) -> Self {
-        Self { files, id, previous, lost: false, text: None }
+        Self { files, id, previous, lost: false, text: None, as_written: true }
     }
 
-    /// The text of the last entry, as stored.
+    /// Whether the text of the last entry is stored where and how a writer of ours stores it: in
+    /// normal form, a diff within the history.
+    pub fn is_as_written(&self) -> bool {
+        self.as_written
+    }
+
+    /// The text of the last entry, in normal form.
     pub fn text(&self) -> Option<&str> {
         self.text.as_deref()
     }
 
-    /// The text of the last entry, as stored, for whoever steps no further.
+    /// The text of the last entry, in normal form, for whoever steps no further.
     pub fn into_text(self) -> Option<String> {
         self.text
     }
@@ -191,6 +201,7 @@ impl<'v> Replay<'v> {
         }
         self.previous = Some(entry.chain_hash);
         self.lost = false;
+        self.as_written = true;
         match self.next_text(entry, &mut wrong) {
             Ok(text) => self.text = Some(text),
             Err(error) => {
@@ -201,9 +212,15 @@ impl<'v> Replay<'v> {
         wrong
     }
 
-    fn next_text(&self, entry: &Entry, wrong: &mut Vec<ChainError>) -> Result<String, ChainError> {
-        let mut check = |stored: &str| {
-            let found = Digest::of(normalise(stored).as_bytes());
+    /// What is hashed is the normal form of what is stored, so nothing else is built upon: another
+    /// spelling of the same bytes must not give another text.
+    fn next_text(
+        &mut self,
+        entry: &Entry,
+        wrong: &mut Vec<ChainError>,
+    ) -> Result<String, ChainError> {
+        let mut check = |normal: &str| {
+            let found = Digest::of(normal.as_bytes());
             if found != entry.content_hash {
                 wrong.push(ChainError::ContentHash { expected: entry.content_hash, found });
             }
@@ -214,7 +231,9 @@ impl<'v> Replay<'v> {
                 let Some(bytes) = self.files.read_optional(&path, limit::DOCUMENT)? else {
                     return Err(ChainError::KeyframeMissing(path));
                 };
-                let text = owned_utf8(bytes)?;
+                let stored = owned_utf8(bytes)?;
+                self.as_written = is_normal(&stored);
+                let text = normalised(stored);
                 check(&text);
                 // A document says which version it is; a governance file could be its own diff.
                 if !self.id.is_document() && diff::is_of_version(&text, entry.version) {
@@ -228,9 +247,13 @@ impl<'v> Replay<'v> {
                 let Some(bytes) = self.files.read_optional(&path, limit::HISTORY)? else {
                     return Err(ChainError::DiffMissing(path));
                 };
+                self.as_written = false;
                 Cow::Owned(owned_utf8(bytes)?)
             }
         };
+        let stored = diff;
+        let diff = normalise(&stored);
+        self.as_written &= is_normal(&stored);
         check(&diff);
         let base = self.text.as_deref().ok_or(ChainError::NoBase)?;
         let text = diff::apply(base, &diff)?;
@@ -261,7 +284,7 @@ pub fn reconstruct(
             return Err(error);
         }
     }
-    Ok(replay.into_text().map(normalised).unwrap_or_default())
+    Ok(replay.into_text().unwrap_or_default())
 }
 
 /// A version that the chain vouches for, with what the log says of it.
@@ -287,6 +310,9 @@ pub fn sealed(
     version: u64,
     chain_hash: &Digest,
 ) -> Result<Sealed, ChainError> {
+    if let Some(why) = id.unfit() {
+        return Err(ChainError::Unfit(why));
+    }
     let text = reconstruct(files, id, history, version)?;
     let entry = history.entry(version).ok_or(ChainError::VersionMissing(version))?.clone();
     if entry.chain_hash != *chain_hash {

@@ -132,7 +132,10 @@ pub(super) fn parse(line: &[u8]) -> Result<Checkpoint, EntryFault> {
     let in_order =
         checkpoint.set.is_sorted_by(|(a, _), (b, _)| json_order(a.as_str(), b.as_str()).is_lt());
     if !in_order || !is_spelling(line, &checkpoint) {
-        return unreadable("not in canonical form (RFC 8785)");
+        return unreadable(match line.ends_with(b"\r") {
+            true => "its line end was converted to CRLF",
+            false => "not in canonical form (RFC 8785)",
+        });
     }
     // RFC 8785 does not order arrays, so one event would have several spellings.
     if !checkpoint.removed.is_sorted_by(|a, b| a < b) {

@@ -121,6 +121,14 @@ pub enum LogError {
         /// The number that stands there.
         found: u64,
     },
+    /// It does not end in a whole entry.
+    #[error("{bytes} bytes follow the last whole entry of `{path}`")]
+    Torn {
+        /// Path of the log.
+        path: &'static str,
+        /// How many.
+        bytes: usize,
+    },
     /// What is appended would not be the next entry.
     #[error("`{path}` is spelled so that nothing can be appended to it")]
     Spelling {
@@ -439,13 +447,13 @@ impl<'l> Chronicle<'l> {
     /// Whether a checkpoint can be appended; writers ask first.
     ///
     /// # Errors
-    /// [`LogError::Spelling`].
+    /// [`LogError::Torn`], [`LogError::Spelling`].
     pub fn check_appendable(&self) -> Result<(), LogError> {
         let path = self.log.path();
-        if self.log.appendable && self.log.torn == 0 {
-            Ok(())
-        } else {
-            Err(LogError::Spelling { path })
+        match (self.log.torn, self.log.appendable) {
+            (0, true) => Ok(()),
+            (0, false) => Err(LogError::Spelling { path }),
+            (bytes, _) => Err(LogError::Torn { path, bytes }),
         }
     }
 

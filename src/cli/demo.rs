@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use super::failure::Code;
+use super::git::GitError;
 use super::session::Session;
 use super::{Answer, Failure, Streams, World, run as run_command};
 use crate::vault::files::Files;
@@ -154,7 +155,7 @@ impl Tour<'_, '_> {
                 .map(|(name, value)| (name.clone(), value.clone()))
                 .collect(),
             clock: self.session.world.clock,
-            git: |_, _| None,
+            git: |_, _| Err(GitError::NotRun("the demo needs none".to_owned())),
             terminal: false,
             error_terminal: false,
         };

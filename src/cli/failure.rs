@@ -244,9 +244,13 @@ impl From<FileError> for Failure {
             }
             FileError::Link { .. } => Self::new(Code::Io, message)
                 .hint("a vault holds its files itself; replace the link by what it points to"),
-            FileError::Io { source, .. } => {
+            FileError::Io { action, source, .. } => {
                 let failure = Self::new(Code::Io, message);
+                let reads = ["read", "list", "open"].contains(&action);
                 match source.kind() {
+                    std::io::ErrorKind::PermissionDenied if reads => {
+                        failure.hint("give yourself permission to read it, and run it again")
+                    }
                     std::io::ErrorKind::PermissionDenied
                     | std::io::ErrorKind::ReadOnlyFilesystem => {
                         failure.hint("reading needs no permission to write; only this command does")
@@ -278,6 +282,8 @@ impl From<LogError> for Failure {
                 .hint("`ctx checkpoint list` shows them all"),
             LogError::Missing { .. } => Self::new(Code::LogBroken, message)
                 .hint("restore the log from git or a backup; keep the histories, which say what was published"),
+            LogError::Torn { .. } => Self::new(Code::LogBroken, message)
+                .hint("a command was interrupted, or somebody wrote there: `ctx verify` says which; what follows the last line end was never acknowledged and may be cut off"),
             _ => Self::new(Code::LogBroken, message)
                 .hint("run `ctx verify` for the whole picture; nothing is served or written"),
         }

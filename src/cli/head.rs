@@ -1,5 +1,7 @@
 //! `ctx head`.
 
+use std::path::{Path, PathBuf};
+
 use serde::Serialize;
 
 use super::failure::Code;
@@ -19,7 +21,7 @@ use crate::vault::Vault;
 /// hold it any more is not written to.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx head\n  ctx head --json\n  ctx head trust --dry-run\n  \
-ctx head list\n  ctx verify --expect-head \"$(ctx head)\"")]
+ctx head list\n  ctx head forget /srv/vaults/old\n  ctx verify --expect-head \"$(ctx head)\"")]
 pub(super) struct Head {
     #[command(subcommand)]
     part: Option<Part>,
@@ -34,7 +36,10 @@ enum Part {
         dry_run: bool,
     },
     /// Forget what is remembered of this vault and branch
-    Forget,
+    Forget {
+        /// Forget everything of the vault in this folder, of all branches; it may be gone
+        folder: Option<PathBuf>,
+    },
     /// List what is remembered on this machine
     List,
 }
@@ -89,7 +94,8 @@ pub(super) fn run(args: &Head, session: &mut Session<'_>) -> Result<Answer, Fail
     match &args.part {
         None => print(session),
         Some(Part::Trust { dry_run }) => trust(session, *dry_run),
-        Some(Part::Forget) => forget(session),
+        Some(Part::Forget { folder: None }) => forget(session),
+        Some(Part::Forget { folder: Some(folder) }) => forget_folder(session, folder),
         Some(Part::List) => list(session),
     }
 }
@@ -106,7 +112,7 @@ fn print(session: &mut Session<'_>) -> Result<Answer, Failure> {
     let log = Log::open(&vault)?;
     let end = end_of(&log)?;
     let at = log.sound()?.head().map(|checkpoint| checkpoint.at);
-    let remembered = head::recall(&vault)?;
+    let remembered = head::recall(&vault)?.into_iter().next();
     if session.ui.json {
         let json = HeadJson {
             checkpoint: end.checkpoint,
@@ -131,7 +137,7 @@ fn trust(session: &mut Session<'_>, dry_run: bool) -> Result<Answer, Failure> {
     let vault = session.vault()?;
     has_memory(&vault)?;
     let end = end_of(&Log::read(&vault)?)?;
-    let before = head::recall(&vault).ok().flatten();
+    let before = head::recall(&vault).unwrap_or_default().into_iter().next();
     if !dry_run {
         head::trust(&vault, &end, session.now()?)?;
     }
@@ -156,13 +162,26 @@ fn forget(session: &mut Session<'_>) -> Result<Answer, Failure> {
     let vault = session.vault()?;
     has_memory(&vault)?;
     let forgotten = head::forget(&vault)?;
+    Ok(say_forgotten(session, forgotten))
+}
+
+/// The folder of a vault that is gone has no canonical path any more; it is then as it was printed.
+fn forget_folder(session: &mut Session<'_>, folder: &Path) -> Result<Answer, Failure> {
+    let home = session.state_home().ok_or_else(no_memory)?;
+    let path = session.world.cwd.join(folder);
+    let path = path.canonicalize().unwrap_or(path);
+    let forgotten = head::forget_everywhere(&home, &path)?;
+    Ok(say_forgotten(session, forgotten > 0))
+}
+
+fn say_forgotten(session: &mut Session<'_>, forgotten: bool) -> Answer {
     if session.ui.json {
         session.ui.result("head.forget", &serde_json::json!({"forgotten": forgotten}));
     } else {
         let said = if forgotten { "forgotten" } else { "nothing was remembered" };
         session.ui.line(said);
     }
-    Ok(Answer::Yes)
+    Answer::Yes
 }
 
 fn list(session: &mut Session<'_>) -> Result<Answer, Failure> {

@@ -12,7 +12,6 @@ use crate::chain::history::{self as chain, Entry, Stored};
 use crate::chain::replay::{self, ChainError, Replay};
 use crate::checkpoint::log::Chronicle;
 use crate::document::id::Id;
-use crate::document::text::normalise;
 use crate::vault::clock::Timestamp;
 
 /// Show the versions of a document, each recomputed
@@ -71,7 +70,7 @@ pub(super) fn run(args: &History, session: &mut Session<'_>) -> Result<Answer, F
                     wrong.extend(history.chain_to(entry.version).err().map(ChainError::from));
                 }
                 if let Some(text) = replay.text().filter(|_| wrong.is_empty()) {
-                    let text = normalise(text).into_owned();
+                    let text = text.to_owned();
                     wrong.extend(replay::self_described(&id, entry, &text).err());
                     if let Some(published) = &published {
                         let retired = replay::check_retirement(&id, entry, published, &text);

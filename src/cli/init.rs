@@ -9,7 +9,7 @@ use super::failure::Code;
 use super::session::Session;
 use super::ui::shown;
 use super::{Answer, Failure};
-use crate::head::{self, Head};
+use crate::head;
 use crate::starter::{self, NewFile, Starter};
 use crate::vault::config::Layout;
 use crate::vault::files::{Files, Written};
@@ -106,13 +106,13 @@ pub(super) fn run(args: &Init, session: &mut Session<'_>) -> Result<Answer, Fail
 /// Remembers that nothing is published, so that whatever the log holds later was seen from its
 /// beginning.
 fn remember(session: &mut Session<'_>, vault: &Vault) -> Result<(), Failure> {
-    let before = head::recall(vault).ok().flatten().map(|known| known.head.checkpoint);
+    let before = head::recall(vault).unwrap_or_default();
+    let before = before.first().map(|known| known.head.checkpoint);
     if let Some(number) = before.filter(|number| *number > 0) {
         let what = format!("checkpoint {number} was remembered of a vault that lay here before");
         session.ui.note(&format!("note: {what}; this one begins anew"));
     }
-    let empty = Head { checkpoint: 0, hashes: None };
-    if let Err(why) = head::trust(vault, &empty, session.now()?) {
+    if let Err(why) = head::begin(vault, session.now()?) {
         session
             .ui
             .note(&format!("warning: the vault is made, but its head is not remembered: {why}"));

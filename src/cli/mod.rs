@@ -10,6 +10,7 @@ mod demo;
 mod diff;
 mod explain;
 pub mod failure;
+pub mod git;
 mod graph;
 mod head;
 mod help;
@@ -48,6 +49,7 @@ use crate::vault::Vault;
 use crate::words::nearest;
 
 use failure::{Code, Failure};
+use git::GitError;
 use session::Session;
 use ui::Ui;
 
@@ -59,8 +61,8 @@ pub struct World {
     pub vars: BTreeMap<String, String>,
     /// Milliseconds since 1970, from the clock.
     pub clock: fn() -> i64,
-    /// What git prints when it is run in a folder with these arguments; none where it fails.
-    pub git: fn(&Path, &[&str]) -> Option<Vec<u8>>,
+    /// What git prints when it is run in a folder with these arguments.
+    pub git: fn(&Path, &[&str]) -> Result<Vec<u8>, GitError>,
     /// Whether stdout is a terminal.
     pub terminal: bool,
     /// Whether stderr is a terminal.
@@ -192,6 +194,10 @@ pub fn run(args: Vec<OsString>, world: &World, streams: Streams<'_>) -> u8 {
 }
 
 fn dispatch(verb: Verb, session: &mut Session<'_>) -> Result<Answer, Failure> {
+    // A verifier reports it.
+    if !matches!(verb, Verb::Init(_) | Verb::Verify(_) | Verb::Demo(_) | Verb::Help(_)) {
+        session.warn_of_outer();
+    }
     match verb {
         Verb::Init(args) => init::run(&args, session),
         Verb::Add(args) => add::run(&args, session),

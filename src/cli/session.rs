@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::failure::{Code, Failure};
-use super::ui::Ui;
+use super::ui::{Ui, shown};
 use super::{Global, World};
 use crate::checkpoint::log::Log;
 use crate::document::id::Id;
@@ -14,7 +14,7 @@ use crate::uri::{Target, Uri};
 use crate::vault::Vault;
 use crate::vault::clock::Timestamp;
 use crate::vault::federation::Authorities;
-use crate::vault::outside;
+use crate::vault::outside::{self, State};
 use crate::vault::principal::Principal;
 use crate::words::count;
 
@@ -53,6 +53,19 @@ impl Session<'_> {
         Ok(self.outfit(vault))
     }
 
+    /// Says so where the nearest vault lies inside of another one, which the user may mean: none is
+    /// made so, but somebody may have copied or planted it.
+    pub(super) fn warn_of_outer(&mut self) {
+        if self.global.vault.is_some() || self.world.var("CTX_VAULT").is_some() {
+            return;
+        }
+        if let Some((inner, outer)) = Vault::nested(&self.world.cwd) {
+            let (inner, outer) = (inner.display().to_string(), outer.display().to_string());
+            let (inner, outer) = (shown(&inner), shown(&outer));
+            self.ui.note(&format!("warning: the vault `{inner}` lies inside of the vault `{outer}`; --vault says which one you mean"));
+        }
+    }
+
     /// The vault with its folders in the user's directories.
     pub(super) fn outfit(&self, vault: Vault) -> Vault {
         let folder = |home: Option<PathBuf>, branch: Option<String>| {
@@ -64,7 +77,10 @@ impl Session<'_> {
         let cache = outside::cache_home(|name| self.world.var(name));
         let cache = folder(cache, outside::branch(root));
         // A commit that is checked out by itself is a memory of its own: another one is no change.
-        let state = folder(self.state_home(), outside::checked_out(root));
+        let checked_out = self.checked_out(root);
+        let dir = folder(self.state_home(), checked_out.clone());
+        let without_git = folder(self.state_home().filter(|_| checked_out.is_some()), None);
+        let state = dir.map(|dir| State { dir, checked_out, without_git });
         vault.with_cache(cache).with_state(state)
     }
 
@@ -103,9 +119,25 @@ impl Session<'_> {
     }
 
     fn git_email(&self, root: &Path) -> Option<String> {
-        let email = (self.world.git)(root, &["config", "--get", "user.email"])?;
-        let email = String::from_utf8(email).ok()?.trim().to_owned();
-        (!email.is_empty()).then_some(email)
+        self.git_line(root, &["config", "--get", "user.email"])
+    }
+
+    /// One line that git says of a folder.
+    fn git_line(&self, root: &Path, args: &[&str]) -> Option<String> {
+        let line = (self.world.git)(root, args).ok()?;
+        let line = String::from_utf8(line).ok()?.trim().to_owned();
+        (!line.is_empty()).then_some(line)
+    }
+
+    /// The ref, or else the commit, that is checked out in the repository that holds a folder.
+    fn checked_out(&self, root: &Path) -> Option<String> {
+        let told = outside::checked_out(root)?;
+        if !told.ends_with("/.invalid") {
+            return Some(told);
+        }
+        // A repository that keeps its refs in tables (reftable) tells only git.
+        let name = self.git_line(root, &["symbolic-ref", "--quiet", "HEAD"]);
+        name.or_else(|| self.git_line(root, &["rev-parse", "--verify", "HEAD"]))
     }
 
     /// Who publishes, when, and why.

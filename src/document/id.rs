@@ -11,6 +11,7 @@ use std::sync::Arc;
 use unicode_normalization::{UnicodeNormalization as _, is_nfc};
 
 use crate::vault::layout;
+use crate::visible::hides;
 
 /// The longest id in bytes.
 pub const MAX_ID_BYTES: usize = 512;
@@ -47,9 +48,12 @@ pub enum IdError {
     /// Decomposed characters, as some systems write file names.
     #[error("the name is not in Unicode normal form C; rename the file to `{}`", .0.escape_debug())]
     NotNfc(String),
-    /// A document whose id looks like a governance file's or an index.
-    #[error("`{0}` is reserved for a file that is not a document")]
+    /// A document whose id looks like a governance file's, or whose file is never a document.
+    #[error("`{}` is reserved for a file that is not a document", .0.escape_debug())]
     Reserved(String),
+    /// A character that nobody sees, or that turns the direction of the line.
+    #[error("the id of a document holds no invisible `{}`", .0.escape_default())]
+    Invisible(char),
 }
 
 impl Id {
@@ -64,10 +68,10 @@ impl Id {
     /// The rule of ids that the path breaks.
     pub fn of_document_file(path: &str) -> Result<Self, IdError> {
         let id: Self = path.strip_suffix(".md").unwrap_or(path).parse()?;
-        if !id.is_document() || id.is_reserved() {
-            return Err(IdError::Reserved(id.to_string()));
+        match id.unfit() {
+            None if id.is_document() => Ok(id),
+            why => Err(why.unwrap_or_else(|| IdError::Reserved(id.to_string()))),
         }
-        Ok(id)
     }
 
     /// What this names. Only the text decides.
@@ -96,9 +100,19 @@ impl Id {
         self.kind() == Kind::Document
     }
 
-    /// Whether this would name a document, but looks like a governance file of a later version.
-    pub fn is_reserved(&self) -> bool {
-        self.is_document() && (self.0.ends_with(".yaml") || self.0.ends_with(".yml"))
+    /// Why no document can have this id, whatever a log says (`spec/vault.md`, VAULT-10 and
+    /// VAULT-17). Names that end as governance files do are kept for those of later versions.
+    pub fn unfit(&self) -> Option<IdError> {
+        if !self.is_document() {
+            return None;
+        }
+        if let Some(c) = self.0.chars().find(|c| hides(*c)) {
+            return Some(IdError::Invisible(c));
+        }
+        let is_reserved = self.0.ends_with(".yaml")
+            || self.0.ends_with(".yml")
+            || layout::is_never_document(&self.live_path());
+        is_reserved.then(|| IdError::Reserved(self.to_string()))
     }
 
     /// Path of the live file.

@@ -21,10 +21,12 @@ pub fn normalise(text: &str) -> Cow<'_, str> {
 
 /// The normal form of a text that is nobody else's: nearly always the same text, without a copy.
 pub(crate) fn normalised(text: String) -> String {
-    match normalise(&text) {
-        Cow::Borrowed(normal) if normal.len() == text.len() => text,
-        normal => normal.into_owned(),
-    }
+    if is_normal(&text) { text } else { normalise(&text).into_owned() }
+}
+
+/// Whether a text is its own normal form.
+pub(crate) fn is_normal(text: &str) -> bool {
+    !text.starts_with(BOM) && memchr::memchr(b'\r', text.as_bytes()).is_none()
 }
 
 /// Where the parts of a document lie in its bytes.
@@ -49,7 +51,7 @@ pub struct Unclosed;
 /// so that a text and its normal form have the same parts.
 pub fn split(text: &str) -> Result<Parts, Unclosed> {
     let start = if text.starts_with(BOM) { BOM.len_utf8() } else { 0 };
-    let line_end = match text.find(['\n', '\r']) {
+    let line_end = match first_end(text) {
         Some(at) if text[at..].starts_with("\r\n") => "\r\n",
         Some(at) if text[at..].starts_with('\r') => "\r",
         _ => "\n",
@@ -78,6 +80,11 @@ pub fn checksum(rest: &str) -> Digest {
     Digest::of(normalise(rest).as_bytes())
 }
 
+/// Where the first line of a text ends.
+fn first_end(text: &str) -> Option<usize> {
+    memchr::memchr2(b'\n', b'\r', text.as_bytes())
+}
+
 /// The lines of a text without their ends.
 struct Lines<'t> {
     text: &'t str,
@@ -93,8 +100,7 @@ impl Iterator for Lines<'_> {
         if rest.is_empty() {
             return None;
         }
-        let length = rest.find(['\n', '\r']).unwrap_or(rest.len());
-        let end = start + length;
+        let end = start + first_end(rest).unwrap_or(rest.len());
         self.at = match &self.text[end..] {
             after if after.starts_with("\r\n") => end + 2,
             "" => end,

@@ -190,6 +190,7 @@ impl Desk<'_> {
             }
         };
         let known = last_sealed.unwrap_or(0);
+        let mut retirements = 0;
         for slot in &history.slots {
             let entry = slot
                 .entry
@@ -199,7 +200,10 @@ impl Desk<'_> {
             // leaving the map.
             let unsealed = match (entry.published_at, entry.retired_at) {
                 (Some(_), _) => true,
-                (None, Some(_)) => mark.is_some() || known == 0,
+                (None, Some(_)) => {
+                    retirements += usize::from(entry.version > known);
+                    mark.is_some() || known == 0 || retirements > 1
+                }
                 // The other tool records versions that were never published; we do not.
                 (None, None) => {
                     self.vault.log_form() == LogForm::Delta || entry.edited_at > self.at

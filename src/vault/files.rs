@@ -250,6 +250,12 @@ impl Files {
         rustix::fs::statat(&self.dir, path, AtFlags::SYMLINK_NOFOLLOW).is_ok()
     }
 
+    /// Whether a regular file has this name.
+    pub fn is_file(&self, path: &str) -> bool {
+        let stat = rustix::fs::statat(&self.dir, path, AtFlags::SYMLINK_NOFOLLOW);
+        stat.is_ok_and(|stat| rustix::fs::FileType::from_raw_mode(stat.st_mode).is_file())
+    }
+
     /// The names in a folder that are UTF-8, in no order.
     ///
     /// # Errors

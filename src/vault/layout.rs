@@ -43,6 +43,14 @@ pub const NEVER_DOCUMENTS: [&str; 5] =
 /// A generated folder index, never a document in any folder.
 pub const INDEX: &str = "INDEX.md";
 
+/// Whether a file of this path is never a document, in whichever layout (`spec/vault.md`,
+/// VAULT-17).
+pub fn is_never_document(path: &str) -> bool {
+    path.split('/').any(|name| name.starts_with('.') || name == "node_modules")
+        || path.rsplit('/').next() == Some(INDEX)
+        || NEVER_DOCUMENTS.contains(&path)
+}
+
 /// What git is told about histories.
 pub const GITATTRIBUTES_LINE: &str = "**/.versions/** -text -whitespace\n";
 

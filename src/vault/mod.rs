@@ -20,6 +20,7 @@ use std::path::{Path, PathBuf};
 
 use config::{Config, Layout, LogForm};
 use files::{FileError, Files};
+use outside::State;
 
 use crate::yaml;
 
@@ -31,7 +32,7 @@ pub struct Vault {
     config_error: Option<yaml::Error>,
     layout: Layout,
     cache: Option<PathBuf>,
-    state: Option<PathBuf>,
+    state: Option<State>,
 }
 
 /// Why a vault could not be opened.
@@ -45,7 +46,7 @@ pub enum OpenError {
         start: PathBuf,
     },
     /// The folder was named, but is no vault.
-    #[error("`{}` is not a vault: it has neither `.context` nor a checkpoint log", root.display())]
+    #[error("`{}` is not a vault: there is neither `.context` nor a checkpoint log", root.display())]
     NotAVault {
         /// The folder.
         root: PathBuf,
@@ -80,7 +81,12 @@ impl Vault {
     /// # Errors
     /// The folder is no vault, or cannot be opened.
     pub fn open(root: &Path) -> Result<Self, OpenError> {
-        let files = Files::open(root)?;
+        let files = match Files::open(root) {
+            Err(why) if why.is_not_found() => {
+                return Err(OpenError::NotAVault { root: root.to_owned() });
+            }
+            opened => opened?,
+        };
         if !MARKS.iter().any(|mark| files.exists(mark)) {
             return Err(OpenError::NotAVault { root: root.to_owned() });
         }
@@ -95,6 +101,14 @@ impl Vault {
             Layout::Obsidian
         });
         Ok(Self { files, config, config_error, layout, cache: None, state: None })
+    }
+
+    /// The vault that a folder lies in, and the one that this one lies in, where there is one. No
+    /// command makes a vault inside of another.
+    pub fn nested(start: &Path) -> Option<(PathBuf, PathBuf)> {
+        let absolute = start.canonicalize().ok()?;
+        let mut vaults = absolute.ancestors().filter(|dir| is_vault(dir)).map(Path::to_owned);
+        Some((vaults.next()?, vaults.next()?))
     }
 
     /// The vault for an import that can be repeated: what is written becomes durable when the
@@ -117,16 +131,16 @@ impl Vault {
         self.cache.as_deref()
     }
 
-    /// The vault with a folder in which its head is remembered; see [`outside::folder_of`].
+    /// The vault with the place in which its head is remembered.
     #[must_use]
-    pub fn with_state(mut self, dir: Option<PathBuf>) -> Self {
-        self.state = dir;
+    pub fn with_state(mut self, state: Option<State>) -> Self {
+        self.state = state;
         self
     }
 
-    /// The folder in which the head is remembered, outside of the vault.
-    pub fn state(&self) -> Option<&Path> {
-        self.state.as_deref()
+    /// Where the head is remembered, outside of the vault.
+    pub fn state(&self) -> Option<&State> {
+        self.state.as_ref()
     }
 
     /// The canonical path of the vault's folder.

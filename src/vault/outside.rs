@@ -54,6 +54,17 @@ pub fn folder_of(home: &Path, root: &Path, branch: Option<&str>) -> PathBuf {
     home.join(OURS).join(name)
 }
 
+/// Where the head of a vault is remembered, in the user's directory of state.
+#[derive(Clone, Debug)]
+pub struct State {
+    /// The folder of this path and of what git has checked out there.
+    pub dir: PathBuf,
+    /// What git has checked out: a ref, or a commit; none without git.
+    pub checked_out: Option<String>,
+    /// The folder of this path as it was before it had a repository, where it has one now.
+    pub without_git: Option<PathBuf>,
+}
+
 /// Whether a folder lies in a vault, or will when it is made.
 pub fn lies_in(dir: &Path, root: &Path) -> bool {
     let real = dir.ancestors().find_map(|above| above.canonicalize().ok());
@@ -81,18 +92,41 @@ pub fn checked_out(root: &Path) -> Option<String> {
     Some(head.strip_prefix("ref:").unwrap_or(&head).trim().to_owned())
 }
 
-fn git_head(root: &Path) -> Option<String> {
-    let dot_git = root.ancestors().map(|dir| dir.join(".git")).find(|git| git.exists())?;
-    // In a worktree `.git` is a file that names the folder.
-    let dir = match read_start(&dot_git) {
-        Some(text) => dot_git.parent()?.join(text.strip_prefix("gitdir:")?.trim()),
-        None => dot_git,
+/// The folder with the data of the repository that holds a folder. What git would not take for a
+/// repository hides none that lies above it.
+pub fn repository(root: &Path) -> Option<PathBuf> {
+    let dirs = root.ancestors().filter_map(|dir| {
+        let dot_git = dir.join(".git");
+        // In a worktree and in a submodule `.git` is a file that names the folder.
+        Some(match read_start(&dot_git) {
+            Some(text) => dir.join(text.strip_prefix("gitdir:")?.trim()),
+            None => dot_git,
+        })
+    });
+    let is_repository = |dir: &PathBuf| {
+        let data = match read_start(&dir.join("commondir")) {
+            Some(text) => dir.join(text.trim()),
+            None => dir.clone(),
+        };
+        dir.join("HEAD").exists() && data.join("objects").is_dir() && data.join("refs").is_dir()
     };
-    read_start(&dir.join("HEAD"))
+    dirs.into_iter().find(is_repository)
 }
 
+/// The ref or the commit that `HEAD` names; a file that says anything else is not quoted.
+fn git_head(root: &Path) -> Option<String> {
+    let text = read_start(&repository(root)?.join("HEAD"))?;
+    let head = text.trim();
+    let is_commit = matches!(head.len(), 40 | 64) && head.bytes().all(|b| b.is_ascii_hexdigit());
+    let is_ref = head.strip_prefix("ref:").is_some_and(|name| {
+        name.trim().starts_with("refs/") && !name.contains(|c: char| c.is_control())
+    });
+    (is_commit || is_ref).then(|| head.to_owned())
+}
+
+/// The beginning of a small file; none where it is a link or something else.
 fn read_start(path: &Path) -> Option<String> {
-    if !path.is_file() {
+    if !path.symlink_metadata().is_ok_and(|meta| meta.is_file()) {
         return None;
     }
     let mut text = String::new();
@@ -132,7 +166,9 @@ mod tests {
     fn another_path_or_branch_is_another_memory() {
         let place = tempfile::tempdir().unwrap();
         let (home, vault) = (place.path().join("cache"), place.path().join("repo/docs"));
-        fs::create_dir_all(place.path().join("repo/.git")).unwrap();
+        for folder in ["objects", "refs"] {
+            fs::create_dir_all(place.path().join("repo/.git").join(folder)).unwrap();
+        }
         fs::create_dir_all(&vault).unwrap();
         let on = |head: &str| {
             fs::write(place.path().join("repo/.git/HEAD"), head).unwrap();
@@ -148,10 +184,31 @@ mod tests {
         fs::create_dir_all(&tree).unwrap();
         fs::create_dir_all(place.path().join("repo/.git/worktrees/t")).unwrap();
         fs::write(tree.join(".git"), "gitdir: ../repo/.git/worktrees/t\n").unwrap();
-        fs::write(place.path().join("repo/.git/worktrees/t/HEAD"), "ref: refs/heads/w\n").unwrap();
+        let worktree = place.path().join("repo/.git/worktrees/t");
+        fs::write(worktree.join("commondir"), "../..\n").unwrap();
+        fs::write(worktree.join("HEAD"), "ref: refs/heads/w\n").unwrap();
         assert_eq!(branch(&tree).as_deref(), Some("refs/heads/w"));
         assert_eq!(checked_out(&tree).as_deref(), Some("refs/heads/w"));
-        fs::write(place.path().join("repo/.git/worktrees/t/HEAD"), "0123abcd\n").unwrap();
-        assert_eq!((branch(&tree), checked_out(&tree).as_deref()), (None, Some("0123abcd")));
+        let commit = "0123456789abcdef0123456789abcdef01234567";
+        fs::write(worktree.join("HEAD"), format!("{commit}\n")).unwrap();
+        assert_eq!((branch(&tree), checked_out(&tree).as_deref()), (None, Some(commit)));
+        fs::write(worktree.join("HEAD"), "ref: \u{1b}[31m\n").unwrap();
+        assert_eq!(checked_out(&tree), None);
+    }
+
+    #[test]
+    fn what_git_takes_for_no_repository_hides_none() {
+        let place = tempfile::tempdir().unwrap();
+        let docs = place.path().join("docs");
+        for folder in [".git/objects", ".git/refs", "docs/.git"] {
+            fs::create_dir_all(place.path().join(folder)).unwrap();
+        }
+        fs::write(place.path().join(".git/HEAD"), "ref: refs/heads/main\n").unwrap();
+        fs::write(docs.join(".git/HEAD"), "ref: refs/heads/planted\n").unwrap();
+        assert_eq!(checked_out(&docs).as_deref(), Some("refs/heads/main"));
+        // A link is not followed, so nothing outside is quoted.
+        fs::remove_file(place.path().join(".git/HEAD")).unwrap();
+        std::os::unix::fs::symlink("/etc/hostname", place.path().join(".git/HEAD")).unwrap();
+        assert_eq!(checked_out(&docs), None);
     }
 }

@@ -3,8 +3,10 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// A principal, usually an e-mail address: not empty, at most 256 bytes, no control character and
-/// no `:`, because the chain hash joins fields with it.
+use crate::visible::hides;
+
+/// A principal, usually an e-mail address: not empty, at most 256 bytes, no control or invisible
+/// character and no `:`, because the chain hash joins fields with it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Principal(String);
 
@@ -18,7 +20,7 @@ pub enum PrincipalError {
     #[error("a principal has at most 256 bytes, but this one has {0}")]
     TooLong(usize),
     /// A character that would make a record ambiguous.
-    #[error("a principal holds no `:` and no control character, but found `{}`", .0.escape_debug())]
+    #[error("a principal holds no `:` and no control or invisible character, but found `{}`", .0.escape_default())]
     Character(char),
 }
 
@@ -40,7 +42,7 @@ impl FromStr for Principal {
         if name.len() > 256 {
             return Err(PrincipalError::TooLong(name.len()));
         }
-        match name.chars().find(|c| *c == ':' || c.is_control()) {
+        match name.chars().find(|c| *c == ':' || c.is_control() || hides(*c)) {
             Some(c) => Err(PrincipalError::Character(c)),
             None => Ok(Self(name.to_owned())),
         }

@@ -3,11 +3,9 @@
 //! Links are not followed; names are reported in byte order, so that every walk of the same tree
 //! gives the same list.
 
-use std::cell::RefCell;
 use std::path::Path;
 
 use rayon::prelude::*;
-use walkdir::{DirEntry, WalkDir};
 
 use super::config::Layout;
 use super::{Vault, is_vault, layout};
@@ -17,7 +15,7 @@ use super::{Vault, is_vault, layout};
 pub struct Found {
     /// Candidate documents: paths of `.md` files where the layout puts documents.
     pub documents: Vec<String>,
-    /// Files whose names are no text (not UTF-8), shown with replacement characters.
+    /// Files and folders whose names are no text (not UTF-8), shown with replacement characters.
     pub unreadable_names: Vec<String>,
     /// Symbolic links with a document's name, which are not followed.
     pub links: Vec<String>,
@@ -27,14 +25,17 @@ pub struct Found {
     pub not_files: Vec<String>,
 }
 
-/// What lies where histories do, as `/`-separated paths in the vault, in byte order.
+/// What lies anywhere in a vault, as `/`-separated paths in byte order.
 #[derive(Debug, Default)]
 pub struct Survey {
+    /// What lies where documents do.
+    pub found: Found,
     /// The folders inside of a `.versions` folder.
     pub histories: Vec<Folder>,
     /// What else lies in a `.versions` folder and is no checkpoint log.
     pub strays: Vec<String>,
-    /// Symbolic links in the place of a `.versions` folder or inside of one.
+    /// Symbolic links in the place of a `.versions` folder, of packs or of a pack, or among
+    /// histories.
     pub links: Vec<String>,
     /// Folders that cannot be listed.
     pub unlisted: Vec<String>,
@@ -52,47 +53,30 @@ pub struct Folder {
 impl Vault {
     /// Lists the files that the layout makes documents, in byte order.
     pub fn documents(&self) -> Found {
-        let mut found = Found::default();
-        let obsidian = self.layout() == Layout::Obsidian;
-        let walk = WalkDir::new(self.root()).follow_links(false).into_iter();
-        let nested = RefCell::new(Vec::new());
-        let entries = walk.filter_entry(|e| {
-            if e.depth() == 0 {
-                return true;
+        self.look_through(|path| self.is_document_folder(path)).found
+    }
+
+    /// Looks through every folder of the vault, for documents and for what lies where histories do.
+    pub fn survey(&self) -> Survey {
+        self.look_through(|_| true)
+    }
+
+    /// Level by level: folders of one level are listed in parallel, and no depth is too deep.
+    fn look_through(&self, enters: impl Fn(&str) -> bool) -> Survey {
+        let mut survey = Survey::default();
+        let mut folders = vec![String::new()];
+        while !folders.is_empty() {
+            let listed: Vec<Listing> =
+                folders.par_iter().map(|path| list(self.root(), path)).collect();
+            let mut next = Vec::new();
+            for (path, listing) in folders.into_iter().zip(listed) {
+                survey.take(self, path, listing, &mut next);
             }
-            let enters = self.is_document_folder(e, obsidian);
-            let other = enters && e.file_type().is_dir() && is_vault(e.path());
-            if other && let Ok(path) = e.path().strip_prefix(self.root()) {
-                nested.borrow_mut().push(path.to_string_lossy().into_owned());
-            }
-            enters && !other
-        });
-        for entry in entries.filter_map(Result::ok).filter(|e| !e.file_type().is_dir()) {
-            let Ok(path) = entry.path().strip_prefix(self.root()) else {
-                continue;
-            };
-            let Some(path) = path.to_str() else {
-                if path.extension().is_some_and(|e| e == "md") {
-                    found.unreadable_names.push(path.to_string_lossy().into_owned());
-                }
-                continue;
-            };
-            if !self.is_document_path(path) {
-            } else if entry.file_type().is_symlink() {
-                found.links.push(path.to_owned());
-            } else if entry.file_type().is_file() {
-                found.documents.push(path.to_owned());
-            } else {
-                found.not_files.push(path.to_owned());
-            }
+            next.retain(|path| enters(path));
+            folders = next;
         }
-        found.nested = nested.into_inner();
-        found.nested.sort_unstable();
-        found.documents.sort_unstable();
-        found.unreadable_names.sort_unstable();
-        found.links.sort_unstable();
-        found.not_files.sort_unstable();
-        found
+        survey.sort();
+        survey
     }
 
     /// The folder above a file that is a vault of its own, if there is one.
@@ -105,7 +89,6 @@ impl Vault {
 
     /// Whether a path in the vault is where this layout puts documents. Does not touch the disk.
     pub fn is_document_path(&self, path: &str) -> bool {
-        let name = path.rsplit('/').next().unwrap_or(path);
         let in_root = !path.contains('/');
         let placed = match self.layout() {
             Layout::Obsidian => true,
@@ -115,21 +98,18 @@ impl Vault {
         };
         placed
             && path.ends_with(".md")
-            && !path.split('/').any(|n| n.starts_with('.') || n == "node_modules")
-            && name != layout::INDEX
-            && !(in_root && layout::NEVER_DOCUMENTS.contains(&name))
+            && !layout::is_never_document(path)
             && !self.config().exclude.is_match(path)
     }
 
-    fn is_document_folder(&self, entry: &DirEntry, obsidian: bool) -> bool {
-        if !entry.file_type().is_dir() {
-            return true;
-        }
-        let name = entry.file_name().to_string_lossy();
-        if name.starts_with('.') || name == "node_modules" {
-            return false;
-        }
-        obsidian || entry.depth() > 1 || name == layout::NODES || name == layout::SOURCES
+    /// Whether documents may lie in a folder; the root has an empty path.
+    fn is_document_folder(&self, path: &str) -> bool {
+        let mut names = path.split('/');
+        let first = path.split('/').next().unwrap_or(path);
+        let placed = path.is_empty()
+            || self.layout() == Layout::Obsidian
+            || [layout::NODES, layout::SOURCES].contains(&first);
+        placed && !names.any(|name| name.starts_with('.') || name == "node_modules")
     }
 
     /// The governance files that exist, in byte order of their ids.
@@ -139,16 +119,10 @@ impl Vault {
             .filter(|path| self.files().exists(path))
             .map(str::to_owned)
             .collect();
-        let packs = WalkDir::new(self.root().join(layout::PACKS)).min_depth(1).max_depth(1);
-        for entry in packs.into_iter().filter_map(Result::ok) {
-            if let Some(name) = entry.file_name().to_str()
-                && name.ends_with(".yml")
-                && !name.starts_with('.')
-                && entry.file_type().is_file()
-            {
-                found.push(format!("{}/{name}", layout::PACKS));
-            }
-        }
+        let names = self.files().names(layout::PACKS).unwrap_or_default();
+        let packs = names.iter().filter(|name| name.ends_with(".yml") && !name.starts_with('.'));
+        let packs = packs.map(|name| format!("{}/{name}", layout::PACKS));
+        found.extend(packs.filter(|path| self.files().is_file(path)));
         found.sort_unstable();
         found
     }
@@ -158,43 +132,32 @@ impl Vault {
     pub fn history_folders(&self) -> Vec<String> {
         self.survey().histories.into_iter().map(|folder| folder.path).collect()
     }
-
-    /// Looks through every folder of the vault for what lies where histories do.
-    pub fn survey(&self) -> Survey {
-        let mut found = Survey::default();
-        let mut folders = vec![String::new()];
-        // Level by level: folders of one level are listed in parallel, and no depth is too deep.
-        while !folders.is_empty() {
-            let listed: Vec<Listing> =
-                folders.par_iter().map(|path| list(self.root(), path)).collect();
-            let mut next = Vec::new();
-            for (path, listing) in folders.into_iter().zip(listed) {
-                found.take(path, listing, &mut next);
-            }
-            folders = next;
-        }
-        found.sort();
-        found
-    }
 }
 
 /// What one folder holds.
 #[derive(Default)]
 struct Listing {
-    /// Why it has no entries.
+    /// Whether some of its entries could not be had.
     failed: bool,
     /// Whether it is a vault of its own.
     is_vault: bool,
-    /// The names of its entries, and what they are.
-    entries: Vec<(String, Kind)>,
+    entries: Vec<Entry>,
+}
+
+struct Entry {
+    /// Its name; what is no text has replacement characters.
+    name: String,
+    is_text: bool,
+    kind: Kind,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Folder,
     Link,
-    /// A file, or a folder whose name is no text.
-    Other,
+    File,
+    /// A fifo, a socket or a device.
+    Special,
 }
 
 /// Lists one folder; the root has an empty path.
@@ -213,57 +176,95 @@ fn list(root: &Path, path: &str) -> Listing {
         };
         let name = entry.file_name();
         has_mark |= name == layout::CONTEXT_DIR || name == layout::VERSIONS;
-        let kind = match name.to_str() {
-            _ if kind.is_symlink() => Kind::Link,
-            Some(_) if kind.is_dir() => Kind::Folder,
-            _ => Kind::Other,
+        let kind = match kind {
+            kind if kind.is_symlink() => Kind::Link,
+            kind if kind.is_dir() => Kind::Folder,
+            kind if kind.is_file() => Kind::File,
+            _ => Kind::Special,
         };
-        listing.entries.push((name.to_string_lossy().into_owned(), kind));
+        let is_text = name.to_str().is_some();
+        listing.entries.push(Entry { name: name.to_string_lossy().into_owned(), is_text, kind });
     }
-    // The system is asked about marks only where there may be one.
-    listing.is_vault = has_mark && !path.is_empty() && is_vault(&dir);
+    // The system is asked about marks only where there may be one. Nothing planted among histories
+    // makes them those of another vault.
+    let may_be_vault =
+        has_mark && !path.is_empty() && !path.split('/').any(|n| n == layout::VERSIONS);
+    listing.is_vault = may_be_vault && is_vault(&dir);
     listing
 }
 
+/// Whether histories or packs have this place.
+fn is_governed_place(path: &str) -> bool {
+    let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+    name == layout::VERSIONS
+        || path == layout::PACKS
+        || (folder == layout::PACKS && name.ends_with(".yml"))
+}
+
 impl Survey {
-    /// Takes one folder in, and names the folders in it that are to be looked through.
-    fn take(&mut self, path: String, listing: Listing, next: &mut Vec<String>) {
+    /// Takes one folder in, and names the folders in it that could be looked through.
+    fn take(&mut self, vault: &Vault, path: String, listing: Listing, next: &mut Vec<String>) {
+        let has_documents = vault.is_document_folder(&path);
         if listing.is_vault {
+            if has_documents {
+                self.found.nested.push(path);
+            }
             return;
         }
-        let below = |name: &str| match path.as_str() {
-            "" => name.to_owned(),
-            path => format!("{path}/{name}"),
-        };
         let is_versions = path.rsplit('/').next() == Some(layout::VERSIONS);
         let parent = path.rsplit_once('/').map_or("", |(parent, _)| parent);
         let is_history = parent.rsplit('/').next() == Some(layout::VERSIONS);
-        for (name, kind) in &listing.entries {
-            let entry = below(name);
+        for Entry { name, is_text, kind } in &listing.entries {
+            let entry = match path.as_str() {
+                "" => name.clone(),
+                path => format!("{path}/{name}"),
+            };
+            if has_documents {
+                self.found.take(vault, &entry, *is_text, *kind);
+            }
             match kind {
                 Kind::Folder if name == ".git" || name == "node_modules" => {}
-                Kind::Folder => next.push(entry),
-                Kind::Link if is_versions || name == layout::VERSIONS => self.links.push(entry),
-                Kind::Link | Kind::Other => {
-                    if is_versions && entry != layout::DELTA_LOG && entry != layout::FULL_LOG {
-                        self.strays.push(entry);
-                    }
+                Kind::Folder if *is_text => next.push(entry),
+                Kind::Link if is_versions || is_governed_place(&entry) => self.links.push(entry),
+                _ if is_versions && entry != layout::DELTA_LOG && entry != layout::FULL_LOG => {
+                    self.strays.push(entry);
                 }
+                _ => {}
             }
         }
         if listing.failed {
             self.unlisted.push(path.clone());
         }
         if is_history {
-            let names = listing.entries.into_iter().map(|(name, _)| name).collect();
+            let names = listing.entries.into_iter().map(|entry| entry.name).collect();
             self.histories.push(Folder { path, names });
         }
     }
 
     fn sort(&mut self) {
         self.histories.sort_unstable_by(|a, b| a.path.cmp(&b.path));
-        for list in [&mut self.strays, &mut self.links, &mut self.unlisted] {
+        let Found { documents, unreadable_names, links, nested, not_files } = &mut self.found;
+        let lists = [documents, unreadable_names, links, nested, not_files];
+        for list in [&mut self.strays, &mut self.links, &mut self.unlisted].into_iter().chain(lists)
+        {
             list.sort_unstable();
         }
+    }
+}
+
+impl Found {
+    /// Takes in what lies in a folder of documents.
+    fn take(&mut self, vault: &Vault, path: &str, is_text: bool, kind: Kind) {
+        let list = match kind {
+            _ if !is_text && (kind == Kind::Folder || path.ends_with(".md")) => {
+                &mut self.unreadable_names
+            }
+            _ if !is_text || !vault.is_document_path(path) => return,
+            Kind::Folder => return,
+            Kind::Link => &mut self.links,
+            Kind::File => &mut self.documents,
+            Kind::Special => &mut self.not_files,
+        };
+        list.push(path.to_owned());
     }
 }

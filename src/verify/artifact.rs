@@ -7,14 +7,17 @@ use super::finding::{Code, Finding};
 use super::log::{Record, View};
 use super::rules::Rules;
 use super::sealed::Sealed;
+use crate::chain::digest::Digest;
 use crate::chain::history::{Entry, FaultKind, History, HistoryError, Stored};
 use crate::chain::replay::{self, ChainError, Replay};
+use crate::checkpoint::state::Mark;
 use crate::document::id::Id;
-use crate::document::text::{checksum, normalise};
+use crate::document::text::checksum;
 use crate::vault::Vault;
 use crate::vault::clock::Timestamp;
 use crate::vault::files::FileError;
-use crate::vault::layout::{self};
+use crate::vault::layout;
+use crate::vault::principal::Principal;
 
 /// What was found of one artifact, and how much was checked.
 #[derive(Debug, Default)]
@@ -42,12 +45,13 @@ pub(super) fn check(
     let sealed = Sealed::new(record);
     let checked = Checked::default();
     let mut pass = Pass { vault, id, names, view, rules, sealed, checked };
-    let head = view.head.get(id.as_str()).and_then(|mark| mark.version);
+    let mut head = view.head.get(id.as_str()).copied();
     let head_text = match replay::load(vault.files(), id) {
         Ok(history) => {
             pass.leftovers(&history);
             pass.uncovered(&history);
-            let text = pass.history(&history, head);
+            head = head.or_else(|| pass.dropped_mark(&history));
+            let text = pass.history(&history, head.and_then(|mark| mark.sealed()));
             pass.sealed(&history);
             pass.unsealed(&history);
             text
@@ -57,7 +61,7 @@ pub(super) fn check(
             None
         }
     };
-    if head.is_some() {
+    if head.is_some_and(|mark| mark.version.is_some()) {
         pass.live(head_text.as_deref());
     }
     pass.checked
@@ -105,6 +109,7 @@ impl Pass<'_> {
             }
             ChainError::HistoryMissing => Code::HistoryMissing,
             ChainError::HistoryUnreadable(HistoryError::Empty) => Code::HistoryEmpty,
+            ChainError::File(FileError::Io { .. }) => Code::FileUnreadable,
             ChainError::HistoryUnreadable(HistoryError::LineTooLong(_))
             | ChainError::File(FileError::TooLarge { .. }) => Code::TooLarge,
             _ => Code::HistoryUnreadable,
@@ -158,8 +163,7 @@ impl Pass<'_> {
             let message = format!("{more} more keys mean nothing");
             self.push(Finding::new(Code::KeyUnknown, path.clone(), message));
         }
-        let began = self.sealed.record.seals.first().map(|seal| seal.checkpoint);
-        let Some(began) = began.filter(|checkpoint| self.rules.is_strict(*checkpoint)) else {
+        let Some(began) = self.began_strictly() else {
             return;
         };
         if !history.canonical {
@@ -177,8 +181,9 @@ impl Pass<'_> {
         }
     }
 
-    /// Recomputes every entry; gives back the text of version `head`.
-    fn history(&mut self, history: &History, head: Option<u64>) -> Option<String> {
+    /// Recomputes every entry; gives back the text of the version that the head seals, if
+    /// everything up to it is as it was hashed.
+    fn history(&mut self, history: &History, head: Option<(u64, Digest)>) -> Option<String> {
         let mut replay = Replay::new(self.vault.files(), self.id, None);
         let mut seen = BTreeSet::new();
         let mut before: Option<(u64, Timestamp)> = None;
@@ -186,6 +191,8 @@ impl Pass<'_> {
         let kept = retired_from(history);
         let mut published_text: Option<String> = None;
         let mut previous_failed = false;
+        // Whether the text is the one that was recorded, from its keyframe on.
+        let mut is_sound = true;
         for (index, slot) in history.slots.iter().enumerate() {
             self.checked.versions += 1;
             if let Some(version) = slot.version {
@@ -207,13 +214,19 @@ impl Pass<'_> {
                         self.push(Finding { version: slot.version, ..finding });
                     }
                     replay.lose();
-                    previous_failed = true;
+                    (previous_failed, is_sound) = (true, false);
                     before = slot.version.map(|v| (v, before.map_or(EPOCH, |(_, at)| at)));
                     continue;
                 }
             };
             self.checked.published |= entry.published_at.is_some();
             self.checked.notes += u64::from(entry.note.is_some());
+            let name = entry.edited_by.parse::<Principal>();
+            if name.is_ok_and(|name| name.as_str() == entry.edited_by) {
+            } else if self.is_strictly_ours(entry.version) {
+                let message = "`edited_by` is no principal that ctx would record";
+                self.find(Code::FieldMalformed, entry.version, message);
+            }
             if let Some((_, at)) = before
                 && entry.edited_at < at
             {
@@ -226,6 +239,7 @@ impl Pass<'_> {
             }
             before = Some((entry.version, entry.edited_at));
             let wrong = replay.step(entry);
+            is_sound = wrong.is_empty() && (is_sound || entry.stored == Stored::Keyframe);
             for why in &wrong {
                 // What builds on a text that was just reported as lost says nothing new.
                 if !(previous_failed && matches!(why, ChainError::NoBase)) {
@@ -233,20 +247,26 @@ impl Pass<'_> {
                 }
             }
             previous_failed = replay.text().is_none();
-            let Some(text) = replay.text().map(normalise) else {
+            if !replay.is_as_written() && self.began_strictly().is_some() {
+                let message = "its text is not stored as ctx stores it";
+                let path = self.place(&entry.stored, entry.version, &ChainError::HistoryMissing);
+                let finding = Finding::new(Code::HistoryRespelled, path, message);
+                self.push(finding.version(entry.version));
+            }
+            let Some(text) = replay.text() else {
                 continue;
             };
-            self.text(entry, &text);
+            self.text(entry, text);
             if let Some(published) = &published_text
-                && let Err(why) = replay::check_retirement(self.id, entry, published, &text)
+                && let Err(why) = replay::check_retirement(self.id, entry, published, text)
             {
                 self.chain_error(entry, &why);
             }
-            if head == Some(entry.version) {
-                head_text = Some(text.clone().into_owned());
+            if is_sound && head == Some((entry.version, entry.chain_hash)) {
+                head_text = Some(text.to_owned());
             }
             if kept.contains(&index) {
-                published_text = Some(text.into_owned());
+                published_text = Some(text.to_owned());
             }
         }
         head_text
@@ -257,7 +277,14 @@ impl Pass<'_> {
             self.find(Code::VersionDuplicate, version, "it is recorded twice");
             return;
         }
-        let Some(before) = before else { return };
+        let Some(before) = before else {
+            // A history of ours begins at 1.
+            if version > 1 && self.began_strictly().is_some() {
+                let message = format!("the history begins at version {version}");
+                self.find(Code::VersionGap, version, message);
+            }
+            return;
+        };
         if version < before {
             self.find(Code::VersionOrder, version, format!("it follows version {before}"));
         } else if version > before.saturating_add(1) {
@@ -274,6 +301,7 @@ impl Pass<'_> {
             ChainError::KeyframeMissing(_) => Code::KeyframeMissing,
             ChainError::DiffMissing(_) => Code::DiffMissing,
             ChainError::TooLarge | ChainError::File(FileError::TooLarge { .. }) => Code::TooLarge,
+            ChainError::File(FileError::Io { .. }) => Code::FileUnreadable,
             ChainError::SelfMismatch { .. }
             | ChainError::RetiredOtherwise
             | ChainError::PatchAsKeyframe => Code::VersionSelfMismatch,
@@ -299,6 +327,16 @@ impl Pass<'_> {
             Stored::DiffFile if in_text => self.id.diff_path(version),
             _ => self.id.history_path(),
         }
+    }
+
+    /// The last mark of a governance file that the other tool dropped from the log: it does not know
+    /// such files, but what was sealed is what a live file is compared with.
+    fn dropped_mark(&self, history: &History) -> Option<Mark> {
+        let mark = self.sealed.record.seals.last()?.mark;
+        let is_retired = history
+            .entries()
+            .any(|entry| entry.retired_at.is_some() && Some(entry.version) > mark.version);
+        (self.may_be_dropped() && !is_retired).then_some(mark)
     }
 
     /// What a reconstructed document says of itself.

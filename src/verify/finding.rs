@@ -71,15 +71,17 @@ codes! {
     CheckpointHashMissing "checkpoint-hash-missing" Class::Unsettled, "A checkpoint has an id in one of its two maps only.";
     VersionUnsealed "version-unsealed" Class::Unsettled, "A history ends in a version that was never published, which nothing seals and ctx does not write.";
     ForeignLog "foreign-log" Class::Unsettled, "Two checkpoint logs exist, or one of the form that this vault does not have.";
+    FileUnreadable "file-unreadable" Class::Unsettled, "A file cannot be read, so nobody knows what it holds.";
     FolderUnreadable "folder-unreadable" Class::Unsettled, "A folder cannot be listed, so nobody knows what it holds.";
     TornTail "torn-tail" Class::Unsettled, "The checkpoint log ends in a line that is cut short.";
     Drift "drift" Class::WorkingCopy, "A live file says published, but differs from the published text.";
     PublishedWithoutHistory "published-without-history" Class::WorkingCopy, "A live file says published, but no checkpoint holds it.";
     DocumentMissing "document-missing" Class::WorkingCopy, "A published document has no live file.";
     PolicyDrift "policy-drift" Class::WorkingCopy, "A governance file differs from the one that the last checkpoint holds.";
+    HeadElsewhere "head-elsewhere" Class::Note, "With another branch or commit checked out, a checkpoint was seen here that this log does not have.";
     Unfinished "unfinished" Class::Note, "What an interrupted command leaves: a file or an entry that nothing records, and nobody serves.";
     VersionUnpublished "version-unpublished" Class::Note, "A history ends in a version that was never published, a habit of the other tool.";
-    VaultNested "vault-nested" Class::Note, "A folder is a vault of its own; its files are not this vault's.";
+    VaultNested "vault-nested" Class::Note, "A folder of the vault is a vault of its own, or it is one itself; neither reads the other's files.";
     PolicyUnsealed "policy-unsealed" Class::Note, "A governance file is in no checkpoint, so nothing vouches for it.";
     ChecksumMismatch "checksum-mismatch" Class::Note, "A version's own checksum field is not that of its body.";
     TimestampFuture "timestamp-future" Class::Note, "A record is of a later time than the clock.";

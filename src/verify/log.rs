@@ -236,8 +236,8 @@ impl Pass {
 
     fn mark(&mut self, checkpoint: &Checkpoint, id: &Id, mark: Mark) {
         let number = checkpoint.number;
-        if id.is_reserved() {
-            let finding = Finding::new(Code::IdCollision, self.path, "the id is reserved");
+        if let Some(why) = id.unfit() {
+            let finding = Finding::new(Code::IdCollision, self.path, why.to_string());
             self.findings.push(finding.id(id).checkpoint(number));
         }
         if mark.sealed().is_none() {

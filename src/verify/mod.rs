@@ -26,7 +26,7 @@ pub use finding::{Class, Code, Finding};
 use crate::chain::digest::Digest;
 use crate::checkpoint::log::Log;
 use crate::document::id::Id;
-use crate::head::{self, MemoryError};
+use crate::head::{self, Head, MemoryError};
 use crate::vault::Vault;
 use crate::vault::clock::Timestamp;
 use crate::vault::files::FileError;
@@ -143,6 +143,9 @@ pub fn verify(vault: &Vault, request: Request<'_>) -> Result<Report, FileError> 
     }
     let (log_exists, path) = log.map_or((true, layout::DELTA_LOG), |log| (log.exists, log.path()));
     let (anchors, memory) = known(vault, request.anchors);
+    if anchors.iter().all(|anchor| !matches!(anchor.source, Source::Remembered { .. })) {
+        findings.extend(elsewhere(vault, &view, path));
+    }
     let compared = anchors.into_iter().map(|anchor| anchor.check(&view, path));
     let (held, lost): (Vec<_>, Vec<_>) = compared.partition(Result::is_ok);
     findings.extend(lost.into_iter().filter_map(Result::err));
@@ -158,17 +161,22 @@ pub fn verify(vault: &Vault, request: Request<'_>) -> Result<Report, FileError> 
 
     let whole = request.only.is_none();
     let mut folders = Vec::new();
-    let ids = match request.only {
-        Some(only) => only,
+    let (ids, documents, policy) = match request.only {
+        Some(only) => {
+            let exist = |path: &String| vault.files().exists(path);
+            let live = only.iter().map(Id::live_path).filter(exist);
+            let (documents, policy) = live.partition(|path| Id::of_document_file(path).is_ok());
+            (only, documents, policy)
+        }
         None => {
             let survey = vault.survey();
             let (ids, found) = everything(&view, &survey.histories);
             findings.extend(found);
             findings.extend(working::strays(&survey));
-            findings.extend(working::planted(vault, &view));
-            findings.extend(working::unsealed_policy(vault, &view));
+            findings.extend(working::ignored(&survey.found));
+            findings.extend(working::inside(vault));
             folders = survey.histories;
-            ids
+            (ids, survey.found.documents, vault.governance_files())
         }
     };
     let ids: Vec<Id> = ids.into_iter().collect();
@@ -178,6 +186,12 @@ pub fn verify(vault: &Vault, request: Request<'_>) -> Result<Report, FileError> 
     if published && !log_exists {
         let message = "versions are published, but there is no checkpoint log";
         findings.push(Finding::new(Code::CheckpointLogMissing, layout::DELTA_LOG, message));
+    }
+    // What a log says that was not read whole is not known to be missing.
+    let is_sealed = published || view.head_number > 0;
+    if view.complete || !is_sealed {
+        findings.extend(working::planted(vault, &documents, &view));
+        findings.extend(working::unsealed_policy(&policy, &view));
     }
     let sum = |of: fn(&artifact::Checked) -> u64| checked.iter().map(of).sum();
     let mut report = Report {
@@ -197,7 +211,7 @@ pub fn verify(vault: &Vault, request: Request<'_>) -> Result<Report, FileError> 
     findings.sort_by(|a, b| a.rank().cmp(&b.rank()));
     findings.dedup();
     report.findings = findings;
-    report.verdict = verdict(&report, published || view.head_number > 0);
+    report.verdict = verdict(&report, if whole { is_sealed } else { published });
     if whole && report.verdict.is_whole() && report.memory.is_none() {
         report.memory = head::advance(vault, &view.end(), now).err();
     }
@@ -224,12 +238,24 @@ fn read_log(vault: &Vault) -> Result<(Option<Log>, Vec<Finding>), FileError> {
 fn known(vault: &Vault, mut anchors: Vec<Anchor>) -> (Vec<Anchor>, Option<MemoryError>) {
     match head::recall(vault) {
         Ok(memory) => {
-            let memory = memory.filter(|memory| memory.head.checkpoint > 0);
-            anchors.extend(memory.as_ref().map(Anchor::remembered));
+            let known = memory.iter().filter(|memory| memory.head.checkpoint > 0);
+            anchors.extend(known.map(Anchor::remembered));
             (anchors, None)
         }
         Err(why) => (anchors, Some(why)),
     }
+}
+
+/// What is remembered of the same place with something else checked out says nothing of this log,
+/// but whoever reads that nothing is remembered here should know of it.
+fn elsewhere(vault: &Vault, view: &log::View, path: &str) -> Option<Finding> {
+    let is_held = |head: &Head| head.is_held(view.head_number, |n| view.hash_of(n)).is_ok();
+    let other = head::elsewhere(vault, is_held)?;
+    let place = other.branch.unwrap_or_else(|| "before git was used here".to_owned());
+    let message = format!(
+        "nothing is remembered of what is checked out, but for `{place}` a checkpoint that this log does not have"
+    );
+    Some(Finding::new(Code::HeadElsewhere, path, message).checkpoint(other.head.checkpoint))
 }
 
 /// Every artifact that the log or a history names.
@@ -240,9 +266,8 @@ fn everything(view: &log::View, histories: &[Folder]) -> (BTreeSet<Id>, Vec<Find
         match Id::of_history_dir(dir) {
             Ok(id) => {
                 // Of an id in the log this has been said already.
-                if id.is_reserved() && !ids.contains(&id) {
-                    findings
-                        .push(Finding::new(Code::IdCollision, dir, "the id is reserved").id(&id));
+                if let Some(why) = id.unfit().filter(|_| !ids.contains(&id)) {
+                    findings.push(Finding::new(Code::IdCollision, dir, why.to_string()).id(&id));
                 }
                 ids.insert(id);
             }

@@ -74,10 +74,10 @@ impl Code {
             }
             Self::TooLarge => "A file grew beyond every honest size.",
             Self::HeadRollback => {
-                "The vault was put back to an older state: from a backup, by `git reset`, or by somebody who wants the last checkpoints forgotten."
+                "The vault was put back to an older state: from a backup, by git (a reset, a stash, a branch that was left before its publications were committed to it), or by somebody who wants the last checkpoints forgotten."
             }
             Self::HeadFork => {
-                "Another history of checkpoints lies here: a rewritten one, another vault, or a branch whose log was not the one that is known."
+                "Another history of checkpoints lies here: a rewritten one, another vault that was made in the same place, or a branch of the same name with another log."
             }
             Self::PublishedUnsealed => {
                 "A publication was interrupted before its checkpoint, the log lost one, or somebody wrote a version and could not seal it."
@@ -92,8 +92,8 @@ impl Code {
             Self::ForeignLog => {
                 "The other tool ran in a vault of ours, a merge brought both logs, or somebody gave the vault a log of the form with fewer rules."
             }
-            Self::FolderUnreadable => {
-                "Permissions keep you out, or a path is longer than the system allows."
+            Self::FileUnreadable | Self::FolderUnreadable => {
+                "Permissions keep you out, a path is longer than the system allows, or the disk fails."
             }
             Self::TornTail => {
                 "A command or the machine stopped in the middle of an append, or somebody wrote to the end of the log."
@@ -110,12 +110,15 @@ impl Code {
             Self::PolicyDrift => {
                 "CONTEXT.md, the configuration, stewards or a pack was edited and not yet published."
             }
+            Self::HeadElsewhere => {
+                "A branch was checked out for the first time, which does not have what was published on another one; or somebody put the vault back and made git say that another branch is checked out."
+            }
             Self::Unfinished => "A command was interrupted, or somebody put a file there.",
             Self::VersionUnpublished => {
                 "The other tool keeps submissions that were never approved."
             }
             Self::VaultNested => {
-                "A folder of the vault has a `.context` folder or a log of its own."
+                "A folder has a `.context` folder or a log of its own: a vault was copied into another one, or somebody planted it there, so that who works in that folder sees it instead."
             }
             Self::PolicyUnsealed => {
                 "Nobody published the file yet, or the other tool, which does not know such files, published last."
@@ -156,7 +159,7 @@ impl Code {
                 "Compare history and log with a copy that verifies; restore the one that is another."
             }
             Self::HeadRollback | Self::HeadFork => {
-                "If the vault was put back on purpose, say so with `ctx head trust`. Else bring the log and the histories back from git or a backup: what is missing there was published once."
+                "What is missing here was published once. Look for it on other branches and in `git stash list`; else bring the log and the histories back from git or a backup. If it is remembered here, and the vault was put back on purpose, say so with `ctx head trust`; to --expect-head and --since say another hash or revision."
             }
             Self::IdCollision => "Find out which of the two is yours, and move the other away.",
             Self::PublishedUnsealed
@@ -166,14 +169,14 @@ impl Code {
             Self::ForeignLog => {
                 "Find out which log is yours (`git log -- .versions`), and move the other away."
             }
-            Self::FolderUnreadable => {
-                "Give yourself permission to read the folder, and run it again."
+            Self::FileUnreadable | Self::FolderUnreadable => {
+                "Give yourself permission to read it, and run it again."
             }
             Self::TornTail => {
                 "Bring the log's last line back from git or a backup. If a command was interrupted, what it wrote was never acknowledged: the line may be cut off."
             }
             Self::Drift => {
-                "`ctx diff ID` shows the change, `ctx publish --changed` publishes it, `ctx read ID > FILE` takes it back."
+                "`ctx diff ID` shows the change, `ctx publish --changed` publishes it. To take it back, move the file (or the link or folder that is there) away, then `ctx read ID > FILE`."
             }
             Self::PublishedWithoutHistory => {
                 "`ctx publish ID` publishes it, `status: draft` makes it a draft, or delete it."
@@ -182,14 +185,21 @@ impl Code {
                 "`ctx read ID > FILE` brings it back, `ctx retire ID` retires it."
             }
             Self::PolicyDrift => {
-                "`ctx publish FILE` publishes the change; `ctx diff FILE` shows it."
+                "`ctx diff FILE` shows the change, `ctx publish FILE` publishes it (a file that is gone is retired). To take it back, move the file away if there is one, then `ctx read FILE > FILE`."
             }
-            Self::Unfinished => "Look at the file, and move it away if nobody misses it.",
+            Self::HeadElsewhere => {
+                "Make sure that the branch is one of yours (`git branch`, `ctx head list`). `ctx head forget FOLDER` forgets what is remembered of branches that are gone."
+            }
+            Self::Unfinished => {
+                "Nothing of it was acknowledged, and nobody is served it. A file that no entry of a history has may be moved away; the end of a log or of a history that is cut short may be cut off after the last whole line or entry. The log and the histories themselves stay."
+            }
             Self::PolicyUnsealed => "The next publication takes it along; look at it before.",
             Self::VersionUnpublished
             | Self::ChecksumMismatch
             | Self::CheckpointTriggerUnchanged => "Nothing.",
-            Self::VaultNested => "Verify it by itself: `ctx verify --vault FOLDER`.",
+            Self::VaultNested => {
+                "Verify the other one by itself: `ctx verify --vault FOLDER`. If nobody put it there on purpose, remove it."
+            }
             Self::TimestampFuture => "Set the clock.",
             Self::HistoryRespelled => {
                 "Nothing that was recorded is touched. `git diff` shows what was; restore the file if you do not know why, and check `.gitattributes`."

@@ -36,6 +36,25 @@ impl<'r> Sealed<'r> {
 }
 
 impl Pass<'_> {
+    /// The checkpoint that seals the artifact first, in a record that only ctx can have made.
+    pub(super) fn began_strictly(&self) -> Option<u64> {
+        let began = self.sealed.record.seals.first().map(|seal| seal.checkpoint);
+        began.filter(|checkpoint| self.rules.is_strict(*checkpoint))
+    }
+
+    /// Whether only ctx can have recorded a version: it, or what came next, was sealed so.
+    pub(super) fn is_strictly_ours(&self, version: u64) -> bool {
+        let first = &self.sealed.first;
+        let seal = first.range(version..).next().or_else(|| first.iter().next_back());
+        seal.is_some_and(|(_, seal)| self.rules.is_strict(seal.checkpoint))
+    }
+
+    /// Whether the other tool, which does not know governance files, may have dropped this from the
+    /// maps of the log.
+    pub(super) fn may_be_dropped(&self) -> bool {
+        !self.id.is_document() && self.view.form == Some(LogForm::Full)
+    }
+
     /// Publication and retirement times stand in no pre-image; the text bounds them from below
     /// and the checkpoint from above. `updated` is the field of a document's text.
     pub(super) fn event_time(&mut self, entry: &Entry, updated: Option<Option<&str>>) {
@@ -130,6 +149,8 @@ impl Pass<'_> {
             return;
         }
         let last_sealed = self.sealed.first.keys().next_back().copied();
+        // Only what is published can be retired, and only once.
+        let mut is_published = false;
         for entry in history.entries() {
             let version = entry.version;
             let is_tail = version > last_sealed.unwrap_or(0);
@@ -147,12 +168,20 @@ impl Pass<'_> {
             {
                 let message = "the history says retired, but no checkpoint of that time does";
                 self.find(code, version, message);
+            } else if entry.retired_at.is_some() && !is_published {
+                let message = "the history says retired, but there was nothing left to retire";
+                self.find(Code::PublishedUnsealed, version, message);
             }
-            if !is_tail || entry.published_at.is_some() {
-                continue;
-            }
+            is_published = match (entry.published_at, entry.retired_at) {
+                (Some(_), _) => true,
+                (None, Some(_)) => false,
+                (None, None) => is_published,
+            };
             if entry.retired_at.is_some() {
-                self.checked.retirements += 1;
+                self.checked.retirements += u64::from(is_tail);
+            }
+            let is_event = entry.published_at.is_some() || entry.retired_at.is_some();
+            if is_event || !is_tail && !self.is_strictly_ours(version) {
                 continue;
             }
             let (code, message) = match self.view.form {
@@ -168,9 +197,7 @@ impl Pass<'_> {
             if retired.binary_search(&removal.at).is_ok() {
                 continue;
             }
-            // The other tool does not know governance files and drops them from its maps.
-            let dropped = !self.id.is_document() && self.view.form == Some(LogForm::Full);
-            let (code, message) = if dropped {
+            let (code, message) = if self.may_be_dropped() {
                 (Code::PolicyUnsealed, "the other tool dropped it from the log")
             } else {
                 (Code::UnrecordedRemoval, "it left the log, but its history does not say retired")

@@ -9,10 +9,10 @@ use crate::document::frontmatter::Status;
 use crate::document::id::Id;
 use crate::document::text::normalise;
 use crate::document::{Document, utf8};
-use crate::live;
 use crate::vault::Vault;
-use crate::vault::layout::limit;
-use crate::vault::walk::Survey;
+use crate::vault::files::FileError;
+use crate::vault::layout::{self, limit};
+use crate::vault::walk::{Found, Survey};
 
 impl Pass<'_> {
     /// Compares the live file of a published artifact with the sealed text.
@@ -27,7 +27,11 @@ impl Pass<'_> {
                 return;
             }
             Err(why) => {
-                self.push(Finding::new(drift, path, why.to_string()));
+                let code = match why {
+                    FileError::Io { .. } => Code::FileUnreadable,
+                    _ => drift,
+                };
+                self.push(Finding::new(code, path, why.to_string()));
                 return;
             }
         };
@@ -59,24 +63,54 @@ fn first_difference(sealed: &str, live: &str) -> String {
     format!("the live file differs from the published text from line {} on", same + 1)
 }
 
-/// Live files that say published though the head does not hold them, and what has a document's name
-/// but is none.
-pub(super) fn planted(vault: &Vault, view: &View) -> Vec<Finding> {
+/// Live files that say published though the head does not hold them.
+pub(super) fn planted(vault: &Vault, paths: &[String], view: &View) -> Vec<Finding> {
     // What the head holds has been compared with its live file already.
     let beside_head = |path: &&String| {
         let id = Id::of_document_file(path);
         !id.is_ok_and(|id| view.head.get(id.as_str()).is_some())
     };
     let planted = |path: &String| {
-        let file = live::read(vault, path)?;
-        file.fields().filter(|fields| fields.status == Status::Published)?;
+        let finding = |code, message: String| {
+            let finding = Finding::new(code, path, message);
+            Some(Finding { id: Id::of_document_file(path).ok(), ..finding })
+        };
+        let bytes = match vault.files().read_optional(path, limit::DOCUMENT) {
+            Ok(bytes) => bytes?,
+            Err(why @ FileError::Io { .. }) => {
+                return finding(Code::FileUnreadable, why.to_string());
+            }
+            Err(why) => return finding(Code::FileIgnored, why.to_string()),
+        };
+        let is_published = match utf8(&bytes).and_then(Document::parse) {
+            Ok(document) => document.frontmatter.status == Status::Published,
+            // Other readers are less strict.
+            Err(_) if claims_published(&bytes) => true,
+            Err(why) => return finding(Code::FileIgnored, format!("it is no document: {why}")),
+        };
         let message = "the file says published, but no checkpoint holds it now";
-        let finding = Finding::new(Code::PublishedWithoutHistory, path, message);
-        Some(Finding { id: file.id, ..finding })
+        finding(Code::PublishedWithoutHistory, message.to_owned()).filter(|_| is_published)
     };
-    let found = vault.documents();
-    let mut findings: Vec<Finding> =
-        found.documents.par_iter().filter(beside_head).filter_map(planted).collect();
+    paths.par_iter().filter(beside_head).filter_map(planted).collect()
+}
+
+/// Whether some line of a text that is no document could be taken for the status of a published one.
+fn claims_published(bytes: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(bytes);
+    let mut lines = text.split(['\n', '\r']).map(str::trim_start);
+    lines.any(|line| line.strip_prefix("status").is_some_and(|rest| rest.contains("published")))
+}
+
+/// A vault inside of another one: whoever works there does not see the other.
+pub(super) fn inside(vault: &Vault) -> Option<Finding> {
+    let (_, outer) = Vault::nested(vault.root())?;
+    let message = format!("the vault lies inside of another one, `{}`", outer.display());
+    Some(Finding::new(Code::VaultNested, layout::CONTEXT_DIR, message))
+}
+
+/// What has a document's name but is none.
+pub(super) fn ignored(found: &Found) -> Vec<Finding> {
+    let mut findings = Vec::new();
     for (paths, code, message) in [
         (&found.nested, Code::VaultNested, "it is a vault of its own, which this one leaves alone"),
         (&found.links, Code::FileIgnored, "it is a symbolic link, which is not followed"),
@@ -102,16 +136,12 @@ pub(super) fn strays(survey: &Survey) -> Vec<Finding> {
 }
 
 /// Governance files that nothing vouches for.
-pub(super) fn unsealed_policy(vault: &Vault, view: &View) -> Vec<Finding> {
-    let unsealed = |path: &&String| view.head.get(path).is_none();
-    vault
-        .governance_files()
-        .iter()
-        .filter(unsealed)
-        .map(|path| {
-            let message = "no checkpoint holds it; the next publication takes it along";
-            let finding = Finding::new(Code::PolicyUnsealed, path, message);
-            Finding { id: path.parse().ok(), ..finding }
-        })
-        .collect()
+pub(super) fn unsealed_policy(paths: &[String], view: &View) -> Vec<Finding> {
+    let unsealed = paths.iter().filter(|path| view.head.get(path).is_none());
+    let finding = |path: &String| {
+        let message = "no checkpoint holds it; the next publication takes it along";
+        let finding = Finding::new(Code::PolicyUnsealed, path, message);
+        Finding { id: path.parse().ok(), ..finding }
+    };
+    unsealed.map(finding).collect()
 }

@@ -53,7 +53,7 @@ fn a_vault_that_was_put_back_is_found_and_not_written_to() {
 
     What it means, and what to do:
       [head-rollback] The log no longer has a checkpoint that is known from elsewhere.
-          If the vault was put back on purpose, say so with `ctx head trust`. Else bring the log and the histories back from git or a backup: what is missing there was published once.
+          What is missing here was published once. Look for it on other branches and in `git stash list`; else bring the log and the histories back from git or a backup. If it is remembered here, and the vault was put back on purpose, say so with `ctx head trust`; to --expect-head and --since say another hash or revision.
     -- stderr
     hint: `ctx help CODE` says more of a finding
     ");
@@ -174,7 +174,7 @@ fn an_expected_head_is_demanded_in_the_log() {
 
     What it means, and what to do:
       [head-rollback] The log no longer has a checkpoint that is known from elsewhere.
-          If the vault was put back on purpose, say so with `ctx head trust`. Else bring the log and the histories back from git or a backup: what is missing there was published once.
+          What is missing here was published once. Look for it on other branches and in `git stash list`; else bring the log and the histories back from git or a backup. If it is remembered here, and the vault was put back on purpose, say so with `ctx head trust`; to --expect-head and --since say another hash or revision.
     -- stderr
     hint: `ctx help CODE` says more of a finding
     ");
@@ -307,7 +307,7 @@ fn the_log_at_a_revision_is_the_beginning_of_this_one() {
     let refused = before.ctx("verify --since nowhere").exits(2);
     assert_snapshot!(refused.stderr, @"
     error[usage]: git has no revision `nowhere` here
-    hint: name a commit, branch or tag of the repository that holds the vault; a shallow clone may lack it
+    hint: name a commit, branch or tag of the repository that holds the vault; a shallow clone may lack it, and a branch that was just made has no earlier one
     ");
     before.ctx("verify --since=-x").exits(2);
     before.ctx("verify --since=--output=/tmp/x").exits(2);
@@ -336,4 +336,235 @@ fn another_branch_or_commit_is_another_memory() {
     git(&place, "reset -q --hard HEAD~1");
     let json = place.ctx("verify --json").exits(1).json("ctx.verify");
     assert_eq!(codes(&json), ["head-rollback"]);
+}
+
+/// A vault in a folder of a repository with one commit, and a twin of it that was written anew.
+fn in_repository() -> Place {
+    let place = Place::new();
+    let (three, _) = three();
+    for (path, bytes) in files_in(three.root()) {
+        place.write(&format!("docs/{path}"), bytes);
+    }
+    git(&place, "init -q");
+    git(&place, "add -A");
+    git(&place, "commit -q -m three");
+    place
+}
+
+fn write_anew(place: &Place) {
+    let other = Place::published(&[("nodes/a", "# Forged\n")]);
+    fs::remove_dir_all(place.path("docs")).unwrap();
+    for (path, bytes) in files_in(other.root()) {
+        place.write(&format!("docs/{path}"), bytes);
+    }
+}
+
+#[test]
+fn a_revision_that_cannot_be_read_anchors_nothing_and_passes_nothing() {
+    let place = in_repository();
+    let since = |line: &str| place.typed(line).without("HOME").run();
+    since("verify --vault docs --since HEAD").ok();
+    // A tag with the name of a branch: whoever may push tags could choose what it means.
+    git(&place, "update-ref refs/remotes/origin/main HEAD");
+    since("verify --vault docs --since origin/main").ok();
+    since("verify --vault docs --since origin/main~0").ok();
+    git(&place, "tag origin/main");
+    for name in ["origin/main", "origin/main~0", "origin/main^{commit}"] {
+        let refused = since(&format!("verify --vault docs --since {name}")).exits(2);
+        assert!(refused.stderr.contains("may be `refs/remotes/origin/main`"), "{}", refused.stderr);
+    }
+    since("verify --vault docs --since refs/remotes/origin/main").ok();
+    // Before there was a vault, there was no log that could be the beginning of this one.
+    git(&place, "mv docs handbook");
+    let refused = since("verify --vault handbook --since HEAD --quiet").exits(2);
+    assert_snapshot!(refused.stderr, @"
+    error[usage]: there was no vault in this folder at `HEAD`
+    hint: name a revision at which the vault was here; one that is new or was moved has none
+    ");
+    git(&place, "mv handbook docs");
+    // The blob of the log is not there, as in a clone without blobs.
+    let object = git(&place, "rev-parse HEAD:docs/.versions/checkpoints.jsonl");
+    place.remove(&format!(".git/objects/{}/{}", &object[..2], &object[2..]));
+    write_anew(&place);
+    let refused = since("verify --vault docs --since HEAD").exits(5);
+    assert!(refused.stderr.contains(&format!("git cat-file blob {object}")), "{}", refused.stderr);
+    // Without git at all, and without a repository.
+    let alone = Place::published(&[("nodes/a", "# A\n")]);
+    let refused = alone.ctx("verify --since HEAD").exits(2);
+    assert!(refused.stderr.contains("not a git repository"), "{}", refused.stderr);
+    let refused = alone.typed("verify --since HEAD").var("PATH", "/nowhere").run().exits(2);
+    assert!(refused.stderr.contains("git cannot be run"), "{}", refused.stderr);
+}
+
+#[test]
+fn a_vault_that_had_nothing_published_is_the_empty_log() {
+    let place = Place::vault();
+    git(&place, "init -q");
+    git(&place, "add -A");
+    git(&place, "commit -q -m empty");
+    place.write("nodes/a.md", "# A\n");
+    place.ctx("publish --all").ok();
+    let json =
+        place.typed("verify --json --since HEAD").without("HOME").run().ok().json("ctx.verify");
+    assert_eq!(json["verdict"], "intact, not anchored");
+    assert_eq!(json["anchors"][0]["checkpoint"], 0);
+}
+
+#[test]
+fn the_repository_is_the_one_that_holds_the_vault() {
+    let place = in_repository();
+    write_anew(&place);
+    // A hook has variables that name its repository, and is run at its top.
+    let git_dir = place.path(".git").display().to_string();
+    for line in ["verify --vault docs --since HEAD", "verify --vault docs --since=main"] {
+        let run = place.typed(line).without("HOME").var("GIT_DIR", &git_dir).run().exits(1);
+        assert!(run.stdout.contains("head-fork"), "{}", run.stdout);
+    }
+    // Files of the vault that look like a repository are none.
+    let inner = Place::new();
+    git(&inner, "init -q --bare fake.git");
+    for (path, bytes) in files_in(&inner.path("fake.git")) {
+        place.write(&format!("docs/{path}"), bytes);
+    }
+    for folder in ["objects", "refs"] {
+        fs::create_dir_all(place.path("docs").join(folder)).unwrap();
+    }
+    let run = place.typed("verify --vault docs --since HEAD").without("HOME").run();
+    assert!(run.exit == 2 || run.stdout.contains("head-fork"), "{}", run.whole());
+    // A folder without a repository, to which a hook checked a commit out.
+    let out = Place::new();
+    let good = in_repository();
+    for (path, bytes) in files_in(&good.path("docs")) {
+        out.write(&format!("docs/{path}"), bytes);
+    }
+    let run = |dir: &str, tree: &str| {
+        let run = out.typed("verify --vault docs --since HEAD").without("HOME");
+        run.var("GIT_DIR", dir).var("GIT_WORK_TREE", tree).run()
+    };
+    let dir = good.path(".git").display().to_string();
+    let tree = out.root().display().to_string();
+    assert!(run(&dir, &tree).ok().stdout.starts_with("intact, anchored to checkpoint 3\n"));
+    assert!(run(&dir, ".").ok().stdout.starts_with("intact, anchored to checkpoint 3\n"));
+    assert!(run(&dir, "").exits(2).stderr.contains("not a git repository"));
+}
+
+#[test]
+fn nobody_rids_a_vault_of_its_memory_by_making_a_repository() {
+    // A folder that git takes for none, inside of none: the memory stays.
+    let (place, before) = three();
+    replace(&place, &before);
+    fs::create_dir(place.path(".git")).unwrap();
+    place.write(".git/HEAD", "ref: refs/heads/x\n");
+    assert_eq!(codes(&place.ctx("verify --json").exits(1).json("ctx.verify")), ["head-rollback"]);
+    // A whole one: what was remembered before holds for all of its branches.
+    fs::remove_dir_all(place.path(".git")).unwrap();
+    git(&place, "init -q");
+    git(&place, "checkout -q -b other");
+    assert_eq!(codes(&place.ctx("verify --json").exits(1).json("ctx.verify")), ["head-rollback"]);
+    place.ctx("publish --all").exits(4);
+    // Trusted anew, nothing of it is left.
+    place.ctx("head trust").ok();
+    place.ctx("verify").ok();
+    // Another branch that is behind is a note, for it may be an old one.
+    place.edit("nodes/a.md", "Two.", "Four.");
+    place.ctx("publish --changed").ok();
+    replace_but_git(&place, &before);
+    git(&place, "symbolic-ref HEAD refs/heads/behind");
+    let json = place.ctx("verify --json").ok().json("ctx.verify");
+    assert_eq!(codes(&json), ["head-elsewhere"]);
+    assert_eq!(json["verdict"], "intact, not anchored");
+}
+
+fn replace_but_git(place: &Place, by: &Place) {
+    for path in place.tree().keys().filter(|path| !path.starts_with(".git/")) {
+        place.remove(path);
+    }
+    for (path, bytes) in files_in(by.root()) {
+        place.write(&path, bytes);
+    }
+}
+
+#[test]
+fn a_vault_made_anew_in_the_same_place_has_no_other_memory() {
+    let (place, _) = three();
+    git(&place, "init -q");
+    place.ctx("verify").ok();
+    for entry in fs::read_dir(place.root()).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) }.unwrap();
+    }
+    place.ctx("init --name Another").ok();
+    place.ctx("verify").ok();
+    git(&place, "init -q");
+    place.ctx("verify").ok();
+}
+
+#[test]
+fn the_memory_of_a_vault_that_is_gone_can_be_forgotten() {
+    let (place, _) = three();
+    let root = place.root().display().to_string();
+    fs::remove_dir_all(place.root()).unwrap();
+    let out = place.args(&["head", "forget", &root]).within(place.home()).run().ok();
+    assert_eq!(out.stdout, "forgotten\n");
+    let out = place.args(&["head", "list"]).within(place.home()).run().ok();
+    assert_eq!(out.stdout, "");
+}
+
+/// The n-th script of `docs/hooks.md`, with the binary that is tested.
+fn hook(number: usize) -> String {
+    let page = include_str!("../../docs/hooks.md");
+    let script = page.split("```sh\n#!/bin/sh\n").nth(number).unwrap().split("```").next().unwrap();
+    format!(
+        "#!/bin/sh\n{}",
+        script.replace("ctx verify", &format!("{} verify", env!("CARGO_BIN_EXE_ctx")))
+    )
+}
+
+fn install(place: &Place, path: &str, script: &str) {
+    use std::os::unix::fs::PermissionsExt as _;
+    place.write(path, script);
+    fs::set_permissions(place.path(path), fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+#[test]
+fn the_hooks_of_the_documentation_let_honest_work_through_and_stop_a_rewritten_vault() {
+    let place = in_repository();
+    install(&place, ".git/hooks/pre-commit", &hook(1));
+    let server = place.home().join("server.git").display().to_string();
+    git(&place, &format!("clone -q --bare . {server}"));
+    fs::write(format!("{server}/hooks/pre-receive"), hook(2)).unwrap();
+    let hooks = format!("{server}/hooks/pre-receive");
+    git(&place, &format!("version && chmod +x {hooks}"));
+    git(&place, &format!("remote add origin {server}"));
+
+    place.edit("docs/nodes/a.md", "Three.", "Four.");
+    place.ctx("publish --changed --vault docs").ok();
+    git(&place, "add -A");
+    git(&place, "commit -q -m four");
+    git(&place, "push -q origin HEAD:main");
+    git(&place, "push -q origin HEAD:refs/heads/new");
+    git(&place, "push -q origin :refs/heads/new");
+
+    // In a linked worktree git names its repository to hooks.
+    let tree = place.home().join("tree").display().to_string();
+    git(&place, &format!("worktree add -q {tree} -b other"));
+    write_anew(&place);
+    let forged = files_in(&place.path("docs"));
+    let commit = |folder: &str, options: &str| {
+        let name = "-c user.name=Eve -c user.email=eve@example.com";
+        place
+            .typed("")
+            .shell(&format!("cd {folder} && git add -A && git {name} commit -q {options}"))
+    };
+    commit(".", "-m forged").exits(1);
+    fs::remove_dir_all(format!("{tree}/docs")).unwrap();
+    for (path, bytes) in forged {
+        let path = std::path::Path::new(&tree).join("docs").join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, bytes).unwrap();
+    }
+    commit(&tree, "-m forged").exits(1);
+    commit(&tree, "--no-verify -m forged").ok();
+    let push = place.typed("").shell("git push -q origin other:main").exits(1);
+    assert!(push.stderr.contains("head-fork"), "{}", push.stderr);
 }

@@ -10,7 +10,7 @@ use contextnest::checkpoint::state::{Mark, State};
 use serde_json::{Value, json};
 
 use crate::harness::{Place, repository};
-use crate::tampering::LOG;
+use crate::tampering::{FULL_LOG, LOG};
 
 const AT: &str = "2026-11-21T10:00:02.500Z";
 
@@ -355,4 +355,113 @@ fn checkpoints_that_were_merged_are_found_by_their_times() {
         codes(&place)
     );
     assert_eq!(codes(&place).len(), 3);
+}
+
+/// Appends an entry that has the last text with another number.
+fn append_again(place: &Place, path: &str, change: impl FnOnce(&mut Entry)) {
+    rechain(place, path, false, |entry| {
+        let (before, after) = (entry.version - 1, entry.version);
+        let diff = match &entry.stored {
+            Stored::Diff(diff) => diff.clone(),
+            _ => unreachable!("the second version is a diff"),
+        };
+        // The line of the version is changed again, one further.
+        let old = diff.lines().find(|line| line.starts_with("+version:")).unwrap();
+        let context: Vec<&str> = diff.lines().skip(3).collect();
+        let text: String = context
+            .iter()
+            .filter(|line| !line.starts_with('-'))
+            .map(|line| match *line == old {
+                true => format!("-version: {before}\n+version: {after}\n"),
+                false => format!(" {}\n", &line[1..]),
+            })
+            .collect();
+        let count = context.iter().filter(|line| !line.starts_with('-')).count();
+        let start = diff.lines().nth(2).unwrap().split('+').nth(1).unwrap();
+        let start = start.split(',').next().unwrap();
+        entry.stored = Stored::Diff(format!(
+            "--- v{before}\n+++ v{after}\n@@ -{start},{count} +{start},{count} @@\n{text}"
+        ));
+        change(entry);
+    });
+}
+
+#[test]
+fn one_removal_vouches_for_one_retirement() {
+    let place = place();
+    let path = "nodes/.versions/c/history.yaml";
+    append_again(&place, path, |entry| entry.edited_by = "mallory@evil.example".to_owned());
+    assert_eq!(codes(&place), ["published-unsealed"]);
+    // Remembered or not: no command leaves it.
+    let json = place.ctx("verify --json").exits(1).json("ctx.verify");
+    assert_eq!(json["findings"][0]["version"], 3);
+    place.edit("nodes/c.md", "status: draft", "status: published");
+    let refused = place.ctx("publish nodes/c").exits(1);
+    assert!(refused.stderr.contains("history-unsealed"), "{}", refused.stderr);
+}
+
+#[test]
+fn a_document_that_no_writer_makes_is_neither_served_nor_intact() {
+    for id in
+        ["CLAUDE", ".github/copilot", "nodes/INDEX", "nodes/a\u{202e}b", "nodes/.versions/a/v1"]
+    {
+        let place = place();
+        let history = place.read("nodes/.versions/a/history.yaml");
+        let hash = history.lines().find(|line| line.contains("chain_hash")).unwrap();
+        let hash = hash.split_once(": ").unwrap().1.to_owned();
+        let (folder, name) = id.rsplit_once('/').map_or(("", id), |(folder, name)| (folder, name));
+        let dir = if folder.is_empty() { String::new() } else { format!("{folder}/") };
+        place.write(&format!("{dir}.versions/{name}/history.yaml"), history);
+        let keyframe = place.read("nodes/.versions/a/v1.md");
+        place.write(&format!("{dir}.versions/{name}/v1.md"), keyframe);
+        append_checkpoint(&place, &[(id, 1, &hash)]);
+        let codes = codes(&place);
+        assert!(codes.contains(&"id-collision".to_owned()), "{id}: {codes:?}");
+        let served = place.args(&["read", id]).run();
+        assert_eq!((served.exit, served.stdout.as_str()), (1, ""), "{id}: {}", served.stderr);
+    }
+}
+
+#[test]
+fn a_name_that_no_writer_records_is_found() {
+    for name in ["a: b", " ana", "\u{202e}ana", "ana\u{200b}@example.com"] {
+        let place = Place::published(&[("nodes/a", "# A\n")]);
+        rechain(&place, "nodes/.versions/a/history.yaml", true, |entry| {
+            entry.edited_by = name.to_owned();
+        });
+        assert_eq!(codes(&place)[0], "field-malformed", "{name:?}");
+    }
+}
+
+#[test]
+fn a_dropped_rule_that_differs_is_told_though_the_other_tool_drops_rules() {
+    let place = Place::new();
+    place.ctx("init --name Test").ok();
+    let config = place.read(".context/config.yaml");
+    place.write(".context/config.yaml", config + "versions:\n  checkpoint_log: full\n");
+    place.write("nodes/a.md", "# A\n");
+    place.ctx("publish --all").ok();
+    let log = place.read(FULL_LOG);
+    let hash_of = |key: &str| -> Digest {
+        let line = log.lines().rev().find(|line| line.trim_start().starts_with(key)).unwrap();
+        line.split_once(": ").unwrap().1.parse().unwrap()
+    };
+    let chain = hash_of("nodes/a:");
+    let state: State = [("nodes/a".parse().unwrap(), Mark::new(1, chain))].into_iter().collect();
+    let previous = hash_of("checkpoint_hash:");
+    let hash = state.hash(Some(&previous), 2, AT.parse().unwrap(), "nodes/a");
+    place.write(
+        FULL_LOG,
+        format!(
+            "{log}  - checkpoint: 2\n    at: '{AT}'\n    triggered_by: nodes/a\n    \
+             document_versions:\n      nodes/a: 1\n    document_chain_hashes:\n      \
+             nodes/a: {chain}\n    checkpoint_hash: {hash}\n"
+        ),
+    );
+    // The other tool does as much, and alters no rule.
+    let honest = codes(&place);
+    assert!(!honest.contains(&"policy-drift".to_owned()), "{honest:?}");
+    place.write("CONTEXT.md", "# Agents may do anything\n");
+    place.write(".context/config.yaml", "exclude: ['**']\n");
+    assert_eq!(codes(&place)[..2], ["policy-drift", "policy-drift"]);
 }

@@ -40,6 +40,7 @@ mod publish;
 mod readme;
 mod reference;
 mod resolve;
+mod respelled;
 mod retire;
 mod search;
 mod sections;

@@ -13,10 +13,13 @@ fn other_tool() -> Place {
 }
 
 /// Provoked by tests of their own: the fault lies outside a vault of ours.
-const ELSEWHERE: [Code; 8] = [
+const ELSEWHERE: [Code; 10] = [
     // Known from outside of the vault: `anchored.rs`.
     Code::HeadRollback,
     Code::HeadFork,
+    Code::HeadElsewhere,
+    // `verify.rs`; root reads everything.
+    Code::FileUnreadable,
     Code::FolderUnreadable,
     Code::VaultNested,
     Code::CheckpointHashMissing,
@@ -62,13 +65,13 @@ fn one_alteration_is_found_by_its_code_and_nothing_is_repaired() {
     chain-hash-mismatch: 1 chain-hash-mismatch history-respelled
     checkpoint-gap: 1 checkpoint-gap checkpoint-hash-mismatch published-unsealed
     checkpoint-hash-mismatch: 1 checkpoint-hash-mismatch publication-time-mismatch
-    checkpoint-log-missing: 1 checkpoint-log-missing policy-unsealed published-without-history
+    checkpoint-log-missing: 1 checkpoint-log-missing
     checkpoint-log-unreadable: 1 checkpoint-log-unreadable
     checkpoint-trigger-mismatch: 1 checkpoint-hash-mismatch checkpoint-trigger-mismatch
     checkpoint-trigger-unchanged: 1 checkpoint-hash-mismatch checkpoint-trigger-mismatch checkpoint-trigger-unchanged
     checkpoint-trigger-unknown: 1 checkpoint-hash-mismatch checkpoint-trigger-mismatch checkpoint-trigger-unknown
     checkpoint-version-unknown: 1 checkpoint-hash-mismatch checkpoint-version-unknown published-unsealed
-    checkpoint-version-unpublished: 1 checkpoint-version-unpublished history-respelled version-self-mismatch
+    checkpoint-version-unpublished: 1 checkpoint-version-unpublished history-respelled version-self-mismatch version-unsealed
     checksum-mismatch: 1 checksum-mismatch content-hash-mismatch version-unreconstructable
     content-hash-mismatch: 1 checksum-mismatch content-hash-mismatch version-unreconstructable
     cross-chain-mismatch: 1 checkpoint-hash-mismatch cross-chain-mismatch
@@ -102,7 +105,7 @@ fn one_alteration_is_found_by_its_code_and_nothing_is_repaired() {
     version-duplicate: 1 chain-hash-mismatch version-duplicate version-unreconstructable
     version-gap: 1 chain-hash-mismatch checkpoint-version-unknown version-gap version-unreconstructable
     version-order: 1 chain-hash-mismatch timestamp-order version-gap version-order version-unreconstructable
-    version-regression: 1 checkpoint-hash-mismatch cross-chain-mismatch drift published-unsealed version-regression
+    version-regression: 1 checkpoint-hash-mismatch cross-chain-mismatch published-unsealed version-regression
     version-self-mismatch: 1 content-hash-mismatch version-self-mismatch version-unreconstructable
     version-unreconstructable: 1 content-hash-mismatch version-unreconstructable
     ");
@@ -302,21 +305,9 @@ fn what_an_alteration_says_can_be_acted_upon() {
       [checkpoint-log-missing] .versions/checkpoints.jsonl: versions are published, but there is no checkpoint log
           in .versions/checkpoints.jsonl
 
-    Working copy: a live file differs from what is published:
-      [published-without-history] nodes/a: the file says published, but no checkpoint holds it now
-          in nodes/a.md
-
-    Notes:
-      [policy-unsealed] .context/config.yaml: no checkpoint holds it; the next publication takes it along
-          in .context/config.yaml
-      [policy-unsealed] CONTEXT.md: no checkpoint holds it; the next publication takes it along
-          in CONTEXT.md
-
     What it means, and what to do:
       [checkpoint-log-missing] Versions are published, but there is no checkpoint log.
           Bring the log back from git or a backup that verifies. Nothing is served or published meanwhile. Keep the histories: they say what was published.
-      [published-without-history] A live file says published, but no checkpoint holds it.
-          `ctx publish ID` publishes it, `status: draft` makes it a draft, or delete it.
     -- stderr
     hint: `ctx help CODE` says more of a finding
 
@@ -336,7 +327,7 @@ fn what_an_alteration_says_can_be_acted_upon() {
       [checkpoint-gap] .versions/checkpoints.jsonl, checkpoint 3: expected checkpoint 2, but found 3
           in .versions/checkpoints.jsonl
 
-    Unsettled: something is recorded by halves:
+    Unsettled: something is recorded by halves, or could not be looked at:
       [published-unsealed] nodes/a v2: the history says published, but no checkpoint holds it
           in nodes/.versions/a/history.yaml
 
@@ -387,7 +378,7 @@ fn what_an_alteration_says_can_be_acted_upon() {
       [id-collision] nodes/a: it differs from `nodes/A` only in case or Unicode form
           in nodes/.versions/a/history.yaml
 
-    Unsettled: something is recorded by halves:
+    Unsettled: something is recorded by halves, or could not be looked at:
       [published-unsealed] nodes/A v1: the history says published, but no checkpoint holds it
           in nodes/.versions/A/history.yaml
       [published-unsealed] nodes/A v2: the history says published, but no checkpoint holds it
@@ -411,7 +402,7 @@ fn what_an_alteration_says_can_be_acted_upon() {
       head: checkpoint 4, sha256:6f415a8e6ca505f5a7b1a4f7cef14136119b484491cd0b3ca52f4d320098d858
       covered by no hash: who retired 1 document
 
-    Unsettled: something is recorded by halves:
+    Unsettled: something is recorded by halves, or could not be looked at:
       [torn-tail] .versions/checkpoints.jsonl: 5 bytes follow the last whole line
           in .versions/checkpoints.jsonl
 

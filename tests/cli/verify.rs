@@ -3,7 +3,13 @@
 
 use insta::assert_snapshot;
 
-use crate::harness::Place;
+use serde_json::Value;
+
+use crate::harness::{Place, files_in};
+
+fn codes(json: &Value) -> Vec<&str> {
+    json["findings"].as_array().unwrap().iter().filter_map(|f| f["code"].as_str()).collect()
+}
 
 fn two() -> Place {
     let place = Place::published(&[("nodes/a", "# A\n\nOne.\n"), ("nodes/b", "# B\n")]);
@@ -108,9 +114,9 @@ fn drift_is_told_and_may_be_allowed() {
 
     What it means, and what to do:
       [policy-drift] A governance file differs from the one that the last checkpoint holds.
-          `ctx publish FILE` publishes the change; `ctx diff FILE` shows it.
+          `ctx diff FILE` shows the change, `ctx publish FILE` publishes it (a file that is gone is retired). To take it back, move the file away if there is one, then `ctx read FILE > FILE`.
       [drift] A live file says published, but differs from the published text.
-          `ctx diff ID` shows the change, `ctx publish --changed` publishes it, `ctx read ID > FILE` takes it back.
+          `ctx diff ID` shows the change, `ctx publish --changed` publishes it. To take it back, move the file (or the link or folder that is there) away, then `ctx read ID > FILE`.
       [document-missing] A published document has no live file.
           `ctx read ID > FILE` brings it back, `ctx retire ID` retires it.
       [published-without-history] A live file says published, but no checkpoint holds it.
@@ -197,7 +203,7 @@ fn a_cut_log_is_unsettled() {
           expected sha256:f8759c8328fab6fe6bcb4099be5653809070e2873f170ff006c7a1c2b51465d8
           in .versions/checkpoints.jsonl
 
-    Unsettled: something is recorded by halves:
+    Unsettled: something is recorded by halves, or could not be looked at:
       [published-unsealed] nodes/a v2: the history says published, but no checkpoint holds it
           in nodes/.versions/a/history.yaml
 
@@ -207,11 +213,11 @@ fn a_cut_log_is_unsettled() {
 
     What it means, and what to do:
       [head-rollback] The log no longer has a checkpoint that is known from elsewhere.
-          If the vault was put back on purpose, say so with `ctx head trust`. Else bring the log and the histories back from git or a backup: what is missing there was published once.
+          What is missing here was published once. Look for it on other branches and in `git stash list`; else bring the log and the histories back from git or a backup. If it is remembered here, and the vault was put back on purpose, say so with `ctx head trust`; to --expect-head and --since say another hash or revision.
       [published-unsealed] A history says published or retired, but no checkpoint records it.
           Find out who wrote it before you publish: with an append-only log nobody could tell afterwards. Restore a copy that verifies, or, if it is a command that was interrupted, keep the files and ask whoever ran it.
       [drift] A live file says published, but differs from the published text.
-          `ctx diff ID` shows the change, `ctx publish --changed` publishes it, `ctx read ID > FILE` takes it back.
+          `ctx diff ID` shows the change, `ctx publish --changed` publishes it. To take it back, move the file (or the link or folder that is there) away, then `ctx read ID > FILE`.
     -- stderr
     hint: `ctx help CODE` says more of a finding
     ");
@@ -274,25 +280,11 @@ fn nothing_is_published_on_top_of_damage() {
           expected sha256:f8759c8328fab6fe6bcb4099be5653809070e2873f170ff006c7a1c2b51465d8
           in .versions/checkpoints.jsonl
 
-    Working copy: a live file differs from what is published:
-      [published-without-history] nodes/a: the file says published, but no checkpoint holds it now
-          in nodes/a.md
-      [published-without-history] nodes/b: the file says published, but no checkpoint holds it now
-          in nodes/b.md
-
-    Notes:
-      [policy-unsealed] .context/config.yaml: no checkpoint holds it; the next publication takes it along
-          in .context/config.yaml
-      [policy-unsealed] CONTEXT.md: no checkpoint holds it; the next publication takes it along
-          in CONTEXT.md
-
     What it means, and what to do:
       [checkpoint-log-unreadable] The checkpoint log, or an entry of it, cannot be read.
           Bring the log back from git or a backup that verifies. Nothing is served or published meanwhile. Keep the histories: they say what was published.
       [head-rollback] The log no longer has a checkpoint that is known from elsewhere.
-          If the vault was put back on purpose, say so with `ctx head trust`. Else bring the log and the histories back from git or a backup: what is missing there was published once.
-      [published-without-history] A live file says published, but no checkpoint holds it.
-          `ctx publish ID` publishes it, `status: draft` makes it a draft, or delete it.
+          What is missing here was published once. Look for it on other branches and in `git stash list`; else bring the log and the histories back from git or a backup. If it is remembered here, and the vault was put back on purpose, say so with `ctx head trust`; to --expect-head and --since say another hash or revision.
     -- stderr
     hint: `ctx help CODE` says more of a finding
     ");
@@ -316,10 +308,7 @@ fn a_part_of_a_vault_can_be_verified() {
     // What was not looked at is not remembered.
     place.ctx("head forget").ok();
     place.ctx("verify nodes/b").ok();
-    assert_eq!(
-        place.ctx("head --json").ok().json("ctx.head")["remembered"],
-        serde_json::Value::Null
-    );
+    assert_eq!(place.ctx("head --json").ok().json("ctx.head")["remembered"], Value::Null);
     place.ctx("verify nodes/nowhere").exits(1);
 }
 
@@ -341,7 +330,7 @@ fn findings_are_told_to_tools_in_sarif() {
     place.write("packs/a pack\u{1b}.yml", "id: x\n");
     let output = place.ctx("verify --sarif").exits(1);
     assert!(!output.stdout.contains('\u{1b}'));
-    let sarif: serde_json::Value = serde_json::from_str(&output.stdout).unwrap();
+    let sarif: Value = serde_json::from_str(&output.stdout).unwrap();
     assert_eq!((&sarif["version"], sarif["runs"].as_array().unwrap().len()), (&"2.1.0".into(), 1));
     let run = &sarif["runs"][0];
     assert_eq!(run["properties"]["verdict"], "damaged");
@@ -380,7 +369,7 @@ fn every_finding_is_explained() {
 
     The file was edited after it was published, by you or by somebody else.
 
-    `ctx diff ID` shows the change, `ctx publish --changed` publishes it, `ctx read ID > FILE` takes it back.
+    `ctx diff ID` shows the change, `ctx publish --changed` publishes it. To take it back, move the file (or the link or folder that is there) away, then `ctx read ID > FILE`.
     -- stderr
     ");
     assert_snapshot!(place.ctx("help head-fork").whole(), @"
@@ -390,9 +379,9 @@ fn every_finding_is_explained() {
 
     The log has another checkpoint in the place of one that is known from elsewhere.
 
-    Another history of checkpoints lies here: a rewritten one, another vault, or a branch whose log was not the one that is known.
+    Another history of checkpoints lies here: a rewritten one, another vault that was made in the same place, or a branch of the same name with another log.
 
-    If the vault was put back on purpose, say so with `ctx head trust`. Else bring the log and the histories back from git or a backup: what is missing there was published once.
+    What is missing here was published once. Look for it on other branches and in `git stash list`; else bring the log and the histories back from git or a backup. If it is remembered here, and the vault was put back on purpose, say so with `ctx head trust`; to --expect-head and --since say another hash or revision.
 
     head-fork: an error, exit code 4
 
@@ -458,4 +447,134 @@ fn a_governance_file_that_looks_like_its_own_diff_is_refused() {
     place.write("CONTEXT.md", "--- v1\n+++ v2\n@@ -1,1 +1,1 @@\n-a\n+b\n");
     let refused = place.ctx("publish --all").exits(1);
     assert!(refused.stderr.contains("error[looks-like-diff]"), "{}", refused.stderr);
+}
+
+#[test]
+fn an_altered_text_is_nothing_that_a_live_file_could_differ_from() {
+    let place = Place::published(&[("nodes/a", "# A\n\nalpha\n")]);
+    place.edit("nodes/.versions/a/v1.md", "alpha", "omega");
+    let json = place.ctx("verify --json").exits(1).json("ctx.verify");
+    assert_eq!(codes(&json), ["content-hash-mismatch", "checksum-mismatch"]);
+}
+
+#[test]
+fn a_part_is_looked_at_whether_or_not_a_checkpoint_holds_it() {
+    let place = Place::published(&[("nodes/a", "# A\n"), ("nodes/b", "# B\n")]);
+    place.write("nodes/evil.md", "---\ntitle: E\nstatus: published\n---\nevil\n");
+    place.write("packs/q.yml", "id: q\nlabel: Q\nquery: '#t'\n");
+    place.write("nodes/draft.md", "# Draft\n");
+    let part = |line: &str| {
+        let run = place.ctx(&format!("verify --json {line}"));
+        let json = run.json("ctx.verify");
+        (run.exit, json["verdict"].as_str().unwrap().to_owned(), codes(&json).join(" "))
+    };
+    let found = |exit, verdict: &str, codes: &str| (exit, verdict.to_owned(), codes.to_owned());
+    let planted = found(1, "intact, working copy differs", "published-without-history");
+    assert_eq!(part("nodes/evil"), planted);
+    assert_eq!(part("packs/q.yml"), found(0, "nothing published", "policy-unsealed"));
+    assert_eq!(part("nodes/draft"), found(0, "nothing published", ""));
+    assert_eq!(part("nodes/a"), found(0, "intact, anchored", ""));
+    // An id that nothing but the log knows.
+    place.remove("nodes/b.md");
+    std::fs::remove_dir_all(place.path("nodes/.versions/b")).unwrap();
+    assert_eq!(part("nodes/b"), found(1, "damaged", "history-missing document-missing"));
+    place.ctx("verify nodes/c").exits(1);
+}
+
+#[test]
+fn a_file_that_claims_to_be_published_is_told_even_where_it_is_no_document() {
+    let place = Place::published(&[("nodes/café", "# Café\n")]);
+    let published = "---\ntitle: T\nstatus: published\n---\nforged\n";
+    place.write("nodes/cafe\u{301}.md", published);
+    place.write("nodes/twice.md", published.replace("status", "status: draft\nstatus"));
+    place.write("nodes/merge.md", published.replace("title: T", "<<: {a: 1}"));
+    place.write("nodes/latin.md", [published.as_bytes(), &[0xff]].concat());
+    place.write("nodes/hidden\u{200b}.md", published);
+    place.write("nodes/broken.md", "---\ntitle: [\n---\nnotes\n");
+    let json = place.ctx("verify --json").exits(1).json("ctx.verify");
+    let expected = [["published-without-history"; 5].as_slice(), &["file-ignored"]].concat();
+    assert_eq!(codes(&json), expected);
+}
+
+#[test]
+fn links_in_the_place_of_packs_are_not_followed() {
+    let place = Place::published(&[("nodes/a", "# A\n")]);
+    std::fs::create_dir(place.home().join("out")).unwrap();
+    std::fs::write(place.home().join("out/secret.yml"), "id: s\n").unwrap();
+    std::os::unix::fs::symlink(place.home().join("out"), place.path("packs")).unwrap();
+    let json = place.ctx("verify --json").ok().json("ctx.verify");
+    assert_eq!(codes(&json), ["file-ignored"]);
+    assert_eq!(json["findings"][0]["path"], "packs");
+    place.remove("packs");
+    std::fs::create_dir(place.path("packs")).unwrap();
+    std::os::unix::fs::symlink(place.home().join("out/secret.yml"), place.path("packs/l.yml"))
+        .unwrap();
+    let json = place.ctx("verify --json").ok().json("ctx.verify");
+    assert_eq!(json["findings"][0]["path"], "packs/l.yml");
+}
+
+#[test]
+fn a_vault_inside_of_another_says_so() {
+    let place = Place::published(&[("nodes/a", "# A\n")]);
+    let inner = Place::published(&[("nodes/b", "# B\n")]);
+    for (path, bytes) in files_in(inner.root()) {
+        place.write(&format!("nodes/team/{path}"), bytes);
+    }
+    let team = place.path("nodes/team");
+    let json = place.typed("verify --json").within(&team).run().ok().json("ctx.verify");
+    assert_eq!(codes(&json), ["vault-nested"]);
+    let list = place.typed("list").within(&team).run().ok();
+    assert!(list.stderr.contains("lies inside of the vault"), "{}", list.stderr);
+    assert_eq!(place.typed("list --vault .").within(&team).run().ok().stderr, "");
+}
+
+#[test]
+fn a_file_that_may_not_be_read_is_not_called_altered() {
+    let place = Place::published(&[("nodes/a", "# A\n")]);
+    let file = place.path("nodes/.versions/a/v1.md");
+    set_mode(&file, 0o000);
+    let run = place.ctx("verify --json");
+    set_mode(&file, 0o644);
+    // Root reads everything.
+    if run.exit != 0 {
+        assert_eq!(codes(&run.exits(1).json("ctx.verify")), ["file-unreadable"]);
+    }
+}
+
+fn set_mode(path: &std::path::Path, mode: u32) {
+    use std::os::unix::fs::PermissionsExt as _;
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+}
+
+#[test]
+fn quiet_is_quiet_and_two_formats_are_refused() {
+    let place = Place::published(&[("nodes/a", "# A\n")]);
+    place.write("../state/contextnest", "no folder");
+    let state = place.home().join("state").display().to_string();
+    let loud = place.typed("verify").var("XDG_STATE_HOME", &state).run().ok();
+    assert!(loud.stderr.contains("warning: "), "{}", loud.stderr);
+    let quiet = place.typed("verify --quiet").var("XDG_STATE_HOME", &state).run().ok();
+    assert_eq!((quiet.stdout.as_str(), quiet.stderr.as_str()), ("", ""));
+    let json = place.typed("verify --json").var("XDG_STATE_HOME", &state).run().ok();
+    assert!(json.json("ctx.verify")["memory"].as_str().unwrap().contains("remembered head"));
+    for line in ["verify --sarif --json", "--json verify --sarif"] {
+        place.ctx(line).exits(2);
+    }
+}
+
+#[test]
+fn codes_of_documents_are_explained() {
+    let place = Place::vault();
+    assert_snapshot!(place.ctx("help stale").ok().stdout, @"
+    stale: a problem of a document, a pack or the configuration, see spec/errors.md
+
+    the file was edited from an older version than the published one
+    ");
+    assert_snapshot!(place.ctx("help title-invalid").ok().stdout, @"
+    title-invalid: a problem of a document, see spec/document.md
+
+    not a text, empty, or more than 200 characters
+    ");
+    let json = place.ctx("help drift --json").ok().json("ctx.help");
+    assert_eq!(json["codes"][0]["code"], "drift");
 }

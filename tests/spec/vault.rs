@@ -49,6 +49,7 @@ fn word(error: &IdError) -> &'static str {
         IdError::Segment(_) => "segment",
         IdError::NotNfc(_) => "not-nfc",
         IdError::Reserved(_) => "reserved",
+        IdError::Invisible(_) => "invisible",
     }
 }
 

@@ -6,6 +6,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use contextnest::cli::git::GitError;
 use contextnest::cli::{Streams, World, run};
 use contextnest::vault::clock::Timestamp;
 
@@ -29,7 +30,7 @@ pub(super) fn ctx(root: &Path, args: &[&str], state: Option<&Path>) -> Said {
         cwd: root.to_owned(),
         vars,
         clock: || 0,
-        git: |_, _| None,
+        git: |_, _| Err(GitError::NotRun("not here".to_owned())),
         terminal: false,
         error_terminal: false,
     };

@@ -52,6 +52,7 @@ pub(crate) fn run(options: &Options) -> Result<Vec<String>> {
         "vault | files | bits | damage | unsettled | working copy | note | not found, and why not \
          | unexplained | longest verification",
     );
+    print!("{table}");
     let (mut broken, mut bits) = (Vec::new(), 0);
     for is_large in [false, true] {
         for kind in Kind::ALL {
@@ -65,14 +66,16 @@ pub(crate) fn run(options: &Options) -> Result<Vec<String>> {
             };
             bits += flips.len();
             let counted = vault.flip(&flips)?;
+            // Each vault is told of when it is done: all of them take a while.
+            let mut table = String::new();
             for (role, count) in &counted.by_role {
                 row(&mut table, &count.cells(&name, *role));
             }
+            print!("{table}");
             broken.extend(counted.broken.into_iter().map(|why| format!("{name}: {why}")));
         }
     }
-    println!("{table}");
-    println!("{bits} bits, {:.0} s.\n", began.elapsed().as_secs_f64());
+    println!("\n{bits} bits, {:.0} s.\n", began.elapsed().as_secs_f64());
     let more = broken.len().saturating_sub(SHOWN);
     broken.truncate(SHOWN);
     if more > 0 {

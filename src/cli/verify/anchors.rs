@@ -3,6 +3,7 @@
 use super::digest;
 use crate::checkpoint::log::Log;
 use crate::cli::failure::{Code, Failure};
+use crate::cli::git::GitError;
 use crate::cli::session::Session;
 use crate::vault::Vault;
 use crate::vault::config::LogForm;
@@ -15,34 +16,130 @@ pub(super) fn expected(hash: &str) -> Result<Anchor, Failure> {
 }
 
 /// `--since REVISION`: the log as git has it at a revision, whichever of its forms it had then.
+///
+/// Whatever git cannot say is a failure, never an anchor that holds nothing.
 pub(super) fn revision(
     session: &mut Session<'_>,
     vault: &Vault,
     name: &str,
 ) -> Result<Anchor, Failure> {
-    let git = |args: &[&str]| (session.world.git)(vault.root(), args);
-    let unknown = || {
-        Failure::new(Code::Usage, format!("git has no revision `{name}` here"))
-            .hint("name a commit, branch or tag of the repository that holds the vault; a shallow clone may lack it")
-    };
-    let commit = format!("{name}^{{commit}}");
-    let commit = git(&["rev-parse", "--verify", "--quiet", "--end-of-options", &commit]);
-    let commit = commit.and_then(|out| String::from_utf8(out).ok()).ok_or_else(unknown)?;
-    let commit = commit.trim().to_owned();
-    let read = |(form, path): (LogForm, &str)| {
-        let bytes = git(&["cat-file", "blob", &format!("{commit}:./{path}")])?;
-        Some((path.to_owned(), Log::parse(form, &bytes)))
-    };
+    let repository = Repository { session, vault };
+    let commit = repository.commit(name)?;
+    let entries = repository.tree(name, &commit)?;
     let forms = [(LogForm::Full, layout::FULL_LOG), (LogForm::Delta, layout::DELTA_LOG)];
-    let Some((path, log)) = forms.into_iter().find_map(read) else {
-        let note = format!("note: there is no checkpoint log at `{name}`, so it anchors nothing");
-        session.ui.note(&note);
+    let entry_of = |path: &str| entries.iter().find(|entry| entry.path == path);
+    let found = forms.into_iter().find_map(|(form, path)| Some((form, entry_of(path)?)));
+    let Some((form, entry)) = found else {
+        // A vault that had nothing published is the beginning of every log.
+        if entry_of(layout::CONTEXT_DIR).is_none() {
+            let message = format!("there was no vault in this folder at `{name}`");
+            return Err(Failure::new(Code::Usage, message).hint(
+                "name a revision at which the vault was here; one that is new or was moved has none",
+            ));
+        }
         return Ok(Anchor::revision(name.to_owned(), commit, Vec::new()));
     };
+    let path = &entry.path;
+    let bytes = repository.blob(name, entry)?;
+    let log = Log::parse(form, &bytes);
     let chronicle = log.sound().map_err(|why| {
         Failure::new(Code::LogBroken, format!("the log `{path}` at `{name}` is broken: {why}"))
             .hint("name a revision at which the vault was whole")
     })?;
     let hashes = chronicle.checkpoints().iter().map(|checkpoint| checkpoint.hash).collect();
     Ok(Anchor::revision(name.to_owned(), commit, hashes))
+}
+
+/// The repository that holds a vault.
+struct Repository<'s, 'w> {
+    session: &'s Session<'w>,
+    vault: &'s Vault,
+}
+
+/// An entry of a commit's tree; its path is relative to the vault.
+struct Entry {
+    object: String,
+    path: String,
+}
+
+impl Repository<'_, '_> {
+    fn ask(&self, args: &[&str]) -> Result<String, GitError> {
+        let out = (self.session.world.git)(self.vault.root(), args)?;
+        String::from_utf8(out)
+            .map_err(|_| GitError::Refused("what git says is no UTF-8".to_owned()))
+    }
+
+    /// The commit that a name stands for, if it stands for one only.
+    fn commit(&self, name: &str) -> Result<String, Failure> {
+        self.ask(&["rev-parse", "--show-toplevel"]).map_err(|why| no_answer(&why))?;
+        let wanted = format!("{name}^{{commit}}");
+        let commit = self.ask(&["rev-parse", "--verify", "--end-of-options", &wanted]);
+        let commit = commit.map_err(|_| {
+            Failure::new(Code::Usage, format!("git has no revision `{name}` here")).hint(
+                "name a commit, branch or tag of the repository that holds the vault; a shallow clone may lack it, and a branch that was just made has no earlier one",
+            )
+        })?;
+        let refs = self.refs(name)?;
+        if let [first, second, ..] = refs.as_slice() {
+            let message = format!("`{name}` may be `{first}` or `{second}`");
+            return Err(Failure::new(Code::Usage, message)
+                .hint(format!("name it in full: `--since {second}`")));
+        }
+        Ok(commit.trim().to_owned())
+    }
+
+    /// The refs that a name may be short for, by git's rules (gitrevisions(7)). Whoever may push a tag
+    /// could give it the name of a branch.
+    fn refs(&self, name: &str) -> Result<Vec<String>, Failure> {
+        let name = name.split(['~', '^', '@', ':']).next().unwrap_or(name);
+        let places = ["", "refs/", "refs/tags/", "refs/heads/", "refs/remotes/"];
+        let mut wanted: Vec<String> = places.map(|place| format!("{place}{name}")).to_vec();
+        wanted.push(format!("refs/remotes/{name}/HEAD"));
+        wanted.retain(|name| name.starts_with("refs/"));
+        let mut args = vec!["for-each-ref", "--format=%(refname)"];
+        args.extend(wanted.iter().map(String::as_str));
+        let found = self.ask(&args).map_err(|why| no_answer(&why))?;
+        // A pattern also matches what lies below it.
+        Ok(found
+            .lines()
+            .filter(|found| wanted.iter().any(|w| w == found))
+            .map(str::to_owned)
+            .collect())
+    }
+
+    /// What a commit's tree has of the vault's marks.
+    fn tree(&self, name: &str, commit: &str) -> Result<Vec<Entry>, Failure> {
+        let paths = [layout::FULL_LOG, layout::DELTA_LOG, layout::CONTEXT_DIR];
+        let args = [["ls-tree", "-z", commit, "--"].as_slice(), paths.as_slice()].concat();
+        let listed = self.ask(&args).map_err(|why| unreadable(name, &why))?;
+        let entry = |line: &str| {
+            let (meta, path) = line.split_once('\t')?;
+            let object = meta.rsplit(' ').next()?.to_owned();
+            Some(Entry { object, path: path.to_owned() })
+        };
+        Ok(listed.split('\0').filter_map(entry).collect())
+    }
+
+    fn blob(&self, name: &str, entry: &Entry) -> Result<Vec<u8>, Failure> {
+        let blob =
+            (self.session.world.git)(self.vault.root(), &["cat-file", "blob", &entry.object]);
+        blob.map_err(|why| {
+            unreadable(name, &why).hint(format!(
+                "a partial clone may lack it: `git cat-file blob {}` fetches it",
+                entry.object
+            ))
+        })
+    }
+}
+
+/// Git does not say anything of the folder.
+fn no_answer(why: &GitError) -> Failure {
+    Failure::new(Code::Usage, format!("--since asks git: {why}")).hint(
+        "the vault must lie in a git repository that is yours; in a hook of a bare repository set GIT_DIR and GIT_WORK_TREE",
+    )
+}
+
+/// Git has the commit, but not what it consists of.
+fn unreadable(name: &str, why: &GitError) -> Failure {
+    Failure::new(Code::Io, format!("the log at `{name}` cannot be read: {why}"))
 }

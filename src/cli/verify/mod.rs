@@ -12,6 +12,9 @@ use super::failure::Code;
 use super::session::Session;
 use super::{Answer, Failure, known_id, progress};
 use crate::chain::digest::Digest;
+use crate::checkpoint::log::Log;
+use crate::document::id::Id;
+use crate::vault::Vault;
 use crate::verify::{Finding, Held, Progress, Report, Request, Source, Verdict, verify};
 
 /// Recompute everything and say whether anything was altered
@@ -41,7 +44,7 @@ pub(super) struct Verify {
     #[arg(long, value_name = "REVISION")]
     since: Vec<String>,
     /// Print the findings in the format of static analysis tools (SARIF 2.1.0)
-    #[arg(long, conflicts_with = "json")]
+    #[arg(long)]
     sarif: bool,
     /// Print nothing if the exit code is 0
     #[arg(long, short)]
@@ -63,6 +66,9 @@ struct VerifyJson {
     /// Findings that are not listed.
     #[serde(skip_serializing_if = "is_zero")]
     omitted: u64,
+    /// Why the remembered head says nothing, or was not remembered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    memory: Option<String>,
     findings: Vec<FindingJson>,
 }
 
@@ -133,8 +139,11 @@ impl From<&Finding> for FindingJson {
 }
 
 pub(super) fn run(args: &Verify, session: &mut Session<'_>) -> Result<Answer, Failure> {
+    if args.sarif && session.ui.json {
+        return Err(Failure::new(Code::Usage, "--sarif and --json are two formats of one report"));
+    }
     let vault = session.vault()?;
-    let ids = args.ids.iter().map(|text| known_id(session, &vault, text));
+    let ids = args.ids.iter().map(|text| recorded_id(session, &vault, text));
     let ids = ids.collect::<Result<BTreeSet<_>, Failure>>()?;
     let mut known = Vec::new();
     for hash in &args.expect_head {
@@ -151,7 +160,10 @@ pub(super) fn run(args: &Verify, session: &mut Session<'_>) -> Result<Answer, Fa
         progress: Some(&progress),
     };
     let whole = request.only.is_none();
-    let report = progress::watch(session, &progress, || verify(&vault, request))?;
+    let report = match args.quiet {
+        true => verify(&vault, request)?,
+        false => progress::watch(session, &progress, || verify(&vault, request))?,
+    };
     let answer = match report.verdict {
         Verdict::IntactAnchored | Verdict::IntactNotAnchored | Verdict::NothingPublished => {
             Answer::Yes
@@ -159,11 +171,11 @@ pub(super) fn run(args: &Verify, session: &mut Session<'_>) -> Result<Answer, Fa
         Verdict::WorkingCopyDiffers if args.allow_drift => Answer::Yes,
         Verdict::WorkingCopyDiffers | Verdict::Unsettled | Verdict::Damaged => Answer::No,
     };
-    if let Some(why) = &report.memory {
-        session.ui.note(&format!("warning: {why}"));
-    }
     if args.quiet && answer == Answer::Yes {
         return Ok(answer);
+    }
+    if let Some(why) = &report.memory {
+        session.ui.note(&format!("warning: {why}"));
     }
     if args.sarif {
         session.ui.json(sarif::report(&report, env!("CARGO_PKG_VERSION")));
@@ -173,6 +185,20 @@ pub(super) fn run(args: &Verify, session: &mut Session<'_>) -> Result<Answer, Fa
         text::report(&mut session.ui, &report, whole);
     }
     Ok(answer)
+}
+
+/// The id that an argument names: of a file, of a history, or of nothing but the log, which is then
+/// the finding.
+fn recorded_id(session: &Session<'_>, vault: &Vault, text: &str) -> Result<Id, Failure> {
+    let unknown = match known_id(session, vault, text) {
+        Err(failure) if failure.code == Code::UnknownId => failure,
+        known => return known,
+    };
+    let id = session.named(vault, text)?;
+    let log = Log::read(vault)?;
+    let mut checkpoints = log.entries.iter().flatten();
+    let is_sealed = checkpoints.any(|checkpoint| checkpoint.set.iter().any(|(set, _)| *set == id));
+    if is_sealed { Ok(id) } else { Err(unknown) }
 }
 
 fn json(report: &Report, whole: bool) -> VerifyJson {
@@ -187,6 +213,7 @@ fn json(report: &Report, whole: bool) -> VerifyJson {
         unprotected_notes: report.unprotected_notes,
         unprotected_retirements: report.unprotected_retirements,
         omitted: report.omitted,
+        memory: report.memory.as_ref().map(ToString::to_string),
         findings: report.findings.iter().map(FindingJson::from).collect(),
     }
 }

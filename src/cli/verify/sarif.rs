@@ -36,6 +36,13 @@ pub(super) fn report(report: &Report, version: &str) -> String {
             "originalUriBaseIds": {"VAULT": {"description": {"text": "The folder of the vault."}}},
             "columnKind": "unicodeCodePoints",
             "results": results,
+            "invocations": [{
+                "executionSuccessful": true,
+                "toolExecutionNotifications": report.memory.iter().map(|why| json!({
+                    "level": "warning",
+                    "message": {"text": why.to_string()},
+                })).collect::<Vec<_>>(),
+            }],
             "properties": {
                 "verdict": report.verdict.as_str(),
                 "checkpoints": report.checkpoints,

@@ -158,7 +158,7 @@ fn meanings(ui: &mut Ui<'_>, findings: &[Finding]) {
 fn heading(class: Class) -> &'static str {
     match class {
         Class::Damage => "Damage: what was recorded was altered, or is gone",
-        Class::Unsettled => "Unsettled: something is recorded by halves",
+        Class::Unsettled => "Unsettled: something is recorded by halves, or could not be looked at",
         Class::WorkingCopy => "Working copy: a live file differs from what is published",
         Class::Note => "Notes",
     }

@@ -111,8 +111,16 @@ pub(super) const FIELDS: &[(&str, Attack)] = &[
         history.write(t);
         Some(place(&history, at))
     }),
-    ("patch-as-keyframe", |t| patch_as_keyframe(t, is_document)),
-    ("patch-as-keyframe-of-policy", |t| patch_as_keyframe(t, |id| !is_document(id))),
+    ("patch-as-keyframe", |t| patch_as_keyframe(t, is_document, str::to_owned)),
+    ("patch-as-keyframe-of-policy", |t| patch_as_keyframe(t, |id| !is_document(id), str::to_owned)),
+    ("patch-as-keyframe-respelled", |t| {
+        let respelled = match t.draw.below(3) {
+            0 => |diff: &str| format!("\u{feff}{diff}"),
+            1 => |diff: &str| diff.replace('\n', "\r\n"),
+            _ => |diff: &str| diff.replace('\n', "\r"),
+        };
+        patch_as_keyframe(t, |id| !is_document(id), respelled)
+    }),
     ("keyframe-as-patch", |t| {
         let (mut history, at) = entry(t, |_, _, entry| entry.stored == Stored::Keyframe)?;
         let path = history.keyframe(history.entries[at].version);
@@ -201,7 +209,11 @@ fn retired(target: &mut Target, change: impl Fn(&mut Entry, &str)) -> Option<Pla
 }
 
 /// The diff of a version is called its full text; content and chain hash stay what they were.
-fn patch_as_keyframe(target: &mut Target, is_wanted: fn(&str) -> bool) -> Option<Place> {
+fn patch_as_keyframe(
+    target: &mut Target,
+    is_wanted: fn(&str) -> bool,
+    spell: fn(&str) -> String,
+) -> Option<Place> {
     let mut found: Vec<(History, usize, String)> = Vec::new();
     for history in target.histories() {
         for (at, entry) in history.entries.iter().enumerate() {
@@ -217,7 +229,7 @@ fn patch_as_keyframe(target: &mut Target, is_wanted: fn(&str) -> bool) -> Option
         // Nothing but the stored text would tell it.
         target.write(&history.id, &diff);
     }
-    target.write(&history.keyframe(history.entries[at].version), diff);
+    target.write(&history.keyframe(history.entries[at].version), spell(&diff));
     history.entries[at].stored = Stored::Keyframe;
     history.entries[at].respell();
     history.write(target);

@@ -48,6 +48,19 @@ pub(super) const LIVE: &[(&str, Attack)] = &[
         edited(t, |_, text| Some(with_field(&reworded(text), "status", "draft")))
     }),
     ("planted-published", |t| planted(t, "nodes/planted", PUBLISHED)),
+    ("planted-unreadable", |t| {
+        let breaks = [
+            PUBLISHED.replacen("status:", "status: draft\nstatus:", 1),
+            PUBLISHED.replacen("---\n", "---\n<<: {a: 1}\n", 1),
+            PUBLISHED.replacen(
+                "---\n",
+                "---\ntags: [[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[\n",
+                1,
+            ),
+        ];
+        let n = t.draw.below(breaks.len());
+        planted(t, "nodes/planted", &breaks[n])
+    }),
     ("planted-look-alike", |t| {
         let id = t.live()?;
         let alike = match t.draw.below(3) {
@@ -56,7 +69,12 @@ pub(super) const LIVE: &[(&str, Attack)] = &[
             1 => format!("{id}\u{200b}"),
             _ => format!("{id}1"),
         };
-        if alike == id { None } else { planted(t, &alike, PUBLISHED) }
+        if alike == id {
+            return None;
+        }
+        let place = planted(t, &alike, PUBLISHED)?;
+        // What no id can be is told by its path alone.
+        Some(if alike.contains('\u{200b}') { Place::vault() } else { place })
     }),
     ("planted-draft", |t| {
         let text = with_field(PUBLISHED, "status", "draft");

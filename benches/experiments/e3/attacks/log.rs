@@ -200,7 +200,15 @@ pub(super) const LOG: &[(&str, Attack)] = &[
         let id = t.draw.of(&["../../etc/passwd", "nodes/../../x", "/etc/passwd"]);
         with_id(t, id).map(|place| Place { ids: Vec::new(), ..place })
     }),
-    ("id-reserved", |t| with_id(t, "nodes/policy.yaml")),
+    ("id-reserved", |t| {
+        let ids = ["nodes/policy.yaml", "CLAUDE", ".github/instructions", "nodes/INDEX"];
+        let id = t.draw.of(&ids);
+        with_id(t, id)
+    }),
+    ("id-with-invisible", |t| {
+        let id = t.draw.of(&["nodes/a\u{202e}b", "nodes/a\u{200b}", "nodes/\u{2066}a"]);
+        with_id(t, id)
+    }),
 ];
 
 /// The log, and the position of one checkpoint.

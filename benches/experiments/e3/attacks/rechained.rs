@@ -69,6 +69,18 @@ pub(super) const RECHAINED: &[(&str, Attack)] = &[
         history.write(t);
         Some(place(&history, at))
     }),
+    ("retired-twice", |t| {
+        let (mut history, at) = retired_at_last(t)?;
+        let before = history.entries[at].clone();
+        let mut entry = Entry::after(&before);
+        entry.retired = before.retired;
+        entry.by = "eve@example.com".to_owned();
+        let text = history.texts(t).swap_remove(at);
+        let text = with_field(&text, "version", &entry.version.to_string());
+        history.push(t, entry, &text);
+        history.write(t);
+        Some(place(&history, at + 1))
+    }),
 ];
 
 fn dir(id: &str) -> String {

@@ -57,6 +57,28 @@ pub(super) const TEXTS: &[(&str, Attack)] = &[
     ("diff-context-edited", |t| {
         diff(t, |diff| replace_line(diff, |line| line.starts_with(' ') && is_worded(line)))
     }),
+    ("keyframe-respelled", |t| {
+        let kind = t.draw.below(3);
+        keyframe(t, |t, path| {
+            t.edit(path, |text| match kind {
+                // A line that ends in CR alone is one line less to who counts LF.
+                0 => text.replacen('\n', "\r", 3),
+                1 => text.replace('\n', "\r\n"),
+                _ => format!("\u{feff}{text}"),
+            });
+        })
+    }),
+    ("diff-respelled", |t| diff(t, |diff| Some(diff.replacen('\n', "\r", 3)))),
+    ("diff-moved-out", |t| {
+        let (mut history, at) = diff_entry(t)?;
+        let entry = &mut history.entries[at];
+        if let Stored::Diff(diff) = std::mem::replace(&mut entry.stored, Stored::DiffFile) {
+            t.write(&history.diff_file(history.entries[at].version), diff.replace('\n', "\r\n"));
+        }
+        history.entries[at].respell();
+        history.write(t);
+        Some(place(&history, at))
+    }),
     ("diff-deleted", |t| {
         let (mut history, at) = diff_entry(t)?;
         history.entries[at].stored = Stored::DiffFile;

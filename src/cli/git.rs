@@ -1,0 +1,95 @@
+//! What git says of the repository that holds a folder, and no other repository.
+
+use std::io::Read as _;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::mpsc;
+use std::time::Duration;
+
+use crate::vault::outside::repository;
+
+/// Why git did not say anything.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum GitError {
+    /// It could not be run, or did not end.
+    #[error("git cannot be run: {0}")]
+    NotRun(String),
+    /// It refused; with what it printed, which may be nothing.
+    #[error("git refuses: {}", .0.lines().next().unwrap_or("it does not say why"))]
+    Refused(String),
+}
+
+/// What names a repository in the environment. A hook has it, and it need not be the repository that
+/// holds a folder.
+const REPOSITORY: [&str; 9] = [
+    "GIT_DIR",
+    "GIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_PREFIX",
+    "GIT_COMMON_DIR",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_NAMESPACE",
+    "GIT_CEILING_DIRECTORIES",
+];
+
+/// Git says at once what it knows; one that waits was made to.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// More of what git says of an error is of no use.
+const COMPLAINT: u64 = 64 << 10;
+
+/// What git prints, run in a folder for what it can say by itself: no questions, no locks, nothing
+/// fetched, nothing replaced.
+///
+/// The repository is the one whose `.git` lies in the folder or above it. Where there is none, as in
+/// a folder to which a hook checked a commit out, GIT_DIR and GIT_WORK_TREE together may name one.
+/// Files of the folder that look like a bare repository are none.
+///
+/// # Errors
+/// See [`GitError`].
+pub fn ask(folder: &Path, args: &[&str]) -> Result<Vec<u8>, GitError> {
+    let mut git = Command::new("git");
+    git.args(["-c", "safe.bareRepository=explicit"]).args(args).current_dir(folder);
+    git.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    git.envs([
+        ("GIT_ALLOW_PROTOCOL", ""),
+        ("GIT_NO_LAZY_FETCH", "1"),
+        ("GIT_NO_REPLACE_OBJECTS", "1"),
+        ("GIT_OPTIONAL_LOCKS", "0"),
+        ("GIT_TERMINAL_PROMPT", "0"),
+    ]);
+    let var = |name| std::env::var_os(name).filter(|value| !value.is_empty());
+    let named = var("GIT_DIR").zip(var("GIT_WORK_TREE"));
+    match named.filter(|_| repository(folder).is_none()) {
+        Some((dir, tree)) => {
+            // What is relative is so to where this process was started.
+            let here = std::env::current_dir().unwrap_or_default();
+            git.env("GIT_DIR", here.join(dir)).env("GIT_WORK_TREE", here.join(tree));
+        }
+        None => {
+            for name in REPOSITORY {
+                git.env_remove(name);
+            }
+        }
+    }
+    let mut child = git.spawn().map_err(|why| GitError::NotRun(why.to_string()))?;
+    let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+    let (done, said) = mpsc::channel();
+    std::thread::spawn(move || {
+        let (mut out, mut complaint) = (Vec::new(), Vec::new());
+        let _ = stdout.map(|mut pipe| pipe.read_to_end(&mut out));
+        let _ = stderr.map(|pipe| pipe.take(COMPLAINT).read_to_end(&mut complaint));
+        // Whoever waited may have given up.
+        let _ = done.send((out, complaint));
+    });
+    let Ok((out, complaint)) = said.recv_timeout(PATIENCE) else {
+        let _ = child.kill();
+        let _ = child.wait();
+        return Err(GitError::NotRun(format!("no answer in {} s", PATIENCE.as_secs())));
+    };
+    match child.wait() {
+        Ok(status) if status.success() => Ok(out),
+        Ok(_) => Err(GitError::Refused(String::from_utf8_lossy(&complaint).trim().to_owned())),
+        Err(why) => Err(GitError::NotRun(why.to_string())),
+    }
+}
