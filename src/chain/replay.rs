@@ -79,6 +79,9 @@ pub enum ChainError {
     /// The text grows beyond 16 MiB.
     #[error("the text is larger than 16 MiB")]
     TooLarge,
+    /// Too much text was rebuilt since the last keyframe.
+    #[error("more than 2 GiB of text would be rebuilt since the last full text")]
+    TooFarFromKeyframe,
     /// The text before it cannot be had.
     #[error("the version before it cannot be reconstructed")]
     NoBase,
@@ -154,12 +157,14 @@ pub struct Replay<'v> {
     lost: bool,
     text: Option<String>,
     as_written: bool,
+    /// Bytes of the texts that were rebuilt since the last keyframe.
+    rebuilt: u64,
 }
 
 impl<'v> Replay<'v> {
     /// Starts after the entry with chain hash `previous`, before a keyframe.
     pub fn new(files: &'v Files, id: &'v Id, previous: Option<Digest>) -> Self {
-        Self { files, id, previous, lost: false, text: None, as_written: true }
+        Self { files, id, previous, lost: false, text: None, as_written: true, rebuilt: 0 }
     }
 
     /// Whether the text of the last entry is stored where and how a writer of ours stores it: in
@@ -239,6 +244,7 @@ impl<'v> Replay<'v> {
                 if !self.id.is_document() && diff::is_of_version(&text, entry.version) {
                     return Err(ChainError::PatchAsKeyframe);
                 }
+                self.rebuilt = 0;
                 return Ok(text);
             }
             Stored::Diff(diff) => Cow::Borrowed(diff),
@@ -256,7 +262,12 @@ impl<'v> Replay<'v> {
         self.as_written &= is_normal(&stored);
         check(&diff);
         let base = self.text.as_deref().ok_or(ChainError::NoBase)?;
+        // Thousands of tiny diffs of a large text would keep a reader busy for hours.
+        if self.rebuilt > limit::REBUILT {
+            return Err(ChainError::TooFarFromKeyframe);
+        }
         let text = diff::apply(base, &diff)?;
+        self.rebuilt += text.len() as u64;
         if text.len() as u64 > limit::DOCUMENT { Err(ChainError::TooLarge) } else { Ok(text) }
     }
 }
@@ -418,4 +429,37 @@ pub(crate) fn describes_itself(document: &Document, entry: &Entry) -> Result<(),
         expected: says(expected.0, expected.1),
         found: says(found.0, found.1),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reader_rebuilds_no_more_text_than_its_limit() {
+        let place = tempfile::tempdir().unwrap();
+        let files = Files::open(place.path()).unwrap();
+        let id: Id = "nodes/a".parse().unwrap();
+        let diff = diff::print("a\n", "b\n", 1, 2);
+        let entry = Entry {
+            version: 2,
+            content_hash: Digest::of(diff.as_bytes()),
+            stored: Stored::Diff(diff),
+            edited_by: "ana".to_owned(),
+            edited_at: Timestamp::MIN,
+            published_at: None,
+            retired_at: None,
+            note: None,
+            chain_hash: Digest::of(b""),
+        };
+        let step = |rebuilt: u64| {
+            let mut replay = Replay::new(&files, &id, None);
+            (replay.text, replay.rebuilt) = (Some("a\n".to_owned()), rebuilt);
+            let wrong: Vec<String> = replay.step(&entry).iter().map(ToString::to_string).collect();
+            (wrong.len(), wrong.last().cloned().unwrap_or_default())
+        };
+        assert_eq!(step(limit::REBUILT).0, 1, "the chain hash is none");
+        let too_far = ChainError::TooFarFromKeyframe.to_string();
+        assert_eq!(step(limit::REBUILT + 1), (2, too_far));
+    }
 }

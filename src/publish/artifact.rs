@@ -28,6 +28,10 @@ use crate::yaml::emit;
 /// A diff spelled longer than this is stored as a full text instead.
 const MAX_SPELLED_DIFF: usize = 8 << 20;
 
+/// From so many diffs on, a text of more than this many bytes is stored as a full text.
+const MOST_LARGE: usize = 63;
+const LARGE: usize = 1 << 20;
+
 /// What an event does to an artifact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
@@ -373,7 +377,9 @@ impl Desk<'_> {
             base.history.keyframe_interval.unwrap_or(self.vault.config().keyframe_interval);
         let version = base.next();
         let (previous, stored) = match &base.last {
-            Some((last, chain, before)) if !version.is_multiple_of(interval) => {
+            Some((last, chain, before))
+                if !version.is_multiple_of(interval) && !is_far(&base.history, text) =>
+            {
                 (Some(chain), stored_diff(before, text, *last, version))
             }
             last => (last.as_ref().map(|(_, chain, _)| chain), Stored::Keyframe),
@@ -484,6 +490,13 @@ impl Desk<'_> {
     }
 }
 
+/// Whether so many diffs of a text of this size follow the last full one that a reader would come to
+/// its limit ([`limit::REBUILT`]), whatever interval the history has.
+fn is_far(history: &History, text: &str) -> bool {
+    let diffs = history.entries().rev().take_while(|entry| entry.stored != Stored::Keyframe);
+    text.len() > LARGE && diffs.count() >= MOST_LARGE
+}
+
 fn stored_diff(before: &str, text: &str, last: u64, version: u64) -> Stored {
     let diff = diff::print(before, text, last, version);
     // Escapes may make a diff longer than what one line of a history may have.
@@ -506,4 +519,42 @@ fn parsed(path: &str, text: &str) -> Result<Document, Refusal> {
 
 pub(super) fn refused_file(path: &str, why: &FileError) -> Refusal {
     Refusal { path: path.to_owned(), problems: vec![live::unreadable(why)] }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_large_text_is_stored_whole_before_readers_come_to_their_limit() {
+        let entry = |version: u64| Entry {
+            version,
+            stored: if version == 1 { Stored::Keyframe } else { Stored::Diff("--- \n".to_owned()) },
+            edited_by: "ana".to_owned(),
+            edited_at: Timestamp::MIN,
+            published_at: None,
+            retired_at: None,
+            note: None,
+            content_hash: Digest::of(b""),
+            chain_hash: Digest::of(b""),
+        };
+        let mut bytes = String::new();
+        let mut is_far_at = Vec::new();
+        for version in 1..=70 {
+            let history = match bytes.as_str() {
+                "" => History::new(),
+                text => History::parse(text.as_bytes()).unwrap(),
+            };
+            if is_far(&history, &"x".repeat(LARGE + 1)) {
+                is_far_at.push(version);
+            }
+            assert!(!is_far(&history, &"x".repeat(LARGE)));
+            bytes.push_str(&history.append(&entry(version), 1000).unwrap());
+        }
+        // Version 1 is whole, and the 63 after it are diffs.
+        assert_eq!(is_far_at, [65, 66, 67, 68, 69, 70]);
+        // However they are mixed: 63 of the largest, and then a thousand small ones.
+        let most = MOST_LARGE as u64 * limit::DOCUMENT + 1000 * LARGE as u64;
+        assert!(most <= limit::REBUILT, "{most}");
+    }
 }

@@ -62,6 +62,8 @@ pub mod limit {
     pub const FRONTMATTER: usize = 64 << 10;
     /// A version history, and a checkpoint log's single entry.
     pub const HISTORY: u64 = 256 << 20;
+    /// Texts that are rebuilt from one keyframe on, in bytes.
+    pub const REBUILT: u64 = 2 << 30;
     /// A checkpoint log. Delta logs grow by what changes; full logs are quadratic.
     pub const LOG: u64 = 4 << 30;
     /// One line of a history or log.

@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::finding::{Code, Finding};
+use super::gathered::{Gathered, OF_ARTIFACT};
 use super::log::{Record, View};
 use super::rules::Rules;
 use super::sealed::Sealed;
@@ -20,15 +21,30 @@ use crate::vault::layout;
 use crate::vault::principal::Principal;
 
 /// What was found of one artifact, and how much was checked.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Checked {
-    pub(super) findings: Vec<Finding>,
+    pub(super) findings: Gathered,
     pub(super) versions: u64,
     pub(super) published: bool,
     pub(super) notes: u64,
     pub(super) retirements: u64,
-    /// Findings beyond those that are kept.
-    pub(super) omitted: u64,
+}
+
+impl Checked {
+    /// Nothing yet, of which so many findings of each kind are kept.
+    pub(super) fn new(most: usize) -> Self {
+        let findings = Gathered::new(most);
+        Self { findings, versions: 0, published: false, notes: 0, retirements: 0 }
+    }
+
+    /// Takes in what was found of another artifact.
+    pub(super) fn take(&mut self, other: Self) {
+        self.findings.take(other.findings);
+        self.versions += other.versions;
+        self.published |= other.published;
+        self.notes += other.notes;
+        self.retirements += other.retirements;
+    }
 }
 
 /// Checks everything that concerns one artifact.
@@ -43,7 +59,7 @@ pub(super) fn check(
     let nothing = Record::default();
     let record = view.records.get(id).unwrap_or(&nothing);
     let sealed = Sealed::new(record);
-    let checked = Checked::default();
+    let checked = Checked::new(OF_ARTIFACT);
     let mut pass = Pass { vault, id, names, view, rules, sealed, checked };
     let mut head = view.head.get(id.as_str()).copied();
     let head_text = match replay::load(vault.files(), id) {
@@ -78,16 +94,9 @@ pub(super) struct Pass<'p> {
     pub(super) checked: Checked,
 }
 
-/// So many findings of one artifact are kept: a planted history could hold millions of faults.
-const MOST: usize = 1000;
-
 impl Pass<'_> {
     pub(super) fn push(&mut self, finding: Finding) {
-        if self.checked.findings.len() < MOST {
-            self.checked.findings.push(finding.id(self.id));
-        } else {
-            self.checked.omitted += 1;
-        }
+        self.checked.findings.push(finding.id(self.id));
     }
 
     pub(super) fn find(&mut self, code: Code, version: u64, message: impl Into<String>) {
@@ -300,7 +309,9 @@ impl Pass<'_> {
             ChainError::ChainHash { .. } => Code::ChainHashMismatch,
             ChainError::KeyframeMissing(_) => Code::KeyframeMissing,
             ChainError::DiffMissing(_) => Code::DiffMissing,
-            ChainError::TooLarge | ChainError::File(FileError::TooLarge { .. }) => Code::TooLarge,
+            ChainError::TooLarge
+            | ChainError::TooFarFromKeyframe
+            | ChainError::File(FileError::TooLarge { .. }) => Code::TooLarge,
             ChainError::File(FileError::Io { .. }) => Code::FileUnreadable,
             ChainError::SelfMismatch { .. }
             | ChainError::RetiredOtherwise

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::finding::{Code, Finding};
+use super::gathered::{Gathered, OF_VAULT};
 use super::rules::Rules;
 use crate::chain::digest::Digest;
 use crate::checkpoint::log::{self, Checkpoint, EntryFault, Log};
@@ -76,11 +77,11 @@ impl View {
 }
 
 /// Checks the log, and gathers what it says of each artifact.
-pub(super) fn check(log: &Log, now: Timestamp) -> (View, Vec<Finding>) {
+pub(super) fn check(log: &Log, now: Timestamp) -> (View, Gathered) {
     let mut pass = Pass {
         path: log.path(),
         now,
-        findings: Vec::new(),
+        findings: Gathered::new(OF_VAULT),
         view: View {
             form: Some(log.form),
             complete: log.exists,
@@ -119,7 +120,7 @@ fn recomputed(log: &Log) -> Vec<Digest> {
 struct Pass {
     path: &'static str,
     now: Timestamp,
-    findings: Vec<Finding>,
+    findings: Gathered,
     view: View,
     /// The entry before: number, time, hash.
     previous: Option<(u64, Timestamp, Digest)>,
@@ -280,9 +281,9 @@ impl Pass {
 
 /// The pass over a log that follows from the histories: what its checkpoints must be beyond their
 /// hashes, because `ctx` writes nothing else (`spec/checkpoint.md`, CKPT-3, 4, 6).
-pub(super) fn check_strictly(log: &Log, rules: &Rules) -> Vec<Finding> {
+pub(super) fn check_strictly(log: &Log, rules: &Rules) -> Gathered {
     let path = log.path();
-    let mut findings = Vec::new();
+    let mut findings = Gathered::new(OF_VAULT);
     let mut find = |code, checkpoint, message: String| {
         findings.push(Finding::new(code, path, message).checkpoint(checkpoint));
     };

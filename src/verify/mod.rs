@@ -9,6 +9,7 @@
 mod anchor;
 mod artifact;
 pub mod finding;
+mod gathered;
 mod log;
 mod remedy;
 mod rules;
@@ -32,6 +33,8 @@ use crate::vault::clock::Timestamp;
 use crate::vault::files::FileError;
 use crate::vault::layout;
 use crate::vault::walk::Folder;
+use artifact::Checked;
+use gathered::{Gathered, OF_VAULT};
 use rules::Rules;
 
 /// What is to be verified, and against what.
@@ -133,13 +136,19 @@ pub struct Report {
 /// The log file exists but could not be opened; what is wrong inside is a finding.
 pub fn verify(vault: &Vault, request: Request<'_>) -> Result<Report, FileError> {
     let now = request.now;
-    let (log, mut findings) = read_log(vault)?;
-    let (mut view, found) = log.as_ref().map(|log| log::check(log, now)).unwrap_or_default();
+    let mut findings = Gathered::new(OF_VAULT);
+    let (log, found) = read_log(vault)?;
     findings.extend(found);
+    let mut view = log::View::default();
+    if let Some(log) = &log {
+        let (seen, found) = log::check(log, now);
+        view = seen;
+        findings.take(found);
+    }
     let (rules, found) = Rules::of(vault, &view);
     findings.extend(found);
     if let Some(log) = &log {
-        findings.extend(log::check_strictly(log, &rules));
+        findings.take(log::check_strictly(log, &rules));
     }
     let (log_exists, path) = log.map_or((true, layout::DELTA_LOG), |log| (log.exists, log.path()));
     let (anchors, memory) = known(vault, request.anchors);
@@ -154,7 +163,7 @@ pub fn verify(vault: &Vault, request: Request<'_>) -> Result<Report, FileError> 
         matches!(held.source, Source::Remembered { .. }) && held.checkpoint == view.head_number
     });
     if view.ends_as_remembered {
-        for torn in findings.iter_mut().filter(|finding| finding.code == Code::TornTail) {
+        for torn in findings.findings.iter_mut().filter(|finding| finding.code == Code::TornTail) {
             torn.code = Code::Unfinished;
         }
     }
@@ -182,7 +191,8 @@ pub fn verify(vault: &Vault, request: Request<'_>) -> Result<Report, FileError> 
     let ids: Vec<Id> = ids.into_iter().collect();
     let names = Names(whole.then_some(&folders));
     let checked = artifacts(vault, &ids, &names, &view, &rules, request.progress);
-    let published = checked.iter().any(|c| c.published);
+    let published = checked.published;
+    findings.take(checked.findings);
     if published && !log_exists {
         let message = "versions are published, but there is no checkpoint log";
         findings.push(Finding::new(Code::CheckpointLogMissing, layout::DELTA_LOG, message));
@@ -193,24 +203,22 @@ pub fn verify(vault: &Vault, request: Request<'_>) -> Result<Report, FileError> 
         findings.extend(working::planted(vault, &documents, &view));
         findings.extend(working::unsealed_policy(&policy, &view));
     }
-    let sum = |of: fn(&artifact::Checked) -> u64| checked.iter().map(of).sum();
+    let Gathered { mut findings, omitted, .. } = findings;
+    findings.sort_by(|a, b| a.rank().cmp(&b.rank()));
+    findings.dedup();
     let mut report = Report {
-        findings: Vec::new(),
-        omitted: sum(|c| c.omitted),
+        findings,
+        omitted,
         verdict: Verdict::Damaged,
         anchors: held,
         memory,
         checkpoints: view.head_number,
         head: view.hash_of(view.head_number),
         artifacts: ids.len(),
-        versions: sum(|c| c.versions),
-        unprotected_notes: sum(|c| c.notes),
-        unprotected_retirements: sum(|c| c.retirements),
+        versions: checked.versions,
+        unprotected_notes: checked.notes,
+        unprotected_retirements: checked.retirements,
     };
-    findings.extend(checked.into_iter().flat_map(|c| c.findings));
-    findings.sort_by(|a, b| a.rank().cmp(&b.rank()));
-    findings.dedup();
-    report.findings = findings;
     report.verdict = verdict(&report, if whole { is_sealed } else { published });
     if whole && report.verdict.is_whole() && report.memory.is_none() {
         report.memory = head::advance(vault, &view.end(), now).err();
@@ -289,6 +297,10 @@ impl Names<'_> {
     }
 }
 
+/// So many artifacts are checked before their findings are put together.
+const PIECE: usize = 16_384;
+
+/// Checks artifacts, each by itself.
 fn artifacts(
     vault: &Vault,
     ids: &[Id],
@@ -296,7 +308,7 @@ fn artifacts(
     view: &log::View,
     rules: &Rules,
     progress: Option<&Progress>,
-) -> Vec<artifact::Checked> {
+) -> Checked {
     if let Some(progress) = progress {
         progress.total.store(ids.len(), Ordering::Relaxed);
     }
@@ -307,7 +319,13 @@ fn artifacts(
         }
         checked
     };
-    ids.par_iter().map(check).collect()
+    let mut all = Checked::new(OF_VAULT);
+    // In pieces, so that the findings of a vault full of faults are not all in memory at once.
+    for ids in ids.chunks(PIECE) {
+        let checked: Vec<Checked> = ids.par_iter().map(check).collect();
+        checked.into_iter().for_each(|checked| all.take(checked));
+    }
+    all
 }
 
 fn path_of(why: &FileError) -> String {

@@ -578,3 +578,16 @@ fn codes_of_documents_are_explained() {
     let json = place.ctx("help drift --json").ok().json("ctx.help");
     assert_eq!(json["codes"][0]["code"], "drift");
 }
+
+#[test]
+fn a_heap_of_notes_hides_no_damage() {
+    let place = Place::published(&[("nodes/a", "# A\n\nalpha\n")]);
+    for n in 0..1_100 {
+        place.write(&format!("nodes/.versions/a/stray-{n}"), "");
+    }
+    place.edit("nodes/.versions/a/v1.md", "alpha", "omega");
+    let json = place.ctx("verify --json").exits(1).json("ctx.verify");
+    assert_eq!(json["verdict"], "damaged");
+    assert_eq!(codes(&json)[..2], ["content-hash-mismatch", "unfinished"]);
+    assert_eq!(json["omitted"], 100);
+}

@@ -24,7 +24,7 @@ pub(super) fn report(ui: &mut Ui<'_>, report: &Report, whole: bool) {
     summary(ui, report);
     findings(ui, &report.findings);
     if report.omitted > 0 {
-        ui.line(&format!("  and {} more of artifacts with very many", report.omitted));
+        ui.line(&format!("  and {} more of kinds that are very many", report.omitted));
     }
     meanings(ui, &report.findings);
     let next = match report.verdict {

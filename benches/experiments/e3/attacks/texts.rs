@@ -57,6 +57,14 @@ pub(super) const TEXTS: &[(&str, Attack)] = &[
     ("diff-context-edited", |t| {
         diff(t, |diff| replace_line(diff, |line| line.starts_with(' ') && is_worded(line)))
     }),
+    ("keyframe-edited-under-strays", |t| {
+        keyframe(t, |t, path| {
+            t.edit(path, reworded);
+            for n in 0..1_200 {
+                t.write(&path.replace(".md", &format!("-stray-{n}.md")), "");
+            }
+        })
+    }),
     ("keyframe-respelled", |t| {
         let kind = t.draw.below(3);
         keyframe(t, |t, path| {
