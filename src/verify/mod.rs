@@ -136,15 +136,13 @@ pub struct Report {
 /// The log file exists but could not be opened; what is wrong inside is a finding.
 pub fn verify(vault: &Vault, request: Request<'_>) -> Result<Report, FileError> {
     let now = request.now;
-    let mut findings = Gathered::new(OF_VAULT);
-    let (log, found) = read_log(vault)?;
-    findings.extend(found);
-    let mut view = log::View::default();
-    if let Some(log) = &log {
-        let (seen, found) = log::check(log, now);
-        view = seen;
-        findings.take(found);
-    }
+    let whole = request.only.is_none();
+    // The log is read on one core; the others look through the folders meanwhile.
+    let (seen, survey) = rayon::join(
+        || look_at_log(vault, now),
+        || whole.then(|| vault.survey()).unwrap_or_default(),
+    );
+    let (log, mut view, mut findings) = seen?;
     let (rules, found) = Rules::of(vault, &view);
     findings.extend(found);
     if let Some(log) = &log {
@@ -168,8 +166,6 @@ pub fn verify(vault: &Vault, request: Request<'_>) -> Result<Report, FileError> 
         }
     }
 
-    let whole = request.only.is_none();
-    let mut folders = Vec::new();
     let (ids, documents, policy) = match request.only {
         Some(only) => {
             let exist = |path: &String| vault.files().exists(path);
@@ -178,18 +174,16 @@ pub fn verify(vault: &Vault, request: Request<'_>) -> Result<Report, FileError> 
             (only, documents, policy)
         }
         None => {
-            let survey = vault.survey();
             let (ids, found) = everything(&view, &survey.histories);
             findings.extend(found);
             findings.extend(working::strays(&survey));
             findings.extend(working::ignored(&survey.found));
             findings.extend(working::inside(vault));
-            folders = survey.histories;
             (ids, survey.found.documents, vault.governance_files())
         }
     };
     let ids: Vec<Id> = ids.into_iter().collect();
-    let names = Names(whole.then_some(&folders));
+    let names = Names(whole.then_some(&survey.histories));
     let checked = artifacts(vault, &ids, &names, &view, &rules, request.progress);
     let published = checked.published;
     findings.take(checked.findings);
@@ -224,6 +218,23 @@ pub fn verify(vault: &Vault, request: Request<'_>) -> Result<Report, FileError> 
         report.memory = head::advance(vault, &view.end(), now).err();
     }
     Ok(report)
+}
+
+/// The log with what it says, and what is wrong with it.
+fn look_at_log(
+    vault: &Vault,
+    now: Timestamp,
+) -> Result<(Option<Log>, log::View, Gathered), FileError> {
+    let mut findings = Gathered::new(OF_VAULT);
+    let (log, found) = read_log(vault)?;
+    findings.extend(found);
+    let mut view = log::View::default();
+    if let Some(log) = &log {
+        let (seen, found) = log::check(log, now);
+        view = seen;
+        findings.take(found);
+    }
+    Ok((log, view, findings))
 }
 
 /// The log, or what is to be reported instead of it.
