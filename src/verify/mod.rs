@@ -32,7 +32,7 @@ use crate::vault::Vault;
 use crate::vault::clock::Timestamp;
 use crate::vault::files::FileError;
 use crate::vault::layout;
-use crate::vault::walk::Folder;
+use crate::vault::walk::{Folder, Survey};
 use artifact::Checked;
 use gathered::{Gathered, OF_VAULT};
 use rules::Rules;
@@ -138,10 +138,8 @@ pub fn verify(vault: &Vault, request: Request<'_>) -> Result<Report, FileError> 
     let now = request.now;
     let whole = request.only.is_none();
     // The log is read on one core; the others look through the folders meanwhile.
-    let (seen, survey) = rayon::join(
-        || look_at_log(vault, now),
-        || whole.then(|| vault.survey()).unwrap_or_default(),
-    );
+    let survey = || if whole { vault.survey() } else { Survey::default() };
+    let (seen, survey) = rayon::join(|| look_at_log(vault, now), survey);
     let (log, mut view, mut findings) = seen?;
     let (rules, found) = Rules::of(vault, &view);
     findings.extend(found);

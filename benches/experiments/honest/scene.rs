@@ -39,9 +39,9 @@ impl Kind {
 pub(super) struct Model {
     /// The normal form of each published text, by id.
     pub(super) sealed: BTreeMap<String, String>,
-    /// Governance files that the other tool dropped from the maps. They come back with the next
-    /// event of ours.
-    pub(super) dropped: BTreeSet<String>,
+    /// Governance files that the other tool dropped from the maps, as they were. They come back with
+    /// the next event of ours; meanwhile a live file is compared with what was.
+    pub(super) dropped: BTreeMap<String, String>,
     /// Documents that were retired.
     pub(super) retired: BTreeSet<String>,
 }
@@ -157,10 +157,11 @@ impl Scene {
                 self.model.retired.remove(&id);
             }
         }
-        for id in std::mem::take(&mut self.model.dropped) {
-            if let Ok(text) = fs::read(self.root.join(&id)) {
-                self.model.sealed.insert(id, normal(&text));
-            }
+        for (id, before) in std::mem::take(&mut self.model.dropped) {
+            match fs::read(self.root.join(&id)) {
+                Ok(text) => self.model.sealed.insert(id, normal(&text)),
+                Err(_) => self.model.dropped.insert(id, before),
+            };
         }
         Ok(true)
     }
@@ -216,7 +217,7 @@ impl Scene {
     fn differences(&self) -> Result<BTreeSet<(String, String)>> {
         let mut differs = BTreeSet::new();
         let mut push = |code: &str, path: &str| differs.insert((code.to_owned(), path.to_owned()));
-        for (id, sealed) in &self.model.sealed {
+        for (id, sealed) in self.model.sealed.iter().chain(&self.model.dropped) {
             let path = live_path(id);
             let live = fs::read(self.root.join(&path)).ok().map(|bytes| normal(&bytes));
             match live {

@@ -29,12 +29,10 @@ fn with<T>(scene: &mut Scene, work: impl FnOnce(&mut OtherTool<'_>) -> Result<T>
 
 /// What an event of the other tool leaves published: no governance file.
 fn drop_governance(scene: &mut Scene) {
-    let dropped: Vec<String> =
-        scene.model.sealed.keys().filter(|id| !is_document(id)).cloned().collect();
-    for id in dropped {
-        scene.model.sealed.remove(&id);
-        scene.model.dropped.insert(id);
-    }
+    let sealed = std::mem::take(&mut scene.model.sealed);
+    let (kept, dropped) = sealed.into_iter().partition(|(id, _)| is_document(id));
+    scene.model.sealed = kept;
+    scene.model.dropped.extend(dropped);
 }
 
 /// Some documents get a version each, all but the last of which lose their checkpoint.
