@@ -74,16 +74,19 @@ pub(super) fn run(args: &Diff, session: &mut Session<'_>) -> Result<Answer, Fail
 
 fn live_text(vault: &crate::vault::Vault, id: &Id) -> Result<String, Failure> {
     let path = id.live_path();
+    let missing = || {
+        Failure::new(Code::UnknownId, format!("`{path}` is not there"))
+            .hint(format!("`ctx read {id}` prints the published text"))
+    };
     if !id.is_document() {
         let limit = crate::vault::layout::limit::DOCUMENT;
-        let bytes = vault.files().read(&path, limit)?;
+        let bytes = vault.files().read_optional(&path, limit)?.ok_or_else(missing)?;
         let text = crate::document::utf8(&bytes)
             .map_err(|why| Failure::new(Code::Refused, format!("`{path}` is {why}")))?;
         return Ok(normalise(text).into_owned());
     }
     match live::read(vault, &path) {
-        None => Err(Failure::new(Code::UnknownId, format!("`{path}` is not there"))
-            .hint(format!("`ctx read {id}` prints the published text"))),
+        None => Err(missing()),
         Some(live::LiveFile { content: Ok(content), .. }) => {
             Ok(normalise(&content.text).into_owned())
         }

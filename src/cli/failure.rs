@@ -229,7 +229,7 @@ impl From<OpenError> for Failure {
                 Self::new(Code::NoVault, message).hint("`ctx init DIR` makes a folder a vault")
             }
             OpenError::Config(_) => Self::new(Code::ConfigInvalid, message)
-                .hint("mend the line in .context/config.yaml"),
+                .hint("mend the line in .context/config.yaml; `ctx read .context/config.yaml` prints what was published"),
             OpenError::File(why) => why.into(),
         }
     }

@@ -152,7 +152,7 @@ fn each_is_told_in_text_and_json_with_its_exit_code() {
     hint: set the clock; a checkpoint is never older than the one before
 
     error[config-invalid]: `.context/config.yaml` cannot be read: line 2, column 7: unclosed bracket '['
-    hint: mend the line in .context/config.yaml
+    hint: mend the line in .context/config.yaml; `ctx read .context/config.yaml` prints what was published
 
     error[exists]: `nodes/a.md` exists already
     hint: edit the file and run `ctx publish`, or choose another id

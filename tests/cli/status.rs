@@ -275,14 +275,14 @@ fn validate_looks_at_the_configuration_too() {
     -- stdout
     -- stderr
     error[config-invalid]: `.context/config.yaml` cannot be read: line 2, column 9: expected `structured` or `obsidian`
-    hint: mend the line in .context/config.yaml
+    hint: mend the line in .context/config.yaml; `ctx read .context/config.yaml` prints what was published
     ");
     assert_snapshot!(place.ctx("status").whole(), @"
     exit: 2
     -- stdout
     -- stderr
     error[config-invalid]: `.context/config.yaml` cannot be read: line 2, column 9: expected `structured` or `obsidian`
-    hint: mend the line in .context/config.yaml
+    hint: mend the line in .context/config.yaml; `ctx read .context/config.yaml` prints what was published
     ");
     // An auditor can look all the same.
     place.ctx("verify").ok();

@@ -591,3 +591,21 @@ fn a_heap_of_notes_hides_no_damage() {
     assert_eq!(codes(&json)[..2], ["content-hash-mismatch", "unfinished"]);
     assert_eq!(json["omitted"], 100);
 }
+
+#[test]
+fn what_was_published_of_a_rule_that_is_gone_or_broken_can_be_had() {
+    let place = Place::published(&[("nodes/a", "# A\n")]);
+    place.remove("CONTEXT.md");
+    let missing = place.ctx("diff CONTEXT.md").exits(1);
+    assert_snapshot!(missing.stderr, @"
+    error[unknown-id]: `CONTEXT.md` is not there
+    hint: `ctx read CONTEXT.md` prints the published text
+    ");
+    place.write(".context/config.yaml", "a: [\n");
+    let broken = place.ctx("publish --all").exits(2);
+    assert!(broken.stderr.contains("ctx read .context/config.yaml"), "{}", broken.stderr);
+    for rule in ["CONTEXT.md", ".context/config.yaml"] {
+        place.write(rule, place.ctx(&format!("read {rule}")).ok().stdout);
+    }
+    assert_eq!(place.ctx("verify --json").ok().json("ctx.verify")["verdict"], "intact, anchored");
+}
