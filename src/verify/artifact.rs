@@ -231,8 +231,8 @@ impl Pass<'_> {
             self.checked.published |= entry.published_at.is_some();
             self.checked.notes += u64::from(entry.note.is_some());
             let name = entry.edited_by.parse::<Principal>();
-            if name.is_ok_and(|name| name.as_str() == entry.edited_by) {
-            } else if self.is_strictly_ours(entry.version) {
+            let is_recorded = name.is_ok_and(|name| name.as_str() == entry.edited_by);
+            if !is_recorded && self.is_strictly_ours(entry.version) {
                 let message = "`edited_by` is no principal that ctx would record";
                 self.find(Code::FieldMalformed, entry.version, message);
             }
