@@ -172,7 +172,7 @@ impl Head {
 /// There is a memory that cannot be read, so that nobody can say what it held.
 pub fn recall(vault: &Vault) -> Result<Vec<Remembered>, MemoryError> {
     let folders = vault.state().into_iter().flat_map(folders);
-    folders.filter_map(|dir| read(&dir.join(NAME)).transpose()).collect()
+    folders.filter_map(|dir| read(dir).transpose()).collect()
 }
 
 /// The folders whose memories hold for a vault, the one for now first.
@@ -183,8 +183,7 @@ fn folders(state: &State) -> impl Iterator<Item = &PathBuf> {
 /// Of a vault with no memory of its own for what is checked out: the latest head that is remembered
 /// of the same path with something else checked out, and that this log does not hold.
 pub fn elsewhere(vault: &Vault, is_held: impl Fn(&Head) -> bool) -> Option<Remembered> {
-    let ours = vault.state()?.dir.parent()?;
-    let (memories, _) = in_folder(ours);
+    let (memories, _) = all(&vault.state()?.home);
     let others = memories.into_iter().filter(|memory| memory.path == vault.root());
     others.filter(|memory| !is_held(&memory.head)).max_by_key(|memory| memory.head.checkpoint)
 }
@@ -207,7 +206,7 @@ pub fn check(vault: &Vault, chronicle: &Chronicle<'_>) -> Result<(), HeadError> 
 /// # Errors
 /// It could not be written.
 pub fn advance(vault: &Vault, head: &Head, now: Timestamp) -> Result<(), MemoryError> {
-    let known = vault.state().map_or(Ok(None), |state| read(&state.dir.join(NAME)))?;
+    let known = vault.state().map_or(Ok(None), |state| read(&state.dir))?;
     match known {
         Some(known) if known.head == *head || known.head.checkpoint > head.checkpoint => Ok(()),
         _ => remember(vault, head, now),
@@ -231,8 +230,7 @@ pub fn trust(vault: &Vault, head: &Head, now: Timestamp) -> Result<(), MemoryErr
 /// It could not be written.
 pub fn begin(vault: &Vault, now: Timestamp) -> Result<(), MemoryError> {
     if let Some(state) = vault.state().filter(|state| state.checked_out.is_none()) {
-        let ours = state.dir.parent().unwrap_or(&state.dir);
-        forget_path(ours, vault.root())?;
+        forget_everywhere(&state.home, vault.root())?;
     }
     trust(vault, &Head { checkpoint: 0, hashes: None }, now)
 }
@@ -272,18 +270,19 @@ pub fn forget(vault: &Vault) -> Result<bool, MemoryError> {
 /// # Errors
 /// One could not be removed.
 pub fn forget_everywhere(home: &Path, path: &Path) -> Result<usize, MemoryError> {
-    forget_path(&home.join(outside::OURS), path)
-}
-
-fn forget_path(ours: &Path, path: &Path) -> Result<usize, MemoryError> {
     let mut forgotten = 0;
-    for folder in fs::read_dir(ours).into_iter().flatten().flatten() {
-        let dir = folder.path();
-        if read(&dir.join(NAME)).ok().flatten().is_some_and(|memory| memory.path == path) {
+    for dir in all_folders(home) {
+        if read(&dir).ok().flatten().is_some_and(|memory| memory.path == path) {
             forgotten += usize::from(remove(&dir)?);
         }
     }
     Ok(forgotten)
+}
+
+/// The folders of all vaults in the user's directory of state.
+fn all_folders(home: &Path) -> impl Iterator<Item = PathBuf> {
+    let entries = fs::read_dir(home.join(outside::OURS)).into_iter().flatten().flatten();
+    entries.map(|entry| entry.path())
 }
 
 fn remove(dir: &Path) -> Result<bool, MemoryError> {
@@ -298,14 +297,9 @@ fn remove(dir: &Path) -> Result<bool, MemoryError> {
 /// Everything that is remembered in the user's directory of state, in the order of paths and
 /// branches; with each memory that cannot be read, why.
 pub fn all(home: &Path) -> (Vec<Remembered>, Vec<MemoryError>) {
-    in_folder(&home.join(outside::OURS))
-}
-
-fn in_folder(ours: &Path) -> (Vec<Remembered>, Vec<MemoryError>) {
-    let folders = fs::read_dir(ours).into_iter().flatten().flatten();
     let (mut found, mut unreadable) = (Vec::new(), Vec::new());
-    for folder in folders {
-        match read(&folder.path().join(NAME)) {
+    for dir in all_folders(home) {
+        match read(&dir) {
             Ok(memory) => found.extend(memory),
             Err(why) => unreadable.push(why),
         }
@@ -326,7 +320,9 @@ struct Stored {
     path: String,
 }
 
-fn read(path: &Path) -> Result<Option<Remembered>, MemoryError> {
+/// The memory in a folder.
+fn read(dir: &Path) -> Result<Option<Remembered>, MemoryError> {
+    let path = &dir.join(NAME);
     let mut text = String::new();
     let opened = File::open(path);
     match opened.and_then(|file| file.take(LIMIT).read_to_string(&mut text)) {

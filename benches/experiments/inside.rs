@@ -38,6 +38,30 @@ pub(crate) struct Said {
     pub(crate) stderr: String,
 }
 
+/// Runs `ctx` in a folder, with these variables and no others, no clock and no git.
+pub(crate) fn ctx(
+    root: &Path,
+    args: &[&str],
+    vars: impl IntoIterator<Item = (&'static str, String)>,
+) -> Said {
+    let world = World {
+        cwd: root.to_owned(),
+        vars: vars.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
+        clock: || 0,
+        git: |_, _| Err(GitError::NotRun("not here".to_owned())),
+        terminal: false,
+        error_terminal: false,
+    };
+    let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
+    let streams =
+        Streams { stdin: &mut std::io::empty(), stdout: &mut stdout, stderr: &mut stderr };
+    let all = ["ctx"].iter().chain(args).map(Into::into).collect();
+    let exit = run(all, &world, streams);
+    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+    let what = format!("ctx {}", args.join(" "));
+    Said { what, exit, stdout: text(stdout), stderr: text(stderr) }
+}
+
 impl Person {
     /// Runs `ctx` in a folder.
     pub(crate) fn ctx(&self, root: &Path, args: &[&str]) -> Said {
@@ -46,22 +70,7 @@ impl Person {
             ("CTX_NOW", Timestamp::from_millis(self.now).to_string()),
         ];
         let home = self.home.iter().map(|home| ("HOME", home.display().to_string()));
-        let world = World {
-            cwd: root.to_owned(),
-            vars: vars.into_iter().chain(home).map(|(name, v)| (name.to_owned(), v)).collect(),
-            clock: || 0,
-            git: |_, _| Err(GitError::NotRun("not here".to_owned())),
-            terminal: false,
-            error_terminal: false,
-        };
-        let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
-        let streams =
-            Streams { stdin: &mut std::io::empty(), stdout: &mut stdout, stderr: &mut stderr };
-        let all = ["ctx"].iter().chain(args).map(Into::into).collect();
-        let exit = run(all, &world, streams);
-        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-        let what = format!("ctx {}", args.join(" "));
-        Said { what, exit, stdout: text(stdout), stderr: text(stderr) }
+        ctx(root, args, vars.into_iter().chain(home))
     }
 
     /// Runs `ctx`, which must succeed.
@@ -94,7 +103,7 @@ pub(crate) fn write(root: &Path, path: &str, bytes: impl AsRef<[u8]>) -> Result<
     Ok(fs::write(path, bytes)?)
 }
 
-/// Copies a folder with all that is in it; nothing may lie there.
+/// Copies a folder of plain files and folders; none of the files may lie there.
 pub(crate) fn copy(from: &Path, to: &Path) -> Result<()> {
     fs::create_dir_all(to)?;
     for entry in fs::read_dir(from)? {

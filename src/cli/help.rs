@@ -121,8 +121,7 @@ fn problems() -> impl Iterator<Item = Problem> {
         let page = page.split_once("## 3. Problems").map_or(page, |(_, rest)| rest);
         page.lines().filter_map(move |line| {
             let (code, rest) = line.strip_prefix("| `")?.split_once("` |")?;
-            let (_, text) = rest.trim().strip_suffix('|')?.rsplit_once("| ").unwrap_or(("", rest));
-            let text = text.trim_matches([' ', '|']);
+            let text = rest.trim().strip_suffix('|')?.rsplit('|').next()?.trim();
             let is_code = code.contains('-') || file == "errors.md";
             is_code.then_some(Problem { code, text, of, file })
         })

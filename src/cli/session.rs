@@ -68,19 +68,24 @@ impl Session<'_> {
 
     /// The vault with its folders in the user's directories.
     pub(super) fn outfit(&self, vault: Vault) -> Vault {
-        let folder = |home: Option<PathBuf>, branch: Option<String>| {
-            let dir = outside::folder_of(&home?, vault.root(), branch.as_deref());
-            // What lies in the vault is not out of the reach of those who write there.
-            (!outside::lies_in(&dir, vault.root())).then_some(dir)
-        };
         let root = vault.root();
-        let cache = outside::cache_home(|name| self.world.var(name));
-        let cache = folder(cache, outside::branch(root));
-        // A commit that is checked out by itself is a memory of its own: another one is no change.
+        let folder = |home: &Path, checked_out: Option<&str>| {
+            let dir = outside::folder_of(home, root, checked_out);
+            // What lies in the vault is not out of the reach of those who write there.
+            (!outside::lies_in(&dir, root)).then_some(dir)
+        };
         let checked_out = self.checked_out(root);
-        let dir = folder(self.state_home(), checked_out.clone());
-        let without_git = folder(self.state_home().filter(|_| checked_out.is_some()), None);
-        let state = dir.map(|dir| State { dir, checked_out, without_git });
+        let name = checked_out.as_deref();
+        // All commits that are checked out by themselves share one index; each is a memory of its own,
+        // because another one is no change.
+        let branch = name.filter(|name| name.starts_with("refs/"));
+        let cache = outside::cache_home(|name| self.world.var(name));
+        let cache = cache.and_then(|home| folder(&home, branch));
+        let state = self.state_home().and_then(|home| {
+            let without_git = name.and_then(|_| folder(&home, None));
+            let dir = folder(&home, name)?;
+            Some(State { home, dir, checked_out: checked_out.clone(), without_git })
+        });
         vault.with_cache(cache).with_state(state)
     }
 

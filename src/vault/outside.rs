@@ -57,6 +57,8 @@ pub fn folder_of(home: &Path, root: &Path, branch: Option<&str>) -> PathBuf {
 /// Where the head of a vault is remembered, in the user's directory of state.
 #[derive(Clone, Debug)]
 pub struct State {
+    /// The user's directory of state.
+    pub home: PathBuf,
     /// The folder of this path and of what git has checked out there.
     pub dir: PathBuf,
     /// What git has checked out: a ref, or a commit; none without git.
@@ -77,12 +79,6 @@ pub fn lies_in(dir: &Path, root: &Path) -> bool {
 /// It cannot be made.
 pub fn make_private(dir: &Path) -> io::Result<()> {
     fs::DirBuilder::new().recursive(true).mode(0o700).create(dir)
-}
-
-/// The name of the ref that `HEAD` points to in the repository that holds a folder; none without
-/// git, and none where a commit is checked out.
-pub fn branch(root: &Path) -> Option<String> {
-    Some(git_head(root)?.strip_prefix("ref:")?.trim().to_owned())
 }
 
 /// The ref, or else the commit, that is checked out in the repository that holds a folder; none
@@ -172,7 +168,7 @@ mod tests {
         fs::create_dir_all(&vault).unwrap();
         let on = |head: &str| {
             fs::write(place.path().join("repo/.git/HEAD"), head).unwrap();
-            folder_of(&home, &vault, branch(&vault).as_deref())
+            folder_of(&home, &vault, checked_out(&vault).as_deref())
         };
         let main = on("ref: refs/heads/main\n");
         assert_ne!(main, on("ref: refs/heads/topic\n"));
@@ -187,11 +183,10 @@ mod tests {
         let worktree = place.path().join("repo/.git/worktrees/t");
         fs::write(worktree.join("commondir"), "../..\n").unwrap();
         fs::write(worktree.join("HEAD"), "ref: refs/heads/w\n").unwrap();
-        assert_eq!(branch(&tree).as_deref(), Some("refs/heads/w"));
         assert_eq!(checked_out(&tree).as_deref(), Some("refs/heads/w"));
         let commit = "0123456789abcdef0123456789abcdef01234567";
         fs::write(worktree.join("HEAD"), format!("{commit}\n")).unwrap();
-        assert_eq!((branch(&tree), checked_out(&tree).as_deref()), (None, Some(commit)));
+        assert_eq!(checked_out(&tree).as_deref(), Some(commit));
         fs::write(worktree.join("HEAD"), "ref: \u{1b}[31m\n").unwrap();
         assert_eq!(checked_out(&tree), None);
     }

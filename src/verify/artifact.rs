@@ -258,7 +258,7 @@ impl Pass<'_> {
             previous_failed = replay.text().is_none();
             if !replay.is_as_written() && self.began_strictly().is_some() {
                 let message = "its text is not stored as ctx stores it";
-                let path = self.place(&entry.stored, entry.version, &ChainError::HistoryMissing);
+                let path = self.place_of_text(entry);
                 let finding = Finding::new(Code::HistoryRespelled, path, message);
                 self.push(finding.version(entry.version));
             }
@@ -303,7 +303,7 @@ impl Pass<'_> {
     }
 
     fn chain_error(&mut self, entry: &Entry, why: &ChainError) {
-        let (version, stored) = (entry.version, &entry.stored);
+        let version = entry.version;
         let code = match why {
             ChainError::ContentHash { .. } => Code::ContentHashMismatch,
             ChainError::ChainHash { .. } => Code::ChainHashMismatch,
@@ -319,7 +319,11 @@ impl Pass<'_> {
             ChainError::CrossChain { .. } => Code::CrossChainMismatch,
             _ => Code::VersionUnreconstructable,
         };
-        let finding = Finding::new(code, self.place(stored, version, why), told(why));
+        let path = match why {
+            ChainError::ChainHash { .. } | ChainError::NoBase => self.id.history_path(),
+            _ => self.place_of_text(entry),
+        };
+        let finding = Finding::new(code, path, told(why));
         let finding = finding.version(version);
         self.push(match why {
             ChainError::ContentHash { expected, found }
@@ -330,13 +334,12 @@ impl Pass<'_> {
         });
     }
 
-    /// The file in which a fault of a version lies.
-    fn place(&self, stored: &Stored, version: u64, why: &ChainError) -> String {
-        let in_text = !matches!(why, ChainError::ChainHash { .. } | ChainError::NoBase);
-        match stored {
-            Stored::Keyframe if in_text => self.id.keyframe_path(version),
-            Stored::DiffFile if in_text => self.id.diff_path(version),
-            _ => self.id.history_path(),
+    /// The file that holds the text or the diff of a version.
+    fn place_of_text(&self, entry: &Entry) -> String {
+        match entry.stored {
+            Stored::Keyframe => self.id.keyframe_path(entry.version),
+            Stored::DiffFile => self.id.diff_path(entry.version),
+            Stored::Diff(_) => self.id.history_path(),
         }
     }
 

@@ -24,6 +24,14 @@ fn repetitive() -> (Place, String) {
     (place, text)
 }
 
+/// Writes other lines for those of the diff in the history.
+fn replace_diff(place: &Place, by: &str) {
+    let history = place.read(HISTORY);
+    let at = history.find("    diff: |\n").unwrap();
+    let end = at + history[at..].find("    edited_by").unwrap();
+    place.write(HISTORY, format!("{}{by}{}", &history[..at], &history[end..]));
+}
+
 /// Codes and what version 2 is when it is checked out.
 fn seen(place: &Place) -> (Vec<String>, String) {
     let json = place.ctx("verify --json").json("ctx.verify");
@@ -61,11 +69,8 @@ fn line_ends_of_a_diff_do_not_change_what_it_yields() {
     let respelled = patch.replace("+B: yes\n\\", "+B: yes\r\\");
     assert_ne!(respelled, patch);
     assert_eq!(normalise(&respelled), patch);
-    let history = place.read(HISTORY);
-    let at = history.find("    diff: |\n").unwrap();
-    let end = at + history[at..].find("    edited_by").unwrap();
     let quoted = serde_json::to_string(&respelled).unwrap();
-    place.write(HISTORY, format!("{}    diff: {quoted}\n{}", &history[..at], &history[end..]));
+    replace_diff(&place, &format!("    diff: {quoted}\n"));
     let (codes, text) = seen(&place);
     assert_eq!(
         (codes, text.as_str()),
@@ -83,10 +88,7 @@ fn a_diff_is_no_full_text_in_any_spelling() {
     ] {
         let (place, text) = repetitive();
         let patch = diff::print(&place.read(KEYFRAME), &text, 1, 2);
-        let history = place.read(HISTORY);
-        let at = history.find("    diff: |\n").unwrap();
-        let end = at + history[at..].find("    edited_by").unwrap();
-        place.write(HISTORY, format!("{}    keyframe: true\n{}", &history[..at], &history[end..]));
+        replace_diff(&place, "    keyframe: true\n");
         place.write(".versions/CONTEXT.md/v2.md", spelled(&patch));
         let (codes, text) = seen(&place);
         assert!(codes.contains(&"version-self-mismatch".to_owned()), "{codes:?}");
@@ -98,10 +100,7 @@ fn a_diff_is_no_full_text_in_any_spelling() {
 fn a_diff_in_a_file_of_its_own_is_told() {
     let (place, text) = repetitive();
     let patch = diff::print(&place.read(KEYFRAME), &text, 1, 2);
-    let history = place.read(HISTORY);
-    let at = history.find("    diff: |\n").unwrap();
-    let end = at + history[at..].find("    edited_by").unwrap();
-    place.write(HISTORY, format!("{}{}", &history[..at], &history[end..]));
+    replace_diff(&place, "");
     place.write(".versions/CONTEXT.md/v2.diff", patch);
     assert_eq!(seen(&place), (vec!["history-respelled".to_owned()], text));
 }

@@ -10,9 +10,10 @@ use super::attacks::{Attack, Rewritten};
 use super::draw::Draw;
 use super::forge::Target;
 use super::place::Place;
-use super::script::{Script, copy, ctx, tree};
+use super::script::{Script, ctx, tree};
 use super::table::{Expected, Row};
 use super::vaults::{Kind, script};
+use crate::inside::copy;
 use crate::process::Result;
 
 /// After everything that any vault records.

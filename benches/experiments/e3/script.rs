@@ -3,43 +3,17 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 
-use contextnest::cli::git::GitError;
-use contextnest::cli::{Streams, World, run};
 use contextnest::vault::clock::Timestamp;
 
 use super::forge::{Target, habits};
+use crate::inside::{self, Said, copy};
 use crate::process::Result;
-
-/// What a command that ran in this process said.
-pub(super) struct Said {
-    pub(super) exit: u8,
-    pub(super) stdout: String,
-    pub(super) stderr: String,
-}
 
 /// Runs one command in a vault. `state` is where heads are remembered; without it nowhere.
 pub(super) fn ctx(root: &Path, args: &[&str], state: Option<&Path>) -> Said {
-    let mut vars = BTreeMap::new();
-    if let Some(state) = state {
-        vars.insert("XDG_STATE_HOME".to_owned(), state.display().to_string());
-    }
-    let world = World {
-        cwd: root.to_owned(),
-        vars,
-        clock: || 0,
-        git: |_, _| Err(GitError::NotRun("not here".to_owned())),
-        terminal: false,
-        error_terminal: false,
-    };
-    let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
-    let streams = Streams { stdin: &mut io::empty(), stdout: &mut stdout, stderr: &mut stderr };
-    let args = ["ctx"].iter().chain(args).map(Into::into).collect();
-    let exit = run(args, &world, streams);
-    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-    Said { exit, stdout: text(stdout), stderr: text(stderr) }
+    inside::ctx(root, args, state.map(|state| ("XDG_STATE_HOME", state.display().to_string())))
 }
 
 /// A change of a file by a hand or an editor.
@@ -117,28 +91,11 @@ impl Script {
             args.extend(["--as", &event.by, "--now", &now]);
             let said = ctx(root, &args, None);
             if said.exit != 0 {
-                return Err(
-                    format!("{args:?}: {}\n{}{}", said.exit, said.stdout, said.stderr).into()
-                );
+                return Err(said.complaint().into());
             }
         }
         Ok(())
     }
-}
-
-/// Copies a folder of plain files and folders.
-pub(super) fn copy(from: &Path, to: &Path) -> Result<()> {
-    for entry in fs::read_dir(from)? {
-        let entry = entry?;
-        let to = to.join(entry.file_name());
-        if entry.file_type()?.is_dir() {
-            fs::create_dir_all(&to)?;
-            copy(&entry.path(), &to)?;
-        } else {
-            fs::copy(entry.path(), to)?;
-        }
-    }
-    Ok(())
 }
 
 /// The bytes that anyone relies on: the record and the live files, nothing derived or local.

@@ -63,9 +63,12 @@ struct Entry {
 }
 
 impl Repository<'_, '_> {
+    fn bytes(&self, args: &[&str]) -> Result<Vec<u8>, GitError> {
+        (self.session.world.git)(self.vault.root(), args)
+    }
+
     fn ask(&self, args: &[&str]) -> Result<String, GitError> {
-        let out = (self.session.world.git)(self.vault.root(), args)?;
-        String::from_utf8(out)
+        String::from_utf8(self.bytes(args)?)
             .map_err(|_| GitError::Refused("what git says is no UTF-8".to_owned()))
     }
 
@@ -121,9 +124,7 @@ impl Repository<'_, '_> {
     }
 
     fn blob(&self, name: &str, entry: &Entry) -> Result<Vec<u8>, Failure> {
-        let blob =
-            (self.session.world.git)(self.vault.root(), &["cat-file", "blob", &entry.object]);
-        blob.map_err(|why| {
+        self.bytes(&["cat-file", "blob", &entry.object]).map_err(|why| {
             unreadable(name, &why).hint(format!(
                 "a partial clone may lack it: `git cat-file blob {}` fetches it",
                 entry.object
