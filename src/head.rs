@@ -7,17 +7,21 @@
 //! vault on disk, and each branch that git has checked out there, is a memory of its own.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Read as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde::{Deserialize, Serialize};
 
 use crate::chain::digest::Digest;
-use crate::checkpoint::log::{Checkpoint, Chronicle};
+use crate::checkpoint::log::{Checkpoint, Chronicle, Log, LogError, path_of as log_path};
 use crate::vault::Vault;
 use crate::vault::clock::Timestamp;
+use crate::vault::disk::Disk;
+use crate::vault::files::FileError;
 use crate::vault::outside::{self, State};
+use crate::vault::write::Written;
 
 /// The file in a vault's folder of state.
 const NAME: &str = "head.json";
@@ -188,6 +192,39 @@ pub fn elsewhere(vault: &Vault, is_held: impl Fn(&Head) -> bool) -> Option<Remem
     others.filter(|memory| !is_held(&memory.head)).max_by_key(|memory| memory.head.checkpoint)
 }
 
+/// Whether a log that ends so ends in exactly what is remembered. Then everything that was ever
+/// acknowledged here lies in it, and whatever lies beyond it is of a writer that died (VER-17).
+pub fn is_end(vault: &Vault, end: &Head) -> bool {
+    recall(vault).is_ok_and(|memories| memories.iter().any(|memory| memory.head == *end))
+}
+
+/// Reads the log of a vault. An end that is no entry is torn where the head that is remembered comes
+/// right before it; else it is a fault of the log.
+///
+/// # Errors
+/// As [`Log::read`].
+pub fn read_log(vault: &Vault) -> Result<Log, FileError> {
+    let mut log = Log::read(vault)?;
+    log.excuse_end(|checkpoint, ends| {
+        let hashes = ends.map(|(first, last)| Hashes { genesis: first.hash, last: last.hash });
+        is_end(vault, &Head { checkpoint, hashes })
+    });
+    Ok(log)
+}
+
+/// Reads the log of a vault for those who rely on it.
+///
+/// # Errors
+/// It cannot be read, or is empty though versions were published: what the first event of a new
+/// vault left is none of that.
+pub fn open_log(vault: &Vault) -> Result<Log, LogError> {
+    let log = read_log(vault)?;
+    if !(log.is_blank() && is_end(vault, &Head { checkpoint: 0, hashes: None })) {
+        log.check_against_histories(vault)?;
+    }
+    Ok(log)
+}
+
 /// Refuses a log that does not hold the remembered head.
 ///
 /// # Errors
@@ -249,7 +286,9 @@ fn remember(vault: &Vault, head: &Head, now: Timestamp) -> Result<(), MemoryErro
     };
     let path = dir.join(NAME);
     let text = serde_json::to_string(&stored).unwrap_or_default() + "\n";
-    write(dir, &path, text.as_bytes()).map_err(MemoryError::io("write", &path))
+    settle_log(vault)
+        .and_then(|()| write(vault.files().disk(), dir, &path, text.as_bytes()))
+        .map_err(MemoryError::io("write", &path))
 }
 
 /// Forgets what is remembered of a vault; says whether there was anything.
@@ -345,15 +384,34 @@ fn read(dir: &Path) -> Result<Option<Remembered>, MemoryError> {
     Ok(Some(Remembered { path: stored.path.into(), branch: stored.branch, head, at }))
 }
 
+/// Waits until the log is durable: a checkpoint that is remembered and then lost in a power cut would
+/// be told as a rollback.
+fn settle_log(vault: &Vault) -> io::Result<()> {
+    match vault.files().sync(&[Written::Longer(log_path(vault.log_form()))]) {
+        Err(FileError::Io { source, .. })
+            if !matches!(
+                source.kind(),
+                io::ErrorKind::NotFound | io::ErrorKind::ReadOnlyFilesystem
+            ) =>
+        {
+            Err(source)
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Puts a memory in the place of the one before. It is durable before it has its name, so that a
 /// power cut leaves the one or the other.
-fn write(dir: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
+fn write(disk: &Disk, dir: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
     outside::make_private(dir)?;
-    let temporary = dir.join(format!("{NAME}.{}", std::process::id()));
+    let n = COUNT.fetch_add(1, Ordering::Relaxed);
+    let temporary = dir.join(format!("{NAME}.{}-{n}", std::process::id()));
     let mut options = OpenOptions::new();
-    let mut file = options.write(true).create(true).truncate(true).mode(0o600).open(&temporary)?;
-    let written = file.write_all(bytes).and_then(|()| file.sync_data());
-    written.and_then(|()| Ok(rustix::fs::rename(&temporary, path)?)).inspect_err(|_| {
+    let file = options.write(true).create(true).truncate(true).mode(0o600).open(&temporary)?;
+    let name = temporary.to_string_lossy();
+    let written = disk.write(&file, &name, 0, bytes).and_then(|()| Ok(disk.sync(&file, &name)?));
+    written.and_then(|()| Ok(disk.rename_outside(&temporary, path)?)).inspect_err(|_| {
         let _ = fs::remove_file(&temporary);
     })
 }

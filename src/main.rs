@@ -4,6 +4,7 @@ use std::io::IsTerminal as _;
 use std::process::ExitCode;
 
 use contextnest::cli::{Streams, World, git, run};
+use contextnest::vault::disk::Disk;
 
 #[allow(clippy::disallowed_methods, reason = "the one place where the clock is read")]
 fn clock() -> i64 {
@@ -19,6 +20,7 @@ fn main() -> ExitCode {
             .collect(),
         clock,
         git: git::ask,
+        disk: Disk::default(),
         terminal: std::io::stdout().is_terminal(),
         error_terminal: std::io::stderr().is_terminal(),
     };

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use contextnest::cli::git::GitError;
 use contextnest::cli::{Streams, World, run};
 use contextnest::vault::clock::Timestamp;
+use contextnest::vault::disk::Disk;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -50,6 +51,7 @@ pub(crate) fn ctx(
         clock: || 0,
         git: |_, _| Err(GitError::NotRun("not here".to_owned())),
         terminal: false,
+        disk: Disk::default(),
         error_terminal: false,
     };
     let (mut stdout, mut stderr) = (Vec::new(), Vec::new());

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use contextnest::chain::replay;
 use contextnest::checkpoint::log::Log;
 use contextnest::document::id::Id;
-use contextnest::publish::{Author, Request, Which, publish, retire};
+use contextnest::publish::{Author, Mode, Request, Which, publish, retire};
 use contextnest::vault::Vault;
 use contextnest::vault::clock::Timestamp;
 use contextnest::vault::config::LogForm;
@@ -58,12 +58,12 @@ impl Good {
         };
         let all = |author| {
             let which = Which::All;
-            let request = Request { author, which, skip_invalid: false, dry_run: false };
+            let request = Request { author, which, mode: Mode::default() };
             publish(&open(), &request).expect("all can be published");
         };
         let gone = |id: &str, author| {
             let id = id.parse().expect("it is an id");
-            retire(&open(), &[id], &author, false).expect("it can be retired");
+            retire(&open(), &[id], &author, Mode::default()).expect("it can be retired");
         };
         all(by(0, Some("first")));
         for (number, (old, new)) in
@@ -82,7 +82,7 @@ impl Good {
         );
         let which =
             Which::Ids(["nodes/a", "nodes/b"].map(|id| id.parse().expect("an id")).to_vec());
-        let request = Request { author: by(6, None), which, skip_invalid: false, dry_run: false };
+        let request = Request { author: by(6, None), which, mode: Mode::default() };
         publish(&open(), &request).expect("a retired document can be published again");
 
         let _ = fs::remove_dir_all(root.join(".context/local"));

@@ -10,6 +10,7 @@ mod read;
 mod spelling;
 
 use super::digest::Digest;
+use crate::torn;
 use crate::vault::clock::Timestamp;
 use crate::vault::layout::limit;
 use crate::yaml;
@@ -22,8 +23,10 @@ pub struct History {
     pub keyframe_interval: Option<u64>,
     /// The entries in file order.
     pub slots: Vec<Slot>,
-    /// Bytes of the file.
+    /// Bytes of the entries and what stands before them.
     pub length: u64,
+    /// Bytes of the file after the last whole entry: an append that was cut short.
+    pub torn: u64,
     /// Whether the file is, byte for byte, what [`History::append`] writes from the first entry on.
     /// Any other spelling says the same and is read too, but a writer of ours did not make it.
     pub canonical: bool,
@@ -63,6 +66,8 @@ struct Tail {
 pub struct Slot {
     /// The line where it begins.
     pub line: usize,
+    /// Bytes of the file before that line.
+    pub at: u64,
     /// Its version number, if it has one.
     pub version: Option<u64>,
     /// The entry, or what is wrong with it.
@@ -145,6 +150,9 @@ pub enum HistoryError {
     /// There is no version in it.
     #[error("it holds no version")]
     Empty,
+    /// A merge of git left its marks.
+    #[error("line {0} is a conflict marker of git")]
+    Conflict(usize),
 }
 
 impl History {
@@ -154,6 +162,7 @@ impl History {
             keyframe_interval: None,
             slots: Vec::new(),
             length: 0,
+            torn: 0,
             canonical: true,
             unknown: UnknownKeys::default(),
             tail: None,
@@ -176,6 +185,31 @@ impl History {
             Some(history) => Ok(history),
             None => read::history(text),
         }
+    }
+
+    /// Reads a history whose end may be missing: an entry that was cut short while it was appended,
+    /// and whatever a power cut left in its place, is no part of it (HIST-38).
+    ///
+    /// # Errors
+    /// As [`History::parse`], where no beginning of the file is a history.
+    pub fn read(bytes: &[u8]) -> Result<Self, HistoryError> {
+        let whole = Self::parse(bytes);
+        let ends_well = |history: &Self| history.slots.last().is_some_and(|s| s.entry.is_ok());
+        if whole.as_ref().is_ok_and(ends_well) {
+            return whole;
+        }
+        if let Some(line) = torn::conflict(bytes) {
+            return Err(HistoryError::Conflict(line));
+        }
+        for end in torn::ends_before_torn(bytes) {
+            if let Ok(mut history) = Self::parse(&bytes[..end])
+                && ends_well(&history)
+            {
+                history.torn = (bytes.len() - end) as u64;
+                return Ok(history);
+            }
+        }
+        whole
     }
 
     /// The last entry's version, if that can be read.
@@ -227,6 +261,11 @@ impl History {
     /// The entry of a version, if there is a sound one.
     pub fn entry(&self, version: u64) -> Option<&Entry> {
         self.entries().find(|entry| entry.version == version)
+    }
+
+    /// Whether its entries are a block list at the end of the file, to which one can be appended.
+    pub fn is_appendable(&self) -> bool {
+        self.tail.is_some()
     }
 
     /// The bytes to append for a new entry; for a new history, the whole file.

@@ -142,7 +142,7 @@ impl From<ChainGap> for ChainError {
 /// [`ChainError::HistoryMissing`], or why it cannot be read.
 pub fn load(files: &Files, id: &Id) -> Result<History, ChainError> {
     match files.read_optional(&id.history_path(), limit::HISTORY)? {
-        Some(bytes) => Ok(History::parse(&bytes)?),
+        Some(bytes) => Ok(History::read(&bytes)?),
         None => Err(ChainError::HistoryMissing),
     }
 }

@@ -12,6 +12,7 @@ use super::state::{Mark, json_order, write_map, write_number, write_string};
 use crate::chain::digest::{Digest, Sink};
 use crate::chain::preimage::MAX_NUMBER;
 use crate::document::id::Id;
+use crate::torn;
 
 /// A line as JSON. The first line of a large vault is most of its log, hence what it sets becomes
 /// ids and digests while it is read.
@@ -116,8 +117,10 @@ fn digest(text: &str, field: &'static str) -> Result<Digest, EntryFault> {
 pub(super) fn parse(line: &[u8]) -> Result<Checkpoint, EntryFault> {
     let text = std::str::from_utf8(line)
         .map_err(|e| EntryFault::Unreadable(format!("not UTF-8 at byte {}", e.valid_up_to())))?;
-    let raw: Line = serde_json::from_str(text)
-        .map_err(|e| EntryFault::Unreadable(format!("not a checkpoint: {e}")))?;
+    let raw: Line = serde_json::from_str(text).map_err(|e| match torn::conflict(line) {
+        Some(_) => EntryFault::Conflict,
+        None => EntryFault::Unreadable(format!("not a checkpoint: {e}")),
+    })?;
     let set = raw.set.0?;
     let Text(at) = raw.at;
     let checkpoint = Checkpoint {

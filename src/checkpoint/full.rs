@@ -20,14 +20,17 @@ pub(super) struct Read {
     pub(super) entries: Vec<Result<Checkpoint, EntryFault>>,
     /// Whether an entry that is appended becomes the next item.
     pub(super) appendable: bool,
+    /// Where the last entry begins.
+    pub(super) last_at: usize,
 }
 
 /// Reads the entries one by one: only what changed is kept of the maps of each.
 pub(super) fn parse(text: &str) -> Result<Read, yaml::Error> {
-    let (mut entries, mut faulty, mut first) = (Vec::new(), 0, None);
+    let (mut entries, mut faulty, mut first, mut last) = (Vec::new(), 0, None, 0);
     let mut state = State::default();
     let mut take = |item: Node| {
         first.get_or_insert(item.span.start);
+        last = item.span.start;
         let entry = read_entry(&item, &mut state);
         faulty += usize::from(entry.is_err());
         if faulty > MAX_FAULTY {
@@ -43,7 +46,8 @@ pub(super) fn parse(text: &str) -> Result<Read, yaml::Error> {
         return Err(list.error("expected a list of checkpoints"));
     }
     let appendable = is_appendable(text, &root, first);
-    Ok(Read { entries, appendable })
+    let last_at = text[..last].rfind('\n').map_or(0, |n| n + 1);
+    Ok(Read { entries, appendable, last_at })
 }
 
 /// Whether `checkpoints` is the last key, with a block list indented by two or nothing yet. `first`
@@ -57,7 +61,7 @@ fn is_appendable(text: &str, root: &Node, first: Option<usize>) -> bool {
     };
     // To YAML a lone CR ends a line too.
     let ended = text.split(['\n', '\r']).any(|line| line.starts_with("..."));
-    is_last && spelled && !ended && text.ends_with('\n')
+    is_last && spelled && !ended
 }
 
 fn read_entry(item: &Node, state: &mut State) -> Result<Checkpoint, EntryFault> {
@@ -178,10 +182,10 @@ mod tests {
         let appendable = |text: &str| parse(text).unwrap().appendable;
         assert!(appendable(INTEROP));
         assert!(appendable(HEADER));
+        assert!(appendable(INTEROP.trim_end()), "a writer ends the line first");
         for text in [
             "checkpoints: []\n",
             "checkpoints: ~\n",
-            INTEROP.trim_end(),
             &INTEROP.replace("\n  ", "\n"),
             &format!("{INTEROP}...\n"),
             &format!("{INTEROP}\r...\n"),

@@ -7,9 +7,10 @@ use std::collections::HashMap;
 use std::io::{self, Read as _};
 
 use super::state::{Mark, State};
-use super::{delta, full, lines};
+use super::{delta, full, lines, maps};
 use crate::chain::digest::{Digest, DigestError};
 use crate::document::id::Id;
+use crate::torn;
 use crate::vault::Vault;
 use crate::vault::clock::Timestamp;
 use crate::vault::config::LogForm;
@@ -49,6 +50,9 @@ pub enum EntryFault {
     /// A hash of another algorithm.
     #[error("`{0}` is not a sha256 hash: `{1}`")]
     UnknownHashAlgorithm(&'static str, String),
+    /// A merge of git left its marks.
+    #[error("it is a conflict marker of git")]
+    Conflict,
 }
 
 impl EntryFault {
@@ -74,10 +78,16 @@ pub struct Log {
     pub entries: Vec<Result<Checkpoint, EntryFault>>,
     /// Why the file as a whole cannot be read.
     pub unreadable: Option<String>,
-    /// Bytes after the last newline: an append that was cut short.
+    /// The line of a conflict marker of git.
+    pub conflict: Option<usize>,
+    /// Bytes after the last whole entry: an append that was cut short.
     pub torn: usize,
     /// Bytes of the file.
     length: u64,
+    /// Where the last entry begins.
+    last_at: u64,
+    /// Whether a line end has to come before an entry that is appended.
+    lacks_newline: bool,
     /// What the file's stamp was before it was read.
     stamp: Option<Stamp>,
     /// Where the spelling of the last entry's hash begins in the file.
@@ -100,6 +110,14 @@ pub enum LogError {
         path: &'static str,
         /// Where and why.
         why: String,
+    },
+    /// A merge of git left its marks.
+    #[error("line {line} of `{path}` is a conflict marker of git")]
+    Conflict {
+        /// Path of the log.
+        path: &'static str,
+        /// The line, from 1.
+        line: usize,
     },
     /// One entry is faulty.
     #[error("`{path}`, entry {entry}: {fault}")]
@@ -232,8 +250,11 @@ impl Log {
             both_forms: false,
             entries: Vec::new(),
             unreadable: None,
+            conflict: None,
             torn: 0,
             length: 0,
+            last_at: 0,
+            lacks_newline: false,
             stamp: None,
             head_hash_at: None,
             appendable: true,
@@ -243,12 +264,15 @@ impl Log {
     fn read_delta(&mut self, file: impl io::Read) -> io::Result<()> {
         let read = lines::read(file)?;
         self.length = read.length;
+        self.last_at = read.last_at;
         self.torn = read.torn;
         if read.faulty > MAX_FAULTY {
             self.unreadable = Some(format!("more than {MAX_FAULTY} lines are no checkpoints"));
             return Ok(());
         }
         self.entries = read.entries;
+        let is_marker = |entry: &Result<_, EntryFault>| *entry == Err(EntryFault::Conflict);
+        self.conflict = self.entries.iter().position(is_marker).map(|n| n + 1);
         if let Some(Ok(head)) = self.entries.last() {
             self.head_hash_at = find(&read.last_line, &head.hash).map(|at| read.last_at + at);
         }
@@ -257,13 +281,30 @@ impl Log {
 
     fn read_full(&mut self, bytes: &[u8]) {
         self.length = bytes.len() as u64;
-        let parsed = std::str::from_utf8(bytes)
-            .map_err(|e| format!("not UTF-8 at byte {}", e.valid_up_to()))
-            .and_then(|text| full::parse(text).map_err(|e| e.to_string()));
+        let parse = |bytes: &[u8]| {
+            let text = std::str::from_utf8(bytes)
+                .map_err(|e| format!("not UTF-8 at byte {}", e.valid_up_to()))?;
+            full::parse(text).map_err(|e| e.to_string())
+        };
+        let mut parsed = parse(bytes);
+        if parsed.is_err() {
+            self.conflict = torn::conflict(bytes);
+        }
+        if parsed.is_err() && self.conflict.is_none() {
+            // The last entry was cut short, or a power cut left something else in its place.
+            let whole = torn::ends_before_torn(bytes)
+                .find_map(|end| parse(&bytes[..end]).ok().map(|read| (end, read)));
+            if let Some((end, read)) = whole {
+                self.torn = bytes.len() - end;
+                parsed = Ok(read);
+            }
+        }
+        self.lacks_newline = !bytes.is_empty() && !bytes.ends_with(b"\n");
         match parsed {
             Ok(read) => {
                 self.entries = read.entries;
                 self.appendable = read.appendable;
+                self.last_at = read.last_at as u64;
             }
             Err(why) => self.unreadable = Some(why),
         }
@@ -274,14 +315,23 @@ impl Log {
         }
     }
 
-    /// Reads the log of a vault for those who rely on it.
-    ///
-    /// # Errors
-    /// It cannot be read, or is empty though versions were published.
-    pub fn open(vault: &Vault) -> Result<Self, LogError> {
-        let log = Self::read(vault)?;
-        log.check_against_histories(vault)?;
-        Ok(log)
+    /// Takes a last entry that is none for torn, if `is_end` knows the checkpoints before it, the first
+    /// and the last of them, to be everything that was acknowledged: a power cut may leave any bytes
+    /// after that.
+    pub(crate) fn excuse_end(
+        &mut self,
+        is_end: impl FnOnce(u64, Option<(&Checkpoint, &Checkpoint)>) -> bool,
+    ) {
+        let [before @ .., Err(_)] = &self.entries[..] else { return };
+        let ends = match (before.first(), before.last()) {
+            (None, _) | (_, None) => None,
+            (Some(Ok(first)), Some(Ok(last))) => Some((first, last)),
+            _ => return,
+        };
+        if is_end(before.len() as u64, ends) {
+            self.entries.pop();
+            self.torn = usize::try_from(self.length - self.last_at).unwrap_or(usize::MAX);
+        }
     }
 
     /// Refuses an empty or absent log in a vault that has histories: it is not a new vault.
@@ -289,13 +339,17 @@ impl Log {
     /// # Errors
     /// [`LogError::Missing`].
     pub fn check_against_histories(&self, vault: &Vault) -> Result<(), LogError> {
-        let is_blank = self.entries.is_empty() && self.unreadable.is_none() && !self.both_forms;
         let has_history =
             |dir: &String| vault.files().exists(&format!("{dir}/{}", layout::HISTORY));
-        if is_blank && vault.history_folders().iter().any(has_history) {
+        if self.is_blank() && vault.history_folders().iter().any(has_history) {
             return Err(LogError::Missing { path: self.path() });
         }
         Ok(())
+    }
+
+    /// Whether it is a log in which nothing is recorded.
+    pub fn is_blank(&self) -> bool {
+        self.entries.is_empty() && self.unreadable.is_none() && !self.both_forms
     }
 
     /// Path of the log file.
@@ -312,6 +366,9 @@ impl Log {
         let path = self.path();
         if self.both_forms {
             return Err(LogError::BothForms);
+        }
+        if let Some(line) = self.conflict {
+            return Err(LogError::Conflict { path, line });
         }
         if let Some(why) = &self.unreadable {
             return Err(LogError::Unreadable { path, why: why.clone() });
@@ -338,7 +395,8 @@ fn find(line: &[u8], hash: &Digest) -> Option<u64> {
     line.windows(hash.len()).position(|window| window == hash.as_bytes()).map(|at| at as u64)
 }
 
-fn path_of(form: LogForm) -> &'static str {
+/// Path of the log in one of its forms.
+pub(crate) fn path_of(form: LogForm) -> &'static str {
     match form {
         LogForm::Delta => layout::DELTA_LOG,
         LogForm::Full => layout::FULL_LOG,
@@ -407,6 +465,18 @@ impl<'l> Chronicle<'l> {
         Ok(state)
     }
 
+    /// Recomputes the hash of every checkpoint.
+    ///
+    /// # Errors
+    /// [`LogError::Hash`] for the first that does not follow.
+    pub fn check_hashes(&self) -> Result<(), LogError> {
+        let found = maps::recompute(&self.checkpoints, 0);
+        match self.checkpoints.iter().zip(found).find(|(c, found)| c.hash != *found) {
+            None => Ok(()),
+            Some((c, found)) => Err(LogError::Hash { number: c.number, expected: c.hash, found }),
+        }
+    }
+
     /// Refuses a checkpoint that goes back: to an older version than the one that is published, or,
     /// in a log of ours, to one that was retired. `retired` holds what may come after a removal.
     fn check_forward<'c>(
@@ -435,6 +505,26 @@ impl<'l> Chronicle<'l> {
             }
         }
         Ok(())
+    }
+
+    /// The form of the log.
+    pub fn form(&self) -> LogForm {
+        self.log.form
+    }
+
+    /// Path of the log file.
+    pub fn path(&self) -> &'static str {
+        self.log.path()
+    }
+
+    /// Bytes of the log file.
+    pub fn length(&self) -> u64 {
+        self.log.length
+    }
+
+    /// Bytes after the last whole entry: an append that was cut short.
+    pub fn torn(&self) -> usize {
+        self.log.torn
     }
 
     /// The log's form, the stamp that its file had before it was read, and where the head's hash is
@@ -489,7 +579,11 @@ impl<'l> Chronicle<'l> {
                 line
             }
             LogForm::Full => {
-                let header = if self.log.length == 0 { full::HEADER } else { "" };
+                let header = match (self.log.length, self.log.lacks_newline) {
+                    (0, _) => full::HEADER,
+                    (_, true) => "\n",
+                    (_, false) => "",
+                };
                 format!("{header}{}", full::spell(&checkpoint, state)).into_bytes()
             }
         };

@@ -1,5 +1,6 @@
 //! `ctx add`.
 
+use super::expect::ExpectArgs;
 use super::session::Session;
 use super::{Answer, Failure, rows};
 use crate::document::edit::Edit;
@@ -18,6 +19,8 @@ use super::failure::Code;
 #[command(after_help = "Examples:\n  ctx add nodes/policies/returns --title \"Returns\" --tags \
 policy,retail --body \"Returns within 30 days.\"\n  ctx add nodes/notes/call --draft --body - < call.md")]
 pub(super) struct Add {
+    #[command(flatten)]
+    expect: ExpectArgs,
     /// Id of the new document: its path in the vault without `.md`
     id: String,
     /// What it is for: document, snippet, glossary, persona, prompt, source, tool, reference, skill
@@ -68,7 +71,8 @@ pub(super) fn run(args: &Add, session: &mut Session<'_>) -> Result<Answer, Failu
         .apply(&body)
         .map_err(|why| Failure::new(Code::Refused, why.to_string()).hint(why.hint()))?;
     if args.draft {
-        let _lock = vault.lock()?;
+        let _lock = vault.lock(&author.holder())?;
+        session.check_expected(&vault, &[&id], args.expect.read()?)?;
         vault.files().create_new(&id.live_path(), text.as_bytes())?;
         let path = id.live_path();
         if session.ui.json {
@@ -80,7 +84,7 @@ pub(super) fn run(args: &Add, session: &mut Session<'_>) -> Result<Answer, Failu
         return Ok(Answer::Yes);
     }
     let which = Which::Ids(vec![id.clone()]);
-    let request = Request { author, which, skip_invalid: false, dry_run: false };
+    let request = Request { author, which, mode: args.expect.mode(false)? };
     let outcome = publish::add(&vault, NewDocument { id, text }, &request)?;
     Ok(rows::event(session, "add", &outcome, false))
 }

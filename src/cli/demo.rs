@@ -156,6 +156,7 @@ impl Tour<'_, '_> {
                 .collect(),
             clock: self.session.world.clock,
             git: |_, _| Err(GitError::NotRun("the demo needs none".to_owned())),
+            disk: self.session.world.disk.clone(),
             terminal: false,
             error_terminal: false,
         };

@@ -57,6 +57,8 @@ codes! {
     VaultNotAllowed "vault-not-allowed" 3, "The URI names a vault that the configuration does not allow.";
     Locked "locked" 4, "Another command is writing to the vault.";
     Changed "changed" 4, "A file was changed by somebody else meanwhile.";
+    NotAsExpected "not-as-expected" 4, "Something else is published than what the writer has read.";
+    Unremembered "unremembered" 4, "Nothing outside the vault says whose bytes these are.";
     HeadRollback "head-rollback" 4, "The log no longer has the checkpoint that is remembered as its head.";
     HeadFork "head-fork" 4, "The log has another checkpoint in the place of the one that is remembered.";
     Io "io" 5, "Reading or writing failed.";
@@ -283,7 +285,11 @@ impl From<LogError> for Failure {
             LogError::Missing { .. } => Self::new(Code::LogBroken, message)
                 .hint("restore the log from git or a backup; keep the histories, which say what was published"),
             LogError::Torn { .. } => Self::new(Code::LogBroken, message)
-                .hint("a command was interrupted, or somebody wrote there: `ctx verify` says which; what follows the last line end was never acknowledged and may be cut off"),
+                .hint("a command was interrupted, or somebody wrote there: `ctx recover --dry-run` says what can be done about it"),
+            LogError::Conflict { .. } => Self::new(Code::LogBroken, message)
+                .hint("two branches have published: a record has one line of checkpoints")
+                .hint("keep this branch's: git restore --source=HEAD --staged --worktree -- ':(glob)**/.versions/**'")
+                .hint("then publish what the other branch brought: `ctx publish --all`"),
             _ => Self::new(Code::LogBroken, message)
                 .hint("run `ctx verify` for the whole picture; nothing is served or written"),
         }
@@ -495,6 +501,9 @@ impl From<PublishError> for Failure {
             PublishError::Policy { .. } => {
                 Self::new(Code::Withheld, message).hint("run `ctx verify`")
             }
+            PublishError::Expected(mismatch) => Self::not_as_expected(message, &mismatch),
+            PublishError::ExpectedOfOne => Self::new(Code::Usage, message)
+                .hint("name one document, or say what the head is with `--expect-hash`"),
             PublishError::Log(why) => why.into(),
             PublishError::Head(why) => why.into(),
             PublishError::Lock(why) => why.into(),

@@ -109,7 +109,7 @@ fn end_of(log: &Log) -> Result<End, Failure> {
 
 fn print(session: &mut Session<'_>) -> Result<Answer, Failure> {
     let vault = session.vault()?;
-    let log = Log::open(&vault)?;
+    let log = head::open_log(&vault)?;
     let end = end_of(&log)?;
     let at = log.sound()?.head().map(|checkpoint| checkpoint.at);
     let remembered = head::recall(&vault)?.into_iter().next();
@@ -136,7 +136,7 @@ fn print(session: &mut Session<'_>) -> Result<Answer, Failure> {
 fn trust(session: &mut Session<'_>, dry_run: bool) -> Result<Answer, Failure> {
     let vault = session.vault()?;
     has_memory(&vault)?;
-    let end = end_of(&Log::read(&vault)?)?;
+    let end = end_of(&head::read_log(&vault)?)?;
     let before = head::recall(&vault).unwrap_or_default().into_iter().next();
     if !dry_run {
         head::trust(&vault, &end, session.now()?)?;

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::expect::ExpectHead;
 use super::session::Session;
 use super::ui::{shown, table};
 use super::{Answer, Failure};
@@ -22,6 +23,8 @@ pub(super) struct Index {
     /// Show what would be written, write nothing
     #[arg(long, conflicts_with = "check")]
     dry_run: bool,
+    #[command(flatten)]
+    expect: ExpectHead,
 }
 
 #[derive(Serialize)]
@@ -41,7 +44,8 @@ pub(super) fn run(args: &Index, session: &mut Session<'_>) -> Result<Answer, Fai
     let vault = session.vault()?;
     vault.usable_config()?;
     let looks = args.check || args.dry_run;
-    let _lock = if looks { None } else { Some(vault.lock()?) };
+    let _lock = if looks { None } else { Some(vault.lock(&session.holder("index")?)?) };
+    session.check_expected(&vault, &[], args.expect.read()?)?;
     let files = derived::files(&vault, Which::Asked)?;
     let outcomes = derived::write(&vault, &files, looks);
     if session.ui.json {

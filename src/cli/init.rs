@@ -12,7 +12,8 @@ use super::{Answer, Failure};
 use crate::head;
 use crate::starter::{self, NewFile, Starter};
 use crate::vault::config::Layout;
-use crate::vault::files::{Files, Written};
+use crate::vault::files::Files;
+use crate::vault::write::Written;
 use crate::vault::{Vault, layout};
 use crate::words::count;
 

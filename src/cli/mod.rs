@@ -8,6 +8,7 @@ mod checkpoint;
 mod context;
 mod demo;
 mod diff;
+mod expect;
 mod explain;
 pub mod failure;
 pub mod git;
@@ -25,6 +26,7 @@ mod pack;
 mod progress;
 mod publish;
 mod read;
+mod recover;
 mod resolve;
 mod retire;
 mod rows;
@@ -46,6 +48,7 @@ use clap::{Args, CommandFactory as _, Parser, Subcommand};
 use crate::document::id::Id;
 use crate::live::is_known;
 use crate::vault::Vault;
+use crate::vault::disk::Disk;
 use crate::words::nearest;
 
 use failure::{Code, Failure};
@@ -63,6 +66,8 @@ pub struct World {
     pub clock: fn() -> i64,
     /// What git prints when it is run in a folder with these arguments.
     pub git: fn(&Path, &[&str]) -> Result<Vec<u8>, GitError>,
+    /// The disk that is written to.
+    pub disk: Disk,
     /// Whether stdout is a terminal.
     pub terminal: bool,
     /// Whether stderr is a terminal.
@@ -116,6 +121,9 @@ struct Global {
     /// Print the result as JSON
     #[arg(long, global = true)]
     json: bool,
+    /// Wait so long for another command that writes; 0: not at all [default: 10]
+    #[arg(long, global = true, value_name = "SECONDS")]
+    lock_timeout: Option<u64>,
     /// Use this time instead of the clock [env: CTX_NOW]
     #[arg(long, global = true, hide = true, value_name = "TIME")]
     now: Option<String>,
@@ -147,6 +155,7 @@ enum Verb {
     Context(context::Context),
     Validate(validate::Validate),
     Verify(verify::Verify),
+    Recover(recover::Recover),
     Head(head::Head),
     Demo(demo::Demo),
     Help(help::Help),
@@ -223,6 +232,7 @@ fn dispatch(verb: Verb, session: &mut Session<'_>) -> Result<Answer, Failure> {
         Verb::Context(args) => context::run(&args, session),
         Verb::Validate(args) => validate::run(&args, session),
         Verb::Verify(args) => verify::run(&args, session),
+        Verb::Recover(args) => recover::run(&args, session),
         Verb::Head(args) => head::run(&args, session),
         Verb::Demo(args) => demo::run(&args, session),
         Verb::Help(args) => help::run(&args, session),

@@ -1,5 +1,6 @@
 //! `ctx mv`.
 
+use super::expect::ExpectArgs;
 use super::session::Session;
 use super::{Answer, Failure, rows};
 use crate::document::id::Id;
@@ -21,14 +22,17 @@ pub(super) struct Mv {
     /// Show what would happen, write nothing
     #[arg(long)]
     dry_run: bool,
+    #[command(flatten)]
+    expect: ExpectArgs,
 }
 
 pub(super) fn run(args: &Mv, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let vault = session.vault()?;
+    let mode = args.expect.mode(args.dry_run)?;
     let author = session.author(&vault, args.note.as_deref(), None)?;
     let old = session.named(&vault, &args.old)?;
     let new: Id = session.new_id(&vault, &args.new)?;
     Id::of_document_file(&new.live_path())?;
-    let outcome = crate::publish::move_document(&vault, &old, &new, &author, args.dry_run)?;
+    let outcome = crate::publish::move_document(&vault, &old, &new, &author, mode)?;
     Ok(rows::event(session, "mv", &outcome, args.dry_run))
 }

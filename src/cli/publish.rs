@@ -1,8 +1,9 @@
 //! `ctx publish`.
 
+use super::expect::ExpectArgs;
 use super::session::Session;
 use super::{Answer, Failure, rows};
-use crate::publish::{PublishError, Request, Which, publish};
+use crate::publish::{Mode, PublishError, Request, Which, publish};
 
 /// Publish documents as new versions under one new checkpoint
 ///
@@ -38,6 +39,8 @@ pub(super) struct Publish {
     /// Publish the valid documents and exit 1 if any was left out
     #[arg(long)]
     skip_invalid: bool,
+    #[command(flatten)]
+    expect: ExpectArgs,
 }
 
 pub(super) fn run(args: &Publish, session: &mut Session<'_>) -> Result<Answer, Failure> {
@@ -52,9 +55,9 @@ pub(super) fn run(args: &Publish, session: &mut Session<'_>) -> Result<Answer, F
         let ids = args.ids.iter().map(|text| session.named(&vault, text));
         Which::Ids(ids.collect::<Result<_, _>>()?)
     };
-    let (skip_invalid, dry_run) = (args.skip_invalid, args.dry_run);
+    let mode = Mode { skip_invalid: args.skip_invalid, ..args.expect.mode(args.dry_run)? };
     let many = !matches!(&which, Which::Ids(ids) if ids.len() == 1);
-    let outcome = publish(&vault, &Request { author, which, skip_invalid, dry_run });
+    let outcome = publish(&vault, &Request { author, which, mode });
     let outcome = outcome.map_err(|why| {
         let rest = many && matches!(why, PublishError::Refused(_));
         let failure = Failure::from(why);

@@ -1,5 +1,6 @@
 //! `ctx retire`.
 
+use super::expect::ExpectArgs;
 use super::session::Session;
 use super::{Answer, Failure, rows};
 
@@ -20,13 +21,16 @@ pub(super) struct Retire {
     /// Show what would happen, write nothing
     #[arg(long)]
     dry_run: bool,
+    #[command(flatten)]
+    expect: ExpectArgs,
 }
 
 pub(super) fn run(args: &Retire, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let vault = session.vault()?;
+    let mode = args.expect.mode(args.dry_run)?;
     let author = session.author(&vault, args.note.as_deref(), None)?;
     let ids: Vec<_> =
         args.ids.iter().map(|text| session.named(&vault, text)).collect::<Result<_, _>>()?;
-    let outcome = crate::publish::retire(&vault, &ids, &author, args.dry_run)?;
+    let outcome = crate::publish::retire(&vault, &ids, &author, mode)?;
     Ok(rows::event(session, "retire", &outcome, args.dry_run))
 }

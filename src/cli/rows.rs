@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::failure::{ProblemJson, RefusedDocument};
+use super::recover::{self, RecoveredJson};
 use super::session::Session;
 use super::ui::{shown, table};
 use super::{Answer, Failure};
@@ -199,6 +200,9 @@ struct EventJson<'e> {
     /// Derived files that were left as they are.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     not_derived: Vec<NotUpdatedJson<'e>>,
+    /// What was cleared away of a command that had been interrupted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    recovered: Option<RecoveredJson<'e>>,
 }
 
 #[derive(Serialize)]
@@ -275,6 +279,7 @@ pub(super) fn event(
                 .iter()
                 .map(|(path, why)| NotUpdatedJson { path, reason: why.clone() })
                 .collect(),
+            recovered: (!outcome.recovered.is_empty()).then(|| recover::json(&outcome.recovered)),
         };
         session.ui.result(verb, &json);
     } else {
@@ -293,6 +298,7 @@ pub(super) fn event(
     if let Some(why) = committed.and_then(|c| c.forgotten.as_ref()) {
         session.ui.note(&format!("warning: the event stands, but is not remembered: {why}"));
     }
+    recover::tell(session, &outcome.recovered);
     let failed = |(_, why): &(String, FileError)| !matches!(why, FileError::Changed { .. });
     if left_alone.iter().any(failed) {
         Answer::Incomplete

@@ -1,12 +1,14 @@
 //! What every verb needs: the vault, the clock, who acts, and how an argument names a document.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use super::failure::{Code, Failure};
 use super::ui::{Ui, shown};
 use super::{Global, World};
 use crate::checkpoint::log::Log;
 use crate::document::id::Id;
+use crate::head;
 use crate::live::is_known;
 use crate::publish::Author;
 use crate::resolve::{Need, Snapshot, Source};
@@ -86,7 +88,11 @@ impl Session<'_> {
             let dir = folder(&home, name)?;
             Some(State { home, dir, checked_out: checked_out.clone(), without_git })
         });
-        vault.with_cache(cache).with_state(state)
+        let vault = vault.with_cache(cache).with_state(state).on(self.world.disk.clone());
+        match self.global.lock_timeout {
+            Some(seconds) => vault.with_patience(Duration::from_secs(seconds)),
+            None => vault,
+        }
     }
 
     /// The user's directory of state.
@@ -158,6 +164,11 @@ impl Session<'_> {
             now: self.now()?,
             note: note.map(str::to_owned),
         })
+    }
+
+    /// What those who wait for the lock are told about a verb that publishes nothing.
+    pub(super) fn holder(&self, verb: &str) -> Result<String, Failure> {
+        Ok(format!("ctx {verb}, since {}", self.now()?))
     }
 
     /// Reads how an argument names a document that is there now: an id, a URI, or the path of its
@@ -272,7 +283,7 @@ impl Session<'_> {
 
     /// The log of a vault, for verbs that rely on it.
     pub(super) fn log(vault: &Vault) -> Result<Log, Failure> {
-        Ok(Log::open(vault)?)
+        Ok(head::open_log(vault)?)
     }
 }
 

@@ -8,7 +8,6 @@ use super::failure::{Code, ProblemJson, severity};
 use super::session::Session;
 use super::ui::shown;
 use super::{Answer, Failure};
-use crate::checkpoint::log::Log;
 use crate::document::id::Id;
 use crate::document::validate::{Problem, Severity};
 use crate::live::linked::{Published, Surroundings};
@@ -57,7 +56,7 @@ pub(super) fn run(args: &Validate, session: &mut Session<'_>) -> Result<Answer, 
     let checked = files.len();
     let mut found: Vec<(String, Vec<Problem>)> =
         files.iter().map(|file| (file.path.clone(), file.problems(&vault))).collect();
-    let log = Log::read(&vault).ok();
+    let log = crate::head::read_log(&vault).ok();
     let head = log.as_ref().and_then(|log| Snapshot::at(&vault, &log.sound().ok()?, None).ok());
     let head = Head(head);
     let surroundings = Surroundings::new(&vault, &head);

@@ -9,7 +9,7 @@ use super::{Index, refresh};
 use crate::checkpoint::log::Log;
 use crate::document::id::Id;
 use crate::graph::walk::{Direction, Walk};
-use crate::publish::{self, Author, Request, Which};
+use crate::publish::{self, Author, Mode, Request, Which};
 use crate::resolve::{Around, Known, Plan, Resolution, Snapshot, Source};
 use crate::selector::parse;
 use crate::vault::Vault;
@@ -107,14 +107,17 @@ impl Place {
                 self.refresh();
             }
             Step::Publish => {
-                let request =
-                    Request { author, which: Which::All, skip_invalid: true, dry_run: false };
+                let request = Request {
+                    author,
+                    which: Which::All,
+                    mode: Mode { skip_invalid: true, ..Mode::default() },
+                };
                 publish::publish(vault, &request).unwrap();
             }
             Step::Retire { document } => {
                 let id: Id = DOCUMENTS[usize::from(document)].parse().unwrap();
                 // What was never published cannot be retired.
-                let _ = publish::retire(vault, &[id], &author, false);
+                let _ = publish::retire(vault, &[id], &author, Mode::default());
             }
         }
     }

@@ -18,9 +18,9 @@ use crate::document::validate::{Problem, Severity, problems};
 use crate::document::{Document, utf8};
 use crate::graph::order;
 use crate::live;
+use crate::recover;
 use crate::vault::Vault;
 use crate::vault::clock::Timestamp;
-use crate::vault::config::LogForm;
 use crate::vault::files::FileError;
 use crate::vault::layout::limit;
 use crate::yaml::emit;
@@ -149,7 +149,7 @@ impl Base {
 }
 
 /// The verified text that a checkpoint seals of an artifact.
-pub(super) fn sealed_text(
+pub(crate) fn sealed_text(
     vault: &Vault,
     state: &State,
     id: &Id,
@@ -183,6 +183,11 @@ impl Desk<'_> {
             Err(ChainError::HistoryMissing) if last_sealed.is_none() => {
                 return Ok(Base::nothing());
             }
+            Err(ChainError::HistoryUnreadable(_)) if last_sealed.is_none() => {
+                return Err(
+                    self.unsealed(id, "its history cannot be read, and no checkpoint seals it")
+                );
+            }
             Err(why) => return Err(refuse(&why)),
         };
         let sealed = match mark.map(|mark| mark.sealed().ok_or(ChainError::HalfSealed)) {
@@ -194,32 +199,30 @@ impl Desk<'_> {
             }
         };
         let known = last_sealed.unwrap_or(0);
-        let mut retirements = 0;
-        for slot in &history.slots {
-            let entry = slot
-                .entry
-                .as_ref()
-                .map_err(|faults| refuse(&ChainError::Malformed(slot.line, faults.clone())))?;
-            // Only what a checkpoint sealed may be built upon; a retirement is sealed by the id's
-            // leaving the map.
-            let unsealed = match (entry.published_at, entry.retired_at) {
-                (Some(_), _) => true,
-                (None, Some(_)) => {
-                    retirements += usize::from(entry.version > known);
-                    mark.is_some() || known == 0 || retirements > 1
-                }
-                // The other tool records versions that were never published; we do not.
-                (None, None) => {
-                    self.vault.log_form() == LogForm::Delta || entry.edited_at > self.at
-                }
-            };
-            if entry.version > known && unsealed {
-                let message =
-                    format!("its history has version {}, which no checkpoint seals", entry.version);
-                let hint = "a command was interrupted, or somebody forged it: look with `ctx verify`, then \
-                            restore this file from git or a copy";
-                return Err(Refusal::new(id.history_path(), "history-unsealed", message, hint));
+        let form = self.vault.log_form();
+        let next = recover::first_unsealed(&history, known, mark.is_some(), form);
+        if next == 0 && known > 0 {
+            return Err(refuse(&ChainError::VersionMissing(known)));
+        }
+        for slot in &history.slots[..next] {
+            let faulty =
+                |faults: &Vec<_>| refuse(&ChainError::Malformed(slot.line, faults.clone()));
+            let entry = slot.entry.as_ref().map_err(faulty)?;
+            if entry.version > known && entry.edited_at > self.at {
+                let message = format!("its version {} is of {}", entry.version, entry.edited_at);
+                let hint = "the other tool's clock is ahead of this one";
+                return Err(Refusal::new(id.history_path(), "history-broken", message, hint));
             }
+        }
+        // Only what a checkpoint sealed may be built upon.
+        if let Some(slot) = history.slots.get(next) {
+            let what =
+                slot.version.map_or_else(|| "an entry".to_owned(), |n| format!("version {n}"));
+            let message = format!("its history has {what}, which no checkpoint seals");
+            return Err(self.unsealed(id, &message));
+        }
+        if history.torn > 0 {
+            return Err(self.unsealed(id, "its history ends in an entry that was cut short"));
         }
         let Some(version) = history.last_version().filter(|v| *v > 0) else {
             return Err(refuse(&ChainError::HistoryMissing));
@@ -233,6 +236,14 @@ impl Desk<'_> {
         };
         let last = Some((version, chain, text));
         Ok(Base { history, last, sealed: sealed.map(|(_, text)| text), retired })
+    }
+
+    /// Refuses bytes that no checkpoint seals: of a writer that died, or of somebody else.
+    fn unsealed(&self, id: &Id, message: &str) -> Refusal {
+        self.meet(id);
+        let hint = "a command was interrupted, or somebody forged it: `ctx verify` says what it is, and \
+                    `ctx recover --dry-run` what can be done about it";
+        Refusal::new(id.history_path(), "history-unsealed", message.to_owned(), hint)
     }
 
     /// Prepares a document for publication. `fresh` is the text of one that is not on disk yet.
@@ -414,6 +425,12 @@ impl Desk<'_> {
         }
         let keyframe = (entry.stored == Stored::Keyframe)
             .then(|| (id.keyframe_path(version), text.to_owned()));
+        if let Some((path, _)) =
+            keyframe.as_ref().filter(|(path, _)| self.vault.files().exists(path))
+        {
+            let message = format!("`{path}` is there, but no checkpoint seals it");
+            return Err(self.unsealed(id, &message));
+        }
         let bytes = match base.history.append(&entry, interval) {
             Ok(bytes) => bytes,
             Err(why) => {

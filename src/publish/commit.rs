@@ -10,8 +10,9 @@ use super::artifact::{Item, Live};
 use crate::checkpoint::log::Append;
 use crate::document::id::Id;
 use crate::head::MemoryError;
-use crate::vault::files::{FileError, Files, Written};
+use crate::vault::files::{FileError, Files};
 use crate::vault::replace::{Replacement, Staging};
+use crate::vault::write::Written;
 
 /// An event that is durable.
 #[derive(Debug, Default)]
@@ -39,22 +40,40 @@ pub(super) fn commit(
         .map(|item| (item.id.live_path(), &item.live))
         .chain(behind.iter().map(|(id, live)| (id.live_path(), live)))
         .collect();
-    let replacements: Vec<Replacement<'_>> = lives
-        .iter()
-        .filter_map(|(path, live)| match live {
-            Live::Replace { old, new } => Some(Replacement { path, expected: old, bytes: new }),
-            Live::Keep | Live::Create(_) | Live::Remove(_) => None,
-        })
-        .collect();
+    let Some(append) = append else {
+        let left_alone = bring_up_to_date(files, &lives)?;
+        return Ok(Committed { left_alone, ..Committed::default() });
+    };
+    let replacements = replacements(&lives);
     // Live files get their new bytes under temporary names, so that one wait for the disk serves
     // them and the versions.
     let staging = files.stage_all(&replacements);
-    if let Some(append) = append {
-        write_event(files, items, &staging, append)?;
-    } else {
-        files.sync(&staging.written())?;
-    }
-    Ok(bring_up_to_date(files, &lives, &replacements, staging))
+    write_event(files, items, &staging, append)?;
+    let left_alone = put_in_place(files, &lives, &replacements, staging);
+    Ok(Committed { left_alone, ..Committed::default() })
+}
+
+/// Brings live files to what is published, each only if nobody wrote to it meanwhile; gives those
+/// that were left alone.
+///
+/// # Errors
+/// The new bytes could not be made durable; no file was touched.
+pub(crate) fn bring_up_to_date(
+    files: &Files,
+    lives: &[(String, &Live)],
+) -> Result<Vec<(String, FileError)>, FileError> {
+    let replacements = replacements(lives);
+    let staging = files.stage_all(&replacements);
+    files.sync(&staging.written())?;
+    Ok(put_in_place(files, lives, &replacements, staging))
+}
+
+fn replacements<'l>(lives: &'l [(String, &Live)]) -> Vec<Replacement<'l>> {
+    let replacement = |(path, live): &'l (String, &Live)| match live {
+        Live::Replace { old, new } => Some(Replacement { path, expected: old, bytes: new }),
+        Live::Keep | Live::Create(_) | Live::Remove(_) => None,
+    };
+    lives.iter().filter_map(replacement).collect()
 }
 
 /// Writes everything up to the commit, or takes it back.
@@ -140,13 +159,13 @@ fn take_back(files: &Files, item: &Item, written: &Progress) {
     }
 }
 
-/// Brings live files to what was published, each only if nobody wrote to it meanwhile.
-fn bring_up_to_date(
+/// Gives live files what is published, each only if nobody wrote to it meanwhile.
+fn put_in_place(
     files: &Files,
     lives: &[(String, &Live)],
     replacements: &[Replacement<'_>],
     staging: Staging<'_>,
-) -> Committed {
+) -> Vec<(String, FileError)> {
     let mut left_alone = Vec::new();
     let mut note = |path: &str, outcome: Result<(), FileError>| {
         if let Err(why) = outcome {
@@ -168,5 +187,5 @@ fn bring_up_to_date(
             note(path, files.remove(path, bytes));
         }
     }
-    Committed { left_alone, derived: Vec::new(), forgotten: None }
+    left_alone
 }

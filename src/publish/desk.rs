@@ -2,6 +2,7 @@
 //! an event holds.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::{Mutex, PoisonError};
 
 use super::artifact::{self, Item};
 use super::{Author, NewDocument, Outcome, PublishError, Refusal, Which};
@@ -24,6 +25,10 @@ pub(super) struct Desk<'a> {
     pub(super) state: State,
     pub(super) at: Timestamp,
     pub(super) author: &'a Author,
+    /// Governance files that get back into the maps as they are.
+    resealed: Vec<(Id, Mark)>,
+    /// Artifacts with bytes that no checkpoint seals.
+    met: Mutex<BTreeSet<Id>>,
 }
 
 impl<'a> Desk<'a> {
@@ -46,7 +51,31 @@ impl<'a> Desk<'a> {
         {
             return Err(PublishError::Governed);
         }
-        Ok(Self { vault, chronicle, state, at, author })
+        let (resealed, met) = (Vec::new(), Mutex::default());
+        Ok(Self { vault, chronicle, state, at, author, resealed, met })
+    }
+
+    /// Notes an artifact with bytes that no checkpoint seals.
+    pub(super) fn meet(&self, id: &Id) {
+        self.met.lock().unwrap_or_else(PoisonError::into_inner).insert(id.clone());
+    }
+
+    /// The artifacts with bytes that no checkpoint seals, as far as the event has looked.
+    pub(super) fn met(&self) -> BTreeSet<Id> {
+        self.met.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Completes an event of these versions: takes governance files along, in the order of the ids, and
+    /// refuses what cannot stand beside what is published.
+    pub(super) fn complete(&mut self, outcome: &mut Outcome, is_alone: bool) {
+        let collisions = self.collisions(&outcome.items);
+        outcome.items.retain(|item| !collisions.iter().any(|c| c.path == item.id.live_path()));
+        outcome.refused.extend(collisions);
+        self.refuse_cycles(outcome);
+        if is_alone || !outcome.items.is_empty() {
+            self.resealed = self.take_governance_along(outcome);
+        }
+        outcome.items.sort_by(|a, b| a.id.cmp(&b.id));
     }
 
     /// The last sealed version of each of these artifacts, whether or not the head still has it.
@@ -113,11 +142,8 @@ impl<'a> Desk<'a> {
     }
 
     /// The event of these items: the checkpoint, and the line that commits it.
-    pub(super) fn seal(
-        mut self,
-        items: &[Item],
-        resealed: &[(Id, Mark)],
-    ) -> Option<(Checkpoint, Append)> {
+    pub(super) fn seal(mut self, items: &[Item]) -> Option<(Checkpoint, Append)> {
+        let resealed = std::mem::take(&mut self.resealed);
         let greatest = |documents: bool| {
             let ids = items.iter().map(|item| &item.id).chain(resealed.iter().map(|(id, _)| id));
             ids.filter(|id| id.is_document() || !documents).max().cloned()
@@ -126,8 +152,7 @@ impl<'a> Desk<'a> {
         let mark = |item: &Item| (item.id.clone(), Mark::new(item.version, item.chain_hash));
         let (retired, set): (Vec<&Item>, Vec<&Item>) =
             items.iter().partition(|item| item.is_retirement());
-        let mut set: Vec<(Id, Mark)> =
-            set.into_iter().map(mark).chain(resealed.iter().cloned()).collect();
+        let mut set: Vec<(Id, Mark)> = set.into_iter().map(mark).chain(resealed).collect();
         set.sort_by(|(a, _), (b, _)| a.cmp(b));
         let mut removed: Vec<Id> = retired.into_iter().map(|item| item.id.clone()).collect();
         removed.sort_unstable();

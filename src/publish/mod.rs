@@ -4,29 +4,39 @@
 //! Every command that changes what is published is one event: all bytes are computed before the
 //! first write, one event gives one checkpoint, and the checkpoint's line is the commit point.
 //! `desk` chooses what an event holds, `artifact` makes the next version of each document or
-//! governance file, `stamp` says what publishing does to a text, `commit` writes.
+//! governance file, `stamp` says what publishing does to a text, `commit` writes. `expect` refuses a
+//! writer who has read something else than what is published.
 
 mod artifact;
 mod commit;
 mod cycles;
 mod desk;
+pub mod expect;
 mod moved;
 mod retire;
 mod stamp;
+
+use std::collections::BTreeSet;
 
 use rayon::prelude::*;
 
 pub use artifact::{Change, Item, Live};
 pub use commit::Committed;
+pub use expect::{Expect, Mismatch};
 pub use moved::move_document;
 pub use retire::retire;
 
-use crate::checkpoint::log::{Checkpoint, Log, LogError};
+pub(crate) use artifact::sealed_text;
+pub(crate) use commit::bring_up_to_date;
+pub(crate) use stamp::left_behind;
+
+use crate::checkpoint::log::{Checkpoint, LogError};
 use crate::derived;
 use crate::document::id::Id;
 use crate::document::validate::{Problem, Severity};
 use crate::head::{self, Head, HeadError};
 use crate::index;
+use crate::recover::{self, Recovered, hint};
 use crate::vault::clock::Timestamp;
 use crate::vault::files::FileError;
 use crate::vault::lock::LockError;
@@ -76,10 +86,19 @@ pub struct Request {
     pub author: Author,
     /// Which documents.
     pub which: Which,
+    /// How.
+    pub mode: Mode,
+}
+
+/// How an event treats what it cannot take, and whether it is written.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Mode {
     /// Leave invalid documents out instead of refusing all.
     pub skip_invalid: bool,
     /// Compute everything, write nothing.
     pub dry_run: bool,
+    /// What the writer has read.
+    pub expect: Expect,
 }
 
 /// Why one document cannot be part of an event.
@@ -89,6 +108,13 @@ pub struct Refusal {
     pub path: String,
     /// The reasons, at least one of them an error.
     pub problems: Vec<Problem>,
+}
+
+impl Author {
+    /// What those who wait for the lock are told.
+    pub fn holder(&self) -> String {
+        format!("{}, since {}", self.principal, self.now)
+    }
 }
 
 impl Refusal {
@@ -116,6 +142,8 @@ pub struct Outcome {
     pub refused: Vec<Refusal>,
     /// Whether it was written, and what could not be brought up to date afterwards.
     pub committed: Option<Committed>,
+    /// What a command before it had left, and what was done about that.
+    pub recovered: Recovered,
 }
 
 /// Why nothing was published.
@@ -153,6 +181,12 @@ pub enum PublishError {
         /// Path of the file.
         path: String,
     },
+    /// Something else is published than what the writer has read.
+    #[error("expected {}, but {} is published", .0.expected, .0.found)]
+    Expected(Box<Mismatch>),
+    /// A version is expected of several documents.
+    #[error("a version is expected of one document")]
+    ExpectedOfOne,
     /// The log cannot be relied on.
     #[error("the checkpoint log cannot be extended: {0}")]
     Log(#[from] LogError),
@@ -210,55 +244,83 @@ pub fn check_place(vault: &Vault, id: &Id) -> Result<(), PublishError> {
     Ok(())
 }
 
-/// How an event treats what it cannot take, and whether it is written.
-#[derive(Clone, Copy, Debug)]
-struct Mode {
-    skip_invalid: bool,
-    dry_run: bool,
+/// What an event is about: its writer, how it is to be written, and the documents it names.
+struct Event<'e> {
+    author: &'e Author,
+    mode: Mode,
+    subjects: &'e [&'e Id],
 }
 
 /// Runs one event from the lock to the commit. `choose` fills in the versions and says whether
 /// changed governance files are an event of their own.
 fn event(
     vault: &Vault,
-    author: &Author,
-    mode: Mode,
-    choose: impl FnOnce(&Desk<'_>, &mut Outcome) -> Result<bool, PublishError>,
+    event: &Event<'_>,
+    choose: impl Fn(&Desk<'_>, &mut Outcome) -> Result<bool, PublishError>,
 ) -> Result<Outcome, PublishError> {
-    let _lock = if mode.dry_run { None } else { Some(vault.lock()?) };
-    let log = Log::read(vault)?;
-    log.check_against_histories(vault)?;
-    let chronicle = log.sound()?;
-    head::check(vault, &chronicle)?;
-    let desk = Desk::open(vault, &chronicle, author)?;
-    let mut outcome = Outcome::default();
-    let policy_alone = choose(&desk, &mut outcome)?;
-    let collisions = desk.collisions(&outcome.items);
-    outcome.items.retain(|item| !collisions.iter().any(|c| c.path == item.id.live_path()));
-    outcome.refused.extend(collisions);
-    desk.refuse_cycles(&mut outcome);
-    let mut resealed = Vec::new();
-    if policy_alone || !outcome.items.is_empty() {
-        resealed = desk.take_governance_along(&mut outcome);
+    let holder = event.author.holder();
+    let _lock = if event.mode.dry_run { None } else { Some(vault.lock(&holder)?) };
+    let mut recovered = Recovered::default();
+    // What the event itself meets of a writer that died, and nobody had left word of.
+    let mut met = BTreeSet::new();
+    loop {
+        let log = head::open_log(vault)?;
+        let chronicle = log.sound()?;
+        head::check(vault, &chronicle)?;
+        if !event.mode.dry_run {
+            let settled = recover::settle(vault, &chronicle, &met)?;
+            let again = !settled.is_empty();
+            recovered.take(settled);
+            if again {
+                continue;
+            }
+        }
+        expect::check(vault, &chronicle, event.subjects, event.mode.expect)?;
+        let mut desk = Desk::open(vault, &chronicle, event.author)?;
+        let mut outcome = Outcome::default();
+        let is_alone = choose(&desk, &mut outcome)?;
+        desk.complete(&mut outcome, is_alone);
+        if !event.mode.dry_run && met.is_empty() && head::is_end(vault, &Head::of(&chronicle)) {
+            met = desk.met();
+            if !met.is_empty() {
+                continue;
+            }
+        }
+        outcome.recovered = recovered;
+        return write(desk, outcome, event);
     }
-    if !outcome.refused.is_empty() && !mode.skip_invalid {
+}
+
+/// Writes an event that is complete, unless it is refused or nothing but a trial.
+fn write(desk: Desk<'_>, mut outcome: Outcome, event: &Event<'_>) -> Result<Outcome, PublishError> {
+    if !outcome.refused.is_empty() && !event.mode.skip_invalid {
         return Err(PublishError::Refused(outcome.refused));
     }
-    outcome.items.sort_by(|a, b| a.id.cmp(&b.id));
+    let (vault, chronicle, now) = (desk.vault, desk.chronicle, event.author.now);
     let is_small = vault.config().index.is_automatic(desk.documents_after(&outcome.items));
-    let sealed = desk.seal(&outcome.items, &resealed);
-    if !mode.dry_run {
+    let sealed = desk.seal(&outcome.items);
+    if !event.mode.dry_run {
+        if sealed.is_some() {
+            // What was acknowledged by a writer that died right after its commit counts from here on.
+            let _ = head::advance(vault, &Head::of(chronicle), now);
+            hint::write(vault.files(), outcome.items.iter().map(|item| &item.id));
+        }
         let append = sealed.as_ref().map(|(_, append)| append);
-        let mut committed = commit::commit(vault.files(), &outcome.items, &outcome.behind, append)?;
+        let committed = commit::commit(vault.files(), &outcome.items, &outcome.behind, append);
+        if committed.is_err() {
+            hint::remove(vault.files());
+        }
+        let mut committed = committed?;
         if let Some((checkpoint, _)) = &sealed {
-            let head = Head::after(&chronicle, checkpoint);
-            committed.forgotten = head::advance(vault, &head, author.now).err();
+            let head = Head::after(chronicle, checkpoint);
+            committed.forgotten = head::advance(vault, &head, now).err();
             if let Some(dir) = vault.cache() {
-                index::follow(dir, vault, &chronicle, checkpoint);
+                index::follow(dir, vault, chronicle, checkpoint);
             }
             if is_small {
                 committed.derived = derived::after_publication(vault);
             }
+            hint::remove(vault.files());
         }
         outcome.committed = Some(committed);
     }
@@ -268,9 +330,14 @@ fn event(
 
 fn run(vault: &Vault, request: &Request, new: &[NewDocument]) -> Result<Outcome, PublishError> {
     // A dry run shows everything: what would be refused, and what the others would become.
-    let skip_invalid = request.skip_invalid || request.dry_run;
-    let mode = Mode { skip_invalid, dry_run: request.dry_run };
-    event(vault, &request.author, mode, |desk, outcome| {
+    let skip_invalid = request.mode.skip_invalid || request.mode.dry_run;
+    let subjects: Vec<&Id> = match &request.which {
+        Which::Ids(ids) => ids.iter().collect(),
+        Which::All | Which::Changed => Vec::new(),
+    };
+    let mode = Mode { skip_invalid, ..request.mode };
+    let what = Event { author: &request.author, mode, subjects: &subjects };
+    event(vault, &what, |desk, outcome| {
         let ids = desk.candidates(&request.which, outcome);
         desk.check_known(&request.which, new)?;
         let last_sealed = desk.last_sealed(&ids);

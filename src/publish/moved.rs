@@ -2,7 +2,7 @@
 
 use super::artifact::{Base, Change, Live};
 use super::desk::Desk;
-use super::{Author, Item, Mode, Outcome, PublishError, Refusal, check_place, event};
+use super::{Author, Event, Item, Mode, Outcome, PublishError, Refusal, check_place, event};
 use crate::document::id::Id;
 use crate::document::text::normalise;
 use crate::document::{Document, utf8};
@@ -19,9 +19,9 @@ pub fn move_document(
     old: &Id,
     new: &Id,
     author: &Author,
-    dry_run: bool,
+    mode: Mode,
 ) -> Result<Outcome, PublishError> {
-    event(vault, author, Mode { skip_invalid: false, dry_run }, |desk, outcome| {
+    event(vault, &Event { author, mode, subjects: &[old] }, |desk, outcome| {
         if desk.state.get(old.as_str()).is_none() && !vault.files().exists(&old.live_path()) {
             return Err(desk.unknown(old));
         }
@@ -52,6 +52,9 @@ impl Desk<'_> {
             return refuse("not-published", "it is not published", hint);
         }
         if self.vault.files().exists(&new.history_dir()) {
+            if self.last_sealed([new]).is_empty() {
+                self.meet(new);
+            }
             let message = format!("`{new}` has a history already");
             return refuse("id-taken", &message, "choose an id that was never used");
         }

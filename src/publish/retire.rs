@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use super::artifact::{Base, Change, Item, Live};
 use super::desk::Desk;
-use super::{Author, Mode, Outcome, PublishError, Refusal, event};
+use super::{Author, Event, Mode, Outcome, PublishError, Refusal, event};
 use crate::document::edit::Edit;
 use crate::document::id::Id;
 use crate::document::text::normalise;
@@ -21,12 +21,13 @@ pub fn retire(
     vault: &Vault,
     ids: &[Id],
     author: &Author,
-    dry_run: bool,
+    mode: Mode,
 ) -> Result<Outcome, PublishError> {
-    event(vault, author, Mode { skip_invalid: false, dry_run }, |desk, outcome| {
-        let ids: BTreeSet<&Id> = ids.iter().collect();
+    let ids: BTreeSet<&Id> = ids.iter().collect();
+    let subjects: Vec<&Id> = ids.iter().copied().collect();
+    event(vault, &Event { author, mode, subjects: &subjects }, |desk, outcome| {
         let last_sealed = desk.last_sealed(ids.iter().copied());
-        for id in ids {
+        for id in ids.iter().copied() {
             let known = last_sealed.get(id).copied();
             if !id.is_document() && vault.files().exists(&id.live_path()) {
                 // The next publication would take the file along and undo this.

@@ -52,7 +52,7 @@ impl Stamp {
 
 /// The bytes that a live file should have, if it is what the sealed text was made from: a
 /// publication that could not write it afterwards has left it behind.
-pub(super) fn left_behind(
+pub(crate) fn left_behind(
     id: &Id,
     live: &str,
     document: &Document,

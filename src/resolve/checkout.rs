@@ -8,8 +8,9 @@ use rayon::prelude::*;
 use super::{Snapshot, Withheld};
 use crate::checkpoint::log::LogError;
 use crate::document::id::Id;
-use crate::vault::files::{FileError, Files, Written};
+use crate::vault::files::{FileError, Files};
 use crate::vault::layout;
+use crate::vault::write::Written;
 
 /// Why a checkpoint was not written out.
 #[derive(Debug, thiserror::Error)]

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::OnceLock;
 
 use super::Snapshot;
-use crate::checkpoint::log::{Checkpoint, Chronicle, Log, LogError};
+use crate::checkpoint::log::{Checkpoint, Chronicle, LogError};
 use crate::checkpoint::state::{Mark, State};
 use crate::document::id::Id;
 use crate::index::{At, Damaged};
@@ -67,7 +67,7 @@ impl<'v> Map<'v> {
                 Err(damaged) => self.give_up(at, damaged),
             }
         }
-        let log = Log::read(of.vault)?;
+        let log = crate::head::read_log(of.vault)?;
         let chronicle = log.sound()?;
         let state = chronicle.state_at(of.checkpoint)?;
         let upto = usize::try_from(of.checkpoint).unwrap_or(usize::MAX);

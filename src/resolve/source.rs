@@ -72,7 +72,7 @@ impl Source {
         if let Some(log) = self.log.get() {
             return Ok(log);
         }
-        let log = Log::open(vault)?;
+        let log = crate::head::open_log(vault)?;
         Ok(self.log.get_or_init(|| log))
     }
 }

@@ -16,6 +16,10 @@ pub const CONTEXT_GITIGNORE: &str = ".context/.gitignore";
 pub const CONTEXT_GITIGNORE_TEXT: &str = "local/\n";
 /// Lock file and hints; nothing that anyone believes.
 pub const LOCAL_DIR: &str = ".context/local";
+/// A word about what a writer is about to touch.
+pub const HINT: &str = ".context/local/event";
+/// What writers that died have left behind, in numbered folders.
+pub const RECOVERED: &str = ".context/local/recovered";
 /// The lock that writers hold.
 pub const LOCK: &str = ".context/local/lock";
 /// Marks histories as bytes that git must not touch.

@@ -2,6 +2,7 @@
 
 use std::fs::{File, TryLockError};
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::time::{Duration, Instant};
 
 use super::files::{FileError, Files};
@@ -29,12 +30,21 @@ pub enum LockError {
     File(#[from] FileError),
 }
 
-/// How long a command waits for another writer.
-const PATIENCE: Duration = Duration::from_secs(10);
-const PAUSE: Duration = Duration::from_millis(15);
+/// How long a command waits for another writer, unless it is told.
+pub const PATIENCE: Duration = Duration::from_secs(10);
+/// The pauses between two looks at the lock grow from the one to the other.
+const FIRST_PAUSE: Duration = Duration::from_millis(1);
+const LAST_PAUSE: Duration = Duration::from_millis(16);
+/// How much of a lock file is shown.
+const SHOWN: u64 = 200;
 
-/// Takes the write lock, waiting up to ten seconds for another writer.
-pub(super) fn acquire(files: &Files) -> Result<WriteLock, LockError> {
+/// Takes the write lock, waiting for another writer as long as `patience` says. `who` is told to
+/// those who wait; nobody believes it.
+pub(super) fn acquire(
+    files: &Files,
+    patience: Duration,
+    who: &str,
+) -> Result<WriteLock, LockError> {
     let began = Instant::now();
     if !files.exists(layout::LOCAL_DIR) && !files.exists(layout::CONTEXT_GITIGNORE) {
         // A vault that another tool made: git must not take our lock file for content. If this
@@ -42,23 +52,25 @@ pub(super) fn acquire(files: &Files) -> Result<WriteLock, LockError> {
         let text = layout::CONTEXT_GITIGNORE_TEXT.as_bytes();
         let _ = files.create_new(layout::CONTEXT_GITIGNORE, text);
     }
+    let mut pause = FIRST_PAUSE;
     loop {
         let mut file = files.open_lock_file(layout::LOCK)?;
         match file.try_lock() {
+            // Somebody took the file away, or put another in its place: others lock that one.
+            Ok(()) if !is_at(&file, files) => continue,
             Ok(()) => {
-                files.clear_temporaries();
-                // Told to those who wait; nobody believes it.
                 let _ = file.set_len(0);
-                let _ = writeln!(file, "process {}", std::process::id());
+                let _ = writeln!(file, "process {}, {who}", std::process::id());
                 return Ok(WriteLock { _file: file });
             }
-            Err(TryLockError::WouldBlock) if began.elapsed() < PATIENCE => {
-                std::thread::sleep(PAUSE);
+            Err(TryLockError::WouldBlock) if began.elapsed() < patience => {
+                std::thread::sleep(pause.min(patience.saturating_sub(began.elapsed())));
+                pause = (2 * pause).min(LAST_PAUSE);
             }
             Err(TryLockError::WouldBlock) => {
                 let mut holder = String::new();
                 let _ = file.seek(SeekFrom::Start(0));
-                let _ = file.take(200).read_to_string(&mut holder);
+                let _ = file.take(SHOWN).read_to_string(&mut holder);
                 let holder = holder.trim().escape_debug().to_string();
                 return Err(LockError::Held { holder });
             }
@@ -70,30 +82,66 @@ pub(super) fn acquire(files: &Files) -> Result<WriteLock, LockError> {
     }
 }
 
+/// Whether the lock file is the one that was opened.
+fn is_at(file: &File, files: &Files) -> bool {
+    let identity = file.metadata().map(|meta| (meta.dev(), meta.ino()));
+    identity.is_ok_and(|identity| files.identity(layout::LOCK) == Some(identity))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::atomic::{AtomicU32, Ordering};
 
-    #[test]
-    fn a_writer_clears_away_what_a_dead_one_left() {
-        let dir = tempfile::tempdir().unwrap();
-        let files = Files::open(dir.path()).unwrap();
-        for name in [".context/local/.a.md.1-0.ctx-tmp", ".context/local/other"] {
-            files.create_new(name, b"x").unwrap();
-        }
-        drop(acquire(&files).unwrap());
-        assert!(!files.exists(".context/local/.a.md.1-0.ctx-tmp"));
-        assert!(files.exists(".context/local/other"));
-    }
+    const NONE: Duration = Duration::ZERO;
 
     #[test]
     fn a_dropped_lock_can_be_taken_again() {
         let dir = tempfile::tempdir().unwrap();
         let files = Files::open(dir.path()).unwrap();
-        let first = acquire(&files).unwrap();
-        let second = files.open_lock_file(layout::LOCK).unwrap();
-        assert!(matches!(second.try_lock(), Err(TryLockError::WouldBlock)));
+        let first = acquire(&files, NONE, "the first").unwrap();
+        let Err(LockError::Held { holder }) = acquire(&files, NONE, "the second") else {
+            panic!("two hold it")
+        };
+        assert_eq!(holder, format!("process {}, the first", std::process::id()));
         drop(first);
-        drop(acquire(&files).unwrap());
+        drop(acquire(&files, NONE, "the second").unwrap());
+    }
+
+    #[test]
+    fn a_lock_file_that_was_replaced_is_not_the_lock() {
+        let dir = tempfile::tempdir().unwrap();
+        let files = Files::open(dir.path()).unwrap();
+        let path = dir.path().join(layout::LOCK);
+        drop(acquire(&files, NONE, "").unwrap());
+        let opened = files.open_lock_file(layout::LOCK).unwrap();
+        assert!(is_at(&opened, &files));
+        std::fs::remove_file(&path).unwrap();
+        assert!(!is_at(&opened, &files), "there is none");
+        let held = acquire(&files, NONE, "").unwrap();
+        assert!(!is_at(&opened, &files), "another has its name");
+        drop(held);
+    }
+
+    #[test]
+    fn threads_of_one_process_take_turns() {
+        let dir = tempfile::tempdir().unwrap();
+        let (inside, turns) = (AtomicU32::new(0), AtomicU32::new(0));
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    let files = Files::open(dir.path()).unwrap();
+                    for _ in 0..20 {
+                        let lock = acquire(&files, PATIENCE, "").unwrap();
+                        assert_eq!(inside.fetch_add(1, Ordering::SeqCst), 0);
+                        std::thread::yield_now();
+                        assert_eq!(inside.fetch_sub(1, Ordering::SeqCst), 1);
+                        turns.fetch_add(1, Ordering::SeqCst);
+                        drop(lock);
+                    }
+                });
+            }
+        });
+        assert_eq!(turns.into_inner(), 160);
     }
 }

@@ -7,6 +7,7 @@
 
 pub mod clock;
 pub mod config;
+pub mod disk;
 pub mod federation;
 pub mod files;
 pub mod layout;
@@ -15,10 +16,13 @@ pub mod outside;
 pub mod principal;
 pub mod replace;
 pub mod walk;
+pub mod write;
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use config::{Config, Layout, LogForm};
+use disk::Disk;
 use files::{FileError, Files};
 use outside::State;
 
@@ -33,6 +37,7 @@ pub struct Vault {
     layout: Layout,
     cache: Option<PathBuf>,
     state: Option<State>,
+    patience: Duration,
 }
 
 /// Why a vault could not be opened.
@@ -100,7 +105,15 @@ impl Vault {
         } else {
             Layout::Obsidian
         });
-        Ok(Self { files, config, config_error, layout, cache: None, state: None })
+        Ok(Self {
+            files,
+            config,
+            config_error,
+            layout,
+            cache: None,
+            state: None,
+            patience: lock::PATIENCE,
+        })
     }
 
     /// The vault that a folder lies in, and the one that this one lies in, where there is one. No
@@ -192,12 +205,26 @@ impl Vault {
         }
     }
 
-    /// Takes the lock that every writer holds.
+    /// The vault with another time to wait for the lock than [`lock::PATIENCE`].
+    #[must_use]
+    pub fn with_patience(mut self, patience: Duration) -> Self {
+        self.patience = patience;
+        self
+    }
+
+    /// The vault on a disk that somebody oversees.
+    #[must_use]
+    pub fn on(mut self, disk: Disk) -> Self {
+        self.files = self.files.on(disk);
+        self
+    }
+
+    /// Takes the lock that every writer holds. Whoever waits for it meanwhile is told `who` has it.
     ///
     /// # Errors
     /// Another process holds it, or the lock file cannot be made (a read-only vault).
-    pub fn lock(&self) -> Result<lock::WriteLock, lock::LockError> {
-        lock::acquire(&self.files)
+    pub fn lock(&self, who: &str) -> Result<lock::WriteLock, lock::LockError> {
+        lock::acquire(&self.files, self.patience, who)
     }
 }
 

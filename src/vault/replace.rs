@@ -1,12 +1,13 @@
 //! New bytes for files that should still hold the old ones: written beside them, made durable by
 //! the caller together with whatever else is to be durable, and only then given the name.
 
-use std::io::Write as _;
-
 use rayon::prelude::*;
 use rustix::fs::{AtFlags, Mode};
+use rustix::io::Errno;
 
-use super::files::{FileError, Files, Written, create};
+use super::disk::Place;
+use super::files::{FileError, Files};
+use super::write::Written;
 
 /// New bytes for a file that should still hold the old ones.
 #[derive(Clone, Copy, Debug)]
@@ -41,9 +42,9 @@ impl Files {
         let fail = |e| FileError::from_errno("replace", wanted.path, e);
         let (folder, name) = self.folder_of(wanted.path)?;
         let old = rustix::fs::statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW).map_err(fail)?;
-        let (place, temporary, whole) = self.temporary(&folder, wanted.path)?;
-        let mut file = create(place, &temporary).map_err(fail)?;
-        let mut fill = || {
+        let temporary = self.temporary(&folder, wanted.path)?;
+        let file = self.disk.create(&temporary.place()).map_err(fail)?;
+        let fill = || {
             rustix::fs::fchmod(&file, Mode::from_raw_mode(old.st_mode & 0o7777)).map_err(fail)?;
             let new = rustix::fs::fstat(&file).map_err(fail)?;
             if (new.st_uid, new.st_gid) != (old.st_uid, old.st_gid) {
@@ -52,13 +53,50 @@ impl Files {
                 // Only the superuser may give files away; elsewhere the writer becomes owner.
                 let _ = rustix::fs::fchown(&file, Some(user), Some(group));
             }
-            file.write_all(wanted.bytes).map_err(FileError::io("replace", wanted.path))
+            let written = self.disk.write(&file, &temporary.path, 0, wanted.bytes);
+            written.map_err(FileError::io("replace", wanted.path))
         };
         let filled = fill();
         if filled.is_err() {
-            let _ = rustix::fs::unlinkat(place, temporary.as_str(), AtFlags::empty());
+            let _ = self.disk.remove(&temporary.place());
         }
-        filled.map(|()| whole)
+        filled.map(|()| temporary.path)
+    }
+
+    /// Gives new bytes the name of the old ones, if those are still what was read.
+    fn exchange(&self, temporary: &str, wanted: &Replacement<'_>) -> Result<(), FileError> {
+        let fail = |e| FileError::from_errno("replace", wanted.path, e);
+        // Most often an editor that saved meanwhile is seen before anything moves.
+        self.expect(wanted.path, wanted.expected).inspect_err(|_| self.discard(temporary))?;
+        let (folder, name) = self.folder_of(temporary)?;
+        let new = Place { folder: &folder, name, path: temporary };
+        let (folder, name) = self.folder_of(wanted.path)?;
+        let live = Place { folder: &folder, name, path: wanted.path };
+        match self.disk.exchange(&new, &live) {
+            Ok(()) => {}
+            Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
+                return self.disk.rename(&new, &live).map_err(fail);
+            }
+            Err(why) => {
+                self.discard(temporary);
+                return Err(fail(why));
+            }
+        }
+        // What was there now has the temporary name: nobody can have put it there unseen.
+        let Err(changed) = self.expect(temporary, wanted.expected) else {
+            self.discard(temporary);
+            return Ok(());
+        };
+        self.disk.exchange(&new, &live).map_err(fail)?;
+        // If it is not ours that came back, somebody saved once more: that stays where the next
+        // writer keeps it.
+        if self.expect(temporary, wanted.bytes).is_ok() {
+            self.discard(temporary);
+        }
+        Err(match changed {
+            FileError::Changed { .. } => FileError::Changed { path: wanted.path.to_owned() },
+            other => other,
+        })
     }
 }
 
@@ -74,18 +112,7 @@ impl Staging<'_> {
         let (files, wanted) = (self.files, self.wanted);
         let staged = std::mem::take(&mut self.staged);
         let commit = |(staged, wanted): (Result<String, FileError>, &Replacement<'_>)| {
-            let temporary = staged?;
-            // An editor may have saved while we wrote.
-            let renamed = files.expect(wanted.path, wanted.expected).and_then(|()| {
-                let (place, from) = files.folder_of(&temporary)?;
-                let (folder, name) = files.folder_of(wanted.path)?;
-                rustix::fs::renameat(&place, from, &folder, name)
-                    .map_err(|e| FileError::from_errno("replace", wanted.path, e))
-            });
-            if renamed.is_err() {
-                files.discard(&temporary);
-            }
-            renamed
+            files.exchange(&staged?, wanted)
         };
         staged.into_par_iter().zip(wanted).map(commit).collect()
     }

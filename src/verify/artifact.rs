@@ -14,11 +14,14 @@ use crate::chain::replay::{self, ChainError, Replay};
 use crate::checkpoint::state::Mark;
 use crate::document::id::Id;
 use crate::document::text::checksum;
+use crate::recover;
 use crate::vault::Vault;
 use crate::vault::clock::Timestamp;
+use crate::vault::config::LogForm;
 use crate::vault::files::FileError;
 use crate::vault::layout;
 use crate::vault::principal::Principal;
+use crate::words::count;
 
 /// What was found of one artifact, and how much was checked.
 #[derive(Debug)]
@@ -63,7 +66,10 @@ pub(super) fn check(
     let mut pass = Pass { vault, id, names, view, rules, sealed, checked };
     let mut head = view.head.get(id.as_str()).copied();
     let head_text = match replay::load(vault.files(), id) {
-        Ok(history) => {
+        Ok(mut history) => {
+            if !pass.is_begun(&mut history) {
+                return pass.checked;
+            }
             pass.leftovers(&history);
             pass.uncovered(&history);
             head = head.or_else(|| pass.dropped_mark(&history));
@@ -104,6 +110,41 @@ impl Pass<'_> {
         self.push(Finding::new(code, path, message).version(version));
     }
 
+    /// Whether there is a history, but for what a writer that died left at its end. Where the log ends
+    /// in the head that is remembered here, everything that was acknowledged is sealed, and what
+    /// lies beyond it is told once and looked at no further.
+    fn is_begun(&mut self, history: &mut History) -> bool {
+        let path = self.id.history_path();
+        if !self.view.ends_as_remembered {
+            if history.torn > 0 {
+                let message = format!("{} bytes follow its last whole entry", history.torn);
+                self.push(Finding::new(Code::TornTail, path, message));
+            }
+            return true;
+        }
+        let last_sealed = self.sealed.last_version();
+        let is_published = self.view.head.get(self.id.as_str()).is_some();
+        let form = self.view.form.unwrap_or(LogForm::Delta);
+        let next = recover::first_unsealed(history, last_sealed, is_published, form);
+        // That what is sealed is not there is told elsewhere.
+        let is_missing = next == 0 && last_sealed > 0;
+        let left = history.slots.len() - next;
+        if is_missing || left == 0 && history.torn == 0 {
+            return true;
+        }
+        let mut parts = Vec::new();
+        if left > 0 {
+            parts.push(count(left, "entry"));
+        }
+        if history.torn > 0 {
+            parts.push(count(usize::try_from(history.torn).unwrap_or(usize::MAX), "byte"));
+        }
+        let message = format!("it ends in {} that no checkpoint seals", parts.join(" and "));
+        self.push(Finding::new(Code::Unfinished, path, message));
+        history.slots.truncate(next);
+        next > 0
+    }
+
     fn no_history(&mut self, why: &ChainError) {
         let path = self.id.history_path();
         let code = match why {
@@ -117,6 +158,12 @@ impl Pass<'_> {
                 return;
             }
             ChainError::HistoryMissing => Code::HistoryMissing,
+            // Nothing in it was ever acknowledged.
+            ChainError::HistoryUnreadable(_)
+                if self.view.ends_as_remembered && self.sealed.record.seals.is_empty() =>
+            {
+                Code::Unfinished
+            }
             ChainError::HistoryUnreadable(HistoryError::Empty) => Code::HistoryEmpty,
             ChainError::File(FileError::Io { .. }) => Code::FileUnreadable,
             ChainError::HistoryUnreadable(HistoryError::LineTooLong(_))

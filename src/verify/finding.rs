@@ -73,7 +73,7 @@ codes! {
     ForeignLog "foreign-log" Class::Unsettled, "Two checkpoint logs exist, or one of the form that this vault does not have.";
     FileUnreadable "file-unreadable" Class::Unsettled, "A file cannot be read, so nobody knows what it holds.";
     FolderUnreadable "folder-unreadable" Class::Unsettled, "A folder cannot be listed, so nobody knows what it holds.";
-    TornTail "torn-tail" Class::Unsettled, "The checkpoint log ends in a line that is cut short.";
+    TornTail "torn-tail" Class::Unsettled, "The checkpoint log, or a history, ends in an entry that is cut short.";
     Drift "drift" Class::WorkingCopy, "A live file says published, but differs from the published text.";
     PublishedWithoutHistory "published-without-history" Class::WorkingCopy, "A live file says published, but no checkpoint holds it.";
     DocumentMissing "document-missing" Class::WorkingCopy, "A published document has no live file.";

@@ -156,6 +156,7 @@ impl Pass {
             EntryFault::Field(..) => Code::FieldMalformed,
             EntryFault::Timestamp(_) => Code::TimestampMalformed,
             EntryFault::UnknownHashAlgorithm(..) => Code::UnknownHashAlgorithm,
+            EntryFault::Conflict => Code::CheckpointLogUnreadable,
         };
         let mut message = format!("entry {number}: {fault}");
         if after > 0 && self.view.complete {

@@ -155,9 +155,8 @@ pub fn verify(vault: &Vault, request: Request<'_>) -> Result<Report, FileError> 
     let (held, lost): (Vec<_>, Vec<_>) = compared.partition(Result::is_ok);
     findings.extend(lost.into_iter().filter_map(Result::err));
     let held: Vec<Held> = held.into_iter().filter_map(Result::ok).collect();
-    view.ends_as_remembered = held.iter().any(|held| {
-        matches!(held.source, Source::Remembered { .. }) && held.checkpoint == view.head_number
-    });
+    let is_whole = view.complete || !log_exists;
+    view.ends_as_remembered = is_whole && head::is_end(vault, &view.end());
     if view.ends_as_remembered {
         for torn in findings.findings.iter_mut().filter(|finding| finding.code == Code::TornTail) {
             torn.code = Code::Unfinished;
@@ -185,7 +184,7 @@ pub fn verify(vault: &Vault, request: Request<'_>) -> Result<Report, FileError> 
     let checked = artifacts(vault, &ids, &names, &view, &rules, request.progress);
     let published = checked.published;
     findings.take(checked.findings);
-    if published && !log_exists {
+    if published && !log_exists && !view.ends_as_remembered {
         let message = "versions are published, but there is no checkpoint log";
         findings.push(Finding::new(Code::CheckpointLogMissing, layout::DELTA_LOG, message));
     }
@@ -241,7 +240,7 @@ fn read_log(vault: &Vault) -> Result<(Option<Log>, Vec<Finding>), FileError> {
         let finding = Finding::new(code, path_of(why), why.to_string());
         Ok((None, vec![finding]))
     };
-    match Log::read(vault) {
+    match head::read_log(vault) {
         Ok(log) => Ok((Some(log), Vec::new())),
         Err(why @ FileError::TooLarge { .. }) => instead(Code::TooLarge, &why),
         Err(why @ (FileError::Link { .. } | FileError::NotRegular { .. })) => {

@@ -96,7 +96,7 @@ impl Code {
                 "Permissions keep you out, a path is longer than the system allows, or the disk fails."
             }
             Self::TornTail => {
-                "A command or the machine stopped in the middle of an append, or somebody wrote to the end of the log."
+                "A command or the machine stopped in the middle of an append, or somebody wrote to the end of the file."
             }
             Self::Drift => {
                 "The file was edited after it was published, by you or by somebody else."
@@ -173,7 +173,7 @@ impl Code {
                 "Give yourself permission to read it, and run it again."
             }
             Self::TornTail => {
-                "Bring the log's last line back from git or a backup. If a command was interrupted, what it wrote was never acknowledged: the line may be cut off."
+                "If a command was interrupted, what it wrote was never acknowledged: look with `ctx recover --dry-run`. Else bring the file back from git or a backup."
             }
             Self::Drift => {
                 "`ctx diff ID` shows the change, `ctx publish --changed` publishes it. To take it back, move the file (or the link or folder that is there) away, then `ctx read ID > FILE`."
@@ -191,7 +191,7 @@ impl Code {
                 "Make sure that the branch is one of yours (`git branch`, `ctx head list`). `ctx head forget FOLDER` forgets what is remembered of branches that are gone."
             }
             Self::Unfinished => {
-                "Nothing of it was acknowledged, and nobody is served it. A file that no entry of a history has may be moved away; the end of a log or of a history that is cut short may be cut off after the last whole line or entry. The log and the histories themselves stay."
+                "Nothing of it was acknowledged, and nobody is served it. The next command that writes there moves it to `.context/local/recovered/`; `ctx recover` moves all of it now."
             }
             Self::PolicyUnsealed => "The next publication takes it along; look at it before.",
             Self::VersionUnpublished

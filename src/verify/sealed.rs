@@ -33,6 +33,11 @@ impl<'r> Sealed<'r> {
         }
         Self { record, first, removed }
     }
+
+    /// The last version that any checkpoint seals; 0 where there is none.
+    pub(super) fn last_version(&self) -> u64 {
+        self.first.keys().next_back().copied().unwrap_or(0)
+    }
 }
 
 impl Pass<'_> {
@@ -148,26 +153,21 @@ impl Pass<'_> {
         if !self.view.complete {
             return;
         }
-        let last_sealed = self.sealed.first.keys().next_back().copied();
+        let last_sealed = self.sealed.last_version();
         // Only what is published can be retired, and only once.
         let mut is_published = false;
         for entry in history.entries() {
             let version = entry.version;
-            let is_tail = version > last_sealed.unwrap_or(0);
-            // Where nothing acknowledged is missing, what lies beyond it is a command's that died.
-            let code = match is_tail && self.view.ends_as_remembered {
-                true => Code::Unfinished,
-                false => Code::PublishedUnsealed,
-            };
+            let is_tail = version > last_sealed;
             if entry.published_at.is_some() && !self.sealed.first.contains_key(&version) {
                 let message = "the history says published, but no checkpoint holds it";
-                self.find(code, version, message);
+                self.find(Code::PublishedUnsealed, version, message);
             }
             if let Some(retired) = entry.retired_at
                 && !self.sealed.removed.contains_key(&retired)
             {
                 let message = "the history says retired, but no checkpoint of that time does";
-                self.find(code, version, message);
+                self.find(Code::PublishedUnsealed, version, message);
             } else if entry.retired_at.is_some() && !is_published {
                 let message = "the history says retired, but there was nothing left to retire";
                 self.find(Code::PublishedUnsealed, version, message);

@@ -1,6 +1,7 @@
 //! Several processes at once.
 
 use std::fs::File;
+use std::time::{Duration, Instant};
 
 use insta::assert_snapshot;
 
@@ -52,6 +53,9 @@ fn a_lock_that_is_not_given_back_is_told_after_ten_seconds() {
     // Readers, and a dry run, do not wait.
     place.ctx("verify --allow-drift").ok();
     place.ctx("publish --changed --dry-run").ok();
+    let began = Instant::now();
+    place.ctx("publish --changed --lock-timeout 0").exits(4);
+    assert!(began.elapsed() < Duration::from_secs(5), "it did not wait");
     assert_snapshot!(place.ctx("publish --changed").exits(4).whole(), @"
     exit: 4
     -- stdout

@@ -127,17 +127,31 @@ fn a_vault_that_cannot_be_written_can_still_be_read() {
 }
 
 #[test]
-fn a_history_in_the_way_is_not_written_over() {
+fn what_lies_in_the_way_of_a_version_is_kept() {
     let place = Place::published(&[("nodes/a", "# A\n")]);
     place.write("nodes/b.md", "# B\n");
     place.write("nodes/.versions/b/v1.md", "left from something\n");
     let before = place.tree();
-    assert_snapshot!(place.ctx("publish nodes/b").whole(), @"
-    exit: 5
+    let refused = place.typed("publish nodes/b").without("HOME").run();
+    assert_snapshot!(refused.whole(), @"
+    exit: 1
     -- stdout
     -- stderr
-    error[io]: cannot create `nodes/.versions/b/v1.md`: File exists (os error 17)
-    hint: `ctx verify` names files that no history has as `unfinished`; such a file may be moved away
+    error[refused]: 1 file refused
+      nodes/.versions/b/history.yaml
+        error[history-unsealed]: `nodes/.versions/b/v1.md` is there, but no checkpoint seals it (a command was interrupted, or somebody forged it: `ctx verify` says what it is, and `ctx recover --dry-run` what can be done about it)
+    hint: nothing was written; mend what is named, or leave it out
     ");
     assert_eq!(place.tree(), before);
+    // Whoever remembers the head knows that no checkpoint ever sealed it.
+    assert_snapshot!(place.ctx("publish nodes/b").whole(), @"
+    exit: 0
+    -- stdout
+    checkpoint 2 with 1 version, 2026-11-21T10:00:03.000Z
+      new  nodes/b  v1
+    -- stderr
+    note: 1 leftover of an interrupted command moved to .context/local/recovered/1/
+    ");
+    let kept = place.read(".context/local/recovered/1/nodes/versions/b/v1.md");
+    assert_eq!(kept, "left from something\n");
 }

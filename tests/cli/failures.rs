@@ -89,6 +89,11 @@ const PROVOCATIONS: &[Provocation] = &[
         let run = p.typed(&format!("search fee{json}"));
         run.var("CTX_SEARCH_COMMAND", "/bin/sh -c 'exit'").run()
     }),
+    (Code::NotAsExpected, |p, json| p.ctx(&format!("retire nodes/a --expect-version 7{json}"))),
+    (Code::Unremembered, |p, json| {
+        p.write("nodes/.versions/a/v2.md", "left from something\n");
+        p.typed(&format!("recover{json}")).without("HOME").run()
+    }),
     (Code::HeadRollback, |p, json| {
         for path in ["nodes/.versions", ".versions", ".context/.versions"] {
             if p.has(path) {
@@ -188,6 +193,9 @@ fn each_is_told_in_text_and_json_with_its_exit_code() {
     error[no-vault]: no vault in `[ROOT]` or any folder above it
     hint: `ctx init` makes this folder a vault; `--vault DIR` names one elsewhere
 
+    error[not-as-expected]: expected version 7, but version 1 is published
+    hint: nothing was written; expect what is published once you have taken it in
+
     error[pack-invalid]: `packs/x.yml`, line 3, column 8: a pack names no other pack, but this names `pack:y`
     hint: repeat what the other pack selects
     hint: `ctx pack check` looks at the live files
@@ -225,6 +233,11 @@ fn each_is_told_in_text_and_json_with_its_exit_code() {
 
     error[unknown-version]: `nodes/a` has no version 9
     hint: `ctx history nodes/a` shows them all
+
+    error[unremembered]: no head that is remembered here says whose these 1 leftover are
+        nodes/.versions/a/v2.md  a text that no entry has  20 bytes
+    hint: a command may have been interrupted, or somebody may have cut the log: look at them
+    hint: `ctx recover --force` moves them to .context/local/recovered/ all the same
 
     error[uri-invalid]: `contextnest://nodes/` is not one document
     hint: `ctx resolve` takes URIs of folders and tags

@@ -38,6 +38,7 @@ mod packs;
 mod properties;
 mod publish;
 mod readme;
+mod recovery;
 mod reference;
 mod resolve;
 mod respelled;

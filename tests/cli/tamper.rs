@@ -407,8 +407,8 @@ fn what_an_alteration_says_can_be_acted_upon() {
           in .versions/checkpoints.jsonl
 
     What it means, and what to do:
-      [torn-tail] The checkpoint log ends in a line that is cut short.
-          Bring the log's last line back from git or a backup. If a command was interrupted, what it wrote was never acknowledged: the line may be cut off.
+      [torn-tail] The checkpoint log, or a history, ends in an entry that is cut short.
+          If a command was interrupted, what it wrote was never acknowledged: look with `ctx recover --dry-run`. Else bring the file back from git or a backup.
     -- stderr
     hint: `ctx help CODE` says more of a finding
 

@@ -3,7 +3,7 @@
 use contextnest::chain::replay;
 use contextnest::document::id::Id;
 use contextnest::document::text::normalise;
-use contextnest::publish::{Author, Request, Which, publish};
+use contextnest::publish::{Author, Mode, Request, Which, publish};
 use contextnest::vault::Vault;
 use contextnest::vault::clock::Timestamp;
 use contextnest::verify::{self, Verdict, verify};
@@ -60,7 +60,7 @@ proptest! {
                 note: None,
             };
             let which = Which::Ids(vec![id.clone()]);
-            let request = Request { author, which, skip_invalid: false, dry_run: false };
+            let request = Request { author, which, mode: Mode::default() };
             let outcome = publish(&vault, &request).unwrap();
             if outcome.items.is_empty() {
                 continue;

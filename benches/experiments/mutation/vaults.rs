@@ -163,7 +163,7 @@ fn other_tools(root: &Path, documents: usize) -> Result<i64> {
 /// Every file that says what the record is, or is compared with it.
 pub(super) fn targets(root: &Path) -> Result<Vec<Target>> {
     let vault = Vault::open(root)?;
-    let log = Log::open(&vault)?;
+    let log = Log::read(&vault)?;
     let chronicle = log.sound()?;
     let head = chronicle.state_at(chronicle.head_number())?;
     let mut targets = Vec::new();

@@ -43,7 +43,7 @@ pub(super) fn history(text: &str) -> Result<History, HistoryError> {
         if slots.is_empty() {
             tail = place_of(text, &item);
         }
-        let slot = slot(&item);
+        let slot = slot(text, &item);
         faulty += usize::from(slot.entry.is_err());
         if faulty > MAX_FAULTY {
             return Err(item.error(format!("more than {MAX_FAULTY} entries are malformed")));
@@ -80,7 +80,7 @@ pub(super) fn history(text: &str) -> Result<History, HistoryError> {
     let ends = || text.split(['\n', '\r']).any(|line| line.starts_with("..."));
     let tail = tail.filter(|_| is_last && in_block && !ends());
     let length = text.len() as u64;
-    Ok(History { keyframe_interval, slots, length, canonical: false, unknown, tail })
+    Ok(History { keyframe_interval, slots, length, torn: 0, canonical: false, unknown, tail })
 }
 
 /// Where an entry that is appended has to begin to be the next after `first`.
@@ -112,7 +112,7 @@ impl UnknownKeys {
     }
 }
 
-fn slot(node: &Node) -> Slot {
+fn slot(text: &str, node: &Node) -> Slot {
     let mut reader = Reader { node, faults: Vec::new() };
     let version = reader.version();
     let entry = reader.entry(version);
@@ -120,7 +120,9 @@ fn slot(node: &Node) -> Slot {
         Some(entry) if reader.faults.is_empty() => Ok(entry),
         _ => Err(reader.faults),
     };
-    Slot { line: node.line, version, entry }
+    let before = text.get(..node.span.start).unwrap_or_default();
+    let at = before.rfind('\n').map_or(0, |n| n + 1) as u64;
+    Slot { line: node.line, at, version, entry }
 }
 
 struct Reader<'n> {

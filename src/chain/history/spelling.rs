@@ -52,9 +52,9 @@ pub(super) fn read(text: &str) -> Option<History> {
     scan.field("versions:").filter(|rest| rest.is_empty())?;
     let mut slots = Vec::new();
     while !scan.rest.is_empty() {
-        let line = scan.line;
+        let (line, at) = (scan.line, (text.len() - scan.rest.len()) as u64);
         let entry = scan.entry()?;
-        slots.push(Slot { line, version: Some(entry.version), entry: Ok(entry) });
+        slots.push(Slot { line, at, version: Some(entry.version), entry: Ok(entry) });
     }
     if interval == 0 || slots.is_empty() {
         return None;
@@ -64,6 +64,7 @@ pub(super) fn read(text: &str) -> Option<History> {
         keyframe_interval: Some(interval),
         slots,
         length: text.len() as u64,
+        torn: 0,
         canonical: true,
         unknown: UnknownKeys::default(),
         tail: Some(Tail { newline: true, indent: INDENT }),

@@ -1,5 +1,6 @@
 //! `ctx pack add`.
 
+use crate::cli::expect::ExpectHead;
 use serde::Serialize;
 
 use crate::cli::add::{node_type, text_or_input};
@@ -24,6 +25,8 @@ ctx pack add returns --id retail.returns --query '#policy' --include contextnest
 --exclude contextnest://nodes/old/ --type document --instructions 'Cite the policy.'"
 )]
 pub(super) struct Add {
+    #[command(flatten)]
+    expect: ExpectHead,
     /// Name of the file in packs/, without `.yml`
     name: String,
     /// Its id in selectors; else the name
@@ -74,7 +77,8 @@ pub(super) fn run(args: &Add, session: &mut Session<'_>) -> Result<Answer, Failu
     if let Some(problem) = pack::read(&text, authorities).problems.first() {
         return Err(Failure::new(Code::Usage, problem.kind.to_string()).hint(problem.hint()));
     }
-    let _lock = vault.lock()?;
+    let _lock = vault.lock(&session.holder("pack add")?)?;
+    session.check_expected(&vault, &[&file], args.expect.read()?)?;
     let same = |file: &live::packs::PackFile| file.reading.id.as_ref() == Some(&pack.id);
     if let Some(other) = live::packs::read_all(&vault).into_iter().find(same) {
         let message = format!("`{}` has the id `{}`", other.path, pack.id);

@@ -25,7 +25,7 @@ pub(super) struct Pack {
 enum Part {
     List(list::List),
     Show(show::Show),
-    Add(add::Add),
+    Add(Box<add::Add>),
     Check(check::Check),
 }
 

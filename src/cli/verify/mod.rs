@@ -12,7 +12,6 @@ use super::failure::Code;
 use super::session::Session;
 use super::{Answer, Failure, known_id, progress};
 use crate::chain::digest::Digest;
-use crate::checkpoint::log::Log;
 use crate::document::id::Id;
 use crate::vault::Vault;
 use crate::verify::{Finding, Held, Progress, Report, Request, Source, Verdict, verify};
@@ -195,7 +194,7 @@ fn recorded_id(session: &Session<'_>, vault: &Vault, text: &str) -> Result<Id, F
         known => return known,
     };
     let id = session.named(vault, text)?;
-    let log = Log::read(vault)?;
+    let log = crate::head::read_log(vault)?;
     let mut checkpoints = log.entries.iter().flatten();
     let is_sealed = checkpoints.any(|checkpoint| checkpoint.set.iter().any(|(set, _)| *set == id));
     if is_sealed { Ok(id) } else { Err(unknown) }

@@ -1,0 +1,250 @@
+//! `ctx recover`.
+
+use serde::Serialize;
+
+use super::expect::ExpectHead;
+use super::failure::Code;
+use super::session::Session;
+use super::ui::{shown, table};
+use super::{Answer, Failure};
+use crate::head::{self, Head};
+use crate::publish::expect;
+use crate::recover::{self, Leftover, Lost, Plan, Recovered, Remains, Scope};
+use crate::words::count;
+
+/// Clear away what an interrupted command left, and say what cannot be had any more
+///
+/// Every command that writes does this by itself, where the log ends in the head that is remembered
+/// here. What lies beyond the sealed versions is moved to .context/local/recovered/, never deleted;
+/// files that a publication did not bring up to date any more get what it published. Damage in what is
+/// sealed is named and left alone: bring those files back from git or a backup.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  ctx recover --dry-run\n  ctx recover")]
+pub(super) struct Recover {
+    /// Show what would be done, write nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Clear it away although no remembered head says that a command was interrupted
+    #[arg(long)]
+    force: bool,
+    #[command(flatten)]
+    expect: ExpectHead,
+}
+
+#[derive(Serialize)]
+struct RecoverJson<'r> {
+    dry_run: bool,
+    remembered: bool,
+    #[serde(flatten)]
+    recovered: RecoveredJson<'r>,
+    broken: Vec<BrokenJson<'r>>,
+    lost_versions: Vec<LostVersionJson<'r>>,
+    lost_checkpoints: Vec<LostCheckpointJson<'r>>,
+}
+
+/// What was moved and brought up to date, in JSON.
+#[derive(Serialize)]
+pub(super) struct RecoveredJson<'r> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    folder: Option<&'r str>,
+    leftovers: Vec<LeftoverJson<'r>>,
+    brought_up_to_date: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct LeftoverJson<'r> {
+    path: &'r str,
+    what: &'static str,
+    from: u64,
+    bytes: u64,
+}
+
+#[derive(Serialize)]
+struct BrokenJson<'r> {
+    id: &'r str,
+    reason: String,
+}
+
+#[derive(Serialize)]
+struct LostVersionJson<'r> {
+    id: &'r str,
+    version: u64,
+    reason: String,
+}
+
+#[derive(Serialize)]
+struct LostCheckpointJson<'r> {
+    entry: usize,
+    reason: &'r str,
+}
+
+pub(super) fn run(args: &Recover, session: &mut Session<'_>) -> Result<Answer, Failure> {
+    let vault = session.vault()?;
+    let _lock = match args.dry_run {
+        true => None,
+        false => Some(vault.lock(&session.holder("recover")?)?),
+    };
+    let log = head::read_log(&vault)?;
+    let lost = recover::lost(&vault, &log);
+    let (mut plan, mut is_remembered) = (Plan::default(), false);
+    let sound = log.sound().and_then(|chronicle| {
+        chronicle.check_hashes()?;
+        Ok(chronicle)
+    });
+    if let Ok(chronicle) = &sound {
+        head::check(&vault, chronicle)?;
+        expect::check(&vault, chronicle, &[], args.expect.read()?)?;
+        is_remembered = head::is_end(&vault, &Head::of(chronicle));
+        plan = recover::plan(&vault, chronicle, &Scope::Everything);
+    }
+    let unsure = plan.leftovers.iter().any(|leftover| leftover.remains != Remains::Temporary);
+    if unsure && !is_remembered && !args.force && !args.dry_run {
+        let leftovers = count(plan.leftovers.len(), "leftover");
+        let message = format!("no head that is remembered here says whose these {leftovers} are");
+        let mut failure = Failure::new(Code::Unremembered, message)
+            .hint("a command may have been interrupted, or somebody may have cut the log: look at them")
+            .hint("`ctx recover --force` moves them to .context/local/recovered/ all the same");
+        failure.details = rows(&plan.leftovers);
+        return Err(failure);
+    }
+    let broken = std::mem::take(&mut plan.broken);
+    let recovered = if args.dry_run {
+        let caught_up = plan.behind.iter().map(|(id, _)| id.live_path()).collect();
+        Recovered { kept: plan.leftovers, caught_up, ..Recovered::default() }
+    } else {
+        recover::carry_out(&vault, plan)?
+    };
+    if session.ui.json {
+        let json = RecoverJson {
+            dry_run: args.dry_run,
+            remembered: is_remembered,
+            recovered: json(&recovered),
+            broken: broken
+                .iter()
+                .map(|(id, why)| BrokenJson { id: id.as_str(), reason: why.to_string() })
+                .collect(),
+            lost_versions: lost
+                .versions
+                .iter()
+                .map(|lost| LostVersionJson {
+                    id: lost.id.as_str(),
+                    version: lost.version,
+                    reason: lost.why.to_string(),
+                })
+                .collect(),
+            lost_checkpoints: lost
+                .checkpoints
+                .iter()
+                .map(|(entry, reason)| LostCheckpointJson { entry: *entry, reason })
+                .collect(),
+        };
+        session.ui.result("recover", &json);
+    } else {
+        print(session, &recovered, args.dry_run);
+        print_lost(session, &lost);
+        for (id, why) in &broken {
+            let (id, why) = (shown(id.as_str()), shown(&why.to_string()).into_owned());
+            session.ui.note(&format!("warning: nothing was cleared beside {id}: {why}"));
+        }
+    }
+    tell_left_alone(session, &recovered);
+    if let Err(why) = sound {
+        return Err(why.into());
+    }
+    let is_whole = lost.versions.is_empty() && broken.is_empty();
+    Ok(if is_whole { Answer::Yes } else { Answer::No })
+}
+
+/// Says what an event cleared away before it began.
+pub(super) fn tell(session: &mut Session<'_>, recovered: &Recovered) {
+    if let Some(folder) = &recovered.folder {
+        let leftovers = count(recovered.kept.len(), "leftover");
+        session.ui.note(&format!("note: {leftovers} of an interrupted command moved to {folder}/"));
+    }
+    for path in &recovered.caught_up {
+        let path = shown(path);
+        session
+            .ui
+            .note(&format!("note: `{path}` was brought up to date after an interrupted command"));
+    }
+    tell_left_alone(session, recovered);
+}
+
+fn tell_left_alone(session: &mut Session<'_>, recovered: &Recovered) {
+    for (path, why) in &recovered.left_alone {
+        let path = shown(path);
+        session.ui.note(&format!("warning: `{path}` was left as it is: {why}"));
+    }
+}
+
+pub(super) fn json(recovered: &Recovered) -> RecoveredJson<'_> {
+    let leftover = |leftover: &'_ Leftover| -> (&'static str, u64, u64) {
+        (word(leftover.remains), leftover.from, leftover.bytes)
+    };
+    RecoveredJson {
+        folder: recovered.folder.as_deref(),
+        leftovers: recovered
+            .kept
+            .iter()
+            .map(|left| {
+                let (what, from, bytes) = leftover(left);
+                LeftoverJson { path: &left.path, what, from, bytes }
+            })
+            .collect(),
+        brought_up_to_date: recovered.caught_up.clone(),
+    }
+}
+
+fn word(remains: Remains) -> &'static str {
+    match remains {
+        Remains::Temporary => "a file that never got its name",
+        Remains::Text => "a text that no entry has",
+        Remains::History => "a history that no checkpoint seals",
+        Remains::Entries => "entries that no checkpoint seals",
+        Remains::Log => "what follows the last checkpoint",
+    }
+}
+
+fn rows(leftovers: &[Leftover]) -> Vec<String> {
+    let row = |leftover: &Leftover| {
+        let path = format!("  {}", shown(&leftover.path));
+        vec![path, word(leftover.remains).to_owned(), format!("{} bytes", leftover.bytes)]
+    };
+    table(&leftovers.iter().map(row).collect::<Vec<_>>())
+}
+
+fn print(session: &mut Session<'_>, recovered: &Recovered, dry_run: bool) {
+    let would = if dry_run { "would be " } else { "" };
+    if recovered.is_empty() {
+        session.ui.line("no command was interrupted");
+        return;
+    }
+    if !recovered.kept.is_empty() {
+        let to = recovered.folder.as_deref().unwrap_or(crate::vault::layout::RECOVERED);
+        let leftovers = count(recovered.kept.len(), "leftover");
+        session.ui.line(&format!("{leftovers} {would}moved to {to}/"));
+        rows(&recovered.kept).iter().for_each(|row| session.ui.line(row));
+    }
+    if !recovered.caught_up.is_empty() {
+        let files = count(recovered.caught_up.len(), "file");
+        session.ui.line(&format!("{files} {would}brought up to date"));
+        for path in &recovered.caught_up {
+            session.ui.line(&format!("  {}", shown(path)));
+        }
+    }
+}
+
+fn print_lost(session: &mut Session<'_>, lost: &Lost) {
+    for (entry, why) in &lost.checkpoints {
+        session.ui.line(&format!("lost: entry {entry} of the log: {}", shown(why)));
+    }
+    for lost in &lost.versions {
+        let (id, why) = (shown(lost.id.as_str()), lost.why.to_string());
+        session.ui.line(&format!("lost: {id} version {}: {}", lost.version, shown(&why)));
+    }
+    if !lost.versions.is_empty() || !lost.checkpoints.is_empty() {
+        session
+            .ui
+            .note("what is lost comes back only from git or a backup; `ctx verify` says more");
+    }
+}

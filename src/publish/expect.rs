@@ -1,0 +1,141 @@
+//! Compare and swap: a writer says what it has read, and nothing is written where that is no longer
+//! what is published (`spec/transactions.md`, section 4).
+
+use super::PublishError;
+use crate::chain::diff;
+use crate::chain::digest::Digest;
+use crate::chain::history::Entry;
+use crate::chain::replay;
+use crate::checkpoint::log::Chronicle;
+use crate::checkpoint::state::{Mark, State};
+use crate::document::id::Id;
+use crate::vault::Vault;
+
+/// What a writer has read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Expect {
+    /// The version of the one document that it writes; 0 if it is not published.
+    pub version: Option<u64>,
+    /// The hash of the log's head, or the chain hash of the one document that it writes.
+    pub hash: Option<Digest>,
+}
+
+/// What was published since.
+#[derive(Debug)]
+pub struct Mismatch {
+    /// The document of which something else was expected; none where it is the head.
+    pub id: Option<Id>,
+    /// What was expected.
+    pub expected: String,
+    /// What is published.
+    pub found: String,
+    /// What was read and what is published, of the documents that are written: their versions, of
+    /// which 0 is none.
+    pub moved: Vec<Moved>,
+}
+
+/// A document that was published since it was read.
+#[derive(Debug)]
+pub struct Moved {
+    /// The document.
+    pub id: Id,
+    /// The version that was read; none where it is not known.
+    pub from: Option<u64>,
+    /// The version that is published.
+    pub to: u64,
+    /// The versions since, in order.
+    pub between: Vec<Entry>,
+    /// What they changed, where both texts can be had.
+    pub diff: Option<String>,
+}
+
+/// Refuses an event whose writer has read something else than what is published.
+///
+/// # Errors
+/// [`PublishError::Expected`]; [`PublishError::ExpectedOfOne`] where a version is expected of several
+/// documents, or of none.
+pub fn check(
+    vault: &Vault,
+    chronicle: &Chronicle<'_>,
+    ids: &[&Id],
+    expect: Expect,
+) -> Result<(), PublishError> {
+    if expect == Expect::default() {
+        return Ok(());
+    }
+    let state = chronicle.state_at(chronicle.head_number())?;
+    let published = |state: &State, id: &Id| state.get(id.as_str()).and_then(Mark::sealed);
+    let moved = |from: Option<u64>, id: &Id| {
+        let to = published(&state, id).map_or(0, |(version, _)| version);
+        (from != Some(to)).then(|| Moved::of(vault, id, from, to))
+    };
+    if let Some(version) = expect.version {
+        let [id] = ids else { return Err(PublishError::ExpectedOfOne) };
+        if let Some(moved) = moved(Some(version), id) {
+            return Err(mismatch(Mismatch {
+                id: Some((*id).clone()),
+                expected: named(version),
+                found: named(moved.to),
+                moved: vec![moved],
+            }));
+        }
+    }
+    let Some(hash) = expect.hash else { return Ok(()) };
+    let head = chronicle.head();
+    let is_of_head = head.is_some_and(|head| head.hash == hash);
+    let is_of_one = matches!(ids, [id] if published(&state, id).is_some_and(|(_, h)| h == hash));
+    if is_of_head || is_of_one {
+        return Ok(());
+    }
+    if let Some(read) = chronicle.checkpoints().iter().find(|c| c.hash == hash) {
+        let then = chronicle.state_at(read.number)?;
+        let from = |id| Some(published(&then, id).map_or(0, |(version, _)| version));
+        return Err(mismatch(Mismatch {
+            id: None,
+            expected: format!("checkpoint {}", read.number),
+            found: format!("checkpoint {}", chronicle.head_number()),
+            moved: ids.iter().filter_map(|id| moved(from(id), id)).collect(),
+        }));
+    }
+    let [id] = ids else {
+        let found = head.map_or_else(|| "nothing".to_owned(), |head| head.hash.to_string());
+        let expected = hash.to_string();
+        return Err(mismatch(Mismatch { id: None, expected, found, moved: Vec::new() }));
+    };
+    let history = replay::load(vault.files(), id).ok();
+    let read = history.as_ref().and_then(|h| h.entries().find(|entry| entry.chain_hash == hash));
+    let moved = moved(read.map(|entry| entry.version), id);
+    Err(mismatch(Mismatch {
+        id: Some((*id).clone()),
+        expected: read.map_or_else(|| hash.to_string(), |entry| named(entry.version)),
+        found: moved.as_ref().map_or_else(|| "another".to_owned(), |moved| named(moved.to)),
+        moved: moved.into_iter().collect(),
+    }))
+}
+
+fn mismatch(mismatch: Mismatch) -> PublishError {
+    PublishError::Expected(Box::new(mismatch))
+}
+
+fn named(version: u64) -> String {
+    match version {
+        0 => "nothing".to_owned(),
+        n => format!("version {n}"),
+    }
+}
+
+impl Moved {
+    fn of(vault: &Vault, id: &Id, from: Option<u64>, to: u64) -> Self {
+        let mut moved = Self { id: id.clone(), from, to, between: Vec::new(), diff: None };
+        let Ok(history) = replay::load(vault.files(), id) else { return moved };
+        let since = |entry: &&Entry| from.is_some_and(|from| entry.version > from);
+        moved.between = history.entries().filter(since).cloned().collect();
+        let text = |version| replay::vouched(vault.files(), id, &history, version).ok();
+        if let Some((from, to)) = from.filter(|n| *n > 0).zip(Some(to).filter(|n| *n > 0))
+            && let Some((before, after)) = text(from).zip(text(to))
+        {
+            moved.diff = Some(diff::print(&before, &after, from, to));
+        }
+        moved
+    }
+}

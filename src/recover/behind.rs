@@ -1,0 +1,103 @@
+//! Live files that a publication could not bring up to date any more, because it died after its
+//! commit. What they should be follows from what is sealed and from what they are.
+
+use rayon::prelude::*;
+
+use crate::checkpoint::log::{Checkpoint, Chronicle};
+use crate::checkpoint::state::State;
+use crate::document::edit::Edit;
+use crate::document::frontmatter::Status;
+use crate::document::id::Id;
+use crate::document::links::{Link, LinkKind, links};
+use crate::document::text::normalise;
+use crate::document::{Document, utf8};
+use crate::publish::{Live, left_behind, sealed_text};
+use crate::vault::Vault;
+use crate::vault::layout::limit;
+
+/// The documents of the last event whose live files it did not bring up to date.
+pub(super) fn of_last_event(vault: &Vault, chronicle: &Chronicle<'_>) -> Vec<(Id, Live)> {
+    let Some(head) = chronicle.head() else { return Vec::new() };
+    let Ok(before) = chronicle.state_at(head.number - 1) else { return Vec::new() };
+    let Ok(state) = chronicle.state_at(head.number) else { return Vec::new() };
+    let event = Event { vault, head, before, state };
+    let published = head.set.par_iter().map(|(id, _)| id);
+    let published = published.filter_map(|id| Some((id.clone(), event.published(id)?)));
+    let retired = head.removed.par_iter();
+    let retired = retired.filter_map(|id| Some((id.clone(), event.retired(id)?)));
+    published.chain(retired).collect()
+}
+
+/// The last event, and what was published before and after it.
+struct Event<'e> {
+    vault: &'e Vault,
+    head: &'e Checkpoint,
+    before: State,
+    state: State,
+}
+
+impl Event<'_> {
+    /// What is to become of the file of a document that the event published.
+    fn published(&self, id: &Id) -> Option<Live> {
+        if !id.is_document() {
+            return None;
+        }
+        let sealed = sealed_text(self.vault, &self.state, id)?.ok()?;
+        let Some(bytes) =
+            self.vault.files().read_optional(&id.live_path(), limit::DOCUMENT).ok()?
+        else {
+            // Only an event that makes a document makes its file.
+            let is_new = self.before.get(id.as_str()).is_none()
+                && self.state.get(id.as_str())?.version == Some(1);
+            return is_new.then(|| Live::Create(sealed.into_bytes()));
+        };
+        let live = utf8(&bytes).ok()?;
+        if *normalise(live) == *sealed {
+            return None;
+        }
+        let new = left_behind(id, live, &Document::parse(live).ok()?, &sealed)?;
+        Some(Live::Replace { old: bytes, new: new.into_bytes() })
+    }
+
+    /// What is to become of the file of a document that the event retired or moved.
+    fn retired(&self, id: &Id) -> Option<Live> {
+        if !id.is_document() {
+            return None;
+        }
+        let bytes = self.vault.files().read(&id.live_path(), limit::DOCUMENT).ok()?;
+        let live = utf8(&bytes).ok()?;
+        let document = Document::parse(live).ok()?;
+        let (last, _) = self.before.get(id.as_str())?.sealed()?;
+        if document.frontmatter.status != Status::Published
+            || document.frontmatter.version != Some(last)
+        {
+            return None;
+        }
+        let sealed = sealed_text(self.vault, &self.before, id)?.ok()?;
+        let edit = if *normalise(live) != *sealed {
+            // An unpublished edit stays as it is, but for the word that takes it back to a draft.
+            Edit::default().text("status", "draft")
+        } else if self.was_moved(id) {
+            return Some(Live::Remove(bytes));
+        } else {
+            Edit::retirement(last + 1, self.head.at)
+        };
+        let new = edit.apply(live).ok()?;
+        Some(Live::Replace { old: bytes, new: new.into_bytes() })
+    }
+
+    /// Whether a document of the event says that it comes from this one as it was before.
+    fn was_moved(&self, id: &Id) -> bool {
+        let is_origin = |link: &Link| {
+            link.kind == LinkKind::DerivedFrom
+                && link.checkpoint == Some(self.head.number - 1)
+                && link.target.document().as_ref() == Some(id)
+        };
+        let comes_from_it = |(new, _): &(Id, _)| {
+            let text = sealed_text(self.vault, &self.state, new)?.ok()?;
+            let document = Document::parse(&text).ok()?;
+            Some(links(new, &text, &document).iter().any(is_origin))
+        };
+        self.head.set.iter().any(|set| comes_from_it(set).unwrap_or(false))
+    }
+}

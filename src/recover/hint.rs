@@ -1,0 +1,35 @@
+//! A word about what a writer is about to touch, for the one that comes after it if it dies. It only
+//! says where to look: whoever may write to the vault may write it.
+
+use std::collections::BTreeSet;
+
+use crate::document::id::Id;
+use crate::vault::files::Files;
+use crate::vault::layout;
+
+/// More than the ids of 100,000 documents have.
+const LIMIT: u64 = 64 << 20;
+
+/// Writes which artifacts an event is about to touch. Without it the next writer looks only at what
+/// it touches itself.
+pub(crate) fn write<'i>(files: &Files, ids: impl IntoIterator<Item = &'i Id>) {
+    let ids: Vec<&str> = ids.into_iter().map(Id::as_str).collect();
+    let text = serde_json::to_string(&ids).unwrap_or_default() + "\n";
+    let _ = files.create_new(layout::HINT, text.as_bytes());
+}
+
+/// What a writer that died was about to touch; none where none died.
+pub(crate) fn read(files: &Files) -> Option<BTreeSet<Id>> {
+    if !files.exists(layout::HINT) {
+        return None;
+    }
+    // One that cannot be read says only that somebody died.
+    let bytes = files.read(layout::HINT, LIMIT).unwrap_or_default();
+    let names: Vec<String> = serde_json::from_slice(&bytes).unwrap_or_default();
+    Some(names.iter().filter_map(|name| name.parse().ok()).collect())
+}
+
+/// Takes the word back.
+pub(crate) fn remove(files: &Files) {
+    files.discard(layout::HINT);
+}

@@ -1,0 +1,76 @@
+//! Moving leftovers out of the way: into a folder of their own first, durable, and only then away
+//! from where they lie.
+
+use super::leftovers::Leftover;
+use crate::vault::files::{FileError, Files};
+use crate::vault::layout;
+use crate::vault::write::Written;
+
+/// How much is copied at once.
+const PIECE: usize = 8 << 20;
+/// What is added to the name of a file of which only the end was taken.
+const END: &str = ".end";
+
+/// Keeps leftovers, and takes them away from where they lie; gives the folder that holds them.
+pub(super) fn keep(files: &Files, leftovers: &[Leftover]) -> Result<Option<String>, FileError> {
+    if leftovers.is_empty() {
+        return Ok(None);
+    }
+    let folder = next_folder(files);
+    let mut kept: Vec<String> = Vec::with_capacity(leftovers.len());
+    for leftover in leftovers {
+        let end = if leftover.from > 0 { END } else { "" };
+        let mut copy = format!("{folder}/{}{end}", visible(&leftover.path));
+        while kept.contains(&copy) {
+            copy.push('~');
+        }
+        copy_end(files, leftover, &copy)?;
+        kept.push(copy);
+    }
+    let written: Vec<Written<'_>> = kept.iter().map(|copy| Written::New(copy)).collect();
+    files.sync(&written)?;
+    for leftover in leftovers {
+        let total = leftover.from + leftover.bytes;
+        match leftover.from {
+            0 => files.remove_of_length(&leftover.path, total)?,
+            from => files.cut(&leftover.path, total, from)?,
+        }
+    }
+    // A folder of a history that never was.
+    for leftover in leftovers.iter().filter(|leftover| leftover.path.ends_with(layout::HISTORY)) {
+        if let Some((folder, _)) = leftover.path.rsplit_once('/') {
+            files.remove_empty_folder(folder);
+        }
+    }
+    Ok(Some(folder))
+}
+
+/// A path without the dots before its names: nobody takes what is kept for histories.
+fn visible(path: &str) -> String {
+    let names: Vec<&str> = path.split('/').map(|name| name.trim_start_matches('.')).collect();
+    names.join("/")
+}
+
+/// The first number that no former recovery has taken.
+fn next_folder(files: &Files) -> String {
+    let names = files.names(layout::RECOVERED).unwrap_or_default();
+    let last = names.iter().filter_map(|name| name.parse::<u64>().ok()).max();
+    format!("{}/{}", layout::RECOVERED, last.unwrap_or(0).saturating_add(1))
+}
+
+fn copy_end(files: &Files, leftover: &Leftover, copy: &str) -> Result<(), FileError> {
+    let mut copied: u64 = 0;
+    loop {
+        let rest = leftover.bytes - copied;
+        let length = usize::try_from(rest).map_or(PIECE, |rest| rest.min(PIECE));
+        let piece = files.read_at(&leftover.path, leftover.from + copied, length)?;
+        match copied {
+            0 => files.create_new(copy, &piece)?,
+            _ => files.append(copy, copied, &piece)?,
+        }
+        copied += length as u64;
+        if copied == leftover.bytes {
+            return Ok(());
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! Bytes that a writer left which died before its commit: what histories and their folders hold
+//! beyond what the log seals, the torn end of the log, files that never got their name.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::chain::history::{History, Stored};
+use crate::chain::replay::{self, ChainError};
+use crate::checkpoint::log::{Chronicle, Log};
+use crate::document::id::Id;
+use crate::vault::Vault;
+use crate::vault::config::LogForm;
+use crate::vault::files::Files;
+use crate::vault::layout;
+
+/// What something is that a writer left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Remains {
+    /// A file that never got its name.
+    Temporary,
+    /// A full text, or a diff, that no entry of a history has.
+    Text,
+    /// A history of which nothing is sealed.
+    History,
+    /// Entries at the end of a history, whole or torn.
+    Entries,
+    /// The end of the log, after its last whole entry.
+    Log,
+}
+
+/// Bytes that a writer left.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Leftover {
+    /// The file.
+    pub path: String,
+    /// What it is.
+    pub remains: Remains,
+    /// Where it begins in the file; 0 for a whole file.
+    pub from: u64,
+    /// How many bytes.
+    pub bytes: u64,
+}
+
+/// What the log says of some artifacts.
+pub(super) struct Sealed<'i> {
+    form: LogForm,
+    /// The last version that any checkpoint seals.
+    last: BTreeMap<&'i Id, u64>,
+    /// Those that the head has.
+    published: BTreeSet<&'i Id>,
+}
+
+impl<'i> Sealed<'i> {
+    pub(super) fn of(chronicle: &Chronicle<'_>, ids: &'i BTreeSet<Id>) -> Self {
+        let mut sealed =
+            Self { form: chronicle.form(), last: BTreeMap::new(), published: BTreeSet::new() };
+        for checkpoint in chronicle.checkpoints() {
+            for id in checkpoint.removed.iter().filter_map(|id| ids.get(id)) {
+                sealed.published.remove(id);
+            }
+            for (id, mark) in &checkpoint.set {
+                let Some(id) = ids.get(id) else { continue };
+                let last = sealed.last.entry(id).or_default();
+                *last = (*last).max(mark.version.unwrap_or(0));
+                sealed.published.insert(id);
+            }
+        }
+        sealed
+    }
+}
+
+/// The first entry of a history that a writer of ours made and no checkpoint seals. `last_sealed` is
+/// the last version that any checkpoint seals, or 0; `is_published` says whether the head has it.
+///
+/// A retirement is sealed by the id's leaving the maps. The other tool records versions that were
+/// never published; we do not.
+pub(crate) fn first_unsealed(
+    history: &History,
+    last_sealed: u64,
+    is_published: bool,
+    form: LogForm,
+) -> usize {
+    let is_sealed = |version| version == Some(last_sealed);
+    let sealed = history.slots.iter().rposition(|slot| is_sealed(slot.version));
+    let mut next = sealed.map_or(0, |n| n + 1);
+    let mut may_retire = last_sealed > 0 && !is_published;
+    while let Some(Ok(entry)) = history.slots.get(next).map(|slot| &slot.entry) {
+        match (entry.published_at, entry.retired_at) {
+            (None, Some(_)) if may_retire => may_retire = false,
+            (None, None) if form == LogForm::Full => {}
+            _ => break,
+        }
+        next += 1;
+    }
+    next
+}
+
+/// Every artifact that the log or a folder of histories names.
+pub(super) fn everything(vault: &Vault, chronicle: &Chronicle<'_>) -> BTreeSet<Id> {
+    let recorded = chronicle.checkpoints().iter().flat_map(|c| c.set.iter().map(|(id, _)| id));
+    let mut ids: BTreeSet<Id> = recorded.cloned().collect();
+    ids.extend(vault.history_folders().iter().filter_map(|dir| Id::of_history_dir(dir).ok()));
+    ids
+}
+
+/// Every artifact that a log seals, however broken it is, with its versions in order.
+pub(super) fn recorded(log: &Log) -> BTreeMap<Id, Vec<u64>> {
+    let mut ids: BTreeMap<Id, Vec<u64>> = BTreeMap::new();
+    for (id, mark) in log.entries.iter().flatten().flat_map(|checkpoint| &checkpoint.set) {
+        ids.entry(id.clone()).or_default().extend(mark.version);
+    }
+    for versions in ids.values_mut() {
+        versions.sort_unstable();
+        versions.dedup();
+    }
+    ids
+}
+
+/// What lies in no history: the torn end of the log, and files that never got their name.
+pub(super) fn of_vault(vault: &Vault, chronicle: &Chronicle<'_>) -> Vec<Leftover> {
+    let temporaries = vault.files().temporaries().into_iter();
+    let mut found: Vec<Leftover> = temporaries
+        .filter_map(|name| {
+            whole(vault.files(), format!("{}/{name}", layout::LOCAL_DIR), Remains::Temporary)
+        })
+        .collect();
+    let torn = chronicle.torn() as u64;
+    if torn > 0 {
+        let from = chronicle.length() - torn;
+        let path = chronicle.path().to_owned();
+        found.push(Leftover { path, remains: Remains::Log, from, bytes: torn });
+    }
+    found
+}
+
+fn whole(files: &Files, path: String, remains: Remains) -> Option<Leftover> {
+    let bytes = files.stamp(&path).ok()?.length;
+    Some(Leftover { path, remains, from: 0, bytes })
+}
+
+/// What lies beyond the sealed versions of one artifact.
+///
+/// # Errors
+/// What is sealed cannot be told from what is not.
+pub(super) fn of_artifact(
+    vault: &Vault,
+    id: &Id,
+    sealed: &Sealed<'_>,
+) -> Result<Vec<Leftover>, ChainError> {
+    let last_sealed = sealed.last.get(id).copied().unwrap_or(0);
+    let history = match replay::load(vault.files(), id) {
+        Ok(history) => Some(history),
+        Err(ChainError::HistoryMissing | ChainError::HistoryUnreadable(_)) if last_sealed == 0 => {
+            None
+        }
+        Err(why) => return Err(why),
+    };
+    let path = id.history_path();
+    let mut found = Vec::new();
+    let mut stored = BTreeSet::new();
+    match &history {
+        None => found.extend(whole(vault.files(), path, Remains::History)),
+        Some(history) => {
+            let is_published = sealed.published.contains(id);
+            let next = first_unsealed(history, last_sealed, is_published, sealed.form);
+            if next == 0 && last_sealed > 0 {
+                return Err(ChainError::VersionMissing(last_sealed));
+            }
+            let total = history.length + history.torn;
+            let from = match history.slots.get(next) {
+                Some(slot) if next > 0 => slot.at,
+                Some(_) => 0,
+                None => history.length,
+            };
+            // A list that is not in block form has no end that could be cut off.
+            let is_cut_clean = from == 0 || history.is_appendable();
+            if from < total && is_cut_clean {
+                let remains = if from == 0 { Remains::History } else { Remains::Entries };
+                found.push(Leftover { path, remains, from, bytes: total - from });
+            }
+            let entries = history.slots[..next].iter().filter_map(|slot| slot.entry.as_ref().ok());
+            stored.extend(entries.filter_map(|entry| match entry.stored {
+                Stored::Keyframe => Some(id.keyframe_path(entry.version)),
+                Stored::DiffFile => Some(id.diff_path(entry.version)),
+                Stored::Diff(_) => None,
+            }));
+            // A faulty entry may own any file.
+            if history.slots[..next].iter().any(|slot| slot.entry.is_err()) {
+                return Ok(found);
+            }
+        }
+    }
+    let dir = id.history_dir();
+    let names = vault.files().names(&dir).unwrap_or_default();
+    let texts = names.iter().filter(|name| is_text(name)).map(|name| format!("{dir}/{name}"));
+    let unowned = texts.filter(|path| !stored.contains(path));
+    found.extend(unowned.filter_map(|path| whole(vault.files(), path, Remains::Text)));
+    Ok(found)
+}
+
+/// Whether a file is named as the text or the diff of a version is.
+fn is_text(name: &str) -> bool {
+    let number = name
+        .strip_prefix('v')
+        .and_then(|name| name.strip_suffix(".md").or_else(|| name.strip_suffix(".diff")));
+    number.is_some_and(|number| !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()))
+}

@@ -1,0 +1,81 @@
+//! What cannot be had any more: versions whose text the files no longer give, and checkpoints that the
+//! log no longer has or no longer vouches for. Recovery cannot bring them back; a copy can.
+
+use rayon::prelude::*;
+
+use crate::chain::replay::{self, ChainError, Replay};
+use crate::checkpoint::log::Log;
+use crate::document::id::Id;
+use crate::vault::Vault;
+
+use super::leftovers;
+
+/// A version that cannot be had.
+#[derive(Debug)]
+pub struct LostVersion {
+    /// The artifact.
+    pub id: Id,
+    /// The version.
+    pub version: u64,
+    /// Why.
+    pub why: ChainError,
+}
+
+/// What cannot be had.
+#[derive(Debug, Default)]
+pub struct Lost {
+    /// Versions that the log seals, in byte order of their ids.
+    pub versions: Vec<LostVersion>,
+    /// Entries of the log that are no checkpoints, by their place from 1, and why.
+    pub checkpoints: Vec<(usize, String)>,
+}
+
+/// Looks for everything that the log seals and the files no longer give.
+pub fn lost(vault: &Vault, log: &Log) -> Lost {
+    let mut lost = Lost::default();
+    for (n, entry) in log.entries.iter().enumerate() {
+        if let Err(fault) = entry {
+            lost.checkpoints.push((n + 1, fault.to_string()));
+        }
+    }
+    let ids = leftovers::recorded(log);
+    let looked: Vec<Vec<LostVersion>> =
+        ids.par_iter().map(|(id, versions)| of_artifact(vault, id, versions)).collect();
+    lost.versions = looked.into_iter().flatten().collect();
+    lost
+}
+
+fn of_artifact(vault: &Vault, id: &Id, versions: &[u64]) -> Vec<LostVersion> {
+    let all = |why: &dyn Fn(u64) -> ChainError| {
+        let gone = versions.iter();
+        gone.map(|n| LostVersion { id: id.clone(), version: *n, why: why(*n) }).collect()
+    };
+    let history = match replay::load(vault.files(), id) {
+        Ok(history) => history,
+        Err(ChainError::HistoryUnreadable(why)) => {
+            return all(&|_| ChainError::HistoryUnreadable(why.clone()));
+        }
+        Err(_) => return all(&|_| ChainError::HistoryMissing),
+    };
+    let mut replay = Replay::new(vault.files(), id, None);
+    let mut lost = Vec::new();
+    let mut found = Vec::new();
+    for slot in &history.slots {
+        let Ok(entry) = &slot.entry else {
+            replay.lose();
+            continue;
+        };
+        let why = replay.step(entry).into_iter().next();
+        if versions.binary_search(&entry.version).is_ok() {
+            found.push(entry.version);
+            let (id, version) = (id.clone(), entry.version);
+            lost.extend(why.map(|why| LostVersion { id, version, why }));
+        }
+    }
+    let missing = versions.iter().filter(|version| !found.contains(version));
+    lost.extend(missing.map(|version| {
+        let why = ChainError::VersionMissing(*version);
+        LostVersion { id: id.clone(), version: *version, why }
+    }));
+    lost
+}

@@ -1,0 +1,166 @@
+//! What writers that died have left behind, and how the next one clears it away
+//! (`spec/transactions.md`, section 5).
+//!
+//! A writer commits by the checkpoint's line in the log. One that died before leaves bytes that no
+//! checkpoint seals, which nobody serves: `leftovers` finds them, `keep` moves them out of the way and
+//! never drops them. One that died after it leaves live files behind: `behind` brings them up to date.
+//! `hint` names the places to look at; nothing that lies in the vault is believed about what happened
+//! there. `lost` says what cannot be had any more.
+
+mod behind;
+pub(crate) mod hint;
+mod keep;
+mod leftovers;
+mod lost;
+
+use rayon::prelude::*;
+use std::collections::BTreeSet;
+
+pub use leftovers::{Leftover, Remains};
+pub use lost::{Lost, LostVersion};
+
+use crate::chain::replay::ChainError;
+use crate::checkpoint::log::Chronicle;
+use crate::document::id::Id;
+use crate::head::{self, Head};
+use crate::publish::{Live, PublishError};
+use crate::vault::Vault;
+use crate::vault::files::FileError;
+
+pub(crate) use leftovers::first_unsealed;
+pub use lost::lost;
+
+/// Which artifacts to look at.
+#[derive(Clone, Debug)]
+pub enum Scope {
+    /// These.
+    Ids(BTreeSet<Id>),
+    /// All that the log or a folder of histories names.
+    Everything,
+}
+
+/// What an interrupted command left.
+#[derive(Debug, Default)]
+pub struct Plan {
+    /// Bytes that no checkpoint seals, in byte order of their paths.
+    pub leftovers: Vec<Leftover>,
+    /// Live files that the last event did not bring up to date.
+    pub behind: Vec<(Id, Live)>,
+    /// Artifacts whose histories are broken in what is sealed, so that nothing is cleared there.
+    pub broken: Vec<(Id, ChainError)>,
+}
+
+impl Plan {
+    /// Whether there is nothing to do.
+    pub fn is_empty(&self) -> bool {
+        self.leftovers.is_empty() && self.behind.is_empty()
+    }
+}
+
+/// What was done about it.
+#[derive(Debug, Default)]
+pub struct Recovered {
+    /// The folder that holds what was moved, where anything was.
+    pub folder: Option<String>,
+    /// What was moved there.
+    pub kept: Vec<Leftover>,
+    /// Live files that were brought up to date.
+    pub caught_up: Vec<String>,
+    /// Live files that were left as they are, and why.
+    pub left_alone: Vec<(String, FileError)>,
+}
+
+impl Recovered {
+    /// Takes in what was done after this.
+    pub(crate) fn take(&mut self, later: Self) {
+        self.folder = self.folder.take().or(later.folder);
+        self.kept.extend(later.kept);
+        self.caught_up.extend(later.caught_up);
+        self.left_alone.extend(later.left_alone);
+    }
+
+    /// Whether nothing was done.
+    pub fn is_empty(&self) -> bool {
+        self.kept.is_empty() && self.caught_up.is_empty() && self.left_alone.is_empty()
+    }
+}
+
+/// Finds what writers that died have left. Reads only.
+pub fn plan(vault: &Vault, chronicle: &Chronicle<'_>, scope: &Scope) -> Plan {
+    let everything;
+    let ids = match scope {
+        Scope::Ids(ids) => ids,
+        Scope::Everything => {
+            everything = leftovers::everything(vault, chronicle);
+            &everything
+        }
+    };
+    let sealed = leftovers::Sealed::of(chronicle, ids);
+    let looked: Vec<_> =
+        ids.par_iter().map(|id| (id, leftovers::of_artifact(vault, id, &sealed))).collect();
+    let mut plan = Plan { leftovers: leftovers::of_vault(vault, chronicle), ..Plan::default() };
+    for (id, found) in looked {
+        match found {
+            Ok(found) => plan.leftovers.extend(found),
+            Err(why) => plan.broken.push((id.clone(), why)),
+        }
+    }
+    plan.leftovers.sort_by(|a, b| a.path.cmp(&b.path));
+    plan.behind = behind::of_last_event(vault, chronicle);
+    plan
+}
+
+/// Clears away what was found. Only the holder of the write lock may ask for it, and only of a log that
+/// ends in what is remembered, or when somebody who looked demands it.
+///
+/// # Errors
+/// Something could not be kept, or was changed meanwhile; what was not cleared stays where it is.
+pub fn carry_out(vault: &Vault, plan: Plan) -> Result<Recovered, FileError> {
+    let folder = keep::keep(vault.files(), &plan.leftovers)?;
+    let mut recovered = Recovered { folder, kept: plan.leftovers, ..Recovered::default() };
+    let lives: Vec<(String, &Live)> =
+        plan.behind.iter().map(|(id, live)| (id.live_path(), live)).collect();
+    let left_alone = crate::publish::bring_up_to_date(vault.files(), &lives)?;
+    let is_done = |path: &String| !left_alone.iter().any(|(left, _)| left == path);
+    recovered.caught_up = lives.into_iter().map(|(path, _)| path).filter(is_done).collect();
+    recovered.left_alone = left_alone;
+    hint::remove(vault.files());
+    Ok(recovered)
+}
+
+/// What a writer does first, under the lock: if a command died here, clears away what it left.
+///
+/// Bytes beyond the sealed ones are cleared only where the log ends in the head that is remembered:
+/// then everything that was acknowledged is sealed, and they are of a writer that died. Live files
+/// are brought up to date in any case; they become what the log seals.
+///
+/// # Errors
+/// See [`carry_out`]; or the log does not follow from itself.
+pub(crate) fn settle(
+    vault: &Vault,
+    chronicle: &Chronicle<'_>,
+    also: &BTreeSet<Id>,
+) -> Result<Recovered, PublishError> {
+    let hinted = hint::read(vault.files());
+    let has_torn_end = chronicle.torn() > 0;
+    let has_temporaries = vault.files().has_temporaries();
+    if hinted.is_none() && !has_torn_end && !has_temporaries && also.is_empty() {
+        return Ok(Recovered::default());
+    }
+    let was_interrupted = hinted.is_some();
+    let ids: BTreeSet<Id> = hinted.into_iter().flatten().chain(also.iter().cloned()).collect();
+    let mut plan = plan(vault, chronicle, &Scope::Ids(ids));
+    let is_of_the_record = |leftover: &Leftover| leftover.remains != Remains::Temporary;
+    if plan.leftovers.iter().any(is_of_the_record) {
+        if head::is_end(vault, &Head::of(chronicle)) {
+            // A log that was altered before its end might not name what it once sealed.
+            chronicle.check_hashes()?;
+        } else {
+            plan.leftovers.retain(|leftover| !is_of_the_record(leftover));
+        }
+    }
+    if !was_interrupted {
+        plan.behind.clear();
+    }
+    Ok(carry_out(vault, plan)?)
+}

@@ -1,0 +1,56 @@
+//! Files that are appended to, and whose end may be missing or rubbish: where they may still be whole.
+
+/// What git writes where two sides of a merge differ.
+const MARKERS: [&[u8]; 2] = [b"<<<<<<< ", b">>>>>>> "];
+
+/// The first line, from 1, that is a conflict marker of git.
+pub(crate) fn conflict(bytes: &[u8]) -> Option<usize> {
+    let is_marker = |line: &[u8]| MARKERS.iter().any(|marker| line.starts_with(marker));
+    bytes.split(|byte| *byte == b'\n').position(is_marker).map(|n| n + 1)
+}
+
+/// The lengths, greatest first, that a list in YAML may have had before an item was appended to it
+/// and torn: up to the last line that is text, and up to the last line that begins an item.
+pub(crate) fn ends_before_torn(bytes: &[u8]) -> impl Iterator<Item = usize> {
+    let text = std::str::from_utf8(bytes).map_or_else(|why| why.valid_up_to(), str::len);
+    let text = memchr::memchr(0, &bytes[..text]).unwrap_or(text);
+    let lines = memchr::memrchr(b'\n', &bytes[..text]).map(|n| n + 1);
+    let item = lines.and_then(|end| {
+        let mut end = end;
+        while let Some(start) = memchr::memrchr(b'\n', &bytes[..end - 1]).map(|n| n + 1) {
+            let line = &bytes[start..end];
+            let indent = line.iter().take_while(|byte| **byte == b' ').count();
+            if indent <= MOST_INDENTED && line[indent..].starts_with(b"- ") {
+                return Some(start);
+            }
+            end = start;
+        }
+        None
+    });
+    [lines, item].into_iter().flatten().filter(|end| *end < bytes.len())
+}
+
+/// How far an item of a list of ours, or of the other tool's, may be indented; diffs are further.
+const MOST_INDENTED: usize = 2;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_torn_file_may_end_before_its_last_line_or_its_last_item() {
+        let ends = |text: &[u8]| ends_before_torn(text).collect::<Vec<_>>();
+        assert_eq!(ends(b""), [] as [usize; 0]);
+        assert_eq!(ends(b"a:\n  - 1\n  - 2\n"), [9], "the whole text is no candidate");
+        assert_eq!(ends(b"a:\n  - 1\n    b: |\n      - x\n    c"), [28, 3]);
+        assert_eq!(ends(b"a:\n  - 1\n\0\0\n\0"), [9, 3]);
+        assert_eq!(ends(b"a:\n  - 1\n  - \xff\n"), [9, 3]);
+        assert_eq!(ends(b"no line end"), [] as [usize; 0]);
+    }
+
+    #[test]
+    fn marks_of_a_merge_are_seen() {
+        assert_eq!(conflict(b"a\n<<<<<<< HEAD\nb\n=======\nc\n>>>>>>> x\n"), Some(2));
+        assert_eq!(conflict(b"a\n=======\n <<<<<<< HEAD\n"), None);
+    }
+}

@@ -1,0 +1,373 @@
+//! How bytes get into a vault. Writers never overwrite what they have not read: they create a file
+//! that must not exist, append to one of a known length, or exchange one that still holds the bytes
+//! that were read (`replace`).
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{Seek as _, SeekFrom};
+use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use rayon::prelude::*;
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+
+use super::disk::Place;
+use super::files::{DIRECTORY, FileError, Files, READ, open_beneath};
+use super::layout;
+use super::replace::Replacement;
+
+/// How the names of temporary files end.
+const TEMPORARY: &str = ".ctx-tmp";
+
+/// From this many files on, one sync of the file system replaces one for each file.
+const MANY: usize = 16;
+
+/// A file that was written and is to be made durable.
+#[derive(Clone, Copy, Debug)]
+pub enum Written<'p> {
+    /// It was made; its name is to be durable too.
+    New(&'p str),
+    /// It was there, and only its bytes changed.
+    Longer(&'p str),
+}
+
+/// A name under which bytes are written before they get the one they are for.
+pub(super) struct Temporary<'d> {
+    folder: &'d OwnedFd,
+    name: String,
+    pub(super) path: String,
+}
+
+impl Temporary<'_> {
+    pub(super) fn place(&self) -> Place<'_> {
+        Place { folder: self.folder, name: &self.name, path: &self.path }
+    }
+}
+
+impl Files {
+    /// Creates a file that must not exist, with the folders above it. It gets its name when all of
+    /// its bytes are written, so that a command which dies leaves no half of it.
+    ///
+    /// # Errors
+    /// Something of that name exists already, or the system refuses.
+    pub fn create_new(&self, path: &str, bytes: &[u8]) -> Result<(), FileError> {
+        let fail = |e| FileError::from_errno("create", path, e);
+        let (folder, name) = self.parent(path).map_err(fail)?;
+        let temporary = self.temporary(&folder, path)?;
+        let file = self.disk.create(&temporary.place()).map_err(fail)?;
+        let written = self
+            .disk
+            .write(&file, &temporary.path, 0, bytes)
+            .map_err(FileError::io("create", path))
+            .and_then(|()| {
+                let place = Place { folder: &folder, name, path };
+                self.disk.rename_new(&temporary.place(), &place).map_err(fail)
+            });
+        if written.is_err() {
+            // The first error is told.
+            let _ = self.disk.remove(&temporary.place());
+        }
+        written
+    }
+
+    /// Where the bytes of the file at `path`, in `folder`, are written before they get its name: in
+    /// the folder of local state, which git ignores and the next writer clears, or beside the file
+    /// where a rename from there would cross file systems.
+    pub(super) fn temporary<'d>(
+        &'d self,
+        folder: &'d OwnedFd,
+        path: &str,
+    ) -> Result<Temporary<'d>, FileError> {
+        static COUNT: AtomicU64 = AtomicU64::new(0);
+        let fail = |e| FileError::from_errno("create", layout::LOCAL_DIR, e);
+        let local = match self.local.get() {
+            Some(local) => local,
+            None => {
+                let local = self.directory(layout::LOCAL_DIR).map_err(fail)?;
+                self.local.get_or_init(|| local)
+            }
+        };
+        let device = |fd| rustix::fs::fstat(fd).map(|stat| stat.st_dev).map_err(fail);
+        let (above, name) = path.rsplit_once('/').unwrap_or((".", path));
+        let (folder, above) = match device(local)? == device(folder)? {
+            true => (local, layout::LOCAL_DIR),
+            false => (folder, above),
+        };
+        let n = COUNT.fetch_add(1, Ordering::Relaxed);
+        let name = format!(".{}.{}-{n}{TEMPORARY}", short(name), std::process::id());
+        let path = format!("{above}/{name}");
+        Ok(Temporary { folder, name, path })
+    }
+
+    /// The names of the files that writers who died have left in the folder of local state.
+    pub(crate) fn temporaries(&self) -> Vec<String> {
+        let names = self.names(layout::LOCAL_DIR).unwrap_or_default();
+        let mut names: Vec<String> =
+            names.into_iter().filter(|name| name.ends_with(TEMPORARY)).collect();
+        names.sort_unstable();
+        names
+    }
+
+    /// Whether writers who died have left any.
+    pub(crate) fn has_temporaries(&self) -> bool {
+        !self.temporaries().is_empty()
+    }
+
+    /// Removes a file of exactly so many bytes, which lie somewhere else, durable.
+    pub(crate) fn remove_of_length(&self, path: &str, length: u64) -> Result<(), FileError> {
+        if self.stamp(path)?.length != length {
+            return Err(FileError::Changed { path: path.to_owned() });
+        }
+        let (folder, name) = self.folder_of(path)?;
+        self.disk
+            .remove(&Place { folder: &folder, name, path })
+            .map_err(|e| FileError::from_errno("remove", path, e))
+    }
+
+    /// Appends to a file that has exactly `length` bytes; one of length 0 may be absent.
+    ///
+    /// # Errors
+    /// [`FileError::Changed`] if the length differs; else what the system says.
+    pub fn append(&self, path: &str, length: u64, bytes: &[u8]) -> Result<(), FileError> {
+        if length == 0 && !self.exists(path) {
+            return self.create_new(path, bytes);
+        }
+        let file = self.open_to_write(path, "append to")?;
+        let end = (&file).seek(SeekFrom::End(0)).map_err(FileError::io("append to", path))?;
+        if end != length {
+            return Err(FileError::Changed { path: path.to_owned() });
+        }
+        let written = self.disk.write(&file, path, length, bytes);
+        if written.is_err() {
+            // Best effort: a short write must not stay as a torn entry. The first error is told.
+            let _ = self.disk.truncate(&file, path, length);
+        }
+        written.map_err(FileError::io("append to", path))
+    }
+
+    /// Cuts a file of exactly `from` bytes to fewer. What is cut off has to lie somewhere else, durable.
+    ///
+    /// # Errors
+    /// [`FileError::Changed`] if the length differs; else what the system says.
+    pub(crate) fn cut(&self, path: &str, from: u64, to: u64) -> Result<(), FileError> {
+        let file = self.open_to_write(path, "cut")?;
+        if file.metadata().map_err(FileError::io("cut", path))?.len() != from {
+            return Err(FileError::Changed { path: path.to_owned() });
+        }
+        self.disk.truncate(&file, path, to).map_err(|e| FileError::from_errno("cut", path, e))
+    }
+
+    fn open_to_write(&self, path: &str, action: &'static str) -> Result<File, FileError> {
+        let flags = OFlags::WRONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
+        open_beneath(&self.dir, path, flags, Mode::empty())
+            .map(File::from)
+            .map_err(|e| FileError::from_errno(action, path, e))
+    }
+
+    /// Replaces one file by new bytes, which are durable before they get the name.
+    ///
+    /// # Errors
+    /// [`FileError::Changed`] if somebody wrote to it meanwhile; the file is then left alone.
+    pub fn replace(&self, path: &str, expected: &[u8], bytes: &[u8]) -> Result<(), FileError> {
+        let wanted = [Replacement { path, expected, bytes }];
+        let staging = self.stage_all(&wanted);
+        self.sync(&staging.written())?;
+        staging.commit().pop().unwrap_or(Ok(()))
+    }
+
+    /// Refuses a file that does not hold exactly these bytes.
+    pub(super) fn expect(&self, path: &str, expected: &[u8]) -> Result<(), FileError> {
+        let found = match self.read_optional(path, expected.len() as u64) {
+            Err(FileError::TooLarge { .. }) => None,
+            other => other?,
+        };
+        if found.as_deref() == Some(expected) {
+            Ok(())
+        } else {
+            Err(FileError::Changed { path: path.to_owned() })
+        }
+    }
+
+    /// Removes a file if it still holds `expected`.
+    ///
+    /// # Errors
+    /// [`FileError::Changed`] if somebody wrote to it meanwhile.
+    pub fn remove(&self, path: &str, expected: &[u8]) -> Result<(), FileError> {
+        self.expect(path, expected)?;
+        let fail = |e| FileError::from_errno("remove", path, e);
+        let (folder, name) = self.folder_of(path)?;
+        let place = Place { folder: &folder, name, path };
+        // What is looked at a second time cannot be written anew under its old name.
+        let aside = self.temporary(&folder, path)?;
+        self.disk.rename_new(&place, &aside.place()).map_err(fail)?;
+        let same = self.expect(&aside.path, expected);
+        match same {
+            Ok(()) => self.disk.remove(&aside.place()).map_err(fail),
+            Err(FileError::Changed { .. }) => {
+                // If the name was taken again, both stay: the next writer keeps this one.
+                let _ = self.disk.rename_new(&aside.place(), &place);
+                Err(FileError::Changed { path: path.to_owned() })
+            }
+            Err(other) => Err(other),
+        }
+    }
+
+    /// Takes back an append that was not committed, as far as the disk lets us: the file gets its
+    /// former length, or goes away if it had none. One that holds anything else is left alone.
+    pub fn take_back(&self, path: &str, length: u64, appended: &[u8]) {
+        let total = length + appended.len() as u64;
+        let ends_so = |bytes: Vec<u8>| bytes.len() as u64 == total && bytes.ends_with(appended);
+        if !self.read(path, total).is_ok_and(ends_so) {
+            return;
+        }
+        let _ = match length {
+            0 => self.remove(path, appended),
+            _ => self.cut(path, total, length),
+        };
+    }
+
+    /// Takes away a temporary file of ours.
+    pub(crate) fn discard(&self, temporary: &str) {
+        if let Ok((folder, name)) = self.folder_of(temporary) {
+            let _ = self.disk.remove(&Place { folder: &folder, name, path: temporary });
+        }
+    }
+
+    /// Removes a folder if nothing is in it.
+    pub fn remove_empty_folder(&self, path: &str) {
+        if let Ok((folder, name)) = self.folder_of(path) {
+            let _ = self.disk.remove_folder(&Place { folder: &folder, name, path });
+        }
+    }
+
+    /// Makes a folder and those above it.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn create_dir(&self, path: &str) -> Result<(), FileError> {
+        self.directory(path).map(drop).map_err(|e| FileError::from_errno("create", path, e))
+    }
+
+    /// Makes what was written durable: of a new file also the folders that name it. Few are synced
+    /// side by side; for many, one sync of the file system costs less than one for each.
+    ///
+    /// # Errors
+    /// The first sync that failed.
+    pub fn sync(&self, written: &[Written<'_>]) -> Result<(), FileError> {
+        if !self.waits {
+            return Ok(());
+        }
+        #[cfg(target_os = "linux")]
+        if written.len() > MANY {
+            return self
+                .disk
+                .sync_all(&self.dir)
+                .map_err(|e| FileError::from_errno("sync", ".", e));
+        }
+        let mut inodes: BTreeMap<&str, OFlags> = BTreeMap::new();
+        for file in written {
+            let (Written::New(path) | Written::Longer(path)) = *file;
+            inodes.insert(path, READ);
+            let mut named = matches!(file, Written::New(_)).then_some(path);
+            // A new file is named by its folder, and a new folder by the one above it.
+            while let Some(path) = named {
+                let above = path.rsplit_once('/').map(|(folder, _)| folder);
+                let is_new = inodes.insert(above.unwrap_or("."), DIRECTORY).is_none();
+                named = above.filter(|_| is_new);
+            }
+        }
+        // Side by side they share the flushes of the disk that they wait for.
+        let inodes: Vec<(&str, OFlags)> = inodes.into_iter().collect();
+        inodes.par_iter().try_for_each(|(path, flags)| self.sync_one(path, *flags))
+    }
+
+    fn sync_one(&self, path: &str, flags: OFlags) -> Result<(), FileError> {
+        open_beneath(&self.dir, path, flags, Mode::empty())
+            .and_then(|opened| self.disk.sync(opened, path))
+            .map_err(|e| FileError::from_errno("sync", path, e))
+    }
+
+    /// Opens the file that writers lock, making it if needed.
+    pub(super) fn open_lock_file(&self, path: &str) -> Result<File, FileError> {
+        let fail = |e| FileError::from_errno("lock", path, e);
+        let (parent, name) = self.parent(path).map_err(fail)?;
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+        let fd = rustix::fs::openat(&parent, name, flags | OFlags::NONBLOCK, 0o666.into())
+            .map_err(fail)?;
+        Ok(File::from(fd))
+    }
+
+    /// The folder that holds an existing file, and the file's name in it.
+    pub(super) fn folder_of<'p>(&self, path: &'p str) -> Result<(OwnedFd, &'p str), FileError> {
+        let (folder, name) = path.rsplit_once('/').unwrap_or((".", path));
+        open_beneath(&self.dir, folder, DIRECTORY, Mode::empty())
+            .map(|folder| (folder, name))
+            .map_err(|e| FileError::from_errno("open the folder of", path, e))
+    }
+
+    /// The folder that holds `path`, made if needed, and the last name of `path`.
+    fn parent<'p>(&self, path: &'p str) -> Result<(OwnedFd, &'p str), Errno> {
+        match path.rsplit_once('/') {
+            Some((parent, name)) => Ok((self.directory(parent)?, name)),
+            None => {
+                let root = rustix::io::fcntl_dupfd_cloexec(&self.dir, 0)?;
+                Ok((root, path))
+            }
+        }
+    }
+
+    fn directory(&self, path: &str) -> Result<OwnedFd, Errno> {
+        match open_beneath(&self.dir, path, DIRECTORY, Mode::empty()) {
+            Err(Errno::NOENT) => {
+                let (above, name) = self.parent(path)?;
+                match self.disk.make_folder(&above, name, path) {
+                    Ok(()) | Err(Errno::EXIST) => {}
+                    Err(e) => return Err(e),
+                }
+                rustix::fs::openat(&above, name, DIRECTORY | OFlags::NOFOLLOW, Mode::empty())
+            }
+            other => other,
+        }
+    }
+}
+
+/// Enough of a name to recognise a temporary file by, within the 255 bytes of a name.
+fn short(name: &str) -> &str {
+    let mut end = name.len().min(100);
+    while !name.is_char_boundary(end) {
+        end -= 1;
+    }
+    &name[..end]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn files() -> (tempfile::TempDir, Files) {
+        let dir = tempfile::tempdir().unwrap();
+        let files = Files::open(dir.path()).unwrap();
+        (dir, files)
+    }
+
+    #[test]
+    fn writers_never_overwrite_what_they_did_not_expect() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let (dir, files) = files();
+        files.create_new("f", b"old").unwrap();
+        assert!(files.create_new("f", b"new").is_err());
+        assert!(matches!(files.replace("f", b"other", b"new"), Err(FileError::Changed { .. })));
+        assert!(matches!(files.append("f", 2, b"x"), Err(FileError::Changed { .. })));
+        assert!(matches!(files.remove("f", b"ol"), Err(FileError::Changed { .. })));
+        let mode = std::fs::Permissions::from_mode(0o640);
+        std::fs::set_permissions(dir.path().join("f"), mode).unwrap();
+        files.replace("f", b"old", b"new").unwrap();
+        files.append("f", 3, b"er").unwrap();
+        assert_eq!(files.read("f", 9).unwrap(), b"newer");
+        let kept = std::fs::metadata(dir.path().join("f")).unwrap().permissions().mode();
+        assert_eq!(kept & 0o7777, 0o640);
+        let left = dir.path().join(layout::LOCAL_DIR).read_dir().unwrap().count();
+        assert_eq!((dir.path().read_dir().unwrap().count(), left), (2, 0), "no file is left");
+    }
+}

@@ -1,0 +1,283 @@
+//! What a command leaves that died, and what the next one makes of it.
+
+use insta::assert_snapshot;
+
+use crate::harness::Place;
+
+const LOG: &str = ".versions/checkpoints.jsonl";
+const HISTORY: &str = "nodes/.versions/a/history.yaml";
+
+/// Two versions of a document, published; and the vault as it was before the second.
+fn two() -> (Place, Place) {
+    let place = Place::published(&[("nodes/a", "# A\n")]);
+    let before = place.twin();
+    // A memory is of one place.
+    before.ctx("verify").ok();
+    place.edit("nodes/a.md", "# A\n", "# A\n\nmore\n");
+    place.ctx("publish nodes/a").ok();
+    (place, before)
+}
+
+/// A vault with version 2 of the history, which died before its checkpoint.
+fn died_before_its_commit() -> Place {
+    let (after, before) = two();
+    before.write(HISTORY, after.bytes(HISTORY));
+    before.edit("nodes/a.md", "# A\n", "# A\n\nmore\n");
+    before
+}
+
+#[test]
+fn what_is_not_sealed_is_kept_and_the_next_publication_works() {
+    let place = died_before_its_commit();
+    assert_snapshot!(place.ctx("verify --allow-drift").ok().stdout, @"
+    intact, working copy differs
+      anchor: checkpoint 1, remembered here since 2026-11-21T10:00:02.000Z
+      1 checkpoint, 3 artifacts, 3 versions recomputed
+      head: checkpoint 1, sha256:c8cda864f998076dc45b7620db48a3aab69fa64d2556ecc46e57eba16af5045d
+
+    Working copy: a live file differs from what is published:
+      [drift] nodes/a: the live file differs from the published text from line 13 on
+          in nodes/a.md
+
+    Notes:
+      [unfinished] nodes/a: it ends in 1 entry that no checkpoint seals
+          in nodes/.versions/a/history.yaml
+
+    What it means, and what to do:
+      [drift] A live file says published, but differs from the published text.
+          `ctx diff ID` shows the change, `ctx publish --changed` publishes it. To take it back, move the file (or the link or folder that is there) away, then `ctx read ID > FILE`.
+    ");
+    assert!(!place.ctx("read nodes/a").ok().stdout.contains("more"), "nobody serves it");
+    assert_snapshot!(place.ctx("recover --dry-run").ok().whole(), @"
+    exit: 0
+    -- stdout
+    1 leftover would be moved to .context/local/recovered/
+      nodes/.versions/a/history.yaml  entries that no checkpoint seals  861 bytes
+    -- stderr
+    ");
+    let tail = place.read(HISTORY).split_once("  - version: 2").unwrap().1.to_owned();
+    let before = place.tree();
+    place.ctx("recover --dry-run --json").ok();
+    assert_eq!(place.tree(), before);
+    assert_snapshot!(place.ctx("publish nodes/a").ok().whole(), @"
+    exit: 0
+    -- stdout
+    checkpoint 2 with 1 version, 2026-11-21T10:00:07.000Z
+      changed  nodes/a  v2
+    -- stderr
+    note: 1 leftover of an interrupted command moved to .context/local/recovered/1/
+    ");
+    let kept = place.read(".context/local/recovered/1/nodes/versions/a/history.yaml.end");
+    assert_eq!(kept, format!("  - version: 2{tail}"));
+    place.ctx("verify").ok();
+    assert_eq!(place.ctx("recover").ok().stdout, "no command was interrupted\n");
+}
+
+#[test]
+fn an_entry_that_was_cut_short_hides_nothing_that_is_sealed() {
+    let place = died_before_its_commit();
+    let whole = place.bytes(HISTORY);
+    let sealed = place.read(HISTORY).find("  - version: 2").unwrap();
+    for end in (sealed + 3..whole.len()).step_by(7) {
+        place.write(HISTORY, &whole[..end]);
+        assert_eq!(
+            place.ctx("history nodes/a --json").ok().json("ctx.history")["versions"]
+                .as_array()
+                .unwrap()
+                .len(),
+            1,
+            "{end}"
+        );
+        place.ctx("read nodes/a").ok();
+        place.ctx("verify --allow-drift").ok();
+        place.typed("verify --allow-drift").without("HOME").run().exits(1);
+        place.ctx("recover").ok();
+        assert_eq!(place.bytes(HISTORY), whole[..sealed], "{end}");
+    }
+    // What a power cut may leave of it.
+    for rubbish in [&b"\0\0\0\0"[..], b"\0\0\n\0", b"  - \xff\xfe"] {
+        place.write(HISTORY, [&whole[..sealed], rubbish].concat());
+        place.ctx("read nodes/a").ok();
+        place.ctx("verify --allow-drift").ok();
+        place.ctx("recover").ok();
+        assert_eq!(place.bytes(HISTORY), whole[..sealed], "{rubbish:?}");
+    }
+}
+
+#[test]
+fn a_torn_end_of_the_log_is_kept_where_the_head_is_remembered() {
+    for rubbish in [&b"{\"at\":\"2026"[..], b"\0\0\0", b"\0\0\0\n", b"{}\n"] {
+        let place = Place::published(&[("nodes/a", "# A\n")]);
+        let log = place.bytes(LOG);
+        place.write(LOG, [&log[..], rubbish].concat());
+        place.ctx("read nodes/a").ok();
+        place.ctx("verify").ok();
+        place.typed("verify").without("HOME").run().exits(1);
+        place.typed("retire nodes/a").without("HOME").run().exits(1);
+        place.ctx("retire nodes/a").ok();
+        assert_eq!(
+            place.bytes(".context/local/recovered/1/versions/checkpoints.jsonl.end"),
+            rubbish
+        );
+        assert!(place.bytes(LOG).starts_with(&log));
+        place.ctx("verify").ok();
+    }
+}
+
+#[test]
+fn damage_before_the_end_of_the_log_is_not_torn() {
+    let place = Place::published(&[("nodes/a", "# A\n")]);
+    place.edit("nodes/a.md", "# A\n", "# B\n");
+    place.ctx("publish nodes/a").ok();
+    let log = place.read(LOG);
+    place.write(LOG, log.replacen("\"checkpoint\":1", "\"checkpoint\":", 1));
+    place.write("nodes/.versions/a/v9.md", "left\n");
+    assert_snapshot!(place.ctx("recover").exits(1).whole(), @"
+    exit: 1
+    -- stdout
+    no command was interrupted
+    lost: entry 1 of the log: not a checkpoint: expected value at line 1 column 47
+    -- stderr
+    what is lost comes back only from git or a backup; `ctx verify` says more
+    error[log-broken]: `.versions/checkpoints.jsonl`, entry 1: not a checkpoint: expected value at line 1 column 47
+    hint: run `ctx verify` for the whole picture; nothing is served or written
+    ");
+    assert!(place.has("nodes/.versions/a/v9.md"), "nothing is moved beside damage");
+}
+
+#[test]
+fn versions_that_cannot_be_had_any_more_are_named() {
+    let (place, _) = two();
+    place.remove("nodes/.versions/a/v1.md");
+    assert_snapshot!(place.ctx("recover").exits(1).whole(), @"
+    exit: 1
+    -- stdout
+    no command was interrupted
+    lost: nodes/a version 1: the keyframe `nodes/.versions/a/v1.md` is missing
+    lost: nodes/a version 2: the version before it cannot be reconstructed
+    -- stderr
+    what is lost comes back only from git or a backup; `ctx verify` says more
+    ");
+}
+
+#[test]
+fn without_a_memory_it_is_somebody_who_decides() {
+    let place = died_before_its_commit();
+    let before = place.tree();
+    let recover = |line| place.typed(line).without("HOME").run();
+    assert_snapshot!(recover("recover").exits(4).whole(), @"
+    exit: 4
+    -- stdout
+    -- stderr
+    error[unremembered]: no head that is remembered here says whose these 1 leftover are
+        nodes/.versions/a/history.yaml  entries that no checkpoint seals  861 bytes
+    hint: a command may have been interrupted, or somebody may have cut the log: look at them
+    hint: `ctx recover --force` moves them to .context/local/recovered/ all the same
+    ");
+    recover("publish nodes/a").exits(1);
+    assert_eq!(place.tree(), before);
+    recover("recover --force").ok();
+    recover("publish nodes/a").ok();
+    place.ctx("verify").ok();
+}
+
+/// A vault whose last command died right after its commit, with word of it.
+fn died_after(line: &str) -> Place {
+    let place = Place::published(&[("nodes/a", "# A\n"), ("nodes/b", "# B\n")]);
+    place.edit("nodes/a.md", "# A\n", "# A\n\nmore\n");
+    let before = place.twin();
+    place.ctx(line).ok();
+    for path in ["nodes/a.md", "nodes/b.md", "nodes/c.md"] {
+        if before.has(path) {
+            place.write(path, before.bytes(path));
+        } else if place.has(path) {
+            place.remove(path);
+        }
+    }
+    place.write(".context/local/event", "[\"nodes/a\"]\n");
+    place
+}
+
+#[test]
+fn files_that_were_left_behind_become_what_was_published() {
+    for line in ["publish nodes/a", "retire nodes/b", "mv nodes/b nodes/c", "add nodes/c --body x"]
+    {
+        let place = died_after(line);
+        let whole = place.twin();
+        whole.remove(".context/local");
+        // Nothing that lies in the vault is believed: without word of it nothing is looked for.
+        assert!(
+            place.ctx("recover --dry-run").ok().stdout.contains("brought up to date"),
+            "{line}"
+        );
+        let output = place.ctx("pack add p --query '#x'").ok();
+        let output = if place.has(".context/local/event") {
+            place.ctx("publish --changed").ok()
+        } else {
+            output
+        };
+        assert!(output.stderr.contains("brought up to date"), "{line}: {}", output.stderr);
+        if line != "publish nodes/a" {
+            place.ctx("verify --allow-drift").ok();
+        } else {
+            place.ctx("verify").ok();
+        }
+        assert_eq!(place.has("nodes/c.md"), line.contains("nodes/c"), "{line}");
+        assert_eq!(place.has("nodes/b.md"), !line.starts_with("mv"), "{line}");
+        let retired = line.starts_with("retire");
+        assert!(!retired || place.read("nodes/b.md").contains("status: draft"), "{line}");
+    }
+}
+
+#[test]
+fn an_edit_that_was_saved_meanwhile_is_not_undone() {
+    let place = died_after("publish nodes/a");
+    place.edit("nodes/a.md", "more", "other");
+    place.ctx("publish nodes/b").ok();
+    assert!(place.read("nodes/a.md").contains("other"));
+    assert!(!place.has(".context/local/event"), "somebody has looked");
+}
+
+#[test]
+fn a_first_event_that_died_leaves_an_empty_vault() {
+    let place = Place::vault();
+    place.write("nodes/a.md", "# A\n");
+    let before = place.twin();
+    before.ctx("verify").ok();
+    place.ctx("publish nodes/a").ok();
+    before.write(HISTORY, place.bytes(HISTORY));
+    before.write("nodes/.versions/a/v1.md", place.bytes("nodes/.versions/a/v1.md"));
+    assert_snapshot!(before.ctx("verify").ok().stdout, @"
+    nothing published
+      0 checkpoints, 1 artifact, 0 versions recomputed
+
+    Notes:
+      [policy-unsealed] .context/config.yaml: no checkpoint holds it; the next publication takes it along
+          in .context/config.yaml
+      [policy-unsealed] CONTEXT.md: no checkpoint holds it; the next publication takes it along
+          in CONTEXT.md
+      [unfinished] nodes/a: it ends in 1 entry that no checkpoint seals
+          in nodes/.versions/a/history.yaml
+    ");
+    assert_eq!(before.ctx("list").ok().stdout, "");
+    before.ctx("publish --all").ok();
+    before.ctx("verify").ok();
+}
+
+#[test]
+fn marks_of_a_merge_are_refused_with_the_way_out() {
+    let place = Place::published(&[("nodes/a", "# A\n")]);
+    let log = place.read(LOG);
+    place.write(LOG, format!("<<<<<<< HEAD\n{log}=======\n{log}>>>>>>> other\n"));
+    assert_snapshot!(place.ctx("publish --all").exits(1).whole(), @"
+    exit: 1
+    -- stdout
+    -- stderr
+    error[log-broken]: line 1 of `.versions/checkpoints.jsonl` is a conflict marker of git
+    hint: two branches have published: a record has one line of checkpoints
+    hint: keep this branch's: git restore --source=HEAD --staged --worktree -- ':(glob)**/.versions/**'
+    hint: then publish what the other branch brought: `ctx publish --all`
+    ");
+    place.ctx("read nodes/a").exits(1);
+    place.ctx("verify").exits(1);
+}
