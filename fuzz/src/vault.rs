@@ -89,7 +89,7 @@ impl Good {
         let mut files = Tree::new();
         collect(&root, &root, &mut files);
         let vault = open();
-        let log = Log::open(&vault).expect("the log is there");
+        let log = Log::read(&vault).expect("the log is there");
         let chronicle = log.sound().expect("the log is sound");
         let head = chronicle.state_at(chronicle.head_number()).expect("its hashes follow");
         let mut texts = BTreeMap::new();

@@ -20,6 +20,7 @@ mod concurrent;
 mod delegated;
 mod demo;
 mod disk;
+mod expected;
 mod explain;
 mod failures;
 mod foreign;

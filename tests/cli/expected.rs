@@ -1,0 +1,119 @@
+//! Compare and swap: `--expect-version` and `--expect-hash`.
+
+use insta::assert_snapshot;
+
+use crate::harness::{CTX, Place};
+
+/// A document with two versions, the second by somebody else.
+fn overtaken() -> Place {
+    let place = Place::published(&[("nodes/a", "# A\n\none\n\nThe\nlast\nlines\nare\nothers.\n")]);
+    place.edit("nodes/a.md", "one", "two");
+    place.ctx("publish nodes/a -m quicker --as lee@example.com").ok();
+    place
+}
+
+fn chain_hash(place: &Place, version: usize) -> String {
+    let json = place.ctx("history nodes/a --json").ok().json("ctx.history");
+    json["versions"][version - 1]["chain_hash"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_writer_who_read_an_older_version_is_shown_what_came_since() {
+    let place = overtaken();
+    place.edit("nodes/a.md", "two", "three");
+    let before = place.tree();
+    assert_snapshot!(place.ctx("publish nodes/a --expect-version 1").exits(4).whole(), @"
+    exit: 4
+    -- stdout
+    -- stderr
+    error[not-as-expected]: expected version 1, but version 2 is published
+      nodes/a version 2, by lee@example.com at 2026-11-21T10:00:02.000Z: quicker
+      --- v1
+      +++ v2
+      @@ -2,15 +2,15 @@
+       title: A
+       type: document
+       status: published
+      -version: 1
+      +version: 2
+       author: ana@example.com
+       created_at: '2026-11-21T10:00:01.000Z'
+      -updated_at: '2026-11-21T10:00:01.000Z'
+      -checksum: sha256:356a2e1b40d6543c9a4a855015b2687d7637b1cf2832090c26cfb9a4328bf36d
+      +updated_at: '2026-11-21T10:00:02.000Z'
+      +checksum: sha256:733c37b5cff254de272930bf80e4c9dcea5961f1bc3bcd7df32bd0f95455cb68
+       ---
+       # A
+       
+      -one
+      +two
+       
+       The
+       last
+    hint: `ctx diff nodes/a 1 2 | patch nodes/a.md` puts that into your file
+    hint: nothing was written; expect what is published once you have taken it in
+    ");
+    let hash = chain_hash(&place, 1);
+    let by_hash = place.ctx(&format!("publish nodes/a --expect-hash {hash}")).exits(4);
+    assert!(by_hash.stderr.contains("expected version 1, but version 2"), "{}", by_hash.stderr);
+    assert_eq!(place.tree(), before);
+    place.ctx("publish nodes/a --expect-version 2").ok();
+}
+
+#[test]
+fn the_command_that_takes_it_in_takes_it_in() {
+    let place = overtaken();
+    // A copy that was taken before, and edited elsewhere in the text.
+    let first = place.ctx("show nodes/a 1").ok().stdout;
+    place.write("nodes/a.md", first.replace("others", "edited"));
+    let refused = place.ctx("publish nodes/a --expect-version 1").exits(4);
+    let hint = refused.stderr.lines().find(|line| line.contains("| patch")).unwrap();
+    let command = hint.split('`').nth(1).unwrap();
+    place.typed("").shell(&command.replacen("ctx", CTX, 1)).ok();
+    let live = place.read("nodes/a.md");
+    assert!(
+        live.contains("two\n") && live.contains("edited") && live.contains("version: 2"),
+        "{live}"
+    );
+    place.ctx("publish nodes/a --expect-version 2").ok();
+    place.ctx("verify").ok();
+}
+
+#[test]
+fn the_hash_of_the_head_stands_for_everything_that_was_read() {
+    let place = Place::published(&[("nodes/a", "# A\n"), ("nodes/b", "# B\n")]);
+    let head = place.ctx("head").ok().stdout.trim().to_owned();
+    let expect = |line: &str| place.ctx(&format!("{line} --expect-hash {head}"));
+    expect("publish --all").ok();
+    place.edit("nodes/b.md", "# B\n", "# C\n");
+    expect("publish --changed").ok();
+    for line in
+        ["publish --all", "retire nodes/a nodes/b", "index", "pack add p --query #x", "recover"]
+    {
+        let refused = expect(line).exits(4).stderr;
+        let said = "expected checkpoint 1, but checkpoint 2 is published";
+        assert!(refused.contains(said), "{line}: {refused}");
+    }
+    let two = expect("retire nodes/a nodes/b").stderr;
+    assert!(two.contains("nodes/b version 2, by ana@example.com"), "{two}");
+    expect("mv nodes/a nodes/c").exits(4);
+    expect("add nodes/c --body x").exits(4);
+    expect("add nodes/c --body x --draft").exits(4);
+    assert!(!place.has("nodes/c.md"));
+}
+
+#[test]
+fn an_expectation_that_cannot_be_held_against_anything_is_refused() {
+    let place = Place::published(&[("nodes/a", "# A\n")]);
+    place.ctx("publish --all --expect-version 1").exits(2);
+    place.ctx("retire nodes/a --expect-hash md5:00").exits(2);
+    let unknown = format!("sha256:{}", "0".repeat(64));
+    for line in ["retire nodes/a", "publish --all"] {
+        place.ctx(&format!("{line} --expect-hash {unknown}")).exits(4);
+    }
+    // A document that is not published is at version 0.
+    place.ctx("add nodes/b --body x --expect-version 1").exits(4);
+    place.ctx("add nodes/b --body x --expect-version 0").ok();
+    place.ctx("add nodes/b --body x --expect-version 0").exits(1);
+    place.ctx("publish nodes/b --expect-version 0 --dry-run").exits(4);
+}
