@@ -45,13 +45,23 @@ pub(crate) fn ctx(
     args: &[&str],
     vars: impl IntoIterator<Item = (&'static str, String)>,
 ) -> Said {
+    ctx_on(Disk::default(), root, args, vars)
+}
+
+/// The same on a disk that somebody watches.
+fn ctx_on(
+    disk: Disk,
+    root: &Path,
+    args: &[&str],
+    vars: impl IntoIterator<Item = (&'static str, String)>,
+) -> Said {
     let world = World {
         cwd: root.to_owned(),
         vars: vars.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
         clock: || 0,
         git: |_, _| Err(GitError::NotRun("not here".to_owned())),
         terminal: false,
-        disk: Disk::default(),
+        disk,
         error_terminal: false,
     };
     let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
@@ -67,12 +77,17 @@ pub(crate) fn ctx(
 impl Person {
     /// Runs `ctx` in a folder.
     pub(crate) fn ctx(&self, root: &Path, args: &[&str]) -> Said {
+        self.ctx_on(Disk::default(), root, args)
+    }
+
+    /// The same on a disk that somebody watches.
+    pub(crate) fn ctx_on(&self, disk: Disk, root: &Path, args: &[&str]) -> Said {
         let vars = [
             ("CTX_PRINCIPAL", self.principal.clone()),
             ("CTX_NOW", Timestamp::from_millis(self.now).to_string()),
         ];
         let home = self.home.iter().map(|home| ("HOME", home.display().to_string()));
-        ctx(root, args, vars.into_iter().chain(home))
+        ctx_on(disk, root, args, vars.into_iter().chain(home))
     }
 
     /// Runs `ctx`, which must succeed.

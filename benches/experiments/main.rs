@@ -8,7 +8,7 @@
 //! that does not hold is an error, so that a short run of them is a test. Progress goes to stderr.
 //!
 //! ```text
-//! cargo bench --bench experiments -- [e2|e3|stale|honest|mutation] [--quick] [--seed N] [--repetitions N] [--cold PERCENT] [--dir DIR]
+//! cargo bench --bench experiments -- [e2|e3|stale|honest|mutation|faults] [--quick] [--seed N] [--repetitions N] [--cold PERCENT] [--dir DIR]
 //! ```
 
 #![allow(clippy::disallowed_methods, reason = "the bench reads its own clock and its own files")]
@@ -19,6 +19,7 @@ mod bm25;
 mod corpus;
 mod e2;
 mod e3;
+mod faults;
 mod handbook;
 mod honest;
 mod inside;
@@ -69,6 +70,9 @@ fn run(options: &Options) -> Result<Vec<String>> {
     if is_chosen(Experiment::Mutation) {
         broken.extend(mutation::run(options)?);
     }
+    if is_chosen(Experiment::Faults) {
+        broken.extend(faults::run(options)?);
+    }
     Ok(broken)
 }
 
@@ -79,6 +83,7 @@ enum Experiment {
     Stale,
     Honest,
     Mutation,
+    Faults,
 }
 
 struct Options {
@@ -127,6 +132,7 @@ impl Options {
                 "stale" => options.chosen = Some(Experiment::Stale),
                 "honest" => options.chosen = Some(Experiment::Honest),
                 "mutation" => options.chosen = Some(Experiment::Mutation),
+                "faults" => options.chosen = Some(Experiment::Faults),
                 "--seed" => options.seed = Some(value()?.parse()?),
                 "--bench" => is_bench = true,
                 "--quick" => quick = true,

@@ -20,7 +20,10 @@ fuzz_target!(|bytes: &[u8]| {
     let Ok(text) = utf8(input.0) else { return };
     let normal = normalise(text);
     assert_eq!(normalise(&normal), normal.strip_prefix('\u{feff}').unwrap_or(&normal));
-    assert_eq!(split(text).is_ok(), split(&normal).is_ok());
+    // A second U+FEFF would be taken for a first one: no writer makes a text of such a form (DOC-7).
+    if !normal.starts_with('\u{feff}') {
+        assert_eq!(split(text).is_ok(), split(&normal).is_ok());
+    }
     let Ok(before) = Document::parse(text) else { return };
     read_all(text, &before);
     edit(choice, text, &before);

@@ -43,7 +43,7 @@ fuzz_target!(|bytes: &[u8]| {
 
 fn check(good: &Good, tree: &Tree) {
     let Ok(vault) = Vault::open(&good.root) else { return };
-    let report = verify(&vault, Request::whole(minute(60)))
+    let report = verify(&vault, &Request::whole(minute(60)))
         .expect("every vault of plain files has a report");
     for finding in &report.findings {
         assert!(!finding.message.is_empty());

@@ -315,13 +315,21 @@ impl Log {
         }
     }
 
-    /// Takes a last entry that is none for torn, if `is_end` knows the checkpoints before it, the first
+    /// Takes a last entry that is none, or a file that is no log, for torn, if `is_end` knows the checkpoints before it, the first
     /// and the last of them, to be everything that was acknowledged: a power cut may leave any bytes
     /// after that.
     pub(crate) fn excuse_end(
         &mut self,
         is_end: impl FnOnce(u64, Option<(&Checkpoint, &Checkpoint)>) -> bool,
     ) {
+        if self.entries.is_empty() && self.unreadable.is_some() {
+            // All of it is of a first event that was never acknowledged.
+            if self.conflict.is_none() && is_end(0, None) {
+                self.unreadable = None;
+                self.torn = usize::try_from(self.length).unwrap_or(usize::MAX);
+            }
+            return;
+        }
         let [before @ .., Err(_)] = &self.entries[..] else { return };
         let ends = match (before.first(), before.last()) {
             (None, _) | (_, None) => None,

@@ -303,7 +303,6 @@ fn write(desk: Desk<'_>, mut outcome: Outcome, event: &Event<'_>) -> Result<Outc
         if sealed.is_some() {
             // What was acknowledged by a writer that died right after its commit counts from here on.
             let _ = head::advance(vault, &Head::of(chronicle), now);
-            hint::write(vault.files(), outcome.items.iter().map(|item| &item.id));
         }
         let append = sealed.as_ref().map(|(_, append)| append);
         let committed = commit::commit(vault.files(), &outcome.items, &outcome.behind, append);
@@ -320,7 +319,12 @@ fn write(desk: Desk<'_>, mut outcome: Outcome, event: &Event<'_>) -> Result<Outc
             if is_small {
                 committed.derived = derived::after_publication(vault);
             }
-            hint::remove(vault.files());
+            // What could not be written is for the next writer; what somebody changed is theirs.
+            let is_theirs =
+                |(_, why): &(String, FileError)| matches!(why, FileError::Changed { .. });
+            if committed.left_alone.iter().all(is_theirs) {
+                hint::remove(vault.files());
+            }
         }
         outcome.committed = Some(committed);
     }

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use crate::document::id::Id;
-use crate::vault::files::Files;
+use crate::vault::files::{FileError, Files};
 use crate::vault::layout;
 
 /// More than the ids of 100,000 documents have.
@@ -12,10 +12,16 @@ const LIMIT: u64 = 64 << 20;
 
 /// Writes which artifacts an event is about to touch. Without it the next writer looks only at what
 /// it touches itself.
-pub(crate) fn write<'i>(files: &Files, ids: impl IntoIterator<Item = &'i Id>) {
+///
+/// # Errors
+/// It could not be written.
+pub(crate) fn write<'i>(
+    files: &Files,
+    ids: impl IntoIterator<Item = &'i Id>,
+) -> Result<(), FileError> {
     let ids: Vec<&str> = ids.into_iter().map(Id::as_str).collect();
     let text = serde_json::to_string(&ids).unwrap_or_default() + "\n";
-    let _ = files.create_new(layout::HINT, text.as_bytes());
+    files.create_new(layout::HINT, text.as_bytes())
 }
 
 /// What a writer that died was about to touch; none where none died.

@@ -15,6 +15,15 @@ pub struct WriteLock {
     _file: File,
 }
 
+/// Writers that wait until this is dropped.
+#[must_use = "writers begin when this is dropped"]
+#[derive(Debug)]
+pub struct HeldOff {
+    _file: Option<File>,
+    /// Whether one was at work.
+    pub was_busy: bool,
+}
+
 /// Why the lock was not had.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -80,6 +89,23 @@ pub(super) fn acquire(
             }
         }
     }
+}
+
+/// Keeps writers from beginning, and waits as long as `patience` says for the one that is at work.
+pub(super) fn hold_off(files: &Files, patience: Duration) -> HeldOff {
+    let (began, mut pause, mut was_busy) = (Instant::now(), FIRST_PAUSE, false);
+    while let Ok(Some(file)) = files.open_optional(layout::LOCK, u64::MAX) {
+        match file.try_lock_shared() {
+            Ok(()) => return HeldOff { _file: Some(file), was_busy },
+            Err(TryLockError::WouldBlock) if began.elapsed() < patience => {
+                was_busy = true;
+                std::thread::sleep(pause);
+                pause = (2 * pause).min(LAST_PAUSE);
+            }
+            Err(_) => break,
+        }
+    }
+    HeldOff { _file: None, was_busy }
 }
 
 /// Whether the lock file is the one that was opened.

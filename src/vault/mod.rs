@@ -219,6 +219,17 @@ impl Vault {
         self
     }
 
+    /// What tells whether the log was touched.
+    pub fn log_stamp(&self) -> Option<files::Stamp> {
+        [layout::FULL_LOG, layout::DELTA_LOG].iter().find_map(|log| self.files.stamp(log).ok())
+    }
+
+    /// Keeps writers from beginning, as long as what is given back is held, and waits for the one that
+    /// is at work. Writes nothing: where nobody ever wrote there is nothing to hold.
+    pub fn hold_off_writers(&self) -> lock::HeldOff {
+        lock::hold_off(&self.files, self.patience)
+    }
+
     /// Takes the lock that every writer holds. Whoever waits for it meanwhile is told `who` has it.
     ///
     /// # Errors

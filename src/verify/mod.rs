@@ -27,7 +27,7 @@ pub use finding::{Class, Code, Finding};
 use crate::chain::digest::Digest;
 use crate::checkpoint::log::Log;
 use crate::document::id::Id;
-use crate::head::{self, Head, MemoryError};
+use crate::head::{self, Head, MemoryError, Remembered};
 use crate::vault::Vault;
 use crate::vault::clock::Timestamp;
 use crate::vault::files::FileError;
@@ -134,9 +134,25 @@ pub struct Report {
 ///
 /// # Errors
 /// The log file exists but could not be opened; what is wrong inside is a finding.
-pub fn verify(vault: &Vault, request: Request<'_>) -> Result<Report, FileError> {
+pub fn verify(vault: &Vault, request: &Request<'_>) -> Result<Report, FileError> {
+    let before = vault.log_stamp();
+    let report = recompute(vault, request)?;
+    if report.verdict.is_whole() {
+        return Ok(report);
+    }
+    // Beside a writer at work one sees the half of its event: that is looked at again without one.
+    let held_off = vault.hold_off_writers();
+    match held_off.was_busy || vault.log_stamp() != before {
+        true => recompute(vault, request),
+        false => Ok(report),
+    }
+}
+
+fn recompute(vault: &Vault, request: &Request<'_>) -> Result<Report, FileError> {
     let now = request.now;
     let whole = request.only.is_none();
+    // What is remembered of a log is never ahead of one that is read later.
+    let memory = head::recall(vault);
     // The log is read on one core; the others look through the folders meanwhile.
     let survey = || if whole { vault.survey() } else { Survey::default() };
     let (seen, survey) = rayon::join(|| look_at_log(vault, now), survey);
@@ -147,7 +163,12 @@ pub fn verify(vault: &Vault, request: Request<'_>) -> Result<Report, FileError> 
         findings.take(log::check_strictly(log, &rules));
     }
     let (log_exists, path) = log.map_or((true, layout::DELTA_LOG), |log| (log.exists, log.path()));
-    let (anchors, memory) = known(vault, request.anchors);
+    let (anchors, memory, is_end) = match memory {
+        Ok(memory) => {
+            (anchors(request, &memory), None, memory.iter().any(|m| m.head == view.end()))
+        }
+        Err(why) => (request.anchors.clone(), Some(why), false),
+    };
     if anchors.iter().all(|anchor| !matches!(anchor.source, Source::Remembered { .. })) {
         findings.extend(elsewhere(vault, &view, path));
     }
@@ -156,14 +177,14 @@ pub fn verify(vault: &Vault, request: Request<'_>) -> Result<Report, FileError> 
     findings.extend(lost.into_iter().filter_map(Result::err));
     let held: Vec<Held> = held.into_iter().filter_map(Result::ok).collect();
     let is_whole = view.complete || !log_exists;
-    view.ends_as_remembered = is_whole && head::is_end(vault, &view.end());
+    view.ends_as_remembered = is_whole && is_end;
     if view.ends_as_remembered {
         for torn in findings.findings.iter_mut().filter(|finding| finding.code == Code::TornTail) {
             torn.code = Code::Unfinished;
         }
     }
 
-    let (ids, documents, policy) = match request.only {
+    let (ids, documents, policy) = match request.only.clone() {
         Some(only) => {
             let exist = |path: &String| vault.files().exists(path);
             let live = only.iter().map(Id::live_path).filter(exist);
@@ -250,16 +271,10 @@ fn read_log(vault: &Vault) -> Result<(Option<Log>, Vec<Finding>), FileError> {
     }
 }
 
-/// The anchors of a request and the remembered head, where there is one that says anything.
-fn known(vault: &Vault, mut anchors: Vec<Anchor>) -> (Vec<Anchor>, Option<MemoryError>) {
-    match head::recall(vault) {
-        Ok(memory) => {
-            let known = memory.iter().filter(|memory| memory.head.checkpoint > 0);
-            anchors.extend(known.map(Anchor::remembered));
-            (anchors, None)
-        }
-        Err(why) => (anchors, Some(why)),
-    }
+/// The anchors of a request and what is remembered, as far as it says anything.
+fn anchors(request: &Request<'_>, memory: &[Remembered]) -> Vec<Anchor> {
+    let known = memory.iter().filter(|memory| memory.head.checkpoint > 0);
+    request.anchors.iter().cloned().chain(known.map(Anchor::remembered)).collect()
 }
 
 /// What is remembered of the same place with something else checked out says nothing of this log,
@@ -319,6 +334,7 @@ fn artifacts(
 ) -> Checked {
     if let Some(progress) = progress {
         progress.total.store(ids.len(), Ordering::Relaxed);
+        progress.done.store(0, Ordering::Relaxed);
     }
     let check = |id| {
         let checked = artifact::check(vault, id, names.of(id), view, rules);

@@ -77,7 +77,7 @@ proptest! {
             let found = replay::reconstruct(vault.files(), &id, &history, version).unwrap();
             prop_assert_eq!(&found, text, "version {}", version);
         }
-        let report = verify(&vault, verify::Request::whole(Timestamp::from_millis(FIRST + 99))).unwrap();
+        let report = verify(&vault, &verify::Request::whole(Timestamp::from_millis(FIRST + 99))).unwrap();
         prop_assert_eq!(report.verdict, Verdict::IntactNotAnchored, "{:?}", report.findings);
     }
 }

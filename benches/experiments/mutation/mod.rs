@@ -248,7 +248,7 @@ impl Flipped {
 
 fn report(root: &Path, now: Timestamp) -> std::result::Result<Report, String> {
     let vault = Vault::open(root).map_err(|why| why.to_string())?;
-    verify(&vault, Request::whole(now)).map_err(|why| why.to_string())
+    verify(&vault, &Request::whole(now)).map_err(|why| why.to_string())
 }
 
 /// What came of some flips.

@@ -160,8 +160,8 @@ pub(super) fn run(args: &Verify, session: &mut Session<'_>) -> Result<Answer, Fa
     };
     let whole = request.only.is_none();
     let report = match args.quiet {
-        true => verify(&vault, request)?,
-        false => progress::watch(session, &progress, || verify(&vault, request))?,
+        true => verify(&vault, &request)?,
+        false => progress::watch(session, &progress, || verify(&vault, &request))?,
     };
     let answer = match report.verdict {
         Verdict::IntactAnchored | Verdict::IntactNotAnchored | Verdict::NothingPublished => {

@@ -1,0 +1,301 @@
+//! Nothing acknowledged is lost: every change of the disk that a command makes fails once, is torn once
+//! and is once where the process dies; and for what a power cut leaves, every prefix of the changes
+//! survives whole, not at all where it was not synced, and in random parts.
+//!
+//! After each of these the vault is at the state before or after the command, whole; what was told a
+//! success is there; nothing is damaged; and the next publication works.
+
+mod disk;
+mod scenes;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+
+use contextnest::vault::disk::Disk as Overseen;
+use serde_json::Value;
+
+use self::disk::{Disk, Fault, Op, Survival, Watch};
+use self::scenes::{Form, SCENES, Scene, begin};
+use crate::Options;
+use crate::corpus::Draw;
+use crate::inside::{Person, scratch};
+use crate::process::{Result, head, row};
+
+/// 2026-01-01.
+const BEGIN: i64 = 1_767_225_600_000;
+/// Random parts of what was not synced, for each command and form.
+const PARTS: usize = 1000;
+/// More than these say nothing new.
+const SHOWN: usize = 20;
+
+/// What was counted of one command.
+#[derive(Default)]
+struct Counts {
+    changes: u64,
+    faults: u64,
+    cuts: u64,
+    old: u64,
+    new: u64,
+    told: u64,
+    leftovers: u64,
+}
+
+/// Runs the experiment, prints its table, and gives the claims that did not hold.
+pub(crate) fn run(options: &Options) -> Result<Vec<String>> {
+    let began = Instant::now();
+    let dir = scratch(&options.dir)?;
+    let jobs: Vec<(&Scene, Form)> =
+        SCENES.iter().flat_map(|scene| Form::ALL.map(|form| (scene, form))).collect();
+    let next = AtomicUsize::new(0);
+    let work = |worker: usize| -> std::result::Result<Vec<(usize, Counts, Vec<String>)>, String> {
+        // One thread, so that the n-th change is the same one each time.
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build();
+        let pool = pool.map_err(|why| why.to_string())?;
+        let mut done = Vec::new();
+        loop {
+            let n = next.fetch_add(1, Ordering::Relaxed);
+            let Some((scene, form)) = jobs.get(n) else { return Ok(done) };
+            eprintln!("faults: {}, {} log", scene.name, form.word());
+            let base = dir.path().join(worker.to_string());
+            let (counts, broken) = pool.install(|| {
+                one(scene, *form, &base, options)
+                    .map_err(|why| format!("{}, {} log: {why}", scene.name, form.word()))
+            })?;
+            done.push((n, counts, broken));
+        }
+    };
+    let cores = std::thread::available_parallelism()?.get();
+    let mut results = std::thread::scope(|scope| -> Result<Vec<_>> {
+        let work = &work;
+        let workers: Vec<_> = (0..cores).map(|n| scope.spawn(move || work(n))).collect();
+        let mut all = Vec::new();
+        for worker in workers {
+            all.extend(worker.join().map_err(|_| "a worker panicked")??);
+        }
+        Ok(all)
+    })?;
+    results.sort_by_key(|(n, ..)| *n);
+    let mut out = String::new();
+    head(
+        &mut out,
+        "command | log | changes of the disk | faults | power cuts | state before | state after | told a success | leftovers kept",
+    );
+    let mut broken = Vec::new();
+    for (n, c, found) in results {
+        let (scene, form) = jobs[n];
+        row(
+            &mut out,
+            &[
+                scene.name.to_owned(),
+                form.word().to_owned(),
+                c.changes.to_string(),
+                c.faults.to_string(),
+                c.cuts.to_string(),
+                c.old.to_string(),
+                c.new.to_string(),
+                c.told.to_string(),
+                c.leftovers.to_string(),
+            ],
+        );
+        broken.extend(found);
+    }
+    println!("{out}");
+    println!("{:.0} s", began.elapsed().as_secs_f64());
+    let more = broken.len().saturating_sub(SHOWN);
+    broken.truncate(SHOWN);
+    if more > 0 {
+        broken.push(format!("and {more} more"));
+    }
+    Ok(broken)
+}
+
+/// One command in one vault.
+struct Case<'c> {
+    scene: &'c Scene,
+    root: PathBuf,
+    home: PathBuf,
+    person: Person,
+    /// The vault as it was before.
+    before: Disk,
+    old: State,
+    new: State,
+    log: &'static str,
+}
+
+/// What everybody may see of a vault.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct State {
+    checkpoints: String,
+    texts: BTreeMap<String, String>,
+}
+
+fn one(scene: &Scene, form: Form, base: &Path, options: &Options) -> Result<(Counts, Vec<String>)> {
+    let (root, home) = (base.join("vault"), base.join("home"));
+    if base.exists() {
+        std::fs::remove_dir_all(base)?;
+    }
+    std::fs::create_dir_all(&root)?;
+    std::fs::create_dir_all(&home)?;
+    let mut person =
+        Person { home: Some(home.clone()), principal: "ana@example.com".into(), now: BEGIN };
+    begin(scene, form, &person, &root)?;
+    person.now += 60_000;
+    let before = Disk::read(&root, &home)?;
+    let old = state(&person, &root)?;
+    let watch = Arc::new(Watch::new(None));
+    let said = person.ctx_on(Overseen::overseen(watch.clone()), &root, scene.args);
+    if said.exit != 0 {
+        return Err(said.complaint().into());
+    }
+    let (changes, made) = (watch.count(), watch.made());
+    let log = match form {
+        Form::Delta => ".versions/checkpoints.jsonl",
+        Form::Full => ".versions/context_history.yaml",
+    };
+    let new = state(&person, &root)?;
+    let case = Case { scene, root, home, person, before, old, new, log };
+    let mut counts = Counts { changes, ..Counts::default() };
+    let mut broken = Vec::new();
+    let mut note = |what: String, outcome: Result<()>| {
+        if let Err(why) = outcome {
+            broken.push(format!("{}, {} log, {what}: {why}", scene.name, form.word()));
+        }
+    };
+    let stride = if options.quick { 7 } else { 1 };
+    for n in (0..changes).step_by(stride) {
+        for fault in Fault::ALL {
+            let what = format!(
+                "{} at change {n} ({:?})",
+                fault.word(),
+                short(made.get(usize::try_from(n)?))
+            );
+            note(what, case.fault(n, fault, &mut counts));
+        }
+    }
+    let mut draw = Draw::new(options.seed.unwrap_or(1), made.len(), form as usize);
+    for end in (0..=made.len()).step_by(stride) {
+        for survival in [Survival::All, Survival::None] {
+            let what = format!("power cut after {end} changes, {survival:?} of the rest");
+            note(what, case.cut(&made[..end], made.len(), survival, &mut draw, &mut counts));
+        }
+    }
+    for part in 0..if options.quick { 20 } else { PARTS } {
+        let end = draw.below(made.len() + 1);
+        let what = format!("power cut after {end} changes, part {part} of the rest");
+        note(what, case.cut(&made[..end], made.len(), Survival::Some, &mut draw, &mut counts));
+    }
+    Ok((counts, broken))
+}
+
+fn short(op: Option<&Op>) -> Option<Op> {
+    Some(match op?.clone() {
+        Op::Write(path, at, bytes) => Op::Write(path, at, bytes[..bytes.len().min(20)].to_vec()),
+        other => other,
+    })
+}
+
+impl Case<'_> {
+    /// Lets something happen at the n-th change.
+    fn fault(&self, n: u64, fault: Fault, counts: &mut Counts) -> Result<()> {
+        self.before.lay(&self.root, &self.home)?;
+        let watch = Arc::new(Watch::new(Some((n, fault))));
+        let disk = Overseen::overseen(watch.clone());
+        let said = self.person.ctx_on(disk, &self.root, self.scene.args);
+        counts.faults += 1;
+        let told = said.exit == 0 && !watch.died();
+        if !matches!(said.exit, 0 | 5) {
+            return Err(said.complaint().into());
+        }
+        self.judge(told, told, counts)
+    }
+
+    /// Cuts the power after these changes, of `all`.
+    fn cut(
+        &self,
+        made: &[Op],
+        all: usize,
+        survival: Survival,
+        draw: &mut Draw,
+        counts: &mut Counts,
+    ) -> Result<()> {
+        self.before.clone().after(made, survival, draw).lay(&self.root, &self.home)?;
+        counts.cuts += 1;
+        let written = made.iter().position(|op| op.writes(self.log));
+        let is_durable = written.is_some_and(|at| made[at..].iter().any(|op| op.syncs(self.log)));
+        let told = made.len() == all;
+        self.judge(told, is_durable, counts)
+    }
+
+    /// Looks at what is left, and goes on working with it.
+    fn judge(&self, told: bool, must_be_new: bool, counts: &mut Counts) -> Result<()> {
+        counts.told += u64::from(told);
+        self.sound("right after it")?;
+        let found = state(&self.person, &self.root)?;
+        let is_event = self.old != self.new;
+        match (found == self.old, found == self.new) {
+            (_, true) => counts.new += 1,
+            (true, false) if must_be_new && is_event => {
+                return Err("what was acknowledged is gone".into());
+            }
+            (true, false) => counts.old += 1,
+            (false, false) => return Err(format!("neither before nor after: {found:?}").into()),
+        }
+        // Life goes on.
+        let mut later = self.person.clone();
+        later.now += 60_000;
+        crate::inside::write(&self.root, "nodes/later.md", "# Later\n")?;
+        later.done(&self.root, &["publish", "--all"])?;
+        let said = later.ctx(&self.root, &["verify", "--json"]);
+        if said.exit != 0 {
+            return Err(format!("after the next publication: {}", said.complaint()).into());
+        }
+        let notes = said.json();
+        let unfinished = codes(&notes).into_iter().filter(|code| code == "unfinished").count();
+        if unfinished > 0 {
+            later.done(&self.root, &["recover"])?;
+            let said = later.ctx(&self.root, &["verify", "--json"]);
+            if codes(&said.json()).iter().any(|code| code == "unfinished") {
+                return Err(said.complaint().into());
+            }
+        }
+        counts.leftovers += u64::from(self.root.join(".context/local/recovered").exists());
+        if found == self.new && is_event {
+            return Ok(());
+        }
+        // What was not done is done now.
+        later.now += 60_000;
+        let again = later.ctx(&self.root, self.scene.args);
+        match again.exit {
+            0 | 1 => self.sound("after doing it again"),
+            _ => Err(again.complaint().into()),
+        }
+    }
+
+    /// Nothing is damaged or unsettled.
+    fn sound(&self, when: &str) -> Result<()> {
+        let said = self.person.ctx(&self.root, &["verify", "--json", "--allow-drift"]);
+        if said.exit == 0 { Ok(()) } else { Err(format!("{when}: {}", said.complaint()).into()) }
+    }
+}
+
+fn codes(report: &Value) -> Vec<String> {
+    let findings = report["findings"].as_array().cloned().unwrap_or_default();
+    findings.iter().filter_map(|f| f["code"].as_str().map(str::to_owned)).collect()
+}
+
+/// The checkpoints, and the text of every document as it is served.
+fn state(person: &Person, root: &Path) -> Result<State> {
+    let checkpoints = person.done(root, &["checkpoint", "export", "--form", "delta"])?.stdout;
+    let mut texts = BTreeMap::new();
+    let served = person.done(root, &["resolve", "#x + type:document", "--json"])?.json();
+    for document in served["documents"].as_array().cloned().unwrap_or_default() {
+        let (id, text) = (document["id"].as_str(), document["text"].as_str());
+        if let (Some(id), Some(text)) = (id, text) {
+            texts.insert(id.to_owned(), text.to_owned());
+        }
+    }
+    Ok(State { checkpoints, texts })
+}
