@@ -8,7 +8,7 @@
 //! that does not hold is an error, so that a short run of them is a test. Progress goes to stderr.
 //!
 //! ```text
-//! cargo bench --bench experiments -- [e2|e3|stale|honest|mutation|faults] [--quick] [--seed N] [--repetitions N] [--cold PERCENT] [--dir DIR]
+//! cargo bench --bench experiments -- [e2|e3|stale|honest|mutation|faults|kills|writers] [--quick] [--seed N] [--repetitions N] [--cold PERCENT] [--dir DIR]
 //! ```
 
 #![allow(clippy::disallowed_methods, reason = "the bench reads its own clock and its own files")]
@@ -23,6 +23,7 @@ mod faults;
 mod handbook;
 mod honest;
 mod inside;
+mod kills;
 mod mutation;
 mod other_tool;
 #[path = "../process.rs"]
@@ -73,6 +74,12 @@ fn run(options: &Options) -> Result<Vec<String>> {
     if is_chosen(Experiment::Faults) {
         broken.extend(faults::run(options)?);
     }
+    if is_chosen(Experiment::Kills) {
+        broken.extend(kills::kills(options)?);
+    }
+    if is_chosen(Experiment::Writers) {
+        broken.extend(kills::writers(options)?);
+    }
     Ok(broken)
 }
 
@@ -84,6 +91,8 @@ enum Experiment {
     Honest,
     Mutation,
     Faults,
+    Kills,
+    Writers,
 }
 
 struct Options {
@@ -133,6 +142,8 @@ impl Options {
                 "honest" => options.chosen = Some(Experiment::Honest),
                 "mutation" => options.chosen = Some(Experiment::Mutation),
                 "faults" => options.chosen = Some(Experiment::Faults),
+                "kills" => options.chosen = Some(Experiment::Kills),
+                "writers" => options.chosen = Some(Experiment::Writers),
                 "--seed" => options.seed = Some(value()?.parse()?),
                 "--bench" => is_bench = true,
                 "--quick" => quick = true,

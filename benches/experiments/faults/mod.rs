@@ -292,7 +292,7 @@ fn state(person: &Person, root: &Path) -> Result<State> {
     let mut texts = BTreeMap::new();
     let served = person.done(root, &["resolve", "#x + type:document", "--json"])?.json();
     for document in served["documents"].as_array().cloned().unwrap_or_default() {
-        let (id, text) = (document["id"].as_str(), document["text"].as_str());
+        let (id, text) = (document["id"].as_str(), document["body"].as_str());
         if let (Some(id), Some(text)) = (id, text) {
             texts.insert(id.to_owned(), text.to_owned());
         }

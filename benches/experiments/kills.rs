@@ -1,0 +1,333 @@
+//! Real processes: killed at random moments, and many at once.
+//!
+//! `kills` lets a process publish 1, 50 or 2,000 documents and kills it at a moment that is drawn, 500
+//! times; after each the vault is whole, at the state before or after, and the next publication works.
+//! `writers` lets 16 processes publish 25 documents each, and eight read, edit and publish one and the
+//! same with `--expect-version`, while others read and verify; none may be lost, and nobody may see a
+//! mixture.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::Options;
+use crate::corpus::Draw;
+use crate::process::{CTX, Result, head, row};
+
+/// How many documents are published at once, and how often that is killed.
+const KILLS: [(usize, usize); 3] = [(1, 250), (50, 200), (2000, 50)];
+const QUICK_KILLS: [(usize, usize); 2] = [(1, 8), (50, 4)];
+const WRITERS: usize = 16;
+const EACH: usize = 25;
+const RIVALS: usize = 8;
+const TURNS: usize = 10;
+
+/// A vault, and the home of those who work in it.
+struct Place {
+    root: PathBuf,
+    home: PathBuf,
+}
+
+impl Place {
+    fn new(dir: &Path, name: &str) -> Result<Self> {
+        let (root, home) = (dir.join(name), dir.join(format!("{name}.home")));
+        fs::create_dir_all(root.join("nodes"))?;
+        fs::create_dir_all(&home)?;
+        let place = Self { root, home };
+        place.done(&["init", "."])?;
+        Ok(place)
+    }
+
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(CTX);
+        command.args(args).current_dir(&self.root).env_clear().env("HOME", &self.home);
+        command.env("CTX_PRINCIPAL", "ana@example.com").stdin(Stdio::null());
+        command
+    }
+
+    fn start(&self, args: &[&str]) -> Result<Child> {
+        Ok(self.command(args).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?)
+    }
+
+    fn output(&self, args: &[&str]) -> Result<Output> {
+        Ok(self.command(args).output()?)
+    }
+
+    fn done(&self, args: &[&str]) -> Result<Value> {
+        let output = self.output(args)?;
+        match output.status.code() {
+            Some(0) => Ok(serde_json::from_slice(&output.stdout).unwrap_or_default()),
+            _ => Err(complaint(args, &output).into()),
+        }
+    }
+
+    /// Nothing is damaged or unsettled.
+    fn sound(&self) -> Result<Value> {
+        self.done(&["verify", "--json", "--allow-drift"])
+    }
+
+    fn checkpoints(&self) -> Result<u64> {
+        let list = self.done(&["verify", "--json", "--allow-drift"])?;
+        list["checkpoints"].as_u64().ok_or_else(|| "no number of checkpoints".into())
+    }
+}
+
+fn complaint(args: &[&str], output: &Output) -> String {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).chars().take(1500).collect::<String>();
+    let (out, err) = (text(&output.stdout), text(&output.stderr));
+    format!("`ctx {}`: {}\n{out}{err}", args.join(" "), output.status)
+}
+
+/// Kills publications, prints the table, and gives the claims that did not hold.
+pub(crate) fn kills(options: &Options) -> Result<Vec<String>> {
+    let mut out = String::new();
+    head(&mut out, "documents | killed | before the commit | after it | too late | leftovers kept");
+    let mut broken = Vec::new();
+    let rounds: &[(usize, usize)] = if options.quick { &QUICK_KILLS } else { &KILLS };
+    for (documents, times) in rounds {
+        let place = Place::new(&options.dir, &format!("kills-{documents}"))?;
+        let mut draw = Draw::new(options.seed.unwrap_or(7), *documents, *times);
+        // The last line is another one each round.
+        let edit = |round: &str| -> Result<()> {
+            for n in 0..*documents {
+                let path = place.root.join(format!("nodes/d{n}.md"));
+                let text = fs::read_to_string(&path).unwrap_or_else(|_| "round\n".to_owned());
+                let body = text.rfind("round").unwrap_or(0);
+                fs::write(path, format!("{}round {round}\n", &text[..body]))?;
+            }
+            Ok(())
+        };
+        let mut usual = Duration::MAX;
+        for warm in ["a", "b", "c"] {
+            edit(warm)?;
+            let began = Instant::now();
+            place.done(&["publish", "--all"])?;
+            usual = usual.min(began.elapsed());
+        }
+        let mut counts = [0; 3];
+        for round in 1..=*times {
+            eprintln!("kills: {documents} documents, {round} of {times}");
+            if let Err(why) = kill_one(&place, &mut draw, usual, round, &edit, &mut counts) {
+                broken.push(format!("{documents} documents, round {round}: {why}"));
+                break;
+            }
+        }
+        let kept = fs::read_dir(place.root.join(".context/local/recovered"));
+        let kept = kept.map_or(0, Iterator::count);
+        let counts = counts.map(|n: u64| n.to_string());
+        let [before, after, late] = counts;
+        row(
+            &mut out,
+            &[documents.to_string(), times.to_string(), before, after, late, kept.to_string()],
+        );
+    }
+    println!("{out}");
+    Ok(broken)
+}
+
+fn kill_one(
+    place: &Place,
+    draw: &mut Draw,
+    usual: Duration,
+    round: usize,
+    edit: &dyn Fn(&str) -> Result<()>,
+    counts: &mut [u64; 3],
+) -> Result<()> {
+    edit(&round.to_string())?;
+    let before = place.checkpoints()?;
+    let mut child = place.start(&["publish", "--all"])?;
+    let thousandth = u32::try_from(draw.below(1_000))?;
+    std::thread::sleep(usual * thousandth / 1000);
+    let was_over = child.try_wait()?.is_some();
+    child.kill()?;
+    child.wait()?;
+    place.sound()?;
+    let after = place.checkpoints()?;
+    match (was_over, after - before) {
+        (true, 1) => counts[2] += 1,
+        (false, 0) => counts[0] += 1,
+        (false, 1) => counts[1] += 1,
+        (was_over, n) => return Err(format!("{n} checkpoints more, over: {was_over}").into()),
+    }
+    // The next publication takes everything in that was not published.
+    place.done(&["publish", "--all"])?;
+    let report = place.done(&["verify", "--json"])?;
+    let served = place.output(&["read", "nodes/d0"])?;
+    let text = String::from_utf8_lossy(&served.stdout).into_owned();
+    if !text.ends_with(&format!("round {round}\n")) {
+        return Err(format!("round {round} is not served: {text}\n{report}").into());
+    }
+    Ok(())
+}
+
+/// Lets many work at once, prints the table, and gives the claims that did not hold.
+pub(crate) fn writers(options: &Options) -> Result<Vec<String>> {
+    let mut broken = Vec::new();
+    let (writers, each, turns) = if options.quick { (4, 4, 3) } else { (WRITERS, EACH, TURNS) };
+    let mut out = String::new();
+    head(
+        &mut out,
+        "what | processes | publications | refused and repeated | looks meanwhile | seconds",
+    );
+    let place = Place::new(&options.dir, "writers")?;
+    let began = Instant::now();
+    let publish = |writer: usize, looks: &AtomicU64| -> std::result::Result<u64, String> {
+        let _ = looks;
+        for n in 0..each {
+            let id = format!("nodes/w{writer}-{n}");
+            fs::write(place.root.join(format!("{id}.md")), "# Text\n")
+                .map_err(|e| e.to_string())?;
+            place.done(&["publish", &id, "--lock-timeout", "600"]).map_err(|e| e.to_string())?;
+        }
+        Ok(0)
+    };
+    let (_, looks) = beside(&place, writers, &publish, &mut broken);
+    let total = writers * each;
+    let found = place.checkpoints()?;
+    if found != total as u64 {
+        broken.push(format!("{found} checkpoints of {total} publications"));
+    }
+    let listed = String::from_utf8(place.output(&["resolve", "type:document", "--ids"])?.stdout)?;
+    if listed.lines().count() != total {
+        broken.push(format!("{total} documents were published, not {listed}"));
+    }
+    let seconds = began.elapsed().as_secs_f64();
+    row(
+        &mut out,
+        &[
+            "a document each".to_owned(),
+            writers.to_string(),
+            total.to_string(),
+            "0".to_owned(),
+            looks.to_string(),
+            format!("{seconds:.1}"),
+        ],
+    );
+    rivals(options, turns, &mut out, &mut broken)?;
+    println!("{out}");
+    Ok(broken)
+}
+
+/// Several who read, edit and publish one document.
+fn rivals(
+    options: &Options,
+    turns: usize,
+    out: &mut String,
+    broken: &mut Vec<String>,
+) -> Result<()> {
+    let place = Place::new(&options.dir, "rivals")?;
+    fs::write(place.root.join("nodes/one.md"), "# One\n")?;
+    place.done(&["publish", "nodes/one"])?;
+    let began = Instant::now();
+    let one = |writer: usize, _: &AtomicU64| -> std::result::Result<u64, String> {
+        let mut refused = 0;
+        for turn in 0..turns {
+            let line = format!("- {writer} in turn {turn}\n");
+            // Whoever is refused reads again.
+            while !append(&place, &line).map_err(|why| why.to_string())? {
+                refused += 1;
+            }
+        }
+        Ok(refused)
+    };
+    let (refused, looks) = beside(&place, RIVALS, &one, broken);
+    let text = String::from_utf8(place.output(&["read", "nodes/one"])?.stdout)?;
+    for writer in 0..RIVALS {
+        for turn in 0..turns {
+            let line = format!("- {writer} in turn {turn}\n");
+            if text.matches(&line).count() != 1 {
+                broken.push(format!(
+                    "`{}` is there {} times",
+                    line.trim(),
+                    text.matches(&line).count()
+                ));
+            }
+        }
+    }
+    let found = place.checkpoints()?;
+    let total = RIVALS * turns;
+    if found != total as u64 + 1 {
+        broken.push(format!("{found} checkpoints of {} publications", total + 1));
+    }
+    let seconds = began.elapsed().as_secs_f64();
+    row(
+        out,
+        &[
+            "the same document".to_owned(),
+            RIVALS.to_string(),
+            total.to_string(),
+            refused.to_string(),
+            looks.to_string(),
+            format!("{seconds:.1}"),
+        ],
+    );
+    Ok(())
+}
+
+/// Reads what is published, adds a line, and publishes it if that is still what is published; says
+/// whether it was.
+fn append(place: &Place, line: &str) -> Result<bool> {
+    static EDITOR: std::sync::Mutex<()> = std::sync::Mutex::new(());
+    let read = place.done(&["read", "nodes/one", "--json"])?;
+    let version = read["version"].as_u64().ok_or("no version")?.to_string();
+    let text = String::from_utf8(place.output(&["show", "nodes/one", &version])?.stdout)?;
+    // There is one file: whoever edits it says what it was edited from.
+    let _editing = EDITOR.lock().map_err(|_| "an editor panicked")?;
+    fs::write(place.root.join("nodes/one.md"), format!("{text}{line}"))?;
+    let args = ["publish", "nodes/one", "--expect-version", &version, "--lock-timeout", "600"];
+    let output = place.output(&args)?;
+    match output.status.code() {
+        Some(0) => Ok(true),
+        Some(4) => Ok(false),
+        _ => Err(complaint(&args, &output).into()),
+    }
+}
+
+/// Runs writers, and beside them two who read and verify; gives the sum of what the writers count,
+/// and how often the others looked.
+fn beside(
+    place: &Place,
+    writers: usize,
+    work: &(dyn Fn(usize, &AtomicU64) -> std::result::Result<u64, String> + Sync),
+    broken: &mut Vec<String>,
+) -> (u64, u64) {
+    let (over, looks) = (AtomicBool::new(false), AtomicU64::new(0));
+    let look = |args: &[&str], allowed: &[i32]| -> Vec<String> {
+        let mut seen = Vec::new();
+        while !over.load(Ordering::Relaxed) && seen.len() < 3 {
+            match place.output(args) {
+                Ok(output) if output.status.code().is_some_and(|c| allowed.contains(&c)) => {}
+                Ok(output) => seen.push(complaint(args, &output)),
+                Err(why) => seen.push(why.to_string()),
+            }
+            looks.fetch_add(1, Ordering::Relaxed);
+        }
+        seen
+    };
+    let mut sum = 0;
+    std::thread::scope(|scope| {
+        let look = &look;
+        let lookers = [
+            scope.spawn(move || look(&["verify", "--allow-drift"], &[0])),
+            scope.spawn(move || look(&["resolve", "type:document", "--json"], &[0])),
+        ];
+        let looks = &looks;
+        let at_work: Vec<_> = (0..writers).map(|n| scope.spawn(move || work(n, looks))).collect();
+        for writer in at_work {
+            match writer.join() {
+                Ok(Ok(count)) => sum += count,
+                Ok(Err(why)) => broken.push(why),
+                Err(_) => broken.push("a writer panicked".to_owned()),
+            }
+        }
+        over.store(true, Ordering::Relaxed);
+        for looker in lookers {
+            broken.extend(looker.join().unwrap_or_else(|_| vec!["a reader panicked".to_owned()]));
+        }
+    });
+    (sum, looks.into_inner())
+}
