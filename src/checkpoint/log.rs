@@ -243,6 +243,15 @@ impl Log {
         log
     }
 
+    /// A log of these checkpoints, wherever it will lie.
+    pub(crate) fn of(form: LogForm, checkpoints: Vec<Checkpoint>) -> Self {
+        Self {
+            exists: true,
+            entries: checkpoints.into_iter().map(Ok).collect(),
+            ..Self::empty(form)
+        }
+    }
+
     fn empty(form: LogForm) -> Self {
         Self {
             form,

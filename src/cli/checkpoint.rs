@@ -4,12 +4,17 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
+use super::expect::ExpectHead;
+use super::failure::Code;
 use super::session::Session;
 use super::ui::{shown, table};
 use super::{Answer, Failure};
-use crate::checkpoint::log::{self, Checkpoint as Entry, Chronicle};
+use crate::checkpoint::log::{self, Checkpoint as Entry, Chronicle, LogError};
 use crate::checkpoint::state::{Mark, State};
 use crate::document::id::Id;
+use crate::head::{self, Head};
+use crate::recover::{self, Rebuilt};
+use crate::vault::Vault;
 use crate::vault::config::LogForm;
 use crate::words::count;
 
@@ -46,6 +51,48 @@ enum Part {
         #[arg(long, default_value = "delta", value_parser = ["delta", "full"])]
         form: String,
     },
+    Rebuild(Rebuild),
+}
+
+/// Make the log anew from the histories, where it is gone or broken
+///
+/// What agrees with the histories at the beginning of the log stays; what follows is derived: what was
+/// published or retired at one instant is one checkpoint. From intact histories this gives the same log,
+/// hash for hash, which `--from-scratch --dry-run` proves. The old log is kept beside the new one.
+#[derive(Debug, clap::Args)]
+pub(super) struct Rebuild {
+    /// Keep nothing of the log that is there
+    #[arg(long)]
+    from_scratch: bool,
+    /// Show what would be written, write nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Do it although some versions cannot be vouched for and are left out, a sound log says otherwise,
+    /// or the head that is remembered here is not in it; the new head is then remembered
+    #[arg(long)]
+    force: bool,
+    #[command(flatten)]
+    expect: ExpectHead,
+}
+
+#[derive(Serialize)]
+struct RebuildJson {
+    dry_run: bool,
+    same: bool,
+    kept: usize,
+    derived: Vec<EntryJson>,
+    entries_before: usize,
+    head: Option<String>,
+    unsound: Vec<UnsoundJson>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    replaced: Option<String>,
+}
+
+#[derive(Serialize)]
+struct UnsoundJson {
+    id: Id,
+    version: u64,
+    reason: String,
 }
 
 #[derive(Serialize)]
@@ -84,10 +131,14 @@ struct ExportJson {
 }
 
 pub(super) fn run(args: &Checkpoint, session: &mut Session<'_>) -> Result<Answer, Failure> {
+    if let Part::Rebuild(args) = &args.part {
+        return rebuild(args, session);
+    }
     let vault = session.vault()?;
     let log = Session::log(&vault)?;
     let chronicle = log.sound()?;
     match &args.part {
+        Part::Rebuild(_) => {}
         Part::List => list(session, &chronicle),
         Part::Show { number } => {
             let entry = chronicle.checkpoint(*number)?;
@@ -126,6 +177,109 @@ fn entry_json(entry: &Entry) -> EntryJson {
 fn mark_json(id: &Id, mark: &Mark) -> MarkJson {
     let chain_hash = mark.chain_hash.map(|hash| hash.to_string());
     MarkJson { id: id.clone(), version: mark.version, chain_hash }
+}
+
+fn rebuild(args: &Rebuild, session: &mut Session<'_>) -> Result<Answer, Failure> {
+    let vault = session.vault()?;
+    let _lock = match args.dry_run {
+        true => None,
+        false => Some(vault.lock(&session.holder("checkpoint rebuild")?)?),
+    };
+    let old = head::read_log(&vault)?;
+    if old.both_forms {
+        return Err(LogError::BothForms.into());
+    }
+    let sound = old.sound().and_then(|chronicle| chronicle.check_hashes());
+    if sound.is_ok() {
+        session.check_expected(&vault, &[], args.expect.read()?)?;
+    }
+    let rebuilt = recover::rebuild(&vault, &old, args.from_scratch);
+    let same = rebuilt.is_same(&old);
+    let end = Head::of(&rebuilt.log.sound()?);
+    let mut replaced = None;
+    if !args.dry_run && !same {
+        if !args.force {
+            // A log that lost its end, or everything, is whole and says too little.
+            let is_complete = old.sound().is_ok_and(|chronicle| {
+                let says_enough = !old.is_blank() || head::is_end(&vault, &Head::of(&chronicle));
+                says_enough && head::check(&vault, &chronicle).is_ok()
+            });
+            refuse(&vault, &rebuilt, sound.is_ok() && is_complete)?;
+        }
+        replaced = recover::replace_log(&vault, &rebuilt.log)?;
+        head::trust(&vault, &end, session.now()?)?;
+    }
+    let unsound = || rebuilt.unsound.iter();
+    if session.ui.json {
+        let json = RebuildJson {
+            dry_run: args.dry_run,
+            same,
+            kept: rebuilt.kept,
+            derived: rebuilt.derived().map(entry_json).collect(),
+            entries_before: rebuilt.before,
+            head: end.hashes.map(|hashes| hashes.last.to_string()),
+            unsound: unsound()
+                .map(|(id, version, why)| UnsoundJson {
+                    id: id.clone(),
+                    version: *version,
+                    reason: why.to_string(),
+                })
+                .collect(),
+            replaced,
+        };
+        session.ui.result("checkpoint.rebuild", &json);
+    } else {
+        let would = if args.dry_run { "would be " } else { "" };
+        let derived: Vec<&Entry> = rebuilt.derived().collect();
+        let all = count(rebuilt.kept + derived.len(), "checkpoint");
+        match (same, derived.len()) {
+            (true, _) => session.ui.line(&format!("the histories give the same log: {all}")),
+            (false, n) => session.ui.line(&format!(
+                "{} {would}kept, {} {would}derived from the histories",
+                count(rebuilt.kept, "checkpoint"),
+                count(n, "checkpoint")
+            )),
+        }
+        if !same {
+            let rows: Vec<Vec<String>> = derived.iter().map(|entry| row_of(entry)).collect();
+            table(&rows).iter().for_each(|row| session.ui.line(row));
+        }
+        for (id, version, why) in unsound() {
+            let (id, why) = (shown(id.as_str()), why.to_string());
+            session.ui.note(&format!("left out: {id} version {version}: {}", shown(&why)));
+        }
+        if let Some(path) = replaced {
+            session.ui.note(&format!("the log that was there is kept in {path}"));
+        }
+    }
+    Ok(if rebuilt.unsound.is_empty() { Answer::Yes } else { Answer::No })
+}
+
+/// Refuses what nobody wants without having looked.
+fn refuse(vault: &Vault, rebuilt: &Rebuilt, was_whole: bool) -> Result<(), Failure> {
+    if let Some((id, version, why)) = rebuilt.unsound.first() {
+        let n = count(rebuilt.unsound.len(), "version");
+        let mut failure = Failure::new(Code::LogBroken, format!("{n} cannot be vouched for"));
+        failure.details = vec![format!("{id} version {version}: {why}")];
+        return Err(failure.hint(
+            "nothing was written; bring the histories back first, or leave these out with `--force`",
+        ));
+    }
+    head::check(vault, &rebuilt.log.sound()?)?;
+    if was_whole {
+        return Err(Failure::new(
+            Code::LogBroken,
+            "the log is sound, but the histories say more, or something else",
+        )
+        .hint("nothing was written; `ctx recover` clears away what an interrupted command left")
+        .hint("`--force` makes checkpoints of everything that the histories say was published"));
+    }
+    Ok(())
+}
+
+fn row_of(entry: &Entry) -> Vec<String> {
+    let versions = count(entry.set.len() + entry.removed.len(), "version");
+    vec![format!("  checkpoint {}", entry.number), entry.at.to_string(), versions]
 }
 
 fn list(session: &mut Session<'_>, chronicle: &Chronicle<'_>) {

@@ -24,7 +24,7 @@ pub(super) fn keep(files: &Files, leftovers: &[Leftover]) -> Result<Option<Strin
         while kept.contains(&copy) {
             copy.push('~');
         }
-        copy_end(files, leftover, &copy)?;
+        copy_end(files, &leftover.path, leftover.from, leftover.bytes, &copy)?;
         kept.push(copy);
     }
     let written: Vec<Written<'_>> = kept.iter().map(|copy| Written::New(copy)).collect();
@@ -58,18 +58,29 @@ fn next_folder(files: &Files) -> String {
     format!("{}/{}", layout::RECOVERED, last.unwrap_or(0).saturating_add(1))
 }
 
-fn copy_end(files: &Files, leftover: &Leftover, copy: &str) -> Result<(), FileError> {
+/// Copies a log beside itself, durable, under the first name that is free; gives that name.
+pub(super) fn beside(files: &Files, path: &str) -> Result<String, FileError> {
+    let free = (1..).map(|n: u64| format!("{path}{}{n}", layout::REPLACED));
+    let copy = free.into_iter().find(|copy| !files.exists(copy)).unwrap_or_default();
+    let bytes = files.stamp(path)?.length;
+    copy_end(files, path, 0, bytes, &copy)?;
+    files.sync(&[Written::New(&copy)])?;
+    Ok(copy)
+}
+
+/// Copies so many bytes of a file from a position on, piece by piece.
+fn copy_end(files: &Files, path: &str, from: u64, bytes: u64, copy: &str) -> Result<(), FileError> {
     let mut copied: u64 = 0;
     loop {
-        let rest = leftover.bytes - copied;
+        let rest = bytes - copied;
         let length = usize::try_from(rest).map_or(PIECE, |rest| rest.min(PIECE));
-        let piece = files.read_at(&leftover.path, leftover.from + copied, length)?;
+        let piece = files.read_at(path, from + copied, length)?;
         match copied {
             0 => files.create_new(copy, &piece)?,
             _ => files.append(copy, copied, &piece)?,
         }
         copied += length as u64;
-        if copied == leftover.bytes {
+        if copied == bytes {
             return Ok(());
         }
     }

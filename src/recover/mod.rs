@@ -5,19 +5,21 @@
 //! checkpoint seals, which nobody serves: `leftovers` finds them, `keep` moves them out of the way and
 //! never drops them. One that died after it leaves live files behind: `behind` brings them up to date.
 //! `hint` names the places to look at; nothing that lies in the vault is believed about what happened
-//! there. `lost` says what cannot be had any more.
+//! there. `lost` says what cannot be had any more; `rebuild` makes a log from the histories.
 
 mod behind;
 pub(crate) mod hint;
 mod keep;
 mod leftovers;
 mod lost;
+mod rebuild;
 
 use rayon::prelude::*;
 use std::collections::BTreeSet;
 
 pub use leftovers::{Leftover, Remains};
 pub use lost::{Lost, LostVersion};
+pub use rebuild::{Rebuilt, Unsound, rebuild, replace_log};
 
 use crate::chain::replay::ChainError;
 use crate::checkpoint::log::Chronicle;

@@ -55,6 +55,16 @@ pub fn is_never_document(path: &str) -> bool {
         || NEVER_DOCUMENTS.contains(&path)
 }
 
+/// What stands between the name of a log that was replaced and its number, beside the new one.
+pub const REPLACED: &str = ".replaced-";
+
+/// Whether a file of this path is a log that was replaced.
+pub fn is_replaced_log(path: &str) -> bool {
+    let number =
+        [DELTA_LOG, FULL_LOG].iter().find_map(|log| path.strip_prefix(log)?.strip_prefix(REPLACED));
+    number.is_some_and(|number| number.bytes().all(|b| b.is_ascii_digit()))
+}
+
 /// What git is told about histories.
 pub const GITATTRIBUTES_LINE: &str = "**/.versions/** -text -whitespace\n";
 

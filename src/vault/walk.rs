@@ -226,7 +226,11 @@ impl Survey {
                 Kind::Folder if name == ".git" || name == "node_modules" => {}
                 Kind::Folder if *is_text => next.push(entry),
                 Kind::Link if is_versions || is_governed_place(&entry) => self.links.push(entry),
-                _ if is_versions && entry != layout::DELTA_LOG && entry != layout::FULL_LOG => {
+                _ if is_versions
+                    && entry != layout::DELTA_LOG
+                    && entry != layout::FULL_LOG
+                    && !layout::is_replaced_log(&entry) =>
+                {
                     self.strays.push(entry);
                 }
                 _ => {}

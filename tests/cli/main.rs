@@ -39,6 +39,7 @@ mod packs;
 mod properties;
 mod publish;
 mod readme;
+mod rebuild;
 mod recovery;
 mod reference;
 mod resolve;

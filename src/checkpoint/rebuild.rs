@@ -1,0 +1,100 @@
+//! A log from what histories record (paper, section 8.4): an event is everything that was published or
+//! retired at one instant. From intact histories of ours this gives the log back, hash for hash.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::log::{Checkpoint, apply};
+use super::maps;
+use super::state::{Mark, State};
+use crate::chain::digest::Digest;
+use crate::document::id::Id;
+use crate::vault::clock::Timestamp;
+
+/// A version that a history records as published or retired.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Recorded {
+    /// When.
+    pub at: Timestamp,
+    /// The artifact.
+    pub id: Id,
+    /// The version.
+    pub version: u64,
+    /// Its chain hash.
+    pub chain_hash: Digest,
+    /// Whether it was retired.
+    pub retired: bool,
+}
+
+/// How many of these entries, from the first on, follow from themselves and agree with the histories.
+pub fn longest_prefix<F>(entries: &[Result<Checkpoint, F>], records: &[Recorded]) -> usize {
+    let whole: Vec<&Checkpoint> = entries.iter().map_while(|entry| entry.as_ref().ok()).collect();
+    let hashes = maps::recompute(&whole, 0);
+    let published: BTreeSet<(&Id, u64, &Digest)> = records
+        .iter()
+        .filter(|record| !record.retired)
+        .map(|record| (&record.id, record.version, &record.chain_hash))
+        .collect();
+    let retired: BTreeSet<(&Id, Timestamp)> =
+        records.iter().filter(|record| record.retired).map(|r| (&r.id, r.at)).collect();
+    let agrees = |checkpoint: &Checkpoint| {
+        let is_set = |(id, mark): &(Id, Mark)| {
+            mark.sealed().is_some_and(|(version, hash)| published.contains(&(id, version, &hash)))
+        };
+        // The other tool drops governance files from its maps, and says so nowhere.
+        let is_gone = |id: &Id| !id.is_document() || retired.contains(&(id, checkpoint.at));
+        checkpoint.set.iter().all(is_set) && checkpoint.removed.iter().all(is_gone)
+    };
+    let mut numbers = 1..;
+    whole
+        .iter()
+        .zip(hashes)
+        .take_while(|(checkpoint, hash)| {
+            numbers.next() == Some(checkpoint.number)
+                && checkpoint.hash == *hash
+                && agrees(checkpoint)
+        })
+        .count()
+}
+
+/// The checkpoints that follow these, from what is recorded after the last of them.
+pub fn derive(before: &[&Checkpoint], mut records: Vec<Recorded>) -> Vec<Checkpoint> {
+    let mut state = State::default();
+    before.iter().for_each(|checkpoint| apply(&mut state, checkpoint));
+    let mut previous = before.last().map(|checkpoint| checkpoint.hash);
+    let mut number = before.len() as u64;
+    let last = before.last().map(|checkpoint| checkpoint.at);
+    records.retain(|record| last.is_none_or(|last| record.at > last));
+    records.sort_by(|a, b| (a.at, &a.id, a.version).cmp(&(b.at, &b.id, b.version)));
+    let mut derived = Vec::new();
+    let mut rest = &records[..];
+    while let Some(first) = rest.first() {
+        let together = rest.iter().take_while(|record| record.at == first.at).count();
+        let (event, later) = rest.split_at(together);
+        rest = later;
+        // The last version of an artifact is the one that its event sealed.
+        let latest: BTreeMap<&Id, &Recorded> = event.iter().map(|r| (&r.id, r)).collect();
+        let is_there = |id: &Id| state.get(id.as_str()).is_some();
+        let removed: Vec<Id> = latest
+            .values()
+            .filter(|record| record.retired && is_there(&record.id))
+            .map(|record| record.id.clone())
+            .collect();
+        let set: Vec<(Id, Mark)> = latest
+            .values()
+            .filter(|record| !record.retired)
+            .map(|record| (record.id.clone(), Mark::new(record.version, record.chain_hash)))
+            .collect();
+        let ids = || set.iter().map(|(id, _)| id).chain(&removed);
+        let trigger = ids().filter(|id| id.is_document()).max().or_else(|| ids().max()).cloned();
+        let Some(triggered_by) = trigger else { continue };
+        number += 1;
+        let hash = Digest::of(b"");
+        let mut checkpoint = Checkpoint { number, at: first.at, triggered_by, hash, set, removed };
+        apply(&mut state, &checkpoint);
+        let trigger = checkpoint.triggered_by.as_str();
+        checkpoint.hash = state.hash(previous.as_ref(), number, first.at, trigger);
+        previous = Some(checkpoint.hash);
+        derived.push(checkpoint);
+    }
+    derived
+}

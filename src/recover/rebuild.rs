@@ -1,0 +1,123 @@
+//! A log that is gone or broken, from what the histories record. Never silent, and never in the place
+//! of one that says what they say.
+
+use rayon::prelude::*;
+
+use super::{keep, leftovers};
+use crate::chain::replay::{self, ChainError, Replay};
+use crate::checkpoint::log::{self, Checkpoint, Log};
+use crate::checkpoint::rebuild::{Recorded, derive, longest_prefix};
+use crate::document::id::Id;
+use crate::vault::Vault;
+use crate::vault::files::FileError;
+use crate::vault::layout::limit;
+use crate::vault::write::Written;
+
+/// A log as the histories give it.
+#[derive(Debug)]
+pub struct Rebuilt {
+    /// The log.
+    pub log: Log,
+    /// How many checkpoints of the old log stand at its beginning.
+    pub kept: usize,
+    /// How many entries the old log has.
+    pub before: usize,
+    /// Versions that are recorded as published or retired, but that nothing vouches for.
+    pub unsound: Vec<Unsound>,
+}
+
+/// A version that nothing vouches for, and why.
+pub type Unsound = (Id, u64, ChainError);
+
+impl Rebuilt {
+    /// The checkpoints that come from the histories alone.
+    pub fn derived(&self) -> impl Iterator<Item = &Checkpoint> {
+        self.log.entries.iter().flatten().skip(self.kept)
+    }
+
+    /// Whether it has what the old log has, and nothing else.
+    pub fn is_same(&self, old: &Log) -> bool {
+        old.torn == 0
+            && !old.both_forms
+            && old.unreadable.is_none()
+            && old.entries == self.log.entries
+    }
+}
+
+/// Computes the log that the histories give, from the longest beginning of the old one on that agrees
+/// with them, or from nothing. Reads only.
+pub fn rebuild(vault: &Vault, old: &Log, from_scratch: bool) -> Rebuilt {
+    let mut ids: Vec<Id> = leftovers::recorded(old).into_keys().collect();
+    let folders = vault.history_folders();
+    ids.extend(folders.iter().filter_map(|dir| Id::of_history_dir(dir).ok()));
+    ids.sort_unstable();
+    ids.dedup();
+    let read: Vec<(Vec<Recorded>, Vec<Unsound>)> =
+        ids.par_iter().map(|id| recorded(vault, id)).collect();
+    let (mut records, mut unsound) = (Vec::new(), Vec::new());
+    for (sound, broken) in read {
+        records.extend(sound);
+        unsound.extend(broken);
+    }
+    let kept = if from_scratch { 0 } else { longest_prefix(&old.entries, &records) };
+    let mut checkpoints: Vec<Checkpoint> = old.entries[..kept].iter().flatten().cloned().collect();
+    let before: Vec<&Checkpoint> = checkpoints.iter().collect();
+    let derived = derive(&before, records);
+    checkpoints.extend(derived);
+    Rebuilt { log: Log::of(old.form, checkpoints), kept, before: old.entries.len(), unsound }
+}
+
+/// What one history records, and what of it nothing vouches for.
+fn recorded(vault: &Vault, id: &Id) -> (Vec<Recorded>, Vec<Unsound>) {
+    let (mut sound, mut unsound) = (Vec::new(), Vec::new());
+    let history = match replay::load(vault.files(), id) {
+        Ok(history) => history,
+        Err(ChainError::HistoryMissing) => return (sound, unsound),
+        Err(why) => return (sound, vec![(id.clone(), 0, why)]),
+    };
+    let mut replay = Replay::new(vault.files(), id, None);
+    for slot in &history.slots {
+        let entry = match &slot.entry {
+            Ok(entry) => entry,
+            Err(faults) => {
+                replay.lose();
+                let why = ChainError::Malformed(slot.line, faults.clone());
+                unsound.push((id.clone(), slot.version.unwrap_or(0), why));
+                continue;
+            }
+        };
+        let mut wrong = replay.step(entry).into_iter();
+        let Some(at) = entry.published_at.or(entry.retired_at) else { continue };
+        let described = replay.text().map(|text| replay::self_described(id, entry, text));
+        match wrong.next().or_else(|| described?.err()) {
+            Some(why) => unsound.push((id.clone(), entry.version, why)),
+            None => sound.push(Recorded {
+                at,
+                id: id.clone(),
+                version: entry.version,
+                chain_hash: entry.chain_hash,
+                retired: entry.retired_at.is_some(),
+            }),
+        }
+    }
+    (sound, unsound)
+}
+
+/// Puts a rebuilt log in the place of the old one, which is kept beside it; gives the path of that.
+/// Only the holder of the write lock may ask for it.
+///
+/// # Errors
+/// Something could not be written; the old log is where it was.
+pub fn replace_log(vault: &Vault, new: &Log) -> Result<Option<String>, FileError> {
+    let (files, path) = (vault.files(), new.path());
+    let bytes = new.sound().map(|chronicle| log::export(&chronicle, new.form)).unwrap_or_default();
+    let Some(old) = files.read_optional(path, limit::LOG)? else {
+        files.create_new(path, &bytes)?;
+        files.sync(&[Written::New(path)])?;
+        return Ok(None);
+    };
+    let kept = keep::beside(files, path)?;
+    files.replace(path, &old, &bytes)?;
+    files.sync(&[Written::New(path)])?;
+    Ok(Some(kept))
+}

@@ -1,0 +1,146 @@
+//! The log from the histories.
+
+use insta::assert_snapshot;
+
+use crate::harness::Place;
+
+const LOG: &str = ".versions/checkpoints.jsonl";
+
+/// A vault with every kind of event.
+fn eventful(form: &str) -> Place {
+    let place = Place::vault();
+    place.edit(
+        ".context/config.yaml",
+        "version: 1\n",
+        &format!("version: 1\nversions: {{checkpoint_log: {form}}}\n"),
+    );
+    for name in ["a", "b", "c"] {
+        place.write(&format!("nodes/{name}.md"), format!("# {name}\n"));
+    }
+    place.ctx("publish --all").ok();
+    place.edit("nodes/a.md", "# a\n", "# a\n\nmore\n");
+    place.edit("nodes/b.md", "# b\n", "# b\n\nmore\n");
+    place.ctx("publish --changed").ok();
+    place.ctx("retire nodes/b").ok();
+    place.ctx("mv nodes/c nodes/d").ok();
+    place.ctx("publish nodes/b").ok();
+    place.ctx("pack add p --query type:document").ok();
+    place.ctx("publish --changed").ok();
+    place
+}
+
+fn path_of(form: &str) -> &'static str {
+    if form == "full" { ".versions/context_history.yaml" } else { LOG }
+}
+
+#[test]
+fn histories_of_ours_give_the_same_log_hash_for_hash() {
+    for form in ["delta", "full"] {
+        let place = eventful(form);
+        let log = place.bytes(path_of(form));
+        let before = place.tree();
+        let output = place.ctx("checkpoint rebuild --from-scratch --dry-run").ok();
+        assert_eq!(output.stdout, "the histories give the same log: 6 checkpoints\n");
+        assert_eq!(place.tree(), before);
+        // Nothing is written where it says the same, and all of it where it is gone.
+        place.ctx("checkpoint rebuild --from-scratch").ok();
+        assert_eq!(place.bytes(path_of(form)), log);
+        place.remove(path_of(form));
+        place.ctx("verify").exits(1);
+        if form == "full" {
+            place.write(path_of(form), "checkpoints:\n");
+        }
+        place.ctx("checkpoint rebuild").ok();
+        assert_eq!(
+            String::from_utf8_lossy(&place.bytes(path_of(form))).trim_start_matches('#'),
+            String::from_utf8_lossy(&log).trim_start_matches('#')
+        );
+        place.ctx("verify").ok();
+    }
+}
+
+#[test]
+fn what_agrees_with_the_histories_stays_and_the_rest_is_derived() {
+    let place = eventful("delta");
+    let log = place.read(LOG);
+    let broken = log.replacen("\"checkpoint\":4", "\"checkpoint\":9", 1);
+    place.write(LOG, &broken);
+    assert_snapshot!(place.ctx("checkpoint rebuild --dry-run").ok().stdout, @"
+    3 checkpoints would be kept, 3 checkpoints would be derived from the histories
+      checkpoint 4  2026-11-21T10:00:04.000Z  2 versions
+      checkpoint 5  2026-11-21T10:00:05.000Z  1 version
+      checkpoint 6  2026-11-21T10:00:07.000Z  1 version
+    ");
+    assert_eq!(place.read(LOG), broken);
+    assert_snapshot!(place.ctx("checkpoint rebuild").ok().stderr, @"the log that was there is kept in .versions/checkpoints.jsonl.replaced-1");
+    assert_eq!(place.read(LOG), log);
+    assert_eq!(place.read(".versions/checkpoints.jsonl.replaced-1"), broken);
+    place.ctx("verify").ok();
+    place.edit("nodes/a.md", "more", "much more");
+    place.ctx("publish nodes/a").ok();
+}
+
+#[test]
+fn what_nobody_vouches_for_is_left_out_by_force_only() {
+    let place = eventful("delta");
+    place.write(LOG, "");
+    place.edit("nodes/.versions/d/v1.md", "# c", "# forged");
+    let before = place.tree();
+    assert_snapshot!(place.ctx("checkpoint rebuild").exits(1).whole(), @"
+    exit: 1
+    -- stdout
+    -- stderr
+    error[log-broken]: 1 version cannot be vouched for
+      nodes/d version 1: the stored text has hash sha256:f5cd781e09a404114d8289fc4a38474b7b1ed57df9f944e7e83559c612e1192c, but the history records sha256:e6baee76c67559e7b9ea13ebab86626d354bde029757bb697b09c4062438785a
+    hint: nothing was written; bring the histories back first, or leave these out with `--force`
+    ");
+    assert_eq!(place.tree(), before);
+    let forced = place.ctx("checkpoint rebuild --force").exits(1);
+    assert!(forced.stderr.contains("left out: nodes/d version 1"), "{}", forced.stderr);
+    assert!(!place.ctx("list").ok().stdout.contains("nodes/d"));
+}
+
+#[test]
+fn a_head_that_is_remembered_is_not_given_up_without_force() {
+    let place = eventful("delta");
+    place.write(LOG, "");
+    for path in ["nodes/.versions/a/history.yaml"] {
+        let history = place.read(path);
+        let first = history.split("  - version: 2").next().unwrap().to_owned();
+        place.write(path, first);
+    }
+    place.ctx("checkpoint rebuild").exits(4);
+    place.ctx("checkpoint rebuild --force").ok();
+    place.ctx("head").ok();
+}
+
+#[test]
+fn a_log_that_lost_its_end_gets_it_back() {
+    let place = eventful("delta");
+    let log = place.read(LOG);
+    let lines: Vec<&str> = log.lines().collect();
+    place.write(LOG, format!("{}\n", lines[..4].join("\n")));
+    place.ctx("verify").exits(1);
+    place.ctx("checkpoint rebuild").ok();
+    assert_eq!(place.read(LOG), log);
+}
+
+#[test]
+fn what_an_interrupted_command_left_is_not_made_a_checkpoint() {
+    let place = Place::published(&[("nodes/a", "# A\n")]);
+    let log = place.read(LOG);
+    place.edit("nodes/a.md", "# A\n", "# A\n\nmore\n");
+    place.ctx("publish nodes/a").ok();
+    place.write(LOG, &log);
+    // As if the second publication had died: nobody remembers its checkpoint.
+    place.ctx("head trust").ok();
+    assert_snapshot!(place.ctx("checkpoint rebuild").exits(1).stderr, @"
+    error[log-broken]: the log is sound, but the histories say more, or something else
+    hint: nothing was written; `ctx recover` clears away what an interrupted command left
+    hint: `--force` makes checkpoints of everything that the histories say was published
+    ");
+    assert_eq!(place.read(LOG), log);
+    place.ctx("recover").ok();
+    let output = place.ctx("checkpoint rebuild").ok();
+    assert_eq!(output.stdout, "the histories give the same log: 1 checkpoint\n");
+}
