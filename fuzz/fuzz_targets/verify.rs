@@ -62,7 +62,7 @@ fn check(good: &Good, tree: &Tree) {
         }
     }
 
-    let Ok(log) = Log::open(&vault) else { return };
+    let Ok(log) = Log::read(&vault) else { return };
     let Ok(chronicle) = log.sound() else { return };
     let Ok(snapshot) = Snapshot::at(&vault, &chronicle, None) else { return };
     let served = |id: &Id| {

@@ -73,7 +73,7 @@ pub(super) fn run(args: &Add, session: &mut Session<'_>) -> Result<Answer, Failu
     if args.draft {
         let _lock = vault.lock(&author.holder())?;
         session.check_expected(&vault, &[&id], args.expect.read()?)?;
-        vault.files().create_new(&id.live_path(), text.as_bytes())?;
+        vault.files().create_durable(&id.live_path(), text.as_bytes())?;
         let path = id.live_path();
         if session.ui.json {
             session.ui.result("add", &DraftJson { id: &id, path, status: "draft" });

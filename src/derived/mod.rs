@@ -144,7 +144,7 @@ fn bring(vault: &Vault, file: &Derived, dry_run: bool) -> Result<Outcome, FileEr
     }
     if twins.is_empty() {
         if !dry_run {
-            vault.files().create_new(&file.path, file.text.as_bytes())?;
+            vault.files().create_durable(&file.path, file.text.as_bytes())?;
         }
         return Ok(Outcome::Created);
     }

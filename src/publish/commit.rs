@@ -37,11 +37,7 @@ pub(super) fn commit(
     behind: &[(Id, Live)],
     append: Option<&Append>,
 ) -> Result<Committed, FileError> {
-    let lives: Vec<(String, &Live)> = items
-        .iter()
-        .map(|item| (item.id.live_path(), &item.live))
-        .chain(behind.iter().map(|(id, live)| (id.live_path(), live)))
-        .collect();
+    let lives = lives(items, behind);
     let Some(append) = append else {
         let left_alone = bring_up_to_date(files, &lives)?;
         return Ok(Committed { left_alone, ..Committed::default() });
@@ -72,10 +68,17 @@ pub(crate) fn bring_up_to_date(
 
 fn replacements<'l>(lives: &'l [(String, &Live)]) -> Vec<Replacement<'l>> {
     let replacement = |(path, live): &'l (String, &Live)| match live {
-        Live::Replace { old, new } => Some(Replacement { path, expected: old, bytes: new }),
-        Live::Keep | Live::Create(_) | Live::Remove(_) => None,
+        Live::Replace { old, new } => Some(Replacement { path, expected: Some(old), bytes: new }),
+        Live::Create(new) => Some(Replacement { path, expected: None, bytes: new }),
+        Live::Keep | Live::Remove(_) => None,
     };
     lives.iter().filter_map(replacement).collect()
+}
+
+/// The live files of an event, and those that a former one left behind.
+pub(super) fn lives<'l>(items: &'l [Item], behind: &'l [(Id, Live)]) -> Vec<(String, &'l Live)> {
+    let items = items.iter().map(|item| (item.id.live_path(), &item.live));
+    items.chain(behind.iter().map(|(id, live)| (id.live_path(), live))).collect()
 }
 
 /// Writes everything up to the commit, or takes it back.
@@ -165,6 +168,13 @@ fn take_back(files: &Files, item: &Item, written: &Progress) {
     }
 }
 
+/// The names of live files that an event changed, which are to be durable before nobody looks after
+/// them any more.
+pub(super) fn names_of<'l>(lives: &'l [(String, &Live)]) -> Vec<Written<'l>> {
+    let is_touched = |(_, live): &&(String, &Live)| !matches!(live, Live::Keep);
+    lives.iter().filter(is_touched).map(|(path, _)| Written::Named(path)).collect()
+}
+
 /// Gives live files what is published, each only if nobody wrote to it meanwhile.
 fn put_in_place(
     files: &Files,
@@ -179,12 +189,6 @@ fn put_in_place(
         }
     };
     // New names come before old ones go: a moved document is never without a file.
-    for (path, live) in lives {
-        if let Live::Create(bytes) = live {
-            let created = files.create_new(path, bytes);
-            note(path, created.and_then(|()| files.sync(&[Written::New(path)])));
-        }
-    }
     for (replacement, outcome) in replacements.iter().zip(staging.commit()) {
         note(replacement.path, outcome);
     }

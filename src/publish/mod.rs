@@ -312,7 +312,13 @@ fn write(desk: Desk<'_>, mut outcome: Outcome, event: &Event<'_>) -> Result<Outc
         let mut committed = committed?;
         if let Some((checkpoint, _)) = &sealed {
             let head = Head::after(chronicle, checkpoint);
-            committed.forgotten = head::advance(vault, &head, now).err();
+            let lives = commit::lives(&outcome.items, &outcome.behind);
+            // Both wait for the disk, and side by side they wait once.
+            let (remembered, named) = rayon::join(
+                || head::advance(vault, &head, now),
+                || vault.files().sync(&commit::names_of(&lives)),
+            );
+            committed.forgotten = remembered.err();
             if let Some(dir) = vault.cache() {
                 index::follow(dir, vault, chronicle, checkpoint);
             }
@@ -322,7 +328,7 @@ fn write(desk: Desk<'_>, mut outcome: Outcome, event: &Event<'_>) -> Result<Outc
             // What could not be written is for the next writer; what somebody changed is theirs.
             let is_theirs =
                 |(_, why): &(String, FileError)| matches!(why, FileError::Changed { .. });
-            if committed.left_alone.iter().all(is_theirs) {
+            if named.is_ok() && committed.left_alone.iter().all(is_theirs) {
                 hint::remove(vault.files());
             }
         }

@@ -28,6 +28,7 @@ use crate::head::{self, Head};
 use crate::publish::{Live, PublishError};
 use crate::vault::Vault;
 use crate::vault::files::FileError;
+use crate::vault::write::Written;
 
 pub(crate) use leftovers::first_unsealed;
 pub use lost::lost;
@@ -126,6 +127,8 @@ pub fn carry_out(vault: &Vault, plan: Plan) -> Result<Recovered, FileError> {
     let is_done = |path: &String| !left_alone.iter().any(|(left, _)| left == path);
     recovered.caught_up = lives.into_iter().map(|(path, _)| path).filter(is_done).collect();
     recovered.left_alone = left_alone;
+    let names: Vec<Written<'_>> = recovered.caught_up.iter().map(|p| Written::Named(p)).collect();
+    vault.files().sync(&names)?;
     hint::remove(vault.files());
     Ok(recovered)
 }

@@ -11,7 +11,6 @@ use crate::document::id::Id;
 use crate::vault::Vault;
 use crate::vault::files::FileError;
 use crate::vault::layout::limit;
-use crate::vault::write::Written;
 
 /// A log as the histories give it.
 #[derive(Debug)]
@@ -112,12 +111,10 @@ pub fn replace_log(vault: &Vault, new: &Log) -> Result<Option<String>, FileError
     let (files, path) = (vault.files(), new.path());
     let bytes = new.sound().map(|chronicle| log::export(&chronicle, new.form)).unwrap_or_default();
     let Some(old) = files.read_optional(path, limit::LOG)? else {
-        files.create_new(path, &bytes)?;
-        files.sync(&[Written::New(path)])?;
+        files.create_durable(path, &bytes)?;
         return Ok(None);
     };
     let kept = keep::beside(files, path)?;
     files.replace(path, &old, &bytes)?;
-    files.sync(&[Written::New(path)])?;
     Ok(Some(kept))
 }

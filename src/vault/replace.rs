@@ -1,4 +1,4 @@
-//! New bytes for files that should still hold the old ones: written beside them, made durable by
+//! New bytes for files that should still hold the old ones, or not be there: written beside them, made durable by
 //! the caller together with whatever else is to be durable, and only then given the name.
 
 use rayon::prelude::*;
@@ -9,13 +9,13 @@ use super::disk::Place;
 use super::files::{FileError, Files};
 use super::write::Written;
 
-/// New bytes for a file that should still hold the old ones.
+/// New bytes for a file that should still hold the old ones, or not be there.
 #[derive(Clone, Copy, Debug)]
 pub struct Replacement<'a> {
     /// Path in the vault.
     pub path: &'a str,
-    /// What the file must hold for the replacement to happen.
-    pub expected: &'a [u8],
+    /// What the file must hold for the replacement to happen; none where there must be no file.
+    pub expected: Option<&'a [u8]>,
     /// What it is to hold.
     pub bytes: &'a [u8],
 }
@@ -38,7 +38,8 @@ impl Files {
     }
 
     fn stage(&self, wanted: &Replacement<'_>) -> Result<String, FileError> {
-        self.expect(wanted.path, wanted.expected)?;
+        let Some(expected) = wanted.expected else { return self.stage_new(wanted) };
+        self.expect(wanted.path, expected)?;
         let fail = |e| FileError::from_errno("replace", wanted.path, e);
         let (folder, name) = self.folder_of(wanted.path)?;
         let old = rustix::fs::statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW).map_err(fail)?;
@@ -63,11 +64,53 @@ impl Files {
         filled.map(|()| temporary.path)
     }
 
+    /// Writes the bytes of a file whose folder may not be there yet.
+    fn stage_new(&self, wanted: &Replacement<'_>) -> Result<String, FileError> {
+        let fail = |e| FileError::from_errno("create", wanted.path, e);
+        let temporary = self.local_temporary(wanted.path)?;
+        let file = self.disk.create(&temporary.place()).map_err(fail)?;
+        let written = self.disk.write(&file, &temporary.path, 0, wanted.bytes);
+        if written.is_err() {
+            let _ = self.disk.remove(&temporary.place());
+        }
+        written.map_err(FileError::io("create", wanted.path)).map(|()| temporary.path)
+    }
+
+    /// Gives new bytes their name, if they are still wanted.
+    fn put(&self, temporary: &str, wanted: &Replacement<'_>) -> Result<(), FileError> {
+        match wanted.expected {
+            Some(expected) => self.exchange(temporary, wanted, expected),
+            None => self.name_new(temporary, wanted),
+        }
+    }
+
+    fn name_new(&self, temporary: &str, wanted: &Replacement<'_>) -> Result<(), FileError> {
+        let fail = |e| FileError::from_errno("create", wanted.path, e);
+        let (folder, name) = self.folder_of(temporary)?;
+        let new = Place { folder: &folder, name, path: temporary };
+        let named = self.parent(wanted.path).and_then(|(folder, name)| {
+            self.disk.rename_new(&new, &Place { folder: &folder, name, path: wanted.path })
+        });
+        if named.is_err() {
+            self.discard(temporary);
+        }
+        match named {
+            // The folder lies on another file system.
+            Err(Errno::XDEV) => self.create_new(wanted.path, wanted.bytes),
+            other => other.map_err(fail),
+        }
+    }
+
     /// Gives new bytes the name of the old ones, if those are still what was read.
-    fn exchange(&self, temporary: &str, wanted: &Replacement<'_>) -> Result<(), FileError> {
+    fn exchange(
+        &self,
+        temporary: &str,
+        wanted: &Replacement<'_>,
+        expected: &[u8],
+    ) -> Result<(), FileError> {
         let fail = |e| FileError::from_errno("replace", wanted.path, e);
         // Most often an editor that saved meanwhile is seen before anything moves.
-        self.expect(wanted.path, wanted.expected).inspect_err(|_| self.discard(temporary))?;
+        self.expect(wanted.path, expected).inspect_err(|_| self.discard(temporary))?;
         let (folder, name) = self.folder_of(temporary)?;
         let new = Place { folder: &folder, name, path: temporary };
         let (folder, name) = self.folder_of(wanted.path)?;
@@ -83,7 +126,7 @@ impl Files {
             }
         }
         // What was there now has the temporary name: nobody can have put it there unseen.
-        let Err(changed) = self.expect(temporary, wanted.expected) else {
+        let Err(changed) = self.expect(temporary, expected) else {
             self.discard(temporary);
             return Ok(());
         };
@@ -112,7 +155,7 @@ impl Staging<'_> {
         let (files, wanted) = (self.files, self.wanted);
         let staged = std::mem::take(&mut self.staged);
         let commit = |(staged, wanted): (Result<String, FileError>, &Replacement<'_>)| {
-            files.exchange(&staged?, wanted)
+            files.put(&staged?, wanted)
         };
         staged.into_par_iter().zip(wanted).map(commit).collect()
     }
@@ -135,7 +178,7 @@ mod tests {
         let files = Files::open(dir.path()).unwrap();
         let names: Vec<String> = (0..2_500).map(|n| format!("d/{n}")).collect();
         names.iter().for_each(|name| files.create_new(name, b"old").unwrap());
-        let one = |path| Replacement { path, expected: b"old", bytes: b"new" };
+        let one = |path| Replacement { path, expected: Some(b"old"), bytes: b"new" };
         let all: Vec<Replacement<'_>> = names.iter().map(|name| one(name)).collect();
         assert!(files.stage_all(&all).commit().iter().all(Result::is_ok));
         assert!(names.iter().all(|name| files.read(name, 3).unwrap() == b"new"));
@@ -147,7 +190,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let files = Files::open(dir.path()).unwrap();
         files.create_new("f", b"old").unwrap();
-        let all = [Replacement { path: "f", expected: b"old", bytes: b"new" }];
+        let all = [Replacement { path: "f", expected: Some(b"old"), bytes: b"new" }];
         drop(files.stage_all(&all));
         let staging = files.stage_all(&all);
         files.append("f", 3, b", by an editor").unwrap();

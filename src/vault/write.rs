@@ -30,6 +30,8 @@ pub enum Written<'p> {
     New(&'p str),
     /// It was there, and only its bytes changed.
     Longer(&'p str),
+    /// Its bytes are durable already, but not that they have this name, or that nothing has it.
+    Named(&'p str),
 }
 
 /// A name under which bytes are written before they get the one they are for.
@@ -39,7 +41,17 @@ pub(super) struct Temporary<'d> {
     pub(super) path: String,
 }
 
-impl Temporary<'_> {
+impl<'d> Temporary<'d> {
+    /// A name in a folder that nothing has, for the file at `path`.
+    fn new(folder: &'d OwnedFd, above: &str, path: &str) -> Self {
+        static COUNT: AtomicU64 = AtomicU64::new(0);
+        let n = COUNT.fetch_add(1, Ordering::Relaxed);
+        let name = path.rsplit('/').next().unwrap_or(path);
+        let name = format!(".{}.{}-{n}{TEMPORARY}", short(name), std::process::id());
+        let path = format!("{above}/{name}");
+        Self { folder, name, path }
+    }
+
     pub(super) fn place(&self) -> Place<'_> {
         Place { folder: self.folder, name: &self.name, path: &self.path }
     }
@@ -79,25 +91,27 @@ impl Files {
         folder: &'d OwnedFd,
         path: &str,
     ) -> Result<Temporary<'d>, FileError> {
-        static COUNT: AtomicU64 = AtomicU64::new(0);
         let fail = |e| FileError::from_errno("create", layout::LOCAL_DIR, e);
-        let local = match self.local.get() {
-            Some(local) => local,
-            None => {
-                let local = self.directory(layout::LOCAL_DIR).map_err(fail)?;
-                self.local.get_or_init(|| local)
-            }
-        };
+        let local = self.local()?;
         let device = |fd| rustix::fs::fstat(fd).map(|stat| stat.st_dev).map_err(fail);
-        let (above, name) = path.rsplit_once('/').unwrap_or((".", path));
-        let (folder, above) = match device(local)? == device(folder)? {
-            true => (local, layout::LOCAL_DIR),
-            false => (folder, above),
-        };
-        let n = COUNT.fetch_add(1, Ordering::Relaxed);
-        let name = format!(".{}.{}-{n}{TEMPORARY}", short(name), std::process::id());
-        let path = format!("{above}/{name}");
-        Ok(Temporary { folder, name, path })
+        Ok(match device(local)? == device(folder)? {
+            true => Temporary::new(local, layout::LOCAL_DIR, path),
+            false => Temporary::new(folder, path.rsplit_once('/').map_or(".", |(f, _)| f), path),
+        })
+    }
+
+    /// The same for a file whose folder may not be there yet.
+    pub(super) fn local_temporary(&self, path: &str) -> Result<Temporary<'_>, FileError> {
+        Ok(Temporary::new(self.local()?, layout::LOCAL_DIR, path))
+    }
+
+    fn local(&self) -> Result<&OwnedFd, FileError> {
+        if let Some(local) = self.local.get() {
+            return Ok(local);
+        }
+        let local = self.directory(layout::LOCAL_DIR);
+        let local = local.map_err(|e| FileError::from_errno("create", layout::LOCAL_DIR, e))?;
+        Ok(self.local.get_or_init(|| local))
     }
 
     /// The names of the files that writers who died have left in the folder of local state.
@@ -165,15 +179,29 @@ impl Files {
             .map_err(|e| FileError::from_errno(action, path, e))
     }
 
-    /// Replaces one file by new bytes, which are durable before they get the name.
+    /// Replaces one file by new bytes, which are durable before they get the name, and then under it.
     ///
     /// # Errors
     /// [`FileError::Changed`] if somebody wrote to it meanwhile; the file is then left alone.
     pub fn replace(&self, path: &str, expected: &[u8], bytes: &[u8]) -> Result<(), FileError> {
-        let wanted = [Replacement { path, expected, bytes }];
-        let staging = self.stage_all(&wanted);
+        self.put_durably(Replacement { path, expected: Some(expected), bytes })
+    }
+
+    /// Creates a file that must not exist, durable when this returns: a power cut leaves all of it or
+    /// nothing.
+    ///
+    /// # Errors
+    /// Something of that name exists already, or the system refuses.
+    pub fn create_durable(&self, path: &str, bytes: &[u8]) -> Result<(), FileError> {
+        self.put_durably(Replacement { path, expected: None, bytes })
+    }
+
+    fn put_durably(&self, wanted: Replacement<'_>) -> Result<(), FileError> {
+        let all = [wanted];
+        let staging = self.stage_all(&all);
         self.sync(&staging.written())?;
-        staging.commit().pop().unwrap_or(Ok(()))
+        staging.commit().pop().unwrap_or(Ok(()))?;
+        self.sync(&[Written::Named(wanted.path)])
     }
 
     /// Refuses a file that does not hold exactly these bytes.
@@ -267,9 +295,13 @@ impl Files {
         }
         let mut inodes: BTreeMap<&str, OFlags> = BTreeMap::new();
         for file in written {
-            let (Written::New(path) | Written::Longer(path)) = *file;
-            inodes.insert(path, READ);
-            let mut named = matches!(file, Written::New(_)).then_some(path);
+            let mut named = match *file {
+                Written::New(path) | Written::Named(path) => Some(path),
+                Written::Longer(_) => None,
+            };
+            if let Written::New(path) | Written::Longer(path) = file {
+                inodes.insert(path, READ);
+            }
             // A new file is named by its folder, and a new folder by the one above it.
             while let Some(path) = named {
                 let above = path.rsplit_once('/').map(|(folder, _)| folder);
@@ -307,7 +339,7 @@ impl Files {
     }
 
     /// The folder that holds `path`, made if needed, and the last name of `path`.
-    fn parent<'p>(&self, path: &'p str) -> Result<(OwnedFd, &'p str), Errno> {
+    pub(super) fn parent<'p>(&self, path: &'p str) -> Result<(OwnedFd, &'p str), Errno> {
         match path.rsplit_once('/') {
             Some((parent, name)) => Ok((self.directory(parent)?, name)),
             None => {

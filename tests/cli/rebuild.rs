@@ -104,11 +104,9 @@ fn what_nobody_vouches_for_is_left_out_by_force_only() {
 fn a_head_that_is_remembered_is_not_given_up_without_force() {
     let place = eventful("delta");
     place.write(LOG, "");
-    for path in ["nodes/.versions/a/history.yaml"] {
-        let history = place.read(path);
-        let first = history.split("  - version: 2").next().unwrap().to_owned();
-        place.write(path, first);
-    }
+    let path = "nodes/.versions/a/history.yaml";
+    let first = place.read(path).split("  - version: 2").next().unwrap().to_owned();
+    place.write(path, first);
     place.ctx("checkpoint rebuild").exits(4);
     place.ctx("checkpoint rebuild --force").ok();
     place.ctx("head").ok();

@@ -264,8 +264,8 @@ impl Disk {
                 Op::Rename(from, to) => {
                     let Some(file) = seen.remove(from) else { continue };
                     seen.insert(to.clone(), file);
-                    // What lies outside of the vault was durable before it got its name.
-                    if survives(is_synced(&[folder_of(to)])) {
+                    // It is seen whole or not at all, from whichever side.
+                    if survives(is_synced(&[folder_of(from), folder_of(to)])) {
                         self.names.remove(from);
                         self.names.insert(to.clone(), file);
                     }
@@ -277,7 +277,7 @@ impl Disk {
                     };
                     seen.insert(from.clone(), other);
                     seen.insert(to.clone(), one);
-                    if survives(is_synced(&[folder_of(to)])) {
+                    if survives(is_synced(&[folder_of(from), folder_of(to)])) {
                         self.names.insert(from.clone(), other);
                         self.names.insert(to.clone(), one);
                     }

@@ -89,7 +89,7 @@ pub(super) fn run(args: &Add, session: &mut Session<'_>) -> Result<Answer, Failu
         return Err(Failure::new(Code::Exists, format!("`{path}` exists already"))
             .hint("edit the file, or choose another name"));
     }
-    vault.files().create_new(&path, text.as_bytes())?;
+    vault.files().create_durable(&path, text.as_bytes())?;
     if session.ui.json {
         session.ui.result("pack.add", &AddJson { id: &pack.id, path: &path });
     } else {
