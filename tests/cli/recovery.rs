@@ -281,3 +281,36 @@ fn marks_of_a_merge_are_refused_with_the_way_out() {
     place.ctx("read nodes/a").exits(1);
     place.ctx("verify").exits(1);
 }
+
+#[test]
+fn the_way_out_of_a_merge_works_in_a_repository() {
+    let place = Place::published(&[("nodes/a", "# A\n"), ("nodes/b", "# B\n")]);
+    let git = |line: &str| {
+        let name = "-c user.name=Ana -c user.email=ana@example.com -c init.defaultBranch=main";
+        place.typed("").shell(&format!("git {name} {line}"))
+    };
+    let commit = || {
+        git("add -A").ok();
+        git("commit -qm x").ok();
+    };
+    git("init -q").ok();
+    commit();
+    git("checkout -qb topic").ok();
+    place.edit("nodes/a.md", "# A\n", "# A\n\ntopic\n");
+    place.write("nodes/c.md", "# C\n");
+    place.ctx("publish --all").ok();
+    commit();
+    git("checkout -q main").ok();
+    place.edit("nodes/b.md", "# B\n", "# B\n\nmain\n");
+    place.ctx("publish --all").ok();
+    commit();
+    git("merge topic").exits(1);
+    let refused = place.ctx("publish --all").exits(1).stderr;
+    let hint = refused.lines().find(|line| line.contains("git restore")).unwrap();
+    place.typed("").shell(&hint[hint.find("git ").unwrap()..]).ok();
+    place.ctx("publish --all").ok();
+    place.ctx("verify").ok();
+    for (id, text) in [("nodes/a", "topic"), ("nodes/b", "main"), ("nodes/c", "# C")] {
+        assert!(place.ctx(&format!("read {id}")).ok().stdout.contains(text), "{id}");
+    }
+}
