@@ -10,12 +10,18 @@ pub(crate) fn conflict(bytes: &[u8]) -> Option<usize> {
 }
 
 /// The lengths, greatest first, that a list in YAML may have had before an item was appended to it
-/// and torn: up to the last line that is text, and up to the last line that begins an item.
-pub(crate) fn ends_before_torn(bytes: &[u8]) -> impl Iterator<Item = usize> {
+/// and torn: up to the last line that is text, and up to the last line that begins an item, unless what
+/// is text ends as an entry does.
+///
+/// Cut between two lines it is readable and lacks fields; cut within a line, or with rubbish in its
+/// place, it need not be.
+pub(crate) fn ends_before_torn(bytes: &[u8], is_readable: bool) -> impl Iterator<Item = usize> {
     let text = std::str::from_utf8(bytes).map_or_else(|why| why.valid_up_to(), str::len);
     let text = memchr::memchr(0, &bytes[..text]).unwrap_or(text);
+    let is_cut_short =
+        text < bytes.len() || !bytes.ends_with(b"\n") || is_readable && !ends_in_hash(bytes);
     let lines = memchr::memrchr(b'\n', &bytes[..text]).map(|n| n + 1);
-    let item = lines.and_then(|end| {
+    let item = lines.filter(|_| is_cut_short).and_then(|end| {
         let mut end = end;
         while let Some(start) = memchr::memrchr(b'\n', &bytes[..end - 1]).map(|n| n + 1) {
             let line = &bytes[start..end];
@@ -30,6 +36,17 @@ pub(crate) fn ends_before_torn(bytes: &[u8]) -> impl Iterator<Item = usize> {
     [lines, item].into_iter().flatten().filter(|end| *end < bytes.len())
 }
 
+/// Whether the last line is the hash with which every entry ends, so that nothing was cut off.
+fn ends_in_hash(bytes: &[u8]) -> bool {
+    const KEYS: [&[u8]; 2] = [b" chain_hash: sha256:", b" checkpoint_hash: sha256:"];
+    const LENGTH: usize = 64;
+    let line = bytes.strip_suffix(b"\n").filter(|line| line.len() > LENGTH);
+    let Some((before, hash)) = line.map(|line| line.split_at(line.len() - LENGTH)) else {
+        return false;
+    };
+    KEYS.iter().any(|key| before.ends_with(key)) && hash.iter().all(u8::is_ascii_hexdigit)
+}
+
 /// How far an item of a list of ours, or of the other tool's, may be indented; diffs are further.
 const MOST_INDENTED: usize = 2;
 
@@ -39,13 +56,19 @@ mod tests {
 
     #[test]
     fn a_torn_file_may_end_before_its_last_line_or_its_last_item() {
-        let ends = |text: &[u8]| ends_before_torn(text).collect::<Vec<_>>();
+        let ends = |text: &[u8]| ends_before_torn(text, true).collect::<Vec<_>>();
         assert_eq!(ends(b""), [] as [usize; 0]);
         assert_eq!(ends(b"a:\n  - 1\n  - 2\n"), [9], "the whole text is no candidate");
         assert_eq!(ends(b"a:\n  - 1\n    b: |\n      - x\n    c"), [28, 3]);
         assert_eq!(ends(b"a:\n  - 1\n\0\0\n\0"), [9, 3]);
         assert_eq!(ends(b"a:\n  - 1\n  - \xff\n"), [9, 3]);
         assert_eq!(ends(b"no line end"), [] as [usize; 0]);
+        let hash = "0123456789abcdef".repeat(4);
+        let whole = format!("a:\n  - 1\n  - chain_hash: sha256:{hash}\n");
+        assert_eq!(ends(whole.as_bytes()), [] as [usize; 0], "nothing is missing");
+        assert_eq!(ends(&whole.as_bytes()[..whole.len() - 2]), [9, 3]);
+        let unreadable = b"a:\n  - 1\n  - }\n";
+        assert_eq!(ends_before_torn(unreadable, false).collect::<Vec<_>>(), [] as [usize; 0]);
     }
 
     #[test]

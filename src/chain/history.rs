@@ -188,20 +188,25 @@ impl History {
     }
 
     /// Reads a history whose end may be missing: an entry that was cut short while it was appended,
-    /// and whatever a power cut left in its place, is no part of it (HIST-38).
+    /// and whatever a power cut left in its place, is no part of it (HIST-38). What is missing has to
+    /// lie beyond version `sealed`.
     ///
     /// # Errors
-    /// As [`History::parse`], where no beginning of the file is a history.
-    pub fn read(bytes: &[u8]) -> Result<Self, HistoryError> {
+    /// As [`History::parse`], where no such beginning of the file is a history.
+    pub fn read(bytes: &[u8], sealed: u64) -> Result<Self, HistoryError> {
         let whole = Self::parse(bytes);
-        let ends_well = |history: &Self| history.slots.last().is_some_and(|s| s.entry.is_ok());
-        if whole.as_ref().is_ok_and(ends_well) {
+        let ends_well = |history: &Self| {
+            let last = history.slots.last();
+            last.is_some_and(|slot| slot.entry.is_ok() && slot.version >= Some(sealed))
+        };
+        let is_sound = |history: &Self| history.slots.last().is_some_and(|s| s.entry.is_ok());
+        if whole.as_ref().is_ok_and(is_sound) {
             return whole;
         }
         if let Some(line) = torn::conflict(bytes) {
             return Err(HistoryError::Conflict(line));
         }
-        for end in torn::ends_before_torn(bytes) {
+        for end in torn::ends_before_torn(bytes, whole.is_ok()) {
             if let Ok(mut history) = Self::parse(&bytes[..end])
                 && ends_well(&history)
             {

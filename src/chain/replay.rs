@@ -141,8 +141,14 @@ impl From<ChainGap> for ChainError {
 /// # Errors
 /// [`ChainError::HistoryMissing`], or why it cannot be read.
 pub fn load(files: &Files, id: &Id) -> Result<History, ChainError> {
+    load_beyond(files, id, 0)
+}
+
+/// The same for who knows that a version is sealed: an end that is cut short lies beyond it, or else
+/// the history is broken.
+pub(crate) fn load_beyond(files: &Files, id: &Id, sealed: u64) -> Result<History, ChainError> {
     match files.read_optional(&id.history_path(), limit::HISTORY)? {
-        Some(bytes) => Ok(History::read(&bytes)?),
+        Some(bytes) => Ok(History::read(&bytes, sealed)?),
         None => Err(ChainError::HistoryMissing),
     }
 }

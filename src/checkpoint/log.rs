@@ -301,7 +301,7 @@ impl Log {
         }
         if parsed.is_err() && self.conflict.is_none() {
             // The last entry was cut short, or a power cut left something else in its place.
-            let whole = torn::ends_before_torn(bytes)
+            let whole = torn::ends_before_torn(bytes, false)
                 .find_map(|end| parse(&bytes[..end]).ok().map(|read| (end, read)));
             if let Some((end, read)) = whole {
                 self.torn = bytes.len() - end;
