@@ -38,12 +38,15 @@ pub(crate) fn ends_before_torn(bytes: &[u8], is_readable: bool) -> impl Iterator
 
 /// Whether the last line is the hash with which every entry ends, so that nothing was cut off.
 fn ends_in_hash(bytes: &[u8]) -> bool {
+    bytes.strip_suffix(b"\n").is_some_and(lacks_line_end_only)
+}
+
+/// Whether nothing but a line end follows in a file whose last entry is whole.
+pub(crate) fn lacks_line_end_only(bytes: &[u8]) -> bool {
     const KEYS: [&[u8]; 2] = [b" chain_hash: sha256:", b" checkpoint_hash: sha256:"];
     const LENGTH: usize = 64;
-    let line = bytes.strip_suffix(b"\n").filter(|line| line.len() > LENGTH);
-    let Some((before, hash)) = line.map(|line| line.split_at(line.len() - LENGTH)) else {
-        return false;
-    };
+    let Some(at) = bytes.len().checked_sub(LENGTH) else { return false };
+    let (before, hash) = bytes.split_at(at);
     KEYS.iter().any(|key| before.ends_with(key)) && hash.iter().all(u8::is_ascii_hexdigit)
 }
 

@@ -9,6 +9,7 @@ use super::state::{Mark, State};
 use crate::chain::digest::Digest;
 use crate::chain::preimage::MAX_NUMBER;
 use crate::document::id::Id;
+use crate::torn;
 use crate::yaml::{self, Dialect, List, Node, emit};
 
 /// What stands before the first entry.
@@ -61,7 +62,8 @@ fn is_appendable(text: &str, root: &Node, first: Option<usize>) -> bool {
     };
     // To YAML a lone CR ends a line too.
     let ended = text.split(['\n', '\r']).any(|line| line.starts_with("..."));
-    is_last && spelled && !ended
+    let ends = text.ends_with('\n') || torn::lacks_line_end_only(text.as_bytes());
+    is_last && spelled && !ended && ends
 }
 
 fn read_entry(item: &Node, state: &mut State) -> Result<Checkpoint, EntryFault> {
