@@ -34,6 +34,20 @@ pub struct Checkpoint {
     pub removed: Vec<Id>,
 }
 
+impl Checkpoint {
+    /// Turns the state before it into its own, and takes the hash that follows from that.
+    pub(super) fn seal(&mut self, state: &mut State, previous: Option<&Digest>) {
+        apply(state, self);
+        self.hash = state.hash(previous, self.number, self.at, self.triggered_by.as_str());
+    }
+}
+
+/// The id that an event of these is recorded under: the greatest of a document, else the greatest
+/// (CKPT-3).
+pub(crate) fn trigger<'i>(ids: impl Iterator<Item = &'i Id> + Clone) -> Option<&'i Id> {
+    ids.clone().filter(|id| id.is_document()).max().or_else(|| ids.max())
+}
+
 /// What is wrong with one entry.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -324,9 +338,9 @@ impl Log {
         }
     }
 
-    /// Takes a last entry that is none, or a file that is no log, for torn, if `is_end` knows the checkpoints before it, the first
-    /// and the last of them, to be everything that was acknowledged: a power cut may leave any bytes
-    /// after that.
+    /// Takes a last entry that is none, or a file that is no log, for torn, if `is_end` knows the
+    /// checkpoints before it, the first and the last of them, to be everything that was acknowledged:
+    /// a power cut may leave any bytes after that.
     pub(crate) fn excuse_end(
         &mut self,
         is_end: impl FnOnce(u64, Option<(&Checkpoint, &Checkpoint)>) -> bool,
@@ -574,21 +588,10 @@ impl<'l> Chronicle<'l> {
         set: Vec<(Id, Mark)>,
         removed: Vec<Id>,
     ) -> (Checkpoint, Append) {
-        let mut checkpoint = Checkpoint {
-            number: self.head_number() + 1,
-            at,
-            triggered_by,
-            hash: Digest::of(b""),
-            set,
-            removed,
-        };
-        apply(state, &checkpoint);
-        checkpoint.hash = state.hash(
-            self.head().map(|c| &c.hash),
-            checkpoint.number,
-            at,
-            checkpoint.triggered_by.as_str(),
-        );
+        let number = self.head_number() + 1;
+        let hash = Digest::of(b"");
+        let mut checkpoint = Checkpoint { number, at, triggered_by, hash, set, removed };
+        checkpoint.seal(state, self.head().map(|head| &head.hash));
         let bytes = match self.log.form {
             LogForm::Delta => {
                 let mut line = delta::spell(&checkpoint);

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::log::{Checkpoint, apply};
+use super::log::{Checkpoint, apply, trigger};
 use super::maps;
 use super::state::{Mark, State};
 use crate::chain::digest::Digest;
@@ -84,15 +84,12 @@ pub fn derive(before: &[&Checkpoint], mut records: Vec<Recorded>) -> Vec<Checkpo
             .filter(|record| !record.retired)
             .map(|record| (record.id.clone(), Mark::new(record.version, record.chain_hash)))
             .collect();
-        let ids = || set.iter().map(|(id, _)| id).chain(&removed);
-        let trigger = ids().filter(|id| id.is_document()).max().or_else(|| ids().max()).cloned();
-        let Some(triggered_by) = trigger else { continue };
+        let ids = set.iter().map(|(id, _)| id).chain(&removed);
+        let Some(triggered_by) = trigger(ids).cloned() else { continue };
         number += 1;
         let hash = Digest::of(b"");
         let mut checkpoint = Checkpoint { number, at: first.at, triggered_by, hash, set, removed };
-        apply(&mut state, &checkpoint);
-        let trigger = checkpoint.triggered_by.as_str();
-        checkpoint.hash = state.hash(previous.as_ref(), number, first.at, trigger);
+        checkpoint.seal(&mut state, previous.as_ref());
         previous = Some(checkpoint.hash);
         derived.push(checkpoint);
     }

@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 use super::artifact::{self, Item};
 use super::{Author, NewDocument, Outcome, PublishError, Refusal, Which};
-use crate::checkpoint::log::{Append, Checkpoint, Chronicle};
+use crate::checkpoint::log::{Append, Checkpoint, Chronicle, trigger};
 use crate::checkpoint::state::{Mark, State};
 use crate::document::id::{Id, fold};
 use crate::live;
@@ -144,11 +144,8 @@ impl<'a> Desk<'a> {
     /// The event of these items: the checkpoint, and the line that commits it.
     pub(super) fn seal(mut self, items: &[Item]) -> Option<(Checkpoint, Append)> {
         let resealed = std::mem::take(&mut self.resealed);
-        let greatest = |documents: bool| {
-            let ids = items.iter().map(|item| &item.id).chain(resealed.iter().map(|(id, _)| id));
-            ids.filter(|id| id.is_document() || !documents).max().cloned()
-        };
-        let trigger = greatest(true).or_else(|| greatest(false))?;
+        let ids = items.iter().map(|item| &item.id).chain(resealed.iter().map(|(id, _)| id));
+        let trigger = trigger(ids).cloned()?;
         let mark = |item: &Item| (item.id.clone(), Mark::new(item.version, item.chain_hash));
         let (retired, set): (Vec<&Item>, Vec<&Item>) =
             items.iter().partition(|item| item.is_retirement());

@@ -28,6 +28,7 @@ pub use retire::retire;
 
 pub(crate) use artifact::sealed_text;
 pub(crate) use commit::bring_up_to_date;
+pub(crate) use retire::retired_live;
 pub(crate) use stamp::left_behind;
 
 use crate::checkpoint::log::{Checkpoint, LogError};

@@ -55,6 +55,17 @@ pub fn retire(
     })
 }
 
+/// What retiring makes of a live file: the retiring text of the sealed one. An unpublished edit stays
+/// as it is, but for the word that takes it back to a draft.
+pub(crate) fn retired_live(live: &str, sealed: &str, retirement: Edit) -> Option<String> {
+    let wanted = if *normalise(live) == *sealed {
+        retirement
+    } else {
+        Edit::default().text("status", "draft")
+    };
+    wanted.apply(live).ok()
+}
+
 impl Desk<'_> {
     /// The version with which a published document leaves the map.
     pub(super) fn retirement(&self, id: &Id, base: &Base) -> Result<Item, Refusal> {
@@ -74,16 +85,9 @@ impl Desk<'_> {
         if let (true, Ok(Some(bytes))) =
             (id.is_document(), self.vault.files().read_optional(&path, limit::DOCUMENT))
             && let Ok(live) = utf8(&bytes)
+            && let Some(new) = retired_live(live, sealed, edit)
         {
-            // An unpublished edit stays as it is, but for the word that takes it back to a draft.
-            let wanted = if *normalise(live) == *sealed {
-                edit
-            } else {
-                Edit::default().text("status", "draft")
-            };
-            if let Ok(new) = wanted.apply(live) {
-                item.live = Live::Replace { old: bytes, new: new.into_bytes() };
-            }
+            item.live = Live::Replace { old: bytes, new: new.into_bytes() };
         }
         Ok(item)
     }

@@ -11,7 +11,7 @@ use crate::document::id::Id;
 use crate::document::links::{Link, LinkKind, links};
 use crate::document::text::normalise;
 use crate::document::{Document, utf8};
-use crate::publish::{Live, left_behind, sealed_text};
+use crate::publish::{Live, left_behind, retired_live, sealed_text};
 use crate::vault::Vault;
 use crate::vault::layout::limit;
 
@@ -74,15 +74,10 @@ impl Event<'_> {
             return None;
         }
         let sealed = sealed_text(self.vault, &self.before, id)?.ok()?;
-        let edit = if *normalise(live) != *sealed {
-            // An unpublished edit stays as it is, but for the word that takes it back to a draft.
-            Edit::default().text("status", "draft")
-        } else if self.was_moved(id) {
+        if *normalise(live) == *sealed && self.was_moved(id) {
             return Some(Live::Remove(bytes));
-        } else {
-            Edit::retirement(last + 1, self.head.at)
-        };
-        let new = edit.apply(live).ok()?;
+        }
+        let new = retired_live(live, &sealed, Edit::retirement(last + 1, self.head.at))?;
         Some(Live::Replace { old: bytes, new: new.into_bytes() })
     }
 

@@ -90,6 +90,11 @@ impl Recovered {
 
 /// Finds what writers that died have left. Reads only.
 pub fn plan(vault: &Vault, chronicle: &Chronicle<'_>, scope: &Scope) -> Plan {
+    let behind = behind::of_last_event(vault, chronicle);
+    Plan { behind, ..leftovers_of(vault, chronicle, scope) }
+}
+
+fn leftovers_of(vault: &Vault, chronicle: &Chronicle<'_>, scope: &Scope) -> Plan {
     let everything;
     let ids = match scope {
         Scope::Ids(ids) => ids,
@@ -109,7 +114,6 @@ pub fn plan(vault: &Vault, chronicle: &Chronicle<'_>, scope: &Scope) -> Plan {
         }
     }
     plan.leftovers.sort_by(|a, b| a.path.cmp(&b.path));
-    plan.behind = behind::of_last_event(vault, chronicle);
     plan
 }
 
@@ -154,7 +158,7 @@ pub(crate) fn settle(
     }
     let was_interrupted = hinted.is_some();
     let ids: BTreeSet<Id> = hinted.into_iter().flatten().chain(also.iter().cloned()).collect();
-    let mut plan = plan(vault, chronicle, &Scope::Ids(ids));
+    let mut plan = leftovers_of(vault, chronicle, &Scope::Ids(ids));
     let is_of_the_record = |leftover: &Leftover| leftover.remains != Remains::Temporary;
     if plan.leftovers.iter().any(is_of_the_record) {
         if head::is_end(vault, &Head::of(chronicle)) {
@@ -164,8 +168,8 @@ pub(crate) fn settle(
             plan.leftovers.retain(|leftover| !is_of_the_record(leftover));
         }
     }
-    if !was_interrupted {
-        plan.behind.clear();
+    if was_interrupted {
+        plan.behind = behind::of_last_event(vault, chronicle);
     }
     Ok(carry_out(vault, plan)?)
 }
