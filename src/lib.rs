@@ -9,7 +9,7 @@
 //! ```text
 //!        cli                                words in, words out; no rule lives here
 //!         |
-//!   publish resolve verify status derived   one verb of the domain each
+//!   publish resolve verify recover convert status derived   one verb of the domain each
 //!         |     |
 //!   index selector pack uri graph search   what may be asked, and how it is found
 //!         |
@@ -27,6 +27,7 @@ pub mod chain;
 pub mod checkpoint;
 pub mod cli;
 mod codes;
+pub mod convert;
 pub mod derived;
 pub mod document;
 pub mod graph;

@@ -86,8 +86,10 @@ pub struct Log {
     pub form: LogForm,
     /// Whether a file exists.
     pub exists: bool,
-    /// Whether files of both forms exist.
+    /// Whether files of both forms exist, and do not say the same.
     pub both_forms: bool,
+    /// The form of a second file that says the same: what an interrupted conversion leaves.
+    pub twin: Option<LogForm>,
     /// The entries in file order; an entry that cannot be read holds its fault.
     pub entries: Vec<Result<Checkpoint, EntryFault>>,
     /// Why the file as a whole cannot be read.
@@ -218,14 +220,27 @@ impl Log {
     /// # Errors
     /// The file exists but could not be read at all; what is wrong inside is in the value.
     pub fn read(vault: &Vault) -> Result<Self, FileError> {
-        let form = vault.log_form();
+        let mut log = Self::read_form(vault, vault.log_form())?;
+        if !log.exists && log.form != vault.log_form() {
+            // Somebody converted it meanwhile.
+            log = Self::read_form(vault, vault.log_form())?;
+        }
+        let other = log.form.other();
+        if log.exists && vault.files().exists(path_of(other)) {
+            match Self::read_form(vault, other)? {
+                gone if !gone.exists => {}
+                second if second.says_the_same(&log) => log.twin = Some(other),
+                _ => log.both_forms = true,
+            }
+        }
+        Ok(log)
+    }
+
+    fn read_form(vault: &Vault, form: LogForm) -> Result<Self, FileError> {
         let path = path_of(form);
-        let both_forms =
-            vault.files().exists(layout::DELTA_LOG) && vault.files().exists(layout::FULL_LOG);
         let stamp = vault.files().stamp(path).ok();
         let file = vault.files().open_optional(path, limit::LOG)?;
-        let exists = file.is_some();
-        let mut log = Self { exists, both_forms, stamp, ..Self::empty(form) };
+        let mut log = Self { exists: file.is_some(), stamp, ..Self::empty(form) };
         let Some(file) = file else { return Ok(log) };
         match form {
             LogForm::Delta => log.read_delta(file).map_err(FileError::io("read", path))?,
@@ -271,6 +286,7 @@ impl Log {
             form,
             exists: false,
             both_forms: false,
+            twin: None,
             entries: Vec::new(),
             unreadable: None,
             conflict: None,
@@ -363,6 +379,12 @@ impl Log {
             self.entries.pop();
             self.torn = usize::try_from(self.length - self.last_at).unwrap_or(usize::MAX);
         }
+    }
+
+    /// Whether two files are whole and hold the same checkpoints.
+    fn says_the_same(&self, other: &Self) -> bool {
+        let is_whole = |log: &Self| log.torn == 0 && log.sound().is_ok();
+        is_whole(self) && is_whole(other) && self.entries == other.entries
     }
 
     /// Refuses an empty or absent log in a vault that has histories: it is not a new vault.
@@ -556,6 +578,11 @@ impl<'l> Chronicle<'l> {
     /// Bytes after the last whole entry: an append that was cut short.
     pub fn torn(&self) -> usize {
         self.log.torn
+    }
+
+    /// The form of a second file that says the same.
+    pub fn twin(&self) -> Option<LogForm> {
+        self.log.twin
     }
 
     /// The log's form, the stamp that its file had before it was read, and where the head's hash is

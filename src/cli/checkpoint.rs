@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
+use super::convert::{self, Convert};
 use super::expect::ExpectHead;
 use super::failure::Code;
 use super::session::Session;
@@ -52,6 +53,7 @@ enum Part {
         form: String,
     },
     Rebuild(Rebuild),
+    Convert(Convert),
 }
 
 /// Make the log anew from the histories, where it is gone or broken
@@ -131,14 +133,16 @@ struct ExportJson {
 }
 
 pub(super) fn run(args: &Checkpoint, session: &mut Session<'_>) -> Result<Answer, Failure> {
-    if let Part::Rebuild(args) = &args.part {
-        return rebuild(args, session);
+    match &args.part {
+        Part::Rebuild(args) => return rebuild(args, session),
+        Part::Convert(args) => return convert::run(args, session),
+        _ => {}
     }
     let vault = session.vault()?;
     let log = Session::log(&vault)?;
     let chronicle = log.sound()?;
     match &args.part {
-        Part::Rebuild(_) => {}
+        Part::Rebuild(_) | Part::Convert(_) => {}
         Part::List => list(session, &chronicle),
         Part::Show { number } => {
             let entry = chronicle.checkpoint(*number)?;
@@ -152,9 +156,8 @@ pub(super) fn run(args: &Checkpoint, session: &mut Session<'_>) -> Result<Answer
             let form = if form == "full" { LogForm::Full } else { LogForm::Delta };
             let bytes = log::export(&chronicle, form);
             if session.ui.json {
-                let word = if form == LogForm::Full { "full" } else { "delta" };
                 let log = String::from_utf8_lossy(&bytes).into_owned();
-                session.ui.result("checkpoint.export", &ExportJson { form: word, log });
+                session.ui.result("checkpoint.export", &ExportJson { form: form.as_str(), log });
             } else {
                 session.ui.bytes(&bytes);
             }

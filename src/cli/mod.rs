@@ -6,6 +6,7 @@ mod ask;
 mod checkout;
 mod checkpoint;
 mod context;
+mod convert;
 mod demo;
 mod diff;
 mod expect;

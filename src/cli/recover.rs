@@ -97,7 +97,7 @@ pub(super) fn run(args: &Recover, session: &mut Session<'_>) -> Result<Answer, F
         is_remembered = head::is_end(&vault, &Head::of(chronicle));
         plan = recover::plan(&vault, chronicle, &Scope::Everything);
     }
-    let unsure = plan.leftovers.iter().any(|leftover| leftover.remains != Remains::Temporary);
+    let unsure = plan.leftovers.iter().any(|leftover| leftover.remains.is_of_the_record());
     if unsure && !is_remembered && !args.force && !args.dry_run {
         let leftovers = count(plan.leftovers.len(), "leftover");
         let message = format!("no head that is remembered here says whose these {leftovers} are");
@@ -202,6 +202,7 @@ fn word(remains: Remains) -> &'static str {
         Remains::History => "a history that no checkpoint seals",
         Remains::Entries => "entries that no checkpoint seals",
         Remains::Log => "what follows the last checkpoint",
+        Remains::Twin => "the log before it was converted",
     }
 }
 

@@ -285,6 +285,14 @@ pub(super) fn event(
     } else {
         event_text(session, verb, outcome, dry_run);
     }
+    tell_trouble(session, outcome)
+}
+
+/// Tells on stderr what an event could not do besides, and says how the verb ends.
+pub(super) fn tell_trouble(session: &mut Session<'_>, outcome: &Outcome) -> Answer {
+    let committed = outcome.committed.as_ref();
+    let left_alone = committed.map(|c| c.left_alone.as_slice()).unwrap_or_default();
+    let not_derived = committed.map(|c| c.derived.as_slice()).unwrap_or_default();
     for (path, why) in left_alone {
         let path = shown(path);
         session
@@ -319,7 +327,7 @@ fn version_json(item: &Item) -> VersionJson<'_> {
     }
 }
 
-fn event_text(session: &mut Session<'_>, verb: &str, outcome: &Outcome, dry_run: bool) {
+pub(super) fn event_text(session: &mut Session<'_>, verb: &str, outcome: &Outcome, dry_run: bool) {
     let ui = &mut session.ui;
     match &outcome.checkpoint {
         Some(checkpoint) => {

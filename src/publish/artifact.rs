@@ -468,6 +468,17 @@ impl Desk<'_> {
             .files()
             .read_optional(&path, limit::DOCUMENT)
             .map_err(|why| refused_file(&path, &why))?;
+        self.governance_of(id, last_sealed, bytes.as_deref())
+    }
+
+    /// Prepares a governance file that holds these bytes, or is not there.
+    pub(super) fn governance_of(
+        &self,
+        id: &Id,
+        last_sealed: Option<u64>,
+        bytes: Option<&[u8]>,
+    ) -> Result<Governed, Refusal> {
+        let path = id.live_path();
         let base = self.base(id, last_sealed)?;
         let Some(bytes) = bytes else {
             return Ok(match base.sealed {
@@ -480,7 +491,7 @@ impl Desk<'_> {
                 )?)),
             });
         };
-        let text = normalise(readable(&path, &bytes)?);
+        let text = normalise(readable(&path, bytes)?);
         if text.starts_with(BOM) {
             let message = "it begins with two U+FEFF, of which its normal form would lose one";
             let hint = "take them away";

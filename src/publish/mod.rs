@@ -13,6 +13,7 @@ mod cycles;
 mod desk;
 pub mod expect;
 mod moved;
+mod policy;
 mod retire;
 mod stamp;
 
@@ -24,6 +25,7 @@ pub use artifact::{Change, Item, Live};
 pub use commit::Committed;
 pub use expect::{Expect, Mismatch};
 pub use moved::move_document;
+pub use policy::set_policy;
 pub use retire::retire;
 
 pub(crate) use artifact::sealed_text;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::chain::history::{History, Stored};
 use crate::chain::replay::{self, ChainError};
-use crate::checkpoint::log::{Chronicle, Log};
+use crate::checkpoint::log::{Chronicle, Log, path_of};
 use crate::document::id::Id;
 use crate::vault::Vault;
 use crate::vault::config::LogForm;
@@ -25,6 +25,15 @@ pub enum Remains {
     Entries,
     /// The end of the log, after its last whole entry.
     Log,
+    /// The log in the form that it was converted from.
+    Twin,
+}
+
+impl Remains {
+    /// Whether only a remembered head tells it from what somebody took out of the record.
+    pub fn is_of_the_record(self) -> bool {
+        !matches!(self, Self::Temporary | Self::Twin)
+    }
 }
 
 /// Bytes that a writer left.
@@ -115,7 +124,8 @@ pub(super) fn recorded(log: &Log) -> BTreeMap<Id, Vec<u64>> {
     ids
 }
 
-/// What lies in no history: the torn end of the log, and files that never got their name.
+/// What lies in no history: the torn end of the log, or the log in another form, and files that
+/// never got their name.
 pub(super) fn of_vault(vault: &Vault, chronicle: &Chronicle<'_>) -> Vec<Leftover> {
     let temporaries = vault.files().temporaries().into_iter();
     let mut found: Vec<Leftover> = temporaries
@@ -128,6 +138,12 @@ pub(super) fn of_vault(vault: &Vault, chronicle: &Chronicle<'_>) -> Vec<Leftover
         let from = chronicle.length() - torn;
         let path = chronicle.path().to_owned();
         found.push(Leftover { path, remains: Remains::Log, from, bytes: torn });
+    }
+    if let Some(twin) = chronicle.twin() {
+        // Both say the same, so that either may go.
+        let wanted = vault.config().checkpoint_log.unwrap_or(chronicle.form());
+        let path = if wanted == twin { chronicle.path() } else { path_of(twin) };
+        found.extend(whole(vault.files(), path.to_owned(), Remains::Twin));
     }
     found
 }

@@ -19,7 +19,7 @@ use std::collections::BTreeSet;
 
 pub use leftovers::{Leftover, Remains};
 pub use lost::{Lost, LostVersion};
-pub use rebuild::{Rebuilt, Unsound, rebuild, replace_log};
+pub use rebuild::{Rebuilt, Unsound, exchange_log, rebuild, replace_log};
 
 use crate::chain::replay::ChainError;
 use crate::checkpoint::log::Chronicle;
@@ -153,13 +153,14 @@ pub(crate) fn settle(
     let hinted = hint::read(vault.files());
     let has_torn_end = chronicle.torn() > 0;
     let has_temporaries = vault.files().has_temporaries();
-    if hinted.is_none() && !has_torn_end && !has_temporaries && also.is_empty() {
+    let is_converted = chronicle.twin().is_some();
+    if hinted.is_none() && !has_torn_end && !is_converted && !has_temporaries && also.is_empty() {
         return Ok(Recovered::default());
     }
     let was_interrupted = hinted.is_some();
     let ids: BTreeSet<Id> = hinted.into_iter().flatten().chain(also.iter().cloned()).collect();
     let mut plan = leftovers_of(vault, chronicle, &Scope::Ids(ids));
-    let is_of_the_record = |leftover: &Leftover| leftover.remains != Remains::Temporary;
+    let is_of_the_record = |leftover: &Leftover| leftover.remains.is_of_the_record();
     if plan.leftovers.iter().any(is_of_the_record) {
         if head::is_end(vault, &Head::of(chronicle)) {
             // A log that was altered before its end might not name what it once sealed.

@@ -5,12 +5,14 @@ use rayon::prelude::*;
 
 use super::{keep, leftovers};
 use crate::chain::replay::{self, ChainError, Replay};
-use crate::checkpoint::log::{self, Checkpoint, Log};
+use crate::checkpoint::log::{self, Checkpoint, Chronicle, Log, path_of};
 use crate::checkpoint::rebuild::{Recorded, derive, longest_prefix};
 use crate::document::id::Id;
 use crate::vault::Vault;
-use crate::vault::files::FileError;
+use crate::vault::config::LogForm;
+use crate::vault::files::{FileError, Files};
 use crate::vault::layout::limit;
+use crate::vault::write::Written;
 
 /// A log as the histories give it.
 #[derive(Debug)]
@@ -115,6 +117,32 @@ pub fn replace_log(vault: &Vault, new: &Log) -> Result<Option<String>, FileError
         return Ok(None);
     };
     let kept = keep::beside(files, path)?;
-    files.replace(path, &old, &bytes)?;
+    files.replace(path, &old, &bytes).inspect_err(|_| drop_copy(files, &kept, old.len() as u64))?;
     Ok(Some(kept))
+}
+
+/// Puts a log in its other form beside the one that is there, whole and durable, and takes that away;
+/// gives the path under which it is kept. Only the holder of the write lock may ask for it.
+///
+/// # Errors
+/// Something could not be written. Where both files are left, they say the same, and the next writer
+/// clears that away.
+pub fn exchange_log(
+    vault: &Vault,
+    old: &Chronicle<'_>,
+    form: LogForm,
+    bytes: &[u8],
+) -> Result<String, FileError> {
+    let (files, path, length) = (vault.files(), old.path(), old.length());
+    let kept = keep::beside(files, path)?;
+    let made = files.create_durable(path_of(form), bytes);
+    made.inspect_err(|_| drop_copy(files, &kept, length))?;
+    files.remove_of_length(path, length)?;
+    files.sync(&[Written::Named(path)])?;
+    Ok(kept)
+}
+
+/// Takes away the copy of a log that is still in its place.
+fn drop_copy(files: &Files, copy: &str, length: u64) {
+    let _ = files.remove_of_length(copy, length);
 }

@@ -49,6 +49,25 @@ pub enum LogForm {
     Delta,
 }
 
+impl LogForm {
+    /// The word in the configuration.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Full => "full",
+            Self::Delta => "delta",
+        }
+    }
+
+    /// The other one.
+    #[must_use]
+    pub fn other(self) -> Self {
+        match self {
+            Self::Full => Self::Delta,
+            Self::Delta => Self::Full,
+        }
+    }
+}
+
 /// A server that source nodes fetch from. Named here, never connected to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Server {

@@ -70,7 +70,7 @@ codes! {
     UnrecordedRemoval "unrecorded-removal" Class::Unsettled, "A document left the checkpoint's map, but its history does not say that it was retired.";
     CheckpointHashMissing "checkpoint-hash-missing" Class::Unsettled, "A checkpoint has an id in one of its two maps only.";
     VersionUnsealed "version-unsealed" Class::Unsettled, "A history ends in a version that was never published, which nothing seals and ctx does not write.";
-    ForeignLog "foreign-log" Class::Unsettled, "Two checkpoint logs exist, or one of the form that this vault does not have.";
+    ForeignLog "foreign-log" Class::Unsettled, "Two checkpoint logs exist that do not say the same, or one of the form that this vault does not have.";
     FileUnreadable "file-unreadable" Class::Unsettled, "A file cannot be read, so nobody knows what it holds.";
     FolderUnreadable "folder-unreadable" Class::Unsettled, "A folder cannot be listed, so nobody knows what it holds.";
     TornTail "torn-tail" Class::Unsettled, "The checkpoint log, or a history, ends in an entry that is cut short.";

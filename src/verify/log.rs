@@ -6,7 +6,7 @@ use super::finding::{Code, Finding};
 use super::gathered::{Gathered, OF_VAULT};
 use super::rules::Rules;
 use crate::chain::digest::Digest;
-use crate::checkpoint::log::{self, Checkpoint, EntryFault, Log};
+use crate::checkpoint::log::{self, Checkpoint, EntryFault, Log, path_of};
 use crate::checkpoint::maps;
 use crate::checkpoint::state::{Mark, State};
 use crate::document::id::Id;
@@ -139,6 +139,10 @@ impl Pass {
         if log.both_forms {
             let message = format!("`{}` lies there too", layout::DELTA_LOG);
             self.findings.push(Finding::new(Code::ForeignLog, layout::FULL_LOG, message));
+        }
+        if let Some(twin) = log.twin {
+            let message = "it says what the log says: a conversion was interrupted";
+            self.findings.push(Finding::new(Code::Unfinished, path_of(twin), message));
         }
         if let Some(why) = &log.unreadable {
             self.view.complete = false;

@@ -136,26 +136,43 @@ pub struct Report {
 /// The log file exists but could not be opened; what is wrong inside is a finding.
 pub fn verify(vault: &Vault, request: &Request<'_>) -> Result<Report, FileError> {
     let before = vault.log_stamp();
-    let report = recompute(vault, request)?;
+    let report = recompute(vault, request, None)?;
     if report.verdict.is_whole() {
         return Ok(report);
     }
     // Beside a writer at work one sees the half of its event: that is looked at again without one.
     let held_off = vault.hold_off_writers();
     match held_off.was_busy || vault.log_stamp() != before {
-        true => recompute(vault, request),
+        true => recompute(vault, request, None),
         false => Ok(report),
     }
 }
 
-fn recompute(vault: &Vault, request: &Request<'_>) -> Result<Report, FileError> {
+/// Recomputes everything as if the vault had this log. Writes nothing, waits for nobody.
+///
+/// # Errors
+/// As [`verify`].
+pub(crate) fn verify_as(
+    vault: &Vault,
+    request: &Request<'_>,
+    log: Log,
+) -> Result<Report, FileError> {
+    recompute(vault, request, Some(log))
+}
+
+fn recompute(
+    vault: &Vault,
+    request: &Request<'_>,
+    supposed: Option<Log>,
+) -> Result<Report, FileError> {
     let now = request.now;
     let whole = request.only.is_none();
     // What is remembered of a log is never ahead of one that is read later.
     let memory = head::recall(vault);
     // The log is read on one core; the others look through the folders meanwhile.
     let survey = || if whole { vault.survey() } else { Survey::default() };
-    let (seen, survey) = rayon::join(|| look_at_log(vault, now), survey);
+    let is_supposed = supposed.is_some();
+    let (seen, survey) = rayon::join(|| look_at_log(vault, supposed, now), survey);
     let (log, mut view, mut findings) = seen?;
     let (rules, found) = Rules::of(vault, &view);
     findings.extend(found);
@@ -232,7 +249,7 @@ fn recompute(vault: &Vault, request: &Request<'_>) -> Result<Report, FileError> 
         unprotected_retirements: checked.retirements,
     };
     report.verdict = verdict(&report, if whole { is_sealed } else { published });
-    if whole && report.verdict.is_whole() && report.memory.is_none() {
+    if whole && !is_supposed && report.verdict.is_whole() && report.memory.is_none() {
         report.memory = head::advance(vault, &view.end(), now).err();
     }
     Ok(report)
@@ -241,10 +258,14 @@ fn recompute(vault: &Vault, request: &Request<'_>) -> Result<Report, FileError> 
 /// The log with what it says, and what is wrong with it.
 fn look_at_log(
     vault: &Vault,
+    supposed: Option<Log>,
     now: Timestamp,
 ) -> Result<(Option<Log>, log::View, Gathered), FileError> {
     let mut findings = Gathered::new(OF_VAULT);
-    let (log, found) = read_log(vault)?;
+    let (log, found) = match supposed {
+        Some(log) => (Some(log), Vec::new()),
+        None => read_log(vault)?,
+    };
     findings.extend(found);
     let mut view = log::View::default();
     if let Some(log) = &log {

@@ -17,6 +17,7 @@ mod checkout;
 mod checkpoint;
 mod choice;
 mod concurrent;
+mod converted;
 mod delegated;
 mod demo;
 mod disk;

@@ -8,9 +8,28 @@ use crate::process::Result;
 /// A command and what comes before it.
 pub(super) struct Scene {
     pub(super) name: &'static str,
-    pub(super) args: &'static [&'static str],
+    args: &'static [&'static str],
     prepare: fn(&Person, &Path) -> Result<()>,
+    /// Whether the vault's log is broken before it.
+    pub(super) is_broken: bool,
 }
+
+impl Scene {
+    /// The command, for a vault whose log has this form.
+    pub(super) fn args(&self, form: Form) -> Vec<&'static str> {
+        let word = |arg: &&'static str| if *arg == OTHER { form.other().word() } else { *arg };
+        self.args.iter().map(word).collect()
+    }
+
+    /// Whether the log has the form that it is to have in the end.
+    pub(super) fn is_done(&self, root: &Path, form: Form) -> bool {
+        !self.args.contains(&OTHER)
+            || root.join(form.other().log()).exists() && !root.join(form.log()).exists()
+    }
+}
+
+/// In a command: the form that the log does not have.
+const OTHER: &str = "OTHER";
 
 /// Which form the log has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,31 +47,71 @@ impl Form {
             Self::Full => "full",
         }
     }
+
+    fn other(self) -> Self {
+        match self {
+            Self::Delta => Self::Full,
+            Self::Full => Self::Delta,
+        }
+    }
+
+    /// Where the log lies.
+    pub(super) fn log(self) -> &'static str {
+        match self {
+            Self::Delta => ".versions/checkpoints.jsonl",
+            Self::Full => ".versions/context_history.yaml",
+        }
+    }
 }
 
 /// More documents than are synced one by one.
 const MANY: usize = 18;
 
-pub(super) const SCENES: [Scene; 9] = [
-    Scene { name: "the first event", args: &["publish", "--all"], prepare: |_, _| Ok(()) },
-    Scene { name: "add", args: &["add", "nodes/new", "--body", "# New\n"], prepare: published },
-    Scene { name: "publish one", args: &["publish", "nodes/d0"], prepare: edited },
+const fn scene(
+    name: &'static str,
+    args: &'static [&'static str],
+    prepare: fn(&Person, &Path) -> Result<()>,
+) -> Scene {
+    Scene { name, args, prepare, is_broken: false }
+}
+
+pub(super) const SCENES: [Scene; 12] = [
+    scene("the first event", &["publish", "--all"], |_, _| Ok(())),
+    scene("add", &["add", "nodes/new", "--body", "# New\n"], published),
+    scene("publish one", &["publish", "nodes/d0"], edited),
+    scene("publish a keyframe", &["publish", "nodes/d0"], |person, root| {
+        published(person, root)?;
+        write(root, "nodes/d0.md", "---\ntitle: d0\nversion: 1\n---\nbefore\n")?;
+        person.done(root, &["publish", "nodes/d0"])?;
+        let text = std::fs::read_to_string(root.join("nodes/d0.md"))?;
+        write(root, "nodes/d0.md", text.replace("before", "after"))
+    }),
+    scene("publish many", &["publish", "--changed"], edited),
+    scene("retire", &["retire", "nodes/d1", "nodes/d2"], published),
+    scene("mv", &["mv", "nodes/d1", "nodes/else/d1"], published),
+    scene("pack add", &["pack", "add", "p", "--query", "#x"], published),
+    scene("index", &["index"], published),
     Scene {
-        name: "publish a keyframe",
-        args: &["publish", "nodes/d0"],
-        prepare: |person, root| {
-            published(person, root)?;
-            write(root, "nodes/d0.md", "---\ntitle: d0\nversion: 1\n---\nbefore\n")?;
-            person.done(root, &["publish", "nodes/d0"])?;
-            let text = std::fs::read_to_string(root.join("nodes/d0.md"))?;
-            write(root, "nodes/d0.md", text.replace("before", "after"))
-        },
+        is_broken: true,
+        ..scene("rebuild a cut log", &["checkpoint", "rebuild"], |person, root| {
+            edited(person, root)?;
+            person.done(root, &["publish", "--changed"])?;
+            for log in Form::ALL.map(|form| root.join(form.log())) {
+                if let Ok(bytes) = std::fs::read(&log) {
+                    std::fs::write(&log, &bytes[..bytes.len() - 500])?;
+                }
+            }
+            Ok(())
+        })
     },
-    Scene { name: "publish many", args: &["publish", "--changed"], prepare: edited },
-    Scene { name: "retire", args: &["retire", "nodes/d1", "nodes/d2"], prepare: published },
-    Scene { name: "mv", args: &["mv", "nodes/d1", "nodes/else/d1"], prepare: published },
-    Scene { name: "pack add", args: &["pack", "add", "p", "--query", "#x"], prepare: published },
-    Scene { name: "index", args: &["index"], prepare: published },
+    scene("convert", &["checkpoint", "convert", "--to", OTHER], published),
+    scene("recover", &["recover"], |person, root| {
+        published(person, root)?;
+        write(root, "nodes/.versions/d0/v2.md", "of a writer that died\n")?;
+        let path = "nodes/.versions/d1/history.yaml";
+        let history = std::fs::read_to_string(root.join(path))?;
+        write(root, path, format!("{history}  - version: 2\n    edited_by: a"))
+    }),
 ];
 
 /// Makes the vault that a scene begins with.

@@ -1,0 +1,197 @@
+//! From one form of the checkpoint log to the other (`spec/transactions.md`, section 7).
+//!
+//! First the configuration asks for the form, sealed by an event of the log as it is, so that a
+//! verifier knows from where on it holds (VER-22). Then the other file is made, whole and durable,
+//! and the first one goes. Every checkpoint keeps its hash. Between the two steps there are two files
+//! that say the same; whoever comes then reads one of them, and the next writer takes the other away.
+
+mod setting;
+
+use std::collections::BTreeSet;
+
+use crate::checkpoint::log::{self, Log, LogError};
+use crate::document::id::Id;
+use crate::head;
+use crate::publish::{self, Author, Expect, Mode, Outcome, PublishError, expect};
+use crate::recover::{self, Recovered};
+use crate::vault::Vault;
+use crate::vault::config::{Config, LogForm};
+use crate::vault::files::FileError;
+use crate::verify::{self, Class, Finding, Progress, Verdict};
+
+/// What a conversion is asked to do.
+#[derive(Debug)]
+pub struct Request<'r> {
+    /// Who asks, and when.
+    pub author: Author,
+    /// The form that the log is to have.
+    pub form: LogForm,
+    /// What its writer has read, and whether anything is written.
+    pub mode: Mode,
+    /// Told how far the check of the record is.
+    pub progress: Option<&'r Progress>,
+}
+
+/// What a conversion did, or would do.
+#[derive(Debug)]
+pub struct Converted {
+    /// The event that seals the configuration, if it did not ask for the form already.
+    pub event: Option<Outcome>,
+    /// Checkpoints in the log.
+    pub checkpoints: u64,
+    /// Bytes of the log that was there, and of the new one; none where it had the form already.
+    pub bytes: Option<(u64, u64)>,
+    /// Where the log that was there is kept.
+    pub kept: Option<String>,
+    /// What a command before it had left, and what was done about that.
+    pub recovered: Recovered,
+}
+
+/// Why a log was not converted.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ConvertError {
+    /// The event could not be published, or the log not be relied on.
+    #[error(transparent)]
+    Publish(#[from] PublishError),
+    /// Nothing is published, so there is nothing to convert.
+    #[error("there is no checkpoint yet")]
+    Empty,
+    /// The record does not verify, or would not in the other form.
+    #[error("{}", .0.message)]
+    Unsound(Box<Finding>),
+    /// The other form cannot say what this log says.
+    #[error("the form `{}` cannot hold what this log says", .0.as_str())]
+    Inexpressible(LogForm),
+}
+
+impl From<LogError> for ConvertError {
+    fn from(why: LogError) -> Self {
+        Self::Publish(why.into())
+    }
+}
+
+impl From<FileError> for ConvertError {
+    fn from(why: FileError) -> Self {
+        Self::Publish(why.into())
+    }
+}
+
+/// Gives the log the form that is asked for.
+///
+/// # Errors
+/// The log is what it was. If the event was published before, it stays: the configuration asks for
+/// the form, and a log keeps its own until it is converted.
+pub fn convert(vault: &Vault, request: &Request<'_>) -> Result<Converted, ConvertError> {
+    let log = head::open_log(vault)?;
+    if log.sound()?.head().is_none() {
+        return Err(ConvertError::Empty);
+    }
+    let mut event = None;
+    if !is_asked_for(vault, &log, request.form)? {
+        if log.form != request.form {
+            // Nobody seals a wish that cannot be granted.
+            expressible(&log, request.form)?;
+            let report = verify::verify(vault, &whole(request))?;
+            refuse_unsound(&report)?;
+        }
+        let edit = |text: &str| setting::set(text, request.form);
+        event =
+            Some(publish::set_policy(vault, &Id::config(), &request.author, request.mode, edit)?);
+    }
+    let converted = if request.mode.dry_run {
+        would_convert(vault, request, event.is_some())?
+    } else {
+        let expected = if event.is_some() { Expect::default() } else { request.mode.expect };
+        convert_log(vault, request, expected)?
+    };
+    Ok(Converted { event, ..converted })
+}
+
+/// Whether the sealed configuration and the live one both ask for a form.
+fn is_asked_for(vault: &Vault, log: &Log, form: LogForm) -> Result<bool, ConvertError> {
+    let chronicle = log.sound()?;
+    let state = chronicle.state_at(chronicle.head_number())?;
+    let sealed = publish::sealed_text(vault, &state, &Id::config());
+    let sealed = sealed.and_then(Result::ok).and_then(|text| Config::parse(&text).ok());
+    let says = |config: &Config| config.checkpoint_log == Some(form);
+    Ok(sealed.as_ref().is_some_and(says) && says(vault.config()))
+}
+
+fn whole<'r>(request: &'r Request<'_>) -> verify::Request<'r> {
+    verify::Request { progress: request.progress, ..verify::Request::whole(request.author.now) }
+}
+
+fn refuse_unsound(report: &verify::Report) -> Result<(), ConvertError> {
+    let is_fault = |f: &&Finding| matches!(f.code.class(), Class::Damage | Class::Unsettled);
+    match report.findings.iter().find(is_fault) {
+        Some(finding) if matches!(report.verdict, Verdict::Damaged | Verdict::Unsettled) => {
+            Err(ConvertError::Unsound(Box::new(finding.clone())))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The bytes of a log in a form, and what a reader makes of them.
+fn expressible(log: &Log, form: LogForm) -> Result<(Vec<u8>, Log), ConvertError> {
+    let chronicle = log.sound()?;
+    let bytes = log::export(&chronicle, form);
+    let parsed = Log::parse(form, &bytes);
+    let is_same = parsed.torn == 0
+        && parsed.sound().is_ok_and(|new| new.checkpoints() == chronicle.checkpoints());
+    if is_same { Ok((bytes, parsed)) } else { Err(ConvertError::Inexpressible(form)) }
+}
+
+fn unchanged(log: &Log) -> Converted {
+    let (checkpoints, recovered) = (log.entries.len() as u64, Recovered::default());
+    Converted { event: None, checkpoints, bytes: None, kept: None, recovered }
+}
+
+fn would_convert(
+    vault: &Vault,
+    request: &Request<'_>,
+    has_event: bool,
+) -> Result<Converted, ConvertError> {
+    let log = head::open_log(vault)?;
+    if log.form == request.form {
+        return Ok(unchanged(&log));
+    }
+    let length = log.sound()?.length();
+    let (bytes, parsed) = expressible(&log, request.form)?;
+    if !has_event {
+        refuse_unsound(&verify::verify_as(vault, &whole(request), parsed)?)?;
+    }
+    Ok(Converted { bytes: Some((length, bytes.len() as u64)), ..unchanged(&log) })
+}
+
+/// The second step: the new file, and the end of the old one.
+fn convert_log(
+    vault: &Vault,
+    request: &Request<'_>,
+    expected: Expect,
+) -> Result<Converted, ConvertError> {
+    let _lock = vault.lock(&request.author.holder()).map_err(PublishError::from)?;
+    let mut recovered = Recovered::default();
+    loop {
+        let log = head::open_log(vault)?;
+        let chronicle = log.sound()?;
+        head::check(vault, &chronicle).map_err(PublishError::from)?;
+        let settled = recover::settle(vault, &chronicle, &BTreeSet::new())?;
+        let again = !settled.is_empty();
+        recovered.take(settled);
+        if again {
+            continue;
+        }
+        expect::check(vault, &chronicle, &[], expected)?;
+        if log.form == request.form {
+            return Ok(Converted { recovered, ..unchanged(&log) });
+        }
+        chronicle.check_appendable()?;
+        let (bytes, parsed) = expressible(&log, request.form)?;
+        refuse_unsound(&verify::verify_as(vault, &whole(request), parsed)?)?;
+        let length = chronicle.length();
+        let kept = recover::exchange_log(vault, &chronicle, request.form, &bytes)?;
+        let bytes = Some((length, bytes.len() as u64));
+        return Ok(Converted { bytes, kept: Some(kept), recovered, ..unchanged(&log) });
+    }
+}

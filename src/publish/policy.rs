@@ -1,0 +1,57 @@
+//! Changing a governance file by a program: the live file and its version, as one event.
+
+use super::artifact::{Governed, Live, refused_file};
+use super::desk::Desk;
+use super::{Author, Event, Mode, Outcome, PublishError, Refusal, event};
+use crate::document::id::Id;
+use crate::document::utf8;
+use crate::vault::Vault;
+use crate::vault::layout::limit;
+
+/// Edits a governance file and publishes it, as one event. `edit` gives the new text, or says what keeps
+/// it from that. A file that is as wanted, and published, makes no event.
+///
+/// # Errors
+/// Nothing was changed; see [`PublishError`].
+pub fn set_policy(
+    vault: &Vault,
+    id: &Id,
+    author: &Author,
+    mode: Mode,
+    edit: impl Fn(&str) -> Result<String, String>,
+) -> Result<Outcome, PublishError> {
+    event(vault, &Event { author, mode, subjects: &[] }, |desk, outcome| {
+        match desk.edited(id, &edit) {
+            Ok(Governed::Version(item)) => outcome.items.push(*item),
+            Ok(_) => outcome.unchanged.push(id.clone()),
+            Err(refusal) => outcome.refused.push(refusal),
+        }
+        Ok(false)
+    })
+}
+
+impl Desk<'_> {
+    fn edited(
+        &self,
+        id: &Id,
+        edit: &impl Fn(&str) -> Result<String, String>,
+    ) -> Result<Governed, Refusal> {
+        let path = id.live_path();
+        let read = self.vault.files().read_optional(&path, limit::DOCUMENT);
+        let old = read.map_err(|why| refused_file(&path, &why))?;
+        let text = utf8(old.as_deref().unwrap_or_default())
+            .map_err(|why| Refusal::new(&path, why.code(), why.to_string(), why.hint()))?;
+        let new = edit(text).map_err(|why| {
+            Refusal::new(&path, "config-spelling", why, "make the change by hand, and publish it")
+        })?;
+        let last_sealed = self.last_sealed([id]).get(id).copied();
+        let mut governed = self.governance_of(id, last_sealed, Some(new.as_bytes()))?;
+        if let (Governed::Version(item), true) = (&mut governed, new != text) {
+            item.live = match old {
+                Some(old) => Live::Replace { old, new: new.into_bytes() },
+                None => Live::Create(new.into_bytes()),
+            };
+        }
+        Ok(governed)
+    }
+}

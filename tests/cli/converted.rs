@@ -1,0 +1,218 @@
+//! From one form of the log to the other.
+
+use insta::assert_snapshot;
+
+use crate::harness::{Place, repository};
+
+const DELTA: &str = ".versions/checkpoints.jsonl";
+const FULL: &str = ".versions/context_history.yaml";
+
+/// Two documents, three checkpoints, and a configuration that says nothing of the log.
+fn small() -> Place {
+    let place = Place::vault();
+    place.write("nodes/a.md", "# a\n");
+    place.write("nodes/b.md", "# b\n");
+    place.ctx("publish --all").ok();
+    place.edit("nodes/a.md", "# a\n", "# a\n\nmore\n");
+    place.ctx("publish nodes/a").ok();
+    place.ctx("retire nodes/b").ok();
+    place
+}
+
+fn hashes(place: &Place) -> Vec<String> {
+    let list = place.ctx("checkpoint list --json").ok().json("ctx.checkpoint.list");
+    let checkpoints = list["checkpoints"].as_array().unwrap().clone();
+    checkpoints.iter().map(|c| c["checkpoint_hash"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn there_and_back_keeps_every_checkpoint_and_goes_on() {
+    let place = small();
+    let first = hashes(&place);
+    let delta = place.bytes(DELTA);
+    assert_snapshot!(place.ctx("checkpoint convert --to full").ok().whole(), @"
+    exit: 0
+    -- stdout
+    checkpoint 4 with 1 version, 2026-11-21T10:00:05.000Z
+      changed  .context/config.yaml  v2
+    4 checkpoints converted to `full`, 1328 bytes to 2556
+    -- stderr
+    the log that was there is kept in .versions/checkpoints.jsonl.replaced-1
+    ");
+    assert!(!place.has(DELTA));
+    assert_eq!(hashes(&place)[..3], first[..]);
+    assert!(place.read(".context/config.yaml").contains("checkpoint_log: full"));
+    // What was appended meanwhile is all that tells the old log from what it was.
+    assert!(place.bytes(".versions/checkpoints.jsonl.replaced-1").starts_with(&delta));
+    place.ctx("verify").ok();
+    place.edit("nodes/a.md", "more", "much more");
+    place.ctx("publish nodes/a").ok();
+    let middle = hashes(&place);
+    assert_eq!(middle.len(), 5);
+    place.ctx("checkpoint convert --to delta").ok();
+    assert!(!place.has(FULL));
+    assert_eq!(hashes(&place)[..5], middle[..]);
+    place.ctx("verify").ok();
+    place.ctx("checkpoint rebuild --from-scratch --dry-run").ok();
+    place.edit("nodes/a.md", "much more", "less");
+    place.ctx("publish nodes/a").ok();
+    place.ctx("verify").ok();
+}
+
+#[test]
+fn a_log_that_has_the_form_is_left_alone_but_the_configuration_says_so() {
+    let place = small();
+    let log = place.read(DELTA);
+    assert_snapshot!(place.ctx("checkpoint convert --to delta").ok().stdout, @"
+    checkpoint 4 with 1 version, 2026-11-21T10:00:04.000Z
+      changed  .context/config.yaml  v2
+    the log has the form `delta` already
+    ");
+    assert!(place.read(DELTA).starts_with(&log));
+    let before = place.tree();
+    assert_snapshot!(place.ctx("checkpoint convert --to delta").ok().stdout, @"the log has the form `delta` already");
+    assert_eq!(place.tree(), before);
+}
+
+#[test]
+fn a_dry_run_writes_nothing() {
+    let place = small();
+    let before = place.tree();
+    assert_snapshot!(place.ctx("checkpoint convert --to full --dry-run").ok().stdout, @"
+    would make checkpoint 4 with 1 version, 2026-11-21T10:00:04.000Z
+      changed  .context/config.yaml  v2
+    --- .context/config.yaml (now)
+    +++ .context/config.yaml (published)
+    @@ -1,3 +1,5 @@
+     version: 1
+     name: Test
+     layout: structured
+    +versions:
+    +  checkpoint_log: full
+    3 checkpoints would be converted to `full`, 1027 bytes to 1971
+    ");
+    let json = place
+        .ctx("checkpoint convert --to full --dry-run --json")
+        .ok()
+        .json("ctx.checkpoint.convert");
+    assert_eq!(json["converted"], true);
+    assert_eq!(place.tree(), before);
+}
+
+#[test]
+fn a_vault_of_the_other_tool_is_converted_and_verifies() {
+    let place = Place::copy_of(&repository().join("fixtures/interop/procurement"));
+    const LATER: &str = "--now 2026-11-22T08:00:00.000Z";
+    let before = hashes(&place);
+    assert_snapshot!(place.ctx(&format!("checkpoint convert --to delta {LATER}")).ok().whole(), @"
+    exit: 0
+    -- stdout
+    checkpoint 17 with 3 versions, 2026-11-22T08:00:00.000Z
+      new  .context/config.yaml  v1
+      new  CONTEXT.md            v1
+      new  packs/onboarding.yml  v1
+    17 checkpoints converted to `delta`, 12191 bytes to 5233
+    -- stderr
+    the log that was there is kept in .versions/context_history.yaml.replaced-1
+    ");
+    assert_eq!(hashes(&place)[..before.len()], before[..]);
+    assert_snapshot!(place.ctx(&format!("verify {LATER}")).ok().stdout, @"
+    intact, anchored to checkpoint 17
+      anchor: checkpoint 17, remembered here since 2026-11-22T08:00:00.000Z
+      17 checkpoints, 7 artifacts, 19 versions recomputed
+      head: checkpoint 17, sha256:d12c8bbc868bfaca4b3445caf1bb85e812e2f8b5216f0433d5696a75b1aaaf43
+      covered by no hash: the notes of 13 versions
+    ");
+}
+
+#[test]
+fn a_record_that_does_not_verify_is_not_converted() {
+    let place = small();
+    place.edit("nodes/.versions/a/v1.md", "# a", "# forged");
+    let before = place.tree();
+    assert_snapshot!(place.ctx("checkpoint convert --to full").exits(1).stderr, @"
+    error[log-broken]: the record would not verify: `nodes/.versions/a/v1.md`: what is stored is not what was hashed
+    hint: the log was not converted; `ctx verify` lists everything
+    hint: Bring the file back from git or a backup that verifies; `git log -- FILE` shows who touched it. Do not repair it by hand: what is hashed cannot be made to fit.
+    ");
+    assert_eq!(place.tree(), before);
+}
+
+#[test]
+fn what_it_expects_is_compared_before_anything_is_written() {
+    let place = small();
+    let before = place.tree();
+    let head = hashes(&place);
+    place.ctx(&format!("checkpoint convert --to full --expect-hash {}", head[1])).exits(4);
+    assert_eq!(place.tree(), before);
+    place.ctx(&format!("checkpoint convert --to full --expect-hash {}", head[2])).ok();
+}
+
+#[test]
+fn an_empty_vault_has_nothing_to_convert() {
+    assert_snapshot!(Place::vault().ctx("checkpoint convert --to full").exits(1).stderr, @"
+    error[log-broken]: there is no checkpoint yet
+    hint: set `versions: {checkpoint_log: full}` in .context/config.yaml before the first publication
+    ");
+}
+
+/// What a conversion leaves that died between its two files.
+fn halfway() -> (Place, Vec<u8>) {
+    let place = small();
+    let delta = place.read(DELTA);
+    place.ctx("checkpoint convert --to full").ok();
+    let twin = place.bytes(".versions/checkpoints.jsonl.replaced-1");
+    assert!(twin.starts_with(delta.as_bytes()));
+    place.write(DELTA, &twin);
+    (place, twin)
+}
+
+#[test]
+fn two_logs_that_say_the_same_are_read_and_the_next_writer_clears_one_away() {
+    let (place, twin) = halfway();
+    assert_snapshot!(place.ctx("verify").ok().stdout, @"
+    intact, anchored to checkpoint 4
+      anchor: checkpoint 4, remembered here since 2026-11-21T10:00:04.000Z
+      4 checkpoints, 4 artifacts, 7 versions recomputed
+      head: checkpoint 4, sha256:2b6151e23f7b2f0f2222c203da6f2f5efb64b5dca6dc6b1a0712d98966c80cd6
+      covered by no hash: who retired 1 document
+
+    Notes:
+      [unfinished] .versions/checkpoints.jsonl: it says what the log says: a conversion was interrupted
+          in .versions/checkpoints.jsonl
+    ");
+    assert_eq!(hashes(&place).len(), 4);
+    place.ctx("checkpoint rebuild --from-scratch --dry-run").ok();
+    assert_snapshot!(place.ctx("recover --dry-run").ok().stdout, @"
+    1 leftover would be moved to .context/local/recovered/
+      .versions/checkpoints.jsonl  the log before it was converted  1328 bytes
+    ");
+    place.edit("nodes/a.md", "more", "much more");
+    assert_snapshot!(place.ctx("publish nodes/a").ok().stderr, @"note: 1 leftover of an interrupted command moved to .context/local/recovered/1/");
+    assert!(!place.has(DELTA));
+    assert_eq!(place.bytes(".context/local/recovered/1/versions/checkpoints.jsonl"), twin);
+    assert_eq!(hashes(&place).len(), 5);
+    place.ctx("verify").ok();
+}
+
+#[test]
+fn the_form_that_the_configuration_asks_for_is_the_one_that_stays() {
+    let (place, _) = halfway();
+    place.edit(".context/config.yaml", "checkpoint_log: full", "checkpoint_log: delta");
+    place.ctx("recover").ok();
+    assert!(place.has(DELTA) && !place.has(FULL));
+    assert_eq!(hashes(&place).len(), 4);
+}
+
+#[test]
+fn two_logs_that_differ_are_relied_on_by_nobody() {
+    let (place, twin) = halfway();
+    let shorter = twin[..twin.len() - 1].iter().rposition(|byte| *byte == b'\n').unwrap();
+    place.write(DELTA, &twin[..=shorter]);
+    place.ctx("list").exits(1);
+    let report = place.ctx("verify").exits(1);
+    assert!(report.stdout.contains("foreign-log"), "{}", report.stdout);
+    place.ctx("checkpoint convert --to delta").exits(1);
+    place.ctx("recover").exits(1);
+    assert!(place.has(DELTA) && place.has(FULL));
+}
