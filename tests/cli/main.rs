@@ -42,6 +42,7 @@ mod publish;
 mod readme;
 mod rebuild;
 mod recovery;
+mod readonly;
 mod reference;
 mod resolve;
 mod respelled;
