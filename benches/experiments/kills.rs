@@ -4,7 +4,7 @@
 //! times; after each the vault is whole, at the state before or after, and the next publication works.
 //! `writers` lets 16 processes publish 25 documents each, and eight read, edit and publish one and the
 //! same with `--expect-version`, while others read and verify; none may be lost, and nobody may see a
-//! mixture.
+//! mixture. Then threads of one process do the same through the library.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,6 +17,7 @@ use serde_json::Value;
 use crate::Options;
 use crate::corpus::Draw;
 use crate::process::{CTX, Result, head, row};
+use crate::threads;
 
 /// How many documents are published at once, and how often that is killed.
 const KILLS: [(usize, usize); 3] = [(1, 250), (50, 200), (2000, 50)];
@@ -166,26 +167,60 @@ fn kill_one(
 
 /// Lets many work at once, prints the table, and gives the claims that did not hold.
 pub(crate) fn writers(options: &Options) -> Result<Vec<String>> {
-    let mut broken = Vec::new();
-    let (writers, each, turns) = if options.quick { (4, 4, 3) } else { (WRITERS, EACH, TURNS) };
     let mut out = String::new();
     head(
         &mut out,
-        "what | processes | publications | refused and repeated | looks meanwhile | seconds",
+        "what | at once | publications | refused and repeated | looks meanwhile | seconds",
     );
-    let place = Place::new(&options.dir, "writers")?;
+    let mut broken = Vec::new();
+    for by in [By::Processes, By::Threads] {
+        distinct(options, by, &mut out, &mut broken)?;
+        rivals(options, by, &mut out, &mut broken)?;
+    }
+    println!("{out}");
+    Ok(broken)
+}
+
+/// Who writes: processes of `ctx`, or threads of this one through the library.
+#[derive(Clone, Copy)]
+enum By {
+    Processes,
+    Threads,
+}
+
+impl By {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Processes => "processes",
+            Self::Threads => "threads",
+        }
+    }
+}
+
+/// What a writer says when it is done: how often it was refused.
+type Count = std::result::Result<u64, String>;
+
+/// Several who publish documents of their own.
+fn distinct(options: &Options, by: By, out: &mut String, broken: &mut Vec<String>) -> Result<()> {
+    let (writers, each) = if options.quick { (4, 4) } else { (WRITERS, EACH) };
+    let place = Place::new(&options.dir, &format!("writers-{}", by.word()))?;
     let began = Instant::now();
-    let publish = |writer: usize, looks: &AtomicU64| -> std::result::Result<u64, String> {
-        let _ = looks;
+    let publish = |id: &str| -> Result<()> {
+        match by {
+            By::Threads => Ok(threads::publish_new(&place.root, id)?),
+            By::Processes => {
+                fs::write(place.root.join(format!("{id}.md")), "# Text\n")?;
+                place.done(&["publish", id, "--lock-timeout", "600"]).map(drop)
+            }
+        }
+    };
+    let work = |writer: usize| -> Count {
         for n in 0..each {
-            let id = format!("nodes/w{writer}-{n}");
-            fs::write(place.root.join(format!("{id}.md")), "# Text\n")
-                .map_err(|e| e.to_string())?;
-            place.done(&["publish", &id, "--lock-timeout", "600"]).map_err(|e| e.to_string())?;
+            publish(&format!("nodes/w{writer}-{n}")).map_err(|why| why.to_string())?;
         }
         Ok(0)
     };
-    let (_, looks) = beside(&place, writers, &publish, &mut broken);
+    let (_, looks) = beside(&place, writers, &work, broken);
     let total = writers * each;
     let found = place.checkpoints()?;
     if found != total as u64 {
@@ -195,77 +230,65 @@ pub(crate) fn writers(options: &Options) -> Result<Vec<String>> {
     if listed.lines().count() != total {
         broken.push(format!("{total} documents were published, not {listed}"));
     }
-    let seconds = began.elapsed().as_secs_f64();
-    row(
-        &mut out,
-        &[
-            "a document each".to_owned(),
-            writers.to_string(),
-            total.to_string(),
-            "0".to_owned(),
-            looks.to_string(),
-            format!("{seconds:.1}"),
-        ],
-    );
-    rivals(options, turns, &mut out, &mut broken)?;
-    println!("{out}");
-    Ok(broken)
+    let counts = [writers as u64, total as u64, 0, looks];
+    tell(out, "a document each", by, counts, began);
+    Ok(())
 }
 
 /// Several who read, edit and publish one document.
-fn rivals(
-    options: &Options,
-    turns: usize,
-    out: &mut String,
-    broken: &mut Vec<String>,
-) -> Result<()> {
-    let place = Place::new(&options.dir, "rivals")?;
+fn rivals(options: &Options, by: By, out: &mut String, broken: &mut Vec<String>) -> Result<()> {
+    let turns = if options.quick { 3 } else { TURNS };
+    let place = Place::new(&options.dir, &format!("rivals-{}", by.word()))?;
     fs::write(place.root.join("nodes/one.md"), "# One\n")?;
     place.done(&["publish", "nodes/one"])?;
     let began = Instant::now();
-    let one = |writer: usize, _: &AtomicU64| -> std::result::Result<u64, String> {
+    let append = |line: &str| -> Result<bool> {
+        match by {
+            By::Processes => append(&place, line),
+            By::Threads => Ok(threads::append(&place.root, "nodes/one", line)?),
+        }
+    };
+    let work = |writer: usize| -> Count {
         let mut refused = 0;
         for turn in 0..turns {
-            let line = format!("- {writer} in turn {turn}\n");
             // Whoever is refused reads again.
-            while !append(&place, &line).map_err(|why| why.to_string())? {
+            while !append(&line(writer, turn)).map_err(|why| why.to_string())? {
                 refused += 1;
             }
         }
         Ok(refused)
     };
-    let (refused, looks) = beside(&place, RIVALS, &one, broken);
+    let (refused, looks) = beside(&place, RIVALS, &work, broken);
     let text = String::from_utf8(place.output(&["read", "nodes/one"])?.stdout)?;
-    for writer in 0..RIVALS {
-        for turn in 0..turns {
-            let line = format!("- {writer} in turn {turn}\n");
-            if text.matches(&line).count() != 1 {
-                broken.push(format!(
-                    "`{}` is there {} times",
-                    line.trim(),
-                    text.matches(&line).count()
-                ));
-            }
+    for (writer, turn) in (0..RIVALS).flat_map(|writer| (0..turns).map(move |turn| (writer, turn)))
+    {
+        let line = line(writer, turn);
+        match text.matches(&line).count() {
+            1 => {}
+            n => broken.push(format!("`{}` is there {n} times", line.trim())),
         }
     }
-    let found = place.checkpoints()?;
-    let total = RIVALS * turns;
+    let (found, total) = (place.checkpoints()?, RIVALS * turns);
     if found != total as u64 + 1 {
         broken.push(format!("{found} checkpoints of {} publications", total + 1));
     }
-    let seconds = began.elapsed().as_secs_f64();
-    row(
-        out,
-        &[
-            "the same document".to_owned(),
-            RIVALS.to_string(),
-            total.to_string(),
-            refused.to_string(),
-            looks.to_string(),
-            format!("{seconds:.1}"),
-        ],
-    );
+    tell(out, "the same document", by, [RIVALS as u64, total as u64, refused, looks], began);
     Ok(())
+}
+
+/// What a writer adds in a turn.
+fn line(writer: usize, turn: usize) -> String {
+    format!("- {writer} in turn {turn}\n")
+}
+
+/// A row of the table: how many at once, publications, refusals, looks.
+fn tell(out: &mut String, what: &str, by: By, counts: [u64; 4], began: Instant) {
+    let [at_once, publications, refused, looks] = counts;
+    let at_once = format!("{at_once} {}", by.word());
+    let seconds = format!("{:.1}", began.elapsed().as_secs_f64());
+    let numbers = [publications, refused, looks].map(|n| n.to_string());
+    let [publications, refused, looks] = numbers;
+    row(out, &[what.to_owned(), at_once, publications, refused, looks, seconds]);
 }
 
 /// Reads what is published, adds a line, and publishes it if that is still what is published; says
@@ -292,7 +315,7 @@ fn append(place: &Place, line: &str) -> Result<bool> {
 fn beside(
     place: &Place,
     writers: usize,
-    work: &(dyn Fn(usize, &AtomicU64) -> std::result::Result<u64, String> + Sync),
+    work: &(dyn Fn(usize) -> Count + Sync),
     broken: &mut Vec<String>,
 ) -> (u64, u64) {
     let (over, looks) = (AtomicBool::new(false), AtomicU64::new(0));
@@ -315,8 +338,7 @@ fn beside(
             scope.spawn(move || look(&["verify", "--allow-drift"], &[0])),
             scope.spawn(move || look(&["resolve", "type:document", "--json"], &[0])),
         ];
-        let looks = &looks;
-        let at_work: Vec<_> = (0..writers).map(|n| scope.spawn(move || work(n, looks))).collect();
+        let at_work: Vec<_> = (0..writers).map(|n| scope.spawn(move || work(n))).collect();
         for writer in at_work {
             match writer.join() {
                 Ok(Ok(count)) => sum += count,

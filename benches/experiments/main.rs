@@ -4,11 +4,12 @@
 //! section 12.3). `stale` counts which way of finding text hands out what is no longer, or never was,
 //! published (section 11.2). `e3` makes every attack of the threat model and looks at what `verify` finds
 //! (E3 in section 12.3). `honest` looks for false alarms in what people honestly do to a vault, and
-//! `mutation` flips bits of every authoritative file. They print the tables of `docs/experiments.md`; a claim
+//! `mutation` flips bits of every authoritative file. `faults`, `full`, `crashes`, `kills` and `writers` stop
+//! commands wherever they can be stopped, and let many run at once. They print the tables of `docs/experiments.md`; a claim
 //! that does not hold is an error, so that a short run of them is a test. Progress goes to stderr.
 //!
 //! ```text
-//! cargo bench --bench experiments -- [e2|e3|stale|honest|mutation|faults|kills|writers] [--quick] [--seed N] [--repetitions N] [--cold PERCENT] [--dir DIR]
+//! cargo bench --bench experiments -- [e2|e3|stale|honest|mutation|faults|full|crashes|kills|writers] [--quick] [--seed N] [--repetitions N] [--cold PERCENT] [--dir DIR]
 //! ```
 
 #![allow(clippy::disallowed_methods, reason = "the bench reads its own clock and its own files")]
@@ -30,6 +31,7 @@ mod other_tool;
 mod process;
 mod queries;
 mod stale;
+mod threads;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -74,6 +76,12 @@ fn run(options: &Options) -> Result<Vec<String>> {
     if is_chosen(Experiment::Faults) {
         broken.extend(faults::run(options)?);
     }
+    if is_chosen(Experiment::Full) {
+        broken.extend(faults::full(options)?);
+    }
+    if is_chosen(Experiment::Crashes) {
+        broken.extend(faults::crashes(options)?);
+    }
     if is_chosen(Experiment::Kills) {
         broken.extend(kills::kills(options)?);
     }
@@ -91,6 +99,8 @@ enum Experiment {
     Honest,
     Mutation,
     Faults,
+    Full,
+    Crashes,
     Kills,
     Writers,
 }
@@ -142,6 +152,8 @@ impl Options {
                 "honest" => options.chosen = Some(Experiment::Honest),
                 "mutation" => options.chosen = Some(Experiment::Mutation),
                 "faults" => options.chosen = Some(Experiment::Faults),
+                "full" => options.chosen = Some(Experiment::Full),
+                "crashes" => options.chosen = Some(Experiment::Crashes),
                 "kills" => options.chosen = Some(Experiment::Kills),
                 "writers" => options.chosen = Some(Experiment::Writers),
                 "--seed" => options.seed = Some(value()?.parse()?),

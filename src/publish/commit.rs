@@ -1,5 +1,5 @@
-//! Writing an event: word of it for the next writer, keyframes and histories, and live files under temporary names; one sync of them
-//! together; the checkpoint's line, its sync; and only then the names of the live files.
+//! Writing an event: word of it for the next writer, keyframes and histories, and live files under
+//! temporary names; one sync of them together; the checkpoint's line, its sync; and only then the names of the live files.
 //!
 //! The line in the checkpoint log is the commit: before it nobody serves what was written, after
 //! it the event has happened. Whatever fails before it is taken back.
@@ -88,12 +88,12 @@ fn write_event(
     staging: &Staging<'_>,
     append: &Append,
 ) -> Result<(), FileError> {
-    let has_hint = hint::write(files, items.iter().map(|item| &item.id)).is_ok();
+    hint::write(files, items.iter().map(|item| &item.id))?;
     let mut progress: Vec<Progress> =
         items.par_iter().map(|item| write_version(files, item)).collect();
     let outcome = match progress.iter_mut().find_map(|p| p.failed.take()) {
         Some(failure) => Err(failure),
-        None => sync_and_seal(files, items, staging, has_hint, append),
+        None => sync_and_seal(files, items, staging, append),
     };
     if outcome.is_err() {
         items.par_iter().zip(&progress).for_each(|(item, p)| take_back(files, item, p));
@@ -133,7 +133,6 @@ fn sync_and_seal(
     files: &Files,
     items: &[Item],
     staging: &Staging<'_>,
-    has_hint: bool,
     append: &Append,
 ) -> Result<(), FileError> {
     let state = |path, length| match length {
@@ -142,7 +141,7 @@ fn sync_and_seal(
     };
     let mut written = staging.written();
     // It has to outlive the commit: live files follow after that.
-    written.extend(has_hint.then_some(Written::New(layout::HINT)));
+    written.push(Written::New(layout::HINT));
     for item in items {
         written.push(state(&item.history.path, item.history.length));
         written.extend(item.keyframe.iter().map(|(path, _)| Written::New(path)));

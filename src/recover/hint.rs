@@ -10,8 +10,8 @@ use crate::vault::layout;
 /// More than the ids of 100,000 documents have.
 const LIMIT: u64 = 64 << 20;
 
-/// Writes which artifacts an event is about to touch. Without it the next writer looks only at what
-/// it touches itself.
+/// Writes which artifacts an event is about to touch. Without it nobody would bring live files up to
+/// date that the event could not.
 ///
 /// # Errors
 /// It could not be written.
@@ -21,6 +21,8 @@ pub(crate) fn write<'i>(
 ) -> Result<(), FileError> {
     let ids: Vec<&str> = ids.into_iter().map(Id::as_str).collect();
     let text = serde_json::to_string(&ids).unwrap_or_default() + "\n";
+    // What is there has been dealt with, whether or not it could be taken back.
+    remove(files);
     files.create_new(layout::HINT, text.as_bytes())
 }
 

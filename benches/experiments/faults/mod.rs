@@ -6,7 +6,12 @@
 //! success is there; nothing is damaged; and the next publication works.
 
 mod disk;
+mod full;
 mod scenes;
+mod sequence;
+
+pub(crate) use full::run as full;
+pub(crate) use sequence::run as crashes;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -132,27 +137,36 @@ struct State {
     texts: BTreeMap<String, String>,
 }
 
+impl<'c> Case<'c> {
+    /// Makes the vault in a folder, runs the command once without a fault, and gives what it changed on
+    /// the disk beside it.
+    fn new(scene: &'c Scene, form: Form, base: &Path) -> Result<(Self, u64, Vec<Op>)> {
+        let (root, home) = (base.join("vault"), base.join("home"));
+        for folder in [&root, &home] {
+            if folder.exists() {
+                std::fs::remove_dir_all(folder)?;
+            }
+            std::fs::create_dir_all(folder)?;
+        }
+        let mut person =
+            Person { home: Some(home.clone()), principal: "ana@example.com".into(), now: BEGIN };
+        begin(scene, form, &person, &root)?;
+        person.now += 60_000;
+        let before = Disk::read(&root, &home)?;
+        let old = if scene.is_broken { State::default() } else { state(&person, &root)? };
+        let watch = Arc::new(Watch::new(None));
+        let said = person.ctx_on(Overseen::overseen(watch.clone()), &root, &scene.args(form));
+        if said.exit != 0 {
+            return Err(said.complaint().into());
+        }
+        let (changes, made) = (watch.count(), watch.made());
+        let new = state(&person, &root)?;
+        Ok((Self { scene, form, root, home, person, before, old, new }, changes, made))
+    }
+}
+
 fn one(scene: &Scene, form: Form, base: &Path, options: &Options) -> Result<(Counts, Vec<String>)> {
-    let (root, home) = (base.join("vault"), base.join("home"));
-    if base.exists() {
-        std::fs::remove_dir_all(base)?;
-    }
-    std::fs::create_dir_all(&root)?;
-    std::fs::create_dir_all(&home)?;
-    let mut person =
-        Person { home: Some(home.clone()), principal: "ana@example.com".into(), now: BEGIN };
-    begin(scene, form, &person, &root)?;
-    person.now += 60_000;
-    let before = Disk::read(&root, &home)?;
-    let old = if scene.is_broken { State::default() } else { state(&person, &root)? };
-    let watch = Arc::new(Watch::new(None));
-    let said = person.ctx_on(Overseen::overseen(watch.clone()), &root, &scene.args(form));
-    if said.exit != 0 {
-        return Err(said.complaint().into());
-    }
-    let (changes, made) = (watch.count(), watch.made());
-    let new = state(&person, &root)?;
-    let case = Case { scene, form, root, home, person, before, old, new };
+    let (case, changes, made) = Case::new(scene, form, base)?;
     let mut counts = Counts { changes, ..Counts::default() };
     let mut broken = Vec::new();
     let mut note = |what: String, outcome: Result<()>| {

@@ -1,0 +1,67 @@
+//! Many threads of one process that publish through the library, each with a vault of its own opened
+//! from the same folder.
+
+use std::fs;
+use std::path::Path;
+use std::sync::Mutex;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use contextnest::document::id::Id;
+use contextnest::head;
+use contextnest::publish::{Author, Expect, Mode, PublishError, Request, Which, publish};
+use contextnest::resolve::Snapshot;
+use contextnest::vault::Vault;
+use contextnest::vault::clock::Timestamp;
+
+/// There is one live file: whoever edits it publishes it, or lets it be.
+static EDITOR: Mutex<()> = Mutex::new(());
+
+type Outcome<T> = Result<T, String>;
+
+fn told(why: impl std::fmt::Display) -> String {
+    why.to_string()
+}
+
+fn open(root: &Path) -> Outcome<Vault> {
+    Ok(Vault::open(root).map_err(told)?.with_patience(Duration::from_secs(600)))
+}
+
+fn request(id: &Id, expect: Expect) -> Outcome<Request> {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_err(told)?;
+    let now = Timestamp::from_millis(i64::try_from(now.as_millis()).map_err(told)?);
+    let principal = "ana@example.com".parse().map_err(told)?;
+    Ok(Request {
+        author: Author { principal, author: None, now, note: None },
+        which: Which::Ids(vec![id.clone()]),
+        mode: Mode { expect, ..Mode::default() },
+    })
+}
+
+/// Makes a document and publishes it.
+pub(crate) fn publish_new(root: &Path, id: &str) -> Outcome<()> {
+    fs::write(root.join(format!("{id}.md")), "# Text\n").map_err(told)?;
+    let id: Id = id.parse().map_err(told)?;
+    publish(&open(root)?, &request(&id, Expect::default())?).map(drop).map_err(told)
+}
+
+/// Reads what is published, adds a line, and publishes it if that is still what is published; says
+/// whether it was.
+pub(crate) fn append(root: &Path, id: &str, line: &str) -> Outcome<bool> {
+    let vault = open(root)?;
+    let id: Id = id.parse().map_err(told)?;
+    let (version, text) = {
+        let log = head::open_log(&vault).map_err(told)?;
+        let snapshot = Snapshot::at(&vault, &log.sound().map_err(told)?, None).map_err(told)?;
+        let served = snapshot.get(&id).ok_or("it is not published")?;
+        let served = served.map_err(|withheld| told(withheld.why))?;
+        (served.entry.version, served.text.clone())
+    };
+    let _editing = EDITOR.lock().map_err(told)?;
+    fs::write(root.join(id.live_path()), format!("{text}{line}")).map_err(told)?;
+    let expect = Expect { version: Some(version), hash: None };
+    match publish(&vault, &request(&id, expect)?) {
+        Ok(_) => Ok(true),
+        Err(PublishError::Expected(_)) => Ok(false),
+        Err(why) => Err(told(why)),
+    }
+}
