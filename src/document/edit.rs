@@ -309,10 +309,14 @@ fn end_of(node: &Node) -> usize {
 
 fn replace_value(yaml: &str, key: &Node, value: &Node, new: &str) -> Result<Splice, EditError> {
     let colon = after_colon(yaml, key)?;
-    let inline_scalar = value.text().is_some_and(|text| !text.is_empty())
+    let is_spelled_in_place = match &value.value {
+        Value::Scalar { text, .. } => !text.is_empty(),
+        Value::Sequence { flow, .. } | Value::Mapping { flow, .. } => *flow,
+    };
+    let is_inline = is_spelled_in_place
         && !value.decorated
         && yaml.get(colon..value.span.start).is_some_and(|gap| gap.bytes().all(|b| b == b' '));
-    if inline_scalar {
+    if is_inline {
         return Ok(Splice { range: value.span.clone(), text: new.to_owned() });
     }
     let end = match value.text() {
@@ -406,6 +410,15 @@ mod tests {
 
     fn edited(edit: &Edit, text: &str) -> String {
         edit.apply(text).unwrap_or_else(|e| panic!("{e}: {text:?}"))
+    }
+
+    #[test]
+    fn the_same_wish_again_changes_nothing() {
+        let tags = Edit::default().list("tags", &["a".to_owned(), "b".to_owned()]);
+        for text in ["tags:  a, b\n", "tags: \n- a\n", "tags:   [x, y] # z\n", "tags:  {a: b}\n"] {
+            let once = edited(&tags, &format!("---\n{text}---\nbody\n"));
+            assert_eq!(edited(&tags, &once), once, "{text:?}");
+        }
     }
 
     #[test]
