@@ -164,7 +164,10 @@ fn compare(
         let watch = (draw.below(3) == 0).then(|| fault(draw));
         let said = crashing.run(&step.args, watch.clone());
         let died = watch.is_some_and(|watch| watch.died());
-        let is_committed = crashing.head()? != before;
+        // A pack is a live file, and no event: it is there, or it is not.
+        let is_made =
+            step.args[0] == "pack" && crashing.root.join(format!("packs/p{n}.yml")).exists();
+        let is_committed = is_made || crashing.head()? != before;
         if died {
             counts.crashed += 1;
             counts.committed += u64::from(is_committed);
