@@ -15,7 +15,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use serde::{Deserialize, Serialize};
 
 use crate::chain::digest::Digest;
-use crate::checkpoint::log::{Checkpoint, Chronicle, Log, LogError, path_of as log_path};
+use crate::checkpoint::chronicle::Chronicle;
+use crate::checkpoint::fault::LogError;
+use crate::checkpoint::log::{Checkpoint, Log, path_of as log_path};
 use crate::vault::Vault;
 use crate::vault::clock::Timestamp;
 use crate::vault::disk::Disk;

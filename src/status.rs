@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use crate::chain::replay;
-use crate::checkpoint::log::LogError;
+use crate::checkpoint::fault::LogError;
 use crate::checkpoint::state::State;
 use crate::document::frontmatter;
 use crate::document::id::Id;

@@ -17,7 +17,7 @@ pub fn authorities() -> [Authorities; 2] {
 
 /// Reads a log, and holds what is promised of every log without a fault.
 pub fn check_log(form: LogForm, bytes: &[u8]) {
-    use contextnest::checkpoint::log::{Log, export};
+    use contextnest::checkpoint::log::Log;
 
     let log = Log::parse(form, bytes);
     let Ok(chronicle) = log.sound() else { return };
@@ -26,7 +26,7 @@ pub fn check_log(form: LogForm, bytes: &[u8]) {
         let _ = chronicle.state_at(number);
     }
     let _ = chronicle.state_at(chronicle.head_number());
-    let same = export(&chronicle, form);
+    let same = chronicle.export(form);
     if form == LogForm::Delta {
         assert_eq!(same, bytes[..bytes.len() - log.torn], "a line has one spelling");
     }
@@ -47,13 +47,13 @@ pub fn check_log(form: LogForm, bytes: &[u8]) {
         c.set.iter().all(|(_, mark)| mark.sealed().is_some())
     };
     if bytes.len() < 1 << 14 && chronicle.checkpoints().iter().all(|c| sealed(c)) {
-        let [delta, full] = [LogForm::Delta, LogForm::Full].map(|form| export(&chronicle, form));
+        let [delta, full] = [LogForm::Delta, LogForm::Full].map(|form| chronicle.export(form));
         for (form, bytes, other) in
             [(LogForm::Delta, &delta, &full), (LogForm::Full, &full, &delta)]
         {
             let log = Log::parse(form, bytes);
             let chronicle = log.sound().expect("a log of the other form is sound");
-            let found = export(&chronicle, LogForm::Full);
+            let found = chronicle.export(LogForm::Full);
             assert_eq!(&found, &full, "{form:?} of {} and {} bytes", bytes.len(), other.len());
         }
     }

@@ -117,7 +117,7 @@ pub enum ChainError {
     PatchAsKeyframe,
     /// What the log records of it cannot be had.
     #[error("what the checkpoint log records cannot be had: {0}")]
-    Log(Box<crate::checkpoint::log::LogError>),
+    Log(Box<crate::checkpoint::fault::LogError>),
     /// The log has the document in one of its two maps only.
     #[error("the checkpoint log has it in one of its two maps only")]
     HalfSealed,

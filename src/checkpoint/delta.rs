@@ -7,7 +7,8 @@ use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 
-use super::log::{Checkpoint, EntryFault};
+use super::fault::EntryFault;
+use super::log::Checkpoint;
 use super::state::{Mark, json_order, write_map, write_number, write_string};
 use crate::chain::digest::{Digest, Sink};
 use crate::chain::preimage::MAX_NUMBER;

@@ -4,7 +4,8 @@
 
 use std::collections::BTreeMap;
 
-use super::log::{Checkpoint, EntryFault, MAX_FAULTY};
+use super::fault::EntryFault;
+use super::log::{Checkpoint, MAX_FAULTY};
 use super::state::{Mark, State};
 use crate::chain::digest::Digest;
 use crate::chain::preimage::MAX_NUMBER;

@@ -6,7 +6,8 @@ use std::io::{self, BufRead as _, Read};
 use rayon::prelude::*;
 
 use super::delta;
-use super::log::{Checkpoint, EntryFault, MAX_FAULTY};
+use super::fault::EntryFault;
+use super::log::{Checkpoint, MAX_FAULTY};
 use crate::vault::layout::limit;
 
 /// What the lines of a file say.

@@ -3,12 +3,13 @@
 //! Reading gathers faults instead of stopping. Those who must rely on the log ask for
 //! [`Log::sound`]. The log is read from the vault and never from live files.
 
-use std::collections::HashMap;
 use std::io::{self, Read as _};
 
+use super::chronicle::Chronicle;
+use super::fault::{EntryFault, LogError};
 use super::state::{Mark, State};
-use super::{delta, full, lines, maps};
-use crate::chain::digest::{Digest, DigestError};
+use super::{full, lines};
+use crate::chain::digest::Digest;
 use crate::document::id::Id;
 use crate::torn;
 use crate::vault::Vault;
@@ -35,9 +36,24 @@ pub struct Checkpoint {
 }
 
 impl Checkpoint {
+    /// Turns the state before it into its own.
+    pub(crate) fn apply(&self, state: &mut State) {
+        if state.is_empty() {
+            // Nothing can be removed, and a map is built at once faster than entry by entry.
+            *state = self.set.iter().cloned().collect();
+            return;
+        }
+        for id in &self.removed {
+            state.remove(id);
+        }
+        for (id, mark) in &self.set {
+            state.set(id.clone(), *mark);
+        }
+    }
+
     /// Turns the state before it into its own, and takes the hash that follows from that.
     pub(super) fn seal(&mut self, state: &mut State, previous: Option<&Digest>) {
-        apply(state, self);
+        self.apply(state);
         self.hash = state.hash(previous, self.number, self.at, self.triggered_by.as_str());
     }
 }
@@ -46,37 +62,6 @@ impl Checkpoint {
 /// (CKPT-3).
 pub(crate) fn trigger<'i>(ids: impl Iterator<Item = &'i Id> + Clone) -> Option<&'i Id> {
     ids.clone().filter(|id| id.is_document()).max().or_else(|| ids.max())
-}
-
-/// What is wrong with one entry.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum EntryFault {
-    /// It is not an entry.
-    #[error("{0}")]
-    Unreadable(String),
-    /// A field has not its one form.
-    #[error("`{0}` is malformed: {1}")]
-    Field(&'static str, String),
-    /// A timestamp has not its one form.
-    #[error("`at` is no timestamp: `{0}`")]
-    Timestamp(String),
-    /// A hash of another algorithm.
-    #[error("`{0}` is not a sha256 hash: `{1}`")]
-    UnknownHashAlgorithm(&'static str, String),
-    /// A merge of git left its marks.
-    #[error("it is a conflict marker of git")]
-    Conflict,
-}
-
-impl EntryFault {
-    pub(super) fn of_digest(field: &'static str, text: &str, error: &DigestError) -> Self {
-        let found: String = text.chars().take(80).collect();
-        match error {
-            DigestError::UnknownAlgorithm(_) => Self::UnknownHashAlgorithm(field, found),
-            DigestError::Malformed => Self::Field(field, found),
-        }
-    }
 }
 
 /// A checkpoint log.
@@ -99,116 +84,17 @@ pub struct Log {
     /// Bytes after the last whole entry: an append that was cut short.
     pub torn: usize,
     /// Bytes of the file.
-    length: u64,
+    pub(super) length: u64,
     /// Where the last entry begins.
     last_at: u64,
     /// Whether a line end has to come before an entry that is appended.
-    lacks_newline: bool,
+    pub(super) lacks_newline: bool,
     /// What the file's stamp was before it was read.
-    stamp: Option<Stamp>,
+    pub(super) stamp: Option<Stamp>,
     /// Where the spelling of the last entry's hash begins in the file.
-    head_hash_at: Option<u64>,
+    pub(super) head_hash_at: Option<u64>,
     /// Whether an entry that is appended becomes the next one.
-    appendable: bool,
-}
-
-/// Why a log cannot be relied on.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum LogError {
-    /// The file could not be read.
-    #[error(transparent)]
-    File(#[from] FileError),
-    /// It is not a log.
-    #[error("`{path}` cannot be read: {why}")]
-    Unreadable {
-        /// Path of the log.
-        path: &'static str,
-        /// Where and why.
-        why: String,
-    },
-    /// A merge of git left its marks.
-    #[error("line {line} of `{path}` is a conflict marker of git")]
-    Conflict {
-        /// Path of the log.
-        path: &'static str,
-        /// The line, from 1.
-        line: usize,
-    },
-    /// One entry is faulty.
-    #[error("`{path}`, entry {entry}: {fault}")]
-    Entry {
-        /// Path of the log.
-        path: &'static str,
-        /// Position in the file, from 1.
-        entry: usize,
-        /// What is wrong.
-        fault: EntryFault,
-    },
-    /// Numbers do not rise by one.
-    #[error("`{path}`, entry {entry} is checkpoint {found}")]
-    Gap {
-        /// Path of the log.
-        path: &'static str,
-        /// Position in the file, from 1.
-        entry: usize,
-        /// The number that stands there.
-        found: u64,
-    },
-    /// It does not end in a whole entry.
-    #[error("{bytes} bytes follow the last whole entry of `{path}`")]
-    Torn {
-        /// Path of the log.
-        path: &'static str,
-        /// How many.
-        bytes: usize,
-    },
-    /// What is appended would not be the next entry.
-    #[error("`{path}` is spelled so that nothing can be appended to it")]
-    Spelling {
-        /// Path of the log.
-        path: &'static str,
-    },
-    /// Both forms exist, so neither is the authority.
-    #[error("`{}` and `{}` exist both", layout::DELTA_LOG, layout::FULL_LOG)]
-    BothForms,
-    /// The hash of a checkpoint does not follow from its maps.
-    #[error("checkpoint {number} has hash {found}, but the log records {expected}")]
-    Hash {
-        /// The checkpoint.
-        number: u64,
-        /// As recorded.
-        expected: Digest,
-        /// As computed.
-        found: Digest,
-    },
-    /// A checkpoint seals an older version than one before it did, or one that was retired.
-    #[error("checkpoint {number} goes back to version {version} of `{id}`")]
-    Regression {
-        /// The checkpoint.
-        number: u64,
-        /// The artifact.
-        id: Id,
-        /// The version that stands there.
-        version: u64,
-    },
-    /// Nothing is recorded, though there are histories.
-    #[error("`{path}` records nothing, but there are version histories")]
-    Missing {
-        /// Path of the log.
-        path: &'static str,
-    },
-    /// The index that stood for the log is not as it was written.
-    #[error(transparent)]
-    Index(#[from] crate::index::Damaged),
-    /// There is no such checkpoint.
-    #[error("there is no checkpoint {asked}; the last one is {last}")]
-    Unknown {
-        /// The number asked for.
-        asked: u64,
-        /// The last checkpoint.
-        last: u64,
-    },
+    pub(super) appendable: bool,
 }
 
 /// The most entries that may be unreadable one by one: a log of rubbish could have billions.
@@ -454,230 +340,4 @@ pub(crate) fn path_of(form: LogForm) -> &'static str {
         LogForm::Delta => layout::DELTA_LOG,
         LogForm::Full => layout::FULL_LOG,
     }
-}
-
-/// A log without fault.
-#[derive(Clone, Debug)]
-pub struct Chronicle<'l> {
-    log: &'l Log,
-    checkpoints: Vec<&'l Checkpoint>,
-}
-
-impl<'l> Chronicle<'l> {
-    /// The checkpoints in order.
-    pub fn checkpoints(&self) -> &[&'l Checkpoint] {
-        &self.checkpoints
-    }
-
-    /// The last checkpoint.
-    pub fn head(&self) -> Option<&'l Checkpoint> {
-        self.checkpoints.last().copied()
-    }
-
-    /// The number of the last checkpoint; 0 where there is none.
-    pub fn head_number(&self) -> u64 {
-        self.checkpoints.len() as u64
-    }
-
-    /// A checkpoint by its number.
-    ///
-    /// # Errors
-    /// There is none of that number.
-    pub fn checkpoint(&self, number: u64) -> Result<&'l Checkpoint, LogError> {
-        let index = number.checked_sub(1).and_then(|n| usize::try_from(n).ok());
-        index
-            .and_then(|n| self.checkpoints.get(n).copied())
-            .ok_or(LogError::Unknown { asked: number, last: self.head_number() })
-    }
-
-    /// What was published at a checkpoint, its hash recomputed from the maps. Number 0 is the
-    /// empty vault.
-    ///
-    /// # Errors
-    /// No such checkpoint, or its hash does not follow.
-    pub fn state_at(&self, number: u64) -> Result<State, LogError> {
-        let mut state = State::default();
-        if number == 0 {
-            return Ok(state);
-        }
-        let wanted = self.checkpoint(number)?;
-        let mut previous = None;
-        let mut retired = HashMap::new();
-        for checkpoint in &self.checkpoints {
-            self.check_forward(&state, &mut retired, checkpoint)?;
-            apply(&mut state, checkpoint);
-            if checkpoint.number == wanted.number {
-                break;
-            }
-            previous = Some(&checkpoint.hash);
-        }
-        let found = state.hash(previous, wanted.number, wanted.at, wanted.triggered_by.as_str());
-        if found != wanted.hash {
-            return Err(LogError::Hash { number, expected: wanted.hash, found });
-        }
-        Ok(state)
-    }
-
-    /// Recomputes the hash of every checkpoint.
-    ///
-    /// # Errors
-    /// [`LogError::Hash`] for the first that does not follow.
-    pub fn check_hashes(&self) -> Result<(), LogError> {
-        let found = maps::recompute(&self.checkpoints, 0);
-        match self.checkpoints.iter().zip(found).find(|(c, found)| c.hash != *found) {
-            None => Ok(()),
-            Some((c, found)) => Err(LogError::Hash { number: c.number, expected: c.hash, found }),
-        }
-    }
-
-    /// Refuses a checkpoint that goes back: to an older version than the one that is published, or,
-    /// in a log of ours, to one that was retired. `retired` holds what may come after a removal.
-    fn check_forward<'c>(
-        &self,
-        before: &State,
-        retired: &mut HashMap<&'c Id, u64>,
-        checkpoint: &'c Checkpoint,
-    ) -> Result<(), LogError> {
-        if before.is_empty() && retired.is_empty() {
-            return Ok(());
-        }
-        let version_of = |id: &Id| before.get(id.as_str()).and_then(|mark| mark.version);
-        for (id, mark) in &checkpoint.set {
-            let least = version_of(id).or_else(|| retired.get(id).copied());
-            if let (Some(version), Some(least)) = (mark.version, least)
-                && version < least
-            {
-                let (number, id) = (checkpoint.number, id.clone());
-                return Err(LogError::Regression { number, id, version });
-            }
-        }
-        if self.log.form == LogForm::Delta {
-            for id in &checkpoint.removed {
-                // Retiring took the next number.
-                retired.insert(id, version_of(id).unwrap_or(0).saturating_add(2));
-            }
-        }
-        Ok(())
-    }
-
-    /// The form of the log.
-    pub fn form(&self) -> LogForm {
-        self.log.form
-    }
-
-    /// Path of the log file.
-    pub fn path(&self) -> &'static str {
-        self.log.path()
-    }
-
-    /// Bytes of the log file.
-    pub fn length(&self) -> u64 {
-        self.log.length
-    }
-
-    /// Bytes after the last whole entry: an append that was cut short.
-    pub fn torn(&self) -> usize {
-        self.log.torn
-    }
-
-    /// The form of a second file that says the same.
-    pub fn twin(&self) -> Option<LogForm> {
-        self.log.twin
-    }
-
-    /// The log's form, the stamp that its file had before it was read, and where the head's hash is
-    /// spelled in it; none where there is no checkpoint.
-    pub(crate) fn end(&self) -> Option<(LogForm, Stamp, u64)> {
-        let stamp = self.log.stamp.filter(|stamp| stamp.length == self.log.length)?;
-        Some((self.log.form, stamp, self.log.head_hash_at?))
-    }
-
-    /// Whether a checkpoint can be appended; writers ask first.
-    ///
-    /// # Errors
-    /// [`LogError::Torn`], [`LogError::Spelling`].
-    pub fn check_appendable(&self) -> Result<(), LogError> {
-        let path = self.log.path();
-        match (self.log.torn, self.log.appendable) {
-            (0, true) => Ok(()),
-            (0, false) => Err(LogError::Spelling { path }),
-            (bytes, _) => Err(LogError::Torn { path, bytes }),
-        }
-    }
-
-    /// A new checkpoint after the head, and the bytes that append it. `state` is the state of the
-    /// head and becomes that of the new checkpoint.
-    pub(crate) fn next(
-        &self,
-        state: &mut State,
-        at: Timestamp,
-        triggered_by: Id,
-        set: Vec<(Id, Mark)>,
-        removed: Vec<Id>,
-    ) -> (Checkpoint, Append) {
-        let number = self.head_number() + 1;
-        let hash = Digest::of(b"");
-        let mut checkpoint = Checkpoint { number, at, triggered_by, hash, set, removed };
-        checkpoint.seal(state, self.head().map(|head| &head.hash));
-        let bytes = match self.log.form {
-            LogForm::Delta => {
-                let mut line = delta::spell(&checkpoint);
-                line.push(b'\n');
-                line
-            }
-            LogForm::Full => {
-                let header = match (self.log.length, self.log.lacks_newline) {
-                    (0, _) => full::HEADER,
-                    (_, true) => "\n",
-                    (_, false) => "",
-                };
-                format!("{header}{}", full::spell(&checkpoint, state)).into_bytes()
-            }
-        };
-        let append = Append { path: self.log.path(), length: self.log.length, bytes };
-        (checkpoint, append)
-    }
-}
-
-/// Bytes to append to the log, and the length it must have.
-#[derive(Clone, Debug)]
-pub(crate) struct Append {
-    pub(crate) path: &'static str,
-    pub(crate) length: u64,
-    pub(crate) bytes: Vec<u8>,
-}
-
-/// Turns the state before a checkpoint into the state at it.
-pub(crate) fn apply(state: &mut State, checkpoint: &Checkpoint) {
-    if state.is_empty() {
-        // Nothing can be removed, and a map is built at once faster than entry by entry.
-        *state = checkpoint.set.iter().cloned().collect();
-        return;
-    }
-    for id in &checkpoint.removed {
-        state.remove(id);
-    }
-    for (id, mark) in &checkpoint.set {
-        state.set(id.clone(), *mark);
-    }
-}
-
-/// The whole log in one of its two forms, for those who want to compare or convert.
-pub fn export(chronicle: &Chronicle<'_>, form: LogForm) -> Vec<u8> {
-    let mut out = Vec::new();
-    let mut state = State::default();
-    if form == LogForm::Full {
-        out.extend_from_slice(full::HEADER.as_bytes());
-    }
-    for checkpoint in chronicle.checkpoints() {
-        apply(&mut state, checkpoint);
-        match form {
-            LogForm::Delta => {
-                out.extend_from_slice(&delta::spell(checkpoint));
-                out.push(b'\n');
-            }
-            LogForm::Full => out.extend_from_slice(full::spell(checkpoint, &state).as_bytes()),
-        }
-    }
-    out
 }

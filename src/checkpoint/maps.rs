@@ -265,7 +265,6 @@ fn spell(id: &Id, mark: Mark) -> [Vec<u8>; TEXTS] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::checkpoint::log::apply;
     use crate::checkpoint::state::State;
     use proptest::prelude::*;
 
@@ -281,7 +280,7 @@ mod tests {
         let simple: Vec<Digest> = checkpoints
             .iter()
             .map(|checkpoint| {
-                apply(&mut state, checkpoint);
+                checkpoint.apply(&mut state);
                 let before = previous.replace(&checkpoint.hash);
                 state.hash(before, checkpoint.number, checkpoint.at, "x")
             })

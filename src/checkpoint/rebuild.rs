@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::log::{Checkpoint, apply, trigger};
+use super::log::{Checkpoint, trigger};
 use super::maps;
 use super::state::{Mark, State};
 use crate::chain::digest::Digest;
@@ -59,7 +59,7 @@ pub fn longest_prefix<F>(entries: &[Result<Checkpoint, F>], records: &[Recorded]
 /// The checkpoints that follow these, from what is recorded after the last of them.
 pub fn derive(before: &[&Checkpoint], mut records: Vec<Recorded>) -> Vec<Checkpoint> {
     let mut state = State::default();
-    before.iter().for_each(|checkpoint| apply(&mut state, checkpoint));
+    before.iter().for_each(|checkpoint| checkpoint.apply(&mut state));
     let mut previous = before.last().map(|checkpoint| checkpoint.hash);
     let mut number = before.len() as u64;
     let last = before.last().map(|checkpoint| checkpoint.at);

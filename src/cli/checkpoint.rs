@@ -10,7 +10,9 @@ use super::failure::Code;
 use super::session::Session;
 use super::ui::{shown, table};
 use super::{Answer, Failure};
-use crate::checkpoint::log::{self, Checkpoint as Entry, Chronicle, LogError};
+use crate::checkpoint::chronicle::Chronicle;
+use crate::checkpoint::fault::LogError;
+use crate::checkpoint::log::Checkpoint as Entry;
 use crate::checkpoint::state::{Mark, State};
 use crate::document::id::Id;
 use crate::head::{self, Head};
@@ -154,7 +156,7 @@ pub(super) fn run(args: &Checkpoint, session: &mut Session<'_>) -> Result<Answer
         }
         Part::Export { form } => {
             let form = if form == "full" { LogForm::Full } else { LogForm::Delta };
-            let bytes = log::export(&chronicle, form);
+            let bytes = chronicle.export(form);
             if session.ui.json {
                 let log = String::from_utf8_lossy(&bytes).into_owned();
                 session.ui.result("checkpoint.export", &ExportJson { form: form.as_str(), log });

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::ui::shown;
 use crate::chain::replay::ChainError;
-use crate::checkpoint::log::LogError;
+use crate::checkpoint::fault::LogError;
 use crate::codes::codes;
 use crate::derived::DerivedError;
 use crate::document::id::IdError;

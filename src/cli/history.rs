@@ -10,7 +10,7 @@ use super::ui::{shown, table};
 use super::{Answer, Failure};
 use crate::chain::history::{self as chain, Entry, Stored};
 use crate::chain::replay::{self, ChainError, Replay};
-use crate::checkpoint::log::Chronicle;
+use crate::checkpoint::chronicle::Chronicle;
 use crate::document::id::Id;
 use crate::vault::clock::Timestamp;
 

@@ -8,7 +8,7 @@ use super::session::Session;
 use super::{Answer, Failure};
 use crate::chain::history::History;
 use crate::chain::replay::{self, ChainError};
-use crate::checkpoint::log::Chronicle;
+use crate::checkpoint::chronicle::Chronicle;
 use crate::document::id::Id;
 use crate::vault::Vault;
 

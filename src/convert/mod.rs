@@ -9,7 +9,8 @@ mod setting;
 
 use std::collections::BTreeSet;
 
-use crate::checkpoint::log::{self, Log, LogError};
+use crate::checkpoint::fault::LogError;
+use crate::checkpoint::log::Log;
 use crate::document::id::Id;
 use crate::head;
 use crate::publish::{self, Author, Expect, Mode, Outcome, PublishError, expect};
@@ -135,7 +136,7 @@ fn refuse_unsound(report: &verify::Report) -> Result<(), ConvertError> {
 /// The bytes of a log in a form, and what a reader makes of them.
 fn expressible(log: &Log, form: LogForm) -> Result<(Vec<u8>, Log), ConvertError> {
     let chronicle = log.sound()?;
-    let bytes = log::export(&chronicle, form);
+    let bytes = chronicle.export(form);
     let parsed = Log::parse(form, &bytes);
     let is_same = parsed.torn == 0
         && parsed.sound().is_ok_and(|new| new.checkpoints() == chronicle.checkpoints());

@@ -10,7 +10,7 @@ mod list;
 
 use std::collections::BTreeSet;
 
-use crate::checkpoint::log::LogError;
+use crate::checkpoint::fault::LogError;
 use crate::document::id::{Id, fold};
 use crate::graph;
 use crate::resolve::{self, Listed, Listing, Need, Snapshot, Withheld, listing};

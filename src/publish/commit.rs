@@ -7,7 +7,7 @@
 use rayon::prelude::*;
 
 use super::artifact::{Item, Live};
-use crate::checkpoint::log::Append;
+use crate::checkpoint::chronicle::Append;
 use crate::document::id::Id;
 use crate::head::MemoryError;
 use crate::recover::hint;

@@ -6,7 +6,8 @@ use std::sync::{Mutex, PoisonError};
 
 use super::artifact::{self, Item};
 use super::{Author, NewDocument, Outcome, PublishError, Refusal, Which};
-use crate::checkpoint::log::{Append, Checkpoint, Chronicle, trigger};
+use crate::checkpoint::chronicle::{Append, Chronicle};
+use crate::checkpoint::log::{Checkpoint, trigger};
 use crate::checkpoint::state::{Mark, State};
 use crate::document::id::{Id, fold};
 use crate::live;

@@ -6,7 +6,7 @@ use crate::chain::diff;
 use crate::chain::digest::Digest;
 use crate::chain::history::Entry;
 use crate::chain::replay;
-use crate::checkpoint::log::Chronicle;
+use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::state::{Mark, State};
 use crate::document::id::Id;
 use crate::vault::Vault;

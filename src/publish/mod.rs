@@ -33,7 +33,8 @@ pub(crate) use commit::bring_up_to_date;
 pub(crate) use retire::retired_live;
 pub(crate) use stamp::left_behind;
 
-use crate::checkpoint::log::{Checkpoint, LogError};
+use crate::checkpoint::fault::LogError;
+use crate::checkpoint::log::Checkpoint;
 use crate::derived;
 use crate::document::id::Id;
 use crate::document::validate::{Problem, Severity};

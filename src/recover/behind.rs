@@ -3,7 +3,8 @@
 
 use rayon::prelude::*;
 
-use crate::checkpoint::log::{Checkpoint, Chronicle};
+use crate::checkpoint::chronicle::Chronicle;
+use crate::checkpoint::log::Checkpoint;
 use crate::checkpoint::state::State;
 use crate::document::edit::Edit;
 use crate::document::frontmatter::Status;

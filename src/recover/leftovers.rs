@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::chain::history::{History, Stored};
 use crate::chain::replay::{self, ChainError};
-use crate::checkpoint::log::{Chronicle, Log, path_of};
+use crate::checkpoint::chronicle::Chronicle;
+use crate::checkpoint::log::{Log, path_of};
 use crate::document::id::Id;
 use crate::vault::Vault;
 use crate::vault::config::LogForm;

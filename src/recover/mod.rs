@@ -22,7 +22,7 @@ pub use lost::{Lost, LostVersion};
 pub use rebuild::{Rebuilt, Unsound, exchange_log, rebuild, replace_log};
 
 use crate::chain::replay::ChainError;
-use crate::checkpoint::log::Chronicle;
+use crate::checkpoint::chronicle::Chronicle;
 use crate::document::id::Id;
 use crate::head::{self, Head};
 use crate::publish::{Live, PublishError};

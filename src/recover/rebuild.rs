@@ -5,7 +5,8 @@ use rayon::prelude::*;
 
 use super::{keep, leftovers};
 use crate::chain::replay::{self, ChainError, Replay};
-use crate::checkpoint::log::{self, Checkpoint, Chronicle, Log, path_of};
+use crate::checkpoint::chronicle::Chronicle;
+use crate::checkpoint::log::{Checkpoint, Log, path_of};
 use crate::checkpoint::rebuild::{Recorded, derive, longest_prefix};
 use crate::document::id::Id;
 use crate::vault::Vault;
@@ -111,7 +112,7 @@ fn recorded(vault: &Vault, id: &Id) -> (Vec<Recorded>, Vec<Unsound>) {
 /// Something could not be written; the old log is where it was.
 pub fn replace_log(vault: &Vault, new: &Log) -> Result<Option<String>, FileError> {
     let (files, path) = (vault.files(), new.path());
-    let bytes = new.sound().map(|chronicle| log::export(&chronicle, new.form)).unwrap_or_default();
+    let bytes = new.sound().map(|chronicle| chronicle.export(new.form)).unwrap_or_default();
     let Some(old) = files.read_optional(path, limit::LOG)? else {
         files.create_durable(path, &bytes)?;
         return Ok(None);

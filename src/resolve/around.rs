@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::linked::Linked;
 use super::{Listed, Listing, Snapshot, Withheld, listing};
-use crate::checkpoint::log::LogError;
+use crate::checkpoint::fault::LogError;
 use crate::document::id::Id;
 use crate::graph::Catalog;
 use crate::graph::walk::{Neighborhood, Walk, neighbors};

@@ -6,7 +6,7 @@ use std::path::Path;
 use rayon::prelude::*;
 
 use super::{Snapshot, Withheld};
-use crate::checkpoint::log::LogError;
+use crate::checkpoint::fault::LogError;
 use crate::document::id::Id;
 use crate::vault::files::{FileError, Files};
 use crate::vault::layout;

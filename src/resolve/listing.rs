@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use rayon::prelude::*;
 
 use super::{Resolution, Served, Snapshot, Withheld};
-use crate::checkpoint::log::LogError;
+use crate::checkpoint::fault::LogError;
 use crate::document::id::Id;
 use crate::document::links::LinkKind;
 use crate::graph::memory::Memory;

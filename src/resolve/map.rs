@@ -5,7 +5,9 @@ use std::collections::HashMap;
 use std::sync::OnceLock;
 
 use super::Snapshot;
-use crate::checkpoint::log::{Checkpoint, Chronicle, LogError};
+use crate::checkpoint::chronicle::Chronicle;
+use crate::checkpoint::fault::LogError;
+use crate::checkpoint::log::Checkpoint;
 use crate::checkpoint::state::{Mark, State};
 use crate::document::id::Id;
 use crate::index::{At, Damaged};

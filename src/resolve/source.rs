@@ -3,7 +3,8 @@
 use std::path::Path;
 use std::sync::OnceLock;
 
-use crate::checkpoint::log::{Log, LogError};
+use crate::checkpoint::fault::LogError;
+use crate::checkpoint::log::Log;
 use crate::index::{self, At, Damaged, Index};
 use crate::vault::Vault;
 

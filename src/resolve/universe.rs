@@ -11,7 +11,7 @@ use rayon::prelude::*;
 use roaring::RoaringBitmap;
 
 use super::{Resolution, Served, Snapshot, Withheld};
-use crate::checkpoint::log::LogError;
+use crate::checkpoint::fault::LogError;
 use crate::document::frontmatter::Frontmatter;
 use crate::document::id::Id;
 use crate::selector::{Atom, StatusFilter, Universe};

@@ -24,7 +24,7 @@ pub use query::{MAX_CLAUSES, MAX_QUERY_BYTES, Query, QueryError};
 pub use snippet::Snippet;
 
 use crate::chain::digest::Digest;
-use crate::checkpoint::log::LogError;
+use crate::checkpoint::fault::LogError;
 use crate::document::id::Id;
 use crate::document::sections::Section;
 use crate::resolve::plan::Searched;

@@ -6,7 +6,8 @@ use super::finding::{Code, Finding};
 use super::gathered::{Gathered, OF_VAULT};
 use super::rules::Rules;
 use crate::chain::digest::Digest;
-use crate::checkpoint::log::{self, Checkpoint, EntryFault, Log, path_of};
+use crate::checkpoint::fault::EntryFault;
+use crate::checkpoint::log::{Checkpoint, Log, path_of};
 use crate::checkpoint::maps;
 use crate::checkpoint::state::{Mark, State};
 use crate::document::id::Id;
@@ -184,7 +185,7 @@ impl Pass {
         for (id, mark) in &checkpoint.set {
             self.mark(checkpoint, id, *mark);
         }
-        log::apply(&mut self.view.head, checkpoint);
+        checkpoint.apply(&mut self.view.head);
         self.trigger(checkpoint);
         // The entry after one that could not be read follows nobody knows what.
         if let Some(found) = follows.filter(|found| self.skipped == 0 && *found != checkpoint.hash)

@@ -5,7 +5,8 @@ use std::fs;
 
 use contextnest::chain::digest::{Digest, Sink as _};
 use contextnest::chain::preimage::checkpoint_hash;
-use contextnest::checkpoint::log::{EntryFault, Log};
+use contextnest::checkpoint::fault::EntryFault;
+use contextnest::checkpoint::log::Log;
 use contextnest::checkpoint::state::{Mark, State};
 use contextnest::document::id::Id;
 use contextnest::vault::Vault;

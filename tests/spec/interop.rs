@@ -7,7 +7,7 @@ use contextnest::chain::digest::Digest;
 use contextnest::chain::history::Stored;
 use contextnest::chain::preimage::chain_hash;
 use contextnest::chain::replay::{Replay, load, reconstruct, sealed};
-use contextnest::checkpoint::log::{Log, export};
+use contextnest::checkpoint::log::Log;
 use contextnest::document::id::Id;
 use contextnest::vault::Vault;
 use contextnest::vault::config::LogForm;
@@ -115,16 +115,16 @@ fn the_log_is_spelled_again_byte_for_byte_and_survives_the_other_form() {
     let log = Log::read(&vault).unwrap();
     let full = fs::read(vault.root().join(log.path())).unwrap();
     let chronicle = log.sound().unwrap();
-    assert!(export(&chronicle, LogForm::Full) == full);
+    assert!(chronicle.export(LogForm::Full) == full);
 
     let dir = tempfile::tempdir().unwrap();
     fs::create_dir(dir.path().join(".versions")).unwrap();
-    let delta = export(&chronicle, LogForm::Delta);
+    let delta = chronicle.export(LogForm::Delta);
     fs::write(dir.path().join(".versions/checkpoints.jsonl"), delta).unwrap();
     let again = Log::read(&Vault::open(dir.path()).unwrap()).unwrap();
     let converted = again.sound().unwrap();
     for number in 1..=chronicle.head_number() {
         assert!(converted.state_at(number).is_ok(), "checkpoint {number}");
     }
-    assert!(export(&converted, LogForm::Full) == full);
+    assert!(converted.export(LogForm::Full) == full);
 }

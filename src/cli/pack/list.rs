@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::checkpoint::log::LogError;
+use crate::checkpoint::fault::LogError;
 use crate::cli::rows::{WithheldJson, tell_withheld};
 use crate::cli::session::Session;
 use crate::cli::ui::{shown, table};

@@ -21,7 +21,7 @@ use super::article;
 use super::segment::{self, Totals};
 use super::{Builtin, Ready};
 use crate::chain::digest::Digest;
-use crate::checkpoint::log::LogError;
+use crate::checkpoint::fault::LogError;
 use crate::document::id::Id;
 use crate::vault::files::Files;
 use crate::vault::outside;

@@ -22,7 +22,7 @@ use tantivy::{Index, IndexWriter};
 
 use super::{Backend, Found, Query, SearchError};
 use crate::chain::digest::Digest;
-use crate::checkpoint::log::LogError;
+use crate::checkpoint::fault::LogError;
 use crate::document::id::Id;
 use crate::resolve::Snapshot;
 

@@ -1,0 +1,224 @@
+//! A log without fault: its checkpoints, the state at each of them, and the next one.
+
+use std::collections::HashMap;
+
+use super::fault::LogError;
+use super::log::{Checkpoint, Log};
+use super::state::{Mark, State};
+use super::{delta, full, maps};
+use crate::chain::digest::Digest;
+use crate::document::id::Id;
+use crate::vault::clock::Timestamp;
+use crate::vault::config::LogForm;
+use crate::vault::files::Stamp;
+
+/// A log without fault.
+#[derive(Clone, Debug)]
+pub struct Chronicle<'l> {
+    pub(super) log: &'l Log,
+    pub(super) checkpoints: Vec<&'l Checkpoint>,
+}
+
+impl<'l> Chronicle<'l> {
+    /// The checkpoints in order.
+    pub fn checkpoints(&self) -> &[&'l Checkpoint] {
+        &self.checkpoints
+    }
+
+    /// The last checkpoint.
+    pub fn head(&self) -> Option<&'l Checkpoint> {
+        self.checkpoints.last().copied()
+    }
+
+    /// The number of the last checkpoint; 0 where there is none.
+    pub fn head_number(&self) -> u64 {
+        self.checkpoints.len() as u64
+    }
+
+    /// A checkpoint by its number.
+    ///
+    /// # Errors
+    /// There is none of that number.
+    pub fn checkpoint(&self, number: u64) -> Result<&'l Checkpoint, LogError> {
+        let index = number.checked_sub(1).and_then(|n| usize::try_from(n).ok());
+        index
+            .and_then(|n| self.checkpoints.get(n).copied())
+            .ok_or(LogError::Unknown { asked: number, last: self.head_number() })
+    }
+
+    /// What was published at a checkpoint, its hash recomputed from the maps. Number 0 is the
+    /// empty vault.
+    ///
+    /// # Errors
+    /// No such checkpoint, or its hash does not follow.
+    pub fn state_at(&self, number: u64) -> Result<State, LogError> {
+        let mut state = State::default();
+        if number == 0 {
+            return Ok(state);
+        }
+        let wanted = self.checkpoint(number)?;
+        let mut previous = None;
+        let mut retired = HashMap::new();
+        for checkpoint in &self.checkpoints {
+            self.check_forward(&state, &mut retired, checkpoint)?;
+            checkpoint.apply(&mut state);
+            if checkpoint.number == wanted.number {
+                break;
+            }
+            previous = Some(&checkpoint.hash);
+        }
+        let found = state.hash(previous, wanted.number, wanted.at, wanted.triggered_by.as_str());
+        if found != wanted.hash {
+            return Err(LogError::Hash { number, expected: wanted.hash, found });
+        }
+        Ok(state)
+    }
+
+    /// Recomputes the hash of every checkpoint.
+    ///
+    /// # Errors
+    /// [`LogError::Hash`] for the first that does not follow.
+    pub fn check_hashes(&self) -> Result<(), LogError> {
+        let found = maps::recompute(&self.checkpoints, 0);
+        match self.checkpoints.iter().zip(found).find(|(c, found)| c.hash != *found) {
+            None => Ok(()),
+            Some((c, found)) => Err(LogError::Hash { number: c.number, expected: c.hash, found }),
+        }
+    }
+
+    /// Refuses a checkpoint that goes back: to an older version than the one that is published, or,
+    /// in a log of ours, to one that was retired. `retired` holds what may come after a removal.
+    fn check_forward<'c>(
+        &self,
+        before: &State,
+        retired: &mut HashMap<&'c Id, u64>,
+        checkpoint: &'c Checkpoint,
+    ) -> Result<(), LogError> {
+        if before.is_empty() && retired.is_empty() {
+            return Ok(());
+        }
+        let version_of = |id: &Id| before.get(id.as_str()).and_then(|mark| mark.version);
+        for (id, mark) in &checkpoint.set {
+            let least = version_of(id).or_else(|| retired.get(id).copied());
+            if let (Some(version), Some(least)) = (mark.version, least)
+                && version < least
+            {
+                let (number, id) = (checkpoint.number, id.clone());
+                return Err(LogError::Regression { number, id, version });
+            }
+        }
+        if self.log.form == LogForm::Delta {
+            for id in &checkpoint.removed {
+                // Retiring took the next number.
+                retired.insert(id, version_of(id).unwrap_or(0).saturating_add(2));
+            }
+        }
+        Ok(())
+    }
+
+    /// The form of the log.
+    pub fn form(&self) -> LogForm {
+        self.log.form
+    }
+
+    /// Path of the log file.
+    pub fn path(&self) -> &'static str {
+        self.log.path()
+    }
+
+    /// Bytes of the log file.
+    pub fn length(&self) -> u64 {
+        self.log.length
+    }
+
+    /// Bytes after the last whole entry: an append that was cut short.
+    pub fn torn(&self) -> usize {
+        self.log.torn
+    }
+
+    /// The form of a second file that says the same.
+    pub fn twin(&self) -> Option<LogForm> {
+        self.log.twin
+    }
+
+    /// The log's form, the stamp that its file had before it was read, and where the head's hash is
+    /// spelled in it; none where there is no checkpoint.
+    pub(crate) fn end(&self) -> Option<(LogForm, Stamp, u64)> {
+        let stamp = self.log.stamp.filter(|stamp| stamp.length == self.log.length)?;
+        Some((self.log.form, stamp, self.log.head_hash_at?))
+    }
+
+    /// Whether a checkpoint can be appended; writers ask first.
+    ///
+    /// # Errors
+    /// [`LogError::Torn`], [`LogError::Spelling`].
+    pub fn check_appendable(&self) -> Result<(), LogError> {
+        let path = self.log.path();
+        match (self.log.torn, self.log.appendable) {
+            (0, true) => Ok(()),
+            (0, false) => Err(LogError::Spelling { path }),
+            (bytes, _) => Err(LogError::Torn { path, bytes }),
+        }
+    }
+
+    /// A new checkpoint after the head, and the bytes that append it. `state` is the state of the
+    /// head and becomes that of the new checkpoint.
+    pub(crate) fn next(
+        &self,
+        state: &mut State,
+        at: Timestamp,
+        triggered_by: Id,
+        set: Vec<(Id, Mark)>,
+        removed: Vec<Id>,
+    ) -> (Checkpoint, Append) {
+        let number = self.head_number() + 1;
+        let hash = Digest::of(b"");
+        let mut checkpoint = Checkpoint { number, at, triggered_by, hash, set, removed };
+        checkpoint.seal(state, self.head().map(|head| &head.hash));
+        let bytes = match self.log.form {
+            LogForm::Delta => {
+                let mut line = delta::spell(&checkpoint);
+                line.push(b'\n');
+                line
+            }
+            LogForm::Full => {
+                let header = match (self.log.length, self.log.lacks_newline) {
+                    (0, _) => full::HEADER,
+                    (_, true) => "\n",
+                    (_, false) => "",
+                };
+                format!("{header}{}", full::spell(&checkpoint, state)).into_bytes()
+            }
+        };
+        let append = Append { path: self.log.path(), length: self.log.length, bytes };
+        (checkpoint, append)
+    }
+
+    /// The whole log in one of its two forms, for those who want to compare or convert.
+    pub fn export(&self, form: LogForm) -> Vec<u8> {
+        let mut out = Vec::new();
+        let mut state = State::default();
+        if form == LogForm::Full {
+            out.extend_from_slice(full::HEADER.as_bytes());
+        }
+        for checkpoint in &self.checkpoints {
+            checkpoint.apply(&mut state);
+            match form {
+                LogForm::Delta => {
+                    out.extend_from_slice(&delta::spell(checkpoint));
+                    out.push(b'\n');
+                }
+                LogForm::Full => out.extend_from_slice(full::spell(checkpoint, &state).as_bytes()),
+            }
+        }
+        out
+    }
+}
+
+/// Bytes to append to the log, and the length it must have.
+#[derive(Clone, Debug)]
+pub(crate) struct Append {
+    pub(crate) path: &'static str,
+    pub(crate) length: u64,
+    pub(crate) bytes: Vec<u8>,
+}

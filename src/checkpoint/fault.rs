@@ -1,0 +1,136 @@
+//! What can be wrong with a log, and with one entry of it.
+
+use crate::chain::digest::{Digest, DigestError};
+use crate::document::id::Id;
+use crate::vault::files::FileError;
+use crate::vault::layout;
+
+/// What is wrong with one entry.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum EntryFault {
+    /// It is not an entry.
+    #[error("{0}")]
+    Unreadable(String),
+    /// A field has not its one form.
+    #[error("`{0}` is malformed: {1}")]
+    Field(&'static str, String),
+    /// A timestamp has not its one form.
+    #[error("`at` is no timestamp: `{0}`")]
+    Timestamp(String),
+    /// A hash of another algorithm.
+    #[error("`{0}` is not a sha256 hash: `{1}`")]
+    UnknownHashAlgorithm(&'static str, String),
+    /// A merge of git left its marks.
+    #[error("it is a conflict marker of git")]
+    Conflict,
+}
+
+impl EntryFault {
+    pub(super) fn of_digest(field: &'static str, text: &str, error: &DigestError) -> Self {
+        let found: String = text.chars().take(80).collect();
+        match error {
+            DigestError::UnknownAlgorithm(_) => Self::UnknownHashAlgorithm(field, found),
+            DigestError::Malformed => Self::Field(field, found),
+        }
+    }
+}
+
+/// Why a log cannot be relied on.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LogError {
+    /// The file could not be read.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// It is not a log.
+    #[error("`{path}` cannot be read: {why}")]
+    Unreadable {
+        /// Path of the log.
+        path: &'static str,
+        /// Where and why.
+        why: String,
+    },
+    /// A merge of git left its marks.
+    #[error("line {line} of `{path}` is a conflict marker of git")]
+    Conflict {
+        /// Path of the log.
+        path: &'static str,
+        /// The line, from 1.
+        line: usize,
+    },
+    /// One entry is faulty.
+    #[error("`{path}`, entry {entry}: {fault}")]
+    Entry {
+        /// Path of the log.
+        path: &'static str,
+        /// Position in the file, from 1.
+        entry: usize,
+        /// What is wrong.
+        fault: EntryFault,
+    },
+    /// Numbers do not rise by one.
+    #[error("`{path}`, entry {entry} is checkpoint {found}")]
+    Gap {
+        /// Path of the log.
+        path: &'static str,
+        /// Position in the file, from 1.
+        entry: usize,
+        /// The number that stands there.
+        found: u64,
+    },
+    /// It does not end in a whole entry.
+    #[error("{bytes} bytes follow the last whole entry of `{path}`")]
+    Torn {
+        /// Path of the log.
+        path: &'static str,
+        /// How many.
+        bytes: usize,
+    },
+    /// What is appended would not be the next entry.
+    #[error("`{path}` is spelled so that nothing can be appended to it")]
+    Spelling {
+        /// Path of the log.
+        path: &'static str,
+    },
+    /// Both forms exist, so neither is the authority.
+    #[error("`{}` and `{}` exist both", layout::DELTA_LOG, layout::FULL_LOG)]
+    BothForms,
+    /// The hash of a checkpoint does not follow from its maps.
+    #[error("checkpoint {number} has hash {found}, but the log records {expected}")]
+    Hash {
+        /// The checkpoint.
+        number: u64,
+        /// As recorded.
+        expected: Digest,
+        /// As computed.
+        found: Digest,
+    },
+    /// A checkpoint seals an older version than one before it did, or one that was retired.
+    #[error("checkpoint {number} goes back to version {version} of `{id}`")]
+    Regression {
+        /// The checkpoint.
+        number: u64,
+        /// The artifact.
+        id: Id,
+        /// The version that stands there.
+        version: u64,
+    },
+    /// Nothing is recorded, though there are histories.
+    #[error("`{path}` records nothing, but there are version histories")]
+    Missing {
+        /// Path of the log.
+        path: &'static str,
+    },
+    /// The index that stood for the log is not as it was written.
+    #[error(transparent)]
+    Index(#[from] crate::index::Damaged),
+    /// There is no such checkpoint.
+    #[error("there is no checkpoint {asked}; the last one is {last}")]
+    Unknown {
+        /// The number asked for.
+        asked: u64,
+        /// The last checkpoint.
+        last: u64,
+    },
+}
