@@ -99,7 +99,9 @@ pub fn output(command: &mut Command) -> Result<String> {
     }
     let said = String::from_utf8_lossy(&output.stderr);
     let args: Vec<_> = command.get_args().map(|arg| arg.to_string_lossy()).collect();
-    Err(format!("ctx {}: {}\n{said}", args.join(" "), output.status).into())
+    let program = Path::new(command.get_program()).file_name().unwrap_or_default();
+    let program = program.to_string_lossy();
+    Err(format!("{program} {}: {}\n{said}", args.join(" "), output.status).into())
 }
 
 /// Runs `ctx` in a vault; anything but success ends the bench with what it said.
@@ -156,9 +158,14 @@ pub fn sha256sum(dir: &Path, n: usize, files: &[&Path]) -> Result<Option<Duratio
     median_of(n, hash).map(Some)
 }
 
-pub fn median(mut times: Vec<Duration>) -> Duration {
+pub fn median(times: Vec<Duration>) -> Duration {
+    percentile(times, 50)
+}
+
+/// Of several times the one that so many of a hundred do not exceed.
+pub fn percentile(mut times: Vec<Duration>, percent: usize) -> Duration {
     times.sort_unstable();
-    times.get(times.len() / 2).copied().unwrap_or_default()
+    times.get(times.len() * percent / 100).copied().unwrap_or_default()
 }
 
 /// How long something takes.
@@ -177,6 +184,11 @@ pub fn median_of(n: usize, mut work: impl FnMut() -> Result<()>) -> Result<Durat
 /// Writes a duration in milliseconds.
 pub fn ms(time: Duration) -> String {
     format!("{:.1} ms", time.as_secs_f64() * 1e3)
+}
+
+/// Writes a duration in microseconds.
+pub fn us(time: Duration) -> String {
+    format!("{:.0} µs", time.as_secs_f64() * 1e6)
 }
 
 /// Adds the head of a table, whose titles `|` parts, with figures flush right.

@@ -3,13 +3,14 @@
 //! `e2` repeats queries in fresh processes and compares what they answer, byte by byte (paper, E2 in
 //! section 12.3). `stale` counts which way of finding text hands out what is no longer, or never was,
 //! published (section 11.2). `e3` makes every attack of the threat model and looks at what `verify` finds
-//! (E3 in section 12.3). `honest` looks for false alarms in what people honestly do to a vault, and
-//! `mutation` flips bits of every authoritative file. `faults`, `full`, `crashes`, `kills` and `writers` stop
-//! commands wherever they can be stopped, and let many run at once. They print the tables of `docs/experiments.md`; a claim
+//! (E3 in section 12.3). `storage` keeps ten years of edits in vaults, in git and as files (E8 in section
+//! 12.3). `honest` looks for false alarms in what people honestly do to a vault, and `mutation` flips bits
+//! of every authoritative file. `faults`, `full`, `crashes`, `kills` and `writers` stop commands wherever
+//! they can be stopped, and let many run at once. They print the tables of `docs/experiments.md`; a claim
 //! that does not hold is an error, so that a short run of them is a test. Progress goes to stderr.
 //!
 //! ```text
-//! cargo bench --bench experiments -- [e2|e3|stale|honest|mutation|faults|full|crashes|kills|writers] [--quick] [--seed N] [--repetitions N] [--cold PERCENT] [--dir DIR]
+//! cargo bench --bench experiments -- [e2|e3|storage|stale|honest|mutation|faults|full|crashes|kills|writers] [--quick] [--seed N] [--repetitions N] [--cold PERCENT] [--dir DIR] [--figure FILE]
 //! ```
 
 #![allow(clippy::disallowed_methods, reason = "the bench reads its own clock and its own files")]
@@ -31,6 +32,7 @@ mod other_tool;
 mod process;
 mod queries;
 mod stale;
+mod storage;
 mod threads;
 
 use std::fs;
@@ -64,6 +66,9 @@ fn run(options: &Options) -> Result<Vec<String>> {
     if is_chosen(Experiment::E3) {
         broken.extend(e3::run(options)?);
     }
+    if is_chosen(Experiment::Storage) {
+        broken.extend(storage::run(options)?);
+    }
     if is_chosen(Experiment::Stale) {
         broken.extend(stale::run(options)?);
     }
@@ -95,6 +100,7 @@ fn run(options: &Options) -> Result<Vec<String>> {
 enum Experiment {
     E2,
     E3,
+    Storage,
     Stale,
     Honest,
     Mutation,
@@ -124,6 +130,8 @@ struct Options {
     cold: [usize; 2],
     /// The one history of `honest` to draw, to see it again; the bits that `mutation` draws.
     seed: Option<u64>,
+    /// Where `storage` draws its figure.
+    figure: Option<PathBuf>,
 }
 
 impl Options {
@@ -139,6 +147,7 @@ impl Options {
             repetitions: 100,
             cold: [50, 10],
             seed: None,
+            figure: None,
         };
         // `cargo bench` says `--bench`; without it this runs as a test, which is to be short.
         let (mut is_bench, mut quick) = (false, false);
@@ -148,6 +157,7 @@ impl Options {
             match arg.as_str() {
                 "e2" => options.chosen = Some(Experiment::E2),
                 "e3" => options.chosen = Some(Experiment::E3),
+                "storage" => options.chosen = Some(Experiment::Storage),
                 "stale" => options.chosen = Some(Experiment::Stale),
                 "honest" => options.chosen = Some(Experiment::Honest),
                 "mutation" => options.chosen = Some(Experiment::Mutation),
@@ -157,6 +167,7 @@ impl Options {
                 "kills" => options.chosen = Some(Experiment::Kills),
                 "writers" => options.chosen = Some(Experiment::Writers),
                 "--seed" => options.seed = Some(value()?.parse()?),
+                "--figure" => options.figure = Some(std::path::absolute(value()?)?),
                 "--bench" => is_bench = true,
                 "--quick" => quick = true,
                 "--repetitions" => options.repetitions = value()?.parse()?,
