@@ -17,6 +17,8 @@
 #![allow(clippy::disallowed_macros, reason = "the tables are this program's result")]
 
 mod bm25;
+#[path = "../changes.rs"]
+mod changes;
 #[path = "../corpus.rs"]
 mod corpus;
 mod e2;

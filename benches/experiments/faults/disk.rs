@@ -8,6 +8,7 @@ use std::sync::Mutex;
 
 use contextnest::vault::disk::{Change, Overseer, Verdict};
 
+use crate::changes::Op;
 use crate::corpus::Draw;
 use crate::process::Result;
 
@@ -38,20 +39,6 @@ impl Fault {
             Self::DiesWithin => "killed within it",
         }
     }
-}
-
-/// A change that was made.
-#[derive(Clone, Debug)]
-pub(super) enum Op {
-    Folder(String),
-    Create(String),
-    Write(String, u64, Vec<u8>),
-    Truncate(String, u64),
-    Rename(String, String),
-    Exchange(String, String),
-    Remove(String),
-    Sync(String),
-    SyncAll,
 }
 
 /// Watches the changes of one command.
@@ -135,37 +122,6 @@ impl Overseer for Watch {
         }
         seen.made.push(Op::of(change));
         Verdict::Allow
-    }
-}
-
-impl Op {
-    fn of(change: &Change<'_>) -> Self {
-        let text = |path: &str| path.to_owned();
-        match change {
-            Change::MakeFolder { path } => Self::Folder(text(path)),
-            Change::Create { path } => Self::Create(text(path)),
-            Change::Write { path, at, bytes } => Self::Write(text(path), *at, bytes.to_vec()),
-            Change::Truncate { path, length } => Self::Truncate(text(path), *length),
-            Change::Rename { from, to } => Self::Rename(text(from), text(to)),
-            Change::Exchange { from, to } => Self::Exchange(text(from), text(to)),
-            Change::Remove { path } => Self::Remove(text(path)),
-            Change::Sync { path } => Self::Sync(text(path)),
-            Change::SyncAll => Self::SyncAll,
-        }
-    }
-
-    /// Whether it makes a file durable.
-    pub(super) fn syncs(&self, path: &str) -> bool {
-        matches!(self, Self::SyncAll) || matches!(self, Self::Sync(synced) if synced == path)
-    }
-
-    /// Whether it writes to a file.
-    pub(super) fn writes(&self, path: &str) -> bool {
-        match self {
-            Self::Write(written, ..) => written == path,
-            Self::Rename(_, to) => to == path,
-            _ => false,
-        }
     }
 }
 

@@ -22,9 +22,10 @@ use std::time::Instant;
 use contextnest::vault::disk::Disk as Overseen;
 use serde_json::Value;
 
-use self::disk::{Disk, Fault, Op, Survival, Watch};
+use self::disk::{Disk, Fault, Survival, Watch};
 use self::scenes::{Form, SCENES, Scene, begin};
 use crate::Options;
+use crate::changes::Op;
 use crate::corpus::Draw;
 use crate::inside::{Person, scratch};
 use crate::process::{Result, head, row};
