@@ -1,8 +1,9 @@
 //! One writer at a time: an operating-system lock, which a dead holder cannot keep.
 
 use std::fs::{File, TryLockError};
-use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
+use std::io::{Read as _, Write as _};
 use std::os::unix::fs::MetadataExt as _;
+use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use super::files::{FileError, Files};
@@ -41,9 +42,6 @@ pub enum LockError {
 
 /// How long a command waits for another writer, unless it is told.
 pub const PATIENCE: Duration = Duration::from_secs(10);
-/// The pauses between two looks at the lock grow from the one to the other.
-const FIRST_PAUSE: Duration = Duration::from_millis(1);
-const LAST_PAUSE: Duration = Duration::from_millis(16);
 /// How much of a lock file is shown.
 const SHOWN: u64 = 200;
 
@@ -61,51 +59,77 @@ pub(super) fn acquire(
         let text = layout::CONTEXT_GITIGNORE_TEXT.as_bytes();
         let _ = files.create_new(layout::CONTEXT_GITIGNORE, text);
     }
-    let mut pause = FIRST_PAUSE;
     loop {
-        let mut file = files.open_lock_file(layout::LOCK)?;
-        match file.try_lock() {
-            // Somebody took the file away, or put another in its place: others lock that one.
-            Ok(()) if !is_at(&file, files) => continue,
-            Ok(()) => {
-                let _ = file.set_len(0);
-                let _ = writeln!(file, "process {}, {who}", std::process::id());
-                return Ok(WriteLock { _file: file });
-            }
-            Err(TryLockError::WouldBlock) if began.elapsed() < patience => {
-                std::thread::sleep(pause.min(patience.saturating_sub(began.elapsed())));
-                pause = (2 * pause).min(LAST_PAUSE);
-            }
+        let file = files.open_lock_file(layout::LOCK)?;
+        let mut file = match file.try_lock() {
+            Ok(()) => file,
             Err(TryLockError::WouldBlock) => {
-                let mut holder = String::new();
-                let _ = file.seek(SeekFrom::Start(0));
-                let _ = file.take(SHOWN).read_to_string(&mut holder);
-                let holder = holder.trim().escape_debug().to_string();
-                return Err(LockError::Held { holder });
+                let rest = patience.saturating_sub(began.elapsed());
+                wait_for(file, Kind::Exclusive, rest).ok_or_else(|| held(files))?
             }
             Err(TryLockError::Error(source)) => {
                 let path = layout::LOCK.to_owned();
                 return Err(FileError::Io { action: "lock", path, source }.into());
             }
+        };
+        // If somebody took the file away, or put another in its place, others lock that one.
+        if is_at(&file, files) {
+            let _ = file.set_len(0);
+            let _ = writeln!(file, "process {}, {who}", std::process::id());
+            return Ok(WriteLock { _file: file });
         }
     }
 }
 
+#[derive(Clone, Copy)]
+enum Kind {
+    Exclusive,
+    Shared,
+}
+
+/// Waits until nobody else has the lock of a file; none if that takes longer than `patience`.
+///
+/// The kernel wakes whoever waits, but knows no time to give up: so a thread waits, and lets go of a
+/// lock that nobody wants any more.
+fn wait_for(file: File, kind: Kind, patience: Duration) -> Option<File> {
+    if patience.is_zero() {
+        return None;
+    }
+    let (give, take) = mpsc::channel();
+    let wait = move || {
+        let locked = match kind {
+            Kind::Exclusive => file.lock(),
+            Kind::Shared => file.lock_shared(),
+        };
+        if locked.is_ok() {
+            let _ = give.send(file);
+        }
+    };
+    std::thread::Builder::new().spawn(wait).ok()?;
+    take.recv_timeout(patience).ok()
+}
+
+/// Who has the lock, as it says of itself.
+fn held(files: &Files) -> LockError {
+    let mut holder = String::new();
+    if let Ok(file) = files.open_lock_file(layout::LOCK) {
+        let _ = file.take(SHOWN).read_to_string(&mut holder);
+    }
+    LockError::Held { holder: holder.trim().escape_debug().to_string() }
+}
+
 /// Keeps writers from beginning, and waits as long as `patience` says for the one that is at work.
 pub(super) fn hold_off(files: &Files, patience: Duration) -> HeldOff {
-    let (began, mut pause, mut was_busy) = (Instant::now(), FIRST_PAUSE, false);
-    while let Ok(Some(file)) = files.open_optional(layout::LOCK, u64::MAX) {
-        match file.try_lock_shared() {
-            Ok(()) => return HeldOff { _file: Some(file), was_busy },
-            Err(TryLockError::WouldBlock) if began.elapsed() < patience => {
-                was_busy = true;
-                std::thread::sleep(pause);
-                pause = (2 * pause).min(LAST_PAUSE);
-            }
-            Err(_) => break,
+    let Ok(Some(file)) = files.open_optional(layout::LOCK, u64::MAX) else {
+        return HeldOff { _file: None, was_busy: false };
+    };
+    match file.try_lock_shared() {
+        Ok(()) => HeldOff { _file: Some(file), was_busy: false },
+        Err(TryLockError::WouldBlock) => {
+            HeldOff { _file: wait_for(file, Kind::Shared, patience), was_busy: true }
         }
+        Err(TryLockError::Error(_)) => HeldOff { _file: None, was_busy: false },
     }
-    HeldOff { _file: None, was_busy }
 }
 
 /// Whether the lock file is the one that was opened.
@@ -147,6 +171,25 @@ mod tests {
         let held = acquire(&files, NONE, "").unwrap();
         assert!(!is_at(&opened, &files), "another has its name");
         drop(held);
+    }
+
+    #[test]
+    fn whoever_waits_gets_the_lock_and_whoever_gave_up_does_not_keep_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let files = Files::open(dir.path()).unwrap();
+        let first = acquire(&files, NONE, "the first").unwrap();
+        std::thread::scope(|scope| {
+            let waits = scope.spawn(|| acquire(&files, PATIENCE, "the second").is_ok());
+            std::thread::sleep(Duration::from_millis(20));
+            assert!(!waits.is_finished());
+            drop(first);
+            assert!(waits.join().unwrap());
+        });
+        let second = acquire(&files, PATIENCE, "the second").unwrap();
+        assert!(acquire(&files, Duration::from_millis(5), "the third").is_err());
+        assert!(hold_off(&files, Duration::from_millis(5)).was_busy);
+        drop(second);
+        drop(acquire(&files, PATIENCE, "the fourth").unwrap());
     }
 
     #[test]
