@@ -137,7 +137,7 @@ pub struct Report {
 pub fn verify(vault: &Vault, request: &Request<'_>) -> Result<Report, FileError> {
     let before = vault.log_stamp();
     let report = recompute(vault, request, None)?;
-    if report.verdict.is_whole() {
+    if report.verdict.is_whole() && report.verdict != Verdict::WorkingCopyDiffers {
         return Ok(report);
     }
     // Beside a writer at work one sees the half of its event: that is looked at again without one.

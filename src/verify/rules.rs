@@ -34,17 +34,17 @@ impl Rules {
             .iter()
             .filter_map(|(checkpoint, config)| Some((*checkpoint, config.as_ref()?.checkpoint_log)))
             .collect();
-        match view.form {
-            Some(LogForm::Delta) => rules.strict = strictness(&forms, view.begun_by_ctx),
-            // Only a configuration that asks for it makes us write whole maps.
-            Some(LogForm::Full)
-                if view.begun_by_ctx
-                    && !forms.iter().any(|(_, form)| *form == Some(LogForm::Full)) =>
-            {
-                let message = "this vault's log has the other form: no configuration ever asked for whole maps";
-                findings.push(Finding::new(Code::ForeignLog, layout::FULL_LOG, message));
-            }
-            _ => {}
+        if let Some(form) = view.form {
+            rules.strict = strictness(form, &forms, view.begun_by_ctx);
+        }
+        // Only a configuration that asks for it makes us write whole maps.
+        if view.form == Some(LogForm::Full)
+            && view.begun_by_ctx
+            && !forms.iter().any(|(_, form)| *form == Some(LogForm::Full))
+        {
+            let message =
+                "this vault's log has the other form: no configuration ever asked for whole maps";
+            findings.push(Finding::new(Code::ForeignLog, layout::FULL_LOG, message));
         }
         let interval = |config: &Config| config.keyframe_interval;
         rules.intervals = configs
@@ -69,20 +69,39 @@ impl Rules {
     }
 }
 
-/// A log of deltas is ours, but for what was written while it had the other form: before it was
-/// converted, or between two conversions.
+/// From which checkpoint on a log that has this form now follows from the histories, and from which on
+/// it need not.
 ///
-/// That a configuration asks for the form that the log has anyway converts nothing. Else one that is
-/// published at the end would free everything before it from these rules.
-fn strictness(forms: &[(u64, Option<LogForm>)], begun_by_ctx: bool) -> Vec<(u64, bool)> {
+/// A log of deltas is ours, but for what was written while it had the other form: before it was
+/// converted, or between two conversions. That a configuration asks for the form that the log has
+/// anyway converts nothing, nor does one at the end that asks for a form which the log does not have:
+/// else it would free everything before it, or after it, from these rules. A log of whole maps that we
+/// began was one of deltas until a configuration asked for it.
+fn strictness(
+    form: LogForm,
+    forms: &[(u64, Option<LogForm>)],
+    begun_by_ctx: bool,
+) -> Vec<(u64, bool)> {
     let says = |wanted| forms.iter().any(|(_, form)| *form == Some(wanted));
     // The first event of ours seals the configuration, if there is one, that chose the form.
     let began_full = forms.first() == Some(&(1, Some(LogForm::Full)));
-    let began_strict = if begun_by_ctx { !began_full } else { !says(LogForm::Delta) };
+    let first_full = forms.iter().find(|(_, form)| *form == Some(LogForm::Full));
+    if form == LogForm::Full {
+        let freed = first_full.map(|(checkpoint, _)| (*checkpoint, false));
+        return [(0, begun_by_ctx && !began_full)].into_iter().chain(freed).collect();
+    }
+    let began_strict = match begun_by_ctx {
+        true => !(began_full && says(LogForm::Delta)),
+        false => !says(LogForm::Delta),
+    };
+    let last_delta = forms.iter().rfind(|(_, form)| *form == Some(LogForm::Delta));
     let changes = forms.iter().filter_map(|(checkpoint, form)| match form {
         Some(LogForm::Delta) => Some((*checkpoint, true)),
-        Some(LogForm::Full) => Some((*checkpoint, false)),
-        None => None,
+        // It was granted if there was something to convert back.
+        Some(LogForm::Full) if last_delta.is_some_and(|(last, _)| last > checkpoint) => {
+            Some((*checkpoint, false))
+        }
+        Some(LogForm::Full) | None => None,
     });
     [(0, began_strict)].into_iter().chain(changes).collect()
 }
@@ -126,16 +145,27 @@ mod tests {
 
     #[test]
     fn only_a_log_that_may_have_had_the_other_form_is_freed_from_the_rules() {
-        let strict = |begun_by_ctx, forms: &[(u64, Option<LogForm>)]| -> String {
-            let rules = Rules { strict: strictness(forms, begun_by_ctx), intervals: Vec::new() };
+        let strict = |form, begun_by_ctx, forms: &[(u64, Option<LogForm>)]| -> String {
+            let strict = strictness(form, forms, begun_by_ctx);
+            let rules = Rules { strict, intervals: Vec::new() };
             (1..=6).map(|n| if rules.is_strict(n) { '!' } else { '.' }).collect()
         };
-        assert_eq!(strict(true, &[]), "!!!!!!");
-        assert_eq!(strict(true, &[(1, None), (5, Some(Delta))]), "!!!!!!");
-        assert_eq!(strict(true, &[(1, Some(Delta)), (3, None), (5, Some(Delta))]), "!!!!!!");
-        assert_eq!(strict(true, &[(1, Some(Full)), (5, Some(Delta))]), "....!!");
-        assert_eq!(strict(true, &[(1, None), (3, Some(Full)), (5, Some(Delta))]), "!!..!!");
-        assert_eq!(strict(false, &[(4, None), (5, Some(Delta))]), "....!!");
-        assert_eq!(strict(false, &[]), "!!!!!!");
+        let (full, delta) = (Some(Full), Some(Delta));
+        assert_eq!(strict(Delta, true, &[]), "!!!!!!");
+        assert_eq!(strict(Delta, true, &[(1, None), (5, delta)]), "!!!!!!");
+        assert_eq!(strict(Delta, true, &[(1, delta), (3, None), (5, delta)]), "!!!!!!");
+        assert_eq!(strict(Delta, true, &[(1, full), (5, delta)]), "....!!");
+        assert_eq!(strict(Delta, true, &[(1, None), (3, full), (5, delta)]), "!!..!!");
+        // Wishes that were never granted.
+        assert_eq!(strict(Delta, true, &[(1, full)]), "!!!!!!");
+        assert_eq!(strict(Delta, true, &[(1, None), (3, full)]), "!!!!!!");
+        assert_eq!(strict(Delta, true, &[(2, delta), (3, full)]), "!!!!!!");
+        assert_eq!(strict(Delta, false, &[(4, None), (5, delta)]), "....!!");
+        assert_eq!(strict(Delta, false, &[]), "!!!!!!");
+        // Whole maps since somebody asked for them.
+        assert_eq!(strict(Full, true, &[(1, None), (4, full)]), "!!!...");
+        assert_eq!(strict(Full, true, &[(1, full), (4, delta)]), "......");
+        assert_eq!(strict(Full, true, &[(1, None), (3, full), (5, delta)]), "!!....");
+        assert_eq!(strict(Full, false, &[(4, full)]), "......");
     }
 }
