@@ -1,5 +1,7 @@
 //! Words in messages: the nearest known word, and counts.
 
+use std::borrow::Cow;
+
 /// The candidate at the smallest edit distance from `found`, if it is near enough to be meant.
 pub(crate) fn nearest<'a>(
     found: &str,
@@ -16,6 +18,15 @@ pub(crate) fn nearest<'a>(
         .filter(|(d, _)| *d <= limit)
         .min()
         .map(|(_, candidate)| candidate)
+}
+
+/// A text as one argument of a shell, whatever it holds: ids get into commands that people paste.
+pub(crate) fn argument(text: &str) -> Cow<'_, str> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_./@%+=:,-".contains(c);
+    if !text.is_empty() && text.chars().all(is_plain) {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(format!("'{}'", text.replace('\'', "'\\''")))
 }
 
 /// `1 document`, `2 documents`, `2 histories`.
@@ -46,6 +57,16 @@ fn distance(a: &str, b: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_argument_is_one_word_of_a_shell() {
+        assert_eq!(argument("nodes/a-b.md"), "nodes/a-b.md");
+        for (text, quoted) in
+            [("", "''"), ("a b", "'a b'"), ("$(x)", "'$(x)'"), ("it's", "'it'\\''s'"), ("é", "'é'")]
+        {
+            assert_eq!(argument(text), quoted);
+        }
+    }
 
     #[test]
     fn only_near_words_are_suggested() {

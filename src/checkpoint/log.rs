@@ -97,6 +97,9 @@ pub struct Log {
     pub(super) appendable: bool,
 }
 
+/// How often a log is read again that is converted meanwhile.
+const MAX_LOOKS: usize = 10;
+
 /// The most entries that may be unreadable one by one: a log of rubbish could have billions.
 pub(super) const MAX_FAULTY: usize = 100;
 
@@ -106,11 +109,21 @@ impl Log {
     /// # Errors
     /// The file exists but could not be read at all; what is wrong inside is in the value.
     pub fn read(vault: &Vault) -> Result<Self, FileError> {
-        let mut log = Self::read_form(vault, vault.log_form())?;
-        if !log.exists && log.form != vault.log_form() {
-            // Somebody converted it meanwhile.
-            log = Self::read_form(vault, vault.log_form())?;
+        let mut log = Self::read_as_it_is(vault)?;
+        // Somebody may convert it, or append to it, between the looks at its two files.
+        for _ in 0..MAX_LOOKS {
+            let is_still = vault.files().stamp(log.path()).ok() == log.stamp
+                && log.exists == vault.files().exists(path_of(vault.log_form()));
+            if is_still || !(log.both_forms || !log.exists) {
+                break;
+            }
+            log = Self::read_as_it_is(vault)?;
         }
+        Ok(log)
+    }
+
+    fn read_as_it_is(vault: &Vault) -> Result<Self, FileError> {
+        let mut log = Self::read_form(vault, vault.log_form())?;
         let other = log.form.other();
         if log.exists && vault.files().exists(path_of(other)) {
             match Self::read_form(vault, other)? {
@@ -255,7 +268,10 @@ impl Log {
             }
             return;
         }
-        let [before @ .., Err(_)] = &self.entries[..] else { return };
+        let [before @ .., Err(fault)] = &self.entries[..] else { return };
+        if *fault == EntryFault::Conflict {
+            return;
+        }
         let ends = match (before.first(), before.last()) {
             (None, _) | (_, None) => None,
             (Some(Ok(first)), Some(Ok(last))) => Some((first, last)),

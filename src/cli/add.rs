@@ -7,7 +7,7 @@ use crate::document::edit::Edit;
 use crate::document::frontmatter::{NodeType, is_tag};
 use crate::document::id::Id;
 use crate::publish::{self, NewDocument, Request, Which};
-use crate::words::nearest;
+use crate::words::{argument, nearest};
 
 use super::failure::Code;
 
@@ -79,7 +79,9 @@ pub(super) fn run(args: &Add, session: &mut Session<'_>) -> Result<Answer, Failu
             session.ui.result("add", &DraftJson { id: &id, path, status: "draft" });
         } else {
             session.ui.line(&format!("created {path} as a draft"));
-            session.ui.note(&format!("next: edit it, then run `ctx publish {id}`"));
+            session
+                .ui
+                .note(&format!("next: edit it, then run `ctx publish {}`", argument(id.as_str())));
         }
         return Ok(Answer::Yes);
     }

@@ -88,6 +88,9 @@ struct RebuildJson {
     entries_before: usize,
     head: Option<String>,
     unsound: Vec<UnsoundJson>,
+    /// Why it would not be done without force.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    refused: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     replaced: Option<String>,
 }
@@ -195,21 +198,24 @@ fn rebuild(args: &Rebuild, session: &mut Session<'_>) -> Result<Answer, Failure>
         return Err(LogError::BothForms.into());
     }
     let sound = old.sound().and_then(|chronicle| chronicle.check_hashes());
-    if sound.is_ok() {
-        session.check_expected(&vault, &[], args.expect.read()?)?;
-    }
+    // Of a log that is broken nobody can say whether it has the head that is expected.
+    session.check_expected(&vault, &[], args.expect.read()?)?;
     let rebuilt = recover::rebuild(&vault, &old, args.from_scratch);
     let same = rebuilt.is_same(&old);
     let end = Head::of(&rebuilt.log.sound()?);
     let mut replaced = None;
+    let mut refusal = None;
+    if !same && !args.force {
+        // A log that lost its end, or everything, is whole and says too little.
+        let is_complete = old.sound().is_ok_and(|chronicle| {
+            let says_enough = !old.is_blank() || head::is_end(&vault, &Head::of(&chronicle));
+            says_enough && head::check(&vault, &chronicle).is_ok()
+        });
+        refusal = refuse(&vault, &rebuilt, sound.is_ok() && is_complete).err();
+    }
     if !args.dry_run && !same {
-        if !args.force {
-            // A log that lost its end, or everything, is whole and says too little.
-            let is_complete = old.sound().is_ok_and(|chronicle| {
-                let says_enough = !old.is_blank() || head::is_end(&vault, &Head::of(&chronicle));
-                says_enough && head::check(&vault, &chronicle).is_ok()
-            });
-            refuse(&vault, &rebuilt, sound.is_ok() && is_complete)?;
+        if let Some(refusal) = refusal {
+            return Err(refusal);
         }
         replaced = recover::replace_log(&vault, &rebuilt.log)?;
         head::trust(&vault, &end, session.now()?)?;
@@ -231,6 +237,7 @@ fn rebuild(args: &Rebuild, session: &mut Session<'_>) -> Result<Answer, Failure>
                 })
                 .collect(),
             replaced,
+            refused: refusal.map(|refusal| refusal.message),
         };
         session.ui.result("checkpoint.rebuild", &json);
     } else {
@@ -253,6 +260,10 @@ fn rebuild(args: &Rebuild, session: &mut Session<'_>) -> Result<Answer, Failure>
             let (id, why) = (shown(id.as_str()), why.to_string());
             session.ui.note(&format!("left out: {id} version {version}: {}", shown(&why)));
         }
+        if let Some(refusal) = refusal {
+            let why = shown(&refusal.message);
+            session.ui.note(&format!("warning: without `--force` it would be refused: {why}"));
+        }
         if let Some(path) = replaced {
             session.ui.note(&format!("the log that was there is kept in {path}"));
         }
@@ -260,17 +271,36 @@ fn rebuild(args: &Rebuild, session: &mut Session<'_>) -> Result<Answer, Failure>
     Ok(if rebuilt.unsound.is_empty() { Answer::Yes } else { Answer::No })
 }
 
+/// How many versions are named one by one.
+const SHOWN: usize = 20;
+
 /// Refuses what nobody wants without having looked.
 fn refuse(vault: &Vault, rebuilt: &Rebuilt, was_whole: bool) -> Result<(), Failure> {
-    if let Some((id, version, why)) = rebuilt.unsound.first() {
+    if !rebuilt.unsound.is_empty() {
         let n = count(rebuilt.unsound.len(), "version");
         let mut failure = Failure::new(Code::LogBroken, format!("{n} cannot be vouched for"));
-        failure.details = vec![format!("{id} version {version}: {why}")];
+        let named = rebuilt.unsound.iter().take(SHOWN);
+        failure.details =
+            named.map(|(id, version, why)| format!("{id} version {version}: {why}")).collect();
+        if rebuilt.unsound.len() > SHOWN {
+            failure.details.push(format!("… {} more", rebuilt.unsound.len() - SHOWN));
+        }
         return Err(failure.hint(
             "nothing was written; bring the histories back first, or leave these out with `--force`",
         ));
     }
     head::check(vault, &rebuilt.log.sound()?)?;
+    let remembered = head::recall(vault)?.iter().map(|memory| memory.head.checkpoint).max();
+    let beyond = rebuilt.log.entries.len().saturating_sub(
+        remembered.map_or(usize::MAX, |last| usize::try_from(last).unwrap_or(usize::MAX)),
+    );
+    if beyond > 0 && !was_whole {
+        let n = count(beyond, "checkpoint");
+        let message = format!("{n} would follow the last one that is remembered here");
+        return Err(Failure::new(Code::Unremembered, message)
+            .hint("nothing was written; look at what they hold with `--dry-run`: a writer that died, or somebody else, may have left it")
+            .hint("`--force` makes checkpoints of everything that the histories say was published"));
+    }
     if was_whole {
         return Err(Failure::new(
             Code::LogBroken,

@@ -111,6 +111,9 @@ impl From<ConvertError> for Failure {
         let message = why.to_string();
         match why {
             ConvertError::Publish(why) => why.into(),
+            ConvertError::Halfway { checkpoint, why } => Self::from(*why).hint(format!(
+                "checkpoint {checkpoint}, which asks for the form, was published; the log keeps its old one until you ask again"
+            )),
             ConvertError::Empty => Self::new(Code::LogBroken, message).hint(
                 "set `versions: {checkpoint_log: full}` in .context/config.yaml before the first publication",
             ),

@@ -11,6 +11,7 @@ use crate::document::id::Id;
 use crate::document::text::normalise;
 use crate::live;
 use crate::resolve::Snapshot;
+use crate::words::argument;
 
 /// Show what changed between two versions, or since publication
 ///
@@ -76,7 +77,7 @@ fn live_text(vault: &crate::vault::Vault, id: &Id) -> Result<String, Failure> {
     let path = id.live_path();
     let missing = || {
         Failure::new(Code::UnknownId, format!("`{path}` is not there"))
-            .hint(format!("`ctx read {id}` prints the published text"))
+            .hint(format!("`ctx read {}` prints the published text", argument(id.as_str())))
     };
     if !id.is_document() {
         let limit = crate::vault::layout::limit::DOCUMENT;

@@ -7,6 +7,7 @@ use crate::head;
 use crate::publish::expect::{self, Mismatch, Moved};
 use crate::publish::{Expect, Mode};
 use crate::vault::Vault;
+use crate::words::argument;
 
 /// How many lines of a diff are shown.
 const SHOWN: usize = 60;
@@ -109,7 +110,10 @@ fn details(moved: &Moved) -> Vec<String> {
 fn takes_in(moved: &Moved) -> Option<String> {
     let (id, from, to) = (&moved.id, moved.from.filter(|from| *from > 0)?, moved.to);
     (to > from).then(|| {
-        let path = id.live_path();
-        format!("`ctx diff {id} {from} {to} | patch {path}` puts that into your file")
+        let (path, id) = (id.live_path(), argument(id.as_str()));
+        let path = argument(&path);
+        format!(
+            "in the vault's folder, `ctx diff {id} {from} {to} | patch {path}` puts that into your file"
+        )
     })
 }

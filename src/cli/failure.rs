@@ -258,10 +258,10 @@ impl From<FileError> for Failure {
                         failure.hint("reading needs no permission to write; only this command does")
                     }
                     std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => {
-                        failure.hint("make room on the disk; nothing was published")
+                        failure.hint("make room on the disk, and run it again")
                     }
                     std::io::ErrorKind::FileTooLarge => failure
-                        .hint("a limit on the size of files is set here; nothing was published"),
+                        .hint("a limit on the size of files is set here"),
                     std::io::ErrorKind::AlreadyExists => failure.hint(
                         "`ctx verify` names files that no history has as `unfinished`; such a file may be moved away",
                     ),
@@ -283,15 +283,17 @@ impl From<LogError> for Failure {
             LogError::Unknown { .. } => Self::new(Code::UnknownCheckpoint, message)
                 .hint("`ctx checkpoint list` shows them all"),
             LogError::Missing { .. } => Self::new(Code::LogBroken, message)
-                .hint("restore the log from git or a backup; keep the histories, which say what was published"),
+                .hint("restore the log from git or a backup; keep the histories, which say what was published")
+                .hint("`ctx checkpoint rebuild --dry-run` shows the log that they give"),
             LogError::Torn { .. } => Self::new(Code::LogBroken, message)
                 .hint("a command was interrupted, or somebody wrote there: `ctx recover --dry-run` says what can be done about it"),
             LogError::Conflict { .. } => Self::new(Code::LogBroken, message)
                 .hint("two branches have published: a record has one line of checkpoints")
-                .hint("keep this branch's: git restore --source=HEAD --staged --worktree -- ':(glob)**/.versions/**'")
-                .hint("then publish what the other branch brought: `ctx publish --all`"),
+                .hint("in the vault's folder, keep this branch's: git restore --source=HEAD --staged --worktree -- ':(glob)**/.versions/**'")
+                .hint("then publish what the other branch published (`ctx publish ID...`), and retire or move again what it retired or moved"),
             _ => Self::new(Code::LogBroken, message)
-                .hint("run `ctx verify` for the whole picture; nothing is served or written"),
+                .hint("run `ctx verify` for the whole picture; nothing was written")
+                .hint("`ctx checkpoint rebuild --dry-run` shows the log that the histories give"),
         }
     }
 }
@@ -306,6 +308,7 @@ impl From<HeadError> for Failure {
         };
         Self::new(code, message)
             .hint("nothing was written; bring the log back from git or a backup, and run `ctx verify`")
+            .hint("`ctx checkpoint rebuild --dry-run` shows the log that the histories give")
             .hint("if the vault was changed on purpose, `ctx head trust` remembers the log as it is")
     }
 }

@@ -13,6 +13,7 @@ use crate::chain::replay::{self, ChainError, Replay};
 use crate::checkpoint::chronicle::Chronicle;
 use crate::document::id::Id;
 use crate::vault::clock::Timestamp;
+use crate::words::argument;
 
 /// Show the versions of a document, each recomputed
 ///
@@ -106,7 +107,7 @@ pub(super) fn run(args: &History, session: &mut Session<'_>) -> Result<Answer, F
 /// A document that is there, but without a history.
 pub(super) fn never_published(id: &Id) -> Failure {
     Failure::new(Code::UnknownId, format!("`{id}` was never published"))
-        .hint(format!("`ctx publish {id}` makes version 1"))
+        .hint(format!("`ctx publish {}` makes version 1", argument(id.as_str())))
 }
 
 /// The first checkpoint that seals each version of an artifact; for a retirement, the one that

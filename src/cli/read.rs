@@ -7,7 +7,7 @@ use super::{Answer, Failure};
 use crate::document::id::Id;
 use crate::resolve::{Need, Served, Snapshot};
 use crate::vault::Vault;
-use crate::words::nearest;
+use crate::words::{argument, nearest};
 
 /// Print the published text of a document, verified
 ///
@@ -50,9 +50,9 @@ pub(super) fn get(vault: &Vault, snapshot: &Snapshot<'_>, id: &Id) -> Result<Ser
             let at = snapshot.checkpoint();
             let message = format!("`{id}` is not published at checkpoint {at}");
             let hint = if vault.files().exists(&id.history_path()) {
-                format!("`ctx history {id}` shows when it was")
+                format!("`ctx history {}` shows when it was", argument(id.as_str()))
             } else if vault.files().exists(&id.live_path()) {
-                format!("it was never published; `ctx publish {id}` does that")
+                format!("it was never published; `ctx publish {}` does that", argument(id.as_str()))
             } else {
                 let known = snapshot.state()?.iter().map(|(id, _)| id.as_str());
                 let near = nearest(id.as_str(), known);

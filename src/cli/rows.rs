@@ -12,7 +12,6 @@ use crate::document::sections::Section;
 use crate::publish::{Change, Item, Live, Outcome};
 use crate::resolve::portion::Portion;
 use crate::resolve::{Served, Withheld};
-use crate::vault::files::FileError;
 use crate::words::count;
 
 /// A published document in JSON.
@@ -307,8 +306,7 @@ pub(super) fn tell_trouble(session: &mut Session<'_>, outcome: &Outcome) -> Answ
         session.ui.note(&format!("warning: the event stands, but is not remembered: {why}"));
     }
     recover::tell(session, &outcome.recovered);
-    let failed = |(_, why): &(String, FileError)| !matches!(why, FileError::Changed { .. });
-    if left_alone.iter().any(failed) {
+    if left_alone.iter().any(|(_, why)| !why.is_changed()) {
         Answer::Incomplete
     } else if outcome.refused.is_empty() {
         Answer::Yes

@@ -11,6 +11,7 @@ use crate::chain::replay::{self, ChainError};
 use crate::checkpoint::chronicle::Chronicle;
 use crate::document::id::Id;
 use crate::vault::Vault;
+use crate::words::argument;
 
 /// Print the text of one version, reconstructed and recomputed
 #[derive(Debug, clap::Args)]
@@ -70,7 +71,7 @@ pub(super) fn text_of(
         ChainError::HistoryMissing => never_published(id),
         ChainError::VersionMissing(_) => {
             Failure::new(Code::UnknownVersion, format!("`{id}` has no version {version}"))
-                .hint(format!("`ctx history {id}` shows them all"))
+                .hint(format!("`ctx history {}` shows them all", argument(id.as_str())))
         }
         why => Failure::new(Code::Withheld, format!("version {version} of `{id}`: {why}"))
             .hint("run `ctx verify` for the whole picture"),

@@ -13,7 +13,7 @@ use crate::document::validate::{Problem, Severity};
 use crate::live::linked::{Published, Surroundings};
 use crate::live::{self, LiveFile};
 use crate::resolve::Snapshot;
-use crate::words::count;
+use crate::words::{argument, count};
 
 /// Check the live files: what keeps a document from being published, and how odd values are read
 #[derive(Debug, clap::Args)]
@@ -46,7 +46,7 @@ pub(super) fn run(args: &Validate, session: &mut Session<'_>) -> Result<Answer, 
         let path = id.live_path();
         let file = live::read(&vault, &path).ok_or_else(|| {
             Failure::new(Code::UnknownId, format!("`{path}` is not there"))
-                .hint(format!("`ctx read {id}` prints the published text"))
+                .hint(format!("`ctx read {}` prints the published text", argument(id.as_str())))
         })?;
         files.push(file);
     }

@@ -61,6 +61,14 @@ pub enum ConvertError {
     /// The record does not verify, or would not in the other form.
     #[error("{}", .0.message)]
     Unsound(Box<Finding>),
+    /// The configuration was published, but the log kept its form.
+    #[error("{why}")]
+    Halfway {
+        /// The checkpoint that seals the configuration.
+        checkpoint: u64,
+        /// Why.
+        why: Box<ConvertError>,
+    },
     /// The other form cannot say what this log says.
     #[error("the form `{}` cannot hold what this log says", .0.as_str())]
     Inexpressible(LogForm),
@@ -104,7 +112,13 @@ pub fn convert(vault: &Vault, request: &Request<'_>) -> Result<Converted, Conver
         would_convert(vault, request, event.is_some())?
     } else {
         let expected = if event.is_some() { Expect::default() } else { request.mode.expect };
-        convert_log(vault, request, expected)?
+        convert_log(vault, request, expected).map_err(|why| {
+            let sealed = event.as_ref().and_then(|event: &Outcome| event.checkpoint.as_ref());
+            match sealed.map(|checkpoint| checkpoint.number) {
+                Some(checkpoint) => ConvertError::Halfway { checkpoint, why: Box::new(why) },
+                None => why,
+            }
+        })?
     };
     Ok(Converted { event, ..converted })
 }
@@ -178,7 +192,7 @@ fn convert_log(
         let chronicle = log.sound()?;
         head::check(vault, &chronicle).map_err(PublishError::from)?;
         let settled = recover::settle(vault, &chronicle, &BTreeSet::new())?;
-        let again = !settled.is_empty();
+        let again = settled.changed_anything();
         recovered.take(settled);
         if again {
             continue;

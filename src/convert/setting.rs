@@ -27,19 +27,20 @@ pub(super) fn set(text: &str, form: LogForm) -> Result<String, String> {
 }
 
 fn edited(text: &str, root: &Node, word: &str) -> String {
+    let nl = if text.contains("\r\n") { "\r\n" } else { "\n" };
     let splice = |from: usize, to: usize, new: &str| {
         [text.get(..from), Some(new), text.get(to..)].into_iter().flatten().collect::<String>()
     };
     let Some(versions) = root.get(OUTER).filter(|versions| !versions.is_null()) else {
-        let gap = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
+        let gap = if text.is_empty() || text.ends_with('\n') { "" } else { nl };
         let outer = root.entries().unwrap_or_default();
         return match outer.iter().find(|(key, _)| key.text() == Some(OUTER)) {
             Some((key, null)) => {
                 // An absent value has no place of its own.
                 let colon = key.span.end + 1;
-                splice(colon, null.span.end.max(colon), &format!("\n  {KEY}: {word}"))
+                splice(colon, null.span.end.max(colon), &format!("{nl}  {KEY}: {word}"))
             }
-            None => format!("{text}{gap}{OUTER}:\n  {KEY}: {word}\n"),
+            None => format!("{text}{gap}{OUTER}:{nl}  {KEY}: {word}{nl}"),
         };
     };
     match (versions.get(KEY), versions.entries().and_then(<[_]>::first)) {
@@ -48,7 +49,7 @@ fn edited(text: &str, root: &Node, word: &str) -> String {
             let is_flow = matches!(versions.value, yaml::Value::Mapping { flow: true, .. });
             let gap = match is_flow {
                 true => ", ".to_owned(),
-                false => format!("\n{}", " ".repeat(first.column - 1)),
+                false => format!("{nl}{}", " ".repeat(first.column - 1)),
             };
             let at = first.span.start;
             splice(at, at, &format!("{KEY}: {word}{gap}"))
@@ -98,6 +99,7 @@ mod tests {
                 "versions: { keyframe_interval: 5 }\n",
                 "versions: { checkpoint_log: delta, keyframe_interval: 5 }\n",
             ),
+            ("name: x\r\n", "name: x\r\nversions:\r\n  checkpoint_log: delta\r\n"),
             ("versions: {}\n", "versions: {checkpoint_log: delta}\n"),
             ("versions: {checkpoint_log: delta}", "versions: {checkpoint_log: delta}"),
         ] {

@@ -20,7 +20,7 @@ use crate::document::sections::{has_section, sections};
 use crate::document::validate::{Problem, Severity};
 use crate::graph::{name_key, order};
 use crate::vault::Vault;
-use crate::words::nearest;
+use crate::words::{argument, nearest};
 
 /// The documents of the head.
 pub trait Published {
@@ -113,7 +113,7 @@ impl<'v> Surroundings<'v> {
         let message = format!("`{target}` has no section `#{anchor}`");
         let near = self.hint(anchor, anchors.iter().map(String::as_str));
         let hint = near.map_or_else(
-            || format!("`ctx outline {target}` shows its sections"),
+            || format!("`ctx outline {}` shows its sections", argument(target.as_str())),
             |near| format!("did you mean `#{near}`?"),
         );
         Some(warning("link-anchor", line, message, hint))

@@ -23,6 +23,7 @@ use crate::vault::Vault;
 use crate::vault::clock::Timestamp;
 use crate::vault::files::FileError;
 use crate::vault::layout::limit;
+use crate::words::argument;
 use crate::yaml::emit;
 
 /// A diff spelled longer than this is stored as a full text instead.
@@ -331,8 +332,9 @@ impl Desk<'_> {
             let message = format!(
                 "the file was edited from version {edited}, but version {head} is published"
             );
+            let typed = argument(id.as_str());
             let hint = format!(
-                "take in what `ctx diff {id} {edited} {head}` shows, and set `version: {head}` in the file"
+                "take in what `ctx diff {typed} {edited} {head}` shows, and set `version: {head}` in the file"
             );
             return Err(Refusal::new(path, "stale", message, &hint));
         }

@@ -273,7 +273,7 @@ fn event(
         head::check(vault, &chronicle)?;
         if !event.mode.dry_run {
             let settled = recover::settle(vault, &chronicle, &met)?;
-            let again = !settled.is_empty();
+            let again = settled.changed_anything();
             recovered.take(settled);
             if again {
                 continue;
@@ -330,9 +330,7 @@ fn write(desk: Desk<'_>, mut outcome: Outcome, event: &Event<'_>) -> Result<Outc
                 committed.derived = derived::after_publication(vault);
             }
             // What could not be written is for the next writer; what somebody changed is theirs.
-            let is_theirs =
-                |(_, why): &(String, FileError)| matches!(why, FileError::Changed { .. });
-            if named.is_ok() && committed.left_alone.iter().all(is_theirs) {
+            if named.is_ok() && committed.left_alone.iter().all(|(_, why)| why.is_changed()) {
                 hint::remove(vault.files());
             }
         }

@@ -59,6 +59,10 @@ pub(crate) fn left_behind(
     sealed: &str,
 ) -> Option<String> {
     let made = Document::parse(sealed).ok()?.frontmatter;
+    // What was retired, or published on another branch, comes after it, and was not left behind.
+    if document.frontmatter.version > made.version {
+        return None;
+    }
     let stamp = Stamp {
         version: made.version?,
         author: made.author.unwrap_or_default(),

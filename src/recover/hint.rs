@@ -7,8 +7,8 @@ use crate::document::id::Id;
 use crate::vault::files::{FileError, Files};
 use crate::vault::layout;
 
-/// More than the ids of 100,000 documents have.
-const LIMIT: u64 = 64 << 20;
+/// The ids of some 200,000 documents. A longer one says only that somebody died.
+const LIMIT: u64 = 8 << 20;
 
 /// Writes which artifacts an event is about to touch. Without it nobody would bring live files up to
 /// date that the event could not.

@@ -1,5 +1,7 @@
-//! Moving leftovers out of the way: into a folder of their own first, durable, and only then away
-//! from where they lie.
+//! Moving leftovers out of the way, into a folder of their own. A whole file gets another name; the end
+//! of one is copied there first, durable, and only then cut off.
+
+use std::collections::BTreeSet;
 
 use super::leftovers::Leftover;
 use crate::vault::files::{FileError, Files};
@@ -17,25 +19,33 @@ pub(super) fn keep(files: &Files, leftovers: &[Leftover]) -> Result<Option<Strin
         return Ok(None);
     }
     let folder = next_folder(files);
-    let mut kept: Vec<String> = Vec::with_capacity(leftovers.len());
-    for leftover in leftovers {
-        let end = if leftover.from > 0 { END } else { "" };
+    let mut kept: BTreeSet<String> = BTreeSet::new();
+    let (ends, whole): (Vec<&Leftover>, Vec<&Leftover>) =
+        leftovers.iter().partition(|leftover| leftover.from > 0);
+    let mut name = |leftover: &Leftover, end: &str| {
         let mut copy = format!("{folder}/{}{end}", visible(&leftover.path));
-        while kept.contains(&copy) {
+        while !kept.insert(copy.clone()) {
             copy.push('~');
         }
-        copy_end(files, &leftover.path, leftover.from, leftover.bytes, &copy)?;
-        kept.push(copy);
+        copy
+    };
+    let copies: Vec<String> = ends.iter().map(|leftover| name(leftover, END)).collect();
+    for (leftover, copy) in ends.iter().zip(&copies) {
+        copy_end(files, &leftover.path, leftover.from, leftover.bytes, copy)?;
     }
-    let written: Vec<Written<'_>> = kept.iter().map(|copy| Written::New(copy)).collect();
+    let written: Vec<Written<'_>> = copies.iter().map(|copy| Written::New(copy)).collect();
     files.sync(&written)?;
-    for leftover in leftovers {
-        let total = leftover.from + leftover.bytes;
-        match leftover.from {
-            0 => files.remove_of_length(&leftover.path, total)?,
-            from => files.cut(&leftover.path, total, from)?,
-        }
+    for leftover in &ends {
+        files.cut(&leftover.path, leftover.from + leftover.bytes, leftover.from)?;
     }
+    let moved: Vec<String> = whole.iter().map(|leftover| name(leftover, "")).collect();
+    for (leftover, new) in whole.iter().zip(&moved) {
+        files.move_new(&leftover.path, new)?;
+    }
+    let old = whole.iter().map(|leftover| leftover.path.as_str());
+    let names: Vec<Written<'_>> =
+        moved.iter().map(String::as_str).chain(old).map(Written::Named).collect();
+    files.sync(&names)?;
     // A folder of a history that never was.
     for leftover in leftovers.iter().filter(|leftover| leftover.path.ends_with(layout::HISTORY)) {
         if let Some((folder, _)) = leftover.path.rsplit_once('/') {
@@ -51,11 +61,13 @@ fn visible(path: &str) -> String {
     names.join("/")
 }
 
-/// The first number that no former recovery has taken.
+/// The first number that is free.
 fn next_folder(files: &Files) -> String {
-    let names = files.names(layout::RECOVERED).unwrap_or_default();
-    let last = names.iter().filter_map(|name| name.parse::<u64>().ok()).max();
-    format!("{}/{}", layout::RECOVERED, last.unwrap_or(0).saturating_add(1))
+    let taken: BTreeSet<String> =
+        files.names(layout::RECOVERED).unwrap_or_default().into_iter().collect();
+    let mut numbers = (1..).map(|n: u64| n.to_string());
+    let free = numbers.find(|n| !taken.contains(n)).unwrap_or_default();
+    format!("{}/{free}", layout::RECOVERED)
 }
 
 /// Copies a log beside itself, durable, under the first name that is free; gives that name.

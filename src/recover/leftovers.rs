@@ -8,8 +8,9 @@ use crate::chain::replay::{self, ChainError};
 use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::log::{Log, path_of};
 use crate::document::id::Id;
+use crate::publish::sealed_text;
 use crate::vault::Vault;
-use crate::vault::config::LogForm;
+use crate::vault::config::{Config, LogForm};
 use crate::vault::files::Files;
 use crate::vault::layout;
 
@@ -142,11 +143,18 @@ pub(super) fn of_vault(vault: &Vault, chronicle: &Chronicle<'_>) -> Vec<Leftover
     }
     if let Some(twin) = chronicle.twin() {
         // Both say the same, so that either may go.
-        let wanted = vault.config().checkpoint_log.unwrap_or(chronicle.form());
+        let wanted = sealed_form(vault, chronicle).unwrap_or(chronicle.form());
         let path = if wanted == twin { chronicle.path() } else { path_of(twin) };
         found.extend(whole(vault.files(), path.to_owned(), Remains::Twin));
     }
     found
+}
+
+/// The form that the configuration asks for which the head seals.
+fn sealed_form(vault: &Vault, chronicle: &Chronicle<'_>) -> Option<LogForm> {
+    let state = chronicle.state_at(chronicle.head_number()).ok()?;
+    let text = sealed_text(vault, &state, &Id::config())?.ok()?;
+    Config::parse(&text).ok()?.checkpoint_log
 }
 
 fn whole(files: &Files, path: String, remains: Remains) -> Option<Leftover> {

@@ -82,9 +82,14 @@ impl Recovered {
         self.left_alone.extend(later.left_alone);
     }
 
-    /// Whether nothing was done.
+    /// Whether nothing was done, and nothing has to be told.
     pub fn is_empty(&self) -> bool {
-        self.kept.is_empty() && self.caught_up.is_empty() && self.left_alone.is_empty()
+        !self.changed_anything() && self.left_alone.is_empty()
+    }
+
+    /// Whether the vault is another one now.
+    pub(crate) fn changed_anything(&self) -> bool {
+        !self.kept.is_empty() || !self.caught_up.is_empty()
     }
 }
 
@@ -130,10 +135,14 @@ pub fn carry_out(vault: &Vault, plan: Plan) -> Result<Recovered, FileError> {
     let left_alone = crate::publish::bring_up_to_date(vault.files(), &lives)?;
     let is_done = |path: &String| !left_alone.iter().any(|(left, _)| left == path);
     recovered.caught_up = lives.into_iter().map(|(path, _)| path).filter(is_done).collect();
+    // What could not be written is for the next writer; what somebody changed is theirs.
+    let is_over = left_alone.iter().all(|(_, why)| why.is_changed());
     recovered.left_alone = left_alone;
     let names: Vec<Written<'_>> = recovered.caught_up.iter().map(|p| Written::Named(p)).collect();
     vault.files().sync(&names)?;
-    hint::remove(vault.files());
+    if is_over {
+        hint::remove(vault.files());
+    }
     Ok(recovered)
 }
 

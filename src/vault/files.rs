@@ -66,6 +66,11 @@ impl FileError {
         matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::NotFound)
     }
 
+    /// Whether somebody changed the file meanwhile, so that it is theirs.
+    pub fn is_changed(&self) -> bool {
+        matches!(self, Self::Changed { .. })
+    }
+
     pub(super) fn from_errno(action: &'static str, path: &str, errno: Errno) -> Self {
         match errno {
             Errno::LOOP | Errno::XDEV => Self::Link { path: path.to_owned() },

@@ -1,4 +1,7 @@
 //! One writer at a time: an operating-system lock, which a dead holder cannot keep.
+//!
+//! It is had twice over: on a file that says who holds it, and on the vault's own folder, which nobody
+//! tidies away as they may the file.
 
 use std::fs::{File, TryLockError};
 use std::io::{Read as _, Write as _};
@@ -14,13 +17,14 @@ use super::layout;
 #[derive(Debug)]
 pub struct WriteLock {
     _file: File,
+    _folder: File,
 }
 
 /// Writers that wait until this is dropped.
 #[must_use = "writers begin when this is dropped"]
 #[derive(Debug)]
 pub struct HeldOff {
-    _file: Option<File>,
+    _folder: Option<File>,
     /// Whether one was at work.
     pub was_busy: bool,
 }
@@ -60,23 +64,29 @@ pub(super) fn acquire(
         let _ = files.create_new(layout::CONTEXT_GITIGNORE, text);
     }
     loop {
-        let file = files.open_lock_file(layout::LOCK)?;
-        let mut file = match file.try_lock() {
-            Ok(()) => file,
-            Err(TryLockError::WouldBlock) => {
-                let rest = patience.saturating_sub(began.elapsed());
-                wait_for(file, Kind::Exclusive, rest).ok_or_else(|| held(files))?
-            }
-            Err(TryLockError::Error(source)) => {
-                let path = layout::LOCK.to_owned();
-                return Err(FileError::Io { action: "lock", path, source }.into());
-            }
-        };
+        let rest = || patience.saturating_sub(began.elapsed());
+        let mut file = locked(files, files.open_lock_file(layout::LOCK)?, rest())?;
         // If somebody took the file away, or put another in its place, others lock that one.
-        if is_at(&file, files) {
-            let _ = file.set_len(0);
-            let _ = writeln!(file, "process {}, {who}", std::process::id());
-            return Ok(WriteLock { _file: file });
+        if !is_at(&file, files) {
+            continue;
+        }
+        let folder = locked(files, files.open_root()?, rest())?;
+        let _ = file.set_len(0);
+        let _ = writeln!(file, "process {}, {who}", std::process::id());
+        return Ok(WriteLock { _file: file, _folder: folder });
+    }
+}
+
+/// Locks a file, or waits until it can.
+fn locked(files: &Files, file: File, patience: Duration) -> Result<File, LockError> {
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => {
+            wait_for(file, Kind::Exclusive, patience).ok_or_else(|| held(files))
+        }
+        Err(TryLockError::Error(source)) => {
+            let path = layout::LOCK.to_owned();
+            Err(FileError::Io { action: "lock", path, source }.into())
         }
     }
 }
@@ -120,15 +130,15 @@ fn held(files: &Files) -> LockError {
 
 /// Keeps writers from beginning, and waits as long as `patience` says for the one that is at work.
 pub(super) fn hold_off(files: &Files, patience: Duration) -> HeldOff {
-    let Ok(Some(file)) = files.open_optional(layout::LOCK, u64::MAX) else {
-        return HeldOff { _file: None, was_busy: false };
+    let Ok(folder) = files.open_root() else {
+        return HeldOff { _folder: None, was_busy: false };
     };
-    match file.try_lock_shared() {
-        Ok(()) => HeldOff { _file: Some(file), was_busy: false },
+    match folder.try_lock_shared() {
+        Ok(()) => HeldOff { _folder: Some(folder), was_busy: false },
         Err(TryLockError::WouldBlock) => {
-            HeldOff { _file: wait_for(file, Kind::Shared, patience), was_busy: true }
+            HeldOff { _folder: wait_for(folder, Kind::Shared, patience), was_busy: true }
         }
-        Err(TryLockError::Error(_)) => HeldOff { _file: None, was_busy: false },
+        Err(TryLockError::Error(_)) => HeldOff { _folder: None, was_busy: false },
     }
 }
 
@@ -171,6 +181,33 @@ mod tests {
         let held = acquire(&files, NONE, "").unwrap();
         assert!(!is_at(&opened, &files), "another has its name");
         drop(held);
+    }
+
+    #[test]
+    fn who_takes_the_lock_file_away_lets_nobody_in() {
+        let dir = tempfile::tempdir().unwrap();
+        let files = Files::open(dir.path()).unwrap();
+        let first = acquire(&files, NONE, "the first").unwrap();
+        std::fs::remove_file(dir.path().join(layout::LOCK)).unwrap();
+        assert!(acquire(&files, NONE, "the second").is_err());
+        drop(first);
+        drop(acquire(&files, NONE, "the second").unwrap());
+    }
+
+    #[test]
+    fn a_file_with_another_name_is_no_lock_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let files = Files::open(dir.path()).unwrap();
+        drop(acquire(&files, NONE, "").unwrap());
+        let (lock, other) = (dir.path().join(layout::LOCK), dir.path().join("draft.md"));
+        std::fs::remove_file(&lock).unwrap();
+        std::fs::write(&other, "mine\n").unwrap();
+        std::fs::hard_link(&other, &lock).unwrap();
+        assert!(matches!(
+            acquire(&files, NONE, ""),
+            Err(LockError::File(FileError::NotRegular { .. }))
+        ));
+        assert_eq!(std::fs::read_to_string(&other).unwrap(), "mine\n");
     }
 
     #[test]

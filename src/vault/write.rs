@@ -139,6 +139,15 @@ impl Files {
             .map_err(|e| FileError::from_errno("remove", path, e))
     }
 
+    /// Gives a file another name, which nothing must have.
+    pub(crate) fn move_new(&self, from: &str, to: &str) -> Result<(), FileError> {
+        let (old, old_name) = self.folder_of(from)?;
+        let fail = |e| FileError::from_errno("move", from, e);
+        let (new, new_name) = self.parent(to).map_err(fail)?;
+        let from = Place { folder: &old, name: old_name, path: from };
+        self.disk.rename_new(&from, &Place { folder: &new, name: new_name, path: to }).map_err(fail)
+    }
+
     /// Appends to a file that has exactly `length` bytes; one of length 0 may be absent.
     ///
     /// # Errors
@@ -327,7 +336,18 @@ impl Files {
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::CLOEXEC | OFlags::NOFOLLOW;
         let fd = rustix::fs::openat(&parent, name, flags | OFlags::NONBLOCK, 0o666.into())
             .map_err(fail)?;
+        let stat = rustix::fs::fstat(&fd).map_err(fail)?;
+        // What a holder writes about itself must not land in a file that has another name.
+        if !rustix::fs::FileType::from_raw_mode(stat.st_mode).is_file() || stat.st_nlink > 1 {
+            return Err(FileError::NotRegular { path: path.to_owned() });
+        }
         Ok(File::from(fd))
+    }
+
+    /// Opens the root folder anew, for a lock of its own.
+    pub(super) fn open_root(&self) -> Result<File, FileError> {
+        let opened = open_beneath(&self.dir, ".", DIRECTORY, Mode::empty());
+        opened.map(File::from).map_err(|e| FileError::from_errno("lock", ".", e))
     }
 
     /// The folder that holds an existing file, and the file's name in it.

@@ -66,6 +66,7 @@ fn a_vault_that_was_put_back_is_found_and_not_written_to() {
     -- stderr
     error[head-rollback]: checkpoint 3 (8a5f13dd1ca5) is remembered here, but the log ends at checkpoint 2
     hint: nothing was written; bring the log back from git or a backup, and run `ctx verify`
+    hint: `ctx checkpoint rebuild --dry-run` shows the log that the histories give
     hint: if the vault was changed on purpose, `ctx head trust` remembers the log as it is
     ");
     for line in [

@@ -179,14 +179,16 @@ fn a_hash_that_does_not_follow_is_refused_by_those_who_rely_on_it() {
     -- stdout
     -- stderr
     error[log-broken]: checkpoint 1 has hash sha256:7311ea981f8abcbcc360ab66eea99fa9ac39028c60e0ddb6db66c05cbc49dec3, but the log records sha256:c64580b68d5bcb5268eb73385bb658bb5108fa79395b01c1b69e0ace5ec993aa
-    hint: run `ctx verify` for the whole picture; nothing is served or written
+    hint: run `ctx verify` for the whole picture; nothing was written
+    hint: `ctx checkpoint rebuild --dry-run` shows the log that the histories give
     ");
     assert_snapshot!(place.ctx("list --at 1").whole(), @"
     exit: 1
     -- stdout
     -- stderr
     error[log-broken]: checkpoint 1 has hash sha256:7311ea981f8abcbcc360ab66eea99fa9ac39028c60e0ddb6db66c05cbc49dec3, but the log records sha256:c64580b68d5bcb5268eb73385bb658bb5108fa79395b01c1b69e0ace5ec993aa
-    hint: run `ctx verify` for the whole picture; nothing is served or written
+    hint: run `ctx verify` for the whole picture; nothing was written
+    hint: `ctx checkpoint rebuild --dry-run` shows the log that the histories give
     ");
 }
 

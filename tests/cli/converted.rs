@@ -196,11 +196,32 @@ fn two_logs_that_say_the_same_are_read_and_the_next_writer_clears_one_away() {
 }
 
 #[test]
-fn the_form_that_the_configuration_asks_for_is_the_one_that_stays() {
+fn the_form_that_the_sealed_configuration_asks_for_is_the_one_that_stays() {
     let (place, _) = halfway();
+    // A wish that nobody published says nothing.
     place.edit(".context/config.yaml", "checkpoint_log: full", "checkpoint_log: delta");
     place.ctx("recover").ok();
+    assert!(place.has(FULL) && !place.has(DELTA));
+    place.ctx("checkpoint convert --to delta").ok();
+    place.write(FULL, place.bytes(".versions/context_history.yaml.replaced-1"));
+    place.ctx("recover").ok();
     assert!(place.has(DELTA) && !place.has(FULL));
+    assert_eq!(hashes(&place).len(), 5);
+}
+
+#[test]
+fn a_conversion_that_fails_half_way_says_what_was_published() {
+    let place = small();
+    let run = place.typed("checkpoint convert --to full");
+    assert_snapshot!(run.behind("trap '' XFSZ; ulimit -f 4").exits(5).stderr, @"
+    error[io]: cannot create `.versions/context_history.yaml`: File too large (os error 27)
+    hint: a limit on the size of files is set here
+    hint: checkpoint 4, which asks for the form, was published; the log keeps its old one until you ask again
+    ");
+    assert!(place.has(DELTA) && !place.has(FULL));
+    assert!(!place.has(".versions/checkpoints.jsonl.replaced-1"));
+    place.ctx("verify").ok();
+    place.ctx("checkpoint convert --to full").ok();
     assert_eq!(hashes(&place).len(), 4);
 }
 

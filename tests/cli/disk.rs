@@ -84,14 +84,14 @@ fn the_error_names_the_file() {
     -- stdout
     -- stderr
     error[io]: cannot create `nodes/.versions/a/v1.md`: File too large (os error 27)
-    hint: a limit on the size of files is set here; nothing was published
+    hint: a limit on the size of files is set here
     ");
     assert_snapshot!(place.typed("add nodes/b --draft --body -").stdin(text(100)).behind(&limited(2)).whole(), @"
     exit: 5
     -- stdout
     -- stderr
     error[io]: cannot create `nodes/b.md`: File too large (os error 27)
-    hint: a limit on the size of files is set here; nothing was published
+    hint: a limit on the size of files is set here
     ");
     assert!(!place.has("nodes/b.md"));
 }

@@ -50,7 +50,7 @@ fn a_writer_who_read_an_older_version_is_shown_what_came_since() {
        
        The
        last
-    hint: `ctx diff nodes/a 1 2 | patch nodes/a.md` puts that into your file
+    hint: in the vault's folder, `ctx diff nodes/a 1 2 | patch nodes/a.md` puts that into your file
     hint: nothing was written; expect what is published once you have taken it in
     ");
     let hash = chain_hash(&place, 1);

@@ -170,10 +170,12 @@ fn each_is_told_in_text_and_json_with_its_exit_code() {
 
     error[head-fork]: checkpoint 1 is remembered here as c8cda864f998, but the log has 8eacc9244c9d
     hint: nothing was written; bring the log back from git or a backup, and run `ctx verify`
+    hint: `ctx checkpoint rebuild --dry-run` shows the log that the histories give
     hint: if the vault was changed on purpose, `ctx head trust` remembers the log as it is
 
     error[head-rollback]: checkpoint 1 (c8cda864f998) is remembered here, but the log ends at checkpoint 0
     hint: nothing was written; bring the log back from git or a backup, and run `ctx verify`
+    hint: `ctx checkpoint rebuild --dry-run` shows the log that the histories give
     hint: if the vault was changed on purpose, `ctx head trust` remembers the log as it is
 
     error[id-invalid]: an id is a path of names: `..` is not a name
@@ -182,7 +184,8 @@ fn each_is_told_in_text_and_json_with_its_exit_code() {
     error[io]: cannot lock `.context/local/lock`: Not a directory (os error 20)
 
     error[log-broken]: `.versions/checkpoints.jsonl`, entry 1: not a checkpoint: EOF while parsing an object at line 1 column 1
-    hint: run `ctx verify` for the whole picture; nothing is served or written
+    hint: run `ctx verify` for the whole picture; nothing was written
+    hint: `ctx checkpoint rebuild --dry-run` shows the log that the histories give
 
     error[misplaced]: `elsewhere/a.md` is not where this vault's layout has documents
     hint: documents lie under `nodes/` and `sources/`; see `layout` and `exclude` in .context/config.yaml

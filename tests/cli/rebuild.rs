@@ -2,7 +2,7 @@
 
 use insta::assert_snapshot;
 
-use crate::harness::Place;
+use crate::harness::{Place, files_in};
 
 const LOG: &str = ".versions/checkpoints.jsonl";
 
@@ -141,4 +141,38 @@ fn what_an_interrupted_command_left_is_not_made_a_checkpoint() {
     place.ctx("recover").ok();
     let output = place.ctx("checkpoint rebuild").ok();
     assert_eq!(output.stdout, "the histories give the same log: 1 checkpoint\n");
+}
+
+#[test]
+fn what_lies_beyond_the_remembered_head_takes_force() {
+    let place = eventful("delta");
+    let twin = place.twin();
+    place.edit("nodes/a.md", "more", "much more");
+    place.ctx("publish nodes/a").ok();
+    // The log breaks for somebody who never saw the last event.
+    for (path, bytes) in
+        files_in(place.root()).into_iter().filter(|(path, _)| path.contains(".versions/"))
+    {
+        twin.write(&path, bytes);
+    }
+    twin.write(LOG, "");
+    twin.ctx("checkpoint rebuild --dry-run").ok();
+    twin.ctx("checkpoint rebuild").ok();
+    twin.ctx("verify --allow-drift").ok();
+    let old = eventful("delta");
+    for (path, bytes) in
+        files_in(place.root()).into_iter().filter(|(path, _)| path.contains(".versions/"))
+    {
+        old.write(&path, bytes);
+    }
+    old.write(LOG, "");
+    let before = old.tree();
+    assert_snapshot!(old.ctx("checkpoint rebuild").exits(4).stderr, @"
+    error[unremembered]: 1 checkpoint would follow the last one that is remembered here
+    hint: nothing was written; look at what they hold with `--dry-run`: a writer that died, or somebody else, may have left it
+    hint: `--force` makes checkpoints of everything that the histories say was published
+    ");
+    assert!(old.ctx("checkpoint rebuild --dry-run").ok().stderr.contains("it would be refused"));
+    assert_eq!(old.tree(), before);
+    old.ctx("checkpoint rebuild --force").ok();
 }

@@ -140,7 +140,8 @@ fn damage_before_the_end_of_the_log_is_not_torn() {
     -- stderr
     what is lost comes back only from git or a backup; `ctx verify` says more
     error[log-broken]: `.versions/checkpoints.jsonl`, entry 1: not a checkpoint: expected value at line 1 column 47
-    hint: run `ctx verify` for the whole picture; nothing is served or written
+    hint: run `ctx verify` for the whole picture; nothing was written
+    hint: `ctx checkpoint rebuild --dry-run` shows the log that the histories give
     ");
     assert!(place.has("nodes/.versions/a/v9.md"), "nothing is moved beside damage");
 }
@@ -275,8 +276,8 @@ fn marks_of_a_merge_are_refused_with_the_way_out() {
     -- stderr
     error[log-broken]: line 1 of `.versions/checkpoints.jsonl` is a conflict marker of git
     hint: two branches have published: a record has one line of checkpoints
-    hint: keep this branch's: git restore --source=HEAD --staged --worktree -- ':(glob)**/.versions/**'
-    hint: then publish what the other branch brought: `ctx publish --all`
+    hint: in the vault's folder, keep this branch's: git restore --source=HEAD --staged --worktree -- ':(glob)**/.versions/**'
+    hint: then publish what the other branch published (`ctx publish ID...`), and retire or move again what it retired or moved
     ");
     place.ctx("read nodes/a").exits(1);
     place.ctx("verify").exits(1);
@@ -313,4 +314,35 @@ fn the_way_out_of_a_merge_works_in_a_repository() {
     for (id, text) in [("nodes/a", "topic"), ("nodes/b", "main"), ("nodes/c", "# C")] {
         assert!(place.ctx(&format!("read {id}")).ok().stdout.contains(text), "{id}");
     }
+}
+
+#[test]
+fn a_live_file_that_cannot_be_written_does_not_stop_the_next_event() {
+    let place = Place::published(&[("nodes/a", "# A\n"), ("nodes/b", "# B\n")]);
+    let before = place.read("nodes/a.md");
+    place.edit("nodes/a.md", "# A\n", "# A\n\nmore\n");
+    let edited = place.read("nodes/a.md");
+    place.ctx("publish nodes/a").ok();
+    // A writer died after its commit, and what is in the way of the live file stays there.
+    place.write("nodes/a.md", &edited);
+    std::fs::create_dir(place.path(".context/local/event")).unwrap();
+    place.edit("nodes/b.md", "# B\n", "# B\n\nmore\n");
+    let refused = place.ctx("publish nodes/b").exits(5);
+    assert!(refused.stderr.contains(".context/local/event"), "{}", refused.stderr);
+    std::fs::remove_dir(place.path(".context/local/event")).unwrap();
+    place.ctx("publish nodes/b").ok();
+    assert_ne!(place.read("nodes/a.md"), before);
+}
+
+#[test]
+fn what_another_branch_retired_is_not_taken_for_left_behind() {
+    let place = Place::published(&[("nodes/a", "# A\n"), ("nodes/b", "# B\n")]);
+    let other = place.twin();
+    other.ctx("retire nodes/b").ok();
+    place.edit("nodes/a.md", "# A\n", "# A\n\nmore\n");
+    place.ctx("publish nodes/a").ok();
+    // The merge kept this branch's record, and the other's live file.
+    place.write("nodes/b.md", other.read("nodes/b.md"));
+    let output = place.ctx("publish --all").ok();
+    assert!(!output.stdout.contains("brought up to date"), "{}", output.stdout);
 }

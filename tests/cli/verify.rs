@@ -229,6 +229,7 @@ fn a_cut_log_is_unsettled() {
     -- stderr
     error[head-rollback]: checkpoint 2 (f8759c8328fa) is remembered here, but the log ends at checkpoint 1
     hint: nothing was written; bring the log back from git or a backup, and run `ctx verify`
+    hint: `ctx checkpoint rebuild --dry-run` shows the log that the histories give
     hint: if the vault was changed on purpose, `ctx head trust` remembers the log as it is
     ");
 }
@@ -257,14 +258,16 @@ fn nothing_is_published_on_top_of_damage() {
     -- stdout
     -- stderr
     error[log-broken]: `.versions/checkpoints.jsonl`, entry 1: not a checkpoint: missing field `at` at line 1 column 2
-    hint: run `ctx verify` for the whole picture; nothing is served or written
+    hint: run `ctx verify` for the whole picture; nothing was written
+    hint: `ctx checkpoint rebuild --dry-run` shows the log that the histories give
     ");
     assert_snapshot!(place.ctx("list").whole(), @"
     exit: 1
     -- stdout
     -- stderr
     error[log-broken]: `.versions/checkpoints.jsonl`, entry 1: not a checkpoint: missing field `at` at line 1 column 2
-    hint: run `ctx verify` for the whole picture; nothing is served or written
+    hint: run `ctx verify` for the whole picture; nothing was written
+    hint: `ctx checkpoint rebuild --dry-run` shows the log that the histories give
     ");
     assert_snapshot!(place.ctx("verify").whole(), @"
     exit: 1
