@@ -79,11 +79,14 @@ impl<'l> Chronicle<'l> {
     /// # Errors
     /// [`LogError::Hash`] for the first that does not follow.
     pub fn check_hashes(&self) -> Result<(), LogError> {
+        self.hash_faults().next().map_or(Ok(()), Err)
+    }
+
+    /// Every checkpoint whose hash does not follow, each as [`LogError::Hash`].
+    pub(crate) fn hash_faults(&self) -> impl Iterator<Item = LogError> {
         let found = maps::recompute(&self.checkpoints, 0);
-        match self.checkpoints.iter().zip(found).find(|(c, found)| c.hash != *found) {
-            None => Ok(()),
-            Some((c, found)) => Err(LogError::Hash { number: c.number, expected: c.hash, found }),
-        }
+        let wrong = self.checkpoints.iter().zip(found).filter(|(c, found)| c.hash != *found);
+        wrong.map(|(c, found)| LogError::Hash { number: c.number, expected: c.hash, found })
     }
 
     /// Refuses a checkpoint that goes back: to an older version than the one that is published, or,

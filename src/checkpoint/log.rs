@@ -114,7 +114,7 @@ impl Log {
         for _ in 0..MAX_LOOKS {
             let is_still = vault.files().stamp(log.path()).ok() == log.stamp
                 && log.exists == vault.files().exists(path_of(vault.log_form()));
-            if is_still || !(log.both_forms || !log.exists) {
+            if is_still || log.exists && !log.both_forms {
                 break;
             }
             log = Self::read_as_it_is(vault)?;

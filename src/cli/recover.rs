@@ -91,12 +91,16 @@ pub(super) fn run(args: &Recover, session: &mut Session<'_>) -> Result<Answer, F
         chronicle.check_hashes()?;
         Ok(chronicle)
     });
-    if let Ok(chronicle) = &sound {
-        head::check(&vault, chronicle)?;
+    let is_held = match &sound {
+        Ok(chronicle) => head::check(&vault, chronicle),
+        Err(_) => Ok(()),
+    };
+    if let (Ok(chronicle), Ok(())) = (&sound, &is_held) {
         expect::check(&vault, chronicle, &[], args.expect.read()?)?;
         is_remembered = head::is_end(&vault, &Head::of(chronicle));
         plan = recover::plan(&vault, chronicle, &Scope::Everything);
     }
+    let is_sound = sound.is_ok() && is_held.is_ok();
     let unsure = plan.leftovers.iter().any(|leftover| leftover.remains.is_of_the_record());
     if unsure && !is_remembered && !args.force && !args.dry_run {
         let leftovers = count(plan.leftovers.len(), "leftover");
@@ -111,8 +115,11 @@ pub(super) fn run(args: &Recover, session: &mut Session<'_>) -> Result<Answer, F
     let recovered = if args.dry_run {
         let caught_up = plan.behind.iter().map(|(id, _)| id.live_path()).collect();
         Recovered { kept: plan.leftovers, caught_up, ..Recovered::default() }
-    } else {
+    } else if is_sound {
         recover::carry_out(&vault, plan)?
+    } else {
+        // Beside a log that cannot be relied on nothing is touched.
+        Recovered::default()
     };
     if session.ui.json {
         let json = RecoverJson {
@@ -140,7 +147,9 @@ pub(super) fn run(args: &Recover, session: &mut Session<'_>) -> Result<Answer, F
         };
         session.ui.result("recover", &json);
     } else {
-        print(session, &recovered, args.dry_run);
+        if is_sound {
+            print(session, &recovered, args.dry_run);
+        }
         print_lost(session, &lost);
         for (id, why) in &broken {
             let (id, why) = (shown(id.as_str()), shown(&why.to_string()).into_owned());
@@ -151,6 +160,7 @@ pub(super) fn run(args: &Recover, session: &mut Session<'_>) -> Result<Answer, F
     if let Err(why) = sound {
         return Err(why.into());
     }
+    is_held?;
     let is_whole = lost.versions.is_empty() && broken.is_empty();
     Ok(if is_whole { Answer::Yes } else { Answer::No })
 }

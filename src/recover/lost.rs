@@ -4,11 +4,16 @@
 use rayon::prelude::*;
 
 use crate::chain::replay::{self, ChainError, Replay};
+use crate::checkpoint::fault::LogError;
 use crate::checkpoint::log::Log;
 use crate::document::id::Id;
+use crate::head;
 use crate::vault::Vault;
 
 use super::leftovers;
+
+/// So many checkpoints that the log ends before are named one by one.
+const MOST_GONE: usize = 1000;
 
 /// A version that cannot be had.
 #[derive(Debug)]
@@ -26,7 +31,8 @@ pub struct LostVersion {
 pub struct Lost {
     /// Versions that the log seals, in byte order of their ids.
     pub versions: Vec<LostVersion>,
-    /// Entries of the log that are no checkpoints, by their place from 1, and why.
+    /// Entries of the log that are no checkpoints, that do not follow, or that it once had, by their
+    /// place from 1, and why.
     pub checkpoints: Vec<(usize, String)>,
 }
 
@@ -38,6 +44,19 @@ pub fn lost(vault: &Vault, log: &Log) -> Lost {
             lost.checkpoints.push((n + 1, fault.to_string()));
         }
     }
+    if let Ok(chronicle) = log.sound() {
+        for fault in chronicle.hash_faults() {
+            if let LogError::Hash { number, .. } = fault {
+                let number = usize::try_from(number).unwrap_or(usize::MAX);
+                lost.checkpoints.push((number, fault.to_string()));
+            }
+        }
+    }
+    let remembered = head::recall(vault).unwrap_or_default();
+    let last = remembered.iter().map(|memory| memory.head.checkpoint).max().unwrap_or(0);
+    let last = usize::try_from(last).unwrap_or(usize::MAX);
+    let gone = (log.entries.len() + 1..=last).take(MOST_GONE);
+    lost.checkpoints.extend(gone.map(|n| (n, format!("checkpoint {last} is remembered here"))));
     let ids = leftovers::recorded(log);
     let looked: Vec<Vec<LostVersion>> =
         ids.par_iter().map(|(id, versions)| of_artifact(vault, id, versions)).collect();

@@ -201,13 +201,13 @@ mod tests {
         drop(acquire(&files, NONE, "").unwrap());
         let (lock, other) = (dir.path().join(layout::LOCK), dir.path().join("draft.md"));
         std::fs::remove_file(&lock).unwrap();
-        std::fs::write(&other, "mine\n").unwrap();
+        files.create_new("draft.md", b"mine\n").unwrap();
         std::fs::hard_link(&other, &lock).unwrap();
         assert!(matches!(
             acquire(&files, NONE, ""),
             Err(LockError::File(FileError::NotRegular { .. }))
         ));
-        assert_eq!(std::fs::read_to_string(&other).unwrap(), "mine\n");
+        assert_eq!(files.read("draft.md", 100).unwrap(), b"mine\n");
     }
 
     #[test]

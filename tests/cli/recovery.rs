@@ -135,7 +135,6 @@ fn damage_before_the_end_of_the_log_is_not_torn() {
     assert_snapshot!(place.ctx("recover").exits(1).whole(), @"
     exit: 1
     -- stdout
-    no command was interrupted
     lost: entry 1 of the log: not a checkpoint: expected value at line 1 column 47
     -- stderr
     what is lost comes back only from git or a backup; `ctx verify` says more
@@ -345,4 +344,21 @@ fn what_another_branch_retired_is_not_taken_for_left_behind() {
     place.write("nodes/b.md", other.read("nodes/b.md"));
     let output = place.ctx("publish --all").ok();
     assert!(!output.stdout.contains("brought up to date"), "{}", output.stdout);
+}
+
+#[test]
+fn checkpoints_that_the_log_lost_or_that_do_not_follow_are_named() {
+    let place = Place::published(&[("nodes/a", "# A\n")]);
+    place.edit("nodes/a.md", "# A\n", "# A\n\nmore\n");
+    place.ctx("publish nodes/a").ok();
+    let path = ".versions/checkpoints.jsonl";
+    let log = place.read(path);
+    let (first, second) = log.split_once('\n').unwrap();
+    place.write(path, format!("{first}\n"));
+    let cut = place.ctx("recover").exits(4);
+    assert_snapshot!(cut.stdout, @"lost: entry 2 of the log: checkpoint 2 is remembered here");
+    let altered = second.replace("\"at\":\"2026-11-21T10:00:02", "\"at\":\"2026-11-21T10:00:03");
+    assert_ne!(altered, second);
+    place.write(path, format!("{first}\n{altered}"));
+    assert!(place.ctx("recover").exits(1).stdout.contains("lost: entry 2 of the log"));
 }
