@@ -126,7 +126,11 @@ impl Floor {
             Op::Exchange(from, to) => {
                 rustix::fs::renameat_with(CWD, from, CWD, to, RenameFlags::EXCHANGE)?;
             }
-            Op::Remove(path) => fs::remove_file(path)?,
+            // What a dead writer may have left is taken away whether or not it is there.
+            Op::Remove(path) => match fs::remove_file(path) {
+                Err(why) if why.kind() != io::ErrorKind::NotFound => return Err(why),
+                _ => {}
+            },
             Op::Sync(path) => {
                 std::thread::sleep(self.delay);
                 File::open(path)?.sync_all()?;
