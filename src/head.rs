@@ -181,6 +181,15 @@ pub fn recall(vault: &Vault) -> Result<Vec<Remembered>, MemoryError> {
     folders.filter_map(|dir| read(dir).transpose()).collect()
 }
 
+/// The number of the last checkpoint that is remembered of a vault; none where nothing is.
+///
+/// # Errors
+/// As [`recall`].
+pub fn last_remembered(vault: &Vault) -> Result<Option<usize>, MemoryError> {
+    let last = recall(vault)?.iter().map(|memory| memory.head.checkpoint).max();
+    Ok(last.map(|last| usize::try_from(last).unwrap_or(usize::MAX)))
+}
+
 /// The folders whose memories hold for a vault, the one for now first.
 fn folders(state: &State) -> impl Iterator<Item = &PathBuf> {
     std::iter::once(&state.dir).chain(&state.without_git)

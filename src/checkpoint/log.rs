@@ -112,14 +112,18 @@ impl Log {
         let mut log = Self::read_as_it_is(vault)?;
         // Somebody may convert it, or append to it, between the looks at its two files.
         for _ in 0..MAX_LOOKS {
-            let is_still = vault.files().stamp(log.path()).ok() == log.stamp
-                && log.exists == vault.files().exists(path_of(vault.log_form()));
-            if is_still || log.exists && !log.both_forms {
+            if log.exists && !log.both_forms || log.is_still(vault) {
                 break;
             }
             log = Self::read_as_it_is(vault)?;
         }
         Ok(log)
+    }
+
+    /// Whether the file is the one that was read.
+    fn is_still(&self, vault: &Vault) -> bool {
+        vault.files().stamp(self.path()).ok() == self.stamp
+            && self.exists == vault.files().exists(path_of(vault.log_form()))
     }
 
     fn read_as_it_is(vault: &Vault) -> Result<Self, FileError> {

@@ -18,7 +18,6 @@ use crate::document::id::Id;
 use crate::head::{self, Head};
 use crate::recover::{self, Rebuilt};
 use crate::vault::Vault;
-use crate::vault::config::LogForm;
 use crate::words::count;
 
 /// Look at the checkpoint log
@@ -158,7 +157,7 @@ pub(super) fn run(args: &Checkpoint, session: &mut Session<'_>) -> Result<Answer
             diff(session, (*older, *newer), &before, &after);
         }
         Part::Export { form } => {
-            let form = if form == "full" { LogForm::Full } else { LogForm::Delta };
+            let form = convert::form_of(form);
             let bytes = chronicle.export(form);
             if session.ui.json {
                 let log = String::from_utf8_lossy(&bytes).into_owned();
@@ -290,10 +289,8 @@ fn refuse(vault: &Vault, rebuilt: &Rebuilt, was_whole: bool) -> Result<(), Failu
         ));
     }
     head::check(vault, &rebuilt.log.sound()?)?;
-    let remembered = head::recall(vault)?.iter().map(|memory| memory.head.checkpoint).max();
-    let beyond = rebuilt.log.entries.len().saturating_sub(
-        remembered.map_or(usize::MAX, |last| usize::try_from(last).unwrap_or(usize::MAX)),
-    );
+    let last = head::last_remembered(vault)?.unwrap_or(usize::MAX);
+    let beyond = rebuilt.log.entries.len().saturating_sub(last);
     if beyond > 0 && !was_whole {
         let n = count(beyond, "checkpoint");
         let message = format!("{n} would follow the last one that is remembered here");

@@ -53,7 +53,7 @@ struct ConvertJson {
 
 pub(super) fn run(args: &Convert, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let vault = session.vault()?;
-    let form = if args.to == "full" { LogForm::Full } else { LogForm::Delta };
+    let form = form_of(&args.to);
     let mode = Mode { dry_run: args.dry_run, expect: args.expect.read()?, ..Mode::default() };
     let author = session.author(&vault, None, None)?;
     let progress = Progress::default();
@@ -68,6 +68,11 @@ pub(super) fn run(args: &Convert, session: &mut Session<'_>) -> Result<Answer, F
         Some(outcome) => rows::tell_trouble(session, outcome),
         None => Answer::Yes,
     })
+}
+
+/// The form that an argument names, which is one of two words.
+pub(super) fn form_of(word: &str) -> LogForm {
+    if word == LogForm::Full.as_str() { LogForm::Full } else { LogForm::Delta }
 }
 
 fn sealed_by(converted: &Converted) -> Option<u64> {

@@ -7,6 +7,8 @@ use super::failure::Code;
 use super::session::Session;
 use super::ui::{shown, table};
 use super::{Answer, Failure};
+use crate::checkpoint::chronicle::Chronicle;
+use crate::checkpoint::fault::LogError;
 use crate::head::{self, Head};
 use crate::publish::expect;
 use crate::recover::{self, Leftover, Lost, Plan, Recovered, Remains, Scope};
@@ -85,12 +87,11 @@ pub(super) fn run(args: &Recover, session: &mut Session<'_>) -> Result<Answer, F
         false => Some(vault.lock(&session.holder("recover")?)?),
     };
     let log = head::read_log(&vault)?;
-    let lost = recover::lost(&vault, &log);
+    let sound = log.sound();
+    let faults: Vec<LogError> = sound.iter().flat_map(Chronicle::hash_faults).collect();
+    let lost = recover::lost(&vault, &log, &faults);
     let (mut plan, mut is_remembered) = (Plan::default(), false);
-    let sound = log.sound().and_then(|chronicle| {
-        chronicle.check_hashes()?;
-        Ok(chronicle)
-    });
+    let sound = sound.and_then(|chronicle| faults.into_iter().next().map_or(Ok(chronicle), Err));
     let is_held = match &sound {
         Ok(chronicle) => head::check(&vault, chronicle),
         Err(_) => Ok(()),

@@ -16,9 +16,9 @@ use crate::head;
 use crate::publish::{self, Author, Expect, Mode, Outcome, PublishError, expect};
 use crate::recover::{self, Recovered};
 use crate::vault::Vault;
-use crate::vault::config::{Config, LogForm};
+use crate::vault::config::LogForm;
 use crate::vault::files::FileError;
-use crate::verify::{self, Class, Finding, Progress, Verdict};
+use crate::verify::{self, Class, Finding, Progress};
 
 /// What a conversion is asked to do.
 #[derive(Debug)]
@@ -125,12 +125,8 @@ pub fn convert(vault: &Vault, request: &Request<'_>) -> Result<Converted, Conver
 
 /// Whether the sealed configuration and the live one both ask for a form.
 fn is_asked_for(vault: &Vault, log: &Log, form: LogForm) -> Result<bool, ConvertError> {
-    let chronicle = log.sound()?;
-    let state = chronicle.state_at(chronicle.head_number())?;
-    let sealed = publish::sealed_text(vault, &state, &Id::config());
-    let sealed = sealed.and_then(Result::ok).and_then(|text| Config::parse(&text).ok());
-    let says = |config: &Config| config.checkpoint_log == Some(form);
-    Ok(sealed.as_ref().is_some_and(says) && says(vault.config()))
+    let sealed = recover::sealed_form(vault, &log.sound()?)?;
+    Ok(sealed == Some(form) && vault.config().checkpoint_log == Some(form))
 }
 
 fn whole<'r>(request: &'r Request<'_>) -> verify::Request<'r> {
@@ -139,12 +135,8 @@ fn whole<'r>(request: &'r Request<'_>) -> verify::Request<'r> {
 
 fn refuse_unsound(report: &verify::Report) -> Result<(), ConvertError> {
     let is_fault = |f: &&Finding| matches!(f.code.class(), Class::Damage | Class::Unsettled);
-    match report.findings.iter().find(is_fault) {
-        Some(finding) if matches!(report.verdict, Verdict::Damaged | Verdict::Unsettled) => {
-            Err(ConvertError::Unsound(Box::new(finding.clone())))
-        }
-        _ => Ok(()),
-    }
+    let first = report.findings.iter().find(is_fault);
+    first.map_or(Ok(()), |finding| Err(ConvertError::Unsound(Box::new(finding.clone()))))
 }
 
 /// The bytes of a log in a form, and what a reader makes of them.

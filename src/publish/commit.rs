@@ -1,5 +1,6 @@
 //! Writing an event: word of it for the next writer, keyframes and histories, and live files under
-//! temporary names; one sync of them together; the checkpoint's line, its sync; and only then the names of the live files.
+//! temporary names; one sync of them together; the checkpoint's line, its sync; and only then the
+//! names of the live files.
 //!
 //! The line in the checkpoint log is the commit: before it nobody serves what was written, after
 //! it the event has happened. Whatever fails before it is taken back.

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::chain::history::{History, Stored};
 use crate::chain::replay::{self, ChainError};
 use crate::checkpoint::chronicle::Chronicle;
+use crate::checkpoint::fault::LogError;
 use crate::checkpoint::log::{Log, path_of};
 use crate::document::id::Id;
 use crate::publish::sealed_text;
@@ -143,7 +144,7 @@ pub(super) fn of_vault(vault: &Vault, chronicle: &Chronicle<'_>) -> Vec<Leftover
     }
     if let Some(twin) = chronicle.twin() {
         // Both say the same, so that either may go.
-        let wanted = sealed_form(vault, chronicle).unwrap_or(chronicle.form());
+        let wanted = sealed_form(vault, chronicle).ok().flatten().unwrap_or(chronicle.form());
         let path = if wanted == twin { chronicle.path() } else { path_of(twin) };
         found.extend(whole(vault.files(), path.to_owned(), Remains::Twin));
     }
@@ -151,10 +152,16 @@ pub(super) fn of_vault(vault: &Vault, chronicle: &Chronicle<'_>) -> Vec<Leftover
 }
 
 /// The form that the configuration asks for which the head seals.
-fn sealed_form(vault: &Vault, chronicle: &Chronicle<'_>) -> Option<LogForm> {
-    let state = chronicle.state_at(chronicle.head_number()).ok()?;
-    let text = sealed_text(vault, &state, &Id::config())?.ok()?;
-    Config::parse(&text).ok()?.checkpoint_log
+///
+/// # Errors
+/// The head does not follow.
+pub(crate) fn sealed_form(
+    vault: &Vault,
+    chronicle: &Chronicle<'_>,
+) -> Result<Option<LogForm>, LogError> {
+    let state = chronicle.state_at(chronicle.head_number())?;
+    let text = sealed_text(vault, &state, &Id::config()).and_then(Result::ok);
+    Ok(text.and_then(|text| Config::parse(&text).ok()?.checkpoint_log))
 }
 
 fn whole(files: &Files, path: String, remains: Remains) -> Option<Leftover> {

@@ -36,25 +36,22 @@ pub struct Lost {
     pub checkpoints: Vec<(usize, String)>,
 }
 
-/// Looks for everything that the log seals and the files no longer give.
-pub fn lost(vault: &Vault, log: &Log) -> Lost {
+/// Looks for everything that the log seals and the files no longer give. `faults` are those of its
+/// hashes ([`Chronicle::hash_faults`](crate::checkpoint::chronicle::Chronicle)).
+pub(crate) fn lost(vault: &Vault, log: &Log, faults: &[LogError]) -> Lost {
     let mut lost = Lost::default();
     for (n, entry) in log.entries.iter().enumerate() {
         if let Err(fault) = entry {
             lost.checkpoints.push((n + 1, fault.to_string()));
         }
     }
-    if let Ok(chronicle) = log.sound() {
-        for fault in chronicle.hash_faults() {
-            if let LogError::Hash { number, .. } = fault {
-                let number = usize::try_from(number).unwrap_or(usize::MAX);
-                lost.checkpoints.push((number, fault.to_string()));
-            }
+    for fault in faults {
+        if let LogError::Hash { number, .. } = fault {
+            let number = usize::try_from(*number).unwrap_or(usize::MAX);
+            lost.checkpoints.push((number, fault.to_string()));
         }
     }
-    let remembered = head::recall(vault).unwrap_or_default();
-    let last = remembered.iter().map(|memory| memory.head.checkpoint).max().unwrap_or(0);
-    let last = usize::try_from(last).unwrap_or(usize::MAX);
+    let last = head::last_remembered(vault).ok().flatten().unwrap_or(0);
     let gone = (log.entries.len() + 1..=last).take(MOST_GONE);
     lost.checkpoints.extend(gone.map(|n| (n, format!("checkpoint {last} is remembered here"))));
     let ids = leftovers::recorded(log);

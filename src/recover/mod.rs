@@ -30,8 +30,8 @@ use crate::vault::Vault;
 use crate::vault::files::FileError;
 use crate::vault::write::Written;
 
-pub(crate) use leftovers::first_unsealed;
-pub use lost::lost;
+pub(crate) use leftovers::{first_unsealed, sealed_form};
+pub(crate) use lost::lost;
 
 /// Which artifacts to look at.
 #[derive(Clone, Debug)]

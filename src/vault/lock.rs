@@ -4,7 +4,7 @@
 //! tidies away as they may the file.
 
 use std::fs::{File, TryLockError};
-use std::io::{Read as _, Write as _};
+use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
@@ -82,7 +82,7 @@ fn locked(files: &Files, file: File, patience: Duration) -> Result<File, LockErr
     match file.try_lock() {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => {
-            wait_for(file, Kind::Exclusive, patience).ok_or_else(|| held(files))
+            wait_for(file, File::lock, patience).ok_or_else(|| held(files))
         }
         Err(TryLockError::Error(source)) => {
             let path = layout::LOCK.to_owned();
@@ -91,27 +91,17 @@ fn locked(files: &Files, file: File, patience: Duration) -> Result<File, LockErr
     }
 }
 
-#[derive(Clone, Copy)]
-enum Kind {
-    Exclusive,
-    Shared,
-}
-
-/// Waits until nobody else has the lock of a file; none if that takes longer than `patience`.
+/// Waits for the lock of a file; none if that takes longer than `patience`.
 ///
 /// The kernel wakes whoever waits, but knows no time to give up: so a thread waits, and lets go of a
 /// lock that nobody wants any more.
-fn wait_for(file: File, kind: Kind, patience: Duration) -> Option<File> {
+fn wait_for(file: File, lock: fn(&File) -> io::Result<()>, patience: Duration) -> Option<File> {
     if patience.is_zero() {
         return None;
     }
     let (give, take) = mpsc::channel();
     let wait = move || {
-        let locked = match kind {
-            Kind::Exclusive => file.lock(),
-            Kind::Shared => file.lock_shared(),
-        };
-        if locked.is_ok() {
+        if lock(&file).is_ok() {
             let _ = give.send(file);
         }
     };
@@ -136,7 +126,7 @@ pub(super) fn hold_off(files: &Files, patience: Duration) -> HeldOff {
     match folder.try_lock_shared() {
         Ok(()) => HeldOff { _folder: Some(folder), was_busy: false },
         Err(TryLockError::WouldBlock) => {
-            HeldOff { _folder: wait_for(folder, Kind::Shared, patience), was_busy: true }
+            HeldOff { _folder: wait_for(folder, File::lock_shared, patience), was_busy: true }
         }
         Err(TryLockError::Error(_)) => HeldOff { _folder: None, was_busy: false },
     }

@@ -1,5 +1,5 @@
-//! New bytes for files that should still hold the old ones, or not be there: written beside them, made durable by
-//! the caller together with whatever else is to be durable, and only then given the name.
+//! New bytes for files that should still hold the old ones, or not be there: written beside them, made
+//! durable by the caller together with whatever else is to be durable, and only then given the name.
 
 use rayon::prelude::*;
 use rustix::fs::{AtFlags, Mode};
