@@ -6,6 +6,8 @@
 //! ([`Lost::Fork`]). Writers compare before they write, a verifier reports. Each place of a
 //! vault on disk, and each branch that git has checked out there, is a memory of its own.
 
+mod intent;
+
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _};
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -24,6 +26,8 @@ use crate::vault::disk::Disk;
 use crate::vault::files::FileError;
 use crate::vault::outside::{self, State};
 use crate::vault::write::Written;
+
+pub use intent::{Intent, intend, intents, interrupted, upon, withdraw};
 
 /// The file in a vault's folder of state.
 const NAME: &str = "head.json";
@@ -131,6 +135,9 @@ impl MemoryError {
 }
 
 impl Head {
+    /// The end of a log with nothing in it.
+    pub const NONE: Self = Self { checkpoint: 0, hashes: None };
+
     /// The end of a log without fault.
     pub fn of(chronicle: &Chronicle<'_>) -> Self {
         let first = chronicle.checkpoints().first();
@@ -203,14 +210,8 @@ pub fn elsewhere(vault: &Vault, is_held: impl Fn(&Head) -> bool) -> Option<Remem
     others.filter(|memory| !is_held(&memory.head)).max_by_key(|memory| memory.head.checkpoint)
 }
 
-/// Whether a log that ends so ends in exactly what is remembered. Then everything that was ever
-/// acknowledged here lies in it, and whatever lies beyond it is of a writer that died (VER-17).
-pub fn is_end(vault: &Vault, end: &Head) -> bool {
-    recall(vault).is_ok_and(|memories| memories.iter().any(|memory| memory.head == *end))
-}
-
-/// Reads the log of a vault. An end that is no entry is torn where the head that is remembered comes
-/// right before it; else it is a fault of the log.
+/// Reads the log of a vault. An end that is no entry is torn where a writer began an event right
+/// before it that it did not bring to an end; else it is a fault of the log.
 ///
 /// # Errors
 /// As [`Log::read`].
@@ -218,7 +219,7 @@ pub fn read_log(vault: &Vault) -> Result<Log, FileError> {
     let mut log = Log::read(vault)?;
     log.excuse_end(|checkpoint, ends| {
         let hashes = ends.map(|(first, last)| Hashes { genesis: first.hash, last: last.hash });
-        is_end(vault, &Head { checkpoint, hashes })
+        interrupted(vault, &Head { checkpoint, hashes }).is_some()
     });
     Ok(log)
 }
@@ -230,7 +231,7 @@ pub fn read_log(vault: &Vault) -> Result<Log, FileError> {
 /// vault left is none of that.
 pub fn open_log(vault: &Vault) -> Result<Log, LogError> {
     let log = read_log(vault)?;
-    if !(log.is_blank() && is_end(vault, &Head { checkpoint: 0, hashes: None })) {
+    if !(log.is_blank() && interrupted(vault, &Head::NONE).is_some()) {
         log.check_against_histories(vault)?;
     }
     Ok(log)
@@ -261,11 +262,13 @@ pub fn advance(vault: &Vault, head: &Head, now: Timestamp) -> Result<(), MemoryE
     }
 }
 
-/// Remembers a head whatever was remembered before it.
+/// Remembers a head whatever was remembered before it. No event is under way upon it: what lies
+/// beyond it may have been acknowledged.
 ///
 /// # Errors
 /// It could not be written.
 pub fn trust(vault: &Vault, head: &Head, now: Timestamp) -> Result<(), MemoryError> {
+    withdraw(vault);
     remember(vault, head, now)?;
     let before_git = vault.state().and_then(|state| state.without_git.as_ref());
     before_git.map_or(Ok(false), |dir| remove(dir)).map(|_| ())
@@ -280,7 +283,7 @@ pub fn begin(vault: &Vault, now: Timestamp) -> Result<(), MemoryError> {
     if let Some(state) = vault.state().filter(|state| state.checked_out.is_none()) {
         forget_everywhere(&state.home, vault.root())?;
     }
-    trust(vault, &Head { checkpoint: 0, hashes: None }, now)
+    trust(vault, &Head::NONE, now)
 }
 
 fn remember(vault: &Vault, head: &Head, now: Timestamp) -> Result<(), MemoryError> {
@@ -290,9 +293,7 @@ fn remember(vault: &Vault, head: &Head, now: Timestamp) -> Result<(), MemoryErro
     let stored = Stored {
         at: now.to_string(),
         branch: checked_out.clone(),
-        checkpoint: head.checkpoint,
-        checkpoint_hash: head.hashes.map(|hashes| hashes.last.to_string()),
-        genesis: head.hashes.map(|hashes| hashes.genesis.to_string()),
+        end: StoredEnd::from(head),
         path: vault.root().display().to_string(),
     };
     let path = dir.join(NAME);
@@ -335,13 +336,18 @@ fn all_folders(home: &Path) -> impl Iterator<Item = PathBuf> {
     entries.map(|entry| entry.path())
 }
 
+/// Removes a memory and the intent beside it; says whether there was a memory.
 fn remove(dir: &Path) -> Result<bool, MemoryError> {
-    let path = dir.join(NAME);
-    match fs::remove_file(&path) {
-        Ok(()) => Ok(true),
-        Err(why) if why.kind() == io::ErrorKind::NotFound => Ok(false),
-        Err(why) => Err(MemoryError::io("remove", &path)(why)),
-    }
+    let remove = |name| {
+        let path = dir.join(name);
+        match fs::remove_file(&path) {
+            Ok(()) => Ok(true),
+            Err(why) if why.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(why) => Err(MemoryError::io("remove", &path)(why)),
+        }
+    };
+    remove(intent::NAME)?;
+    remove(NAME)
 }
 
 /// Everything that is remembered in the user's directory of state, in the order of paths and
@@ -364,10 +370,41 @@ struct Stored {
     at: String,
     #[serde(rename = "ref")]
     branch: Option<String>,
+    #[serde(flatten)]
+    end: StoredEnd,
+    path: String,
+}
+
+/// The end of a log as it is written.
+#[derive(Serialize, Deserialize)]
+struct StoredEnd {
     checkpoint: u64,
     checkpoint_hash: Option<String>,
     genesis: Option<String>,
-    path: String,
+}
+
+impl From<&Head> for StoredEnd {
+    fn from(head: &Head) -> Self {
+        Self {
+            checkpoint: head.checkpoint,
+            checkpoint_hash: head.hashes.map(|hashes| hashes.last.to_string()),
+            genesis: head.hashes.map(|hashes| hashes.genesis.to_string()),
+        }
+    }
+}
+
+impl StoredEnd {
+    fn head(&self) -> Result<Head, String> {
+        let hash = |text: &str| text.parse::<Digest>().map_err(|why| why.to_string());
+        let hashes = match (self.checkpoint, &self.genesis, &self.checkpoint_hash) {
+            (0, None, None) => None,
+            (1.., Some(genesis), Some(last)) => {
+                Some(Hashes { genesis: hash(genesis)?, last: hash(last)? })
+            }
+            _ => return Err("it names a checkpoint without its hash".to_owned()),
+        };
+        Ok(Head { checkpoint: self.checkpoint, hashes })
+    }
 }
 
 /// The memory in a folder.
@@ -382,16 +419,8 @@ fn read(dir: &Path) -> Result<Option<Remembered>, MemoryError> {
     }
     let unreadable = |why: String| MemoryError::Unreadable { path: path.to_owned(), why };
     let stored: Stored = serde_json::from_str(&text).map_err(|why| unreadable(why.to_string()))?;
-    let hash = |text: &str| text.parse::<Digest>().map_err(|why| unreadable(why.to_string()));
-    let hashes = match (stored.checkpoint, &stored.genesis, &stored.checkpoint_hash) {
-        (0, None, None) => None,
-        (1.., Some(genesis), Some(last)) => {
-            Some(Hashes { genesis: hash(genesis)?, last: hash(last)? })
-        }
-        _ => return Err(unreadable("it names a checkpoint without its hash".to_owned())),
-    };
+    let head = stored.end.head().map_err(unreadable)?;
     let at = stored.at.parse().map_err(|_| unreadable(format!("`{}` is no time", stored.at)))?;
-    let head = Head { checkpoint: stored.checkpoint, hashes };
     Ok(Some(Remembered { path: stored.path.into(), branch: stored.branch, head, at }))
 }
 
@@ -411,8 +440,8 @@ fn settle_log(vault: &Vault) -> io::Result<()> {
     }
 }
 
-/// Puts a memory in the place of the one before. It is durable before it has its name, so that a
-/// power cut leaves the one or the other.
+/// Puts a memory in the place of the one before, durable. Its bytes are so before it has its name, so
+/// that a power cut leaves the one or the other.
 fn write(disk: &Disk, dir: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     outside::make_private(dir)?;
@@ -422,9 +451,11 @@ fn write(disk: &Disk, dir: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
     let file = options.write(true).create(true).truncate(true).mode(0o600).open(&temporary)?;
     let name = temporary.to_string_lossy();
     let written = disk.write(&file, &name, 0, bytes).and_then(|()| Ok(disk.sync(&file, &name)?));
-    written.and_then(|()| Ok(disk.rename_outside(&temporary, path)?)).inspect_err(|_| {
+    let named = written.and_then(|()| Ok(disk.rename_outside(&temporary, path)?));
+    named.inspect_err(|_| {
         let _ = fs::remove_file(&temporary);
-    })
+    })?;
+    Ok(disk.sync(File::open(dir)?, &dir.to_string_lossy())?)
 }
 
 #[cfg(test)]

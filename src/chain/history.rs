@@ -108,6 +108,13 @@ pub struct Entry {
     pub chain_hash: Digest,
 }
 
+impl Entry {
+    /// The instant of the event that published or retired the version.
+    pub fn event_at(&self) -> Option<Timestamp> {
+        self.published_at.or(self.retired_at)
+    }
+}
+
 /// A fault of one entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {

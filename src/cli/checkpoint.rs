@@ -207,7 +207,8 @@ fn rebuild(args: &Rebuild, session: &mut Session<'_>) -> Result<Answer, Failure>
     if !same && !args.force {
         // A log that lost its end, or everything, is whole and says too little.
         let is_complete = old.sound().is_ok_and(|chronicle| {
-            let says_enough = !old.is_blank() || head::is_end(&vault, &Head::of(&chronicle));
+            let end = Head::of(&chronicle);
+            let says_enough = !old.is_blank() || head::interrupted(&vault, &end).is_some();
             says_enough && head::check(&vault, &chronicle).is_ok()
         });
         refusal = refuse(&vault, &rebuilt, sound.is_ok() && is_complete).err();

@@ -16,8 +16,8 @@ use crate::words::count;
 
 /// Clear away what an interrupted command left, and say what cannot be had any more
 ///
-/// Every command that writes does this by itself, where the log ends in the head that is remembered
-/// here. What lies beyond the sealed versions is moved to .context/local/recovered/, never deleted;
+/// Every command that writes does this by itself, where it is remembered here that a command
+/// began and did not end. What lies beyond the sealed versions is moved to .context/local/recovered/, never deleted;
 /// files that a publication did not bring up to date any more get what it published. Damage in what is
 /// sealed is named and left alone: bring those files back from git or a backup.
 #[derive(Debug, clap::Args)]
@@ -26,7 +26,7 @@ pub(super) struct Recover {
     /// Show what would be done, write nothing
     #[arg(long)]
     dry_run: bool,
-    /// Clear it away although no remembered head says that a command was interrupted
+    /// Clear it away although nothing that is remembered says that a command was interrupted
     #[arg(long)]
     force: bool,
     #[command(flatten)]
@@ -90,7 +90,7 @@ pub(super) fn run(args: &Recover, session: &mut Session<'_>) -> Result<Answer, F
     let sound = log.sound();
     let faults: Vec<LogError> = sound.iter().flat_map(Chronicle::hash_faults).collect();
     let lost = recover::lost(&vault, &log, &faults);
-    let (mut plan, mut is_remembered) = (Plan::default(), false);
+    let (mut plan, mut interrupted) = (Plan::default(), None);
     let sound = sound.and_then(|chronicle| faults.into_iter().next().map_or(Ok(chronicle), Err));
     let is_held = match &sound {
         Ok(chronicle) => head::check(&vault, chronicle),
@@ -98,18 +98,21 @@ pub(super) fn run(args: &Recover, session: &mut Session<'_>) -> Result<Answer, F
     };
     if let (Ok(chronicle), Ok(())) = (&sound, &is_held) {
         expect::check(&vault, chronicle, &[], args.expect.read()?)?;
-        is_remembered = head::is_end(&vault, &Head::of(chronicle));
+        interrupted = head::interrupted(&vault, &Head::of(chronicle));
         plan = recover::plan(&vault, chronicle, &Scope::Everything);
     }
     let is_sound = sound.is_ok() && is_held.is_ok();
-    let unsure = plan.leftovers.iter().any(|leftover| leftover.remains.is_of_the_record());
-    if unsure && !is_remembered && !args.force && !args.dry_run {
-        let leftovers = count(plan.leftovers.len(), "leftover");
-        let message = format!("no head that is remembered here says whose these {leftovers} are");
+    let unsure: Vec<&Leftover> =
+        plan.leftovers.iter().filter(|leftover| !leftover.is_of(interrupted)).collect();
+    let is_sure = unsure.is_empty();
+    if !is_sure && !args.force && !args.dry_run {
+        let leftovers = count(unsure.len(), "leftover");
+        let message =
+            format!("{leftovers}, and no command that was interrupted is remembered here");
         let mut failure = Failure::new(Code::Unremembered, message)
             .hint("a command may have been interrupted, or somebody may have cut the log: look at them")
             .hint("`ctx recover --force` moves them to .context/local/recovered/ all the same");
-        failure.details = rows(&plan.leftovers);
+        failure.details = rows(unsure);
         return Err(failure);
     }
     let broken = std::mem::take(&mut plan.broken);
@@ -125,7 +128,7 @@ pub(super) fn run(args: &Recover, session: &mut Session<'_>) -> Result<Answer, F
     if session.ui.json {
         let json = RecoverJson {
             dry_run: args.dry_run,
-            remembered: is_remembered,
+            remembered: is_sure,
             recovered: json(&recovered),
             broken: broken
                 .iter()
@@ -217,12 +220,12 @@ fn word(remains: Remains) -> &'static str {
     }
 }
 
-fn rows(leftovers: &[Leftover]) -> Vec<String> {
+fn rows<'l>(leftovers: impl IntoIterator<Item = &'l Leftover>) -> Vec<String> {
     let row = |leftover: &Leftover| {
         let path = format!("  {}", shown(&leftover.path));
         vec![path, word(leftover.remains).to_owned(), format!("{} bytes", leftover.bytes)]
     };
-    table(&leftovers.iter().map(row).collect::<Vec<_>>())
+    table(&leftovers.into_iter().map(row).collect::<Vec<_>>())
 }
 
 fn print(session: &mut Session<'_>, recovered: &Recovered, dry_run: bool) {

@@ -7,8 +7,6 @@
 
 mod setting;
 
-use std::collections::BTreeSet;
-
 use crate::checkpoint::fault::LogError;
 use crate::checkpoint::log::Log;
 use crate::document::id::Id;
@@ -183,7 +181,7 @@ fn convert_log(
         let log = head::open_log(vault)?;
         let chronicle = log.sound()?;
         head::check(vault, &chronicle).map_err(PublishError::from)?;
-        let settled = recover::settle(vault, &chronicle, &BTreeSet::new())?;
+        let settled = recover::settle(vault, &chronicle)?;
         let again = settled.changed_anything();
         recovered.take(settled);
         if again {

@@ -241,7 +241,6 @@ impl Desk<'_> {
 
     /// Refuses bytes that no checkpoint seals: of a writer that died, or of somebody else.
     fn unsealed(&self, id: &Id, message: &str) -> Refusal {
-        self.meet(id);
         let hint = "a command was interrupted, or somebody forged it: `ctx verify` says what it is, and \
                     `ctx recover --dry-run` what can be done about it";
         Refusal::new(id.history_path(), "history-unsealed", message.to_owned(), hint)

@@ -2,7 +2,6 @@
 //! an event holds.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::sync::{Mutex, PoisonError};
 
 use super::artifact::{self, Item};
 use super::{Author, NewDocument, Outcome, PublishError, Refusal, Which};
@@ -28,8 +27,6 @@ pub(super) struct Desk<'a> {
     pub(super) author: &'a Author,
     /// Governance files that get back into the maps as they are.
     resealed: Vec<(Id, Mark)>,
-    /// Artifacts with bytes that no checkpoint seals.
-    met: Mutex<BTreeSet<Id>>,
 }
 
 impl<'a> Desk<'a> {
@@ -52,18 +49,7 @@ impl<'a> Desk<'a> {
         {
             return Err(PublishError::Governed);
         }
-        let (resealed, met) = (Vec::new(), Mutex::default());
-        Ok(Self { vault, chronicle, state, at, author, resealed, met })
-    }
-
-    /// Notes an artifact with bytes that no checkpoint seals.
-    pub(super) fn meet(&self, id: &Id) {
-        self.met.lock().unwrap_or_else(PoisonError::into_inner).insert(id.clone());
-    }
-
-    /// The artifacts with bytes that no checkpoint seals, as far as the event has looked.
-    pub(super) fn met(&self) -> BTreeSet<Id> {
-        self.met.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        Ok(Self { vault, chronicle, state, at, author, resealed: Vec::new() })
     }
 
     /// Completes an event of these versions: takes governance files along, in the order of the ids, and

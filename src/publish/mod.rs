@@ -17,8 +17,6 @@ mod policy;
 mod retire;
 mod stamp;
 
-use std::collections::BTreeSet;
-
 use rayon::prelude::*;
 
 pub use artifact::{Change, Item, Live};
@@ -38,7 +36,7 @@ use crate::checkpoint::log::Checkpoint;
 use crate::derived;
 use crate::document::id::Id;
 use crate::document::validate::{Problem, Severity};
-use crate::head::{self, Head, HeadError};
+use crate::head::{self, Head, HeadError, Intent};
 use crate::index;
 use crate::recover::{self, Recovered, hint};
 use crate::vault::clock::Timestamp;
@@ -265,14 +263,12 @@ fn event(
     let holder = event.author.holder();
     let _lock = if event.mode.dry_run { None } else { Some(vault.lock(&holder)?) };
     let mut recovered = Recovered::default();
-    // What the event itself meets of a writer that died, and nobody had left word of.
-    let mut met = BTreeSet::new();
     loop {
         let log = head::open_log(vault)?;
         let chronicle = log.sound()?;
         head::check(vault, &chronicle)?;
         if !event.mode.dry_run {
-            let settled = recover::settle(vault, &chronicle, &met)?;
+            let settled = recover::settle(vault, &chronicle)?;
             let again = settled.changed_anything();
             recovered.take(settled);
             if again {
@@ -284,12 +280,6 @@ fn event(
         let mut outcome = Outcome::default();
         let is_alone = choose(&desk, &mut outcome)?;
         desk.complete(&mut outcome, is_alone);
-        if !event.mode.dry_run && met.is_empty() && head::is_end(vault, &Head::of(&chronicle)) {
-            met = desk.met();
-            if !met.is_empty() {
-                continue;
-            }
-        }
         outcome.recovered = recovered;
         return write(desk, outcome, event);
     }
@@ -304,9 +294,11 @@ fn write(desk: Desk<'_>, mut outcome: Outcome, event: &Event<'_>) -> Result<Outc
     let is_small = vault.config().index.is_automatic(desk.documents_after(&outcome.items));
     let sealed = desk.seal(&outcome.items);
     if !event.mode.dry_run {
-        if sealed.is_some() {
+        if let Some((checkpoint, _)) = &sealed {
             // What was acknowledged by a writer that died right after its commit counts from here on.
-            let _ = head::advance(vault, &Head::of(chronicle), now);
+            let upon = Head::of(chronicle);
+            let _ = head::advance(vault, &upon, now);
+            let _ = head::intend(vault, &Intent { upon, at: checkpoint.at });
         }
         let append = sealed.as_ref().map(|(_, append)| append);
         let committed = commit::commit(vault.files(), &outcome.items, &outcome.behind, append);
@@ -323,6 +315,10 @@ fn write(desk: Desk<'_>, mut outcome: Outcome, event: &Event<'_>) -> Result<Outc
                 || vault.files().sync(&commit::names_of(&lives)),
             );
             committed.forgotten = remembered.err();
+            if committed.forgotten.is_some() {
+                // Else the log could be cut back to where it was, and what it lost passed for leftovers.
+                head::withdraw(vault);
+            }
             if let Some(dir) = vault.cache() {
                 index::follow(dir, vault, chronicle, checkpoint);
             }

@@ -52,9 +52,6 @@ impl Desk<'_> {
             return refuse("not-published", "it is not published", hint);
         }
         if self.vault.files().exists(&new.history_dir()) {
-            if self.last_sealed([new]).is_empty() {
-                self.meet(new);
-            }
             let message = format!("`{new}` has a history already");
             return refuse("id-taken", &message, "choose an id that was never used");
         }

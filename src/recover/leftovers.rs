@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::chain::history::{History, Stored};
+use crate::chain::history::{Entry, History, Stored};
 use crate::chain::replay::{self, ChainError};
 use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::fault::LogError;
@@ -11,6 +11,7 @@ use crate::checkpoint::log::{Log, path_of};
 use crate::document::id::Id;
 use crate::publish::sealed_text;
 use crate::vault::Vault;
+use crate::vault::clock::Timestamp;
 use crate::vault::config::{Config, LogForm};
 use crate::vault::files::Files;
 use crate::vault::layout;
@@ -33,8 +34,8 @@ pub enum Remains {
 }
 
 impl Remains {
-    /// Whether only a remembered head tells it from what somebody took out of the record.
-    pub fn is_of_the_record(self) -> bool {
+    /// Whether only a writer's intent tells it from what somebody took out of the record.
+    fn is_of_the_record(self) -> bool {
         !matches!(self, Self::Temporary | Self::Twin)
     }
 }
@@ -50,6 +51,17 @@ pub struct Leftover {
     pub from: u64,
     /// How many bytes.
     pub bytes: u64,
+    /// The instants of the entries in it that can be read: of the event that recorded them, if one did.
+    pub instants: Vec<Option<Timestamp>>,
+}
+
+impl Leftover {
+    /// Whether a writer left it that did not bring the event of this instant to an end; none where no
+    /// writer died here. What is not of the record is nothing else than a leftover.
+    pub fn is_of(&self, interrupted: Option<Timestamp>) -> bool {
+        let is_only_of = |at| self.instants.iter().all(|found| *found == Some(at));
+        !self.remains.is_of_the_record() || interrupted.is_some_and(is_only_of)
+    }
 }
 
 /// What the log says of some artifacts.
@@ -106,6 +118,12 @@ pub(crate) fn first_unsealed(
     next
 }
 
+/// The instants of what a history records from one of its entries on, as far as it can be read.
+pub(crate) fn instants_from(history: &History, next: usize) -> Vec<Option<Timestamp>> {
+    let beyond = history.slots.iter().skip(next);
+    beyond.filter_map(|slot| slot.entry.as_ref().ok()).map(Entry::event_at).collect()
+}
+
 /// Every artifact that the log or a folder of histories names.
 pub(super) fn everything(vault: &Vault, chronicle: &Chronicle<'_>) -> BTreeSet<Id> {
     let recorded = chronicle.checkpoints().iter().flat_map(|c| c.set.iter().map(|(id, _)| id));
@@ -140,7 +158,8 @@ pub(super) fn of_vault(vault: &Vault, chronicle: &Chronicle<'_>) -> Vec<Leftover
     if torn > 0 {
         let from = chronicle.length() - torn;
         let path = chronicle.path().to_owned();
-        found.push(Leftover { path, remains: Remains::Log, from, bytes: torn });
+        let remains = Remains::Log;
+        found.push(Leftover { path, remains, from, bytes: torn, instants: Vec::new() });
     }
     if let Some(twin) = chronicle.twin() {
         // Both say the same, so that either may go.
@@ -166,7 +185,7 @@ pub(crate) fn sealed_form(
 
 fn whole(files: &Files, path: String, remains: Remains) -> Option<Leftover> {
     let bytes = files.stamp(&path).ok()?.length;
-    Some(Leftover { path, remains, from: 0, bytes })
+    Some(Leftover { path, remains, from: 0, bytes, instants: Vec::new() })
 }
 
 /// What lies beyond the sealed versions of one artifact.
@@ -207,7 +226,8 @@ pub(super) fn of_artifact(
             let is_cut_clean = from == 0 || history.is_appendable();
             if from < total && is_cut_clean {
                 let remains = if from == 0 { Remains::History } else { Remains::Entries };
-                found.push(Leftover { path, remains, from, bytes: total - from });
+                let (bytes, instants) = (total - from, instants_from(history, next));
+                found.push(Leftover { path, remains, from, bytes, instants });
             }
             let entries = history.slots[..next].iter().filter_map(|slot| slot.entry.as_ref().ok());
             stored.extend(entries.filter_map(|entry| match entry.stored {

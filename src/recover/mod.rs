@@ -30,7 +30,7 @@ use crate::vault::Vault;
 use crate::vault::files::FileError;
 use crate::vault::write::Written;
 
-pub(crate) use leftovers::{first_unsealed, sealed_form};
+pub(crate) use leftovers::{first_unsealed, instants_from, sealed_form};
 pub(crate) use lost::lost;
 
 /// Which artifacts to look at.
@@ -122,8 +122,8 @@ fn leftovers_of(vault: &Vault, chronicle: &Chronicle<'_>, scope: &Scope) -> Plan
     plan
 }
 
-/// Clears away what was found. Only the holder of the write lock may ask for it, and only of a log that
-/// ends in what is remembered, or when somebody who looked demands it.
+/// Clears away what was found. Only the holder of the write lock may ask for it, and only of what a
+/// writer left that said what it began, or when somebody who looked demands it.
 ///
 /// # Errors
 /// Something could not be kept, or was changed meanwhile; what was not cleared stays where it is.
@@ -148,38 +148,40 @@ pub fn carry_out(vault: &Vault, plan: Plan) -> Result<Recovered, FileError> {
 
 /// What a writer does first, under the lock: if a command died here, clears away what it left.
 ///
-/// Bytes beyond the sealed ones are cleared only where the log ends in the head that is remembered:
-/// then everything that was acknowledged is sealed, and they are of a writer that died. Live files
-/// are brought up to date in any case; they become what the log seals.
+/// Bytes beyond the sealed ones are cleared only where a writer said that it begins an event upon
+/// this end of the log, and only if they are of that event. Live files are brought up to date in any
+/// case; they become what the log seals.
 ///
 /// # Errors
 /// See [`carry_out`]; or the log does not follow from itself.
-pub(crate) fn settle(
-    vault: &Vault,
-    chronicle: &Chronicle<'_>,
-    also: &BTreeSet<Id>,
-) -> Result<Recovered, PublishError> {
+pub(crate) fn settle(vault: &Vault, chronicle: &Chronicle<'_>) -> Result<Recovered, PublishError> {
     let hinted = hint::read(vault.files());
+    let interrupted = head::interrupted(vault, &Head::of(chronicle));
     let has_torn_end = chronicle.torn() > 0;
     let has_temporaries = vault.files().has_temporaries();
     let is_converted = chronicle.twin().is_some();
-    if hinted.is_none() && !has_torn_end && !is_converted && !has_temporaries && also.is_empty() {
+    let has_died = hinted.is_some() || interrupted.is_some();
+    if !has_died && !has_torn_end && !is_converted && !has_temporaries {
         return Ok(Recovered::default());
     }
-    let was_interrupted = hinted.is_some();
-    let ids: BTreeSet<Id> = hinted.into_iter().flatten().chain(also.iter().cloned()).collect();
-    let mut plan = leftovers_of(vault, chronicle, &Scope::Ids(ids));
-    let is_of_the_record = |leftover: &Leftover| leftover.remains.is_of_the_record();
-    if plan.leftovers.iter().any(is_of_the_record) {
-        if head::is_end(vault, &Head::of(chronicle)) {
-            // A log that was altered before its end might not name what it once sealed.
-            chronicle.check_hashes()?;
-        } else {
-            plan.leftovers.retain(|leftover| !is_of_the_record(leftover));
-        }
+    let was_hinted = hinted.is_some();
+    let scope = match hinted {
+        // The hint was taken away, by hand or by a power cut.
+        None if interrupted.is_some() => Scope::Everything,
+        ids => Scope::Ids(ids.unwrap_or_default()),
+    };
+    let mut plan = leftovers_of(vault, chronicle, &scope);
+    plan.leftovers.retain(|leftover| leftover.is_of(interrupted));
+    if interrupted.is_some() && !plan.leftovers.is_empty() {
+        // A log that was altered before its end might not name what it once sealed.
+        chronicle.check_hashes()?;
     }
-    if was_interrupted {
+    if was_hinted {
         plan.behind = behind::of_last_event(vault, chronicle);
     }
-    Ok(carry_out(vault, plan)?)
+    let recovered = carry_out(vault, plan)?;
+    if interrupted.is_some() {
+        head::withdraw(vault);
+    }
+    Ok(recovered)
 }

@@ -89,7 +89,7 @@ fn recorded(vault: &Vault, id: &Id) -> (Vec<Recorded>, Vec<Unsound>) {
             }
         };
         let mut wrong = replay.step(entry).into_iter();
-        let Some(at) = entry.published_at.or(entry.retired_at) else { continue };
+        let Some(at) = entry.event_at() else { continue };
         let described = replay.text().map(|text| replay::self_described(id, entry, text));
         match wrong.next().or_else(|| described?.err()) {
             Some(why) => unsound.push((id.clone(), entry.version, why)),

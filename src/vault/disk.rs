@@ -25,11 +25,11 @@ pub enum Change<'c> {
         /// Its path.
         path: &'c str,
     },
-    /// Bytes are written at the end of a file.
+    /// Bytes are written from a place in a file to its end.
     Write {
         /// Its path.
         path: &'c str,
-        /// Its length before.
+        /// How many bytes come before.
         at: u64,
         /// What is written.
         bytes: &'c [u8],
@@ -119,7 +119,15 @@ impl Disk {
             .map(File::from)
     }
 
-    /// Writes at the end of a file that has `at` bytes.
+    /// Makes a file outside of any vault that only its owner may read, and that must not exist.
+    pub(crate) fn create_outside(&self, path: &Path) -> Result<File, Errno> {
+        self.ask(&Change::Create { path: &path.to_string_lossy() })?;
+        let flags =
+            OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+        rustix::fs::open(path, flags, Mode::from_raw_mode(0o600)).map(File::from)
+    }
+
+    /// Writes from byte `at` of a file on, where the file stands, up to what is its end then.
     pub(crate) fn write(
         &self,
         mut file: &File,

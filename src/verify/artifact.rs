@@ -113,22 +113,22 @@ impl Pass<'_> {
         self.push(Finding::new(code, path, message).version(version));
     }
 
-    /// Whether there is a history, but for what a writer that died left at its end. Where the log ends
-    /// in the head that is remembered here, everything that was acknowledged is sealed, and what
-    /// lies beyond it is told once and looked at no further.
+    /// Whether there is a history, but for what a writer that died left at its end. What is of the
+    /// event that it said it begins was never acknowledged: it is told once and looked at no further.
     fn is_begun(&mut self, history: &mut History) -> bool {
         let path = self.id.history_path();
-        if !self.view.ends_as_remembered {
+        let last_sealed = self.sealed.last_version();
+        let is_published = self.view.head.get(self.id.as_str()).is_some();
+        let form = self.view.form.unwrap_or(LogForm::Delta);
+        let next = recover::first_unsealed(history, last_sealed, is_published, form);
+        let is_left = |at| recover::instants_from(history, next).iter().all(|t| *t == Some(at));
+        if !self.view.interrupted.is_some_and(is_left) {
             if history.torn > 0 {
                 let message = format!("{} bytes follow its last whole entry", history.torn);
                 self.push(Finding::new(Code::TornTail, path, message));
             }
             return true;
         }
-        let last_sealed = self.sealed.last_version();
-        let is_published = self.view.head.get(self.id.as_str()).is_some();
-        let form = self.view.form.unwrap_or(LogForm::Delta);
-        let next = recover::first_unsealed(history, last_sealed, is_published, form);
         // That what is sealed is not there is told elsewhere.
         let is_missing = next == 0 && last_sealed > 0;
         let left = history.slots.len() - next;
@@ -163,7 +163,7 @@ impl Pass<'_> {
             ChainError::HistoryMissing => Code::HistoryMissing,
             // Nothing in it was ever acknowledged.
             ChainError::HistoryUnreadable(_)
-                if self.view.ends_as_remembered && self.sealed.record.seals.is_empty() =>
+                if self.view.interrupted.is_some() && self.sealed.record.seals.is_empty() =>
             {
                 Code::Unfinished
             }

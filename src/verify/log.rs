@@ -53,9 +53,9 @@ pub(super) struct View {
     pub(super) form: Option<LogForm>,
     /// The clock, to compare recorded times with.
     pub(super) now: Option<Timestamp>,
-    /// Whether the log ends in the head that the user's memory holds, so that what lies beyond it
-    /// was never acknowledged.
-    pub(super) ends_as_remembered: bool,
+    /// The instant of an event that a writer began upon the end of this log and did not bring to an
+    /// end: what it recorded was never acknowledged.
+    pub(super) interrupted: Option<Timestamp>,
 }
 
 impl View {

@@ -168,7 +168,7 @@ fn recompute(
     let now = request.now;
     let whole = request.only.is_none();
     // What is remembered of a log is never ahead of one that is read later.
-    let memory = head::recall(vault);
+    let (memory, intents) = (head::recall(vault), head::intents(vault));
     // The log is read on one core; the others look through the folders meanwhile.
     let survey = || if whole { vault.survey() } else { Survey::default() };
     let is_supposed = supposed.is_some();
@@ -180,11 +180,9 @@ fn recompute(
         findings.take(log::check_strictly(log, &rules));
     }
     let (log_exists, path) = log.map_or((true, layout::DELTA_LOG), |log| (log.exists, log.path()));
-    let (anchors, memory, is_end) = match memory {
-        Ok(memory) => {
-            (anchors(request, &memory), None, memory.iter().any(|m| m.head == view.end()))
-        }
-        Err(why) => (request.anchors.clone(), Some(why), false),
+    let (anchors, memory) = match memory {
+        Ok(memory) => (anchors(request, &memory), None),
+        Err(why) => (request.anchors.clone(), Some(why)),
     };
     if anchors.iter().all(|anchor| !matches!(anchor.source, Source::Remembered { .. })) {
         findings.extend(elsewhere(vault, &view, path));
@@ -194,8 +192,8 @@ fn recompute(
     findings.extend(lost.into_iter().filter_map(Result::err));
     let held: Vec<Held> = held.into_iter().filter_map(Result::ok).collect();
     let is_whole = view.complete || !log_exists;
-    view.ends_as_remembered = is_whole && is_end;
-    if view.ends_as_remembered {
+    view.interrupted = head::upon(&intents, &view.end()).filter(|_| is_whole);
+    if view.interrupted.is_some() {
         for torn in findings.findings.iter_mut().filter(|finding| finding.code == Code::TornTail) {
             torn.code = Code::Unfinished;
         }
@@ -222,7 +220,7 @@ fn recompute(
     let checked = artifacts(vault, &ids, &names, &view, &rules, request.progress);
     let published = checked.published;
     findings.take(checked.findings);
-    if published && !log_exists && !view.ends_as_remembered {
+    if published && !log_exists && view.interrupted.is_none() {
         let message = "versions are published, but there is no checkpoint log";
         findings.push(Finding::new(Code::CheckpointLogMissing, layout::DELTA_LOG, message));
     }

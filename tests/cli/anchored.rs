@@ -6,7 +6,7 @@ use std::fs;
 use insta::assert_snapshot;
 use serde_json::Value;
 
-use crate::harness::{Place, files_in};
+use crate::harness::{Place, files_in, instant_of};
 use crate::tampering::LOG;
 
 /// Three checkpoints, and a copy of the vault after the second.
@@ -244,7 +244,7 @@ fn a_memory_inside_of_the_vault_is_none() {
 }
 
 #[test]
-fn what_a_dead_command_left_is_told_from_a_forgery_by_the_memory() {
+fn what_a_dead_command_left_is_told_from_a_forgery_by_its_intent() {
     let (place, _) = three();
     let log = place.read(LOG);
     // The histories were written, the checkpoint was not.
@@ -255,6 +255,10 @@ fn what_a_dead_command_left_is_told_from_a_forgery_by_the_memory() {
     place.write(history, twin.bytes(history));
     place.write("nodes/a.md", place.read("nodes/a.md").replace("Four.", "Three."));
     place.write(LOG, format!("{log}{{\"at\""));
+    // Anybody could have cut the log back to what is remembered.
+    let told = place.ctx("verify --json").exits(1).json("ctx.verify");
+    assert_eq!(codes(&told), ["torn-tail", "published-unsealed"]);
+    place.began(&instant_of(&place.read(history)));
     let report = place.ctx("verify --json").ok().json("ctx.verify");
     assert_eq!(
         (report["verdict"].as_str(), codes(&report)),

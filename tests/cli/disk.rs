@@ -143,7 +143,8 @@ fn what_lies_in_the_way_of_a_version_is_kept() {
     hint: nothing was written; mend what is named, or leave it out
     ");
     assert_eq!(place.tree(), before);
-    // Whoever remembers the head knows that no checkpoint ever sealed it.
+    // Whoever began an event and died knows that no checkpoint ever sealed it.
+    place.began("2026-11-21T10:00:02.500Z");
     assert_snapshot!(place.ctx("publish nodes/b").whole(), @"
     exit: 0
     -- stdout

@@ -237,7 +237,7 @@ fn each_is_told_in_text_and_json_with_its_exit_code() {
     error[unknown-version]: `nodes/a` has no version 9
     hint: `ctx history nodes/a` shows them all
 
-    error[unremembered]: no head that is remembered here says whose these 1 leftover are
+    error[unremembered]: 1 leftover, and no command that was interrupted is remembered here
         nodes/.versions/a/v2.md  a text that no entry has  20 bytes
     hint: a command may have been interrupted, or somebody may have cut the log: look at them
     hint: `ctx recover --force` moves them to .context/local/recovered/ all the same

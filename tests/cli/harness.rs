@@ -23,6 +23,12 @@ pub(crate) fn repository() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
+/// When the last version of a history was published.
+pub(crate) fn instant_of(history: &str) -> String {
+    let (_, at) = history.rsplit_once("published_at: '").unwrap();
+    at[..24].to_owned()
+}
+
 /// A folder with everything that a command can see.
 pub(crate) struct Place {
     _dir: TempDir,
@@ -184,6 +190,19 @@ impl Place {
     #[must_use]
     pub(crate) fn ctx(&self, line: &str) -> Output {
         self.typed(line).run()
+    }
+
+    /// Leaves the word of a writer that began an event of this instant upon the head that is
+    /// remembered, and died.
+    pub(crate) fn began(&self, at: &str) {
+        let state = self.home.join(".local/state");
+        let found = files_in(&state).into_iter().find_map(|(path, bytes)| {
+            let folder = path.strip_suffix("/head.json")?;
+            Some((state.join(folder), serde_json::from_slice::<Value>(&bytes).unwrap()))
+        });
+        let (folder, mut memory) = found.expect("a head is remembered");
+        memory["event"] = at.into();
+        fs::write(folder.join("intent.json"), memory.to_string()).unwrap();
     }
 
     fn tick(&self) -> String {

@@ -2,7 +2,7 @@
 
 use insta::assert_snapshot;
 
-use crate::harness::{Place, files_in};
+use crate::harness::{Place, files_in, instant_of};
 
 const LOG: &str = ".versions/checkpoints.jsonl";
 
@@ -132,6 +132,7 @@ fn what_an_interrupted_command_left_is_not_made_a_checkpoint() {
     place.write(LOG, &log);
     // As if the second publication had died: nobody remembers its checkpoint.
     place.ctx("head trust").ok();
+    place.began(&instant_of(&place.read("nodes/.versions/a/history.yaml")));
     assert_snapshot!(place.ctx("checkpoint rebuild").exits(1).stderr, @"
     error[log-broken]: the log is sound, but the histories say more, or something else
     hint: nothing was written; `ctx recover` clears away what an interrupted command left

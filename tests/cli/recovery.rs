@@ -2,7 +2,7 @@
 
 use insta::assert_snapshot;
 
-use crate::harness::Place;
+use crate::harness::{Place, instant_of};
 
 const LOG: &str = ".versions/checkpoints.jsonl";
 const HISTORY: &str = "nodes/.versions/a/history.yaml";
@@ -23,6 +23,7 @@ fn died_before_its_commit() -> Place {
     let (after, before) = two();
     before.write(HISTORY, after.bytes(HISTORY));
     before.edit("nodes/a.md", "# A\n", "# A\n\nmore\n");
+    before.began(&instant_of(&after.read(HISTORY)));
     before
 }
 
@@ -105,11 +106,15 @@ fn an_entry_that_was_cut_short_hides_nothing_that_is_sealed() {
 }
 
 #[test]
-fn a_torn_end_of_the_log_is_kept_where_the_head_is_remembered() {
+fn a_torn_end_of_the_log_is_kept_where_a_writer_said_that_it_begins() {
     for rubbish in [&b"{\"at\":\"2026"[..], b"\0\0\0", b"\0\0\0\n", b"{}\n"] {
         let place = Place::published(&[("nodes/a", "# A\n")]);
         let log = place.bytes(LOG);
         place.write(LOG, [&log[..], rubbish].concat());
+        // A memory alone says nothing: somebody else may have published since.
+        place.ctx("verify").exits(1);
+        place.ctx("retire nodes/a").exits(1);
+        place.began("2026-11-21T10:00:02.000Z");
         place.ctx("read nodes/a").ok();
         place.ctx("verify").ok();
         place.typed("verify").without("HOME").run().exits(1);
@@ -169,7 +174,7 @@ fn without_a_memory_it_is_somebody_who_decides() {
     exit: 4
     -- stdout
     -- stderr
-    error[unremembered]: no head that is remembered here says whose these 1 leftover are
+    error[unremembered]: 1 leftover, and no command that was interrupted is remembered here
         nodes/.versions/a/history.yaml  entries that no checkpoint seals  861 bytes
     hint: a command may have been interrupted, or somebody may have cut the log: look at them
     hint: `ctx recover --force` moves them to .context/local/recovered/ all the same
@@ -179,6 +184,49 @@ fn without_a_memory_it_is_somebody_who_decides() {
     recover("recover --force").ok();
     recover("publish nodes/a").ok();
     place.ctx("verify").ok();
+}
+
+/// The memory of somebody who has not seen what others published since: a log that was cut back to
+/// it is found all the same.
+#[test]
+fn an_old_memory_excuses_nothing() {
+    let (place, before) = two();
+    let cut = |place: &Place| {
+        for (path, bytes) in place.tree().iter().filter(|(path, _)| path.contains(".versions")) {
+            before.write(path, bytes);
+        }
+        before.write("nodes/a.md", place.bytes("nodes/a.md"));
+    };
+    let log = before.bytes(LOG);
+    cut(&place);
+    before.write(LOG, &log);
+    let tree = before.tree();
+    assert_snapshot!(before.ctx("verify").exits(1).stdout.lines().next().unwrap(), @"unsettled");
+    before.ctx("publish --all").exits(1);
+    before.ctx("recover").exits(4);
+    // Nor does the intent of a writer that died: the other's version is of another instant.
+    before.began("2026-11-21T10:00:02.500Z");
+    before.ctx("verify").exits(1);
+    before.ctx("publish --all").exits(1);
+    before.began("2026-11-21T10:00:02.500Z");
+    before.ctx("recover").exits(4);
+    assert_eq!(before.tree(), tree);
+    // With the log that it is of, all is well.
+    cut(&place);
+    before.ctx("verify").ok();
+}
+
+/// Without the word in the vault, what a writer left that said what it begins is found all the same.
+#[test]
+fn a_writer_that_died_is_cleared_up_after_without_its_hint() {
+    let place = died_before_its_commit();
+    place.write("nodes/b.md", "# B\n");
+    let output = place.ctx("publish nodes/b").ok();
+    assert!(output.stderr.contains("1 leftover"), "{}", output.stderr);
+    place.ctx("verify --allow-drift").ok();
+    // It is looked for once.
+    place.write(HISTORY, [place.bytes(HISTORY), b"  - ver".to_vec()].concat());
+    place.ctx("verify --allow-drift").exits(1);
 }
 
 /// A vault whose last command died right after its commit, with word of it.
@@ -247,6 +295,7 @@ fn a_first_event_that_died_leaves_an_empty_vault() {
     place.ctx("publish nodes/a").ok();
     before.write(HISTORY, place.bytes(HISTORY));
     before.write("nodes/.versions/a/v1.md", place.bytes("nodes/.versions/a/v1.md"));
+    before.began(&instant_of(&place.read(HISTORY)));
     assert_snapshot!(before.ctx("verify").ok().stdout, @"
     nothing published
       0 checkpoints, 1 artifact, 0 versions recomputed

@@ -1,0 +1,132 @@
+//! A writer's intent: upon which end of the log it begins an event, and at what instant. It lies
+//! beside the remembered head and is durable before the event's first byte is in the vault.
+//!
+//! By it alone is what a writer left that died told from what the log was robbed of (VER-17). The
+//! memory by itself cannot say that: one that is merely old, because somebody else published since,
+//! looks the same when the log is cut back to it.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::OFlags;
+use serde::{Deserialize, Serialize};
+
+use super::{Head, StoredEnd, folders};
+use crate::vault::Vault;
+use crate::vault::clock::Timestamp;
+use crate::vault::disk::Disk;
+use crate::vault::outside::{self, State};
+
+/// The file in a vault's folder of state.
+pub(super) const NAME: &str = "intent.json";
+/// Its length. It is overwritten where it lies, so that one wait for the disk is enough; what a power
+/// cut tears there is no intent, and nothing was written for it.
+const LENGTH: usize = 512;
+
+/// What a writer is about to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Intent {
+    /// The end of the log that its event follows.
+    pub upon: Head,
+    /// The instant of its event, which every entry has that it records.
+    pub at: Timestamp,
+}
+
+/// An intent as it is written.
+#[derive(Serialize, Deserialize)]
+struct Stored {
+    event: String,
+    #[serde(flatten)]
+    upon: StoredEnd,
+}
+
+/// The intents that lie beside what is remembered of a vault. One that cannot be read is none, nor is
+/// one upon another end than the one remembered: its event is over.
+pub fn intents(vault: &Vault) -> Vec<Intent> {
+    let live = |dir: &PathBuf| {
+        let intent = read(&dir.join(NAME))?;
+        let memory = super::read(dir).ok()??;
+        (memory.head == intent.upon).then_some(intent)
+    };
+    vault.state().into_iter().flat_map(folders).filter_map(live).collect()
+}
+
+/// The instant of the event that a writer began here upon exactly this end of the log, and did not
+/// bring to an end. Entries of that instant, and what is torn, are its leftovers; nothing else is.
+pub fn interrupted(vault: &Vault, end: &Head) -> Option<Timestamp> {
+    upon(&intents(vault), end)
+}
+
+/// The instant of the event that one of these intents says was begun upon this end of the log.
+pub fn upon(intents: &[Intent], end: &Head) -> Option<Timestamp> {
+    intents.iter().find(|intent| intent.upon == *end).map(|intent| intent.at)
+}
+
+/// Leaves word, durable, of the event that begins. Only the holder of the write lock may, after what
+/// a former writer left is cleared away: its intent is gone then.
+///
+/// # Errors
+/// It could not be written. The event may go on; what it leaves if it dies then needs
+/// `ctx recover --force`.
+pub fn intend(vault: &Vault, intent: &Intent) -> io::Result<()> {
+    let Some(State { home, dir, .. }) = vault.state() else {
+        return Ok(());
+    };
+    let stored = Stored { event: intent.at.to_string(), upon: StoredEnd::from(&intent.upon) };
+    let text = serde_json::to_string(&stored).map_err(io::Error::other)?;
+    let (disk, path) = (vault.files().disk(), dir.join(NAME));
+    let file = match open(&path)? {
+        Some(file) => file,
+        None => {
+            outside::make_private(dir)?;
+            disk.create_outside(&path)?
+        }
+    };
+    let is_new = file.metadata()?.len() < LENGTH as u64;
+    overwrite(disk, &file, &path, &text)?;
+    // A new name is durable when the folders above it are.
+    let above = dir.ancestors().take_while(|above| is_new && above.starts_with(home));
+    for folder in above {
+        disk.sync(File::open(folder)?, &folder.to_string_lossy())?;
+    }
+    Ok(())
+}
+
+/// Takes the word back: what its event left has been cleared away, or it is over and cannot be
+/// remembered. What cannot be taken back excuses nothing but entries of that one instant.
+pub fn withdraw(vault: &Vault) {
+    for dir in vault.state().into_iter().flat_map(folders) {
+        let path = dir.join(NAME);
+        if read(&path).is_some()
+            && let Ok(Some(file)) = open(&path)
+        {
+            let _ = overwrite(vault.files().disk(), &file, &path, "null");
+        }
+    }
+}
+
+fn open(path: &Path) -> io::Result<Option<File>> {
+    let flags = i32::try_from(OFlags::NOFOLLOW.bits()).unwrap_or_default();
+    match OpenOptions::new().write(true).custom_flags(flags).open(path) {
+        Ok(file) => Ok(Some(file)),
+        Err(why) if why.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(why) => Err(why),
+    }
+}
+
+/// Puts a text in the place of the one that is there, durable.
+fn overwrite(disk: &Disk, file: &File, path: &Path, text: &str) -> io::Result<()> {
+    let name = path.to_string_lossy();
+    let padded = format!("{text:<width$}\n", width = LENGTH - 1);
+    disk.write(file, &name, 0, padded.as_bytes())?;
+    Ok(disk.sync(file, &name)?)
+}
+
+fn read(path: &Path) -> Option<Intent> {
+    let mut text = String::new();
+    File::open(path).ok()?.take(LENGTH as u64).read_to_string(&mut text).ok()?;
+    let stored: Stored = serde_json::from_str(&text).ok()?;
+    Some(Intent { upon: stored.upon.head().ok()?, at: stored.event.parse().ok()? })
+}
