@@ -26,14 +26,15 @@ pub(crate) fn write<'i>(
     files.create_new(layout::HINT, text.as_bytes())
 }
 
-/// What a writer that died was about to touch; none where none died.
+/// Whether somebody left word and died.
+pub(crate) fn is_left(files: &Files) -> bool {
+    files.exists(layout::HINT)
+}
+
+/// What a writer that died was about to touch; none where none left word, or the word cannot be read.
 pub(crate) fn read(files: &Files) -> Option<BTreeSet<Id>> {
-    if !files.exists(layout::HINT) {
-        return None;
-    }
-    // One that cannot be read says only that somebody died.
-    let bytes = files.read(layout::HINT, LIMIT).unwrap_or_default();
-    let names: Vec<String> = serde_json::from_slice(&bytes).unwrap_or_default();
+    let bytes = files.read(layout::HINT, LIMIT).ok()?;
+    let names: Vec<String> = serde_json::from_slice(&bytes).ok()?;
     Some(names.iter().filter_map(|name| name.parse().ok()).collect())
 }
 

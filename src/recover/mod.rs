@@ -155,18 +155,17 @@ pub fn carry_out(vault: &Vault, plan: Plan) -> Result<Recovered, FileError> {
 /// # Errors
 /// See [`carry_out`]; or the log does not follow from itself.
 pub(crate) fn settle(vault: &Vault, chronicle: &Chronicle<'_>) -> Result<Recovered, PublishError> {
-    let hinted = hint::read(vault.files());
+    let was_hinted = hint::is_left(vault.files());
     let interrupted = head::interrupted(vault, &Head::of(chronicle));
     let has_torn_end = chronicle.torn() > 0;
     let has_temporaries = vault.files().has_temporaries();
     let is_converted = chronicle.twin().is_some();
-    let has_died = hinted.is_some() || interrupted.is_some();
+    let has_died = was_hinted || interrupted.is_some();
     if !has_died && !has_torn_end && !is_converted && !has_temporaries {
         return Ok(Recovered::default());
     }
-    let was_hinted = hinted.is_some();
-    let scope = match hinted {
-        // The hint was taken away, by hand or by a power cut.
+    let scope = match hint::read(vault.files()) {
+        // The hint was taken away or altered, by hand or by a power cut.
         None if interrupted.is_some() => Scope::Everything,
         ids => Scope::Ids(ids.unwrap_or_default()),
     };

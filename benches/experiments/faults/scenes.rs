@@ -1,7 +1,12 @@
 //! Commands that write, each in a vault that is ready for it.
 
 use std::path::Path;
+use std::sync::Arc;
 
+use contextnest::vault::disk::Disk as Overseen;
+
+use super::disk::{Disk, Fault, Watch};
+use crate::changes::Op;
 use crate::inside::{Person, write};
 use crate::process::Result;
 
@@ -79,13 +84,7 @@ pub(super) const SCENES: [Scene; 12] = [
     scene("the first event", &["publish", "--all"], |_, _| Ok(())),
     scene("add", &["add", "nodes/new", "--body", "# New\n"], published),
     scene("publish one", &["publish", "nodes/d0"], edited),
-    scene("publish a keyframe", &["publish", "nodes/d0"], |person, root| {
-        published(person, root)?;
-        write(root, "nodes/d0.md", "---\ntitle: d0\nversion: 1\n---\nbefore\n")?;
-        person.done(root, &["publish", "nodes/d0"])?;
-        let text = std::fs::read_to_string(root.join("nodes/d0.md"))?;
-        write(root, "nodes/d0.md", text.replace("before", "after"))
-    }),
+    scene("publish a keyframe", &["publish", "nodes/d0"], keyframe_due),
     scene("publish many", &["publish", "--changed"], edited),
     scene("retire", &["retire", "nodes/d1", "nodes/d2"], published),
     scene("mv", &["mv", "nodes/d1", "nodes/else/d1"], published),
@@ -106,11 +105,8 @@ pub(super) const SCENES: [Scene; 12] = [
     },
     scene("convert", &["checkpoint", "convert", "--to", OTHER], published),
     scene("recover", &["recover"], |person, root| {
-        published(person, root)?;
-        write(root, "nodes/.versions/d0/v2.md", "of a writer that died\n")?;
-        let path = "nodes/.versions/d1/history.yaml";
-        let history = std::fs::read_to_string(root.join(path))?;
-        write(root, path, format!("{history}  - version: 2\n    edited_by: a"))
+        keyframe_due(person, root)?;
+        die_within_the_history(person, root, &["publish", "nodes/d0"])
     }),
 ];
 
@@ -130,6 +126,29 @@ pub(super) fn begin(scene: &Scene, form: Form, person: &Person, root: &Path) -> 
 
 fn published(person: &Person, root: &Path) -> Result<()> {
     person.done(root, &["publish", "--all"]).map(drop)
+}
+
+/// The next version of a document is stored in full.
+fn keyframe_due(person: &Person, root: &Path) -> Result<()> {
+    published(person, root)?;
+    write(root, "nodes/d0.md", "---\ntitle: d0\nversion: 1\n---\nbefore\n")?;
+    person.done(root, &["publish", "nodes/d0"])?;
+    let text = std::fs::read_to_string(root.join("nodes/d0.md"))?;
+    write(root, "nodes/d0.md", text.replace("before", "after"))
+}
+
+/// Lets a command die in the middle of what it appends to a history.
+fn die_within_the_history(person: &Person, root: &Path, args: &[&str]) -> Result<()> {
+    let home = person.home.clone().ok_or("nothing is remembered")?;
+    let before = Disk::read(root, &home)?;
+    let watch = Arc::new(Watch::new(None));
+    person.ctx_on(Overseen::overseen(watch.clone()), root, args);
+    let is_entry = |op: &Op| op.writes("nodes/.versions/d0/history.yaml");
+    let at = watch.made().iter().position(is_entry).ok_or("no history was written")?;
+    before.lay(root, &home)?;
+    let watch = Arc::new(Watch::new(Some((u64::try_from(at)?, Fault::DiesWithin))));
+    person.ctx_on(Overseen::overseen(watch), root, args);
+    Ok(())
 }
 
 fn edited(person: &Person, root: &Path) -> Result<()> {
