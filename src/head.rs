@@ -14,6 +14,7 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use rustix::fs::FlockOperation;
 use serde::{Deserialize, Serialize};
 
 use crate::chain::digest::Digest;
@@ -255,6 +256,8 @@ pub fn check(vault: &Vault, chronicle: &Chronicle<'_>) -> Result<(), HeadError> 
 /// # Errors
 /// It could not be written.
 pub fn advance(vault: &Vault, head: &Head, now: Timestamp) -> Result<(), MemoryError> {
+    // Readers remember too, beside a writer: the later head is to stay.
+    let _turn = vault.state().and_then(|state| wait_for_turn(&state.dir));
     let known = vault.state().map_or(Ok(None), |state| read(&state.dir))?;
     match known {
         Some(known) if known.head == *head || known.head.checkpoint > head.checkpoint => Ok(()),
@@ -301,6 +304,13 @@ fn remember(vault: &Vault, head: &Head, now: Timestamp) -> Result<(), MemoryErro
     settle_log(vault)
         .and_then(|()| write(vault.files().disk(), dir, &path, text.as_bytes()))
         .map_err(MemoryError::io("write", &path))
+}
+
+/// Waits until nobody else compares and writes what is remembered in a folder, where there is one.
+fn wait_for_turn(dir: &Path) -> Option<File> {
+    let folder = File::open(dir).ok()?;
+    rustix::fs::flock(&folder, FlockOperation::LockExclusive).ok()?;
+    Some(folder)
 }
 
 /// Forgets what is remembered of a vault; says whether there was anything.

@@ -68,6 +68,23 @@ pub fn print_between(old: &str, new: &str, old_name: &str, new_name: &str) -> St
     out
 }
 
+/// Whether every hunk of a diff has its place in an edited text: the lines of its old side follow one
+/// another there, after those of the hunk before, so that a patch program puts it in without a reject.
+pub(crate) fn has_its_places(text: &str, patch: &str) -> bool {
+    let lines: Vec<&str> = text.lines().collect();
+    let mut rest = &lines[..];
+    patch.split("\n@@ ").skip(1).all(|hunk| {
+        let body = hunk.lines().skip(1);
+        let old: Vec<&str> = body.filter_map(|line| line.strip_prefix([' ', '-'])).collect();
+        let found = match old.len() {
+            0 => Some(0),
+            n => rest.windows(n).position(|window| window == old),
+        };
+        rest = found.map_or(&[], |at| &rest[at + old.len()..]);
+        found.is_some()
+    })
+}
+
 fn push(out: &mut String, sign: char, line: &str) {
     out.push(sign);
     out.push_str(line);
@@ -274,6 +291,24 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
+    fn a_diff_has_its_places_where_a_patch_program_finds_them() {
+        let lines = |range: std::ops::RangeInclusive<u32>| -> String {
+            range.map(|n| format!("line {n}\n")).collect()
+        };
+        let old = lines(1..=30);
+        let new = old.replace("line 5\n", "five\n").replace("line 25\n", "");
+        let patch = print(&old, &new, 1, 2);
+        assert!(has_its_places(&old, &patch));
+        assert!(has_its_places(&format!("before\n{}", old.replace("line 15\n", "x\ny\n")), &patch));
+        assert!(!has_its_places(&new, &patch));
+        assert!(!has_its_places(&old.replace("line 7\n", "x\n"), &patch));
+        // The second place lies before the first.
+        assert!(!has_its_places(&format!("{}{}", lines(20..=30), lines(1..=10)), &patch));
+        assert!(has_its_places("", &print("", "a\n", 0, 1)));
+        assert!(!has_its_places("", &print("a\n", "", 1, 2)));
+    }
+
+    #[test]
     fn a_printed_diff_has_three_lines_of_context() {
         let old: String = (1..=12).map(|n| format!("line {n}\n")).collect();
         let new = old.replace("line 6\n", "line six\n").replace("line 12\n", "line 12");
@@ -332,6 +367,10 @@ mod tests {
             (
                 &good.replace("-2,2 +2,2", "-2,1 +2,1"),
                 "line 6 of the diff: expected `@@ -start,count +start,count @@`",
+            ),
+            (
+                &good.replace("-b\n+B\n", " b\n+B\n"),
+                "line 6 of the diff: the hunk has other counts than its header says",
             ),
             (&good.replace("-b", "-x"), "line 4 of the diff: the text has another line here"),
             (

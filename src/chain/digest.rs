@@ -182,5 +182,35 @@ mod tests {
             assert_eq!(text.parse::<Digest>(), Err(DigestError::Malformed));
         }
         assert!("sha512:00".parse::<Digest>().is_err());
+        // Not one digit of a pair, and neither.
+        for pair in ["g3", "eg", "gg", "\u{e9}"] {
+            let text = empty.replacen("e3", pair, 1);
+            assert_eq!(text.parse::<Digest>(), Err(DigestError::Malformed), "{pair}");
+        }
+    }
+
+    #[test]
+    fn pieces_of_all_lengths_are_hashed_in_their_order() {
+        let text: Vec<u8> = (0..5 * PENDING).map(|n| (n % 251) as u8).collect();
+        for sizes in [[1, PENDING + 1, 5], [5, PENDING - 5, 1], [PENDING, PENDING, PENDING - 1]] {
+            let (mut rest, mut sizes) = (&text[..], sizes.iter().cycle());
+            let digest = Digest::of_written(|out| {
+                while !rest.is_empty() {
+                    let size = sizes.next().copied().unwrap().min(rest.len());
+                    out.put(&rest[..size]);
+                    rest = &rest[size..];
+                }
+            });
+            assert_eq!(digest, Digest::of(&text));
+        }
+    }
+
+    #[test]
+    fn a_digest_is_its_bytes_and_is_shown_short() {
+        let digest = Digest::of(b"");
+        assert_eq!(Digest::from_bytes(*digest.bytes()), digest);
+        assert_eq!((digest.bytes()[0], digest.bytes()[31]), (0xe3, 0x55));
+        assert_eq!(digest.short(), "e3b0c44298fc");
+        assert_eq!(format!("{digest:?}"), digest.to_string());
     }
 }

@@ -159,6 +159,13 @@ mod tests {
 
     proptest! {
         #[test]
+        fn our_strings_are_those_of_the_jcs_library(text in "[\\PC\u{0}-\u{20}\"\\\\\u{7f}]{0,8}") {
+            let mut ours = Vec::new();
+            write_string(&mut ours, &text);
+            prop_assert_eq!(ours, serde_jcs::to_vec(&text).unwrap());
+        }
+
+        #[test]
         fn our_maps_are_those_of_the_jcs_library(
             ids in prop::collection::btree_set("[a-z\"é\u{e000}\u{fffd}😀日 ]{1,6}(/[a-z\"😀\u{fb01}]{1,4})?", 0..12)
         ) {

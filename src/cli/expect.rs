@@ -2,9 +2,10 @@
 
 use super::failure::{Code, Failure};
 use super::session::Session;
+use super::ui::shown;
 use crate::document::id::Id;
 use crate::head;
-use crate::publish::expect::{self, Mismatch, Moved};
+use crate::publish::expect::{self, Mismatch, Moved, TakeIn};
 use crate::publish::{Expect, Mode};
 use crate::vault::Vault;
 use crate::words::argument;
@@ -98,7 +99,7 @@ fn details(moved: &Moved) -> Vec<String> {
             format!("{id} version {version}{what}, by {by} at {at}{note}")
         })
         .collect();
-    let diff: Vec<&str> = moved.diff.iter().flat_map(|diff| diff.lines()).collect();
+    let diff: Vec<&str> = moved.diff.iter().flat_map(|(diff, _)| diff.lines()).collect();
     lines.extend(diff.iter().take(SHOWN).map(|line| (*line).to_owned()));
     if diff.len() > SHOWN {
         lines.push(format!("… {} more lines", diff.len() - SHOWN));
@@ -108,12 +109,17 @@ fn details(moved: &Moved) -> Vec<String> {
 
 /// The command that takes it in.
 fn takes_in(moved: &Moved) -> Option<String> {
-    let (id, from, to) = (&moved.id, moved.from.filter(|from| *from > 0)?, moved.to);
-    (to > from).then(|| {
-        let (path, id) = (id.live_path(), argument(id.as_str()));
-        let path = argument(&path);
-        format!(
+    let (from, to, (_, way)) = (moved.from?, moved.to, moved.diff.as_ref()?);
+    let path = moved.id.live_path();
+    let (shown, path, id) = (shown(&path), argument(&path), argument(moved.id.as_str()));
+    (to > from).then(|| match way {
+        TakeIn::Done => format!("`{shown}` is made from version {to} already: look at what it holds"),
+        TakeIn::Patch => format!(
             "in the vault's folder, `ctx diff {id} {from} {to} | patch {path}` puts that into your file"
-        )
+        ),
+        TakeIn::ByHand => format!(
+            "`ctx diff {id} {from} {to}` shows it: `{shown}` has other lines there, so put it in by hand, \
+             with `version: {to}`"
+        ),
     })
 }

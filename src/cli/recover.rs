@@ -120,7 +120,9 @@ pub(super) fn run(args: &Recover, session: &mut Session<'_>) -> Result<Answer, F
         let caught_up = plan.behind.iter().map(|(id, _)| id.live_path()).collect();
         Recovered { kept: plan.leftovers, caught_up, ..Recovered::default() }
     } else if is_sound {
-        recover::carry_out(&vault, plan)?
+        let recovered = recover::carry_out(&vault, plan)?;
+        head::withdraw(&vault);
+        recovered
     } else {
         // Beside a log that cannot be relied on nothing is touched.
         Recovered::default()
@@ -166,8 +168,16 @@ pub(super) fn run(args: &Recover, session: &mut Session<'_>) -> Result<Answer, F
     }
     is_held?;
     let is_whole = lost.versions.is_empty() && broken.is_empty();
-    Ok(if is_whole { Answer::Yes } else { Answer::No })
+    let is_done = recovered.left_alone.iter().all(|(_, why)| why.is_changed());
+    Ok(match (is_done, is_whole) {
+        (false, _) => Answer::Incomplete,
+        (true, true) => Answer::Yes,
+        (true, false) => Answer::No,
+    })
 }
+
+/// How many files are named one by one beside an event; as JSON all of them are.
+const SHOWN: usize = 20;
 
 /// Says what an event cleared away before it began.
 pub(super) fn tell(session: &mut Session<'_>, recovered: &Recovered) {
@@ -175,19 +185,27 @@ pub(super) fn tell(session: &mut Session<'_>, recovered: &Recovered) {
         let leftovers = count(recovered.kept.len(), "leftover");
         session.ui.note(&format!("note: {leftovers} of an interrupted command moved to {folder}/"));
     }
-    for path in &recovered.caught_up {
+    for path in recovered.caught_up.iter().take(SHOWN) {
         let path = shown(path);
         session
             .ui
             .note(&format!("note: `{path}` was brought up to date after an interrupted command"));
     }
+    if recovered.caught_up.len() > SHOWN {
+        let more = count(recovered.caught_up.len() - SHOWN, "more file");
+        session.ui.note(&format!("note: {more} brought up to date"));
+    }
     tell_left_alone(session, recovered);
 }
 
 fn tell_left_alone(session: &mut Session<'_>, recovered: &Recovered) {
-    for (path, why) in &recovered.left_alone {
+    for (path, why) in recovered.left_alone.iter().take(SHOWN) {
         let path = shown(path);
         session.ui.note(&format!("warning: `{path}` was left as it is: {why}"));
+    }
+    if recovered.left_alone.len() > SHOWN {
+        let more = count(recovered.left_alone.len() - SHOWN, "more file");
+        session.ui.note(&format!("warning: {more} left alone"));
     }
 }
 

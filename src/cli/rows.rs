@@ -199,6 +199,9 @@ struct EventJson<'e> {
     /// Derived files that were left as they are.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     not_derived: Vec<NotUpdatedJson<'e>>,
+    /// Why the new head is not remembered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    memory: Option<String>,
     /// What was cleared away of a command that had been interrupted.
     #[serde(skip_serializing_if = "Option::is_none")]
     recovered: Option<RecoveredJson<'e>>,
@@ -278,6 +281,7 @@ pub(super) fn event(
                 .iter()
                 .map(|(path, why)| NotUpdatedJson { path, reason: why.clone() })
                 .collect(),
+            memory: committed.and_then(|c| Some(c.forgotten.as_ref()?.to_string())),
             recovered: (!outcome.recovered.is_empty()).then(|| recover::json(&outcome.recovered)),
         };
         session.ui.result(verb, &json);

@@ -107,7 +107,7 @@ pub fn convert(vault: &Vault, request: &Request<'_>) -> Result<Converted, Conver
             Some(publish::set_policy(vault, &Id::config(), &request.author, request.mode, edit)?);
     }
     let converted = if request.mode.dry_run {
-        would_convert(vault, request, event.is_some())?
+        would_convert(vault, request, event.as_ref())?
     } else {
         let expected = if event.is_some() { Expect::default() } else { request.mode.expect };
         convert_log(vault, request, expected).map_err(|why| {
@@ -121,10 +121,12 @@ pub fn convert(vault: &Vault, request: &Request<'_>) -> Result<Converted, Conver
     Ok(Converted { event, ..converted })
 }
 
-/// Whether the sealed configuration and the live one both ask for a form.
+/// Whether the sealed configuration and the live one both ask for a form; of the form that the log has,
+/// whether neither asks for the other.
 fn is_asked_for(vault: &Vault, log: &Log, form: LogForm) -> Result<bool, ConvertError> {
-    let sealed = recover::sealed_form(vault, &log.sound()?)?;
-    Ok(sealed == Some(form) && vault.config().checkpoint_log == Some(form))
+    let wishes = [recover::sealed_form(vault, &log.sound()?)?, vault.config().checkpoint_log];
+    let by_default = log.form == form;
+    Ok(wishes.iter().all(|wish| wish.map_or(by_default, |wish| wish == form)))
 }
 
 fn whole<'r>(request: &'r Request<'_>) -> verify::Request<'r> {
@@ -155,18 +157,24 @@ fn unchanged(log: &Log) -> Converted {
 fn would_convert(
     vault: &Vault,
     request: &Request<'_>,
-    has_event: bool,
+    event: Option<&Outcome>,
 ) -> Result<Converted, ConvertError> {
-    let log = head::open_log(vault)?;
+    let mut log = head::open_log(vault)?;
     if log.form == request.form {
         return Ok(unchanged(&log));
     }
-    let length = log.sound()?.length();
-    let (bytes, parsed) = expressible(&log, request.form)?;
-    if !has_event {
-        refuse_unsound(&verify::verify_as(vault, &whole(request), parsed)?)?;
+    let spelled = |log: &Log| Ok::<_, ConvertError>(log.sound()?.export(log.form).len() as u64);
+    let (length, before) = (log.sound()?.length(), spelled(&log)?);
+    match event.and_then(|event| event.checkpoint.clone()) {
+        Some(checkpoint) => log.entries.push(Ok(checkpoint)),
+        None => {
+            let (_, parsed) = expressible(&log, request.form)?;
+            refuse_unsound(&verify::verify_as(vault, &whole(request), parsed)?)?;
+        }
     }
-    Ok(Converted { bytes: Some((length, bytes.len() as u64)), ..unchanged(&log) })
+    let grown = spelled(&log)?.saturating_sub(before);
+    let (bytes, _) = expressible(&log, request.form)?;
+    Ok(Converted { bytes: Some((length + grown, bytes.len() as u64)), ..unchanged(&log) })
 }
 
 /// The second step: the new file, and the end of the old one.

@@ -9,7 +9,10 @@ use crate::chain::replay;
 use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::state::{Mark, State};
 use crate::document::id::Id;
+use crate::document::text::normalise;
+use crate::document::{Document, utf8};
 use crate::vault::Vault;
+use crate::vault::layout::limit;
 
 /// What a writer has read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -45,8 +48,19 @@ pub struct Moved {
     pub to: u64,
     /// The versions since, in order.
     pub between: Vec<Entry>,
-    /// What they changed, where both texts can be had.
-    pub diff: Option<String>,
+    /// What they changed, where both texts can be had, and how that gets into the live file.
+    pub diff: Option<(String, TakeIn)>,
+}
+
+/// How what was published since gets into the live file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TakeIn {
+    /// It is there: the file says that it was made from the published version.
+    Done,
+    /// The diff has its places in the file.
+    Patch,
+    /// The file was edited in the same lines, or is not there.
+    ByHand,
 }
 
 /// Refuses an event whose writer has read something else than what is published.
@@ -124,6 +138,18 @@ fn named(version: u64) -> String {
     }
 }
 
+fn take_in(vault: &Vault, id: &Id, to: u64, diff: &str) -> TakeIn {
+    let bytes = vault.files().read(&id.live_path(), limit::DOCUMENT).unwrap_or_default();
+    let live = normalise(utf8(&bytes).unwrap_or_default());
+    if Document::parse(&live).is_ok_and(|live| live.frontmatter.version == Some(to)) {
+        TakeIn::Done
+    } else if diff::has_its_places(&live, diff) {
+        TakeIn::Patch
+    } else {
+        TakeIn::ByHand
+    }
+}
+
 impl Moved {
     fn of(vault: &Vault, id: &Id, from: Option<u64>, to: u64) -> Self {
         let mut moved = Self { id: id.clone(), from, to, between: Vec::new(), diff: None };
@@ -134,7 +160,9 @@ impl Moved {
         if let Some((from, to)) = from.filter(|n| *n > 0).zip(Some(to).filter(|n| *n > 0))
             && let Some((before, after)) = text(from).zip(text(to))
         {
-            moved.diff = Some(diff::print(&before, &after, from, to));
+            let diff = diff::print(&before, &after, from, to);
+            let way = take_in(vault, id, to, &diff);
+            moved.diff = Some((diff, way));
         }
         moved
     }

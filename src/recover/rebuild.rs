@@ -11,7 +11,7 @@ use crate::checkpoint::rebuild::{Recorded, derive, longest_prefix};
 use crate::document::id::Id;
 use crate::vault::Vault;
 use crate::vault::config::LogForm;
-use crate::vault::files::{FileError, Files};
+use crate::vault::files::FileError;
 use crate::vault::layout::limit;
 use crate::vault::write::Written;
 
@@ -117,13 +117,15 @@ pub fn replace_log(vault: &Vault, new: &Log) -> Result<Option<String>, FileError
         files.create_durable(path, &bytes)?;
         return Ok(None);
     };
-    let kept = keep::beside(files, path)?;
-    files.replace(path, &old, &bytes).inspect_err(|_| drop_copy(files, &kept, old.len() as u64))?;
+    let kept = keep::copy_beside(files, path)?;
+    files.replace(path, &old, &bytes).inspect_err(|_| {
+        let _ = files.remove_of_length(&kept, old.len() as u64);
+    })?;
     Ok(Some(kept))
 }
 
-/// Puts a log in its other form beside the one that is there, whole and durable, and takes that away;
-/// gives the path under which it is kept. Only the holder of the write lock may ask for it.
+/// Puts a log in its other form beside the one that is there, whole and durable, and gives that another
+/// name, which it returns. Only the holder of the write lock may ask for it.
 ///
 /// # Errors
 /// Something could not be written. Where both files are left, they say the same, and the next writer
@@ -134,16 +136,10 @@ pub fn exchange_log(
     form: LogForm,
     bytes: &[u8],
 ) -> Result<String, FileError> {
-    let (files, path, length) = (vault.files(), old.path(), old.length());
-    let kept = keep::beside(files, path)?;
-    let made = files.create_durable(path_of(form), bytes);
-    made.inspect_err(|_| drop_copy(files, &kept, length))?;
-    files.remove_of_length(path, length)?;
+    let (files, path) = (vault.files(), old.path());
+    files.create_durable(path_of(form), bytes)?;
+    let kept = keep::free_beside(files, path);
+    files.move_new(path, &kept)?;
     files.sync(&[Written::Named(path)])?;
     Ok(kept)
-}
-
-/// Takes away the copy of a log that is still in its place.
-fn drop_copy(files: &Files, copy: &str, length: u64) {
-    let _ = files.remove_of_length(copy, length);
 }

@@ -366,7 +366,6 @@ impl Pass<'_> {
             ChainError::SelfMismatch { .. }
             | ChainError::RetiredOtherwise
             | ChainError::PatchAsKeyframe => Code::VersionSelfMismatch,
-            ChainError::CrossChain { .. } => Code::CrossChainMismatch,
             _ => Code::VersionUnreconstructable,
         };
         let path = match why {
@@ -377,8 +376,7 @@ impl Pass<'_> {
         let finding = finding.version(version);
         self.push(match why {
             ChainError::ContentHash { expected, found }
-            | ChainError::ChainHash { expected, found }
-            | ChainError::CrossChain { expected, found } => finding.values(expected, found),
+            | ChainError::ChainHash { expected, found } => finding.values(expected, found),
             ChainError::SelfMismatch { expected, found } => finding.values(expected, found),
             _ => finding,
         });

@@ -191,7 +191,7 @@ impl Code {
                 "Make sure that the branch is one of yours (`git branch`, `ctx head list`). `ctx head forget FOLDER` forgets what is remembered of branches that are gone."
             }
             Self::Unfinished => {
-                "Nothing of it was acknowledged, and nobody is served it. The next command that writes there moves it to `.context/local/recovered/`; `ctx recover` moves all of it now."
+                "Nothing of it was acknowledged, and nobody is served it. Where it is remembered that a command was interrupted, the next one that writes moves it to `.context/local/recovered/`; else `ctx recover --force` does."
             }
             Self::PolicyUnsealed => "The next publication takes it along; look at it before.",
             Self::VersionUnpublished
@@ -209,5 +209,39 @@ impl Code {
             Self::FileIgnored => "Replace it by what it points to, or remove it.",
             _ => RESTORE,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Everything else has an answer of its own.
+    #[test]
+    fn a_file_is_brought_back_for_these_and_no_others() {
+        let restored = Code::ALL.iter().filter(|code| code.remedy() == RESTORE);
+        let restored: Vec<&str> = restored.map(|code| code.as_str()).collect();
+        insta::assert_snapshot!(restored.join("\n"), @"
+        content-hash-mismatch
+        chain-hash-mismatch
+        version-unreconstructable
+        version-self-mismatch
+        keyframe-missing
+        diff-missing
+        entry-malformed
+        version-gap
+        version-duplicate
+        version-order
+        field-malformed
+        timestamp-malformed
+        timestamp-order
+        unknown-hash-algorithm
+        history-missing
+        history-unreadable
+        history-empty
+        checkpoint-version-unknown
+        checkpoint-version-unpublished
+        too-large
+        ");
     }
 }

@@ -60,18 +60,16 @@ fn there_and_back_keeps_every_checkpoint_and_goes_on() {
 }
 
 #[test]
-fn a_log_that_has_the_form_is_left_alone_but_the_configuration_says_so() {
+fn a_log_that_has_the_form_is_left_alone() {
     let place = small();
-    let log = place.read(DELTA);
-    assert_snapshot!(place.ctx("checkpoint convert --to delta").ok().stdout, @"
-    checkpoint 4 with 1 version, 2026-11-21T10:00:04.000Z
-      changed  .context/config.yaml  v2
-    the log has the form `delta` already
-    ");
-    assert!(place.read(DELTA).starts_with(&log));
     let before = place.tree();
     assert_snapshot!(place.ctx("checkpoint convert --to delta").ok().stdout, @"the log has the form `delta` already");
     assert_eq!(place.tree(), before);
+    // A configuration that asks for the other form is not left so.
+    place.edit(".context/config.yaml", "layout:", "versions:\n  checkpoint_log: full\nlayout:");
+    place.ctx("checkpoint convert --to delta").ok();
+    assert!(place.read(".context/config.yaml").contains("checkpoint_log: delta"));
+    place.ctx("verify").ok();
 }
 
 #[test]
@@ -89,7 +87,7 @@ fn a_dry_run_writes_nothing() {
      layout: structured
     +versions:
     +  checkpoint_log: full
-    3 checkpoints would be converted to `full`, 1027 bytes to 1971
+    4 checkpoints would be converted to `full`, 1328 bytes to 2556
     ");
     let json = place
         .ctx("checkpoint convert --to full --dry-run --json")
@@ -97,6 +95,18 @@ fn a_dry_run_writes_nothing() {
         .json("ctx.checkpoint.convert");
     assert_eq!(json["converted"], true);
     assert_eq!(place.tree(), before);
+    // At the same instant the same comes out.
+    let at = "2026-11-21T12:00:00.000Z";
+    let said = |line: &str| {
+        let output = place.typed(line).var("CTX_NOW", at).run().ok();
+        output.json("ctx.checkpoint.convert")
+    };
+    let planned = said("checkpoint convert --to full --dry-run --json");
+    let done = said("checkpoint convert --to full --json");
+    for key in ["checkpoints", "bytes_before", "bytes_after"] {
+        assert_eq!(planned[key], done[key], "{key}");
+        assert!(!done[key].is_null());
+    }
 }
 
 #[test]

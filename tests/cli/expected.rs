@@ -50,7 +50,7 @@ fn a_writer_who_read_an_older_version_is_shown_what_came_since() {
        
        The
        last
-    hint: in the vault's folder, `ctx diff nodes/a 1 2 | patch nodes/a.md` puts that into your file
+    hint: `nodes/a.md` is made from version 2 already: look at what it holds
     hint: nothing was written; expect what is published once you have taken it in
     ");
     let hash = chain_hash(&place, 1);
@@ -77,6 +77,27 @@ fn the_command_that_takes_it_in_takes_it_in() {
     );
     place.ctx("publish nodes/a --expect-version 2").ok();
     place.ctx("verify").ok();
+}
+
+/// Where the diff has no place in the file, no command is named that would fail.
+#[test]
+fn what_cannot_be_patched_is_not_said_to_be() {
+    let place = overtaken();
+    let hint = |text: &str| {
+        place.write("nodes/a.md", text);
+        let refused = place.ctx("publish nodes/a --expect-version 1").exits(4).stderr;
+        refused.lines().find(|line| line.starts_with("hint:")).unwrap().to_owned()
+    };
+    let published = place.ctx("show nodes/a 2").ok().stdout;
+    assert_snapshot!(hint(&published), @"hint: `nodes/a.md` is made from version 2 already: look at what it holds");
+    let first = place.ctx("show nodes/a 1").ok().stdout;
+    assert_snapshot!(hint(&first.replace("one", "three")), @"hint: `ctx diff nodes/a 1 2` shows it: `nodes/a.md` has other lines there, so put it in by hand, with `version: 2`");
+    // Lines that are the same, but come before the hunk's.
+    assert_snapshot!(hint(&first.replace("title: A", "title: B")), @"hint: `ctx diff nodes/a 1 2` shows it: `nodes/a.md` has other lines there, so put it in by hand, with `version: 2`");
+    assert!(hint(&first.replace("others", "edited")).contains("| patch"));
+    place.remove("nodes/a.md");
+    let refused = place.ctx("publish nodes/a --expect-version 1").exits(4).stderr;
+    assert!(refused.contains("by hand"), "{refused}");
 }
 
 #[test]

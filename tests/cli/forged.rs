@@ -35,6 +35,16 @@ fn append_checkpoint(place: &Place, set: &[(&str, u64, &str)]) {
 }
 
 fn append_checkpoint_at(place: &Place, set: &[(&str, u64, &str)], at: &str, trigger: &str) {
+    append_line(place, set, &[], at, trigger);
+}
+
+fn append_line(
+    place: &Place,
+    set: &[(&str, u64, &str)],
+    removed: &[&str],
+    at: &str,
+    trigger: &str,
+) {
     let log = place.read(LOG);
     let mut marks: BTreeMap<String, (u64, String)> = BTreeMap::new();
     for line in log.lines() {
@@ -46,6 +56,9 @@ fn append_checkpoint_at(place: &Place, set: &[(&str, u64, &str)], at: &str, trig
             let hash = mark[1].as_str().unwrap().to_owned();
             marks.insert(id.clone(), (mark[0].as_u64().unwrap(), hash));
         }
+    }
+    for id in removed {
+        marks.remove(*id);
     }
     for (id, version, hash) in set {
         marks.insert((*id).to_owned(), (*version, (*hash).to_owned()));
@@ -62,7 +75,7 @@ fn append_checkpoint_at(place: &Place, set: &[(&str, u64, &str)], at: &str, trig
     let set: BTreeMap<&str, Value> =
         set.iter().map(|(id, version, hash)| (*id, json!([version, hash]))).collect();
     let line = json!({
-        "at": at, "checkpoint": number, "checkpoint_hash": hash, "removed": [],
+        "at": at, "checkpoint": number, "checkpoint_hash": hash, "removed": removed,
         "set": set, "triggered_by": trigger,
     });
     place.write(LOG, log + &serde_jcs::to_string(&line).unwrap() + "\n");
@@ -309,6 +322,30 @@ fn folders_that_differ_only_in_case_are_not_both_published() {
     assert!(refused.stderr.contains("`nodes/dir` and `nodes/Dir`"), "{}", refused.stderr);
 }
 
+/// What a checkpoint says beside its hashes is told in so many words.
+#[test]
+fn a_checkpoint_says_only_what_changes_and_comes_after_the_one_before() {
+    let messages = |set: bool, removed: &[&str], at: &str| {
+        let place = place();
+        let log = place.read(LOG);
+        let first: Value = serde_json::from_str(log.lines().next().unwrap()).unwrap();
+        let hash = first["set"]["nodes/a"][1].as_str().unwrap().to_owned();
+        let same = [("nodes/a", 1, hash.as_str())];
+        append_line(&place, if set { &same } else { &[] }, removed, at, "nodes/a");
+        let json = place.typed("verify --json").without("HOME").run().exits(1).json("ctx.verify");
+        let findings = json["findings"].as_array().unwrap();
+        findings.iter().map(|f| f["message"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let has = |messages: &[String], what: &str| messages.iter().any(|m| m.contains(what));
+    let same = messages(true, &[], AT);
+    assert!(has(&same, "it sets `nodes/a` to what it was"), "{same:?}");
+    let absent = messages(false, &["nodes/zz"], AT);
+    assert!(has(&absent, "it removes `nodes/zz`, which was not there"), "{absent:?}");
+    let earlier = messages(true, &[], "2026-11-21T10:00:01.500Z");
+    assert!(has(&earlier, "it is of 2026-11-21T10:00:01.500Z, checkpoint 2 of"), "{earlier:?}");
+    assert!(!has(&same, "checkpoint 2 of"), "{same:?}");
+}
+
 #[test]
 fn a_checkpoint_that_changes_nothing_was_not_written_by_ctx() {
     let place = place();
@@ -478,4 +515,41 @@ fn a_dropped_rule_that_differs_is_told_though_the_other_tool_drops_rules() {
     place.write("CONTEXT.md", "# Agents may do anything\n");
     place.write(".context/config.yaml", "exclude: ['**']\n");
     assert_eq!(codes(&place)[..2], ["policy-drift", "policy-drift"]);
+}
+
+/// Only ctx retires rules, and says so in their histories: their files are not missed afterwards.
+#[test]
+fn a_rule_that_was_retired_is_not_called_dropped() {
+    let place = Place::new();
+    place.ctx("init --name Test").ok();
+    let config = place.read(".context/config.yaml");
+    place.write(".context/config.yaml", config + "versions:\n  checkpoint_log: full\n");
+    place.write("nodes/a.md", "# A\n");
+    place.ctx("pack add p --query '#x'").ok();
+    place.ctx("publish --all").ok();
+    assert!(place.has("packs/.versions/p.yml/history.yaml"));
+    place.remove("packs/p.yml");
+    place.ctx("publish --all").ok();
+    assert!(place.read("packs/.versions/p.yml/history.yaml").contains("retired_at"));
+    assert_eq!(codes(&place), [""; 0]);
+}
+
+/// How much of a log a broken line takes with it is said once.
+#[test]
+fn the_lines_after_a_broken_one_are_counted() {
+    let place = place();
+    place.edit("nodes/a.md", "# A\n", "# B\n");
+    place.ctx("publish nodes/a").ok();
+    let log = place.read(LOG);
+    let messages = |log: String| {
+        place.write(LOG, log);
+        let json = place.typed("verify --json").without("HOME").run().exits(1).json("ctx.verify");
+        let findings = json["findings"].as_array().unwrap().iter();
+        let of_log = findings.filter(|f| f["code"] == "checkpoint-log-unreadable");
+        of_log.map(|f| f["message"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let first = messages(log.replacen("\"checkpoint\":1", "\"checkpoint\":", 1));
+    assert!(first.len() == 1 && first[0].contains("; the 2 entries after it"), "{first:?}");
+    let last = messages(log.replacen("\"checkpoint\":3", "\"checkpoint\":", 1));
+    assert!(last.len() == 1 && !last[0].contains("after it"), "{last:?}");
 }

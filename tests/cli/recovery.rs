@@ -79,8 +79,10 @@ fn an_entry_that_was_cut_short_hides_nothing_that_is_sealed() {
     let place = died_before_its_commit();
     let whole = place.bytes(HISTORY);
     let sealed = place.read(HISTORY).find("  - version: 2").unwrap();
+    let at = instant_of(&place.read(HISTORY));
     for end in (sealed + 3..whole.len()).step_by(7) {
         place.write(HISTORY, &whole[..end]);
+        place.began(&at);
         assert_eq!(
             place.ctx("history nodes/a --json").ok().json("ctx.history")["versions"]
                 .as_array()
@@ -98,6 +100,7 @@ fn an_entry_that_was_cut_short_hides_nothing_that_is_sealed() {
     // What a power cut may leave of it.
     for rubbish in [&b"\0\0\0\0"[..], b"\0\0\n\0", b"  - \xff\xfe"] {
         place.write(HISTORY, [&whole[..sealed], rubbish].concat());
+        place.began(&at);
         place.ctx("read nodes/a").ok();
         place.ctx("verify --allow-drift").ok();
         place.ctx("recover").ok();

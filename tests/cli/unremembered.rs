@@ -1,0 +1,95 @@
+//! Events that stand, but could not be remembered.
+
+use std::sync::Arc;
+
+use contextnest::cli::git::GitError;
+use contextnest::cli::{Streams, World, run};
+use contextnest::vault::disk::{Change, Disk, Overseer, Verdict};
+
+use crate::harness::{Place, instant_of};
+
+const LOG: &str = ".versions/checkpoints.jsonl";
+const HISTORY: &str = "nodes/.versions/a/history.yaml";
+
+/// A disk that gives no memory its name.
+#[derive(Debug)]
+struct Forgetful;
+
+impl Overseer for Forgetful {
+    fn judge(&self, change: &Change<'_>) -> Verdict {
+        match change {
+            Change::Rename { to, .. } if to.ends_with("/head.json") => Verdict::Refuse(5),
+            _ => Verdict::Allow,
+        }
+    }
+}
+
+/// Publishes on that disk; gives the exit code and what was said.
+fn publish(place: &Place, flags: &[&str]) -> (u8, String) {
+    let vars = [
+        ("HOME", place.home().display().to_string()),
+        ("CTX_PRINCIPAL", "ana@example.com".to_owned()),
+        ("CTX_NOW", "2026-11-21T12:00:00.000Z".to_owned()),
+    ];
+    let world = World {
+        cwd: place.root().to_owned(),
+        vars: vars.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
+        clock: || 0,
+        git: |_, _| Err(GitError::NotRun("not here".to_owned())),
+        terminal: false,
+        disk: Disk::overseen(Arc::new(Forgetful)),
+        error_terminal: false,
+    };
+    let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
+    let streams =
+        Streams { stdin: &mut std::io::empty(), stdout: &mut stdout, stderr: &mut stderr };
+    let args = ["ctx", "publish", "nodes/a"];
+    let exit = run(args.iter().chain(flags).map(Into::into).collect(), &world, streams);
+    (exit, String::from_utf8([stdout, stderr].concat()).unwrap())
+}
+
+#[test]
+fn an_event_that_is_not_remembered_stands_and_says_so() {
+    let place = Place::published(&[("nodes/a", "# A\n")]);
+    let told: [(&[&str], &str); 2] =
+        [(&[], "is not remembered: cannot write"), (&["--json"], "\"memory\"")];
+    for (flags, said) in told {
+        place.edit("nodes/a.md", "# A\n", "# A\n\nmore\n");
+        let (exit, output) = publish(&place, flags);
+        assert!(exit == 0 && output.contains(said), "{exit}: {output}");
+    }
+    assert!(place.ctx("history nodes/a").ok().stdout.contains("v3"));
+}
+
+/// Its memory is older than the log, and a log that is cut back to it shall not pass for one whose
+/// writer died.
+#[test]
+fn what_was_acknowledged_and_not_remembered_is_no_leftover() {
+    let place = Place::published(&[("nodes/a", "# A\n")]);
+    let log = place.bytes(LOG);
+    place.edit("nodes/a.md", "# A\n", "# A\n\nmore\n");
+    assert_eq!(publish(&place, &[]).0, 0);
+    place.write(LOG, &log);
+    let cut = place.tree();
+    assert!(place.ctx("verify").exits(1).stdout.contains("published-unsealed"));
+    place.ctx("publish nodes/a").exits(1);
+    place.ctx("recover").exits(4);
+    assert_eq!(place.tree(), cut);
+    // The same bytes, where the writer died before it could acknowledge anything.
+    place.began(&instant_of(&place.read(HISTORY)));
+    place.ctx("verify --allow-drift").ok();
+}
+
+/// Whoever trusts a log that was cut knows of no writer at work on it.
+#[test]
+fn trust_in_a_cut_log_excuses_nothing() {
+    let place = Place::published(&[("nodes/a", "# A\n")]);
+    let log = place.bytes(LOG);
+    place.edit("nodes/a.md", "# A\n", "# A\n\nmore\n");
+    place.ctx("publish nodes/a").ok();
+    place.write(LOG, &log);
+    place.ctx("head trust").ok();
+    assert!(place.ctx("verify").exits(1).stdout.contains("published-unsealed"));
+    place.ctx("head forget").ok();
+    assert!(place.ctx("verify").exits(1).stdout.contains("published-unsealed"));
+}
