@@ -191,7 +191,7 @@ mod tests {
 
     #[test]
     fn pieces_of_all_lengths_are_hashed_in_their_order() {
-        let text: Vec<u8> = (0..5 * PENDING).map(|n| (n % 251) as u8).collect();
+        let text: Vec<u8> = (0..5 * PENDING).map(|n| u8::try_from(n % 251).unwrap()).collect();
         for sizes in [[1, PENDING + 1, 5], [5, PENDING - 5, 1], [PENDING, PENDING, PENDING - 1]] {
             let (mut rest, mut sizes) = (&text[..], sizes.iter().cycle());
             let digest = Digest::of_written(|out| {

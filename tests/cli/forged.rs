@@ -553,3 +553,33 @@ fn the_lines_after_a_broken_one_are_counted() {
     let last = messages(log.replacen("\"checkpoint\":3", "\"checkpoint\":", 1));
     assert!(last.len() == 1 && !last[0].contains("after it"), "{last:?}");
 }
+
+/// The time of a publication stands in no pre-image: what the text says of it binds it.
+#[test]
+fn a_publication_time_is_that_of_the_text() {
+    let place = place();
+    let path = "nodes/.versions/a/history.yaml";
+    let messages = |place: &Place| {
+        let json = place.typed("verify --json").without("HOME").run().exits(1).json("ctx.verify");
+        let findings = json["findings"].as_array().unwrap().iter();
+        let times = findings.filter(|f| f["code"] == "publication-time-mismatch");
+        times.map(|f| f["message"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    rechain(&place, path, true, |entry| {
+        entry.published_at = Some("2026-11-21T10:00:00.500Z".parse().unwrap());
+    });
+    assert_eq!(
+        messages(&place),
+        ["recorded for 2026-11-21T10:00:00.500Z, but the text is of 2026-11-21T10:00:01.000Z"]
+    );
+    // Without that field nothing binds it.
+    let text = place.read("nodes/.versions/a/v1.md");
+    let field = text.lines().find(|line| line.starts_with("updated_at")).unwrap();
+    let bare = text.replace(&format!("{field}\n"), "");
+    place.write("nodes/.versions/a/v1.md", &bare);
+    rechain(&place, path, true, |entry| {
+        entry.published_at = Some(entry.edited_at);
+        entry.content_hash = Digest::of(bare.as_bytes());
+    });
+    assert_eq!(messages(&place), ["the text has no `updated_at` that binds its time"]);
+}
