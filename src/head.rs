@@ -28,7 +28,7 @@ use crate::vault::files::FileError;
 use crate::vault::outside::{self, State};
 use crate::vault::write::Written;
 
-pub use intent::{Intent, intend, intents, interrupted, upon, withdraw};
+pub use intent::{Intent, Interrupted, intend, intent, interrupted, withdraw};
 
 /// The file in a vault's folder of state.
 const NAME: &str = "head.json";
@@ -60,6 +60,8 @@ pub struct Remembered {
     pub path: PathBuf,
     /// What git had checked out there: a ref, or a commit; none without git.
     pub branch: Option<String>,
+    /// The repository's folder; none without git.
+    pub repository: Option<PathBuf>,
     /// The head.
     pub head: Head,
     /// When it was remembered.
@@ -179,14 +181,21 @@ impl Head {
     }
 }
 
-/// What is remembered of a vault; nothing where there is no memory, or no place for one. What was
-/// remembered before the vault had a git repository is true of every branch.
+/// What is remembered of a vault, of what is checked out first; nothing where there is no memory, or no
+/// place for one. A branch is another only within one repository: what was remembered when there was
+/// none, or another one, holds whatever is checked out. Else who may write to the vault could plant a
+/// repository, and take the memory that was made meanwhile away with it.
 ///
 /// # Errors
 /// There is a memory that cannot be read, so that nobody can say what it held.
 pub fn recall(vault: &Vault) -> Result<Vec<Remembered>, MemoryError> {
-    let folders = vault.state().into_iter().flat_map(folders);
-    folders.filter_map(|dir| read(dir).transpose()).collect()
+    let Some(state) = vault.state() else { return Ok(Vec::new()) };
+    let mut memories = Vec::from_iter(read(&state.dir)?);
+    for dir in other_folders(vault, state) {
+        let memory = read(&dir)?.filter(|memory| memory.path == vault.root());
+        memories.extend(memory.filter(|memory| memory.repository != state.repository));
+    }
+    Ok(memories)
 }
 
 /// The number of the last checkpoint that is remembered of a vault; none where nothing is.
@@ -198,16 +207,33 @@ pub fn last_remembered(vault: &Vault) -> Result<Option<usize>, MemoryError> {
     Ok(last.map(|last| usize::try_from(last).unwrap_or(usize::MAX)))
 }
 
-/// The folders whose memories hold for a vault, the one for now first.
-fn folders(state: &State) -> impl Iterator<Item = &PathBuf> {
-    std::iter::once(&state.dir).chain(&state.without_git)
+/// Whether anything is remembered of what is checked out now.
+pub fn is_remembered(vault: &Vault) -> bool {
+    vault.state().is_some_and(|state| read(&state.dir).is_ok_and(|memory| memory.is_some()))
 }
 
-/// Of a vault with no memory of its own for what is checked out: the latest head that is remembered
-/// of the same path with something else checked out, and that this log does not hold.
+/// The folders of the same path with something else checked out, in the order of their names.
+fn other_folders(vault: &Vault, state: &State) -> Vec<PathBuf> {
+    let key = outside::key_of(vault.root());
+    let is_ours = |dir: &PathBuf| {
+        *dir != state.dir
+            && dir
+                .file_name()
+                .is_some_and(|name| name.as_encoded_bytes().starts_with(key.as_bytes()))
+    };
+    let mut found: Vec<PathBuf> = all_folders(&state.home).filter(is_ours).collect();
+    found.sort_unstable();
+    found
+}
+
+/// The latest head that is remembered of the same path and repository with something else checked out,
+/// and that this log does not hold.
 pub fn elsewhere(vault: &Vault, is_held: impl Fn(&Head) -> bool) -> Option<Remembered> {
-    let (memories, _) = all(&vault.state()?.home);
-    let others = memories.into_iter().filter(|memory| memory.path == vault.root());
+    let state = vault.state()?;
+    let others = other_folders(vault, state).into_iter();
+    let others = others.filter_map(|dir| read(&dir).ok().flatten());
+    let others = others
+        .filter(|memory| memory.path == vault.root() && memory.repository == state.repository);
     others.filter(|memory| !is_held(&memory.head)).max_by_key(|memory| memory.head.checkpoint)
 }
 
@@ -271,10 +297,30 @@ pub fn advance(vault: &Vault, head: &Head, now: Timestamp) -> Result<(), MemoryE
 /// # Errors
 /// It could not be written.
 pub fn trust(vault: &Vault, head: &Head, now: Timestamp) -> Result<(), MemoryError> {
-    withdraw(vault);
+    let memories = recall(vault).unwrap_or_default();
+    if memories.iter().all(|memory| memory.head != *head) {
+        withdraw(vault);
+    }
     remember(vault, head, now)?;
-    let before_git = vault.state().and_then(|state| state.without_git.as_ref());
-    before_git.map_or(Ok(false), |dir| remove(dir)).map(|_| ())
+    forget_other_repositories(vault).map(|_| ())
+}
+
+/// Forgets what holds although it was remembered when there was another repository, or none; says
+/// whether there was anything.
+fn forget_other_repositories(vault: &Vault) -> Result<bool, MemoryError> {
+    let Some(state) = vault.state() else { return Ok(false) };
+    let mut any = false;
+    for dir in other_folders(vault, state) {
+        let memory = read(&dir);
+        // One that cannot be read is in the way of every writer.
+        let holds = memory.as_ref().map_or(true, |memory| {
+            memory.as_ref().is_some_and(|memory| {
+                memory.path == vault.root() && memory.repository != state.repository
+            })
+        });
+        any |= holds && remove(&dir)?;
+    }
+    Ok(any)
 }
 
 /// Remembers the empty log of a vault that was made just now. Without a repository there is no other
@@ -290,7 +336,7 @@ pub fn begin(vault: &Vault, now: Timestamp) -> Result<(), MemoryError> {
 }
 
 fn remember(vault: &Vault, head: &Head, now: Timestamp) -> Result<(), MemoryError> {
-    let Some(State { dir, checked_out, .. }) = vault.state() else {
+    let Some(State { dir, checked_out, repository, .. }) = vault.state() else {
         return Ok(());
     };
     let stored = Stored {
@@ -298,6 +344,7 @@ fn remember(vault: &Vault, head: &Head, now: Timestamp) -> Result<(), MemoryErro
         branch: checked_out.clone(),
         end: StoredEnd::from(head),
         path: vault.root().display().to_string(),
+        repository: repository.as_ref().map(|dir| dir.display().to_string()),
     };
     let path = dir.join(NAME);
     let text = serde_json::to_string(&stored).unwrap_or_default() + "\n";
@@ -318,11 +365,9 @@ fn wait_for_turn(dir: &Path) -> Option<File> {
 /// # Errors
 /// It could not be removed.
 pub fn forget(vault: &Vault) -> Result<bool, MemoryError> {
-    let mut any = false;
-    for dir in vault.state().into_iter().flat_map(folders) {
-        any |= remove(dir)?;
-    }
-    Ok(any)
+    let Some(state) = vault.state() else { return Ok(false) };
+    let any = remove(&state.dir)?;
+    Ok(forget_other_repositories(vault)? || any)
 }
 
 /// Forgets everything that is remembered of a path in the user's directory of state, whatever git
@@ -352,12 +397,17 @@ fn remove(dir: &Path) -> Result<bool, MemoryError> {
         let path = dir.join(name);
         match fs::remove_file(&path) {
             Ok(()) => Ok(true),
-            Err(why) if why.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(why) if is_absent(&why) => Ok(false),
             Err(why) => Err(MemoryError::io("remove", &path)(why)),
         }
     };
     remove(intent::NAME)?;
     remove(NAME)
+}
+
+/// Whether there is no such file, or no folder that could hold it.
+fn is_absent(why: &io::Error) -> bool {
+    matches!(why.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
 /// Everything that is remembered in the user's directory of state, in the order of paths and
@@ -383,6 +433,7 @@ struct Stored {
     #[serde(flatten)]
     end: StoredEnd,
     path: String,
+    repository: Option<String>,
 }
 
 /// The end of a log as it is written.
@@ -424,14 +475,16 @@ fn read(dir: &Path) -> Result<Option<Remembered>, MemoryError> {
     let opened = File::open(path);
     match opened.and_then(|file| file.take(LIMIT).read_to_string(&mut text)) {
         Ok(_) => {}
-        Err(why) if why.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(why) if is_absent(&why) => return Ok(None),
         Err(why) => return Err(MemoryError::io("read", path)(why)),
     }
     let unreadable = |why: String| MemoryError::Unreadable { path: path.to_owned(), why };
     let stored: Stored = serde_json::from_str(&text).map_err(|why| unreadable(why.to_string()))?;
     let head = stored.end.head().map_err(unreadable)?;
     let at = stored.at.parse().map_err(|_| unreadable(format!("`{}` is no time", stored.at)))?;
-    Ok(Some(Remembered { path: stored.path.into(), branch: stored.branch, head, at }))
+    let (path, branch) = (stored.path.into(), stored.branch);
+    let repository = stored.repository.map(PathBuf::from);
+    Ok(Some(Remembered { path, branch, repository, head, at }))
 }
 
 /// Waits until the log is durable: a checkpoint that is remembered and then lost in a power cut would

@@ -107,7 +107,7 @@ impl Place {
         let began = Instant::now();
         let cache = (self.beside != Beside::Nothing).then(|| cache_of(&self.root));
         let (home, dir) = (self.home.clone(), self.memory());
-        let state = State { home, dir, checked_out: None, without_git: None };
+        let state = State { home, dir, checked_out: None, repository: None };
         let vault = Vault::open(&self.root)?.with_cache(cache).with_state(Some(state));
         let outcome = publish::publish(&how(vault.on(disk)), &request)?;
         let ended = Instant::now();

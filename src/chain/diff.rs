@@ -68,20 +68,27 @@ pub fn print_between(old: &str, new: &str, old_name: &str, new_name: &str) -> St
     out
 }
 
-/// Whether every hunk of a diff has its place in an edited text: the lines of its old side follow one
-/// another there, after those of the hunk before, so that a patch program puts it in without a reject.
+/// Whether every hunk of a diff has one place in an edited text and no other: the lines of its old side
+/// follow one another there, after those of the hunk before. A patch program, which guesses, then puts
+/// it in where it belongs. Last lines without a newline are not left to it.
 pub(crate) fn has_its_places(text: &str, patch: &str) -> bool {
+    if patch.contains(NO_NEWLINE) || !text.ends_with('\n') || text.contains('\r') {
+        return false;
+    }
     let lines: Vec<&str> = text.lines().collect();
-    let mut rest = &lines[..];
+    let mut begin = 0;
     patch.split("\n@@ ").skip(1).all(|hunk| {
         let body = hunk.lines().skip(1);
         let old: Vec<&str> = body.filter_map(|line| line.strip_prefix([' ', '-'])).collect();
-        let found = match old.len() {
-            0 => Some(0),
-            n => rest.windows(n).position(|window| window == old),
-        };
-        rest = found.map_or(&[], |at| &rest[at + old.len()..]);
-        found.is_some()
+        if old.is_empty() {
+            return false;
+        }
+        let mut places = (0..lines.len()).filter(|at| lines[*at..].starts_with(&old));
+        match (places.next(), places.next()) {
+            (Some(at), None) if at >= begin => begin = at + old.len(),
+            _ => return false,
+        }
+        true
     })
 }
 
@@ -304,8 +311,13 @@ mod tests {
         assert!(!has_its_places(&old.replace("line 7\n", "x\n"), &patch));
         // The second place lies before the first.
         assert!(!has_its_places(&format!("{}{}", lines(20..=30), lines(1..=10)), &patch));
-        assert!(has_its_places("", &print("", "a\n", 0, 1)));
         assert!(!has_its_places("", &print("a\n", "", 1, 2)));
+        // Two places, of which a program would choose one; and ends of lines that it takes otherwise.
+        assert!(!has_its_places(&old.repeat(2), &patch));
+        assert!(!has_its_places(&old.replace('\n', "\r\n"), &patch));
+        assert!(!has_its_places(&format!("{old}mine"), &patch));
+        let open = print(&old, &format!("{old}more"), 1, 2);
+        assert!(!has_its_places(&format!("{old}mine\n"), &open));
     }
 
     #[test]

@@ -159,6 +159,17 @@ mod tests {
     }
 
     #[test]
+    fn the_last_whole_line_is_known_by_its_place() {
+        let last = [&b"{\"at\":\""[..], &vec![b'x'; 2 * KEPT]].concat();
+        let bytes = [&b"{}\n[1]\n"[..], &last, b"\ntorn"].concat();
+        for piece in [1, 2, 7, bytes.len()] {
+            let read = read(Pieces(&bytes, piece)).unwrap();
+            assert_eq!((read.entries.len(), read.torn, read.last_at), (3, 4, 7), "{piece}");
+            assert_eq!(read.last_line, last[..KEPT]);
+        }
+    }
+
+    #[test]
     fn rubbish_is_not_read_to_its_end() {
         let bytes = b"\n".repeat(4 * usize::try_from(PIECE).unwrap());
         let read = read(&bytes[..]).unwrap();

@@ -118,8 +118,8 @@ fn takes_in(moved: &Moved) -> Option<String> {
             "in the vault's folder, `ctx diff {id} {from} {to} | patch {path}` puts that into your file"
         ),
         TakeIn::ByHand => format!(
-            "`ctx diff {id} {from} {to}` shows it: `{shown}` has other lines there, so put it in by hand, \
-             with `version: {to}`"
+            "`ctx diff {id} {from} {to}` shows it: put it into `{shown}` by hand, with `version: {to}`"
         ),
+        TakeIn::Absent => format!("`{shown}` is not there: `ctx show {id} {to}` prints what is published"),
     })
 }

@@ -103,7 +103,7 @@ pub(super) fn run(args: &Recover, session: &mut Session<'_>) -> Result<Answer, F
     }
     let is_sound = sound.is_ok() && is_held.is_ok();
     let unsure: Vec<&Leftover> =
-        plan.leftovers.iter().filter(|leftover| !leftover.is_of(interrupted)).collect();
+        plan.leftovers.iter().filter(|leftover| !leftover.is_of(interrupted.as_ref())).collect();
     let is_sure = unsure.is_empty();
     if !is_sure && !args.force && !args.dry_run {
         let leftovers = count(unsure.len(), "leftover");

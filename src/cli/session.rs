@@ -84,9 +84,9 @@ impl Session<'_> {
         let cache = outside::cache_home(|name| self.world.var(name));
         let cache = cache.and_then(|home| folder(&home, branch));
         let state = self.state_home().and_then(|home| {
-            let without_git = name.and_then(|_| folder(&home, None));
             let dir = folder(&home, name)?;
-            Some(State { home, dir, checked_out: checked_out.clone(), without_git })
+            let repository = name.and_then(|_| outside::repository(root));
+            Some(State { home, dir, checked_out: checked_out.clone(), repository })
         });
         let vault = vault.with_cache(cache).with_state(state).on(self.world.disk.clone());
         match self.global.lock_timeout {

@@ -13,7 +13,8 @@ use std::path::{Path, PathBuf};
 use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
-use super::{Head, StoredEnd, folders};
+use super::{Head, StoredEnd};
+use crate::chain::history::Entry;
 use crate::vault::Vault;
 use crate::vault::clock::Timestamp;
 use crate::vault::disk::Disk;
@@ -23,45 +24,57 @@ use crate::vault::outside::{self, State};
 pub(super) const NAME: &str = "intent.json";
 /// Its length. It is overwritten where it lies, so that one wait for the disk is enough; what a power
 /// cut tears there is no intent, and nothing was written for it.
-const LENGTH: usize = 512;
+const LENGTH: usize = 1024;
 
 /// What a writer is about to do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Intent {
     /// The end of the log that its event follows.
     pub upon: Head,
-    /// The instant of its event, which every entry has that it records.
+    /// Its event.
+    pub event: Interrupted,
+}
+
+/// What every entry has that one event records.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Interrupted {
+    /// The instant.
     pub at: Timestamp,
+    /// Who acts; an event of two people may have the same instant.
+    pub by: String,
+}
+
+impl Interrupted {
+    /// Whether this event recorded an entry.
+    pub fn is_of(&self, entry: &Entry) -> bool {
+        entry.event_at() == Some(self.at) && entry.edited_by == self.by
+    }
 }
 
 /// An intent as it is written.
 #[derive(Serialize, Deserialize)]
 struct Stored {
     event: String,
+    by: String,
     #[serde(flatten)]
     upon: StoredEnd,
 }
 
-/// The intents that lie beside what is remembered of a vault. One that cannot be read is none, nor is
+/// The intent that lies beside what is remembered of a vault. One that cannot be read is none, nor is
 /// one upon another end than the one remembered: its event is over.
-pub fn intents(vault: &Vault) -> Vec<Intent> {
+pub fn intent(vault: &Vault) -> Option<Intent> {
     let live = |dir: &PathBuf| {
         let intent = read(&dir.join(NAME))?;
         let memory = super::read(dir).ok()??;
         (memory.head == intent.upon).then_some(intent)
     };
-    vault.state().into_iter().flat_map(folders).filter_map(live).collect()
+    vault.state().and_then(|state| live(&state.dir))
 }
 
-/// The instant of the event that a writer began here upon exactly this end of the log, and did not
-/// bring to an end. Entries of that instant, and what is torn, are its leftovers; nothing else is.
-pub fn interrupted(vault: &Vault, end: &Head) -> Option<Timestamp> {
-    upon(&intents(vault), end)
-}
-
-/// The instant of the event that one of these intents says was begun upon this end of the log.
-pub fn upon(intents: &[Intent], end: &Head) -> Option<Timestamp> {
-    intents.iter().find(|intent| intent.upon == *end).map(|intent| intent.at)
+/// The event that a writer began here upon exactly this end of the log, and did not bring to an end. Its
+/// entries, and what is torn, are leftovers; nothing else is.
+pub fn interrupted(vault: &Vault, end: &Head) -> Option<Interrupted> {
+    intent(vault).filter(|intent| intent.upon == *end).map(|intent| intent.event)
 }
 
 /// Leaves word, durable, of the event that begins. Only the holder of the write lock may, after what
@@ -74,7 +87,9 @@ pub fn intend(vault: &Vault, intent: &Intent) -> io::Result<()> {
     let Some(State { home, dir, .. }) = vault.state() else {
         return Ok(());
     };
-    let stored = Stored { event: intent.at.to_string(), upon: StoredEnd::from(&intent.upon) };
+    let Intent { upon, event } = intent;
+    let stored =
+        Stored { event: event.at.to_string(), by: event.by.clone(), upon: StoredEnd::from(upon) };
     let text = serde_json::to_string(&stored).map_err(io::Error::other)?;
     let (disk, path) = (vault.files().disk(), dir.join(NAME));
     let file = match open(&path)? {
@@ -97,13 +112,11 @@ pub fn intend(vault: &Vault, intent: &Intent) -> io::Result<()> {
 /// Takes the word back: what its event left has been cleared away, or it is over and cannot be
 /// remembered. What cannot be taken back excuses nothing but entries of that one instant.
 pub fn withdraw(vault: &Vault) {
-    for dir in vault.state().into_iter().flat_map(folders) {
-        let path = dir.join(NAME);
-        if read(&path).is_some()
-            && let Ok(Some(file)) = open(&path)
-        {
-            let _ = overwrite(vault.files().disk(), &file, &path, "null");
-        }
+    let Some(path) = vault.state().map(|state| state.dir.join(NAME)) else { return };
+    if read(&path).is_some()
+        && let Ok(Some(file)) = open(&path)
+    {
+        let _ = overwrite(vault.files().disk(), &file, &path, "null");
     }
 }
 
@@ -128,5 +141,6 @@ fn read(path: &Path) -> Option<Intent> {
     let mut text = String::new();
     File::open(path).ok()?.take(LENGTH as u64).read_to_string(&mut text).ok()?;
     let stored: Stored = serde_json::from_str(&text).ok()?;
-    Some(Intent { upon: stored.upon.head().ok()?, at: stored.event.parse().ok()? })
+    let event = Interrupted { at: stored.event.parse().ok()?, by: stored.by };
+    Some(Intent { upon: stored.upon.head().ok()?, event })
 }

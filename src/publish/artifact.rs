@@ -201,7 +201,7 @@ impl Desk<'_> {
         };
         let known = last_sealed.unwrap_or(0);
         let form = self.vault.log_form();
-        let next = recover::first_unsealed(&history, known, mark.is_some(), form);
+        let next = recover::first_unsealed(id, &history, known, mark.is_some(), form);
         if next == 0 && known > 0 {
             return Err(refuse(&ChainError::VersionMissing(known)));
         }

@@ -12,6 +12,7 @@ use crate::checkpoint::chronicle::Append;
 use crate::document::id::Id;
 use crate::head::MemoryError;
 use crate::recover::hint;
+use crate::vault::clock::Timestamp;
 use crate::vault::files::{FileError, Files};
 use crate::vault::layout;
 use crate::vault::replace::{Replacement, Staging};
@@ -36,10 +37,10 @@ pub(super) fn commit(
     files: &Files,
     items: &[Item],
     behind: &[(Id, Live)],
-    append: Option<&Append>,
+    event: Option<(&Append, Timestamp)>,
 ) -> Result<Committed, FileError> {
     let lives = lives(items, behind);
-    let Some(append) = append else {
+    let Some((append, at)) = event else {
         let left_alone = bring_up_to_date(files, &lives)?;
         return Ok(Committed { left_alone, ..Committed::default() });
     };
@@ -47,7 +48,7 @@ pub(super) fn commit(
     // Live files get their new bytes under temporary names, so that one wait for the disk serves
     // them and the versions.
     let staging = files.stage_all(&replacements);
-    write_event(files, items, &staging, append)?;
+    write_event(files, items, &staging, append, at)?;
     let left_alone = put_in_place(files, &lives, &replacements, staging);
     Ok(Committed { left_alone, ..Committed::default() })
 }
@@ -88,8 +89,9 @@ fn write_event(
     items: &[Item],
     staging: &Staging<'_>,
     append: &Append,
+    at: Timestamp,
 ) -> Result<(), FileError> {
-    hint::write(files, items.iter().map(|item| &item.id))?;
+    hint::write(files, at, items.iter().map(|item| &item.id))?;
     let mut progress: Vec<Progress> =
         items.par_iter().map(|item| write_version(files, item)).collect();
     let outcome = match progress.iter_mut().find_map(|p| p.failed.take()) {
@@ -154,6 +156,20 @@ fn sync_and_seal(
         files.take_back(append.path, append.length, &append.bytes);
     }
     synced
+}
+
+/// Whether nothing of an event that failed is left in the record.
+pub(super) fn is_taken_back(files: &Files, items: &[Item], append: &Append) -> bool {
+    let has_length = |path: &str, length| match files.stamp(path) {
+        Ok(stamp) => length > 0 && stamp.length == length,
+        Err(_) => length == 0 && !files.exists(path),
+    };
+    let is_gone = |item: &Item| {
+        let keyframe = item.keyframe.as_ref();
+        has_length(&item.history.path, item.history.length)
+            && keyframe.is_none_or(|(path, _)| !files.exists(path))
+    };
+    has_length(append.path, append.length) && items.par_iter().all(is_gone)
 }
 
 fn take_back(files: &Files, item: &Item, written: &Progress) {

@@ -59,8 +59,10 @@ pub enum TakeIn {
     Done,
     /// The diff has its places in the file.
     Patch,
-    /// The file was edited in the same lines, or is not there.
+    /// The file was edited in the same lines, or nobody could say where they are.
     ByHand,
+    /// There is no such file.
+    Absent,
 }
 
 /// Refuses an event whose writer has read something else than what is published.
@@ -139,11 +141,13 @@ fn named(version: u64) -> String {
 }
 
 fn take_in(vault: &Vault, id: &Id, to: u64, diff: &str) -> TakeIn {
-    let bytes = vault.files().read(&id.live_path(), limit::DOCUMENT).unwrap_or_default();
-    let live = normalise(utf8(&bytes).unwrap_or_default());
-    if Document::parse(&live).is_ok_and(|live| live.frontmatter.version == Some(to)) {
+    let Ok(bytes) = vault.files().read(&id.live_path(), limit::DOCUMENT) else {
+        return TakeIn::Absent;
+    };
+    let live = utf8(&bytes).unwrap_or_default();
+    if Document::parse(&normalise(live)).is_ok_and(|live| live.frontmatter.version == Some(to)) {
         TakeIn::Done
-    } else if diff::has_its_places(&live, diff) {
+    } else if diff::has_its_places(live, diff) {
         TakeIn::Patch
     } else {
         TakeIn::ByHand

@@ -36,7 +36,7 @@ use crate::checkpoint::log::Checkpoint;
 use crate::derived;
 use crate::document::id::Id;
 use crate::document::validate::{Problem, Severity};
-use crate::head::{self, Head, HeadError, Intent};
+use crate::head::{self, Head, HeadError, Intent, Interrupted};
 use crate::index;
 use crate::recover::{self, Recovered, hint};
 use crate::vault::clock::Timestamp;
@@ -298,12 +298,20 @@ fn write(desk: Desk<'_>, mut outcome: Outcome, event: &Event<'_>) -> Result<Outc
             // What was acknowledged by a writer that died right after its commit counts from here on.
             let upon = Head::of(chronicle);
             let _ = head::advance(vault, &upon, now);
-            let _ = head::intend(vault, &Intent { upon, at: checkpoint.at });
+            let event = Interrupted { at: checkpoint.at, by: event.author.principal.to_string() };
+            let _ = head::intend(vault, &Intent { upon, event });
         }
-        let append = sealed.as_ref().map(|(_, append)| append);
+        let append = sealed.as_ref().map(|(checkpoint, append)| (append, checkpoint.at));
         let committed = commit::commit(vault.files(), &outcome.items, &outcome.behind, append);
         if committed.is_err() {
             hint::remove(vault.files());
+            // Where nothing is left, nobody shall take anything for a leftover.
+            let is_over = append.is_none_or(|(append, _)| {
+                commit::is_taken_back(vault.files(), &outcome.items, append)
+            });
+            if is_over {
+                head::withdraw(vault);
+            }
         }
         let mut committed = committed?;
         if let Some((checkpoint, _)) = &sealed {

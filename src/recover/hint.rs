@@ -1,26 +1,40 @@
 //! A word about what a writer is about to touch, for the one that comes after it if it dies. It only
 //! says where to look: whoever may write to the vault may write it.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
+use serde::{Deserialize, Serialize};
+
 use crate::document::id::Id;
+use crate::vault::clock::Timestamp;
 use crate::vault::files::{FileError, Files};
 use crate::vault::layout;
 
 /// The ids of some 200,000 documents. A longer one says only that somebody died.
 const LIMIT: u64 = 8 << 20;
 
-/// Writes which artifacts an event is about to touch. Without it nobody would bring live files up to
-/// date that the event could not.
+/// The word as it is written.
+#[derive(Serialize, Deserialize)]
+struct Stored<'i> {
+    at: String,
+    #[serde(borrow)]
+    ids: Vec<Cow<'i, str>>,
+}
+
+/// Writes which artifacts the event of an instant is about to touch. Without it nobody would bring live
+/// files up to date that the event could not.
 ///
 /// # Errors
 /// It could not be written.
 pub(crate) fn write<'i>(
     files: &Files,
+    at: Timestamp,
     ids: impl IntoIterator<Item = &'i Id>,
 ) -> Result<(), FileError> {
-    let ids: Vec<&str> = ids.into_iter().map(Id::as_str).collect();
-    let text = serde_json::to_string(&ids).unwrap_or_default() + "\n";
+    let ids = ids.into_iter().map(|id| Cow::from(id.as_str())).collect();
+    let stored = Stored { at: at.to_string(), ids };
+    let text = serde_json::to_string(&stored).unwrap_or_default() + "\n";
     // What is there has been dealt with, whether or not it could be taken back.
     remove(files);
     files.create_new(layout::HINT, text.as_bytes())
@@ -31,11 +45,13 @@ pub(crate) fn is_left(files: &Files) -> bool {
     files.exists(layout::HINT)
 }
 
-/// What a writer that died was about to touch; none where none left word, or the word cannot be read.
-pub(crate) fn read(files: &Files) -> Option<BTreeSet<Id>> {
+/// What the event of an instant was about to touch; none where its writer left no word, or another one
+/// did since, or it cannot be read.
+pub(crate) fn read(files: &Files, at: Timestamp) -> Option<BTreeSet<Id>> {
     let bytes = files.read(layout::HINT, LIMIT).ok()?;
-    let names: Vec<String> = serde_json::from_slice(&bytes).ok()?;
-    Some(names.iter().filter_map(|name| name.parse().ok()).collect())
+    let stored: Stored<'_> = serde_json::from_slice(&bytes).ok()?;
+    let is_of_it = stored.at.parse() == Ok(at);
+    is_of_it.then(|| stored.ids.iter().filter_map(|name| name.parse().ok()).collect())
 }
 
 /// Takes the word back.

@@ -9,9 +9,9 @@ use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::fault::LogError;
 use crate::checkpoint::log::{Log, path_of};
 use crate::document::id::Id;
+use crate::head::Interrupted;
 use crate::publish::sealed_text;
 use crate::vault::Vault;
-use crate::vault::clock::Timestamp;
 use crate::vault::config::{Config, LogForm};
 use crate::vault::files::Files;
 use crate::vault::layout;
@@ -51,16 +51,16 @@ pub struct Leftover {
     pub from: u64,
     /// How many bytes.
     pub bytes: u64,
-    /// The instants of the entries in it that can be read: of the event that recorded them, if one did.
-    pub instants: Vec<Option<Timestamp>>,
+    /// The entries in it, and of a text the one that has it; none where one cannot be read.
+    pub entries: Vec<Option<Entry>>,
 }
 
 impl Leftover {
-    /// Whether a writer left it that did not bring the event of this instant to an end; none where no
-    /// writer died here. What is not of the record is nothing else than a leftover.
-    pub fn is_of(&self, interrupted: Option<Timestamp>) -> bool {
-        let is_only_of = |at| self.instants.iter().all(|found| *found == Some(at));
-        !self.remains.is_of_the_record() || interrupted.is_some_and(is_only_of)
+    /// Whether a writer left it that did not bring this event to an end; none where no writer died
+    /// here. What is not of the record is nothing else than a leftover.
+    pub fn is_of(&self, interrupted: Option<&Interrupted>) -> bool {
+        let is_of_it = |event| are_of(event, &self.entries);
+        !self.remains.is_of_the_record() || interrupted.is_some_and(is_of_it)
     }
 }
 
@@ -95,9 +95,10 @@ impl<'i> Sealed<'i> {
 /// The first entry of a history that a writer of ours made and no checkpoint seals. `last_sealed` is
 /// the last version that any checkpoint seals, or 0; `is_published` says whether the head has it.
 ///
-/// A retirement is sealed by the id's leaving the maps. The other tool records versions that were
-/// never published; we do not.
+/// A retirement is sealed by the id's leaving the maps. The other tool records versions of documents
+/// that were never published; we do not.
 pub(crate) fn first_unsealed(
+    id: &Id,
     history: &History,
     last_sealed: u64,
     is_published: bool,
@@ -110,7 +111,7 @@ pub(crate) fn first_unsealed(
     while let Some(Ok(entry)) = history.slots.get(next).map(|slot| &slot.entry) {
         match (entry.published_at, entry.retired_at) {
             (None, Some(_)) if may_retire => may_retire = false,
-            (None, None) if form == LogForm::Full => {}
+            (None, None) if form == LogForm::Full && id.is_document() => {}
             _ => break,
         }
         next += 1;
@@ -118,10 +119,15 @@ pub(crate) fn first_unsealed(
     next
 }
 
-/// The instants of what a history records from one of its entries on, as far as it can be read.
-pub(crate) fn instants_from(history: &History, next: usize) -> Vec<Option<Timestamp>> {
+/// What a history records from one of its entries on; none where an entry cannot be read.
+pub(crate) fn entries_from(history: &History, next: usize) -> Vec<Option<Entry>> {
     let beyond = history.slots.iter().skip(next);
-    beyond.filter_map(|slot| slot.entry.as_ref().ok()).map(Entry::event_at).collect()
+    beyond.map(|slot| slot.entry.as_ref().ok().cloned()).collect()
+}
+
+/// Whether an event recorded all of these entries.
+pub(crate) fn are_of(event: &Interrupted, entries: &[Option<Entry>]) -> bool {
+    entries.iter().all(|entry| entry.as_ref().is_some_and(|entry| event.is_of(entry)))
 }
 
 /// Every artifact that the log or a folder of histories names.
@@ -159,7 +165,7 @@ pub(super) fn of_vault(vault: &Vault, chronicle: &Chronicle<'_>) -> Vec<Leftover
         let from = chronicle.length() - torn;
         let path = chronicle.path().to_owned();
         let remains = Remains::Log;
-        found.push(Leftover { path, remains, from, bytes: torn, instants: Vec::new() });
+        found.push(Leftover { path, remains, from, bytes: torn, entries: Vec::new() });
     }
     if let Some(twin) = chronicle.twin() {
         // Both say the same, so that either may go.
@@ -185,7 +191,7 @@ pub(crate) fn sealed_form(
 
 fn whole(files: &Files, path: String, remains: Remains) -> Option<Leftover> {
     let bytes = files.stamp(&path).ok()?.length;
-    Some(Leftover { path, remains, from: 0, bytes, instants: Vec::new() })
+    Some(Leftover { path, remains, from: 0, bytes, entries: Vec::new() })
 }
 
 /// What lies beyond the sealed versions of one artifact.
@@ -207,12 +213,12 @@ pub(super) fn of_artifact(
     };
     let path = id.history_path();
     let mut found = Vec::new();
-    let mut stored = BTreeSet::new();
+    let (mut stored, mut owners) = (BTreeSet::new(), BTreeMap::new());
     match &history {
         None => found.extend(whole(vault.files(), path, Remains::History)),
         Some(history) => {
             let is_published = sealed.published.contains(id);
-            let next = first_unsealed(history, last_sealed, is_published, sealed.form);
+            let next = first_unsealed(id, history, last_sealed, is_published, sealed.form);
             if next == 0 && last_sealed > 0 {
                 return Err(ChainError::VersionMissing(last_sealed));
             }
@@ -226,15 +232,21 @@ pub(super) fn of_artifact(
             let is_cut_clean = from == 0 || history.is_appendable();
             if from < total && is_cut_clean {
                 let remains = if from == 0 { Remains::History } else { Remains::Entries };
-                let (bytes, instants) = (total - from, instants_from(history, next));
-                found.push(Leftover { path, remains, from, bytes, instants });
+                let (bytes, entries) = (total - from, entries_from(history, next));
+                found.push(Leftover { path, remains, from, bytes, entries });
             }
-            let entries = history.slots[..next].iter().filter_map(|slot| slot.entry.as_ref().ok());
-            stored.extend(entries.filter_map(|entry| match entry.stored {
-                Stored::Keyframe => Some(id.keyframe_path(entry.version)),
-                Stored::DiffFile => Some(id.diff_path(entry.version)),
-                Stored::Diff(_) => None,
-            }));
+            for (n, slot) in history.slots.iter().enumerate() {
+                let Ok(entry) = &slot.entry else { continue };
+                let path = match entry.stored {
+                    Stored::Keyframe => id.keyframe_path(entry.version),
+                    Stored::DiffFile => id.diff_path(entry.version),
+                    Stored::Diff(_) => continue,
+                };
+                match n < next {
+                    true => drop(stored.insert(path)),
+                    false => drop(owners.insert(path, entry)),
+                }
+            }
             // A faulty entry may own any file.
             if history.slots[..next].iter().any(|slot| slot.entry.is_err()) {
                 return Ok(found);
@@ -245,7 +257,11 @@ pub(super) fn of_artifact(
     let names = vault.files().names(&dir).unwrap_or_default();
     let texts = names.iter().filter(|name| is_text(name)).map(|name| format!("{dir}/{name}"));
     let unowned = texts.filter(|path| !stored.contains(path));
-    found.extend(unowned.filter_map(|path| whole(vault.files(), path, Remains::Text)));
+    found.extend(unowned.filter_map(|path| {
+        let owner = owners.get(&path).map(|entry| Some((*entry).clone()));
+        let left = whole(vault.files(), path, Remains::Text)?;
+        Some(Leftover { entries: owner.into_iter().collect(), ..left })
+    }));
     Ok(found)
 }
 

@@ -30,7 +30,7 @@ use crate::vault::Vault;
 use crate::vault::files::FileError;
 use crate::vault::write::Written;
 
-pub(crate) use leftovers::{first_unsealed, instants_from, sealed_form};
+pub(crate) use leftovers::{are_of, entries_from, first_unsealed, sealed_form};
 pub(crate) use lost::lost;
 
 /// Which artifacts to look at.
@@ -164,13 +164,16 @@ pub(crate) fn settle(vault: &Vault, chronicle: &Chronicle<'_>) -> Result<Recover
     if !has_died && !has_torn_end && !is_converted && !has_temporaries {
         return Ok(Recovered::default());
     }
-    let scope = match hint::read(vault.files()) {
-        // The hint was taken away or altered, by hand or by a power cut.
-        None if interrupted.is_some() => Scope::Everything,
-        ids => Scope::Ids(ids.unwrap_or_default()),
+    let scope = match &interrupted {
+        None => Scope::Ids(BTreeSet::new()),
+        // The hint may be of another writer, or was taken away or altered by hand or by a power cut.
+        Some(event) => {
+            let ids = hint::read(vault.files(), event.at);
+            ids.map_or(Scope::Everything, Scope::Ids)
+        }
     };
     let mut plan = leftovers_of(vault, chronicle, &scope);
-    plan.leftovers.retain(|leftover| leftover.is_of(interrupted));
+    plan.leftovers.retain(|leftover| leftover.is_of(interrupted.as_ref()));
     if interrupted.is_some() && !plan.leftovers.is_empty() {
         // A log that was altered before its end might not name what it once sealed.
         chronicle.check_hashes()?;

@@ -49,9 +49,16 @@ pub fn folder_of(home: &Path, root: &Path, branch: Option<&str>) -> PathBuf {
     let mut key = root.as_os_str().as_encoded_bytes().to_vec();
     key.push(0);
     key.extend_from_slice(branch.unwrap_or_default().as_bytes());
-    let name: String =
-        Digest::of(&key).to_string().chars().skip("sha256:".len()).take(32).collect();
-    home.join(OURS).join(name)
+    home.join(OURS).join(key_of(root) + &digits_of(&key))
+}
+
+/// What the name of every folder of one vault begins with.
+pub fn key_of(root: &Path) -> String {
+    digits_of(root.as_os_str().as_encoded_bytes()) + "-"
+}
+
+fn digits_of(key: &[u8]) -> String {
+    Digest::of(key).to_string().chars().skip("sha256:".len()).take(24).collect()
 }
 
 /// Where the head of a vault is remembered, in the user's directory of state.
@@ -63,8 +70,8 @@ pub struct State {
     pub dir: PathBuf,
     /// What git has checked out: a ref, or a commit; none without git.
     pub checked_out: Option<String>,
-    /// The folder of this path as it was before it had a repository, where it has one now.
-    pub without_git: Option<PathBuf>,
+    /// The repository's folder; none without git.
+    pub repository: Option<PathBuf>,
 }
 
 /// Whether a folder lies in a vault, or will when it is made.

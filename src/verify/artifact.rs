@@ -120,9 +120,9 @@ impl Pass<'_> {
         let last_sealed = self.sealed.last_version();
         let is_published = self.view.head.get(self.id.as_str()).is_some();
         let form = self.view.form.unwrap_or(LogForm::Delta);
-        let next = recover::first_unsealed(history, last_sealed, is_published, form);
-        let is_left = |at| recover::instants_from(history, next).iter().all(|t| *t == Some(at));
-        if !self.view.interrupted.is_some_and(is_left) {
+        let next = recover::first_unsealed(self.id, history, last_sealed, is_published, form);
+        let is_left = |event| recover::are_of(event, &recover::entries_from(history, next));
+        if !self.view.interrupted.as_ref().is_some_and(is_left) {
             if history.torn > 0 {
                 let message = format!("{} bytes follow its last whole entry", history.torn);
                 self.push(Finding::new(Code::TornTail, path, message));

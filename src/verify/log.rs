@@ -11,7 +11,7 @@ use crate::checkpoint::log::{Checkpoint, Log, path_of};
 use crate::checkpoint::maps;
 use crate::checkpoint::state::{Mark, State};
 use crate::document::id::Id;
-use crate::head::{Hashes, Head};
+use crate::head::{Hashes, Head, Interrupted};
 use crate::vault::clock::Timestamp;
 use crate::vault::config::LogForm;
 use crate::vault::layout;
@@ -53,9 +53,9 @@ pub(super) struct View {
     pub(super) form: Option<LogForm>,
     /// The clock, to compare recorded times with.
     pub(super) now: Option<Timestamp>,
-    /// The instant of an event that a writer began upon the end of this log and did not bring to an
-    /// end: what it recorded was never acknowledged.
-    pub(super) interrupted: Option<Timestamp>,
+    /// The event that a writer began upon the end of this log and did not bring to an end: what it
+    /// recorded was never acknowledged.
+    pub(super) interrupted: Option<Interrupted>,
 }
 
 impl View {

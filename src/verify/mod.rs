@@ -168,7 +168,7 @@ fn recompute(
     let now = request.now;
     let whole = request.only.is_none();
     // What is remembered of a log is never ahead of one that is read later.
-    let (memory, intents) = (head::recall(vault), head::intents(vault));
+    let (memory, intent) = (head::recall(vault), head::intent(vault));
     // The log is read on one core; the others look through the folders meanwhile.
     let survey = || if whole { vault.survey() } else { Survey::default() };
     let is_supposed = supposed.is_some();
@@ -184,15 +184,20 @@ fn recompute(
         Ok(memory) => (anchors(request, &memory), None),
         Err(why) => (request.anchors.clone(), Some(why)),
     };
-    if anchors.iter().all(|anchor| !matches!(anchor.source, Source::Remembered { .. })) {
-        findings.extend(elsewhere(vault, &view, path));
-    }
+    let other = elsewhere(vault, &view, path);
+    let is_known = head::is_remembered(vault);
+    let is_sure = |anchor: &Anchor| {
+        is_known || other.is_none() || !matches!(anchor.source, Source::Remembered { .. })
+    };
+    let anchors: Vec<Anchor> = anchors.into_iter().filter(is_sure).collect();
+    findings.extend(other);
     let compared = anchors.into_iter().map(|anchor| anchor.check(&view, path));
     let (held, lost): (Vec<_>, Vec<_>) = compared.partition(Result::is_ok);
     findings.extend(lost.into_iter().filter_map(Result::err));
     let held: Vec<Held> = held.into_iter().filter_map(Result::ok).collect();
     let is_whole = view.complete || !log_exists;
-    view.interrupted = head::upon(&intents, &view.end()).filter(|_| is_whole);
+    let intent = intent.filter(|intent| is_whole && intent.upon == view.end());
+    view.interrupted = intent.map(|intent| intent.event);
     if view.interrupted.is_some() {
         for torn in findings.findings.iter_mut().filter(|finding| finding.code == Code::TornTail) {
             torn.code = Code::Unfinished;
@@ -296,15 +301,14 @@ fn anchors(request: &Request<'_>, memory: &[Remembered]) -> Vec<Anchor> {
     request.anchors.iter().cloned().chain(known.map(Anchor::remembered)).collect()
 }
 
-/// What is remembered of the same place with something else checked out says nothing of this log,
-/// but whoever reads that nothing is remembered here should know of it.
+/// What is remembered of the same place with another branch checked out says nothing of this log, but
+/// whoever relies on what is remembered here should know of it.
 fn elsewhere(vault: &Vault, view: &log::View, path: &str) -> Option<Finding> {
     let is_held = |head: &Head| head.is_held(view.head_number, |n| view.hash_of(n)).is_ok();
     let other = head::elsewhere(vault, is_held)?;
-    let place = other.branch.unwrap_or_else(|| "before git was used here".to_owned());
-    let message = format!(
-        "nothing is remembered of what is checked out, but for `{place}` a checkpoint that this log does not have"
-    );
+    let place = other.branch.unwrap_or_default();
+    let message =
+        format!("for `{place}` a checkpoint is remembered here that this log does not have");
     Some(Finding::new(Code::HeadElsewhere, path, message).checkpoint(other.head.checkpoint))
 }
 

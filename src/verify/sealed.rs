@@ -49,6 +49,10 @@ impl Pass<'_> {
 
     /// Whether only ctx can have recorded a version: it, or what came next, was sealed so.
     pub(super) fn is_strictly_ours(&self, version: u64) -> bool {
+        // The other tool does not know governance files.
+        if !self.id.is_document() {
+            return true;
+        }
         let first = &self.sealed.first;
         let seal = first.range(version..).next().or_else(|| first.iter().next_back());
         seal.is_some_and(|(_, seal)| self.rules.is_strict(seal.checkpoint))
@@ -185,7 +189,9 @@ impl Pass<'_> {
                 continue;
             }
             let (code, message) = match self.view.form {
-                Some(LogForm::Full) => (Code::VersionUnpublished, "it was never published"),
+                Some(LogForm::Full) if self.id.is_document() => {
+                    (Code::VersionUnpublished, "it was never published")
+                }
                 _ => (Code::VersionUnsealed, "it was never published, and nothing seals it"),
             };
             self.find(code, version, message);

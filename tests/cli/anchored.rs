@@ -340,7 +340,7 @@ fn another_branch_or_commit_is_another_memory() {
     git(&place, "checkout -q topic");
     git(&place, "reset -q --hard HEAD~1");
     let json = place.ctx("verify --json").exits(1).json("ctx.verify");
-    assert_eq!(codes(&json), ["head-rollback"]);
+    assert_eq!(codes(&json), ["head-rollback", "head-elsewhere"]);
 }
 
 /// A vault in a folder of a repository with one commit, and a twin of it that was written anew.
@@ -572,4 +572,48 @@ fn the_hooks_of_the_documentation_let_honest_work_through_and_stop_a_rewritten_v
     commit(&tree, "--no-verify -m forged").ok();
     let push = place.typed("").shell("git push -q origin other:main").exits(1);
     assert!(push.stderr.contains("head-fork"), "{}", push.stderr);
+}
+
+/// Who may write to the vault can plant a repository, let a writer remember its head under a branch
+/// of that, and take both away: what was remembered in another repository holds all the same.
+#[test]
+fn a_planted_repository_takes_no_memory_with_it() {
+    for is_within_a_repository in [false, true] {
+        let place = Place::published(&[("nodes/a", "# A\n")]);
+        if is_within_a_repository {
+            place.typed("").shell("git init -q ..").ok();
+        }
+        place.ctx("verify").ok();
+        let before = place.tree();
+        place.write(".git/HEAD", "ref: refs/heads/x\n");
+        place.write(".git/objects/x", "");
+        place.write(".git/refs/x", "");
+        place.ctx("add nodes/acknowledged --body two").ok();
+        let json = place.ctx("verify --json").ok().json("ctx.verify");
+        assert_eq!(json["verdict"], "intact, anchored");
+        // With another branch of the planted one: it says so, and claims no anchor.
+        let rolled_back = || {
+            for path in place.tree().keys().filter(|path| !before.contains_key(*path)) {
+                if !path.starts_with(".git/") {
+                    place.remove(path);
+                }
+            }
+            for (path, bytes) in &before {
+                place.write(path, bytes);
+            }
+        };
+        rolled_back();
+        place.write(".git/HEAD", "ref: refs/heads/y\n");
+        let json = place.ctx("verify --json").ok().json("ctx.verify");
+        assert_eq!(json["verdict"], "intact, not anchored", "{json}");
+        assert_eq!(codes(&json), ["head-elsewhere"]);
+        // Without it.
+        place.remove(".git");
+        let json = place.ctx("verify --json").exits(1).json("ctx.verify");
+        assert_eq!(codes(&json), ["head-rollback"]);
+        place.ctx("add nodes/third --body x").exits(4);
+        place.ctx("head trust").ok();
+        place.ctx("add nodes/third --body x").ok();
+        place.ctx("verify").ok();
+    }
 }

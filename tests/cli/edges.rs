@@ -134,6 +134,26 @@ fn each_broken_version_is_told_by_itself_and_its_consequences_are_not() {
 }
 
 #[test]
+fn nothing_is_compared_with_a_text_that_is_not_the_recorded_one() {
+    let place = three();
+    place.edit(FIRST, "far", "fur");
+    assert!(!found(&place).contains("drift"), "{}", found(&place));
+}
+
+#[test]
+fn a_lost_text_hides_no_other_fault() {
+    let place = three();
+    place.remove(FIRST);
+    let history = place.read(HISTORY);
+    let at = history.find("  - version: 2").unwrap();
+    let (before, after) = history.split_at(at);
+    place.write(HISTORY, format!("{before}{}", after.replacen("by: ana@", "by: eve@", 1)));
+    let told = found(&place);
+    let codes: Vec<&str> = told.lines().filter_map(|line| line.split(" in ").next()).collect();
+    assert_eq!(codes, ["keyframe-missing 1", "chain-hash-mismatch 2"]);
+}
+
+#[test]
 fn what_a_text_says_of_itself_is_told_with_both_values() {
     let place = three();
     place.edit(FIRST, "version: 1", "version: 7");

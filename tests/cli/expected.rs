@@ -91,13 +91,13 @@ fn what_cannot_be_patched_is_not_said_to_be() {
     let published = place.ctx("show nodes/a 2").ok().stdout;
     assert_snapshot!(hint(&published), @"hint: `nodes/a.md` is made from version 2 already: look at what it holds");
     let first = place.ctx("show nodes/a 1").ok().stdout;
-    assert_snapshot!(hint(&first.replace("one", "three")), @"hint: `ctx diff nodes/a 1 2` shows it: `nodes/a.md` has other lines there, so put it in by hand, with `version: 2`");
+    assert_snapshot!(hint(&first.replace("one", "three")), @"hint: `ctx diff nodes/a 1 2` shows it: put it into `nodes/a.md` by hand, with `version: 2`");
     // Lines that are the same, but come before the hunk's.
-    assert_snapshot!(hint(&first.replace("title: A", "title: B")), @"hint: `ctx diff nodes/a 1 2` shows it: `nodes/a.md` has other lines there, so put it in by hand, with `version: 2`");
+    assert_snapshot!(hint(&first.replace("title: A", "title: B")), @"hint: `ctx diff nodes/a 1 2` shows it: put it into `nodes/a.md` by hand, with `version: 2`");
     assert!(hint(&first.replace("others", "edited")).contains("| patch"));
     place.remove("nodes/a.md");
     let refused = place.ctx("publish nodes/a --expect-version 1").exits(4).stderr;
-    assert!(refused.contains("by hand"), "{refused}");
+    assert!(refused.contains("`nodes/a.md` is not there"), "{refused}");
 }
 
 #[test]

@@ -192,7 +192,7 @@ impl Place {
         self.typed(line).run()
     }
 
-    /// Leaves the word of a writer that began an event of this instant upon the head that is
+    /// Leaves the word of a writer, ana, that began an event of this instant upon the head that is
     /// remembered, and died.
     pub(crate) fn began(&self, at: &str) {
         let state = self.home.join(".local/state");
@@ -202,6 +202,7 @@ impl Place {
         });
         let (folder, mut memory) = found.expect("a head is remembered");
         memory["event"] = at.into();
+        memory["by"] = "ana@example.com".into();
         fs::write(folder.join("intent.json"), memory.to_string()).unwrap();
     }
 

@@ -93,3 +93,61 @@ fn trust_in_a_cut_log_excuses_nothing() {
     place.ctx("head forget").ok();
     assert!(place.ctx("verify").exits(1).stdout.contains("published-unsealed"));
 }
+
+/// A full text goes with the entry that has it: one that is not of the event stays, and so does it.
+#[test]
+fn what_somebody_else_published_is_not_taken_apart() {
+    let place = Place::published(&[("nodes/a", "# A\n")]);
+    let log = place.bytes(LOG);
+    place.typed("add nodes/bobs --body two").var("CTX_PRINCIPAL", "bob@example.com").run().ok();
+    place.edit("nodes/a.md", "# A\n", "# A\n\nmore\n");
+    let twin = place.twin();
+    twin.ctx("publish nodes/a").ok();
+    // A writer dies at the instant that somebody else has published at, and the log is cut.
+    place.write(HISTORY, twin.bytes(HISTORY));
+    place.write(LOG, &log);
+    place.ctx("head trust").ok();
+    place.began(&instant_of(&place.read(HISTORY)));
+    let bobs = "nodes/.versions/bobs";
+    let before = ["history.yaml", "v1.md"].map(|name| place.bytes(&format!("{bobs}/{name}")));
+    assert!(place.ctx("verify").exits(1).stdout.contains("published-unsealed"));
+    place.began(&instant_of(&place.read(&format!("{bobs}/history.yaml"))));
+    assert!(place.ctx("verify").exits(1).stdout.contains("published-unsealed"), "another person");
+    place.ctx("publish nodes/a").exits(1);
+    assert_eq!(["history.yaml", "v1.md"].map(|n| place.bytes(&format!("{bobs}/{n}"))), before);
+    assert!(!place.ctx("verify").exits(1).stdout.contains("damaged"));
+}
+
+/// An event that failed and left nothing excuses nothing.
+#[test]
+fn a_refused_event_is_no_interrupted_one() {
+    let place = Place::published(&[("nodes/a", "# A\n")]);
+    std::fs::create_dir_all(place.path(".context/local/event/x")).unwrap();
+    place.ctx("add nodes/b --body two").exits(5);
+    place.remove(".context/local/event");
+    place.write(LOG, [&place.bytes(LOG)[..], b"{\"at\""].concat());
+    assert!(place.ctx("verify").exits(1).stdout.contains("torn-tail"));
+}
+
+/// What another tool would never have written is not excused as its.
+#[test]
+fn a_rule_of_which_the_publication_was_taken_out_is_unsettled() {
+    let place = Place::vault();
+    let config = place.read(".context/config.yaml");
+    place.write(".context/config.yaml", config + "versions:\n  checkpoint_log: full\n");
+    place.write("nodes/a.md", "# A\n");
+    place.ctx("publish --all").ok();
+    let before = place.twin();
+    before.ctx("verify").ok();
+    place.edit("CONTEXT.md", "\n", "\nMore rules.\n");
+    place.ctx("publish --all").ok();
+    let path = ".versions/CONTEXT.md/history.yaml";
+    let history = place.read(path);
+    let line = history.lines().rfind(|line| line.contains("published_at")).unwrap();
+    let at = history.rfind(line).unwrap();
+    let cut = format!("{}{}", &history[..at], &history[at + line.len() + 1..]);
+    before.write(path, cut);
+    assert!(before.ctx("verify").exits(1).stdout.contains("version-unsealed"));
+    before.write("CONTEXT.md", "# Other rules\n");
+    before.ctx("publish CONTEXT.md").exits(1);
+}
