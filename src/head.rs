@@ -251,12 +251,27 @@ pub fn read_log(vault: &Vault) -> Result<Log, FileError> {
     Ok(log)
 }
 
-/// Reads the log of a vault for those who rely on it.
+/// Reads the log of a vault for those who rely on it. Where it seems to be lost, the first event of a
+/// new vault may be under way: that is looked at again when no writer is at work.
+///
+/// # Errors
+/// As [`open_log_locked`].
+pub fn open_log(vault: &Vault) -> Result<Log, LogError> {
+    match open_log_locked(vault) {
+        Err(LogError::Missing { .. }) => {
+            let _held_off = vault.hold_off_writers();
+            open_log_locked(vault)
+        }
+        other => other,
+    }
+}
+
+/// The same for the holder of the write lock.
 ///
 /// # Errors
 /// It cannot be read, or is empty though versions were published: what the first event of a new
 /// vault left is none of that.
-pub fn open_log(vault: &Vault) -> Result<Log, LogError> {
+pub fn open_log_locked(vault: &Vault) -> Result<Log, LogError> {
     let log = read_log(vault)?;
     if !(log.is_blank() && interrupted(vault, &Head::NONE).is_some()) {
         log.check_against_histories(vault)?;

@@ -67,7 +67,7 @@ impl Session<'_> {
         if expect == Expect::default() {
             return Ok(());
         }
-        let log = head::open_log(vault)?;
+        let log = head::open_log_locked(vault)?;
         Ok(expect::check(vault, &log.sound()?, ids, expect)?)
     }
 }

@@ -186,7 +186,7 @@ fn convert_log(
     let _lock = vault.lock(&request.author.holder()).map_err(PublishError::from)?;
     let mut recovered = Recovered::default();
     loop {
-        let log = head::open_log(vault)?;
+        let log = head::open_log_locked(vault)?;
         let chronicle = log.sound()?;
         head::check(vault, &chronicle).map_err(PublishError::from)?;
         let settled = recover::settle(vault, &chronicle)?;

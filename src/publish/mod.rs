@@ -264,7 +264,10 @@ fn event(
     let _lock = if event.mode.dry_run { None } else { Some(vault.lock(&holder)?) };
     let mut recovered = Recovered::default();
     loop {
-        let log = head::open_log(vault)?;
+        let log = match event.mode.dry_run {
+            true => head::open_log(vault)?,
+            false => head::open_log_locked(vault)?,
+        };
         let chronicle = log.sound()?;
         head::check(vault, &chronicle)?;
         if !event.mode.dry_run {

@@ -88,6 +88,10 @@ fn interrupted(scene: &mut Scene) -> Result<bool> {
     copy(&root, &before)?;
     copy(&state, &kept)?;
     let learned = scene.event(&["publish", &id, name.trim_end_matches(".md")])?;
+    // What it was about to do was said before it began.
+    let said = files(&state)?.into_iter().filter(|path| path.ends_with("/intent.json"));
+    let said = said.map(|path| Ok((path.clone(), fs::read(state.join(path))?)));
+    let said: Vec<(String, Vec<u8>)> = said.collect::<Result<_>>()?;
     let after = scene.beside("after");
     fs::rename(&root, &after)?;
     copy(&before, &root)?;
@@ -106,6 +110,9 @@ fn interrupted(scene: &mut Scene) -> Result<bool> {
     } else {
         fs::remove_dir_all(&state)?;
         copy(&kept, &state)?;
+        for (path, bytes) in &said {
+            write(&state, path, bytes)?;
+        }
         scene.model = model.clone();
         let most = if how == 0 { scene.draw.below(4) } else { usize::MAX };
         overlay(scene, &before, &after, &root, most)?;
