@@ -140,6 +140,15 @@ fn nothing_is_compared_with_a_text_that_is_not_the_recorded_one() {
     assert!(!found(&place).contains("drift"), "{}", found(&place));
 }
 
+/// An entry lies in the history, wherever its text does.
+#[test]
+fn an_entry_that_was_altered_is_looked_for_in_the_history() {
+    let place = three();
+    place.edit(HISTORY, "edited_by: ana@", "edited_by: eve@");
+    let told = found(&place);
+    assert!(told.starts_with(&format!("chain-hash-mismatch 1 in {HISTORY}:")), "{told}");
+}
+
 #[test]
 fn a_lost_text_hides_no_other_fault() {
     let place = three();
