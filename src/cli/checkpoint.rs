@@ -90,8 +90,16 @@ struct RebuildJson {
     /// Why it would not be done without force.
     #[serde(skip_serializing_if = "Option::is_none")]
     refused: Option<String>,
+    passed_over: Vec<PassedOverJson>,
     #[serde(skip_serializing_if = "Option::is_none")]
     replaced: Option<String>,
+}
+
+/// A version that is recorded, but that no checkpoint holds.
+#[derive(Serialize)]
+struct PassedOverJson {
+    id: Id,
+    version: u64,
 }
 
 #[derive(Serialize)]
@@ -236,6 +244,11 @@ fn rebuild(args: &Rebuild, session: &mut Session<'_>) -> Result<Answer, Failure>
                     reason: why.to_string(),
                 })
                 .collect(),
+            passed_over: rebuilt
+                .passed_over
+                .iter()
+                .map(|(id, version)| PassedOverJson { id: id.clone(), version: *version })
+                .collect(),
             replaced,
             refused: refusal.map(|refusal| refusal.message),
         };
@@ -260,6 +273,16 @@ fn rebuild(args: &Rebuild, session: &mut Session<'_>) -> Result<Answer, Failure>
             let (id, why) = (shown(id.as_str()), why.to_string());
             session.ui.note(&format!("left out: {id} version {version}: {}", shown(&why)));
         }
+        for (id, version) in rebuilt.passed_over.iter().take(SHOWN) {
+            let id = shown(id.as_str());
+            session.ui.note(&format!(
+                "not in it: {id} version {version}, recorded before its last checkpoint"
+            ));
+        }
+        if rebuilt.passed_over.len() > SHOWN {
+            let more = count(rebuilt.passed_over.len() - SHOWN, "more version");
+            session.ui.note(&format!("not in it: {more}"));
+        }
         if let Some(refusal) = refusal {
             let why = shown(&refusal.message);
             session.ui.note(&format!("warning: without `--force` it would be refused: {why}"));
@@ -268,7 +291,8 @@ fn rebuild(args: &Rebuild, session: &mut Session<'_>) -> Result<Answer, Failure>
             session.ui.note(&format!("the log that was there is kept in {path}"));
         }
     }
-    Ok(if rebuilt.unsound.is_empty() { Answer::Yes } else { Answer::No })
+    let is_all = rebuilt.unsound.is_empty() && rebuilt.passed_over.is_empty();
+    Ok(if is_all { Answer::Yes } else { Answer::No })
 }
 
 /// How many versions are named one by one.

@@ -1,6 +1,8 @@
 //! A log that is gone or broken, from what the histories record. Never silent, and never in the place
 //! of one that says what they say.
 
+use std::collections::BTreeSet;
+
 use rayon::prelude::*;
 
 use super::{keep, leftovers};
@@ -26,6 +28,9 @@ pub struct Rebuilt {
     pub before: usize,
     /// Versions that are recorded as published or retired, but that nothing vouches for.
     pub unsound: Vec<Unsound>,
+    /// Versions that are recorded as published no later than the last checkpoint that stays, and that
+    /// none of these holds: a log that was cut and then went on has lost them.
+    pub passed_over: Vec<(Id, u64)>,
 }
 
 /// A version that nothing vouches for, and why.
@@ -64,9 +69,25 @@ pub fn rebuild(vault: &Vault, old: &Log, from_scratch: bool) -> Rebuilt {
     let kept = if from_scratch { 0 } else { longest_prefix(&old.entries, &records) };
     let mut checkpoints: Vec<Checkpoint> = old.entries[..kept].iter().flatten().cloned().collect();
     let before: Vec<&Checkpoint> = checkpoints.iter().collect();
+    let passed_over = passed_over(&before, &records);
     let derived = derive(&before, records);
     checkpoints.extend(derived);
-    Rebuilt { log: Log::of(old.form, checkpoints), kept, before: old.entries.len(), unsound }
+    let (log, before) = (Log::of(old.form, checkpoints), old.entries.len());
+    Rebuilt { log, kept, before, unsound, passed_over }
+}
+
+/// What is recorded as published up to the last of these checkpoints, and in none of them.
+fn passed_over(kept: &[&Checkpoint], records: &[Recorded]) -> Vec<(Id, u64)> {
+    let Some(last) = kept.last() else { return Vec::new() };
+    let sealed = kept.iter().flat_map(|checkpoint| &checkpoint.set);
+    let sealed: BTreeSet<(&Id, Option<u64>)> =
+        sealed.map(|(id, mark)| (id, mark.version)).collect();
+    let is_lost = |record: &&Recorded| {
+        !record.retired
+            && record.at <= last.at
+            && !sealed.contains(&(&record.id, Some(record.version)))
+    };
+    records.iter().filter(is_lost).map(|record| (record.id.clone(), record.version)).collect()
 }
 
 /// What one history records, and what of it nothing vouches for.

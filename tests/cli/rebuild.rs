@@ -177,3 +177,19 @@ fn what_lies_beyond_the_remembered_head_takes_force() {
     assert_eq!(old.tree(), before);
     old.ctx("checkpoint rebuild --force").ok();
 }
+
+/// A log that was cut and then went on does not hold what was cut off, and `rebuild` says so.
+#[test]
+fn what_a_log_that_went_on_has_lost_is_named() {
+    let place = eventful("delta");
+    let log = place.read(LOG);
+    place.typed("add nodes/lost --body x").var("CTX_PRINCIPAL", "bob@example.com").run().ok();
+    place.write(LOG, &log);
+    place.ctx("head trust").ok();
+    place.ctx("add nodes/later --body y").ok();
+    let said = place.ctx("checkpoint rebuild --dry-run").exits(1).stderr;
+    assert!(said.contains("not in it: nodes/lost version 1"), "{said}");
+    let json = place.ctx("checkpoint rebuild --dry-run --json").exits(1);
+    let json = json.json("ctx.checkpoint.rebuild");
+    assert_eq!(json["passed_over"], serde_json::json!([{"id": "nodes/lost", "version": 1}]));
+}
