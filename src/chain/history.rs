@@ -10,6 +10,7 @@ mod read;
 mod spelling;
 
 use super::digest::Digest;
+use crate::document::id::Id;
 use crate::torn;
 use crate::vault::clock::Timestamp;
 use crate::vault::layout::limit;
@@ -112,6 +113,16 @@ impl Entry {
     /// The instant of the event that published or retired the version.
     pub fn event_at(&self) -> Option<Timestamp> {
         self.published_at.or(self.retired_at)
+    }
+
+    /// The file with the version's full text, or with its diff where that is a file; none where the
+    /// history itself has the diff.
+    pub fn text_path(&self, id: &Id) -> Option<String> {
+        match self.stored {
+            Stored::Keyframe => Some(id.keyframe_path(self.version)),
+            Stored::DiffFile => Some(id.diff_path(self.version)),
+            Stored::Diff(_) => None,
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use super::convert::{self, Convert};
 use super::expect::ExpectHead;
 use super::failure::Code;
 use super::session::Session;
-use super::ui::{shown, table};
+use super::ui::{SHOWN, first, shown, table};
 use super::{Answer, Failure};
 use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::fault::LogError;
@@ -273,16 +273,11 @@ fn rebuild(args: &Rebuild, session: &mut Session<'_>) -> Result<Answer, Failure>
             let (id, why) = (shown(id.as_str()), why.to_string());
             session.ui.note(&format!("left out: {id} version {version}: {}", shown(&why)));
         }
-        for (id, version) in rebuilt.passed_over.iter().take(SHOWN) {
+        let passed_over = first(SHOWN, rebuilt.passed_over.iter(), |(id, version)| {
             let id = shown(id.as_str());
-            session.ui.note(&format!(
-                "not in it: {id} version {version}, recorded before its last checkpoint"
-            ));
-        }
-        if rebuilt.passed_over.len() > SHOWN {
-            let more = count(rebuilt.passed_over.len() - SHOWN, "more version");
-            session.ui.note(&format!("not in it: {more}"));
-        }
+            format!("not in it: {id} version {version}, recorded before its last checkpoint")
+        });
+        passed_over.iter().for_each(|line| session.ui.note(line));
         if let Some(refusal) = refusal {
             let why = shown(&refusal.message);
             session.ui.note(&format!("warning: without `--force` it would be refused: {why}"));
@@ -295,26 +290,20 @@ fn rebuild(args: &Rebuild, session: &mut Session<'_>) -> Result<Answer, Failure>
     Ok(if is_all { Answer::Yes } else { Answer::No })
 }
 
-/// How many versions are named one by one.
-const SHOWN: usize = 20;
-
 /// Refuses what nobody wants without having looked.
 fn refuse(vault: &Vault, rebuilt: &Rebuilt, was_whole: bool) -> Result<(), Failure> {
     if !rebuilt.unsound.is_empty() {
         let n = count(rebuilt.unsound.len(), "version");
         let mut failure = Failure::new(Code::LogBroken, format!("{n} cannot be vouched for"));
-        let named = rebuilt.unsound.iter().take(SHOWN);
-        failure.details =
-            named.map(|(id, version, why)| format!("{id} version {version}: {why}")).collect();
-        if rebuilt.unsound.len() > SHOWN {
-            failure.details.push(format!("… {} more", rebuilt.unsound.len() - SHOWN));
-        }
+        failure.details = first(SHOWN, rebuilt.unsound.iter(), |(id, version, why)| {
+            format!("{id} version {version}: {why}")
+        });
         return Err(failure.hint(
             "nothing was written; bring the histories back first, or leave these out with `--force`",
         ));
     }
     head::check(vault, &rebuilt.log.sound()?)?;
-    let last = head::last_remembered(vault)?.unwrap_or(usize::MAX);
+    let last = head::recall(vault)?.last().unwrap_or(usize::MAX);
     let beyond = rebuilt.log.entries.len().saturating_sub(last);
     if beyond > 0 && !was_whole {
         let n = count(beyond, "checkpoint");

@@ -2,7 +2,7 @@
 
 use super::failure::{Code, Failure};
 use super::session::Session;
-use super::ui::shown;
+use super::ui::{first, shown};
 use crate::document::id::Id;
 use crate::head;
 use crate::publish::expect::{self, Mismatch, Moved, TakeIn};
@@ -11,7 +11,7 @@ use crate::vault::Vault;
 use crate::words::argument;
 
 /// How many lines of a diff are shown.
-const SHOWN: usize = 60;
+const MOST: usize = 60;
 
 /// What the writer has read.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -100,10 +100,7 @@ fn details(moved: &Moved) -> Vec<String> {
         })
         .collect();
     let diff: Vec<&str> = moved.diff.iter().flat_map(|(diff, _)| diff.lines()).collect();
-    lines.extend(diff.iter().take(SHOWN).map(|line| (*line).to_owned()));
-    if diff.len() > SHOWN {
-        lines.push(format!("… {} more lines", diff.len() - SHOWN));
-    }
+    lines.extend(first(MOST, diff.into_iter(), str::to_owned));
     lines
 }
 

@@ -112,14 +112,15 @@ fn print(session: &mut Session<'_>) -> Result<Answer, Failure> {
     let log = head::open_log(&vault)?;
     let end = end_of(&log)?;
     let at = log.sound()?.head().map(|checkpoint| checkpoint.at);
-    let remembered = head::recall(&vault)?.into_iter().next();
+    let memories = head::recall(&vault)?;
+    let remembered = memories.binding().next();
     if session.ui.json {
         let json = HeadJson {
             checkpoint: end.checkpoint,
             at: at.map(|at| at.to_string()),
             hash: end.hashes.map(|hashes| hashes.last.to_string()),
             genesis: end.hashes.map(|hashes| hashes.genesis.to_string()),
-            remembered: remembered.as_ref().map(MemoryJson::from),
+            remembered: remembered.map(MemoryJson::from),
         };
         session.ui.result("head", &json);
     } else if let Some((hashes, at)) = end.hashes.zip(at) {
@@ -137,14 +138,15 @@ fn trust(session: &mut Session<'_>, dry_run: bool) -> Result<Answer, Failure> {
     let vault = session.vault()?;
     has_memory(&vault)?;
     let end = end_of(&head::read_log(&vault)?)?;
-    let before = head::recall(&vault).unwrap_or_default().into_iter().next();
+    let memories = head::recall(&vault).unwrap_or_default();
+    let before = memories.binding().next();
     if !dry_run {
         head::trust(&vault, &end, session.now()?)?;
     }
     if session.ui.json {
         let hash = end.hashes.map(|hashes| hashes.last.to_string());
         let to = EndJson { checkpoint: end.checkpoint, hash };
-        let json = TrustJson { dry_run, from: before.as_ref().map(MemoryJson::from), to };
+        let json = TrustJson { dry_run, from: before.map(MemoryJson::from), to };
         session.ui.result("head.trust", &json);
         return Ok(Answer::Yes);
     }

@@ -13,6 +13,7 @@ use crate::head;
 use crate::starter::{self, NewFile, Starter};
 use crate::vault::config::Layout;
 use crate::vault::files::Files;
+use crate::vault::layout::limit;
 use crate::vault::write::Written;
 use crate::vault::{Vault, layout};
 use crate::words::count;
@@ -21,7 +22,7 @@ use crate::words::count;
 ///
 /// Existing files are never changed: a folder of Markdown is adopted as it is, and its documents
 /// are published when you say so. What is missing of CONTEXT.md, .context/config.yaml and
-/// .gitattributes is written.
+/// .gitattributes is written. If it was interrupted, run it again.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx init my-vault --starter policy\n  \
 ctx init . --name \"Team handbook\"\n  cd docs && ctx init && ctx publish --all --dry-run")]
@@ -52,12 +53,17 @@ struct InitJson {
 
 pub(super) fn run(args: &Init, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let dir = session.world.cwd.join(session.global.vault.as_ref().unwrap_or(&args.dir));
-    if Vault::open(&dir).is_ok() {
+    let there = Vault::open(&dir).ok();
+    if there.as_ref().is_some_and(|vault| !is_begun(vault)) {
         let message = format!("`{}` is a vault already", args.dir.display());
         return Err(Failure::new(Code::Exists, message).hint("`ctx status` shows its state"));
     }
     let real = dir.ancestors().find_map(|above| above.canonicalize().ok()).unwrap_or_default();
-    if let Ok(outer) = Vault::find(&real) {
+    let above = match there {
+        Some(_) => real.parent().unwrap_or(&real),
+        None => &real,
+    };
+    if let Ok(outer) = Vault::find(above) {
         // Both would take the same files for documents, and the same folders for histories.
         let outer = outer.root().display();
         return Err(Failure::new(Code::Exists, format!("this folder lies in the vault `{outer}`"))
@@ -71,7 +77,7 @@ pub(super) fn run(args: &Init, session: &mut Session<'_>) -> Result<Answer, Fail
         Failure::new(code, format!("cannot make the folder `{}`: {why}", dir.display()))
             .hint("name a folder, or a place where one can be made")
     })?;
-    let files = Files::open(&dir)?;
+    let files = Files::open(&dir)?.on(session.world.disk.clone());
     let starter = args.starter.as_ref().map(|_| Starter::Policy);
     let form = match args.layout.as_deref() {
         Some("obsidian") => Layout::Obsidian,
@@ -83,8 +89,7 @@ pub(super) fn run(args: &Init, session: &mut Session<'_>) -> Result<Answer, Fail
     let folder = files.root().file_name().map(|n| n.to_string_lossy().into_owned());
     let name = args.name.clone().or(folder).unwrap_or_else(|| "vault".to_owned());
     let created = write(session, &files, &name, form, starter)?;
-    let vault = session.outfit(Vault::open(files.root())?);
-    remember(session, &vault)?;
+    let vault = Vault::open(files.root())?;
     let documents = crate::live::all(&vault).len();
     if session.ui.json {
         let (root, layout) = (vault.root().display().to_string(), form.as_str());
@@ -104,19 +109,22 @@ pub(super) fn run(args: &Init, session: &mut Session<'_>) -> Result<Answer, Fail
     Ok(Answer::Yes)
 }
 
+/// Whether a folder is a vault only by what an `init` began that did not come to its end.
+fn is_begun(vault: &Vault) -> bool {
+    let marks = [layout::CONFIG, layout::DELTA_LOG, layout::FULL_LOG];
+    !marks.iter().any(|mark| vault.files().exists(mark)) && vault.history_folders().is_empty()
+}
+
 /// Remembers that nothing is published, so that whatever the log holds later was seen from its
 /// beginning.
 fn remember(session: &mut Session<'_>, vault: &Vault) -> Result<(), Failure> {
-    let before = head::recall(vault).unwrap_or_default();
-    let before = before.first().map(|known| known.head.checkpoint);
+    let before = head::recall(vault).unwrap_or_default().last();
     if let Some(number) = before.filter(|number| *number > 0) {
         let what = format!("checkpoint {number} was remembered of a vault that lay here before");
         session.ui.note(&format!("note: {what}; this one begins anew"));
     }
     if let Err(why) = head::begin(vault, session.now()?) {
-        session
-            .ui
-            .note(&format!("warning: the vault is made, but its head is not remembered: {why}"));
+        session.ui.note(&format!("warning: the head of the vault is not remembered: {why}"));
     }
     Ok(())
 }
@@ -130,7 +138,8 @@ fn has_markdown(files: &Files) -> bool {
     entries.any(|e| e.is_ok_and(|e| e.path().extension().is_some_and(|x| x == "md")))
 }
 
-/// Writes what is missing; nothing is written if a starter would meet an existing file.
+/// Writes what is missing; nothing is written if a starter would meet a file with another text. What
+/// an `init` that died has written is as it would be written now.
 fn write(
     session: &mut Session<'_>,
     files: &Files,
@@ -139,10 +148,15 @@ fn write(
     starter: Option<Starter>,
 ) -> Result<Vec<String>, Failure> {
     let mut wanted: Vec<NewFile> = starter.map(starter::documents).unwrap_or_default();
-    if let Some((path, _)) = wanted.iter().find(|(path, _)| files.exists(path)) {
+    let is_other = |(path, text): &&NewFile| {
+        files.exists(path)
+            && !files.read(path, limit::DOCUMENT).is_ok_and(|bytes| bytes == text.as_bytes())
+    };
+    if let Some((path, _)) = wanted.iter().find(is_other) {
         return Err(Failure::new(Code::Exists, format!("`{path}` exists already"))
             .hint("a starter is for a new folder; leave `--starter` out to adopt this one"));
     }
+    wanted.retain(|(path, _)| !files.exists(path));
     for (path, text) in [
         (layout::CONTEXT, starter::context(name, starter)),
         starter::gitignore(),
@@ -155,17 +169,20 @@ fn write(
             session.ui.note(&format!("add this line to .gitattributes: {line}"));
         }
     }
-    // The configuration makes the folder a vault, so it comes last.
     wanted.sort_by_key(|(path, _)| *path);
-    wanted.push((layout::CONFIG, starter::config(name, form, starter)));
-    if form == Layout::Structured {
-        files.create_dir(layout::NODES)?;
-    }
     for (path, text) in &wanted {
         files.create_new(path, text.as_bytes())?;
     }
-    let paths: Vec<&str> = wanted.iter().map(|(path, _)| *path).collect();
-    let written: Vec<Written<'_>> = paths.iter().map(|path| Written::New(path)).collect();
-    files.sync(&written)?;
+    if form == Layout::Structured {
+        files.create_dir(layout::NODES)?;
+    }
+    let mut paths: Vec<&str> = wanted.iter().map(|(path, _)| *path).collect();
+    files.sync(&paths.iter().map(|path| Written::New(path)).collect::<Vec<_>>())?;
+    // What was remembered of a vault that lay here is forgotten before this one is there.
+    remember(session, &session.outfit(Vault::open(files.root())?))?;
+    // Before it has a configuration the vault is only begun, and another `init` brings it to its end.
+    files.create_new(layout::CONFIG, starter::config(name, form, starter).as_bytes())?;
+    files.sync(&[Written::New(layout::CONFIG)])?;
+    paths.push(layout::CONFIG);
     Ok(paths.into_iter().map(str::to_owned).collect())
 }

@@ -1,15 +1,17 @@
 //! `ctx recover`.
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 
 use super::expect::ExpectHead;
 use super::failure::Code;
 use super::session::Session;
-use super::ui::{shown, table};
+use super::ui::{SHOWN, first, shown, table};
 use super::{Answer, Failure};
 use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::fault::LogError;
-use crate::head::{self, Head};
+use crate::head::{self, EventKey, Head};
 use crate::publish::expect;
 use crate::recover::{self, Leftover, Lost, Plan, Recovered, Remains, Scope};
 use crate::words::count;
@@ -59,6 +61,14 @@ struct LeftoverJson<'r> {
     what: &'static str,
     from: u64,
     bytes: u64,
+    events: Vec<EventJson<'r>>,
+}
+
+/// Who recorded what is left, and when.
+#[derive(Serialize)]
+struct EventJson<'r> {
+    at: String,
+    by: &'r str,
 }
 
 #[derive(Serialize)]
@@ -111,7 +121,8 @@ pub(super) fn run(args: &Recover, session: &mut Session<'_>) -> Result<Answer, F
             format!("{leftovers}, and no command that was interrupted is remembered here");
         let mut failure = Failure::new(Code::Unremembered, message)
             .hint("a command may have been interrupted, or somebody may have cut the log: look at them")
-            .hint("`ctx recover --force` moves them to .context/local/recovered/ all the same");
+            .hint("if a command was: `ctx recover --force` moves them to .context/local/recovered/")
+            .hint("if the log was cut: bring it back, or see what `ctx checkpoint rebuild --dry-run` makes of them");
         failure.details = rows(unsure);
         return Err(failure);
     }
@@ -176,55 +187,45 @@ pub(super) fn run(args: &Recover, session: &mut Session<'_>) -> Result<Answer, F
     })
 }
 
-/// How many files are named one by one beside an event; as JSON all of them are.
-const SHOWN: usize = 20;
-
 /// Says what an event cleared away before it began.
 pub(super) fn tell(session: &mut Session<'_>, recovered: &Recovered) {
     if let Some(folder) = &recovered.folder {
         let leftovers = count(recovered.kept.len(), "leftover");
         session.ui.note(&format!("note: {leftovers} of an interrupted command moved to {folder}/"));
     }
-    for path in recovered.caught_up.iter().take(SHOWN) {
+    let caught_up = first(SHOWN, recovered.caught_up.iter(), |path| {
         let path = shown(path);
-        session
-            .ui
-            .note(&format!("note: `{path}` was brought up to date after an interrupted command"));
-    }
-    if recovered.caught_up.len() > SHOWN {
-        let more = count(recovered.caught_up.len() - SHOWN, "more file");
-        session.ui.note(&format!("note: {more} brought up to date"));
-    }
+        format!("note: `{path}` was brought up to date after an interrupted command")
+    });
+    caught_up.iter().for_each(|line| session.ui.note(line));
     tell_left_alone(session, recovered);
 }
 
 fn tell_left_alone(session: &mut Session<'_>, recovered: &Recovered) {
-    for (path, why) in recovered.left_alone.iter().take(SHOWN) {
-        let path = shown(path);
-        session.ui.note(&format!("warning: `{path}` was left as it is: {why}"));
-    }
-    if recovered.left_alone.len() > SHOWN {
-        let more = count(recovered.left_alone.len() - SHOWN, "more file");
-        session.ui.note(&format!("warning: {more} left alone"));
-    }
+    let left_alone = first(SHOWN, recovered.left_alone.iter(), |(path, why)| {
+        format!("warning: `{}` was left as it is: {why}", shown(path))
+    });
+    left_alone.iter().for_each(|line| session.ui.note(line));
 }
 
 pub(super) fn json(recovered: &Recovered) -> RecoveredJson<'_> {
-    let leftover = |leftover: &'_ Leftover| -> (&'static str, u64, u64) {
-        (word(leftover.remains), leftover.from, leftover.bytes)
-    };
     RecoveredJson {
         folder: recovered.folder.as_deref(),
-        leftovers: recovered
-            .kept
-            .iter()
-            .map(|left| {
-                let (what, from, bytes) = leftover(left);
-                LeftoverJson { path: &left.path, what, from, bytes }
-            })
-            .collect(),
+        leftovers: recovered.kept.iter().map(leftover_json).collect(),
         brought_up_to_date: recovered.caught_up.clone(),
     }
+}
+
+fn leftover_json(leftover: &Leftover) -> LeftoverJson<'_> {
+    let Leftover { path, remains, from, bytes, .. } = leftover;
+    let events = recorded_by(leftover).into_iter();
+    let events = events.map(|key| EventJson { at: key.at.to_string(), by: &key.by }).collect();
+    LeftoverJson { path, what: word(*remains), from: *from, bytes: *bytes, events }
+}
+
+/// The events that a leftover is of, as far as it says.
+fn recorded_by(leftover: &Leftover) -> BTreeSet<&EventKey> {
+    leftover.events.iter().flatten().collect()
 }
 
 fn word(remains: Remains) -> &'static str {
@@ -241,7 +242,15 @@ fn word(remains: Remains) -> &'static str {
 fn rows<'l>(leftovers: impl IntoIterator<Item = &'l Leftover>) -> Vec<String> {
     let row = |leftover: &Leftover| {
         let path = format!("  {}", shown(&leftover.path));
-        vec![path, word(leftover.remains).to_owned(), format!("{} bytes", leftover.bytes)]
+        let mut events = recorded_by(leftover).into_iter();
+        let first = events.next().map(|key| shown(&key.to_string()).into_owned());
+        let more = match events.len() {
+            0 => String::new(),
+            more => format!(", and {}", count(more, "more event")),
+        };
+        let recorded = first.unwrap_or_default() + &more;
+        let bytes = format!("{} bytes", leftover.bytes);
+        vec![path, word(leftover.remains).to_owned(), bytes, recorded]
     };
     table(&leftovers.into_iter().map(row).collect::<Vec<_>>())
 }

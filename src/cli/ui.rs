@@ -135,6 +135,23 @@ fn harmless(json: String) -> String {
     out
 }
 
+/// How many lines of a list people are shown; as JSON all of them are.
+pub(super) const SHOWN: usize = 20;
+
+/// The first lines of a list, and how many more it has.
+pub(super) fn first<T>(
+    most: usize,
+    items: impl ExactSizeIterator<Item = T>,
+    line: impl FnMut(T) -> String,
+) -> Vec<String> {
+    let more = items.len().saturating_sub(most);
+    let mut lines: Vec<String> = items.take(most).map(line).collect();
+    if more > 0 {
+        lines.push(format!("… {more} more"));
+    }
+    lines
+}
+
 /// Rows as aligned columns, two blanks between them, none at the end of a line.
 pub(super) fn table(rows: &[Vec<String>]) -> Vec<String> {
     let width = |text: &str| text.chars().count();

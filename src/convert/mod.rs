@@ -163,18 +163,22 @@ fn would_convert(
     if log.form == request.form {
         return Ok(unchanged(&log));
     }
-    let spelled = |log: &Log| Ok::<_, ConvertError>(log.sound()?.export(log.form).len() as u64);
-    let (length, before) = (log.sound()?.length(), spelled(&log)?);
-    match event.and_then(|event| event.checkpoint.clone()) {
-        Some(checkpoint) => log.entries.push(Ok(checkpoint)),
-        None => {
-            let (_, parsed) = expressible(&log, request.form)?;
-            refuse_unsound(&verify::verify_as(vault, &whole(request), parsed)?)?;
+    let mut length = log.sound()?.length();
+    let bytes = match event.and_then(|event| event.checkpoint.clone()) {
+        Some(checkpoint) => {
+            let spelled = |log: &Log| Ok::<_, LogError>(log.sound()?.export(log.form).len() as u64);
+            let before = spelled(&log)?;
+            log.entries.push(Ok(checkpoint));
+            length += spelled(&log)?.saturating_sub(before);
+            expressible(&log, request.form)?.0
         }
-    }
-    let grown = spelled(&log)?.saturating_sub(before);
-    let (bytes, _) = expressible(&log, request.form)?;
-    Ok(Converted { bytes: Some((length + grown, bytes.len() as u64)), ..unchanged(&log) })
+        None => {
+            let (bytes, parsed) = expressible(&log, request.form)?;
+            refuse_unsound(&verify::verify_as(vault, &whole(request), parsed)?)?;
+            bytes
+        }
+    };
+    Ok(Converted { bytes: Some((length, bytes.len() as u64)), ..unchanged(&log) })
 }
 
 /// The second step: the new file, and the end of the old one.
@@ -184,27 +188,17 @@ fn convert_log(
     expected: Expect,
 ) -> Result<Converted, ConvertError> {
     let _lock = vault.lock(&request.author.holder()).map_err(PublishError::from)?;
-    let mut recovered = Recovered::default();
-    loop {
-        let log = head::open_log_locked(vault)?;
-        let chronicle = log.sound()?;
-        head::check(vault, &chronicle).map_err(PublishError::from)?;
-        let settled = recover::settle(vault, &chronicle)?;
-        let again = settled.changed_anything();
-        recovered.take(settled);
-        if again {
-            continue;
-        }
-        expect::check(vault, &chronicle, &[], expected)?;
-        if log.form == request.form {
-            return Ok(Converted { recovered, ..unchanged(&log) });
-        }
-        chronicle.check_appendable()?;
-        let (bytes, parsed) = expressible(&log, request.form)?;
-        refuse_unsound(&verify::verify_as(vault, &whole(request), parsed)?)?;
-        let length = chronicle.length();
-        let kept = recover::exchange_log(vault, &chronicle, request.form, &bytes)?;
-        let bytes = Some((length, bytes.len() as u64));
-        return Ok(Converted { bytes, kept: Some(kept), recovered, ..unchanged(&log) });
+    let (log, recovered) = recover::settled_log(vault)?;
+    let chronicle = log.sound()?;
+    expect::check(vault, &chronicle, &[], expected)?;
+    if log.form == request.form {
+        return Ok(Converted { recovered, ..unchanged(&log) });
     }
+    chronicle.check_appendable()?;
+    let (bytes, parsed) = expressible(&log, request.form)?;
+    refuse_unsound(&verify::verify_as(vault, &whole(request), parsed)?)?;
+    let length = chronicle.length();
+    let kept = recover::exchange_log(vault, &chronicle, request.form, &bytes)?;
+    let bytes = Some((length, bytes.len() as u64));
+    Ok(Converted { bytes, kept: Some(kept), recovered, ..unchanged(&log) })
 }

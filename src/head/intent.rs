@@ -5,6 +5,7 @@
 //! memory by itself cannot say that: one that is merely old, because somebody else published since,
 //! looks the same when the log is cut back to it.
 
+use std::fmt;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _};
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -13,7 +14,8 @@ use std::path::{Path, PathBuf};
 use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
-use super::{Head, StoredEnd};
+use super::Head;
+use super::stored::{self, StoredEnd};
 use crate::chain::history::Entry;
 use crate::vault::Vault;
 use crate::vault::clock::Timestamp;
@@ -32,22 +34,28 @@ pub struct Intent {
     /// The end of the log that its event follows.
     pub upon: Head,
     /// Its event.
-    pub event: Interrupted,
+    pub event: EventKey,
 }
 
-/// What every entry has that one event records.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Interrupted {
+/// What every entry has that one event records, and no entry of another.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct EventKey {
     /// The instant.
     pub at: Timestamp,
     /// Who acts; an event of two people may have the same instant.
     pub by: String,
 }
 
-impl Interrupted {
-    /// Whether this event recorded an entry.
-    pub fn is_of(&self, entry: &Entry) -> bool {
-        entry.event_at() == Some(self.at) && entry.edited_by == self.by
+impl fmt::Display for EventKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}, {}", self.by, self.at)
+    }
+}
+
+impl EventKey {
+    /// The event that recorded an entry; none of a submission of the other tool, which is no event.
+    pub fn of(entry: &Entry) -> Option<Self> {
+        Some(Self { at: entry.event_at()?, by: entry.edited_by.clone() })
     }
 }
 
@@ -65,7 +73,7 @@ struct Stored {
 pub fn intent(vault: &Vault) -> Option<Intent> {
     let live = |dir: &PathBuf| {
         let intent = read(&dir.join(NAME))?;
-        let memory = super::read(dir).ok()??;
+        let memory = stored::read(dir).ok()??;
         (memory.head == intent.upon).then_some(intent)
     };
     vault.state().and_then(|state| live(&state.dir))
@@ -73,7 +81,7 @@ pub fn intent(vault: &Vault) -> Option<Intent> {
 
 /// The event that a writer began here upon exactly this end of the log, and did not bring to an end. Its
 /// entries, and what is torn, are leftovers; nothing else is.
-pub fn interrupted(vault: &Vault, end: &Head) -> Option<Interrupted> {
+pub fn interrupted(vault: &Vault, end: &Head) -> Option<EventKey> {
     intent(vault).filter(|intent| intent.upon == *end).map(|intent| intent.event)
 }
 
@@ -141,6 +149,6 @@ fn read(path: &Path) -> Option<Intent> {
     let mut text = String::new();
     File::open(path).ok()?.take(LENGTH as u64).read_to_string(&mut text).ok()?;
     let stored: Stored = serde_json::from_str(&text).ok()?;
-    let event = Interrupted { at: stored.event.parse().ok()?, by: stored.by };
+    let event = EventKey { at: stored.event.parse().ok()?, by: stored.by };
     Some(Intent { upon: stored.upon.head().ok()?, event })
 }

@@ -17,6 +17,7 @@ use crate::document::text::{BOM, normalise};
 use crate::document::validate::{Problem, Severity, problems};
 use crate::document::{Document, utf8};
 use crate::graph::order;
+use crate::head::EventKey;
 use crate::live;
 use crate::recover;
 use crate::vault::Vault;
@@ -219,6 +220,8 @@ impl Desk<'_> {
         if let Some(slot) = history.slots.get(next) {
             let what =
                 slot.version.map_or_else(|| "an entry".to_owned(), |n| format!("version {n}"));
+            let event = slot.entry.as_ref().ok().and_then(EventKey::of);
+            let what = what + &event.map_or_else(String::new, |event| format!(" ({event})"));
             let message = format!("its history has {what}, which no checkpoint seals");
             return Err(self.unsealed(id, &message));
         }

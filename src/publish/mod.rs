@@ -36,7 +36,7 @@ use crate::checkpoint::log::Checkpoint;
 use crate::derived;
 use crate::document::id::Id;
 use crate::document::validate::{Problem, Severity};
-use crate::head::{self, Head, HeadError, Intent, Interrupted};
+use crate::head::{self, EventKey, Head, HeadError, Intent};
 use crate::index;
 use crate::recover::{self, Recovered, hint};
 use crate::vault::clock::Timestamp;
@@ -262,30 +262,21 @@ fn event(
 ) -> Result<Outcome, PublishError> {
     let holder = event.author.holder();
     let _lock = if event.mode.dry_run { None } else { Some(vault.lock(&holder)?) };
-    let mut recovered = Recovered::default();
-    loop {
-        let log = match event.mode.dry_run {
-            true => head::open_log(vault)?,
-            false => head::open_log_locked(vault)?,
-        };
-        let chronicle = log.sound()?;
-        head::check(vault, &chronicle)?;
-        if !event.mode.dry_run {
-            let settled = recover::settle(vault, &chronicle)?;
-            let again = settled.changed_anything();
-            recovered.take(settled);
-            if again {
-                continue;
-            }
+    let (log, recovered) = match event.mode.dry_run {
+        true => {
+            let log = head::open_log(vault)?;
+            head::check(vault, &log.sound()?)?;
+            (log, Recovered::default())
         }
-        expect::check(vault, &chronicle, event.subjects, event.mode.expect)?;
-        let mut desk = Desk::open(vault, &chronicle, event.author)?;
-        let mut outcome = Outcome::default();
-        let is_alone = choose(&desk, &mut outcome)?;
-        desk.complete(&mut outcome, is_alone);
-        outcome.recovered = recovered;
-        return write(desk, outcome, event);
-    }
+        false => recover::settled_log(vault)?,
+    };
+    let chronicle = log.sound()?;
+    expect::check(vault, &chronicle, event.subjects, event.mode.expect)?;
+    let mut desk = Desk::open(vault, &chronicle, event.author)?;
+    let mut outcome = Outcome { recovered, ..Outcome::default() };
+    let is_alone = choose(&desk, &mut outcome)?;
+    desk.complete(&mut outcome, is_alone);
+    write(desk, outcome, event)
 }
 
 /// Writes an event that is complete, unless it is refused or nothing but a trial.
@@ -301,7 +292,7 @@ fn write(desk: Desk<'_>, mut outcome: Outcome, event: &Event<'_>) -> Result<Outc
             // What was acknowledged by a writer that died right after its commit counts from here on.
             let upon = Head::of(chronicle);
             let _ = head::advance(vault, &upon, now);
-            let event = Interrupted { at: checkpoint.at, by: event.author.principal.to_string() };
+            let event = EventKey { at: checkpoint.at, by: event.author.principal.to_string() };
             let _ = head::intend(vault, &Intent { upon, event });
         }
         let append = sealed.as_ref().map(|(checkpoint, append)| (append, checkpoint.at));

@@ -3,13 +3,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::chain::history::{Entry, History, Stored};
+use crate::chain::history::History;
 use crate::chain::replay::{self, ChainError};
 use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::fault::LogError;
 use crate::checkpoint::log::{Log, path_of};
 use crate::document::id::Id;
-use crate::head::Interrupted;
+use crate::head::EventKey;
 use crate::publish::sealed_text;
 use crate::vault::Vault;
 use crate::vault::config::{Config, LogForm};
@@ -51,15 +51,16 @@ pub struct Leftover {
     pub from: u64,
     /// How many bytes.
     pub bytes: u64,
-    /// The entries in it, and of a text the one that has it; none where one cannot be read.
-    pub entries: Vec<Option<Entry>>,
+    /// The events that recorded the entries in it, and of a text the one that has it; none where that
+    /// cannot be read.
+    pub events: Vec<Option<EventKey>>,
 }
 
 impl Leftover {
     /// Whether a writer left it that did not bring this event to an end; none where no writer died
     /// here. What is not of the record is nothing else than a leftover.
-    pub fn is_of(&self, interrupted: Option<&Interrupted>) -> bool {
-        let is_of_it = |event| are_of(event, &self.entries);
+    pub fn is_of(&self, interrupted: Option<&EventKey>) -> bool {
+        let is_of_it = |event| are_of(event, &self.events);
         !self.remains.is_of_the_record() || interrupted.is_some_and(is_of_it)
     }
 }
@@ -119,15 +120,16 @@ pub(crate) fn first_unsealed(
     next
 }
 
-/// What a history records from one of its entries on; none where an entry cannot be read.
-pub(crate) fn entries_from(history: &History, next: usize) -> Vec<Option<Entry>> {
+/// The events that recorded what a history has from one of its entries on; none for an entry that
+/// cannot be read.
+pub(crate) fn events_from(history: &History, next: usize) -> Vec<Option<EventKey>> {
     let beyond = history.slots.iter().skip(next);
-    beyond.map(|slot| slot.entry.as_ref().ok().cloned()).collect()
+    beyond.map(|slot| slot.entry.as_ref().ok().and_then(EventKey::of)).collect()
 }
 
-/// Whether an event recorded all of these entries.
-pub(crate) fn are_of(event: &Interrupted, entries: &[Option<Entry>]) -> bool {
-    entries.iter().all(|entry| entry.as_ref().is_some_and(|entry| event.is_of(entry)))
+/// Whether all of this is of one event.
+pub(crate) fn are_of(event: &EventKey, events: &[Option<EventKey>]) -> bool {
+    events.iter().all(|found| found.as_ref() == Some(event))
 }
 
 /// Every artifact that the log or a folder of histories names.
@@ -165,7 +167,7 @@ pub(super) fn of_vault(vault: &Vault, chronicle: &Chronicle<'_>) -> Vec<Leftover
         let from = chronicle.length() - torn;
         let path = chronicle.path().to_owned();
         let remains = Remains::Log;
-        found.push(Leftover { path, remains, from, bytes: torn, entries: Vec::new() });
+        found.push(Leftover { path, remains, from, bytes: torn, events: Vec::new() });
     }
     if let Some(twin) = chronicle.twin() {
         // Both say the same, so that either may go.
@@ -191,7 +193,7 @@ pub(crate) fn sealed_form(
 
 fn whole(files: &Files, path: String, remains: Remains) -> Option<Leftover> {
     let bytes = files.stamp(&path).ok()?.length;
-    Some(Leftover { path, remains, from: 0, bytes, entries: Vec::new() })
+    Some(Leftover { path, remains, from: 0, bytes, events: Vec::new() })
 }
 
 /// What lies beyond the sealed versions of one artifact.
@@ -232,19 +234,15 @@ pub(super) fn of_artifact(
             let is_cut_clean = from == 0 || history.is_appendable();
             if from < total && is_cut_clean {
                 let remains = if from == 0 { Remains::History } else { Remains::Entries };
-                let (bytes, entries) = (total - from, entries_from(history, next));
-                found.push(Leftover { path, remains, from, bytes, entries });
+                let (bytes, events) = (total - from, events_from(history, next));
+                found.push(Leftover { path, remains, from, bytes, events });
             }
             for (n, slot) in history.slots.iter().enumerate() {
                 let Ok(entry) = &slot.entry else { continue };
-                let path = match entry.stored {
-                    Stored::Keyframe => id.keyframe_path(entry.version),
-                    Stored::DiffFile => id.diff_path(entry.version),
-                    Stored::Diff(_) => continue,
-                };
+                let Some(path) = entry.text_path(id) else { continue };
                 match n < next {
                     true => drop(stored.insert(path)),
-                    false => drop(owners.insert(path, entry)),
+                    false => drop(owners.insert(path, EventKey::of(entry))),
                 }
             }
             // A faulty entry may own any file.
@@ -258,9 +256,8 @@ pub(super) fn of_artifact(
     let texts = names.iter().filter(|name| is_text(name)).map(|name| format!("{dir}/{name}"));
     let unowned = texts.filter(|path| !stored.contains(path));
     found.extend(unowned.filter_map(|path| {
-        let owner = owners.get(&path).map(|entry| Some((*entry).clone()));
-        let left = whole(vault.files(), path, Remains::Text)?;
-        Some(Leftover { entries: owner.into_iter().collect(), ..left })
+        let events = owners.get(&path).cloned().into_iter().collect();
+        Some(Leftover { events, ..whole(vault.files(), path, Remains::Text)? })
     }));
     Ok(found)
 }

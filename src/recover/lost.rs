@@ -51,7 +51,7 @@ pub(crate) fn lost(vault: &Vault, log: &Log, faults: &[LogError]) -> Lost {
             lost.checkpoints.push((number, fault.to_string()));
         }
     }
-    let last = head::last_remembered(vault).ok().flatten().unwrap_or(0);
+    let last = head::recall(vault).ok().and_then(|memories| memories.last()).unwrap_or(0);
     let gone = (log.entries.len() + 1..=last).take(MOST_GONE);
     lost.checkpoints.extend(gone.map(|n| (n, format!("checkpoint {last} is remembered here"))));
     let ids = leftovers::recorded(log);

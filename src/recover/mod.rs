@@ -23,6 +23,7 @@ pub use rebuild::{Rebuilt, Unsound, exchange_log, rebuild, replace_log};
 
 use crate::chain::replay::ChainError;
 use crate::checkpoint::chronicle::Chronicle;
+use crate::checkpoint::log::Log;
 use crate::document::id::Id;
 use crate::head::{self, Head};
 use crate::publish::{Live, PublishError};
@@ -30,7 +31,7 @@ use crate::vault::Vault;
 use crate::vault::files::FileError;
 use crate::vault::write::Written;
 
-pub(crate) use leftovers::{are_of, entries_from, first_unsealed, sealed_form};
+pub(crate) use leftovers::{are_of, events_from, first_unsealed, sealed_form};
 pub(crate) use lost::lost;
 
 /// Which artifacts to look at.
@@ -146,7 +147,27 @@ pub fn carry_out(vault: &Vault, plan: Plan) -> Result<Recovered, FileError> {
     Ok(recovered)
 }
 
-/// What a writer does first, under the lock: if a command died here, clears away what it left.
+/// What a writer does first, under the lock: reads the log, which must hold what is remembered of it,
+/// and clears away what a command left that died here.
+///
+/// # Errors
+/// The log cannot be relied on, or something could not be cleared away.
+pub(crate) fn settled_log(vault: &Vault) -> Result<(Log, Recovered), PublishError> {
+    let mut recovered = Recovered::default();
+    loop {
+        let log = head::open_log_locked(vault)?;
+        let chronicle = log.sound()?;
+        head::check(vault, &chronicle)?;
+        let settled = settle(vault, &chronicle)?;
+        let is_settled = !settled.changed_anything();
+        recovered.take(settled);
+        if is_settled {
+            return Ok((log, recovered));
+        }
+    }
+}
+
+/// If a command died here, clears away what it left.
 ///
 /// Bytes beyond the sealed ones are cleared only where a writer said that it begins an event upon
 /// this end of the log, and only if they are of that event. Live files are brought up to date in any
@@ -154,7 +175,7 @@ pub fn carry_out(vault: &Vault, plan: Plan) -> Result<Recovered, FileError> {
 ///
 /// # Errors
 /// See [`carry_out`]; or the log does not follow from itself.
-pub(crate) fn settle(vault: &Vault, chronicle: &Chronicle<'_>) -> Result<Recovered, PublishError> {
+fn settle(vault: &Vault, chronicle: &Chronicle<'_>) -> Result<Recovered, PublishError> {
     let was_hinted = hint::is_left(vault.files());
     let interrupted = head::interrupted(vault, &Head::of(chronicle));
     let has_torn_end = chronicle.torn() > 0;

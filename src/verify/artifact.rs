@@ -19,7 +19,6 @@ use crate::vault::Vault;
 use crate::vault::clock::Timestamp;
 use crate::vault::config::LogForm;
 use crate::vault::files::FileError;
-use crate::vault::layout;
 use crate::vault::principal::Principal;
 use crate::words::count;
 
@@ -121,7 +120,7 @@ impl Pass<'_> {
         let is_published = self.view.head.get(self.id.as_str()).is_some();
         let form = self.view.form.unwrap_or(LogForm::Delta);
         let next = recover::first_unsealed(self.id, history, last_sealed, is_published, form);
-        let is_left = |event| recover::are_of(event, &recover::entries_from(history, next));
+        let is_left = |event| recover::are_of(event, &recover::events_from(history, next));
         if !self.view.interrupted.as_ref().is_some_and(is_left) {
             if history.torn > 0 {
                 let message = format!("{} bytes follow its last whole entry", history.torn);
@@ -195,16 +194,12 @@ impl Pass<'_> {
         if history.slots.iter().any(|slot| slot.entry.is_err()) {
             return;
         }
-        let stored = history.entries().filter_map(|entry| match entry.stored {
-            Stored::Keyframe => Some(format!("v{}.md", entry.version)),
-            Stored::DiffFile => Some(format!("v{}.diff", entry.version)),
-            Stored::Diff(_) => None,
-        });
-        let stored: BTreeSet<String> = stored.collect();
-        for name in names {
-            if name != layout::HISTORY && !stored.contains(name) {
+        let stored = history.entries().filter_map(|entry| entry.text_path(self.id));
+        let stored: BTreeSet<String> = stored.chain([self.id.history_path()]).collect();
+        for path in names.iter().map(|name| format!("{dir}/{name}")) {
+            if !stored.contains(&path) {
                 let message = "no entry of the history has this file";
-                self.push(Finding::new(Code::Unfinished, format!("{dir}/{name}"), message));
+                self.push(Finding::new(Code::Unfinished, path, message));
             }
         }
     }
@@ -384,11 +379,7 @@ impl Pass<'_> {
 
     /// The file that holds the text or the diff of a version.
     fn place_of_text(&self, entry: &Entry) -> String {
-        match entry.stored {
-            Stored::Keyframe => self.id.keyframe_path(entry.version),
-            Stored::DiffFile => self.id.diff_path(entry.version),
-            Stored::Diff(_) => self.id.history_path(),
-        }
+        entry.text_path(self.id).unwrap_or_else(|| self.id.history_path())
     }
 
     /// The last mark of a governance file that the other tool dropped from the log: it does not know

@@ -11,7 +11,7 @@ use crate::checkpoint::log::{Checkpoint, Log, path_of};
 use crate::checkpoint::maps;
 use crate::checkpoint::state::{Mark, State};
 use crate::document::id::Id;
-use crate::head::{Hashes, Head, Interrupted};
+use crate::head::{EventKey, Hashes, Head};
 use crate::vault::clock::Timestamp;
 use crate::vault::config::LogForm;
 use crate::vault::layout;
@@ -55,7 +55,7 @@ pub(super) struct View {
     pub(super) now: Option<Timestamp>,
     /// The event that a writer began upon the end of this log and did not bring to an end: what it
     /// recorded was never acknowledged.
-    pub(super) interrupted: Option<Interrupted>,
+    pub(super) interrupted: Option<EventKey>,
 }
 
 impl View {

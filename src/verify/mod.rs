@@ -27,7 +27,7 @@ pub use finding::{Class, Code, Finding};
 use crate::chain::digest::Digest;
 use crate::checkpoint::log::Log;
 use crate::document::id::Id;
-use crate::head::{self, Head, MemoryError, Remembered};
+use crate::head::{self, Head, Memories, MemoryError};
 use crate::vault::Vault;
 use crate::vault::clock::Timestamp;
 use crate::vault::files::FileError;
@@ -168,7 +168,7 @@ fn recompute(
     let now = request.now;
     let whole = request.only.is_none();
     // What is remembered of a log is never ahead of one that is read later.
-    let (memory, intent) = (head::recall(vault), head::intent(vault));
+    let (memories, intent) = (head::recall(vault), head::intent(vault));
     // The log is read on one core; the others look through the folders meanwhile.
     let survey = || if whole { vault.survey() } else { Survey::default() };
     let is_supposed = supposed.is_some();
@@ -180,16 +180,16 @@ fn recompute(
         findings.take(log::check_strictly(log, &rules));
     }
     let (log_exists, path) = log.map_or((true, layout::DELTA_LOG), |log| (log.exists, log.path()));
-    let (anchors, memory) = match memory {
-        Ok(memory) => (anchors(request, &memory), None),
-        Err(why) => (request.anchors.clone(), Some(why)),
+    let (memories, memory) = match memories {
+        Ok(memories) => (memories, None),
+        Err(why) => (Memories::default(), Some(why)),
     };
-    let other = elsewhere(vault, &view, path);
-    let is_known = head::is_remembered(vault);
+    let other = elsewhere(&memories, &view, path);
+    let is_known = memories.here.is_some();
     let is_sure = |anchor: &Anchor| {
         is_known || other.is_none() || !matches!(anchor.source, Source::Remembered { .. })
     };
-    let anchors: Vec<Anchor> = anchors.into_iter().filter(is_sure).collect();
+    let anchors: Vec<Anchor> = anchors(request, &memories).into_iter().filter(is_sure).collect();
     findings.extend(other);
     let compared = anchors.into_iter().map(|anchor| anchor.check(&view, path));
     let (held, lost): (Vec<_>, Vec<_>) = compared.partition(Result::is_ok);
@@ -296,17 +296,17 @@ fn read_log(vault: &Vault) -> Result<(Option<Log>, Vec<Finding>), FileError> {
 }
 
 /// The anchors of a request and what is remembered, as far as it says anything.
-fn anchors(request: &Request<'_>, memory: &[Remembered]) -> Vec<Anchor> {
-    let known = memory.iter().filter(|memory| memory.head.checkpoint > 0);
+fn anchors(request: &Request<'_>, memories: &Memories) -> Vec<Anchor> {
+    let known = memories.binding().filter(|memory| memory.head.checkpoint > 0);
     request.anchors.iter().cloned().chain(known.map(Anchor::remembered)).collect()
 }
 
 /// What is remembered of the same place with another branch checked out says nothing of this log, but
 /// whoever relies on what is remembered here should know of it.
-fn elsewhere(vault: &Vault, view: &log::View, path: &str) -> Option<Finding> {
+fn elsewhere(memories: &Memories, view: &log::View, path: &str) -> Option<Finding> {
     let is_held = |head: &Head| head.is_held(view.head_number, |n| view.hash_of(n)).is_ok();
-    let other = head::elsewhere(vault, is_held)?;
-    let place = other.branch.unwrap_or_default();
+    let other = memories.elsewhere(is_held)?;
+    let place = other.branch.as_deref().unwrap_or_default();
     let message =
         format!("for `{place}` a checkpoint is remembered here that this log does not have");
     Some(Finding::new(Code::HeadElsewhere, path, message).checkpoint(other.head.checkpoint))

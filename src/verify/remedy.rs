@@ -6,6 +6,7 @@ use super::finding::Code;
 const RESTORE: &str = "Bring the file back from git or a backup that verifies; `git log -- FILE` shows who touched it. Do not repair it by hand: what is hashed cannot be made to fit.";
 const RESTORE_LOG: &str = "Bring the log back from git or a backup that verifies. Nothing is served or published meanwhile. Keep the histories: they say what was published.";
 const LOOK: &str = "Find out who wrote it before you publish: with an append-only log nobody could tell afterwards. Restore a copy that verifies, or, if it is a command that was interrupted, keep the files and ask whoever ran it.";
+const LOOK_BEYOND: &str = "Find out who wrote it before you publish: with an append-only log nobody could tell afterwards. If a command was interrupted, ask whoever ran it: `ctx recover --dry-run` lists what no checkpoint seals, by whom and when. If the log was cut, restore it, or look with `ctx checkpoint rebuild --dry-run` at the checkpoints that the histories would give back.";
 
 impl Code {
     /// How the finding comes about.
@@ -162,10 +163,8 @@ impl Code {
                 "What is missing here was published once. Look for it on other branches and in `git stash list`; else bring the log and the histories back from git or a backup. If it is remembered here, and the vault was put back on purpose, say so with `ctx head trust`; to --expect-head and --since say another hash or revision."
             }
             Self::IdCollision => "Find out which of the two is yours, and move the other away.",
-            Self::PublishedUnsealed
-            | Self::UnrecordedRemoval
-            | Self::VersionUnsealed
-            | Self::CheckpointHashMissing => LOOK,
+            Self::UnrecordedRemoval | Self::CheckpointHashMissing => LOOK,
+            Self::PublishedUnsealed | Self::VersionUnsealed => LOOK_BEYOND,
             Self::ForeignLog => {
                 "Find out which log is yours (`git log -- .versions`), and move the other away."
             }

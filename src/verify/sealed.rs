@@ -7,6 +7,7 @@ use super::artifact::Pass;
 use super::finding::{Code, Finding};
 use super::log::{Record, Seal};
 use crate::chain::history::{Entry, History};
+use crate::head::EventKey;
 use crate::vault::clock::Timestamp;
 use crate::vault::config::LogForm;
 
@@ -162,15 +163,21 @@ impl Pass<'_> {
         let mut is_published = false;
         for entry in history.entries() {
             let version = entry.version;
+            let event =
+                || EventKey::of(entry).map_or_else(String::new, |event| format!(" ({event})"));
             let is_tail = version > last_sealed;
             if entry.published_at.is_some() && !self.sealed.first.contains_key(&version) {
-                let message = "the history says published, but no checkpoint holds it";
+                let message =
+                    format!("the history says published{}, but no checkpoint holds it", event());
                 self.find(Code::PublishedUnsealed, version, message);
             }
             if let Some(retired) = entry.retired_at
                 && !self.sealed.removed.contains_key(&retired)
             {
-                let message = "the history says retired, but no checkpoint of that time does";
+                let message = format!(
+                    "the history says retired{}, but no checkpoint of that time does",
+                    event()
+                );
                 self.find(Code::PublishedUnsealed, version, message);
             } else if entry.retired_at.is_some() && !is_published {
                 let message = "the history says retired, but there was nothing left to retire";

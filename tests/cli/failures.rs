@@ -240,7 +240,8 @@ fn each_is_told_in_text_and_json_with_its_exit_code() {
     error[unremembered]: 1 leftover, and no command that was interrupted is remembered here
         nodes/.versions/a/v2.md  a text that no entry has  20 bytes
     hint: a command may have been interrupted, or somebody may have cut the log: look at them
-    hint: `ctx recover --force` moves them to .context/local/recovered/ all the same
+    hint: if a command was: `ctx recover --force` moves them to .context/local/recovered/
+    hint: if the log was cut: bring it back, or see what `ctx checkpoint rebuild --dry-run` makes of them
 
     error[uri-invalid]: `contextnest://nodes/` is not one document
     hint: `ctx resolve` takes URIs of folders and tags

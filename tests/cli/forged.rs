@@ -486,10 +486,7 @@ fn a_name_that_no_writer_records_is_found() {
 
 #[test]
 fn a_dropped_rule_that_differs_is_told_though_the_other_tool_drops_rules() {
-    let place = Place::new();
-    place.ctx("init --name Test").ok();
-    let config = place.read(".context/config.yaml");
-    place.write(".context/config.yaml", config + "versions:\n  checkpoint_log: full\n");
+    let place = Place::with_maps();
     place.write("nodes/a.md", "# A\n");
     place.ctx("publish --all").ok();
     let log = place.read(FULL_LOG);
@@ -520,10 +517,7 @@ fn a_dropped_rule_that_differs_is_told_though_the_other_tool_drops_rules() {
 /// Only ctx retires rules, and says so in their histories: their files are not missed afterwards.
 #[test]
 fn a_rule_that_was_retired_is_not_called_dropped() {
-    let place = Place::new();
-    place.ctx("init --name Test").ok();
-    let config = place.read(".context/config.yaml");
-    place.write(".context/config.yaml", config + "versions:\n  checkpoint_log: full\n");
+    let place = Place::with_maps();
     place.write("nodes/a.md", "# A\n");
     place.ctx("pack add p --query '#x'").ok();
     place.ctx("publish --all").ok();

@@ -11,7 +11,11 @@ use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 
+use contextnest::cli::git::GitError;
+use contextnest::cli::{Streams, World};
+use contextnest::vault::disk::{Disk, Overseer};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -73,6 +77,13 @@ impl Place {
     pub(crate) fn vault() -> Self {
         let place = Self::new();
         place.ctx("init --name Test").ok();
+        place
+    }
+
+    /// An empty vault whose log is to hold whole maps.
+    pub(crate) fn with_maps() -> Self {
+        let place = Self::vault();
+        place.edit(".context/config.yaml", "layout:", "versions:\n  checkpoint_log: full\nlayout:");
         place
     }
 
@@ -272,17 +283,41 @@ impl Run<'_> {
         self.output(self.command())
     }
 
+    /// Runs it in this process, on a disk that somebody oversees.
+    #[must_use]
+    pub(crate) fn on(self, overseer: Arc<dyn Overseer>) -> Output {
+        let world = World {
+            cwd: self.cwd.clone(),
+            vars: self.vars.clone(),
+            clock: || 0,
+            git: |_, _| Err(GitError::NotRun("not here".to_owned())),
+            terminal: false,
+            error_terminal: false,
+            disk: Disk::overseen(overseer),
+        };
+        let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
+        let mut stdin = self.stdin.as_slice();
+        let streams = Streams { stdin: &mut stdin, stdout: &mut stdout, stderr: &mut stderr };
+        let args = std::iter::once("ctx").chain(self.args.iter().map(String::as_str));
+        let exit = contextnest::cli::run(args.map(Into::into).collect(), &world, streams);
+        self.said(i32::from(exit), stdout, stderr)
+    }
+
     fn output(&self, mut command: Command) -> Output {
         let mut child = command.spawn().unwrap();
         // A command that reads nothing may be gone already.
         let _ = child.stdin.take().unwrap().write_all(&self.stdin);
         let output = child.wait_with_output().unwrap();
+        self.said(output.status.code().unwrap_or(-1), output.stdout, output.stderr)
+    }
+
+    fn said(&self, exit: i32, stdout: Vec<u8>, stderr: Vec<u8>) -> Output {
         Output {
             what: format!("ctx {:?} in {}", self.args, self.cwd.display()),
             root: self.place.home.display().to_string(),
-            exit: output.status.code().unwrap_or(-1),
-            stdout: String::from_utf8(output.stdout).unwrap(),
-            stderr: String::from_utf8(output.stderr).unwrap(),
+            exit,
+            stdout: String::from_utf8(stdout).unwrap(),
+            stderr: String::from_utf8(stderr).unwrap(),
         }
     }
 }

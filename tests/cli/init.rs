@@ -1,7 +1,10 @@
 //! `ctx init`: a new vault, or a folder that is adopted as it is.
 
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
+use contextnest::vault::disk::{Change, Overseer, Verdict};
 use insta::assert_snapshot;
 
 use crate::harness::Place;
@@ -224,4 +227,41 @@ fn json_tells_the_same() {
     }
     -- stderr
     "#);
+}
+
+/// A disk that takes so many changes, and none after them, as when the command is killed there.
+#[derive(Debug)]
+struct Until(AtomicUsize);
+
+impl Overseer for Until {
+    fn judge(&self, _: &Change<'_>) -> Verdict {
+        let left = self.0.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |n| n.checked_sub(1));
+        left.map_or(Verdict::Refuse(5), |_| Verdict::Allow)
+    }
+}
+
+#[test]
+fn an_init_that_dies_anywhere_is_brought_to_its_end_by_the_next() {
+    let line = "init --name Test --starter policy";
+    let whole = Place::new();
+    whole.ctx(line).ok();
+    for n in 0.. {
+        // Here another vault was, of which a head is remembered.
+        let place = Place::published(&[("nodes/a", "# A\n")]);
+        let entries = std::fs::read_dir(place.root()).unwrap();
+        for entry in entries {
+            place.remove(entry.unwrap().file_name().to_str().unwrap());
+        }
+        let died = place.typed(line).on(Arc::new(Until(AtomicUsize::new(n))));
+        if died.exit == 0 {
+            assert!(n > 30, "{n}");
+            break;
+        }
+        if !place.has(".context/config.yaml") {
+            place.ctx(line).ok();
+        }
+        assert!(place.tree() == whole.tree(), "{n}");
+        place.ctx("publish --all").ok();
+        assert!(place.ctx("verify").ok().stdout.starts_with("intact, anchored"), "{n}");
+    }
 }

@@ -53,7 +53,7 @@ fn what_is_not_sealed_is_kept_and_the_next_publication_works() {
     exit: 0
     -- stdout
     1 leftover would be moved to .context/local/recovered/
-      nodes/.versions/a/history.yaml  entries that no checkpoint seals  861 bytes
+      nodes/.versions/a/history.yaml  entries that no checkpoint seals  861 bytes  ana@example.com, 2026-11-21T10:00:02.000Z
     -- stderr
     ");
     let tail = place.read(HISTORY).split_once("  - version: 2").unwrap().1.to_owned();
@@ -178,9 +178,10 @@ fn without_a_memory_it_is_somebody_who_decides() {
     -- stdout
     -- stderr
     error[unremembered]: 1 leftover, and no command that was interrupted is remembered here
-        nodes/.versions/a/history.yaml  entries that no checkpoint seals  861 bytes
+        nodes/.versions/a/history.yaml  entries that no checkpoint seals  861 bytes  ana@example.com, 2026-11-21T10:00:02.000Z
     hint: a command may have been interrupted, or somebody may have cut the log: look at them
-    hint: `ctx recover --force` moves them to .context/local/recovered/ all the same
+    hint: if a command was: `ctx recover --force` moves them to .context/local/recovered/
+    hint: if the log was cut: bring it back, or see what `ctx checkpoint rebuild --dry-run` makes of them
     ");
     recover("publish nodes/a").exits(1);
     assert_eq!(place.tree(), before);

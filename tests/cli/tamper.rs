@@ -328,7 +328,7 @@ fn what_an_alteration_says_can_be_acted_upon() {
           in .versions/checkpoints.jsonl
 
     Unsettled: something is recorded by halves, or could not be looked at:
-      [published-unsealed] nodes/a v2: the history says published, but no checkpoint holds it
+      [published-unsealed] nodes/a v2: the history says published (ana@example.com, 2026-11-21T10:00:02.000Z), but no checkpoint holds it
           in nodes/.versions/a/history.yaml
 
     What it means, and what to do:
@@ -336,7 +336,7 @@ fn what_an_alteration_says_can_be_acted_upon() {
       [checkpoint-gap] Checkpoints are not numbered 1, 2, 3.
           Bring the log back from git or a backup that verifies. Nothing is served or published meanwhile. Keep the histories: they say what was published.
       [published-unsealed] A history says published or retired, but no checkpoint records it.
-          Find out who wrote it before you publish: with an append-only log nobody could tell afterwards. Restore a copy that verifies, or, if it is a command that was interrupted, keep the files and ask whoever ran it.
+          Find out who wrote it before you publish: with an append-only log nobody could tell afterwards. If a command was interrupted, ask whoever ran it: `ctx recover --dry-run` lists what no checkpoint seals, by whom and when. If the log was cut, restore it, or look with `ctx checkpoint rebuild --dry-run` at the checkpoints that the histories would give back.
     -- stderr
     hint: `ctx help CODE` says more of a finding
 
@@ -379,18 +379,18 @@ fn what_an_alteration_says_can_be_acted_upon() {
           in nodes/.versions/a/history.yaml
 
     Unsettled: something is recorded by halves, or could not be looked at:
-      [published-unsealed] nodes/A v1: the history says published, but no checkpoint holds it
+      [published-unsealed] nodes/A v1: the history says published (ana@example.com, 2026-11-21T10:00:01.000Z), but no checkpoint holds it
           in nodes/.versions/A/history.yaml
-      [published-unsealed] nodes/A v2: the history says published, but no checkpoint holds it
+      [published-unsealed] nodes/A v2: the history says published (ana@example.com, 2026-11-21T10:00:02.000Z), but no checkpoint holds it
           in nodes/.versions/A/history.yaml
-      [published-unsealed] nodes/A v3: the history says published, but no checkpoint holds it
+      [published-unsealed] nodes/A v3: the history says published (ana@example.com, 2026-11-21T10:00:03.000Z), but no checkpoint holds it
           in nodes/.versions/A/history.yaml
 
     What it means, and what to do:
       [id-collision] Two ids cannot be told apart by every system, or an id is reserved.
           Find out which of the two is yours, and move the other away.
       [published-unsealed] A history says published or retired, but no checkpoint records it.
-          Find out who wrote it before you publish: with an append-only log nobody could tell afterwards. Restore a copy that verifies, or, if it is a command that was interrupted, keep the files and ask whoever ran it.
+          Find out who wrote it before you publish: with an append-only log nobody could tell afterwards. If a command was interrupted, ask whoever ran it: `ctx recover --dry-run` lists what no checkpoint seals, by whom and when. If the log was cut, restore it, or look with `ctx checkpoint rebuild --dry-run` at the checkpoints that the histories would give back.
     -- stderr
     hint: `ctx help CODE` says more of a finding
 

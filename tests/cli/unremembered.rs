@@ -2,11 +2,9 @@
 
 use std::sync::Arc;
 
-use contextnest::cli::git::GitError;
-use contextnest::cli::{Streams, World, run};
-use contextnest::vault::disk::{Change, Disk, Overseer, Verdict};
+use contextnest::vault::disk::{Change, Overseer, Verdict};
 
-use crate::harness::{Place, instant_of};
+use crate::harness::{Output, Place, instant_of};
 
 const LOG: &str = ".versions/checkpoints.jsonl";
 const HISTORY: &str = "nodes/.versions/a/history.yaml";
@@ -24,40 +22,18 @@ impl Overseer for Forgetful {
     }
 }
 
-/// Publishes on that disk; gives the exit code and what was said.
-fn publish(place: &Place, flags: &[&str]) -> (u8, String) {
-    let vars = [
-        ("HOME", place.home().display().to_string()),
-        ("CTX_PRINCIPAL", "ana@example.com".to_owned()),
-        ("CTX_NOW", "2026-11-21T12:00:00.000Z".to_owned()),
-    ];
-    let world = World {
-        cwd: place.root().to_owned(),
-        vars: vars.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
-        clock: || 0,
-        git: |_, _| Err(GitError::NotRun("not here".to_owned())),
-        terminal: false,
-        disk: Disk::overseen(Arc::new(Forgetful)),
-        error_terminal: false,
-    };
-    let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
-    let streams =
-        Streams { stdin: &mut std::io::empty(), stdout: &mut stdout, stderr: &mut stderr };
-    let args = ["ctx", "publish", "nodes/a"];
-    let exit = run(args.iter().chain(flags).map(Into::into).collect(), &world, streams);
-    (exit, String::from_utf8([stdout, stderr].concat()).unwrap())
+/// Publishes on that disk.
+fn publish(place: &Place, flags: &str) -> Output {
+    place.typed(&format!("publish nodes/a {flags}")).on(Arc::new(Forgetful)).ok()
 }
 
 #[test]
 fn an_event_that_is_not_remembered_stands_and_says_so() {
     let place = Place::published(&[("nodes/a", "# A\n")]);
-    let told: [(&[&str], &str); 2] =
-        [(&[], "is not remembered: cannot write"), (&["--json"], "\"memory\"")];
-    for (flags, said) in told {
-        place.edit("nodes/a.md", "# A\n", "# A\n\nmore\n");
-        let (exit, output) = publish(&place, flags);
-        assert!(exit == 0 && output.contains(said), "{exit}: {output}");
-    }
+    place.edit("nodes/a.md", "# A\n", "# A\n\nmore\n");
+    assert!(publish(&place, "").stderr.contains("is not remembered: cannot write"));
+    place.edit("nodes/a.md", "# A\n", "# A\n\nmore\n");
+    assert!(publish(&place, "--json").stdout.contains("\"memory\""));
     assert!(place.ctx("history nodes/a").ok().stdout.contains("v3"));
 }
 
@@ -68,7 +44,7 @@ fn what_was_acknowledged_and_not_remembered_is_no_leftover() {
     let place = Place::published(&[("nodes/a", "# A\n")]);
     let log = place.bytes(LOG);
     place.edit("nodes/a.md", "# A\n", "# A\n\nmore\n");
-    assert_eq!(publish(&place, &[]).0, 0);
+    let _ = publish(&place, "");
     place.write(LOG, &log);
     let cut = place.tree();
     assert!(place.ctx("verify").exits(1).stdout.contains("published-unsealed"));
@@ -132,9 +108,7 @@ fn a_refused_event_is_no_interrupted_one() {
 /// What another tool would never have written is not excused as its.
 #[test]
 fn a_rule_of_which_the_publication_was_taken_out_is_unsettled() {
-    let place = Place::vault();
-    let config = place.read(".context/config.yaml");
-    place.write(".context/config.yaml", config + "versions:\n  checkpoint_log: full\n");
+    let place = Place::with_maps();
     place.write("nodes/a.md", "# A\n");
     place.ctx("publish --all").ok();
     let before = place.twin();

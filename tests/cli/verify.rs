@@ -204,7 +204,7 @@ fn a_cut_log_is_unsettled() {
           in .versions/checkpoints.jsonl
 
     Unsettled: something is recorded by halves, or could not be looked at:
-      [published-unsealed] nodes/a v2: the history says published, but no checkpoint holds it
+      [published-unsealed] nodes/a v2: the history says published (ana@example.com, 2026-11-21T10:00:02.000Z), but no checkpoint holds it
           in nodes/.versions/a/history.yaml
 
     Working copy: a live file differs from what is published:
@@ -215,7 +215,7 @@ fn a_cut_log_is_unsettled() {
       [head-rollback] The log no longer has a checkpoint that is known from elsewhere.
           What is missing here was published once. Look for it on other branches and in `git stash list`; else bring the log and the histories back from git or a backup. If it is remembered here, and the vault was put back on purpose, say so with `ctx head trust`; to --expect-head and --since say another hash or revision.
       [published-unsealed] A history says published or retired, but no checkpoint records it.
-          Find out who wrote it before you publish: with an append-only log nobody could tell afterwards. Restore a copy that verifies, or, if it is a command that was interrupted, keep the files and ask whoever ran it.
+          Find out who wrote it before you publish: with an append-only log nobody could tell afterwards. If a command was interrupted, ask whoever ran it: `ctx recover --dry-run` lists what no checkpoint seals, by whom and when. If the log was cut, restore it, or look with `ctx checkpoint rebuild --dry-run` at the checkpoints that the histories would give back.
       [drift] A live file says published, but differs from the published text.
           `ctx diff ID` shows the change, `ctx publish --changed` publishes it. To take it back, move the file (or the link or folder that is there) away, then `ctx read ID > FILE`.
     -- stderr

@@ -1,0 +1,221 @@
+//! Which heads are remembered of a vault, and which of them bind it. Each place of a vault on disk,
+//! and each branch that git has checked out there, is a memory of its own.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::stored::{self, MemoryError};
+use super::{Head, withdraw};
+use crate::checkpoint::log::path_of as log_path;
+use crate::vault::Vault;
+use crate::vault::clock::Timestamp;
+use crate::vault::files::FileError;
+use crate::vault::outside::{self, State};
+use crate::vault::write::Written;
+
+/// A head that is remembered, and of what.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Remembered {
+    /// The canonical path of the vault.
+    pub path: PathBuf,
+    /// What git had checked out there: a ref, or a commit; none without git.
+    pub branch: Option<String>,
+    /// The repository's folder; none without git.
+    pub repository: Option<PathBuf>,
+    /// The head.
+    pub head: Head,
+    /// When it was remembered.
+    pub at: Timestamp,
+}
+
+/// What is remembered of a vault.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Memories {
+    /// Of what is checked out.
+    pub here: Option<Remembered>,
+    /// Made when there was another repository, or none.
+    otherwise: Vec<Remembered>,
+    /// Of what else this repository has checked out at times.
+    elsewhere: Vec<Remembered>,
+}
+
+impl Memories {
+    /// Those that the log must hold, that of what is checked out first. A branch is another only within
+    /// one repository: what was remembered when there was none, or another one, holds whatever is
+    /// checked out. Else who may write to the vault could plant a repository, and take the memory that
+    /// was made meanwhile away with it.
+    pub fn binding(&self) -> impl Iterator<Item = &Remembered> {
+        self.here.iter().chain(&self.otherwise)
+    }
+
+    /// The number of the last checkpoint that binds; none where nothing does.
+    pub fn last(&self) -> Option<usize> {
+        let last = self.binding().map(|memory| memory.head.checkpoint).max()?;
+        Some(usize::try_from(last).unwrap_or(usize::MAX))
+    }
+
+    /// The latest head that is remembered of something else that was checked out, and that this log
+    /// does not hold.
+    pub fn elsewhere(&self, is_held: impl Fn(&Head) -> bool) -> Option<&Remembered> {
+        let lost = self.elsewhere.iter().filter(|memory| !is_held(&memory.head));
+        lost.max_by_key(|memory| memory.head.checkpoint)
+    }
+}
+
+/// What is remembered of a vault; nothing where there is no memory, or no place for one.
+///
+/// # Errors
+/// There is a memory that cannot be read, so that nobody can say what it held.
+pub fn recall(vault: &Vault) -> Result<Memories, MemoryError> {
+    let Some(state) = vault.state() else { return Ok(Memories::default()) };
+    let mut memories = Memories { here: stored::read(&state.dir)?, ..Memories::default() };
+    for (_, memory) in others(vault, state) {
+        let memory = memory?;
+        match memory.repository == state.repository {
+            true => memories.elsewhere.push(memory),
+            false => memories.otherwise.push(memory),
+        }
+    }
+    Ok(memories)
+}
+
+/// The other memories of a vault's path with their folders, in the order of the folders' names.
+fn others(
+    vault: &Vault,
+    state: &State,
+) -> impl Iterator<Item = (PathBuf, Result<Remembered, MemoryError>)> {
+    let key = outside::key_of(vault.root());
+    let is_ours = |dir: &PathBuf| {
+        let name = dir.file_name().map(|name| name.as_encoded_bytes());
+        *dir != state.dir && name.is_some_and(|name| name.starts_with(key.as_bytes()))
+    };
+    let mut dirs: Vec<PathBuf> = stored::folders(&state.home).filter(is_ours).collect();
+    dirs.sort_unstable();
+    let read = dirs.into_iter().filter_map(|dir| {
+        let memory = stored::read(&dir).transpose()?;
+        Some((dir, memory))
+    });
+    read.filter(|(_, memory)| memory.as_ref().map_or(true, |memory| memory.path == vault.root()))
+}
+
+/// Remembers a head that holds the one remembered before it. What is known of a later checkpoint,
+/// from a writer that was quicker, stays.
+///
+/// # Errors
+/// It could not be written.
+pub fn advance(vault: &Vault, head: &Head, now: Timestamp) -> Result<(), MemoryError> {
+    let Some(state) = vault.state() else { return Ok(()) };
+    // Readers remember too, beside a writer: the later head is to stay.
+    let _turn = stored::take_turn(&state.dir)?;
+    match stored::read(&state.dir)? {
+        Some(known) if known.head == *head || known.head.checkpoint > head.checkpoint => Ok(()),
+        _ => remember(vault, state, head, now),
+    }
+}
+
+/// Remembers a head whatever was remembered before it. No event is under way upon it: what lies
+/// beyond it may have been acknowledged.
+///
+/// # Errors
+/// It could not be written.
+pub fn trust(vault: &Vault, head: &Head, now: Timestamp) -> Result<(), MemoryError> {
+    let Some(state) = vault.state() else { return Ok(()) };
+    let memories = recall(vault).unwrap_or_default();
+    if memories.binding().all(|memory| memory.head != *head) {
+        withdraw(vault);
+    }
+    let _turn = stored::take_turn(&state.dir)?;
+    remember(vault, state, head, now)?;
+    forget_otherwise(vault, state).map(|_| ())
+}
+
+/// Remembers the empty log of a vault that is being made. Without a repository there is no other
+/// branch that anything could have been remembered of: it was another vault's, in the same place.
+///
+/// # Errors
+/// It could not be written.
+pub fn begin(vault: &Vault, now: Timestamp) -> Result<(), MemoryError> {
+    if let Some(state) = vault.state().filter(|state| state.checked_out.is_none()) {
+        forget_everywhere(&state.home, vault.root())?;
+    }
+    trust(vault, &Head::NONE, now)
+}
+
+fn remember(vault: &Vault, state: &State, head: &Head, now: Timestamp) -> Result<(), MemoryError> {
+    let remembered = Remembered {
+        path: vault.root().to_owned(),
+        branch: state.checked_out.clone(),
+        repository: state.repository.clone(),
+        head: *head,
+        at: now,
+    };
+    settle_log(vault).map_err(MemoryError::io("write", &state.dir))?;
+    stored::write(vault.files().disk(), &state.dir, &remembered)
+}
+
+/// Waits until the log is durable: a checkpoint that is remembered and then lost in a power cut would
+/// be told as a rollback.
+fn settle_log(vault: &Vault) -> io::Result<()> {
+    match vault.files().sync(&[Written::Longer(log_path(vault.log_form()))]) {
+        Err(FileError::Io { source, .. })
+            if !matches!(
+                source.kind(),
+                io::ErrorKind::NotFound | io::ErrorKind::ReadOnlyFilesystem
+            ) =>
+        {
+            Err(source)
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Forgets what is remembered of a vault; says whether there was anything.
+///
+/// # Errors
+/// It could not be removed.
+pub fn forget(vault: &Vault) -> Result<bool, MemoryError> {
+    let Some(state) = vault.state() else { return Ok(false) };
+    let any = stored::remove(&state.dir)?;
+    Ok(forget_otherwise(vault, state)? || any)
+}
+
+/// Forgets what binds although it was remembered when there was another repository, or none; says
+/// whether there was anything. A memory that cannot be read is in the way of every writer.
+fn forget_otherwise(vault: &Vault, state: &State) -> Result<bool, MemoryError> {
+    let mut any = false;
+    for (dir, memory) in others(vault, state) {
+        if memory.map_or(true, |memory| memory.repository != state.repository) {
+            any |= stored::remove(&dir)?;
+        }
+    }
+    Ok(any)
+}
+
+/// Forgets everything that is remembered of a path in the user's directory of state, whatever git
+/// had checked out; says how many memories there were. The path need not exist.
+///
+/// # Errors
+/// One could not be removed.
+pub fn forget_everywhere(home: &Path, path: &Path) -> Result<usize, MemoryError> {
+    let mut forgotten = 0;
+    for dir in stored::folders(home) {
+        if stored::read(&dir).ok().flatten().is_some_and(|memory| memory.path == path) {
+            forgotten += usize::from(stored::remove(&dir)?);
+        }
+    }
+    Ok(forgotten)
+}
+
+/// Everything that is remembered in the user's directory of state, in the order of paths and
+/// branches; with each memory that cannot be read, why.
+pub fn all(home: &Path) -> (Vec<Remembered>, Vec<MemoryError>) {
+    let (mut found, mut unreadable) = (Vec::new(), Vec::new());
+    for dir in stored::folders(home) {
+        match stored::read(&dir) {
+            Ok(memory) => found.extend(memory),
+            Err(why) => unreadable.push(why),
+        }
+    }
+    found.sort_by(|a, b| (&a.path, &a.branch).cmp(&(&b.path, &b.branch)));
+    (found, unreadable)
+}

@@ -1,0 +1,177 @@
+//! How a memory lies on disk: a folder of state for each vault and branch, with a small JSON file in
+//! it that is exchanged as a whole.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::FlockOperation;
+use serde::{Deserialize, Serialize};
+
+use super::memory::Remembered;
+use super::{Hashes, Head, intent};
+use crate::chain::digest::Digest;
+use crate::vault::disk::Disk;
+use crate::vault::outside;
+
+/// The file in a vault's folder of state.
+const NAME: &str = "head.json";
+/// Where its bytes are written before they get its name.
+const TEMPORARY: &str = "head.json.new";
+/// More than a memory of the longest path has.
+const LIMIT: u64 = 64 << 10;
+
+/// Why a memory could not be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum MemoryError {
+    /// The system refused.
+    #[error("cannot {action} the remembered head in `{}`: {source}", path.display())]
+    Io {
+        /// The verb: `read`, `write`, `remove`.
+        action: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// The system's reason.
+        #[source]
+        source: io::Error,
+    },
+    /// The file does not say what we write.
+    #[error("the remembered head in `{}` cannot be read: {why}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
+}
+
+impl MemoryError {
+    /// A refusal of the system in a vault's folder of state.
+    pub(super) fn io(action: &'static str, dir: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = dir.join(NAME);
+        move |source| Self::Io { action, path, source }
+    }
+}
+
+/// A memory as it is written.
+#[derive(Serialize, Deserialize)]
+struct Stored {
+    at: String,
+    #[serde(rename = "ref")]
+    branch: Option<String>,
+    #[serde(flatten)]
+    end: StoredEnd,
+    path: String,
+    repository: Option<String>,
+}
+
+/// The end of a log as it is written.
+#[derive(Serialize, Deserialize)]
+pub(super) struct StoredEnd {
+    checkpoint: u64,
+    checkpoint_hash: Option<String>,
+    genesis: Option<String>,
+}
+
+impl From<&Head> for StoredEnd {
+    fn from(head: &Head) -> Self {
+        Self {
+            checkpoint: head.checkpoint,
+            checkpoint_hash: head.hashes.map(|hashes| hashes.last.to_string()),
+            genesis: head.hashes.map(|hashes| hashes.genesis.to_string()),
+        }
+    }
+}
+
+impl StoredEnd {
+    pub(super) fn head(&self) -> Result<Head, String> {
+        let hash = |text: &str| text.parse::<Digest>().map_err(|why| why.to_string());
+        let hashes = match (self.checkpoint, &self.genesis, &self.checkpoint_hash) {
+            (0, None, None) => None,
+            (1.., Some(genesis), Some(last)) => {
+                Some(Hashes { genesis: hash(genesis)?, last: hash(last)? })
+            }
+            _ => return Err("it names a checkpoint without its hash".to_owned()),
+        };
+        Ok(Head { checkpoint: self.checkpoint, hashes })
+    }
+}
+
+/// The folders of all vaults in the user's directory of state.
+pub(super) fn folders(home: &Path) -> impl Iterator<Item = PathBuf> {
+    let entries = fs::read_dir(home.join(outside::OURS)).into_iter().flatten().flatten();
+    entries.map(|entry| entry.path())
+}
+
+/// The memory in a folder.
+pub(super) fn read(dir: &Path) -> Result<Option<Remembered>, MemoryError> {
+    let mut text = String::new();
+    let opened = File::open(dir.join(NAME));
+    match opened.and_then(|file| file.take(LIMIT).read_to_string(&mut text)) {
+        Ok(_) => {}
+        Err(why) if is_absent(&why) => return Ok(None),
+        Err(why) => return Err(MemoryError::io("read", dir)(why)),
+    }
+    let unreadable = |why: String| MemoryError::Unreadable { path: dir.join(NAME), why };
+    let stored: Stored = serde_json::from_str(&text).map_err(|why| unreadable(why.to_string()))?;
+    let head = stored.end.head().map_err(unreadable)?;
+    let at = stored.at.parse().map_err(|_| unreadable(format!("`{}` is no time", stored.at)))?;
+    let (path, branch) = (stored.path.into(), stored.branch);
+    let repository = stored.repository.map(PathBuf::from);
+    Ok(Some(Remembered { path, branch, repository, head, at }))
+}
+
+/// Waits until nobody else compares and writes what is remembered in a folder, until what is given
+/// back is dropped. A file system without locks gives everybody a turn at once.
+pub(super) fn take_turn(dir: &Path) -> Result<File, MemoryError> {
+    let made = outside::make_private(dir).and_then(|()| File::open(dir));
+    let folder = made.map_err(MemoryError::io("write", dir))?;
+    let _ = rustix::fs::flock(&folder, FlockOperation::LockExclusive);
+    Ok(folder)
+}
+
+/// Puts a memory in the place of the one before, durable, for whoever has the turn. Its bytes are so
+/// before it has its name, so that a power cut leaves the one or the other.
+pub(super) fn write(disk: &Disk, dir: &Path, memory: &Remembered) -> Result<(), MemoryError> {
+    let stored = Stored {
+        at: memory.at.to_string(),
+        branch: memory.branch.clone(),
+        end: StoredEnd::from(&memory.head),
+        path: memory.path.display().to_string(),
+        repository: memory.repository.as_ref().map(|dir| dir.display().to_string()),
+    };
+    let exchange = || -> io::Result<()> {
+        let text = serde_json::to_string(&stored).map_err(io::Error::other)? + "\n";
+        let temporary = dir.join(TEMPORARY);
+        let mut options = OpenOptions::new();
+        let file = options.write(true).create(true).truncate(true).mode(0o600).open(&temporary)?;
+        let name = temporary.to_string_lossy();
+        let written = disk
+            .write(&file, &name, 0, text.as_bytes())
+            .and_then(|()| Ok(disk.sync(&file, &name)?));
+        let named = written.and_then(|()| Ok(disk.rename_outside(&temporary, &dir.join(NAME))?));
+        named.inspect_err(|_| {
+            let _ = fs::remove_file(&temporary);
+        })?;
+        Ok(disk.sync(File::open(dir)?, &dir.to_string_lossy())?)
+    };
+    exchange().map_err(MemoryError::io("write", dir))
+}
+
+/// Removes a memory and the intent beside it; says whether there was a memory.
+pub(super) fn remove(dir: &Path) -> Result<bool, MemoryError> {
+    let remove = |name| match fs::remove_file(dir.join(name)) {
+        Ok(()) => Ok(true),
+        Err(why) if is_absent(&why) => Ok(false),
+        Err(why) => Err(MemoryError::io("remove", dir)(why)),
+    };
+    remove(intent::NAME)?;
+    remove(NAME)
+}
+
+/// Whether there is no such file, or no folder that could hold it.
+fn is_absent(why: &io::Error) -> bool {
+    matches!(why.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
