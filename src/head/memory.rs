@@ -1,6 +1,7 @@
 //! Which heads are remembered of a vault, and which of them bind it. Each place of a vault on disk,
 //! and each branch that git has checked out there, is a memory of its own.
 
+use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -86,7 +87,7 @@ fn others(
 ) -> impl Iterator<Item = (PathBuf, Result<Remembered, MemoryError>)> {
     let key = outside::key_of(vault.root());
     let is_ours = |dir: &PathBuf| {
-        let name = dir.file_name().map(|name| name.as_encoded_bytes());
+        let name = dir.file_name().map(OsStr::as_encoded_bytes);
         *dir != state.dir && name.is_some_and(|name| name.starts_with(key.as_bytes()))
     };
     let mut dirs: Vec<PathBuf> = stored::folders(&state.home).filter(is_ours).collect();
