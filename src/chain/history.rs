@@ -463,6 +463,55 @@ mod tests {
         assert!(matches!(history.chain_to(1), Err(ChainGap::Faulty(3, _))));
     }
 
+    #[test]
+    fn a_chain_says_which_of_its_versions_is_missing() {
+        let spelled = |entries: &[Entry]| -> History {
+            let first = History::new().append(&entries[0], 10).unwrap();
+            let more = entries[1..].iter().map(|entry| spell(entry, spelling::INDENT));
+            History::parse((first + &more.collect::<String>()).as_bytes()).unwrap()
+        };
+        let full = |n| entry(n, Stored::Keyframe, None);
+        let diff = |n| entry(n, Stored::Diff("--- \n".to_owned()), None);
+        let gap = spelled(&[full(1), diff(2), diff(5), diff(6)]);
+        assert_eq!(gap.chain_to(6), Err(ChainGap::Missing(4)));
+        assert_eq!(gap.chain_to(3), Err(ChainGap::Missing(3)));
+        assert_eq!(spelled(&[diff(1), diff(2)]).chain_to(2), Err(ChainGap::NoKeyframe));
+        let (before, chain) = gap.chain_to(2).unwrap();
+        assert_eq!((before, chain.len()), (None, 2));
+
+        let two = spelled(&[diff(1), full(2), diff(3)]);
+        let (before, chain) = two.chain_to(3).unwrap();
+        let versions: Vec<u64> = chain.iter().map(|entry| entry.version).collect();
+        assert_eq!((before, versions), (Some(Digest::of(b"chain")), vec![2, 3]));
+        let mut faulty = two.clone();
+        faulty.slots[0].entry = Err(Vec::new());
+        assert_eq!(faulty.chain_to(3), Err(ChainGap::Faulty(faulty.slots[0].line, Vec::new())));
+    }
+
+    #[test]
+    fn a_history_has_room_up_to_its_limit() {
+        let mut history = History::parse(
+            History::new().append(&entry(1, Stored::Keyframe, None), 10).unwrap().as_bytes(),
+        )
+        .unwrap();
+        let second = entry(2, Stored::Keyframe, None);
+        let text = history.append(&second, 10).unwrap();
+        history.length = limit::HISTORY - text.len() as u64;
+        assert_eq!(history.append(&second, 10), Ok(text));
+        history.length += 1;
+        assert_eq!(history.append(&second, 10), Err(AppendError::TooLarge));
+    }
+
+    #[test]
+    fn a_line_has_room_up_to_its_limit() {
+        let good = History::new().append(&entry(1, Stored::Keyframe, None), 10).unwrap();
+        let with = |length: usize| format!("{good}#{}\n", "x".repeat(length - 1));
+        assert!(History::parse(with(limit::LINE).as_bytes()).is_ok());
+        let line = good.lines().count() + 1;
+        let why = History::parse(with(limit::LINE + 1).as_bytes());
+        assert_eq!(why, Err(HistoryError::LineTooLong(line)));
+    }
+
     proptest! {
         #[test]
         fn what_is_appended_is_read_back(texts in prop::collection::vec("(?s).{0,30}", 1..6)) {

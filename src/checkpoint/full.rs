@@ -181,6 +181,29 @@ mod tests {
     }
 
     #[test]
+    fn the_last_entry_begins_at_its_line() {
+        let at = parse(INTEROP).unwrap().last_at;
+        assert_eq!(Some(at), INTEROP.rfind("\n  - checkpoint:").map(|newline| newline + 1));
+    }
+
+    #[test]
+    fn so_many_entries_may_be_malformed_and_no_more() {
+        let rubbish = |n: usize| parse(&format!("checkpoints:\n{}", "  - 7\n".repeat(n)));
+        assert_eq!(rubbish(MAX_FAULTY).unwrap().entries.len(), MAX_FAULTY);
+        assert!(rubbish(MAX_FAULTY + 1).is_err_and(|why| why.to_string().contains("malformed")));
+    }
+
+    #[test]
+    fn a_number_that_no_checkpoint_has_is_a_fault() {
+        let numbered = |n: &str| {
+            let text = INTEROP.replacen("- checkpoint: 1\n", &format!("- checkpoint: {n}\n"), 1);
+            parse(&text).unwrap().entries[0].is_ok()
+        };
+        assert!(numbered("1") && numbered(&MAX_NUMBER.to_string()));
+        assert!(!numbered("0") && !numbered(&(MAX_NUMBER + 1).to_string()));
+    }
+
+    #[test]
     fn only_a_log_that_takes_one_more_entry_is_appended_to() {
         let appendable = |text: &str| parse(text).unwrap().appendable;
         assert!(appendable(INTEROP));

@@ -361,3 +361,96 @@ pub(crate) fn path_of(form: LogForm) -> &'static str {
         LogForm::Full => layout::FULL_LOG,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FULL: &str =
+        include_str!("../../fixtures/interop/procurement/.versions/context_history.yaml");
+
+    fn full(more: &str) -> Log {
+        Log::parse(LogForm::Full, format!("{FULL}{more}").as_bytes())
+    }
+
+    fn delta(more: &str) -> Log {
+        let mut bytes = full("").sound().unwrap().export(LogForm::Delta);
+        bytes.extend_from_slice(more.as_bytes());
+        Log::parse(LogForm::Delta, &bytes)
+    }
+
+    #[test]
+    fn the_hash_of_the_head_stands_where_the_log_says() {
+        let delta_bytes = full("").sound().unwrap().export(LogForm::Delta);
+        for (log, bytes) in [(full(""), FULL.as_bytes()), (delta(""), &delta_bytes)] {
+            let hash = log.sound().unwrap().head().unwrap().hash.to_string();
+            let at = usize::try_from(log.head_hash_at.unwrap()).unwrap();
+            assert_eq!(&bytes[at..at + hash.len()], hash.as_bytes());
+            assert!(at > bytes.len() - 400 || log.form == LogForm::Delta);
+        }
+    }
+
+    #[test]
+    fn an_end_that_was_cut_short_is_no_part_of_the_log() {
+        let torn = "  - 'check";
+        for (log, whole) in [(full(torn), full("")), (delta("{\"at\":"), delta(""))] {
+            assert_eq!(log.entries, whole.entries);
+            assert_eq!(log.length, whole.length + log.torn as u64);
+            assert!(log.torn > 0 && !log.says_the_same(&whole) && !whole.says_the_same(&log));
+        }
+        assert_eq!(full(torn).torn, torn.len());
+        assert!(full("").says_the_same(&delta("")) && delta("").says_the_same(&full("")));
+        let mut shorter = delta("");
+        shorter.entries.pop();
+        assert!(!shorter.says_the_same(&full("")));
+    }
+
+    #[test]
+    fn the_marks_of_a_merge_are_named_by_their_place() {
+        let lines = FULL.lines().count();
+        let merged = full("<<<<<<< HEAD\n=======\n>>>>>>> other\n");
+        assert_eq!((merged.conflict, merged.torn), (Some(lines + 1), 0));
+        let entries = delta("").entries.len();
+        let merged = delta("<<<<<<< HEAD\n");
+        assert_eq!(merged.conflict, Some(entries + 1));
+        assert!(
+            merged.sound().is_err_and(|why| why.to_string().contains(&format!("{}", entries + 1)))
+        );
+    }
+
+    #[test]
+    fn an_end_is_excused_where_what_is_before_it_was_acknowledged() {
+        let whole = delta("");
+        let count = whole.entries.len();
+        let ends = |log: &Log| -> Option<(u64, u64)> {
+            let mut seen = None;
+            let mut log = log.clone();
+            log.excuse_end(|n, ends| {
+                let ends = ends.map(|(first, last)| (first.number, last.number));
+                assert_eq!(ends, (n > 0).then_some((1, n)));
+                seen = Some(n);
+                true
+            });
+            seen.map(|n| (n, log.torn as u64))
+        };
+        assert_eq!(ends(&whole), None, "there is nothing to excuse");
+        assert_eq!(ends(&delta("rubbish\n")), Some((count as u64, 8)));
+        assert_eq!(ends(&delta("rubbish\nrubbish\n")), None, "damage is before the end");
+        assert_eq!(ends(&delta("<<<<<<< HEAD\n")), None, "a merge is no torn end");
+        assert_eq!(ends(&Log::parse(LogForm::Delta, b"rubbish\n")), Some((0, 8)));
+        assert_eq!(ends(&Log::parse(LogForm::Full, b"rubbish\n")), Some((0, 8)));
+        assert_eq!(ends(&Log::parse(LogForm::Full, b"<<<<<<< HEAD\n")), None);
+        let mut refused = delta("rubbish\n");
+        refused.excuse_end(|_, _| false);
+        assert!(refused.torn == 0 && refused.sound().is_err());
+    }
+
+    #[test]
+    fn so_many_lines_may_be_no_checkpoints_and_no_more() {
+        let rubbish = |n| Log::parse(LogForm::Delta, "x\n".repeat(n).as_bytes());
+        let most = rubbish(MAX_FAULTY);
+        assert_eq!((most.entries.len(), most.unreadable), (MAX_FAULTY, None));
+        let more = rubbish(MAX_FAULTY + 1);
+        assert!(more.unreadable.is_some() && more.entries.is_empty());
+    }
+}

@@ -164,7 +164,7 @@ pub(super) fn run(args: &Recover, session: &mut Session<'_>) -> Result<Answer, F
         };
         session.ui.result("recover", &json);
     } else {
-        if is_sound {
+        if is_sound && (broken.is_empty() || !recovered.is_empty()) {
             print(session, &recovered, args.dry_run);
         }
         print_lost(session, &lost);

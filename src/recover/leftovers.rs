@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::chain::history::History;
+use crate::chain::history::{AppendError, History};
 use crate::chain::replay::{self, ChainError};
 use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::fault::LogError;
@@ -63,6 +63,17 @@ impl Leftover {
         let is_of_it = |event| are_of(event, &self.events);
         !self.remains.is_of_the_record() || interrupted.is_some_and(is_of_it)
     }
+}
+
+/// Why nothing is cleared away beside an artifact's history.
+#[derive(Debug, thiserror::Error)]
+pub enum Uncleared {
+    /// It is broken in what is sealed.
+    #[error(transparent)]
+    Broken(#[from] ChainError),
+    /// Its end cannot be cut off.
+    #[error(transparent)]
+    Spelled(#[from] AppendError),
 }
 
 /// What the log says of some artifacts.
@@ -204,14 +215,14 @@ pub(super) fn of_artifact(
     vault: &Vault,
     id: &Id,
     sealed: &Sealed<'_>,
-) -> Result<Vec<Leftover>, ChainError> {
+) -> Result<Vec<Leftover>, Uncleared> {
     let last_sealed = sealed.last.get(id).copied().unwrap_or(0);
     let history = match replay::load(vault.files(), id) {
         Ok(history) => Some(history),
         Err(ChainError::HistoryMissing | ChainError::HistoryUnreadable(_)) if last_sealed == 0 => {
             None
         }
-        Err(why) => return Err(why),
+        Err(why) => return Err(why.into()),
     };
     let path = id.history_path();
     let mut found = Vec::new();
@@ -222,7 +233,7 @@ pub(super) fn of_artifact(
             let is_published = sealed.published.contains(id);
             let next = first_unsealed(id, history, last_sealed, is_published, sealed.form);
             if next == 0 && last_sealed > 0 {
-                return Err(ChainError::VersionMissing(last_sealed));
+                return Err(ChainError::VersionMissing(last_sealed).into());
             }
             let total = history.length + history.torn;
             let from = match history.slots.get(next) {
@@ -230,9 +241,11 @@ pub(super) fn of_artifact(
                 Some(_) => 0,
                 None => history.length,
             };
-            // A list that is not in block form has no end that could be cut off.
-            let is_cut_clean = from == 0 || history.is_appendable();
-            if from < total && is_cut_clean {
+            if from < total {
+                // A list that is not in block form has no end that could be cut off.
+                if from > 0 && !history.is_appendable() {
+                    return Err(AppendError::Spelling.into());
+                }
                 let remains = if from == 0 { Remains::History } else { Remains::Entries };
                 let (bytes, events) = (total - from, events_from(history, next));
                 found.push(Leftover { path, remains, from, bytes, events });

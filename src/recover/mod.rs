@@ -17,11 +17,10 @@ mod rebuild;
 use rayon::prelude::*;
 use std::collections::BTreeSet;
 
-pub use leftovers::{Leftover, Remains};
+pub use leftovers::{Leftover, Remains, Uncleared};
 pub use lost::{Lost, LostVersion};
 pub use rebuild::{Rebuilt, Unsound, exchange_log, rebuild, replace_log};
 
-use crate::chain::replay::ChainError;
 use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::log::Log;
 use crate::document::id::Id;
@@ -50,8 +49,8 @@ pub struct Plan {
     pub leftovers: Vec<Leftover>,
     /// Live files that the last event did not bring up to date.
     pub behind: Vec<(Id, Live)>,
-    /// Artifacts whose histories are broken in what is sealed, so that nothing is cleared there.
-    pub broken: Vec<(Id, ChainError)>,
+    /// Artifacts beside whose histories nothing is cleared.
+    pub broken: Vec<(Id, Uncleared)>,
 }
 
 impl Plan {

@@ -415,3 +415,43 @@ fn checkpoints_that_the_log_lost_or_that_do_not_follow_are_named() {
     place.write(path, format!("{first}\n{altered}"));
     assert!(place.ctx("recover").exits(1).stdout.contains("lost: entry 2 of the log"));
 }
+
+/// What a checkpoint once sealed might look like a leftover beside a log that was altered before its end.
+#[test]
+fn beside_an_altered_log_nothing_is_cleared() {
+    let (_, place) = two();
+    place.edit("nodes/a.md", "# A\n", "# A\n\nmore\n");
+    place.ctx("publish nodes/a").ok();
+    let twin = place.twin();
+    twin.ctx("verify").ok();
+    place.edit("nodes/a.md", "more\n", "more and more\n");
+    place.ctx("publish nodes/a").ok();
+    twin.write(HISTORY, place.bytes(HISTORY));
+    twin.began(&instant_of(&place.read(HISTORY)));
+    let log = twin.read(LOG);
+    twin.write(
+        LOG,
+        log.replacen("\"at\":\"2026-11-21T10:00:01", "\"at\":\"2026-11-21T10:00:00", 1),
+    );
+    let before = twin.tree();
+    let refused = twin.ctx("publish nodes/a").exits(1);
+    assert!(refused.stderr.contains("log-broken"), "{}", refused.whole());
+    assert_eq!(twin.tree().keys().collect::<Vec<_>>(), before.keys().collect::<Vec<_>>());
+    assert!(twin.tree() == before && !twin.has(".context/local/recovered"));
+}
+
+#[test]
+fn a_history_without_an_end_to_cut_is_left_to_people() {
+    let place = died_before_its_commit();
+    let history = place.read(HISTORY);
+    let (interval, versions) = history.split_once('\n').unwrap();
+    place.write(HISTORY, format!("{versions}{interval}\n"));
+    let before = place.tree();
+    assert_snapshot!(place.ctx("recover --force").whole(), @"
+    exit: 1
+    -- stdout
+    -- stderr
+    warning: nothing was cleared beside nodes/a: its `versions` are not a block list at the end of the file
+    ");
+    assert!(place.tree() == before);
+}
