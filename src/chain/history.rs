@@ -449,9 +449,11 @@ mod tests {
         }
         let unindented = good.replace("\n  ", "\n");
         let history = History::parse(unindented.as_bytes()).unwrap();
-        let second = history.append(&entry(2, Stored::Keyframe, None), 10).unwrap();
-        let both = History::parse(format!("{unindented}{second}").as_bytes()).unwrap();
-        assert!(both.slots.iter().all(|s| s.entry.is_ok()));
+        let second = entry(2, Stored::Diff("--- v1\n+++ v2\n".to_owned()), None);
+        let text = history.append(&second, 10).unwrap();
+        let both = History::parse(format!("{unindented}{text}").as_bytes()).unwrap();
+        assert_eq!(both.slots[1].entry, Ok(second));
+        assert_eq!(both.slots[1].at, unindented.len() as u64);
     }
 
     #[test]
@@ -500,6 +502,15 @@ mod tests {
         assert_eq!(history.append(&second, 10), Ok(text));
         history.length += 1;
         assert_eq!(history.append(&second, 10), Err(AppendError::TooLarge));
+    }
+
+    #[test]
+    fn so_many_entries_may_be_malformed_and_no_more() {
+        let rubbish = |n| History::parse(format!("versions:\n{}", "- 7\n".repeat(n)).as_bytes());
+        assert_eq!(rubbish(read::MAX_FAULTY).unwrap().slots.len(), read::MAX_FAULTY);
+        assert!(
+            rubbish(read::MAX_FAULTY + 1).is_err_and(|why| why.to_string().contains("malformed"))
+        );
     }
 
     #[test]

@@ -95,3 +95,53 @@ pub fn derive(before: &[&Checkpoint], mut records: Vec<Recorded>) -> Vec<Checkpo
     }
     derived
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn id(text: &str) -> Id {
+        text.parse().unwrap()
+    }
+
+    fn at(second: u8) -> Timestamp {
+        format!("2026-11-22T10:00:{second:02}.000Z").parse().unwrap()
+    }
+
+    fn recorded(name: &str, second: u8, version: u64, retired: bool) -> Recorded {
+        let chain_hash = Digest::of(format!("{name}{version}").as_bytes());
+        Recorded { at: at(second), id: id(name), version, chain_hash, retired }
+    }
+
+    #[test]
+    fn what_left_the_maps_is_in_its_history_unless_it_is_a_rule() {
+        let set = [recorded("CONTEXT.md", 1, 1, false), recorded("nodes/a", 1, 1, false)];
+        let retired = recorded("nodes/a", 2, 2, true);
+        let both = || [set.to_vec(), vec![retired.clone()]].concat();
+        let derived = derive(&[], both());
+        assert_eq!(derived.len(), 2);
+        assert_eq!(derived[1].removed, [id("nodes/a")]);
+        let entries: Vec<Result<Checkpoint, ()>> = derived.into_iter().map(Ok).collect();
+        assert_eq!(longest_prefix(&entries, &both()), 2);
+        assert_eq!(longest_prefix(&entries, &set), 1);
+        assert_eq!(longest_prefix(&entries, &[recorded("nodes/a", 1, 1, false)]), 0);
+        let altered = |alter: fn(&mut Checkpoint)| {
+            let mut entries = entries.clone();
+            alter(entries[1].as_mut().unwrap());
+            longest_prefix(&entries, &both())
+        };
+        assert_eq!(altered(|second| second.hash = Digest::of(b"another")), 1);
+        assert_eq!(altered(|second| second.number = 3), 1);
+        let later = recorded("nodes/a", 3, 2, true);
+        assert_eq!(longest_prefix(&entries, &[set.to_vec(), vec![later]].concat()), 1);
+
+        // As the other tool writes its next checkpoint.
+        let first = entries[0].clone().unwrap();
+        let mut state = State::default();
+        first.apply(&mut state);
+        let mut second = Checkpoint { number: 2, at: at(2), ..first.clone() };
+        (second.set, second.removed) = (Vec::new(), vec![id("CONTEXT.md")]);
+        second.seal(&mut state, Some(&first.hash));
+        assert_eq!(longest_prefix(&[Ok::<_, ()>(first), Ok(second)], &set), 2);
+    }
+}

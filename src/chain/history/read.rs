@@ -14,7 +14,7 @@ use crate::yaml::{self, Dialect, List, Node, Value};
 const MAX_NODES: usize = 1_000;
 /// The most entries with faults that are told apart. A file with more of them is no history: its
 /// entries could be as short as three bytes, and each would cost hundreds to report.
-const MAX_FAULTY: usize = 100;
+pub(super) const MAX_FAULTY: usize = 100;
 /// How many keys that mean nothing are named.
 const NAMED: usize = 8;
 /// How many characters of a foreign text are kept.

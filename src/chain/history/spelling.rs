@@ -236,6 +236,27 @@ mod tests {
     }
 
     #[test]
+    fn an_empty_line_of_a_diff_has_no_indentation() {
+        let at = "2026-11-21T20:06:06.689Z".parse().unwrap();
+        let entry = Entry {
+            version: 1,
+            stored: Stored::Diff("--- v1\n\n c\n".to_owned()),
+            edited_by: "ana".to_owned(),
+            edited_at: at,
+            published_at: Some(at),
+            retired_at: None,
+            note: None,
+            content_hash: Digest::of(b"content"),
+            chain_hash: Digest::of(b"chain"),
+        };
+        let text = head(10) + &spell(&entry, INDENT);
+        assert!(is_read_alike(&text));
+        let indented = text.replace("--- v1\n\n", "--- v1\n      \n");
+        assert_ne!(indented, text);
+        assert!(read(&indented).is_none());
+    }
+
+    #[test]
     fn a_history_that_one_byte_alters_is_read_as_by_the_other_reader_or_left_to_it() {
         let at = "2026-11-21T20:06:06.689Z".parse().unwrap();
         let entry = |version, stored, note: Option<&str>| Entry {
