@@ -17,9 +17,9 @@ use crate::checkpoint::log::{Checkpoint, Log};
 use crate::vault::Vault;
 use crate::vault::files::FileError;
 
-pub use intent::{EventKey, Intent, intend, intent, interrupted, withdraw};
+pub use intent::{EventKey, Intent, intend, intents, interrupted, withdraw};
 pub use memory::{
-    Memories, Remembered, advance, all, begin, forget, forget_everywhere, recall, trust,
+    Memories, Remembered, advance, all, forget, forget_everywhere, recall, recall_in, trust,
 };
 pub use stored::MemoryError;
 

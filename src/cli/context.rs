@@ -51,7 +51,7 @@ pub(super) fn run(args: &Context, session: &mut Session<'_>) -> Result<Answer, F
         None => None,
     };
     let map = ContextJson {
-        name: vault.name(),
+        name: snapshot.name(),
         checkpoint: snapshot.checkpoint(),
         instructions: instructions.as_deref(),
         documents: all.documents.len(),

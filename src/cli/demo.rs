@@ -47,7 +47,7 @@ pub(super) fn run(args: &Demo, session: &mut Session<'_>) -> Result<Answer, Fail
         if taken.exists() {
             let message = format!("`{}` exists already", taken.display());
             return Err(Failure::new(Code::Exists, message)
-                .hint("name another folder, or remove this one if it is an earlier demo"));
+                .hint("name another folder, or remove this one if it is an earlier demo, and say `ctx head forget FOLDER`"));
         }
     }
     let shown = args.dir.display().to_string();

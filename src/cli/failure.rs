@@ -291,6 +291,9 @@ impl From<LogError> for Failure {
                 .hint("two branches have published: a record has one line of checkpoints")
                 .hint("in the vault's folder, keep this branch's: git restore --source=HEAD --staged --worktree -- ':(glob)**/.versions/**'")
                 .hint("then publish what the other branch published (`ctx publish ID...`), and retire or move again what it retired or moved"),
+            LogError::BothForms => Self::new(Code::LogBroken, message)
+                .hint("they do not say the same; nothing was written")
+                .hint("find out which one is yours (`git log -- .versions`), and move the other out of the vault"),
             _ => Self::new(Code::LogBroken, message)
                 .hint("run `ctx verify` for the whole picture; nothing was written")
                 .hint("`ctx checkpoint rebuild --dry-run` shows the log that the histories give"),
@@ -496,7 +499,8 @@ impl From<PublishError> for Failure {
                 .hint("this version of ctx publishes in ungoverned vaults only"),
             PublishError::UnknownId { id, near } => Self::unknown_id(id.as_str(), near.as_deref()),
             PublishError::ClockBehind { .. } => Self::new(Code::ClockBehind, message)
-                .hint("set the clock; a checkpoint is never older than the one before"),
+                .hint("set the clock; a checkpoint is never older than the one before")
+                .hint("if it is the clock of whoever published last that was wrong, and nobody relies on that checkpoint yet: bring `.versions` back from before it, and publish again"),
             PublishError::Exists(_) => Self::new(Code::Exists, message)
                 .hint("edit the file and run `ctx publish`, or choose another id"),
             PublishError::Misplaced { .. } => Self::new(Code::Misplaced, message)

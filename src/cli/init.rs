@@ -1,7 +1,7 @@
 //! `ctx init`.
 
 use std::io::ErrorKind;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
@@ -9,14 +9,14 @@ use super::failure::Code;
 use super::session::Session;
 use super::ui::shown;
 use super::{Answer, Failure};
-use crate::head;
+use crate::head::{self, Head};
 use crate::starter::{self, NewFile, Starter};
 use crate::vault::config::Layout;
 use crate::vault::files::Files;
 use crate::vault::layout::limit;
 use crate::vault::write::Written;
-use crate::vault::{Vault, layout};
-use crate::words::count;
+use crate::vault::{Vault, layout, lock};
+use crate::words::{argument, count};
 
 /// Make a folder a vault, new or with the Markdown that is in it
 ///
@@ -55,8 +55,7 @@ pub(super) fn run(args: &Init, session: &mut Session<'_>) -> Result<Answer, Fail
     let dir = session.world.cwd.join(session.global.vault.as_ref().unwrap_or(&args.dir));
     let there = Vault::open(&dir).ok();
     if there.as_ref().is_some_and(|vault| !is_begun(vault)) {
-        let message = format!("`{}` is a vault already", args.dir.display());
-        return Err(Failure::new(Code::Exists, message).hint("`ctx status` shows its state"));
+        return Err(is_vault(args));
     }
     let real = dir.ancestors().find_map(|above| above.canonicalize().ok()).unwrap_or_default();
     let above = match there {
@@ -88,7 +87,14 @@ pub(super) fn run(args: &Init, session: &mut Session<'_>) -> Result<Answer, Fail
     };
     let folder = files.root().file_name().map(|n| n.to_string_lossy().into_owned());
     let name = args.name.clone().or(folder).unwrap_or_else(|| "vault".to_owned());
-    let created = write(session, &files, &name, form, starter)?;
+    refuse_forgetting(session, &files, &args.dir)?;
+    let wanted = wanted(session, &files, &name, form, starter)?;
+    // Of two at once the second finds a vault.
+    let _lock = lock::acquire(&files, session.patience(), &session.holder("init")?)?;
+    if !is_begun(&Vault::open(files.root())?) {
+        return Err(is_vault(args));
+    }
+    let created = write(session, &files, wanted, form)?;
     let vault = Vault::open(files.root())?;
     let documents = crate::live::all(&vault).len();
     if session.ui.json {
@@ -109,24 +115,32 @@ pub(super) fn run(args: &Init, session: &mut Session<'_>) -> Result<Answer, Fail
     Ok(Answer::Yes)
 }
 
+fn is_vault(args: &Init) -> Failure {
+    let message = format!("`{}` is a vault already", args.dir.display());
+    Failure::new(Code::Exists, message).hint("`ctx status` shows its state")
+}
+
 /// Whether a folder is a vault only by what an `init` began that did not come to its end.
 fn is_begun(vault: &Vault) -> bool {
     let marks = [layout::CONFIG, layout::DELTA_LOG, layout::FULL_LOG];
     !marks.iter().any(|mark| vault.files().exists(mark)) && vault.history_folders().is_empty()
 }
 
-/// Remembers that nothing is published, so that whatever the log holds later was seen from its
-/// beginning.
-fn remember(session: &mut Session<'_>, vault: &Vault) -> Result<(), Failure> {
-    let before = head::recall(vault).unwrap_or_default().last();
-    if let Some(number) = before.filter(|number| *number > 0) {
-        let what = format!("checkpoint {number} was remembered of a vault that lay here before");
-        session.ui.note(&format!("note: {what}; this one begins anew"));
-    }
-    if let Err(why) = head::begin(vault, session.now()?) {
-        session.ui.note(&format!("warning: the head of the vault is not remembered: {why}"));
-    }
-    Ok(())
+/// Refuses a place in which a vault was, as far as anybody here knows: what is remembered of it would be
+/// forgotten with the new one.
+fn refuse_forgetting(session: &Session<'_>, files: &Files, dir: &Path) -> Result<(), Failure> {
+    let Some(state) = session.state_of(files.root()) else { return Ok(()) };
+    let memories = head::recall_in(&state, files.root())?;
+    let known =
+        memories.binding().find_map(|memory| Some((memory.head.checkpoint, memory.head.hashes?)));
+    let Some((checkpoint, hashes)) = known else { return Ok(()) };
+    let hash = hashes.last.short();
+    let message = format!("a vault was here: checkpoint {checkpoint} ({hash}) is remembered of it");
+    let dir = dir.to_string_lossy();
+    let dir = argument(&dir);
+    Err(Failure::new(Code::HeadRollback, message)
+        .hint("nothing was written; bring it back from git or a backup")
+        .hint(format!("if it is gone on purpose: `ctx head forget {dir}`")))
 }
 
 fn has_markdown(files: &Files) -> bool {
@@ -138,15 +152,15 @@ fn has_markdown(files: &Files) -> bool {
     entries.any(|e| e.is_ok_and(|e| e.path().extension().is_some_and(|x| x == "md")))
 }
 
-/// Writes what is missing; nothing is written if a starter would meet a file with another text. What
-/// an `init` that died has written is as it would be written now.
-fn write(
+/// What is missing. A starter shall meet no file with another text; what an `init` that died has
+/// written is as it would be written now. The configuration comes last.
+fn wanted(
     session: &mut Session<'_>,
     files: &Files,
     name: &str,
     form: Layout,
     starter: Option<Starter>,
-) -> Result<Vec<String>, Failure> {
+) -> Result<Vec<NewFile>, Failure> {
     let mut wanted: Vec<NewFile> = starter.map(starter::documents).unwrap_or_default();
     let is_other = |(path, text): &&NewFile| {
         files.exists(path)
@@ -170,7 +184,21 @@ fn write(
         }
     }
     wanted.sort_by_key(|(path, _)| *path);
-    for (path, text) in &wanted {
+    wanted.push((layout::CONFIG, starter::config(name, form, starter)));
+    Ok(wanted)
+}
+
+/// Writes the files. Before it has a configuration the vault is only begun, and another `init` brings it
+/// to its end.
+fn write(
+    session: &mut Session<'_>,
+    files: &Files,
+    mut wanted: Vec<NewFile>,
+    form: Layout,
+) -> Result<Vec<String>, Failure> {
+    let config = wanted.pop();
+    // Whoever takes the lock makes the folder of local state, with the file that keeps it out of git.
+    for (path, text) in wanted.iter().filter(|(path, _)| !files.exists(path)) {
         files.create_new(path, text.as_bytes())?;
     }
     if form == Layout::Structured {
@@ -178,11 +206,15 @@ fn write(
     }
     let mut paths: Vec<&str> = wanted.iter().map(|(path, _)| *path).collect();
     files.sync(&paths.iter().map(|path| Written::New(path)).collect::<Vec<_>>())?;
-    // What was remembered of a vault that lay here is forgotten before this one is there.
-    remember(session, &session.outfit(Vault::open(files.root())?))?;
-    // Before it has a configuration the vault is only begun, and another `init` brings it to its end.
-    files.create_new(layout::CONFIG, starter::config(name, form, starter).as_bytes())?;
-    files.sync(&[Written::New(layout::CONFIG)])?;
-    paths.push(layout::CONFIG);
+    // Whatever the log holds later was then seen from its beginning.
+    let vault = session.outfit(Vault::open(files.root())?);
+    if let Err(why) = head::trust(&vault, &Head::NONE, session.now()?) {
+        session.ui.note(&format!("warning: the head of the vault is not remembered: {why}"));
+    }
+    if let Some((path, text)) = &config {
+        files.create_new(path, text.as_bytes())?;
+        files.sync(&[Written::New(path)])?;
+        paths.push(path);
+    }
     Ok(paths.into_iter().map(str::to_owned).collect())
 }

@@ -100,7 +100,7 @@ pub(super) fn run(args: &Recover, session: &mut Session<'_>) -> Result<Answer, F
     let sound = log.sound();
     let faults: Vec<LogError> = sound.iter().flat_map(Chronicle::hash_faults).collect();
     let lost = recover::lost(&vault, &log, &faults);
-    let (mut plan, mut interrupted) = (Plan::default(), None);
+    let (mut plan, mut end, mut interrupted) = (Plan::default(), None, None);
     let sound = sound.and_then(|chronicle| faults.into_iter().next().map_or(Ok(chronicle), Err));
     let is_held = match &sound {
         Ok(chronicle) => head::check(&vault, chronicle),
@@ -108,6 +108,7 @@ pub(super) fn run(args: &Recover, session: &mut Session<'_>) -> Result<Answer, F
     };
     if let (Ok(chronicle), Ok(())) = (&sound, &is_held) {
         expect::check(&vault, chronicle, &[], args.expect.read()?)?;
+        end = Some(Head::of(chronicle));
         interrupted = head::interrupted(&vault, &Head::of(chronicle));
         plan = recover::plan(&vault, chronicle, &Scope::Everything);
     }
@@ -123,7 +124,7 @@ pub(super) fn run(args: &Recover, session: &mut Session<'_>) -> Result<Answer, F
             .hint("a command may have been interrupted, or somebody may have cut the log: look at them")
             .hint("if a command was: `ctx recover --force` moves them to .context/local/recovered/")
             .hint("if the log was cut: bring it back, or see what `ctx checkpoint rebuild --dry-run` makes of them");
-        failure.details = rows(unsure);
+        failure.details = rows(&unsure);
         return Err(failure);
     }
     let broken = std::mem::take(&mut plan.broken);
@@ -132,7 +133,7 @@ pub(super) fn run(args: &Recover, session: &mut Session<'_>) -> Result<Answer, F
         Recovered { kept: plan.leftovers, caught_up, ..Recovered::default() }
     } else if is_sound {
         let recovered = recover::carry_out(&vault, plan)?;
-        head::withdraw(&vault);
+        head::withdraw(&vault, |intent| Some(&intent.upon) == end.as_ref());
         recovered
     } else {
         // Beside a log that cannot be relied on nothing is touched.
@@ -239,7 +240,7 @@ fn word(remains: Remains) -> &'static str {
     }
 }
 
-fn rows<'l>(leftovers: impl IntoIterator<Item = &'l Leftover>) -> Vec<String> {
+fn rows(leftovers: &[&Leftover]) -> Vec<String> {
     let row = |leftover: &Leftover| {
         let path = format!("  {}", shown(&leftover.path));
         let mut events = recorded_by(leftover).into_iter();
@@ -252,7 +253,8 @@ fn rows<'l>(leftovers: impl IntoIterator<Item = &'l Leftover>) -> Vec<String> {
         let bytes = format!("{} bytes", leftover.bytes);
         vec![path, word(leftover.remains).to_owned(), bytes, recorded]
     };
-    table(&leftovers.into_iter().map(row).collect::<Vec<_>>())
+    let rows: Vec<Vec<String>> = leftovers.iter().copied().map(row).collect();
+    first(SHOWN, table(&rows).into_iter(), |line| line)
 }
 
 fn print(session: &mut Session<'_>, recovered: &Recovered, dry_run: bool) {
@@ -265,7 +267,8 @@ fn print(session: &mut Session<'_>, recovered: &Recovered, dry_run: bool) {
         let to = recovered.folder.as_deref().unwrap_or(crate::vault::layout::RECOVERED);
         let leftovers = count(recovered.kept.len(), "leftover");
         session.ui.line(&format!("{leftovers} {would}moved to {to}/"));
-        rows(&recovered.kept).iter().for_each(|row| session.ui.line(row));
+        let kept: Vec<&Leftover> = recovered.kept.iter().collect();
+        rows(&kept).iter().for_each(|row| session.ui.line(row));
     }
     if !recovered.caught_up.is_empty() {
         let files = count(recovered.caught_up.len(), "file");

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::failure::{Code, Failure};
+use super::git::GitError;
 use super::ui::{Ui, shown};
 use super::{Global, World};
 use crate::checkpoint::log::Log;
@@ -16,6 +17,7 @@ use crate::uri::{Target, Uri};
 use crate::vault::Vault;
 use crate::vault::clock::Timestamp;
 use crate::vault::federation::Authorities;
+use crate::vault::lock;
 use crate::vault::outside::{self, State};
 use crate::vault::principal::Principal;
 use crate::words::count;
@@ -71,28 +73,32 @@ impl Session<'_> {
     /// The vault with its folders in the user's directories.
     pub(super) fn outfit(&self, vault: Vault) -> Vault {
         let root = vault.root();
-        let folder = |home: &Path, checked_out: Option<&str>| {
-            let dir = outside::folder_of(home, root, checked_out);
-            // What lies in the vault is not out of the reach of those who write there.
-            (!outside::lies_in(&dir, root)).then_some(dir)
-        };
         let checked_out = self.checked_out(root);
-        let name = checked_out.as_deref();
         // All commits that are checked out by themselves share one index; each is a memory of its own,
         // because another one is no change.
-        let branch = name.filter(|name| name.starts_with("refs/"));
+        let branch = checked_out.as_deref().filter(|name| name.starts_with("refs/"));
         let cache = outside::cache_home(|name| self.world.var(name));
-        let cache = cache.and_then(|home| folder(&home, branch));
-        let state = self.state_home().and_then(|home| {
-            let dir = folder(&home, name)?;
-            let repository = name.and_then(|_| outside::repository(root));
-            Some(State { home, dir, checked_out: checked_out.clone(), repository })
-        });
+        let cache = cache.and_then(|home| folder_beside(&home, root, branch));
+        let state = self.state_in(root, checked_out.clone());
         let vault = vault.with_cache(cache).with_state(state).on(self.world.disk.clone());
-        match self.global.lock_timeout {
-            Some(seconds) => vault.with_patience(Duration::from_secs(seconds)),
-            None => vault,
-        }
+        vault.with_patience(self.patience())
+    }
+
+    /// How long this command waits for another writer.
+    pub(super) fn patience(&self) -> Duration {
+        self.global.lock_timeout.map_or(lock::PATIENCE, Duration::from_secs)
+    }
+
+    /// Where the head of a vault in a folder is remembered.
+    pub(super) fn state_of(&self, root: &Path) -> Option<State> {
+        self.state_in(root, self.checked_out(root))
+    }
+
+    fn state_in(&self, root: &Path, checked_out: Option<String>) -> Option<State> {
+        let home = self.state_home()?;
+        let dir = folder_beside(&home, root, checked_out.as_deref())?;
+        let repository = checked_out.as_ref().and_then(|_| outside::repository(root));
+        Some(State { home, dir, checked_out, repository })
     }
 
     /// The user's directory of state.
@@ -135,9 +141,7 @@ impl Session<'_> {
 
     /// One line that git says of a folder.
     fn git_line(&self, root: &Path, args: &[&str]) -> Option<String> {
-        let line = (self.world.git)(root, args).ok()?;
-        let line = String::from_utf8(line).ok()?.trim().to_owned();
-        (!line.is_empty()).then_some(line)
+        line_of((self.world.git)(root, args).ok()?)
     }
 
     /// The ref, or else the commit, that is checked out in the repository that holds a folder.
@@ -147,8 +151,12 @@ impl Session<'_> {
             return Some(told);
         }
         // A repository that keeps its refs in tables (reftable) tells only git.
-        let name = self.git_line(root, &["symbolic-ref", "--quiet", "HEAD"]);
-        name.or_else(|| self.git_line(root, &["rev-parse", "--verify", "HEAD"]))
+        match (self.world.git)(root, &["symbolic-ref", "--quiet", "HEAD"]) {
+            // Whoever made it wait would make it wait again.
+            Err(GitError::NotRun(_)) => None,
+            Err(GitError::Refused(_)) => self.git_line(root, &["rev-parse", "--verify", "HEAD"]),
+            Ok(name) => line_of(name),
+        }
     }
 
     /// Who publishes, when, and why.
@@ -299,6 +307,19 @@ fn of_uri(text: &str, authorities: &Authorities) -> Result<Named, Failure> {
         _ => Err(Failure::new(Code::UriInvalid, format!("`{text}` is not one document"))
             .hint("`ctx resolve` takes URIs of folders and tags")),
     }
+}
+
+/// The folder of a vault in a directory of the user. What lies in the vault is not out of the reach of
+/// those who write there.
+fn folder_beside(home: &Path, root: &Path, checked_out: Option<&str>) -> Option<PathBuf> {
+    let dir = outside::folder_of(home, root, checked_out);
+    (!outside::lies_in(&dir, root)).then_some(dir)
+}
+
+/// One line that a program printed.
+fn line_of(bytes: Vec<u8>) -> Option<String> {
+    let line = String::from_utf8(bytes).ok()?.trim().to_owned();
+    (!line.is_empty()).then_some(line)
 }
 
 /// A path with `.` and `..` resolved by its text alone.

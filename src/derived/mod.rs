@@ -11,7 +11,7 @@ mod list;
 use std::collections::BTreeSet;
 
 use crate::checkpoint::fault::LogError;
-use crate::document::id::{Id, fold};
+use crate::document::id::fold;
 use crate::graph;
 use crate::resolve::{self, Listed, Listing, Need, Snapshot, Withheld, listing};
 use crate::vault::Vault;
@@ -91,7 +91,7 @@ pub fn files(vault: &Vault, which: Which) -> Result<Vec<Derived>, DerivedError> 
     };
     let from = resolve::Source::open(vault, need, &mut |_, _| ())?;
     let snapshot = Snapshot::of(vault, &from, None)?;
-    let config = sealed_config(&snapshot).unwrap_or_else(|| vault.config().clone());
+    let config = snapshot.config().unwrap_or_else(|| vault.config().clone());
     if snapshot.checkpoint() == 0
         || (which == Which::Automatic && !config.index.is_automatic(snapshot.documents()?.count()))
     {
@@ -108,7 +108,7 @@ pub fn files(vault: &Vault, which: Which) -> Result<Vec<Derived>, DerivedError> 
     let edges = graph::edges(&graph);
     let hubs = graph::rank::hubs(&graph, HUBS);
     let folders = config.index.folders;
-    let name = config.name.clone().unwrap_or_else(|| vault.name());
+    let name = snapshot.name();
     let source = Source { snapshot: &snapshot, config, name, published, edges, hubs };
     let mut files =
         vec![Derived { path: layout::CONTEXT_YAML.to_owned(), text: context::text(&source) }];
@@ -119,11 +119,6 @@ pub fn files(vault: &Vault, which: Which) -> Result<Vec<Derived>, DerivedError> 
         files.extend(list::folders(&source));
     }
     Ok(files)
-}
-
-/// The configuration as the checkpoint seals it.
-fn sealed_config(snapshot: &Snapshot<'_>) -> Option<Config> {
-    Config::parse(&snapshot.get(&Id::config())?.ok()?.text).ok()
 }
 
 /// Brings derived files to the disk, each with what became of it; `dry_run` only says what would.

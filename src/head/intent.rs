@@ -15,6 +15,7 @@ use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
 use super::Head;
+use super::memory;
 use super::stored::{self, StoredEnd};
 use crate::chain::history::Entry;
 use crate::vault::Vault;
@@ -68,21 +69,23 @@ struct Stored {
     upon: StoredEnd,
 }
 
-/// The intent that lies beside what is remembered of a vault. One that cannot be read is none, nor is
-/// one upon another end than the one remembered: its event is over.
-pub fn intent(vault: &Vault) -> Option<Intent> {
-    let live = |dir: &PathBuf| {
+/// The intents that lie beside what is remembered of a vault, that of what is checked out first: a
+/// writer may have died before another branch was checked out. One that cannot be read is none, nor
+/// is one upon another end than the one that is remembered beside it: its event is over.
+pub fn intents(vault: &Vault) -> Vec<Intent> {
+    let live = |dir: PathBuf| {
         let intent = read(&dir.join(NAME))?;
-        let memory = stored::read(dir).ok()??;
+        let memory = stored::read(&dir).ok()??;
         (memory.head == intent.upon).then_some(intent)
     };
-    vault.state().and_then(|state| live(&state.dir))
+    folders(vault).filter_map(live).collect()
 }
 
 /// The event that a writer began here upon exactly this end of the log, and did not bring to an end. Its
 /// entries, and what is torn, are leftovers; nothing else is.
 pub fn interrupted(vault: &Vault, end: &Head) -> Option<EventKey> {
-    intent(vault).filter(|intent| intent.upon == *end).map(|intent| intent.event)
+    let upon_it = intents(vault).into_iter().find(|intent| intent.upon == *end);
+    upon_it.map(|intent| intent.event)
 }
 
 /// Leaves word, durable, of the event that begins. Only the holder of the write lock may, after what
@@ -117,15 +120,21 @@ pub fn intend(vault: &Vault, intent: &Intent) -> io::Result<()> {
     Ok(())
 }
 
-/// Takes the word back: what its event left has been cleared away, or it is over and cannot be
-/// remembered. What cannot be taken back excuses nothing but entries of that one instant.
-pub fn withdraw(vault: &Vault) {
-    let Some(path) = vault.state().map(|state| state.dir.join(NAME)) else { return };
-    if read(&path).is_some()
-        && let Ok(Some(file)) = open(&path)
-    {
-        let _ = overwrite(vault.files().disk(), &file, &path, "null");
+/// Takes the word of some events back: what they left has been cleared away, or they are over and
+/// cannot be remembered. What cannot be taken back excuses nothing but entries of that one instant.
+pub fn withdraw(vault: &Vault, is_over: impl Fn(&Intent) -> bool) {
+    for path in folders(vault).map(|dir| dir.join(NAME)) {
+        if read(&path).is_some_and(|intent| is_over(&intent))
+            && let Ok(Some(file)) = open(&path)
+        {
+            let _ = overwrite(vault.files().disk(), &file, &path, "null");
+        }
     }
+}
+
+fn folders(vault: &Vault) -> impl Iterator<Item = PathBuf> {
+    let folders = vault.state().map(|state| memory::folders(state, vault.root()));
+    folders.into_iter().flatten()
 }
 
 fn open(path: &Path) -> io::Result<Option<File>> {

@@ -68,11 +68,18 @@ impl Memories {
 /// # Errors
 /// There is a memory that cannot be read, so that nobody can say what it held.
 pub fn recall(vault: &Vault) -> Result<Memories, MemoryError> {
-    let Some(state) = vault.state() else { return Ok(Memories::default()) };
+    vault.state().map_or(Ok(Memories::default()), |state| recall_in(state, vault.root()))
+}
+
+/// What is remembered of the vault in a folder, whether or not there still is one.
+///
+/// # Errors
+/// As [`recall`].
+pub fn recall_in(state: &State, root: &Path) -> Result<Memories, MemoryError> {
     let mut memories = Memories { here: stored::read(&state.dir)?, ..Memories::default() };
-    for (_, memory) in others(vault, state) {
+    for (_, memory) in others(state, root) {
         let memory = memory?;
-        match memory.repository == state.repository {
+        match is_of_repository(&memory, state) {
             true => memories.elsewhere.push(memory),
             false => memories.otherwise.push(memory),
         }
@@ -80,23 +87,45 @@ pub fn recall(vault: &Vault) -> Result<Memories, MemoryError> {
     Ok(memories)
 }
 
-/// The other memories of a vault's path with their folders, in the order of the folders' names.
+/// Whether a memory was made with the repository that there is now. A path that is no text is written
+/// with marks for what is none of it.
+fn is_of_repository(memory: &Remembered, state: &State) -> bool {
+    let written = |path: &PathBuf| path.to_string_lossy().into_owned();
+    memory.repository.as_ref().map(written) == state.repository.as_ref().map(written)
+}
+
+/// The other memories of a vault's path with their folders.
 fn others(
-    vault: &Vault,
     state: &State,
+    root: &Path,
 ) -> impl Iterator<Item = (PathBuf, Result<Remembered, MemoryError>)> {
-    let key = outside::key_of(vault.root());
-    let is_ours = |dir: &PathBuf| {
-        let name = dir.file_name().map(OsStr::as_encoded_bytes);
-        *dir != state.dir && name.is_some_and(|name| name.starts_with(key.as_bytes()))
-    };
-    let mut dirs: Vec<PathBuf> = stored::folders(&state.home).filter(is_ours).collect();
-    dirs.sort_unstable();
-    let read = dirs.into_iter().filter_map(|dir| {
+    let dirs = folders(state, root).into_iter().skip(1);
+    dirs.filter_map(|dir| {
         let memory = stored::read(&dir).transpose()?;
         Some((dir, memory))
-    });
-    read.filter(|(_, memory)| memory.as_ref().map_or(true, |memory| memory.path == vault.root()))
+    })
+}
+
+/// The folders of a vault's path: that of what is checked out, then the others in the order of their
+/// names.
+pub(super) fn folders(state: &State, root: &Path) -> Vec<PathBuf> {
+    let mut dirs = folders_of(&state.home, root);
+    dirs.retain(|dir| *dir != state.dir);
+    dirs.insert(0, state.dir.clone());
+    dirs
+}
+
+/// The folders of a path in the user's directory of state. Their names tell them, for a path need not
+/// be text.
+fn folders_of(home: &Path, path: &Path) -> Vec<PathBuf> {
+    let key = outside::key_of(path);
+    let is_ours = |dir: &PathBuf| {
+        let name = dir.file_name().map(OsStr::as_encoded_bytes);
+        name.is_some_and(|name| name.starts_with(key.as_bytes()))
+    };
+    let mut dirs: Vec<PathBuf> = stored::folders(home).filter(is_ours).collect();
+    dirs.sort_unstable();
+    dirs
 }
 
 /// Remembers a head that holds the one remembered before it. What is known of a later checkpoint,
@@ -123,23 +152,11 @@ pub fn trust(vault: &Vault, head: &Head, now: Timestamp) -> Result<(), MemoryErr
     let Some(state) = vault.state() else { return Ok(()) };
     let memories = recall(vault).unwrap_or_default();
     if memories.binding().all(|memory| memory.head != *head) {
-        withdraw(vault);
+        withdraw(vault, |_| true);
     }
     let _turn = stored::take_turn(&state.dir)?;
     remember(vault, state, head, now)?;
     forget_otherwise(vault, state).map(|_| ())
-}
-
-/// Remembers the empty log of a vault that is being made. Without a repository there is no other
-/// branch that anything could have been remembered of: it was another vault's, in the same place.
-///
-/// # Errors
-/// It could not be written.
-pub fn begin(vault: &Vault, now: Timestamp) -> Result<(), MemoryError> {
-    if let Some(state) = vault.state().filter(|state| state.checked_out.is_none()) {
-        forget_everywhere(&state.home, vault.root())?;
-    }
-    trust(vault, &Head::NONE, now)
 }
 
 fn remember(vault: &Vault, state: &State, head: &Head, now: Timestamp) -> Result<(), MemoryError> {
@@ -184,8 +201,8 @@ pub fn forget(vault: &Vault) -> Result<bool, MemoryError> {
 /// whether there was anything. A memory that cannot be read is in the way of every writer.
 fn forget_otherwise(vault: &Vault, state: &State) -> Result<bool, MemoryError> {
     let mut any = false;
-    for (dir, memory) in others(vault, state) {
-        if memory.map_or(true, |memory| memory.repository != state.repository) {
+    for (dir, memory) in others(state, vault.root()) {
+        if memory.map_or(true, |memory| !is_of_repository(&memory, state)) {
             any |= stored::remove(&dir)?;
         }
     }
@@ -199,10 +216,8 @@ fn forget_otherwise(vault: &Vault, state: &State) -> Result<bool, MemoryError> {
 /// One could not be removed.
 pub fn forget_everywhere(home: &Path, path: &Path) -> Result<usize, MemoryError> {
     let mut forgotten = 0;
-    for dir in stored::folders(home) {
-        if stored::read(&dir).ok().flatten().is_some_and(|memory| memory.path == path) {
-            forgotten += usize::from(stored::remove(&dir)?);
-        }
+    for dir in folders_of(home, path) {
+        forgotten += usize::from(stored::remove(&dir)?);
     }
     Ok(forgotten)
 }

@@ -249,6 +249,33 @@ impl Desk<'_> {
         Refusal::new(id.history_path(), "history-unsealed", message.to_owned(), hint)
     }
 
+    /// Refuses an edit that began before the last publication and would undo what that changed: it says
+    /// an older version, or none though there was one to say, as a file does that an editor had open
+    /// when version 1 was made of it.
+    fn refuse_stale(&self, id: &Id, edited: Option<u64>, head: u64) -> Result<(), Refusal> {
+        let typed = argument(id.as_str());
+        let (message, hint) = match edited {
+            Some(edited) if (1..head).contains(&edited) => (
+                format!(
+                    "the file was edited from version {edited}, but version {head} is published"
+                ),
+                format!(
+                    "take in what `ctx diff {typed} {edited} {head}` shows, and set `version: {head}` in the file"
+                ),
+            ),
+            None if head > 1 && !self.has_read => (
+                format!(
+                    "the file does not say from which version it was edited, but version {head} is published"
+                ),
+                format!(
+                    "see what it would undo with `ctx diff {typed}`; then set `version: {head}` in its frontmatter, or say `ctx publish {typed} --expect-version {head}`"
+                ),
+            ),
+            _ => return Ok(()),
+        };
+        Err(Refusal::new(id.live_path(), "stale", message, &hint))
+    }
+
     /// Prepares a document for publication. `fresh` is the text of one that is not on disk yet.
     pub(super) fn prepare(
         &self,
@@ -326,19 +353,8 @@ impl Desk<'_> {
         {
             return Ok(Prepared::Behind(Live::Replace { old: bytes, new: new.into_bytes() }));
         }
-        if let (true, Some((head, ..)), Some(edited)) =
-            (base.sealed.is_some(), &base.last, document.frontmatter.version)
-            && (1..*head).contains(&edited)
-        {
-            // The edit began before the last publication and would undo what that changed.
-            let message = format!(
-                "the file was edited from version {edited}, but version {head} is published"
-            );
-            let typed = argument(id.as_str());
-            let hint = format!(
-                "take in what `ctx diff {typed} {edited} {head}` shows, and set `version: {head}` in the file"
-            );
-            return Err(Refusal::new(path, "stale", message, &hint));
+        if let (true, Some((head, ..))) = (base.sealed.is_some(), &base.last) {
+            self.refuse_stale(id, document.frontmatter.version, *head)?;
         }
         let found = problems(&document, &self.vault.config().servers);
         if found.iter().any(|p| p.severity == Severity::Error) {

@@ -25,6 +25,8 @@ pub(super) struct Desk<'a> {
     pub(super) state: State,
     pub(super) at: Timestamp,
     pub(super) author: &'a Author,
+    /// Whether the writer said what it has read, and that was compared.
+    pub(super) has_read: bool,
     /// Governance files that get back into the maps as they are.
     resealed: Vec<(Id, Mark)>,
 }
@@ -34,6 +36,7 @@ impl<'a> Desk<'a> {
         vault: &'a Vault,
         chronicle: &'a Chronicle<'a>,
         author: &'a Author,
+        has_read: bool,
     ) -> Result<Self, PublishError> {
         chronicle.check_appendable()?;
         let state = chronicle.state_at(chronicle.head_number())?;
@@ -49,7 +52,7 @@ impl<'a> Desk<'a> {
         {
             return Err(PublishError::Governed);
         }
-        Ok(Self { vault, chronicle, state, at, author, resealed: Vec::new() })
+        Ok(Self { vault, chronicle, state, at, author, has_read, resealed: Vec::new() })
     }
 
     /// Completes an event of these versions: takes governance files along, in the order of the ids, and

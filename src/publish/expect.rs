@@ -23,6 +23,13 @@ pub struct Expect {
     pub hash: Option<Digest>,
 }
 
+impl Expect {
+    /// Whether the writer says what it has read.
+    pub fn is_said(&self) -> bool {
+        self.version.is_some() || self.hash.is_some()
+    }
+}
+
 /// What was published since.
 #[derive(Debug)]
 pub struct Mismatch {

@@ -272,11 +272,16 @@ fn event(
     };
     let chronicle = log.sound()?;
     expect::check(vault, &chronicle, event.subjects, event.mode.expect)?;
-    let mut desk = Desk::open(vault, &chronicle, event.author)?;
+    let mut desk = Desk::open(vault, &chronicle, event.author, event.mode.expect.is_said())?;
     let mut outcome = Outcome { recovered, ..Outcome::default() };
     let is_alone = choose(&desk, &mut outcome)?;
     desk.complete(&mut outcome, is_alone);
     write(desk, outcome, event)
+}
+
+/// What every entry has that an event records.
+fn key_of(event: &Event<'_>, checkpoint: &Checkpoint) -> EventKey {
+    EventKey { at: checkpoint.at, by: event.author.principal.to_string() }
 }
 
 /// Writes an event that is complete, unless it is refused or nothing but a trial.
@@ -292,8 +297,7 @@ fn write(desk: Desk<'_>, mut outcome: Outcome, event: &Event<'_>) -> Result<Outc
             // What was acknowledged by a writer that died right after its commit counts from here on.
             let upon = Head::of(chronicle);
             let _ = head::advance(vault, &upon, now);
-            let event = EventKey { at: checkpoint.at, by: event.author.principal.to_string() };
-            let _ = head::intend(vault, &Intent { upon, event });
+            let _ = head::intend(vault, &Intent { upon, event: key_of(event, checkpoint) });
         }
         let append = sealed.as_ref().map(|(checkpoint, append)| (append, checkpoint.at));
         let committed = commit::commit(vault.files(), &outcome.items, &outcome.behind, append);
@@ -303,8 +307,9 @@ fn write(desk: Desk<'_>, mut outcome: Outcome, event: &Event<'_>) -> Result<Outc
             let is_over = append.is_none_or(|(append, _)| {
                 commit::is_taken_back(vault.files(), &outcome.items, append)
             });
-            if is_over {
-                head::withdraw(vault);
+            if let (true, Some((checkpoint, _))) = (is_over, &sealed) {
+                let key = key_of(event, checkpoint);
+                head::withdraw(vault, |intent| intent.event == key);
             }
         }
         let mut committed = committed?;
@@ -319,7 +324,8 @@ fn write(desk: Desk<'_>, mut outcome: Outcome, event: &Event<'_>) -> Result<Outc
             committed.forgotten = remembered.err();
             if committed.forgotten.is_some() {
                 // Else the log could be cut back to where it was, and what it lost passed for leftovers.
-                head::withdraw(vault);
+                let key = key_of(event, checkpoint);
+                head::withdraw(vault, |intent| intent.event == key);
             }
             if let Some(dir) = vault.cache() {
                 index::follow(dir, vault, chronicle, checkpoint);

@@ -181,8 +181,10 @@ pub(super) fn of_vault(vault: &Vault, chronicle: &Chronicle<'_>) -> Vec<Leftover
         found.push(Leftover { path, remains, from, bytes: torn, events: Vec::new() });
     }
     if let Some(twin) = chronicle.twin() {
-        // Both say the same, so that either may go.
-        let wanted = sealed_form(vault, chronicle).ok().flatten().unwrap_or(chronicle.form());
+        // Both say the same. A log that we began has whole maps only where a configuration says so.
+        let by_default =
+            if chronicle.is_begun_by_ctx() { LogForm::Delta } else { chronicle.form() };
+        let wanted = sealed_form(vault, chronicle).ok().flatten().unwrap_or(by_default);
         let path = if wanted == twin { chronicle.path() } else { path_of(twin) };
         found.extend(whole(vault.files(), path.to_owned(), Remains::Twin));
     }

@@ -202,8 +202,8 @@ fn settle(vault: &Vault, chronicle: &Chronicle<'_>) -> Result<Recovered, Publish
         plan.behind = behind::of_last_event(vault, chronicle);
     }
     let recovered = carry_out(vault, plan)?;
-    if interrupted.is_some() {
-        head::withdraw(vault);
+    if let Some(event) = interrupted {
+        head::withdraw(vault, |intent| intent.event == event);
     }
     Ok(recovered)
 }

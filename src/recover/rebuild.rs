@@ -11,6 +11,7 @@ use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::log::{Checkpoint, Log, path_of};
 use crate::checkpoint::rebuild::{Recorded, derive, longest_prefix};
 use crate::document::id::Id;
+use crate::head::{self, EventKey};
 use crate::vault::Vault;
 use crate::vault::config::LogForm;
 use crate::vault::files::FileError;
@@ -59,8 +60,11 @@ pub fn rebuild(vault: &Vault, old: &Log, from_scratch: bool) -> Rebuilt {
     ids.extend(folders.iter().filter_map(|dir| Id::of_history_dir(dir).ok()));
     ids.sort_unstable();
     ids.dedup();
+    // What a writer of this user left that died is no event.
+    let intents = head::intents(vault).into_iter();
+    let never_acknowledged: Vec<EventKey> = intents.map(|intent| intent.event).collect();
     let read: Vec<(Vec<Recorded>, Vec<Unsound>)> =
-        ids.par_iter().map(|id| recorded(vault, id)).collect();
+        ids.par_iter().map(|id| recorded(vault, id, &never_acknowledged)).collect();
     let (mut records, mut unsound) = (Vec::new(), Vec::new());
     for (sound, broken) in read {
         records.extend(sound);
@@ -91,7 +95,11 @@ fn passed_over(kept: &[&Checkpoint], records: &[Recorded]) -> Vec<(Id, u64)> {
 }
 
 /// What one history records, and what of it nothing vouches for.
-fn recorded(vault: &Vault, id: &Id) -> (Vec<Recorded>, Vec<Unsound>) {
+fn recorded(
+    vault: &Vault,
+    id: &Id,
+    never_acknowledged: &[EventKey],
+) -> (Vec<Recorded>, Vec<Unsound>) {
     let (mut sound, mut unsound) = (Vec::new(), Vec::new());
     let history = match replay::load(vault.files(), id) {
         Ok(history) => history,
@@ -110,7 +118,11 @@ fn recorded(vault: &Vault, id: &Id) -> (Vec<Recorded>, Vec<Unsound>) {
             }
         };
         let mut wrong = replay.step(entry).into_iter();
-        let Some(at) = entry.event_at() else { continue };
+        let Some(event) = EventKey::of(entry) else { continue };
+        if never_acknowledged.contains(&event) {
+            continue;
+        }
+        let at = event.at;
         let described = replay.text().map(|text| replay::self_described(id, entry, text));
         match wrong.next().or_else(|| described?.err()) {
             Some(why) => unsound.push((id.clone(), entry.version, why)),

@@ -40,6 +40,7 @@ use crate::selector;
 use crate::uri::Uri;
 use crate::vault::Vault;
 use crate::vault::clock::Timestamp;
+use crate::vault::config::Config;
 use crate::vault::config::LogForm;
 use crate::vault::federation::Authorities;
 
@@ -268,6 +269,17 @@ impl<'v> Snapshot<'v> {
     /// As [`Snapshot::state`].
     pub fn holds(&self, id: &Id) -> Result<bool, LogError> {
         Ok(self.map.recorded(self, id)?.is_some())
+    }
+
+    /// The configuration as the checkpoint seals it.
+    pub fn config(&self) -> Option<Config> {
+        Config::parse(&self.get(&Id::config())?.ok()?.text).ok()
+    }
+
+    /// The name of the vault as the checkpoint seals it, else that of its folder: nobody is served a name
+    /// that no hash covers.
+    pub fn name(&self) -> String {
+        self.config().and_then(|config| config.name).unwrap_or_else(|| self.vault.folder_name())
     }
 
     /// The verified text of one artifact; `None` where the checkpoint does not hold it.

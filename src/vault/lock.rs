@@ -51,7 +51,7 @@ const SHOWN: u64 = 200;
 
 /// Takes the write lock, waiting for another writer as long as `patience` says. `who` is told to
 /// those who wait; nobody believes it.
-pub(super) fn acquire(
+pub(crate) fn acquire(
     files: &Files,
     patience: Duration,
     who: &str,

@@ -189,9 +189,12 @@ impl Vault {
 
     /// The vault's name: as configured, else that of its folder.
     pub fn name(&self) -> String {
-        self.config.name.clone().unwrap_or_else(|| {
-            self.root().file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned())
-        })
+        self.config.name.clone().unwrap_or_else(|| self.folder_name())
+    }
+
+    /// The name of the vault's folder.
+    pub fn folder_name(&self) -> String {
+        self.root().file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned())
     }
 
     /// The form of the checkpoint log: that of the log file that exists, else as configured.

@@ -168,7 +168,7 @@ fn recompute(
     let now = request.now;
     let whole = request.only.is_none();
     // What is remembered of a log is never ahead of one that is read later.
-    let (memories, intent) = (head::recall(vault), head::intent(vault));
+    let (memories, intents) = (head::recall(vault), head::intents(vault));
     // The log is read on one core; the others look through the folders meanwhile.
     let survey = || if whole { vault.survey() } else { Survey::default() };
     let is_supposed = supposed.is_some();
@@ -185,18 +185,16 @@ fn recompute(
         Err(why) => (Memories::default(), Some(why)),
     };
     let other = elsewhere(&memories, &view, path);
-    let is_known = memories.here.is_some();
-    let is_sure = |anchor: &Anchor| {
-        is_known || other.is_none() || !matches!(anchor.source, Source::Remembered { .. })
-    };
-    let anchors: Vec<Anchor> = anchors(request, &memories).into_iter().filter(is_sure).collect();
-    findings.extend(other);
-    let compared = anchors.into_iter().map(|anchor| anchor.check(&view, path));
+    let compared = anchors(request, &memories).into_iter().map(|anchor| anchor.check(&view, path));
     let (held, lost): (Vec<_>, Vec<_>) = compared.partition(Result::is_ok);
     findings.extend(lost.into_iter().filter_map(Result::err));
-    let held: Vec<Held> = held.into_iter().filter_map(Result::ok).collect();
+    // A branch of which nothing is remembered is anchored to no other memory while another one is ahead.
+    let is_known = memories.here.is_some() || other.is_none();
+    let is_sure = |held: &Held| is_known || !matches!(held.source, Source::Remembered { .. });
+    let held: Vec<Held> = held.into_iter().filter_map(Result::ok).filter(is_sure).collect();
+    findings.extend(other);
     let is_whole = view.complete || !log_exists;
-    let intent = intent.filter(|intent| is_whole && intent.upon == view.end());
+    let intent = intents.into_iter().find(|intent| is_whole && intent.upon == view.end());
     view.interrupted = intent.map(|intent| intent.event);
     if view.interrupted.is_some() {
         for torn in findings.findings.iter_mut().filter(|finding| finding.code == Code::TornTail) {

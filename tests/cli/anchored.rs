@@ -498,6 +498,8 @@ fn a_vault_made_anew_in_the_same_place_has_no_other_memory() {
         let path = entry.unwrap().path();
         if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) }.unwrap();
     }
+    place.ctx("init --name Another").exits(4);
+    place.ctx("head forget .").ok();
     place.ctx("init --name Another").ok();
     place.ctx("verify").ok();
     git(&place, "init -q");
@@ -615,5 +617,38 @@ fn a_planted_repository_takes_no_memory_with_it() {
         place.ctx("head trust").ok();
         place.ctx("add nodes/third --body x").ok();
         place.ctx("verify").ok();
+    }
+}
+
+/// What was remembered without a repository holds beside a planted one whose other branch is ahead, and
+/// so it does where the path is no text.
+#[test]
+fn a_planted_branch_that_is_ahead_takes_no_memory_with_it() {
+    use std::os::unix::ffi::OsStrExt as _;
+    for name in [&b"plain"[..], b"no\xfftext"] {
+        let place = Place::new();
+        let folder = std::path::Path::new(std::ffi::OsStr::from_bytes(name));
+        let root = place.root().join(folder);
+        fs::create_dir(&root).unwrap();
+        let ctx = |line: &str| place.typed(line).within(folder).run();
+        ctx("init").ok();
+        ctx("add nodes/a --body one").ok();
+        let before = files_in(&root);
+        ctx("add nodes/b --body two").ok();
+        for inner in [".git/objects", ".git/refs"] {
+            fs::create_dir_all(root.join(inner)).unwrap();
+        }
+        fs::write(root.join(".git/HEAD"), "ref: refs/heads/a\n").unwrap();
+        ctx("verify").ok();
+        fs::write(root.join(".git/HEAD"), "ref: refs/heads/b\n").unwrap();
+        for path in files_in(&root).keys().filter(|path| !path.starts_with(".git/")) {
+            fs::remove_file(root.join(path)).unwrap();
+        }
+        for (path, bytes) in before {
+            fs::write(root.join(path), bytes).unwrap();
+        }
+        let json = ctx("verify --json").exits(1).json("ctx.verify");
+        assert_eq!(codes(&json), ["head-rollback", "head-elsewhere"]);
+        ctx("add nodes/c --body x").exits(4);
     }
 }

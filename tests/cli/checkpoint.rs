@@ -248,7 +248,7 @@ fn context_prints_the_instructions_and_a_map() {
     assert_snapshot!(Place::vault().ctx("context").whole(), @"
     exit: 0
     -- stdout
-    # Map of Test at checkpoint 0: 0 documents
+    # Map of vault at checkpoint 0: 0 documents
     -- stderr
     note: no checkpoint holds CONTEXT.md; the next publication takes it along
     ");

@@ -247,3 +247,23 @@ fn two_logs_that_differ_are_relied_on_by_nobody() {
     place.ctx("recover").exits(1);
     assert!(place.has(DELTA) && place.has(FULL));
 }
+
+/// Whoever puts the log in the other form beside it gives the vault no other form.
+#[test]
+fn a_planted_second_form_is_cleared_away() {
+    let place = Place::published(&[("nodes/a", "# A\n")]);
+    let log = place.read(".versions/checkpoints.jsonl");
+    let full = place.ctx("checkpoint export --form full").ok().stdout;
+    place.write(".versions/context_history.yaml", &full);
+    place.ctx("add nodes/b --body two").ok();
+    assert!(place.read(".versions/checkpoints.jsonl").starts_with(&log));
+    assert!(!place.has(".versions/context_history.yaml"));
+    place.ctx("verify").ok();
+    // One that says something else is for people to decide.
+    place.write(".versions/context_history.yaml", &full);
+    assert_snapshot!(place.ctx("add nodes/c --body three").exits(1).stderr, @"
+    error[log-broken]: `.versions/checkpoints.jsonl` and `.versions/context_history.yaml` exist both
+    hint: they do not say the same; nothing was written
+    hint: find out which one is yours (`git log -- .versions`), and move the other out of the vault
+    ");
+}

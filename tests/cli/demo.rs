@@ -200,7 +200,7 @@ fn the_tour_shows_the_main_job_and_leaves_a_vault() {
     -- stdout
     -- stderr
     error[exists]: `[ROOT]/vault/my-vault` exists already
-    hint: name another folder, or remove this one if it is an earlier demo
+    hint: name another folder, or remove this one if it is an earlier demo, and say `ctx head forget FOLDER`
     ");
 }
 

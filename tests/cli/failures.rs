@@ -155,6 +155,7 @@ fn each_is_told_in_text_and_json_with_its_exit_code() {
     assert_snapshot!(texts.into_values().collect::<Vec<_>>().join("\n"), @"
     error[clock-behind]: the clock says 2026-11-01T00:00:00.000Z, but the last checkpoint is of 2026-11-21T10:00:01.000Z
     hint: set the clock; a checkpoint is never older than the one before
+    hint: if it is the clock of whoever published last that was wrong, and nobody relies on that checkpoint yet: bring `.versions` back from before it, and publish again
 
     error[config-invalid]: `.context/config.yaml` cannot be read: line 2, column 7: unclosed bracket '['
     hint: mend the line in .context/config.yaml; `ctx read .context/config.yaml` prints what was published

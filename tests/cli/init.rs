@@ -183,9 +183,9 @@ fn a_name_cannot_break_out_of_its_place() {
     {
         let place = Place::new();
         place.args(&["init", "--name", name]).run().ok();
+        place.ctx("add nodes/x --body x").ok();
         let context = place.ctx("context --json").ok().json("ctx.context");
         assert_eq!(context["name"], name);
-        place.ctx("add nodes/x --body x").ok();
         place.ctx("verify").ok();
         assert!(!place.ctx("context").ok().stdout.contains('\u{1b}'), "{name:?}");
     }
@@ -246,8 +246,9 @@ fn an_init_that_dies_anywhere_is_brought_to_its_end_by_the_next() {
     let whole = Place::new();
     whole.ctx(line).ok();
     for n in 0.. {
-        // Here another vault was, of which a head is remembered.
+        // Here another vault was.
         let place = Place::published(&[("nodes/a", "# A\n")]);
+        place.ctx("head forget").ok();
         let entries = std::fs::read_dir(place.root()).unwrap();
         for entry in entries {
             place.remove(entry.unwrap().file_name().to_str().unwrap());
@@ -264,4 +265,41 @@ fn an_init_that_dies_anywhere_is_brought_to_its_end_by_the_next() {
         place.ctx("publish --all").ok();
         assert!(place.ctx("verify").ok().stdout.starts_with("intact, anchored"), "{n}");
     }
+}
+
+/// What is remembered of a vault is the one thing that its attacker cannot reach.
+#[test]
+fn a_vault_that_was_robbed_is_not_begun_anew() {
+    let place = Place::published(&[("nodes/a", "# A\n")]);
+    for path in [".versions", "nodes/.versions", ".context/.versions", ".context/config.yaml"] {
+        place.remove(path);
+    }
+    let before = place.tree();
+    assert_snapshot!(place.ctx("init").whole(), @"
+    exit: 4
+    -- stdout
+    -- stderr
+    error[head-rollback]: a vault was here: checkpoint 1 (c8cda864f998) is remembered of it
+    hint: nothing was written; bring it back from git or a backup
+    hint: if it is gone on purpose: `ctx head forget .`
+    ");
+    place.remove(".context");
+    place.ctx("init").exits(4);
+    assert!(place.tree().len() == before.len() - 1 && !place.has(".context"));
+    place.ctx("head forget .").ok();
+    place.ctx("init").ok();
+}
+
+#[test]
+fn of_two_at_once_one_makes_the_vault() {
+    let place = Place::new();
+    let lines = ["init --name One", "init --name Two --starter policy", "init"];
+    let children: Vec<_> =
+        lines.iter().map(|line| place.typed(line).command().spawn().unwrap()).collect();
+    let outputs = children.into_iter().map(|child| child.wait_with_output().unwrap());
+    let exits: Vec<i32> = outputs.map(|output| output.status.code().unwrap()).collect();
+    assert_eq!(exits.iter().filter(|exit| **exit == 0).count(), 1, "{exits:?}");
+    assert_eq!(exits.iter().filter(|exit| **exit == 1).count(), 2, "{exits:?}");
+    place.ctx("publish --all").ok();
+    place.ctx("verify").ok();
 }

@@ -350,3 +350,15 @@ fn diff_compares_versions_and_the_live_file() {
     -- stderr
     ");
 }
+
+/// The name goes to agents, so it is the one that a checkpoint seals.
+#[test]
+fn context_has_the_name_that_is_sealed() {
+    let place = Place::published(&[("nodes/a", "# A\n")]);
+    let before = place.ctx("context").ok().stdout;
+    assert!(before.contains("Test"), "{before}");
+    place.edit(".context/config.yaml", "name: Test", "name: \"V\\n\\n## Instructions\"");
+    assert_eq!(place.ctx("context").ok().stdout, before);
+    let json = place.ctx("context --json").ok().json("ctx.context");
+    assert_eq!(json["name"], "Test");
+}

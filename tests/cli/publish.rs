@@ -281,6 +281,7 @@ fn a_clock_a_day_behind_stops_everything() {
     -- stderr
     error[clock-behind]: the clock says 2026-11-20T09:00:00.000Z, but the last checkpoint is of 2026-11-21T10:00:01.000Z
     hint: set the clock; a checkpoint is never older than the one before
+    hint: if it is the clock of whoever published last that was wrong, and nobody relies on that checkpoint yet: bring `.versions` back from before it, and publish again
     ");
     assert_eq!(place.tree(), before);
 }
@@ -337,4 +338,26 @@ fn an_import_need_not_wait_for_the_disk() {
     other.ctx("publish --all").ok();
     assert_eq!(place.tree(), other.tree(), "the bytes are the same");
     place.ctx("verify").ok();
+}
+
+/// An editor may have had the file open when version 1 was made of it.
+#[test]
+fn a_file_that_says_no_version_undoes_none() {
+    let place = Place::vault();
+    place.write("nodes/n.md", "my draft\n");
+    place.ctx("publish nodes/n").ok();
+    // Whatever was saved over version 1 was made from what became version 1.
+    place.write("nodes/n.md", "my draft\nmore\n");
+    place.ctx("publish nodes/n").ok();
+    place.write("nodes/n.md", "my draft\nhuman line\n");
+    assert_snapshot!(place.ctx("publish nodes/n").exits(1).stderr, @"
+    error[refused]: 1 file refused
+      nodes/n.md
+        error[stale]: the file does not say from which version it was edited, but version 2 is published (see what it would undo with `ctx diff nodes/n`; then set `version: 2` in its frontmatter, or say `ctx publish nodes/n --expect-version 2`)
+    hint: nothing was written; mend what is named, or leave it out
+    ");
+    let hash = place.ctx("head").ok().stdout;
+    place.ctx("publish nodes/n --expect-version 1").exits(4);
+    place.ctx(&format!("publish nodes/n --expect-hash {}", hash.trim())).ok();
+    assert!(place.ctx("read nodes/n").ok().stdout.contains("human line"));
 }

@@ -133,15 +133,12 @@ fn what_an_interrupted_command_left_is_not_made_a_checkpoint() {
     // As if the second publication had died: nobody remembers its checkpoint.
     place.ctx("head trust").ok();
     place.began(&instant_of(&place.read("nodes/.versions/a/history.yaml")));
-    assert_snapshot!(place.ctx("checkpoint rebuild").exits(1).stderr, @"
-    error[log-broken]: the log is sound, but the histories say more, or something else
-    hint: nothing was written; `ctx recover` clears away what an interrupted command left
-    hint: `--force` makes checkpoints of everything that the histories say was published
-    ");
-    assert_eq!(place.read(LOG), log);
-    place.ctx("recover").ok();
-    let output = place.ctx("checkpoint rebuild").ok();
-    assert_eq!(output.stdout, "the histories give the same log: 1 checkpoint\n");
+    for _ in 0..2 {
+        let output = place.ctx("checkpoint rebuild").ok();
+        assert_eq!(output.stdout, "the histories give the same log: 1 checkpoint\n");
+        assert_eq!(place.read(LOG), log);
+        place.ctx("recover").ok();
+    }
 }
 
 #[test]

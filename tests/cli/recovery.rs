@@ -455,3 +455,57 @@ fn a_history_without_an_end_to_cut_is_left_to_people() {
     ");
     assert!(place.tree() == before);
 }
+
+/// Whose writer died knows it on every branch, until it is cleared away.
+#[test]
+fn what_a_writer_left_is_left_over_on_another_branch_too() {
+    let place = Place::new();
+    for path in ["HEAD", "objects/x", "refs/x"] {
+        place.write(&format!(".git/{path}"), "ref: refs/heads/main\n");
+    }
+    place.ctx("init --name Test").ok();
+    place.ctx("add nodes/a --body one").ok();
+    let before = place.tree();
+    place.edit("nodes/a.md", "one", "two");
+    place.ctx("publish nodes/a").ok();
+    let died = place.bytes(HISTORY);
+    // Back to where the writer had not committed yet.
+    place.write(LOG, &before[LOG]);
+    place.ctx("head trust").ok();
+    place.write(HISTORY, &before[HISTORY]);
+    place.ctx("verify --allow-drift").ok();
+    place.write(HISTORY, &died);
+    place.began(&instant_of(&place.read(HISTORY)));
+    place.write(".git/HEAD", "ref: refs/heads/topic\n");
+    place.ctx("verify --allow-drift").ok();
+    let told = place.ctx("publish nodes/a").ok().stderr;
+    assert!(told.contains("1 leftover of an interrupted command"), "{told}");
+    // There is no word of it left on the other branch.
+    place.write(HISTORY, &died);
+    place.write(LOG, &before[LOG]);
+    place.write(".git/HEAD", "ref: refs/heads/main\n");
+    assert!(place.ctx("verify").exits(1).stdout.contains("published-unsealed"));
+}
+
+/// A log that lost its end beside what a writer left that died: only what was acknowledged comes back.
+#[test]
+fn a_rebuilt_log_has_nothing_that_was_never_acknowledged() {
+    let (_, place) = two();
+    place.edit("nodes/a.md", "# A\n", "# A\n\nmore\n");
+    place.ctx("publish nodes/a").ok();
+    let (log, history) = (place.bytes(LOG), place.bytes(HISTORY));
+    let twin = place.twin();
+    twin.ctx("verify").ok();
+    place.edit("nodes/a.md", "more\n", "more and more\n");
+    place.ctx("publish nodes/a").ok();
+    twin.write(HISTORY, place.bytes(HISTORY));
+    twin.began(&instant_of(&place.read(HISTORY)));
+    let cut = log[..log.len() - 1].iter().rposition(|byte| *byte == b'\n').unwrap() + 1;
+    twin.write(LOG, &log[..cut]);
+    twin.ctx("publish nodes/a").exits(4);
+    twin.ctx("checkpoint rebuild").ok();
+    assert_eq!(twin.bytes(LOG), log);
+    twin.ctx("recover").ok();
+    assert_eq!(twin.bytes(HISTORY), history);
+    assert!(twin.ctx("verify").ok().stdout.starts_with("intact, anchored to checkpoint 2"));
+}
