@@ -100,6 +100,9 @@ pub struct Log {
 /// How often a log is read again that is converted meanwhile.
 const MAX_LOOKS: usize = 10;
 
+/// How much of a log in full form is read at once.
+const PIECE: u64 = 4 << 20;
+
 /// The most entries that may be unreadable one by one: a log of rubbish could have billions.
 pub(super) const MAX_FAULTY: usize = 100;
 
@@ -148,11 +151,12 @@ impl Log {
         match form {
             LogForm::Delta => log.read_delta(file).map_err(FileError::io("read", path))?,
             LogForm::Full => {
-                let mut bytes = Vec::new();
-                bytes.reserve_exact(stamp.map_or(0, |s| usize::try_from(s.length).unwrap_or(0)));
-                file.take(limit::LOG)
-                    .read_to_end(&mut bytes)
-                    .map_err(FileError::io("read", path))?;
+                let read = until_nul(file.take(limit::LOG));
+                let (bytes, has_nul) = read.map_err(FileError::io("read", path))?;
+                log.length = match stamp.filter(|_| has_nul) {
+                    Some(stamp) => stamp.length.max(bytes.len() as u64),
+                    None => bytes.len() as u64,
+                };
                 log.read_full(&bytes);
             }
         }
@@ -170,7 +174,10 @@ impl Log {
                     log.unreadable = Some(why.to_string());
                 }
             }
-            LogForm::Full => log.read_full(bytes),
+            LogForm::Full => {
+                log.length = bytes.len() as u64;
+                log.read_full(bytes);
+            }
         }
         log
     }
@@ -221,8 +228,8 @@ impl Log {
         Ok(())
     }
 
+    /// Reads the beginning of a file of this length; what follows it is no text.
     fn read_full(&mut self, bytes: &[u8]) {
-        self.length = bytes.len() as u64;
         let parse = |bytes: &[u8]| {
             let text = std::str::from_utf8(bytes)
                 .map_err(|e| format!("not UTF-8 at byte {}", e.valid_up_to()))?;
@@ -237,7 +244,7 @@ impl Log {
             let whole = torn::ends_before_torn(bytes, false)
                 .find_map(|end| parse(&bytes[..end]).ok().map(|read| (end, read)));
             if let Some((end, read)) = whole {
-                self.torn = bytes.len() - end;
+                self.torn = usize::try_from(self.length).unwrap_or(usize::MAX) - end;
                 parsed = Ok(read);
             }
         }
@@ -348,6 +355,22 @@ impl Log {
     }
 }
 
+/// Reads text up to its first NUL, and says whether there is one. No text has it, and a file with holes
+/// is as long as somebody likes without a byte on the disk.
+fn until_nul(mut file: impl io::Read) -> io::Result<(Vec<u8>, bool)> {
+    let mut bytes = Vec::new();
+    loop {
+        let from = bytes.len();
+        if file.by_ref().take(PIECE).read_to_end(&mut bytes)? == 0 {
+            return Ok((bytes, false));
+        }
+        if let Some(at) = memchr::memchr(0, &bytes[from..]) {
+            bytes.truncate(from + at + 1);
+            return Ok((bytes, true));
+        }
+    }
+}
+
 /// Where the spelling of a hash begins in a line; it is early in it.
 fn find(line: &[u8], hash: &Digest) -> Option<u64> {
     let hash = hash.to_string();
@@ -403,6 +426,17 @@ mod tests {
         let mut shorter = delta("");
         shorter.entries.pop();
         assert!(!shorter.says_the_same(&full("")));
+    }
+
+    #[test]
+    fn a_hole_is_not_read() {
+        let read = |bytes: &[u8]| until_nul(bytes).unwrap();
+        assert_eq!(read(b"text"), (b"text".to_vec(), false));
+        assert_eq!(read(b"text\0\0\0"), (b"text\0".to_vec(), true));
+        let long = vec![b'x'; usize::try_from(2 * PIECE).unwrap() + 1];
+        assert_eq!(read(&long), (long.clone(), false));
+        let holed = [&long[..], b"\0more"].concat();
+        assert_eq!(read(&holed), (holed[..=long.len()].to_vec(), true));
     }
 
     #[test]

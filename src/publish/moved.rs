@@ -48,7 +48,10 @@ impl Desk<'_> {
             );
         }
         if self.state.get(old.as_str()).is_none() {
-            let hint = "rename the file; nothing is recorded about it";
+            let hint = match self.vault.files().exists(&old.history_path()) {
+                true => "it was retired: rename the file, and publish it under its new name",
+                false => "rename the file; nothing is recorded about it",
+            };
             return refuse("not-published", "it is not published", hint);
         }
         if self.vault.files().exists(&new.history_dir()) {

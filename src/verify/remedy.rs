@@ -5,6 +5,7 @@ use super::finding::Code;
 
 const RESTORE: &str = "Bring the file back from git or a backup that verifies; `git log -- FILE` shows who touched it. Do not repair it by hand: what is hashed cannot be made to fit.";
 const RESTORE_LOG: &str = "Bring the log back from git or a backup that verifies. Nothing is served or published meanwhile. Keep the histories: they say what was published.";
+const RESTORE_MERGED_LOG: &str = "Bring the log back from git or a backup that verifies. If a merge left its marks in it, keep the record of one side (`git restore --source=HEAD --staged --worktree -- ':(glob)**/.versions/**'` in the vault's folder) and publish again what the other side published. Nothing is served or published meanwhile.";
 const LOOK: &str = "Find out who wrote it before you publish: with an append-only log nobody could tell afterwards. Restore a copy that verifies, or, if it is a command that was interrupted, keep the files and ask whoever ran it.";
 const LOOK_BEYOND: &str = "Find out who wrote it before you publish: with an append-only log nobody could tell afterwards. If a command was interrupted, ask whoever ran it: `ctx recover --dry-run` lists what no checkpoint seals, by whom and when. If the log was cut, restore it, or look with `ctx checkpoint rebuild --dry-run` at the checkpoints that the histories would give back.";
 
@@ -149,8 +150,8 @@ impl Code {
     /// What to do about it.
     pub fn remedy(self) -> &'static str {
         match self {
+            Self::CheckpointLogUnreadable => RESTORE_MERGED_LOG,
             Self::CheckpointLogMissing
-            | Self::CheckpointLogUnreadable
             | Self::CheckpointHashMismatch
             | Self::CheckpointGap
             | Self::CheckpointTriggerUnknown

@@ -196,3 +196,11 @@ fn a_dry_run_writes_nothing() {
     ");
     assert_eq!(place.tree(), before);
 }
+
+#[test]
+fn what_was_retired_is_renamed_by_hand() {
+    let place = Place::published(&[("nodes/a", "# A\n")]);
+    place.ctx("retire nodes/a").ok();
+    let refused = place.ctx("mv nodes/a nodes/b").exits(1).stderr;
+    assert!(refused.contains("it was retired: rename the file"), "{refused}");
+}

@@ -285,7 +285,7 @@ fn nothing_is_published_on_top_of_damage() {
 
     What it means, and what to do:
       [checkpoint-log-unreadable] The checkpoint log, or an entry of it, cannot be read.
-          Bring the log back from git or a backup that verifies. Nothing is served or published meanwhile. Keep the histories: they say what was published.
+          Bring the log back from git or a backup that verifies. If a merge left its marks in it, keep the record of one side (`git restore --source=HEAD --staged --worktree -- ':(glob)**/.versions/**'` in the vault's folder) and publish again what the other side published. Nothing is served or published meanwhile.
       [head-rollback] The log no longer has a checkpoint that is known from elsewhere.
           What is missing here was published once. Look for it on other branches and in `git stash list`; else bring the log and the histories back from git or a backup. If it is remembered here, and the vault was put back on purpose, say so with `ctx head trust`; to --expect-head and --since say another hash or revision.
     -- stderr
