@@ -20,8 +20,14 @@ pub const CTX: &str = env!("CARGO_BIN_EXE_ctx");
 pub fn command(root: &Path, args: &[impl AsRef<str>]) -> Command {
     let mut command = Command::new(CTX);
     command.current_dir(root).args(args.iter().map(AsRef::as_ref)).stdin(Stdio::null());
-    command.env("CTX_PRINCIPAL", "bench@example.com").env("XDG_CACHE_HOME", cache_of(root));
+    beside(&mut command, root);
     command
+}
+
+/// What a command keeps outside of a vault lies beside it, and goes with it.
+fn beside(command: &mut Command, root: &Path) {
+    command.env("CTX_PRINCIPAL", "bench@example.com").env("XDG_CACHE_HOME", cache_of(root));
+    command.env("XDG_STATE_HOME", root.with_extension("state"));
 }
 
 /// The directory of caches for a vault that a bench made: beside it.
@@ -33,7 +39,7 @@ pub fn cache_of(root: &Path) -> PathBuf {
 pub fn peak_memory(root: &Path, args: &[&str]) -> Option<u64> {
     let mut timed = Command::new("/usr/bin/time");
     timed.args(["-f", "%M", CTX]).args(args).current_dir(root).stdin(Stdio::null());
-    timed.env("CTX_PRINCIPAL", "bench@example.com").env("XDG_CACHE_HOME", cache_of(root));
+    beside(&mut timed, root);
     String::from_utf8(timed.output().ok()?.stderr).ok()?.lines().last()?.trim().parse().ok()
 }
 

@@ -429,6 +429,17 @@ mod tests {
     }
 
     #[test]
+    fn what_is_no_checkpoint_is_named_by_its_place() {
+        let place = |log: &Log| match log.sound() {
+            Err(LogError::Entry { entry, .. }) => entry,
+            other => panic!("{other:?}"),
+        };
+        let count = delta("").entries.len();
+        assert_eq!(place(&delta("rubbish\n")), count + 1);
+        assert_eq!(place(&Log::parse(LogForm::Delta, b"rubbish\nrubbish\n")), 1);
+    }
+
+    #[test]
     fn a_hole_is_not_read() {
         let read = |bytes: &[u8]| until_nul(bytes).unwrap();
         assert_eq!(read(b"text"), (b"text".to_vec(), false));

@@ -157,6 +157,15 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    #[test]
+    fn a_string_of_nothing_but_escapes_is_escaped() {
+        for text in ["\\", "\\\\", "\"", "\"\"", "\n\n", "\u{1f}", " ", ""] {
+            let mut ours = Vec::new();
+            write_string(&mut ours, text);
+            assert_eq!(ours, serde_jcs::to_vec(text).unwrap(), "{text:?}");
+        }
+    }
+
     proptest! {
         #[test]
         fn our_strings_are_those_of_the_jcs_library(text in "[\\PC\u{0}-\u{20}\"\\\\\u{7f}]{0,8}") {
