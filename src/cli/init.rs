@@ -162,10 +162,10 @@ fn wanted(
     starter: Option<Starter>,
 ) -> Result<Vec<NewFile>, Failure> {
     let mut wanted: Vec<NewFile> = starter.map(starter::documents).unwrap_or_default();
-    let is_other = |(path, text): &&NewFile| {
-        files.exists(path)
-            && !files.read(path, limit::DOCUMENT).is_ok_and(|bytes| bytes == text.as_bytes())
+    let has = |path: &str, text: &str| {
+        files.read(path, limit::DOCUMENT).is_ok_and(|bytes| bytes == text.as_bytes())
     };
+    let is_other = |(path, text): &&NewFile| files.exists(path) && !has(path, text);
     if let Some((path, _)) = wanted.iter().find(is_other) {
         return Err(Failure::new(Code::Exists, format!("`{path}` exists already"))
             .hint("a starter is for a new folder; leave `--starter` out to adopt this one"));
@@ -178,7 +178,7 @@ fn wanted(
     ] {
         if !files.exists(path) {
             wanted.push((path, text));
-        } else if path == layout::GITATTRIBUTES {
+        } else if path == layout::GITATTRIBUTES && !has(path, &text) {
             let line = layout::GITATTRIBUTES_LINE.trim_end();
             session.ui.note(&format!("add this line to .gitattributes: {line}"));
         }
