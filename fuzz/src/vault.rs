@@ -78,7 +78,9 @@ impl Good {
         put("CONTEXT.md", "# Good\n\nRead this last.\n");
         put(
             "nodes/a.md",
-            &format!("---\ntitle: A\ntags: [red, blue]\n---\n{BODY}\nEnd without newline"),
+            &format!(
+                "---\ntitle: A\nversion: 4\ntags: [red, blue]\n---\n{BODY}\nEnd without newline"
+            ),
         );
         let which =
             Which::Ids(["nodes/a", "nodes/b"].map(|id| id.parse().expect("an id")).to_vec());
