@@ -139,10 +139,10 @@ impl<'l> Chronicle<'l> {
         self.log.torn
     }
 
-    /// Whether its first checkpoint is of a writer of ours: the other tool seals no governance files.
+    /// Whether its first checkpoint is of a writer of ours.
     pub fn is_begun_by_ctx(&self) -> bool {
         let first = self.checkpoints.first();
-        first.is_some_and(|first| first.set.iter().any(|(id, _)| !id.is_document()))
+        first.is_some_and(|first| first.seals_governance())
     }
 
     /// The form of a second file that says the same.

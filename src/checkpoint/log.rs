@@ -36,6 +36,11 @@ pub struct Checkpoint {
 }
 
 impl Checkpoint {
+    /// Whether it seals governance files, as the other tool never does.
+    pub(crate) fn seals_governance(&self) -> bool {
+        self.set.iter().any(|(id, _)| !id.is_document())
+    }
+
     /// Turns the state before it into its own.
     pub(crate) fn apply(&self, state: &mut State) {
         if state.is_empty() {

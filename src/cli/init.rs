@@ -88,13 +88,15 @@ pub(super) fn run(args: &Init, session: &mut Session<'_>) -> Result<Answer, Fail
     let folder = files.root().file_name().map(|n| n.to_string_lossy().into_owned());
     let name = args.name.clone().or(folder).unwrap_or_else(|| "vault".to_owned());
     refuse_forgetting(session, &files, &args.dir)?;
-    let wanted = wanted(session, &files, &name, form, starter)?;
+    let wanted = wanted(session, &files, &name, starter)?;
     // Of two at once the second finds a vault.
     let _lock = lock::acquire(&files, session.patience(), &session.holder("init")?)?;
-    if !is_begun(&Vault::open(files.root())?) {
+    let begun = session.outfit(Vault::open(files.root())?);
+    if !is_begun(&begun) {
         return Err(is_vault(args));
     }
-    let created = write(session, &files, wanted, form)?;
+    let config = (layout::CONFIG, starter::config(&name, form, starter));
+    let created = write(session, &begun, &wanted, &config, form)?;
     let vault = Vault::open(files.root())?;
     let documents = crate::live::all(&vault).len();
     if session.ui.json {
@@ -152,13 +154,12 @@ fn has_markdown(files: &Files) -> bool {
     entries.any(|e| e.is_ok_and(|e| e.path().extension().is_some_and(|x| x == "md")))
 }
 
-/// What is missing. A starter shall meet no file with another text; what an `init` that died has
-/// written is as it would be written now. The configuration comes last.
+/// What is missing beside the configuration. A starter shall meet no file with another text; what an
+/// `init` that died has written is as it would be written now.
 fn wanted(
     session: &mut Session<'_>,
     files: &Files,
     name: &str,
-    form: Layout,
     starter: Option<Starter>,
 ) -> Result<Vec<NewFile>, Failure> {
     let mut wanted: Vec<NewFile> = starter.map(starter::documents).unwrap_or_default();
@@ -184,19 +185,19 @@ fn wanted(
         }
     }
     wanted.sort_by_key(|(path, _)| *path);
-    wanted.push((layout::CONFIG, starter::config(name, form, starter)));
     Ok(wanted)
 }
 
-/// Writes the files. Before it has a configuration the vault is only begun, and another `init` brings it
-/// to its end.
+/// Writes the files, the configuration last: before it has one the vault is only begun, and another
+/// `init` brings it to its end.
 fn write(
     session: &mut Session<'_>,
-    files: &Files,
-    mut wanted: Vec<NewFile>,
+    begun: &Vault,
+    wanted: &[NewFile],
+    (config, text): &NewFile,
     form: Layout,
 ) -> Result<Vec<String>, Failure> {
-    let config = wanted.pop();
+    let files = begun.files();
     // Whoever takes the lock makes the folder of local state, with the file that keeps it out of git.
     for (path, text) in wanted.iter().filter(|(path, _)| !files.exists(path)) {
         files.create_new(path, text.as_bytes())?;
@@ -207,14 +208,11 @@ fn write(
     let mut paths: Vec<&str> = wanted.iter().map(|(path, _)| *path).collect();
     files.sync(&paths.iter().map(|path| Written::New(path)).collect::<Vec<_>>())?;
     // Whatever the log holds later was then seen from its beginning.
-    let vault = session.outfit(Vault::open(files.root())?);
-    if let Err(why) = head::trust(&vault, &Head::NONE, session.now()?) {
+    if let Err(why) = head::trust(begun, &Head::NONE, session.now()?) {
         session.ui.note(&format!("warning: the head of the vault is not remembered: {why}"));
     }
-    if let Some((path, text)) = &config {
-        files.create_new(path, text.as_bytes())?;
-        files.sync(&[Written::New(path)])?;
-        paths.push(path);
-    }
+    files.create_new(config, text.as_bytes())?;
+    files.sync(&[Written::New(config)])?;
+    paths.push(config);
     Ok(paths.into_iter().map(str::to_owned).collect())
 }

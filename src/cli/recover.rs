@@ -108,8 +108,9 @@ pub(super) fn run(args: &Recover, session: &mut Session<'_>) -> Result<Answer, F
     };
     if let (Ok(chronicle), Ok(())) = (&sound, &is_held) {
         expect::check(&vault, chronicle, &[], args.expect.read()?)?;
-        end = Some(Head::of(chronicle));
-        interrupted = head::interrupted(&vault, &Head::of(chronicle));
+        let head = Head::of(chronicle);
+        interrupted = head::interrupted(&vault, &head);
+        end = Some(head);
         plan = recover::plan(&vault, chronicle, &Scope::Everything);
     }
     let is_sound = sound.is_ok() && is_held.is_ok();
@@ -124,7 +125,7 @@ pub(super) fn run(args: &Recover, session: &mut Session<'_>) -> Result<Answer, F
             .hint("a command may have been interrupted, or somebody may have cut the log: look at them")
             .hint("if a command was: `ctx recover --force` moves them to .context/local/recovered/")
             .hint("if the log was cut: bring it back, or see what `ctx checkpoint rebuild --dry-run` makes of them");
-        failure.details = rows(&unsure);
+        failure.details = rows(unsure);
         return Err(failure);
     }
     let broken = std::mem::take(&mut plan.broken);
@@ -240,20 +241,20 @@ fn word(remains: Remains) -> &'static str {
     }
 }
 
-fn rows(leftovers: &[&Leftover]) -> Vec<String> {
+fn rows<'l>(leftovers: impl IntoIterator<Item = &'l Leftover>) -> Vec<String> {
     let row = |leftover: &Leftover| {
         let path = format!("  {}", shown(&leftover.path));
         let mut events = recorded_by(leftover).into_iter();
-        let first = events.next().map(|key| shown(&key.to_string()).into_owned());
+        let one = events.next().map(|key| shown(&key.to_string()).into_owned());
         let more = match events.len() {
             0 => String::new(),
             more => format!(", and {}", count(more, "more event")),
         };
-        let recorded = first.unwrap_or_default() + &more;
+        let recorded = one.unwrap_or_default() + &more;
         let bytes = format!("{} bytes", leftover.bytes);
         vec![path, word(leftover.remains).to_owned(), bytes, recorded]
     };
-    let rows: Vec<Vec<String>> = leftovers.iter().copied().map(row).collect();
+    let rows: Vec<Vec<String>> = leftovers.into_iter().map(row).collect();
     first(SHOWN, table(&rows).into_iter(), |line| line)
 }
 
@@ -267,8 +268,7 @@ fn print(session: &mut Session<'_>, recovered: &Recovered, dry_run: bool) {
         let to = recovered.folder.as_deref().unwrap_or(crate::vault::layout::RECOVERED);
         let leftovers = count(recovered.kept.len(), "leftover");
         session.ui.line(&format!("{leftovers} {would}moved to {to}/"));
-        let kept: Vec<&Leftover> = recovered.kept.iter().collect();
-        rows(&kept).iter().for_each(|row| session.ui.line(row));
+        rows(&recovered.kept).iter().for_each(|row| session.ui.line(row));
     }
     if !recovered.caught_up.is_empty() {
         let files = count(recovered.caught_up.len(), "file");

@@ -279,11 +279,6 @@ fn event(
     write(desk, outcome, event)
 }
 
-/// What every entry has that an event records.
-fn key_of(event: &Event<'_>, checkpoint: &Checkpoint) -> EventKey {
-    EventKey { at: checkpoint.at, by: event.author.principal.to_string() }
-}
-
 /// Writes an event that is complete, unless it is refused or nothing but a trial.
 fn write(desk: Desk<'_>, mut outcome: Outcome, event: &Event<'_>) -> Result<Outcome, PublishError> {
     if !outcome.refused.is_empty() && !event.mode.skip_invalid {
@@ -293,11 +288,20 @@ fn write(desk: Desk<'_>, mut outcome: Outcome, event: &Event<'_>) -> Result<Outc
     let is_small = vault.config().index.is_automatic(desk.documents_after(&outcome.items));
     let sealed = desk.seal(&outcome.items);
     if !event.mode.dry_run {
-        if let Some((checkpoint, _)) = &sealed {
+        let by = event.author.principal.to_string();
+        let intent = sealed.as_ref().map(|(checkpoint, _)| Intent {
+            upon: Head::of(chronicle),
+            event: EventKey { at: checkpoint.at, by },
+        });
+        let withdraw = || {
+            if let Some(Intent { event, .. }) = &intent {
+                head::withdraw(vault, |intent| intent.event == *event);
+            }
+        };
+        if let Some(intent) = &intent {
             // What was acknowledged by a writer that died right after its commit counts from here on.
-            let upon = Head::of(chronicle);
-            let _ = head::advance(vault, &upon, now);
-            let _ = head::intend(vault, &Intent { upon, event: key_of(event, checkpoint) });
+            let _ = head::advance(vault, &intent.upon, now);
+            let _ = head::intend(vault, intent);
         }
         let append = sealed.as_ref().map(|(checkpoint, append)| (append, checkpoint.at));
         let committed = commit::commit(vault.files(), &outcome.items, &outcome.behind, append);
@@ -307,9 +311,8 @@ fn write(desk: Desk<'_>, mut outcome: Outcome, event: &Event<'_>) -> Result<Outc
             let is_over = append.is_none_or(|(append, _)| {
                 commit::is_taken_back(vault.files(), &outcome.items, append)
             });
-            if let (true, Some((checkpoint, _))) = (is_over, &sealed) {
-                let key = key_of(event, checkpoint);
-                head::withdraw(vault, |intent| intent.event == key);
+            if is_over {
+                withdraw();
             }
         }
         let mut committed = committed?;
@@ -324,8 +327,7 @@ fn write(desk: Desk<'_>, mut outcome: Outcome, event: &Event<'_>) -> Result<Outc
             committed.forgotten = remembered.err();
             if committed.forgotten.is_some() {
                 // Else the log could be cut back to where it was, and what it lost passed for leftovers.
-                let key = key_of(event, checkpoint);
-                head::withdraw(vault, |intent| intent.event == key);
+                withdraw();
             }
             if let Some(dir) = vault.cache() {
                 index::follow(dir, vault, chronicle, checkpoint);

@@ -199,7 +199,7 @@ impl Pass {
         self.view.head_number = number;
         self.view.hashes.entry(number).or_insert(checkpoint.hash);
         if number == 1 {
-            self.view.begun_by_ctx |= checkpoint.set.iter().any(|(id, _)| !id.is_document());
+            self.view.begun_by_ctx |= checkpoint.seals_governance();
         }
     }
 
