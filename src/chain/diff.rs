@@ -27,10 +27,17 @@ pub fn print(old: &str, new: &str, old_version: u64, new_version: u64) -> String
     print_between(old, new, &format!("v{old_version}"), &format!("v{new_version}"))
 }
 
-/// Whether a text begins as the diff does that makes this version from the one before.
+/// Whether a text begins with the two lines that [`print`] begins the diff of this version with. In the
+/// history of a governance file this is what separates diffs from full texts, whatever an entry says:
+/// every diff begins so, and no full text does.
 pub(crate) fn is_of_version(text: &str, version: u64) -> bool {
-    let before = version.saturating_sub(1);
-    text.starts_with(&format!("--- v{before}\n+++ v{version}\n@@ -"))
+    text.starts_with(&format!("--- v{}\n+++ v{version}", version.saturating_sub(1)))
+}
+
+/// Whether the full text of a version could stand in its history as a diff instead, with the same hash:
+/// it begins as one does, or it applies to the text before.
+pub(crate) fn could_be_one(text: &str, version: u64, before: Option<&str>) -> bool {
+    is_of_version(text, version) || before.is_some_and(|before| apply(before, text).is_ok())
 }
 
 /// Prints a unified diff between two texts with names of their own, for people to read.

@@ -286,6 +286,11 @@ impl History {
         self.entries().find(|entry| entry.version == version)
     }
 
+    /// How many diffs follow the last full text.
+    pub fn diffs_at_end(&self) -> usize {
+        self.entries().rev().take_while(|entry| entry.stored != Stored::Keyframe).count()
+    }
+
     /// Whether its entries are a block list at the end of the file, to which one can be appended.
     pub fn is_appendable(&self) -> bool {
         self.tail.is_some()

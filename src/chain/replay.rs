@@ -112,9 +112,12 @@ pub enum ChainError {
     /// A retirement that changed more than a retirement changes.
     #[error("its retiring text changes more than status, version and updated_at")]
     RetiredOtherwise,
-    /// A diff that is stored as a full text.
-    #[error("what is stored as its full text is the diff from the version before")]
+    /// A governance file's full text could be a diff from the version before, with the same hash.
+    #[error("what is stored as its full text reads as a diff from the version before")]
     PatchAsKeyframe,
+    /// A governance file's diff begins otherwise than writers begin diffs: it could be a full text.
+    #[error("what is stored as its diff does not begin as a diff from the version before")]
+    KeyframeAsPatch,
     /// What the log records of it cannot be had.
     #[error("what the checkpoint log records cannot be had: {0}")]
     Log(Box<crate::checkpoint::fault::LogError>),
@@ -247,7 +250,9 @@ impl<'v> Replay<'v> {
                 let text = normalised(stored);
                 check(&text);
                 // A document says which version it is; a governance file could be its own diff.
-                if !self.id.is_document() && diff::is_of_version(&text, entry.version) {
+                if !self.id.is_document()
+                    && diff::could_be_one(&text, entry.version, self.text.as_deref())
+                {
                     return Err(ChainError::PatchAsKeyframe);
                 }
                 self.rebuilt = 0;
@@ -267,6 +272,9 @@ impl<'v> Replay<'v> {
         let diff = normalise(&stored);
         self.as_written &= is_normal(&stored);
         check(&diff);
+        if !self.id.is_document() && !diff::is_of_version(&diff, entry.version) {
+            return Err(ChainError::KeyframeAsPatch);
+        }
         let base = self.text.as_deref().ok_or(ChainError::NoBase)?;
         // Thousands of tiny diffs of a large text would keep a reader busy for hours.
         if self.rebuilt > limit::REBUILT {

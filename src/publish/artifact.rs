@@ -7,6 +7,7 @@ use super::stamp::{self, Stamp};
 use super::{Refusal, Which};
 use crate::chain::diff;
 use crate::chain::digest::Digest;
+use crate::chain::form::{self, Form, Sizes};
 use crate::chain::history::{Entry, History, Stored};
 use crate::chain::preimage::chain_hash;
 use crate::chain::replay::{self, ChainError};
@@ -26,13 +27,6 @@ use crate::vault::files::FileError;
 use crate::vault::layout::limit;
 use crate::words::argument;
 use crate::yaml::emit;
-
-/// A diff spelled longer than this is stored as a full text instead.
-const MAX_SPELLED_DIFF: usize = 8 << 20;
-
-/// From so many diffs on, a text of more than this many bytes is stored as a full text.
-const MOST_LARGE: usize = 63;
-const LARGE: usize = 1 << 20;
 
 /// What an event does to an artifact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -139,6 +133,16 @@ impl Base {
     /// The number of the version that follows.
     pub(super) fn next(&self) -> u64 {
         self.last.as_ref().map_or(1, |(version, ..)| version + 1)
+    }
+
+    /// The form in which the next version is stored.
+    fn prescribed(&self, interval: u64, text: &str) -> Form {
+        let sizes = self.last.as_ref().map(|(.., before)| Sizes {
+            before: before.len(),
+            text: text.len(),
+            diffs: self.history.diffs_at_end(),
+        });
+        form::prescribed(self.next(), interval, sizes)
     }
 
     fn change(&self) -> Change {
@@ -407,13 +411,12 @@ impl Desk<'_> {
         let interval =
             base.history.keyframe_interval.unwrap_or(self.vault.config().keyframe_interval);
         let version = base.next();
-        let (previous, stored) = match &base.last {
-            Some((last, chain, before))
-                if !version.is_multiple_of(interval) && !is_far(&base.history, text) =>
-            {
-                (Some(chain), stored_diff(before, text, *last, version))
+        let previous = base.last.as_ref().map(|(_, chain, _)| chain);
+        let stored = match (&base.last, base.prescribed(interval, text)) {
+            (Some((last, _, before)), Form::Diff | Form::DiffIfItFits) => {
+                stored_diff(before, text, *last, version)
             }
-            last => (last.as_ref().map(|(_, chain, _)| chain), Stored::Keyframe),
+            (_, _) => Stored::Keyframe,
         };
         let content = match &stored {
             Stored::Diff(diff) => Digest::of(normalise(diff).as_bytes()),
@@ -520,9 +523,10 @@ impl Desk<'_> {
         if base.sealed.as_deref() == Some(&*text) {
             return Ok(Governed::Unchanged);
         }
-        if diff::is_of_version(&text, base.next()) {
-            let message = "it begins as the diff of its own next version does";
-            let hint = "put a line before it; nobody could tell the text from a diff";
+        let before = base.last.as_ref().map(|(.., before)| before.as_str());
+        if diff::could_be_one(&text, base.next(), before) {
+            let message = "it reads as a diff from its previous version";
+            let hint = "begin it with another line: a hash does not tell a text from a diff";
             return Err(Refusal::new(path, "looks-like-diff", message.to_owned(), hint));
         }
         if let (Some((version, chain, last)), None, false) =
@@ -538,17 +542,10 @@ impl Desk<'_> {
     }
 }
 
-/// Whether so many diffs of a text of this size follow the last full one that a reader would come to
-/// its limit ([`limit::REBUILT`]), whatever interval the history has.
-fn is_far(history: &History, text: &str) -> bool {
-    let diffs = history.entries().rev().take_while(|entry| entry.stored != Stored::Keyframe);
-    text.len() > LARGE && diffs.count() >= MOST_LARGE
-}
-
 fn stored_diff(before: &str, text: &str, last: u64, version: u64) -> Stored {
     let diff = diff::print(before, text, last, version);
     // Escapes may make a diff longer than what one line of a history may have.
-    let fits = emit::long_text(&diff, 4).len() <= MAX_SPELLED_DIFF;
+    let fits = emit::long_text(&diff, 4).len() <= form::MAX_SPELLED_DIFF;
     // A patch that does not give its version back must never be what is hashed.
     if fits && diff::apply(before, &diff).as_deref() == Ok(text) {
         Stored::Diff(diff)
@@ -567,42 +564,4 @@ fn parsed(path: &str, text: &str) -> Result<Document, Refusal> {
 
 pub(super) fn refused_file(path: &str, why: &FileError) -> Refusal {
     Refusal { path: path.to_owned(), problems: vec![live::unreadable(why)] }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_large_text_is_stored_whole_before_readers_come_to_their_limit() {
-        let entry = |version: u64| Entry {
-            version,
-            stored: if version == 1 { Stored::Keyframe } else { Stored::Diff("--- \n".to_owned()) },
-            edited_by: "ana".to_owned(),
-            edited_at: Timestamp::MIN,
-            published_at: None,
-            retired_at: None,
-            note: None,
-            content_hash: Digest::of(b""),
-            chain_hash: Digest::of(b""),
-        };
-        let mut bytes = String::new();
-        let mut is_far_at = Vec::new();
-        for version in 1..=70 {
-            let history = match bytes.as_str() {
-                "" => History::new(),
-                text => History::parse(text.as_bytes()).unwrap(),
-            };
-            if is_far(&history, &"x".repeat(LARGE + 1)) {
-                is_far_at.push(version);
-            }
-            assert!(!is_far(&history, &"x".repeat(LARGE)));
-            bytes.push_str(&history.append(&entry(version), 1000).unwrap());
-        }
-        // Version 1 is whole, and the 63 after it are diffs.
-        assert_eq!(is_far_at, [65, 66, 67, 68, 69, 70]);
-        // However they are mixed: 63 of the largest, and then a thousand small ones.
-        let most = MOST_LARGE as u64 * limit::DOCUMENT + 1000 * LARGE as u64;
-        assert!(most <= limit::REBUILT, "{most}");
-    }
 }

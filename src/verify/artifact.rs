@@ -9,6 +9,7 @@ use super::log::{Record, View};
 use super::rules::Rules;
 use super::sealed::Sealed;
 use crate::chain::digest::Digest;
+use crate::chain::form::{self, Form, Sizes};
 use crate::chain::history::{Entry, FaultKind, History, HistoryError, Stored};
 use crate::chain::replay::{self, ChainError, Replay};
 use crate::checkpoint::state::Mark;
@@ -245,6 +246,8 @@ impl Pass<'_> {
         let kept = retired_from(history);
         let mut published_text: Option<String> = None;
         let mut previous_failed = false;
+        let interval = self.interval_of(history);
+        let mut diffs = 0;
         // Whether the text is the one that was recorded, from its keyframe on.
         let mut is_sound = true;
         for (index, slot) in history.slots.iter().enumerate() {
@@ -292,6 +295,7 @@ impl Pass<'_> {
                 self.find(Code::TimestampFuture, entry.version, message);
             }
             before = Some((entry.version, entry.edited_at));
+            let length_before = replay.text().map(str::len);
             let wrong = replay.step(entry);
             is_sound = wrong.is_empty() && (is_sound || entry.stored == Stored::Keyframe);
             for why in &wrong {
@@ -311,6 +315,11 @@ impl Pass<'_> {
                 continue;
             };
             self.text(entry, text);
+            if let Some(before) = length_before {
+                let sizes = Sizes { before, text: text.len(), diffs };
+                self.form(entry, form::prescribed(entry.version, interval, Some(sizes)));
+            }
+            diffs = if entry.stored == Stored::Keyframe { 0 } else { diffs + 1 };
             if let Some(published) = &published_text
                 && let Err(why) = replay::check_retirement(self.id, entry, published, text)
             {
@@ -324,6 +333,32 @@ impl Pass<'_> {
             }
         }
         head_text
+    }
+
+    /// The keyframe interval that the writers of a history followed.
+    fn interval_of(&self, history: &History) -> u64 {
+        let began = self.sealed.record.seals.first().map_or(0, |seal| seal.checkpoint);
+        history.keyframe_interval.unwrap_or_else(|| self.rules.interval_at(began))
+    }
+
+    /// Compares the form in which our writer must have stored a version with the one it has (VER-28).
+    fn form(&mut self, entry: &Entry, prescribed: Form) {
+        let is_ours = !self.id.is_document() || self.began_strictly().is_some();
+        if !is_ours || !self.is_strictly_ours(entry.version) {
+            return;
+        }
+        let message = match (prescribed, &entry.stored) {
+            (Form::Keyframe, Stored::Diff(_) | Stored::DiffFile) => {
+                "it is stored as a diff, but ctx stores this version in full"
+            }
+            (Form::Diff, Stored::Keyframe) => {
+                "it is stored in full, but ctx stores this version as a diff"
+            }
+            _ => return,
+        };
+        let path = self.place_of_text(entry);
+        let finding = Finding::new(Code::VersionSelfMismatch, path, message);
+        self.push(finding.version(entry.version));
     }
 
     fn number(&mut self, version: u64, before: Option<u64>, seen: &mut BTreeSet<u64>) {
@@ -360,7 +395,8 @@ impl Pass<'_> {
             ChainError::File(FileError::Io { .. }) => Code::FileUnreadable,
             ChainError::SelfMismatch { .. }
             | ChainError::RetiredOtherwise
-            | ChainError::PatchAsKeyframe => Code::VersionSelfMismatch,
+            | ChainError::PatchAsKeyframe
+            | ChainError::KeyframeAsPatch => Code::VersionSelfMismatch,
             _ => Code::VersionUnreconstructable,
         };
         let path = match why {

@@ -37,7 +37,7 @@ codes! {
     ContentHashMismatch "content-hash-mismatch" Class::Damage, "The stored text or diff is not the one that was hashed.";
     ChainHashMismatch "chain-hash-mismatch" Class::Damage, "An entry is not bound to those before it.";
     VersionUnreconstructable "version-unreconstructable" Class::Damage, "The text of a version cannot be had from what is stored.";
-    VersionSelfMismatch "version-self-mismatch" Class::Damage, "A text says that it is another version, or has another status, than its entry.";
+    VersionSelfMismatch "version-self-mismatch" Class::Damage, "A text says that it is another version, or has another status, than its entry, or it is stored in another form than it must be.";
     KeyframeMissing "keyframe-missing" Class::Damage, "A full text is not there.";
     DiffMissing "diff-missing" Class::Damage, "A diff is not there.";
     EntryMalformed "entry-malformed" Class::Damage, "An entry lacks a field, or contradicts itself.";

@@ -23,7 +23,7 @@ impl Code {
                 "A diff does not apply exactly to the text before it, a stored file is a link, a folder or no UTF-8, or an earlier version on the way is lost."
             }
             Self::VersionSelfMismatch => {
-                "The text of another version or of another document was put in its place, a diff was stored as a full text, or a retirement changes more than a retirement does."
+                "The text of another version or of another document was put in its place, a diff was stored as a full text or a full text as a diff, or a retirement changes more than a retirement does."
             }
             Self::KeyframeMissing | Self::DiffMissing => {
                 "A file among the versions was deleted or renamed, or never came along in a copy."

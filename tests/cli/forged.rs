@@ -114,6 +114,75 @@ fn rechain(place: &Place, path: &str, replace: bool, change: impl FnOnce(&mut En
     place.write(path, bytes);
 }
 
+const CONTEXT: &str = ".versions/CONTEXT.md/history.yaml";
+
+/// A vault whose `CONTEXT.md` has two published versions, and the bytes of a third as a forger
+/// makes it: stored as `stored`, published and sealed, every hash right.
+fn with_forged_context(stored: Stored, text: &str) -> Place {
+    let place = Place::published(&[("nodes/a", "# A\n")]);
+    place.write("CONTEXT.md", "old\n");
+    place.ctx("publish --all").ok();
+    if stored == Stored::Keyframe {
+        place.write(".versions/CONTEXT.md/v3.md", text);
+    }
+    rechain(&place, CONTEXT, false, |entry| {
+        entry.stored = stored;
+        entry.content_hash = Digest::of(text.as_bytes());
+        let at = AT.parse().unwrap();
+        (entry.edited_at, entry.published_at) = (at, Some(at));
+    });
+    let history = History::parse(place.read(CONTEXT).as_bytes()).unwrap();
+    let hash = history.entry(3).unwrap().chain_hash.to_string();
+    append_checkpoint_at(&place, &[("CONTEXT.md", 3, &hash)], AT, "CONTEXT.md");
+    place
+}
+
+/// One hash must not vouch for two texts: a text that reads as a patch, stored in full or as that patch.
+#[test]
+fn verify_reports_a_governance_text_that_could_be_stored_in_two_forms() {
+    let ours = diff::print("old\n", "new\n", 2, 3);
+    let foreign = ours.replace("--- v2\n+++ v3\n", "--- a\n+++ b\n");
+    let jsdiff = format!("Index: CONTEXT.md\n{}\n{foreign}", "=".repeat(67));
+    let without_hunks = "--- v2\n+++ v3\n";
+    for text in [&ours, &foreign, &jsdiff, without_hunks, "--- a\n+++ b\n"] {
+        let place = with_forged_context(Stored::Keyframe, text);
+        place.write("CONTEXT.md", text);
+        assert_eq!(codes(&place), ["version-self-mismatch"], "{text}");
+    }
+    for text in [&foreign, &jsdiff, "--- a\n+++ b\n"] {
+        let place = with_forged_context(Stored::Diff(text.to_owned()), text);
+        place.write("CONTEXT.md", "new\n");
+        assert_eq!(codes(&place), ["version-self-mismatch"], "{text}");
+        assert_eq!(place.ctx("show CONTEXT.md 3").exits(1).stdout, "");
+    }
+    let place = with_forged_context(Stored::Diff(ours.clone()), &ours);
+    place.write("CONTEXT.md", "new\n");
+    assert_eq!(codes(&place), [""; 0], "the form that a writer gives it");
+}
+
+/// The rules prescribe which versions are stored in full, so an attacker cannot choose.
+#[test]
+fn verify_reports_a_version_stored_in_another_form_than_the_rules_prescribe() {
+    let place = with_forged_context(Stored::Keyframe, "new\n");
+    place.write("CONTEXT.md", "new\n");
+    assert_eq!(codes(&place), ["version-self-mismatch"]);
+
+    let place = Place::published(&[("nodes/a", "# A\n")]);
+    place.edit(
+        ".context/config.yaml",
+        "version: 1\n",
+        "version: 1\nversions:\n  keyframe_interval: 2\n",
+    );
+    for label in ["One", "Two"] {
+        place.write("packs/p.yml", format!("id: p\nlabel: {label}\nquery: '#red'\n"));
+        place.ctx("publish --all").ok();
+    }
+    assert_eq!(codes(&place), [""; 0]);
+    let history = "packs/.versions/p.yml/history.yaml";
+    place.edit(history, "keyframe_interval: 2", "keyframe_interval: 3");
+    assert_eq!(codes(&place), ["version-self-mismatch", "keyframe-interval"]);
+}
+
 #[test]
 fn a_retired_version_does_not_come_back() {
     let place = place();

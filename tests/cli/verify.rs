@@ -447,9 +447,17 @@ fn what_lies_among_the_versions_is_told() {
 #[test]
 fn a_governance_file_that_looks_like_its_own_diff_is_refused() {
     let place = two();
-    place.write("CONTEXT.md", "--- v1\n+++ v2\n@@ -1,1 +1,1 @@\n-a\n+b\n");
-    let refused = place.ctx("publish --all").exits(1);
-    assert!(refused.stderr.contains("error[looks-like-diff]"), "{}", refused.stderr);
+    place.write("CONTEXT.md", "a\n");
+    place.ctx("publish --all").ok();
+    for text in ["--- v1\n+++ v2\n", "--- a\n+++ b\n", "--- a\n+++ b\n@@ -1,1 +1,1 @@\n-a\n+b\n"] {
+        place.write("CONTEXT.md", text);
+        let refused = place.ctx("publish --all").exits(1);
+        assert!(refused.stderr.contains("error[looks-like-diff]"), "{}", refused.stderr);
+    }
+    // A patch that does not apply to the version before is a text like any other.
+    place.write("CONTEXT.md", "--- a\n+++ b\n@@ -1,1 +1,1 @@\n-x\n+b\n");
+    place.ctx("publish --all").ok();
+    place.ctx("verify").ok();
 }
 
 #[test]

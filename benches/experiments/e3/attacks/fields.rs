@@ -122,20 +122,25 @@ pub(super) const FIELDS: &[(&str, Attack)] = &[
         patch_as_keyframe(t, |id| !is_document(id), respelled)
     }),
     ("keyframe-as-patch", |t| {
-        let (mut history, at) = entry(t, |_, _, entry| entry.stored == Stored::Keyframe)?;
-        let path = history.keyframe(history.entries[at].version);
-        history.entries[at].stored = Stored::Diff(hash::normalised(&t.read(&path)));
-        history.entries[at].respell();
-        t.remove(&path);
-        history.write(t);
-        Some(place(&history, at))
+        let (history, at) = entry(t, |_, _, entry| entry.stored == Stored::Keyframe)?;
+        keyframe_as_patch(t, history, at)
     }),
-    ("interval-changed", |t| {
-        let mut history = entry(t, |h, _, _| h.head.contains("keyframe_interval: 10"))?.0;
-        let to = t.draw.of(&["7", "9007199254740991", "1"]);
-        history.head = history.head.replace("interval: 10", &format!("interval: {to}"));
-        history.write(t);
-        Some(Place::of(&history.id))
+    ("keyframe-as-patch-of-policy", |t| {
+        let histories = t.policies();
+        let keyframes = histories.into_iter().flat_map(|history| {
+            let at =
+                |(at, entry): (usize, &Entry)| (entry.stored == Stored::Keyframe).then_some(at);
+            let found: Vec<usize> = history.entries.iter().enumerate().filter_map(at).collect();
+            found.into_iter().map(move |at| (history.clone(), at))
+        });
+        let keyframes: Vec<(History, usize)> = keyframes.collect();
+        let (history, at) = t.draw.pick(keyframes)?;
+        keyframe_as_patch(t, history, at)
+    }),
+    ("interval-changed", |t| interval_changed(t, |versions| versions < 10, "9007199254740991")),
+    ("interval-changed-against-forms", |t| {
+        let place = interval_changed(t, |versions| versions > 1, "1")?;
+        Some(place.version(2))
     }),
     ("note-rewritten", |t| {
         let (mut history, at) = entry(t, |_, _, entry| entry.note.is_some())?;
@@ -150,6 +155,26 @@ pub(super) const FIELDS: &[(&str, Attack)] = &[
             .map(|place| Place { version: None, ..place })
     }),
 ];
+
+/// Gives a history of so many versions another keyframe interval.
+fn interval_changed(t: &mut Target, is_wanted: fn(usize) -> bool, to: &str) -> Option<Place> {
+    let is_wanted =
+        |h: &History| h.head.contains("keyframe_interval: 10") && is_wanted(h.entries.len());
+    let mut history = entry(t, |history, _, _| is_wanted(history))?.0;
+    history.head = history.head.replace("interval: 10", &format!("interval: {to}"));
+    history.write(t);
+    Some(Place::of(&history.id))
+}
+
+/// Stores a full text as the diff of its version, with the same hash.
+fn keyframe_as_patch(t: &mut Target, mut history: History, at: usize) -> Option<Place> {
+    let path = history.keyframe(history.entries[at].version);
+    history.entries[at].stored = Stored::Diff(hash::normalised(&t.read(&path)));
+    history.entries[at].respell();
+    t.remove(&path);
+    history.write(t);
+    Some(place(&history, at))
+}
 
 pub(super) fn quoted(text: &str) -> String {
     format!("'{text}'")

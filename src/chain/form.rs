@@ -1,0 +1,97 @@
+//! The form in which a version's text is stored: in full, or as a diff (`spec/history.md`, section 5).
+//!
+//! One function states the rule for the writer, which obeys it, and for the verifier, which holds the
+//! histories of our writers against it. A content hash does not say whether its text is a full text
+//! or a diff, so the form must not be the attacker's choice.
+
+/// The writer stores a diff that is spelled longer than this as a full text instead.
+pub const MAX_SPELLED_DIFF: usize = 8 << 20;
+
+/// Two texts of together at most this many bytes have a diff that is never spelled longer than
+/// [`MAX_SPELLED_DIFF`]: spelling makes a byte at most 16 bytes long, signs and indentation included.
+const ALWAYS_FITS: usize = MAX_SPELLED_DIFF / 16;
+
+/// After this many diffs, the writer stores a text of more than [`LARGE`] bytes in full.
+const MOST_LARGE: usize = 63;
+const LARGE: usize = 1 << 20;
+
+/// What the rules say about the form of one version.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// It is a full text.
+    Keyframe,
+    /// It is a diff.
+    Diff,
+    /// It is a diff, or a full text where the diff would be too large.
+    DiffIfItFits,
+}
+
+/// The texts that the form of a version depends on.
+#[derive(Clone, Copy, Debug)]
+pub struct Sizes {
+    /// Bytes of the text of the version before.
+    pub before: usize,
+    /// Bytes of the version's own text.
+    pub text: usize,
+    /// How many diffs follow the last full text, before this version.
+    pub diffs: usize,
+}
+
+/// Returns the form of a version in a history with this keyframe interval. `sizes` is absent for the
+/// first version of a history.
+pub fn prescribed(version: u64, interval: u64, sizes: Option<Sizes>) -> Form {
+    match sizes {
+        None => Form::Keyframe,
+        Some(_) if version.is_multiple_of(interval) => Form::Keyframe,
+        Some(sizes) if sizes.text > LARGE && sizes.diffs >= MOST_LARGE => Form::Keyframe,
+        Some(sizes) if sizes.before.saturating_add(sizes.text) > ALWAYS_FITS => Form::DiffIfItFits,
+        Some(_) => Form::Diff,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chain::diff;
+    use crate::vault::layout::limit;
+    use crate::yaml::emit;
+
+    fn sizes(before: usize, text: usize, diffs: usize) -> Option<Sizes> {
+        Some(Sizes { before, text, diffs })
+    }
+
+    #[test]
+    fn first_versions_and_multiples_of_the_interval_are_keyframes() {
+        assert_eq!(prescribed(1, 10, None), Form::Keyframe);
+        assert_eq!(prescribed(7, 10, None), Form::Keyframe);
+        let forms: Vec<u64> =
+            (2..=31).filter(|n| prescribed(*n, 10, sizes(9, 9, 0)) == Form::Keyframe).collect();
+        assert_eq!(forms, [10, 20, 30]);
+        assert_eq!(prescribed(9, 10, sizes(9, 9, 500)), Form::Diff);
+    }
+
+    #[test]
+    fn large_texts_become_keyframes_before_readers_reach_their_limit() {
+        let form = |text, diffs| prescribed(70, 1000, sizes(LARGE, text, diffs));
+        assert_eq!(form(LARGE + 1, MOST_LARGE), Form::Keyframe);
+        assert_eq!(form(LARGE + 1, MOST_LARGE - 1), Form::DiffIfItFits);
+        assert_eq!(form(LARGE, 999), Form::DiffIfItFits);
+        // 63 of the largest texts, then a thousand smaller ones.
+        let most = MOST_LARGE as u64 * limit::DOCUMENT + 1000 * LARGE as u64;
+        assert!(most <= limit::REBUILT, "{most}");
+    }
+
+    #[test]
+    fn a_diff_of_small_texts_is_never_spelled_too_long() {
+        assert_eq!(prescribed(2, 10, sizes(ALWAYS_FITS / 2, ALWAYS_FITS / 2, 0)), Form::Diff);
+        assert_eq!(prescribed(2, 10, sizes(ALWAYS_FITS, 1, 0)), Form::DiffIfItFits);
+        // The texts whose diffs grow most: short lines, and characters that need an escape.
+        for line in ["\n", "a\n", "\u{1b}\n", "\u{7f}", "\u{85}", "\u{2028}\n", "\u{feff}", "\t\n"]
+        {
+            let old = line.repeat(2000);
+            let new = format!("x{line}").repeat(1000);
+            let spelled = emit::long_text(&diff::print(&old, &new, 1, 2), 4).len();
+            assert!(spelled <= 16 * (old.len() + new.len()), "{line:?}: {spelled}");
+        }
+    }
+}
