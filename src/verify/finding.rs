@@ -58,7 +58,7 @@ codes! {
     CrossChainMismatch "cross-chain-mismatch" Class::Damage, "A history records another chain hash than the checkpoint log.";
     CheckpointVersionUnknown "checkpoint-version-unknown" Class::Damage, "The log seals a version that the history does not have.";
     CheckpointVersionUnpublished "checkpoint-version-unpublished" Class::Damage, "The log seals a version that was never published.";
-    CheckpointTriggerUnknown "checkpoint-trigger-unknown" Class::Damage, "A checkpoint was triggered by a document that it does not know.";
+    CheckpointTriggerUnknown "checkpoint-trigger-unknown" Class::Damage, "A checkpoint was triggered by a document that neither the log nor a history has.";
     VersionRegression "version-regression" Class::Damage, "A checkpoint goes back to an older version.";
     PublicationTimeMismatch "publication-time-mismatch" Class::Damage, "The recorded publication time is not the one that the text and the log bind.";
     IdCollision "id-collision" Class::Damage, "Two ids cannot be told apart by every system, or an id is reserved.";
@@ -74,7 +74,7 @@ codes! {
     FileUnreadable "file-unreadable" Class::Unsettled, "A file cannot be read, so nobody knows what it holds.";
     FolderUnreadable "folder-unreadable" Class::Unsettled, "A folder cannot be listed, so nobody knows what it holds.";
     TornTail "torn-tail" Class::Unsettled, "The checkpoint log, or a history, ends in an entry that is cut short.";
-    Drift "drift" Class::WorkingCopy, "A live file says published, but differs from the published text.";
+    Drift "drift" Class::WorkingCopy, "A live file is no draft, but differs from the published text.";
     PublishedWithoutHistory "published-without-history" Class::WorkingCopy, "A live file says published, but no checkpoint holds it.";
     DocumentMissing "document-missing" Class::WorkingCopy, "A published document has no live file.";
     PolicyDrift "policy-drift" Class::WorkingCopy, "A governance file differs from the one that the last checkpoint holds.";

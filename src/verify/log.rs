@@ -77,11 +77,17 @@ impl View {
     }
 }
 
-/// Checks the log, and gathers what it says of each artifact.
-pub(super) fn check(log: &Log, now: Timestamp) -> (View, Gathered) {
+/// Checks the log, and gathers what it says of each artifact. `has_history` says whether the vault holds
+/// the history of an artifact.
+pub(super) fn check(
+    log: &Log,
+    now: Timestamp,
+    has_history: &dyn Fn(&Id) -> bool,
+) -> (View, Gathered) {
     let mut pass = Pass {
         path: log.path(),
         now,
+        has_history,
         findings: Gathered::new(OF_VAULT),
         view: View {
             form: Some(log.form),
@@ -118,9 +124,10 @@ fn recomputed(log: &Log) -> Vec<Digest> {
     maps::recompute(&readable, 0)
 }
 
-struct Pass {
+struct Pass<'h> {
     path: &'static str,
     now: Timestamp,
+    has_history: &'h dyn Fn(&Id) -> bool,
     findings: Gathered,
     view: View,
     /// The entry before: number, time, hash.
@@ -131,7 +138,7 @@ struct Pass {
     highest: HashMap<Id, u64>,
 }
 
-impl Pass {
+impl Pass<'_> {
     fn find(&mut self, code: Code, checkpoint: u64, message: impl Into<String>) {
         self.findings.push(Finding::new(code, self.path, message).checkpoint(checkpoint));
     }
@@ -275,10 +282,16 @@ impl Pass {
         if changed {
             return;
         }
-        let (code, message) = if self.view.head.get(trigger.as_str()).is_some() {
-            (Code::CheckpointTriggerUnchanged, "the document that triggered it did not change")
-        } else {
-            (Code::CheckpointTriggerUnknown, "the document that triggered it is not in its maps")
+        let is_known = self.view.records.contains_key(trigger) || (self.has_history)(trigger);
+        let (code, message) = match is_known {
+            true => (
+                Code::CheckpointTriggerUnchanged,
+                "it does not change the document that triggered it",
+            ),
+            false => (
+                Code::CheckpointTriggerUnknown,
+                "neither the log nor a history has the document that triggered it",
+            ),
         };
         let finding = Finding::new(code, self.path, message);
         self.findings.push(finding.id(trigger).checkpoint(checkpoint.number));

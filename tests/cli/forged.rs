@@ -646,3 +646,51 @@ fn a_publication_time_is_that_of_the_text() {
     });
     assert_eq!(messages(&place), ["the text has no `updated_at` that binds its time"]);
 }
+
+/// The reference implementation may name a document that left the maps (CKPT-29).
+#[test]
+fn a_trigger_that_left_the_maps_and_has_a_history_is_a_note() {
+    let place = Place::with_maps();
+    for id in ["nodes/a", "nodes/c"] {
+        place.write(&format!("{id}.md"), "# One\n");
+    }
+    place.ctx("publish --all").ok();
+    place.ctx("retire nodes/c").ok();
+    let log = place.read(FULL_LOG);
+    let last = &log[log.rfind("  - checkpoint: 2\n").unwrap()..];
+    let (mut marks, mut versions, mut hashes) = (Vec::new(), BTreeMap::new(), BTreeMap::new());
+    let mut map = "";
+    for line in last.lines() {
+        match (line.strip_prefix("      ").and_then(|line| line.split_once(": ")), map) {
+            (Some((id, version)), "versions") => drop(versions.insert(id, version)),
+            (Some((id, hash)), "hashes") => drop(hashes.insert(id, hash)),
+            (None, _) if line.trim() == "document_versions:" => map = "versions",
+            (None, _) if line.trim() == "document_chain_hashes:" => map = "hashes",
+            _ => map = "",
+        }
+    }
+    for (id, version) in &versions {
+        let mark = Mark::new(version.parse().unwrap(), hashes[id].parse().unwrap());
+        marks.push((id.trim_matches('\'').parse().unwrap(), mark));
+    }
+    let state: State = marks.into_iter().collect();
+    let previous: Digest = last.trim_end().rsplit_once(' ').unwrap().1.parse().unwrap();
+    for (trigger, expected) in
+        [("nodes/c", "checkpoint-trigger-unchanged"), ("nodes/x", "checkpoint-trigger-unknown")]
+    {
+        let hash = state.hash(Some(&previous), 3, AT.parse().unwrap(), trigger);
+        let mut entry = String::new();
+        for line in last.lines() {
+            let key = line.trim_start().split(": ").next().unwrap();
+            entry += &match key {
+                "- checkpoint" => "  - checkpoint: 3\n".to_owned(),
+                "at" => format!("    at: '{AT}'\n"),
+                "triggered_by" => format!("    triggered_by: {trigger}\n"),
+                "checkpoint_hash" => format!("    checkpoint_hash: {hash}\n"),
+                _ => format!("{line}\n"),
+            };
+        }
+        place.write(FULL_LOG, format!("{log}{entry}"));
+        assert_eq!(codes(&place), [expected], "{trigger}");
+    }
+}

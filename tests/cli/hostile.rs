@@ -209,7 +209,7 @@ fn a_published_document_replaced_by_a_link_is_still_served_and_never_followed() 
           in nodes/a.md
 
     What it means, and what to do:
-      [drift] A live file says published, but differs from the published text.
+      [drift] A live file is no draft, but differs from the published text.
           `ctx diff ID` shows the change, `ctx publish --changed` publishes it. To take it back, move the file (or the link or folder that is there) away, then `ctx read ID > FILE`.
     -- stderr
     hint: `ctx help CODE` says more of a finding

@@ -45,7 +45,7 @@ fn what_is_not_sealed_is_kept_and_the_next_publication_works() {
           in nodes/.versions/a/history.yaml
 
     What it means, and what to do:
-      [drift] A live file says published, but differs from the published text.
+      [drift] A live file is no draft, but differs from the published text.
           `ctx diff ID` shows the change, `ctx publish --changed` publishes it. To take it back, move the file (or the link or folder that is there) away, then `ctx read ID > FILE`.
     ");
     assert!(!place.ctx("read nodes/a").ok().stdout.contains("more"), "nobody serves it");

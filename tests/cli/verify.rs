@@ -115,7 +115,7 @@ fn drift_is_told_and_may_be_allowed() {
     What it means, and what to do:
       [policy-drift] A governance file differs from the one that the last checkpoint holds.
           `ctx diff FILE` shows the change, `ctx publish FILE` publishes it (a file that is gone is retired). To take it back, move the file away if there is one, then `ctx read FILE > FILE`.
-      [drift] A live file says published, but differs from the published text.
+      [drift] A live file is no draft, but differs from the published text.
           `ctx diff ID` shows the change, `ctx publish --changed` publishes it. To take it back, move the file (or the link or folder that is there) away, then `ctx read ID > FILE`.
       [document-missing] A published document has no live file.
           `ctx read ID > FILE` brings it back, `ctx retire ID` retires it.
@@ -216,7 +216,7 @@ fn a_cut_log_is_unsettled() {
           What is missing here was published once. Look for it on other branches and in `git stash list`; else bring the log and the histories back from git or a backup. If it is remembered here, and the vault was put back on purpose, say so with `ctx head trust`; to --expect-head and --since say another hash or revision.
       [published-unsealed] A history says published or retired, but no checkpoint records it.
           Find out who wrote it before you publish: with an append-only log nobody could tell afterwards. If a command was interrupted, ask whoever ran it: `ctx recover --dry-run` lists what no checkpoint seals, by whom and when. If the log was cut, restore it, or look with `ctx checkpoint rebuild --dry-run` at the checkpoints that the histories would give back.
-      [drift] A live file says published, but differs from the published text.
+      [drift] A live file is no draft, but differs from the published text.
           `ctx diff ID` shows the change, `ctx publish --changed` publishes it. To take it back, move the file (or the link or folder that is there) away, then `ctx read ID > FILE`.
     -- stderr
     hint: `ctx help CODE` says more of a finding
@@ -368,7 +368,7 @@ fn every_finding_is_explained() {
     -- stdout
     drift: a finding of `ctx verify`, class working copy
 
-    A live file says published, but differs from the published text.
+    A live file is no draft, but differs from the published text.
 
     The file was edited after it was published, by you or by somebody else.
 
@@ -619,4 +619,19 @@ fn what_was_published_of_a_rule_that_is_gone_or_broken_can_be_had() {
         place.write(rule, place.ctx(&format!("read {rule}")).ok().stdout);
     }
     assert_eq!(place.ctx("verify --json").ok().json("ctx.verify")["verdict"], "intact, anchored");
+}
+
+/// Another reader may take a foreign word for `published`; only a draft is free (VER-4).
+#[test]
+fn a_live_file_with_a_foreign_status_is_compared_and_a_draft_is_not() {
+    let place = Place::published(&[("nodes/a", "# A\n")]);
+    place.edit("nodes/a.md", "# A\n", "# B\n");
+    let cases =
+        [("status: archived", vec!["drift"]), ("status: draft", vec![]), ("# none", vec![])];
+    for (status, expected) in cases {
+        let text = place.read("nodes/a.md");
+        let old = text.lines().find(|line| line.starts_with("status:")).unwrap().to_owned();
+        place.edit("nodes/a.md", &old, status);
+        assert_eq!(codes(&place.ctx("verify --json").json("ctx.verify")), expected, "{status}");
+    }
 }
