@@ -139,6 +139,11 @@ impl From<ChainGap> for ChainError {
     }
 }
 
+/// Whether the vault holds the history of an artifact, readable or not.
+pub(crate) fn has_history(files: &Files, id: &Id) -> bool {
+    files.exists(&id.history_path())
+}
+
 /// Reads the history of an artifact.
 ///
 /// # Errors

@@ -7,10 +7,11 @@ use super::log::{Checkpoint, Log};
 use super::state::{Mark, State};
 use super::{delta, full, maps};
 use crate::chain::digest::Digest;
+use crate::chain::replay;
 use crate::document::id::Id;
 use crate::vault::clock::Timestamp;
 use crate::vault::config::LogForm;
-use crate::vault::files::Stamp;
+use crate::vault::files::{Files, Stamp};
 
 /// A log without fault.
 #[derive(Clone, Debug)]
@@ -77,16 +78,23 @@ impl<'l> Chronicle<'l> {
     /// Recomputes the hash of every checkpoint.
     ///
     /// # Errors
-    /// [`LogError::Hash`] for the first that does not follow.
-    pub fn check_hashes(&self) -> Result<(), LogError> {
-        self.hash_faults().next().map_or(Ok(()), Err)
+    /// The first of [`Self::hash_faults`].
+    pub fn check_hashes(&self, files: &Files) -> Result<(), LogError> {
+        self.hash_faults(files).into_iter().next().map_or(Ok(()), Err)
     }
 
-    /// Every checkpoint whose hash does not follow, each as [`LogError::Hash`].
-    pub(crate) fn hash_faults(&self) -> impl Iterator<Item = LogError> {
-        let found = maps::recompute(&self.checkpoints, 0);
-        let wrong = self.checkpoints.iter().zip(found).filter(|(c, found)| c.hash != *found);
-        wrong.map(|(c, found)| LogError::Hash { number: c.number, expected: c.hash, found })
+    /// Every checkpoint whose hash does not follow, each as [`LogError::Hash`], within the bounds of
+    /// CKPT-37; where these end before the log does, [`LogError::NotCompared`] comes last. `files` are
+    /// those of the vault, with its histories.
+    pub(crate) fn hash_faults(&self, files: &Files) -> Vec<LogError> {
+        let compared = maps::compare(&self.checkpoints, &|id| replay::has_history(files, id));
+        let fault = |(n, found): (usize, Digest)| {
+            let checkpoint = self.checkpoints[n];
+            LogError::Hash { number: checkpoint.number, expected: checkpoint.hash, found }
+        };
+        let rest = compared.end.and_then(|end| self.checkpoints.get(end));
+        let rest = rest.map(|first| LogError::NotCompared { from: first.number });
+        compared.faults.into_iter().map(fault).chain(rest).collect()
     }
 
     /// Refuses a checkpoint that goes back: to an older version than the one that is published, or,

@@ -106,6 +106,15 @@ pub enum LogError {
         /// As computed.
         found: Digest,
     },
+    /// The log is not worth the work of recomputing the rest of it.
+    #[error(
+        "the hashes from checkpoint {from} on were not recomputed: too many before them are wrong, or \
+         artifacts without a history are sealed"
+    )]
+    NotCompared {
+        /// The first checkpoint that was not recomputed.
+        from: u64,
+    },
     /// A checkpoint seals an older version than one before it did, or one that was retired.
     #[error("checkpoint {number} goes back to version {version} of `{id}`")]
     Regression {

@@ -6,6 +6,7 @@
 //! is one pass of SHA-256 over the pages. Pages are shared between a state and the copies that are
 //! taken of it, so that many checkpoints are hashed at once in the memory of little more than one.
 
+use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -22,35 +23,85 @@ const FULL: usize = 96;
 /// How many checkpoints are hashed at once, and as many entries may change meanwhile as there are.
 const AT_ONCE: usize = 64;
 
-/// The hashes of `checkpoints[from..]`, each recomputed from the maps that it and all before it make,
-/// and from the recorded hash of the one before it (`spec/checkpoint.md`, CKPT-13). The first follows
-/// no other.
+/// After so many wrong hashes the rest of a log is not recomputed: it costs an attacker nothing to plant
+/// them, and each costs a reader the hashing of whole maps.
+const MOST_FAULTY: usize = 100;
+/// So many bytes of maps are hashed for a log that seals artifacts without a history, which no writer
+/// leaves. A log that the histories back is hashed whole, whatever it costs.
+const UNBACKED: u64 = 4 << 30;
+
+/// The recorded hashes of some checkpoints, compared with what follows from their maps.
+#[derive(Debug, Default)]
+pub(crate) struct Compared {
+    /// The place of each checkpoint whose hash does not follow, and the hash that would.
+    pub(crate) faults: Vec<(usize, Digest)>,
+    /// The place of the first checkpoint that was not compared, if one is left.
+    pub(crate) end: Option<usize>,
+}
+
+/// Recomputes the hash of each checkpoint from the maps that it and all before it make, and from the
+/// recorded hash of the one before it (`spec/checkpoint.md`, CKPT-13), within the bounds of CKPT-37.
+/// `has_history` says whether the vault holds the history of an artifact.
+pub(crate) fn compare(checkpoints: &[&Checkpoint], has_history: &dyn Fn(&Id) -> bool) -> Compared {
+    let end = affordable(checkpoints, has_history);
+    let compared = compare_until(&checkpoints[..end], MOST_FAULTY);
+    Compared { end: compared.end.or((end < checkpoints.len()).then_some(end)), ..compared }
+}
+
+/// The same without a bound on the work, up to the first checkpoint whose hash does not follow.
+pub(crate) fn first_fault(checkpoints: &[&Checkpoint]) -> Option<usize> {
+    compare_until(checkpoints, 0).faults.first().map(|(n, _)| *n)
+}
+
+/// How many checkpoints may be recomputed.
+fn affordable(checkpoints: &[&Checkpoint], has_history: &dyn Fn(&Id) -> bool) -> usize {
+    let (mut maps, mut work) = (HashMap::new(), 0);
+    let mut size = 0;
+    let spelled = |id: &Id| 2 * id.as_str().len() as u64 + Digest::TEXT_LENGTH as u64;
+    for (n, checkpoint) in checkpoints.iter().enumerate() {
+        for id in &checkpoint.removed {
+            size -= maps.remove(id).unwrap_or(0);
+        }
+        for (id, _) in &checkpoint.set {
+            size += spelled(id) - maps.insert(id, spelled(id)).unwrap_or(0);
+        }
+        work += size;
+        if work > UNBACKED {
+            let is_backed = maps.keys().all(|id| has_history(id));
+            return if is_backed { checkpoints.len() } else { n };
+        }
+    }
+    checkpoints.len()
+}
+
+/// Compares checkpoint by checkpoint until more than `most` hashes are wrong.
 ///
 /// It uses all threads. It holds the maps once, and at most once more what changes between the
 /// checkpoints that are hashed at the same time.
-pub(crate) fn recompute(checkpoints: &[&Checkpoint], from: usize) -> Vec<Digest> {
-    let from = from.min(checkpoints.len());
+fn compare_until(checkpoints: &[&Checkpoint], most: usize) -> Compared {
     let mut maps = Maps::default();
-    for checkpoint in &checkpoints[..from] {
-        maps.apply(checkpoint);
-    }
-    let mut hashes = Vec::with_capacity(checkpoints.len() - from);
+    let mut compared = Compared::default();
     let mut copies = Vec::with_capacity(AT_ONCE);
     let mut changed = 0;
-    for (n, checkpoint) in checkpoints.iter().enumerate().skip(from) {
+    for (n, checkpoint) in checkpoints.iter().enumerate() {
         maps.apply(checkpoint);
         changed += checkpoint.set.len() + checkpoint.removed.len();
         let previous = n.checked_sub(1).map(|before| &checkpoints[before].hash);
-        copies.push((maps.clone(), previous, checkpoint));
+        copies.push((n, maps.clone(), previous, checkpoint));
         if copies.len() == AT_ONCE || changed > maps.len || n + 1 == checkpoints.len() {
-            let hash = |(maps, previous, checkpoint): (Maps, _, &&Checkpoint)| {
-                maps.hash(previous, checkpoint)
+            let fault = |(n, maps, previous, checkpoint): (_, Maps, _, &&Checkpoint)| {
+                let found = maps.hash(previous, checkpoint);
+                (found != checkpoint.hash).then_some((n, found))
             };
-            hashes.par_extend(copies.par_drain(..).map(hash));
+            compared.faults.par_extend(copies.par_drain(..).filter_map(fault));
+            if compared.faults.len() > most {
+                compared.end = (n + 1 < checkpoints.len()).then_some(n + 1);
+                break;
+            }
             changed = 0;
         }
     }
-    hashes
+    compared
 }
 
 /// The maps after some checkpoint.
@@ -285,10 +336,9 @@ mod tests {
                 state.hash(before, checkpoint.number, checkpoint.at, "x")
             })
             .collect();
-        for from in [0, 1, checkpoints.len() / 2, checkpoints.len()] {
-            let from = from.min(checkpoints.len());
-            assert_eq!(recompute(&checkpoints, from), simple[from..]);
-        }
+        let compared = compare_until(&checkpoints, usize::MAX);
+        let expected: Vec<(usize, Digest)> = simple.into_iter().enumerate().collect();
+        assert_eq!((compared.faults, compared.end), (expected, None));
     }
 
     fn change() -> impl Strategy<Value = (usize, u8, u64)> {
@@ -321,6 +371,32 @@ mod tests {
             }
             check(&all);
         }
+    }
+
+    #[test]
+    fn wrong_hashes_stop_the_comparison() {
+        let id: Id = "a".parse().unwrap();
+        let mark = Mark::new(1, Digest::of(b""));
+        let all: Vec<Checkpoint> =
+            (1..1000).map(|n| checkpoint(n, vec![(id.clone(), mark)], vec![])).collect();
+        let all: Vec<&Checkpoint> = all.iter().collect();
+        let compared = compare(&all, &|_| true);
+        assert!(compared.faults.len() > MOST_FAULTY && compared.end < Some(300), "{compared:?}");
+        assert_eq!(first_fault(&all), Some(0));
+    }
+
+    #[test]
+    fn a_log_without_histories_is_hashed_within_its_bound() {
+        let ids = (0..60_000).map(|n: u32| format!("{n:0500}").parse().unwrap());
+        let set: Vec<(Id, Mark)> = ids.map(|id| (id, Mark::new(1, Digest::of(b"")))).collect();
+        let mut all = vec![checkpoint(1, set.clone(), vec![])];
+        all.extend((2..100).map(|n| checkpoint(n, vec![set[0].clone()], vec![])));
+        let all: Vec<&Checkpoint> = all.iter().collect();
+        // 60,000 ids of 500 bytes, twice, and as many hashes.
+        let each = 60_000 * (1000 + Digest::TEXT_LENGTH as u64);
+        assert_eq!(affordable(&all, &|_| false) as u64, UNBACKED / each);
+        assert_eq!(affordable(&all, &|_| true), all.len());
+        assert_eq!(affordable(&all, &|id| *id != set[7].0) as u64, UNBACKED / each);
     }
 
     #[test]

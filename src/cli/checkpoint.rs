@@ -204,7 +204,7 @@ fn rebuild(args: &Rebuild, session: &mut Session<'_>) -> Result<Answer, Failure>
     if old.both_forms {
         return Err(LogError::BothForms.into());
     }
-    let sound = old.sound().and_then(|chronicle| chronicle.check_hashes());
+    let sound = old.sound().and_then(|chronicle| chronicle.check_hashes(vault.files()));
     // Of a log that is broken nobody can say whether it has the head that is expected.
     session.check_expected(&vault, &[], args.expect.read()?)?;
     let rebuilt = recover::rebuild(&vault, &old, args.from_scratch);

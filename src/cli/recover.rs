@@ -9,7 +9,6 @@ use super::failure::Code;
 use super::session::Session;
 use super::ui::{SHOWN, first, shown, table};
 use super::{Answer, Failure};
-use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::fault::LogError;
 use crate::head::{self, EventKey, Head};
 use crate::publish::expect;
@@ -98,7 +97,8 @@ pub(super) fn run(args: &Recover, session: &mut Session<'_>) -> Result<Answer, F
     };
     let log = head::read_log(&vault)?;
     let sound = log.sound();
-    let faults: Vec<LogError> = sound.iter().flat_map(Chronicle::hash_faults).collect();
+    let faults: Vec<LogError> =
+        sound.iter().flat_map(|chronicle| chronicle.hash_faults(vault.files())).collect();
     let lost = recover::lost(&vault, &log, &faults);
     let (mut plan, mut end, mut interrupted) = (Plan::default(), None, None);
     let sound = sound.and_then(|chronicle| faults.into_iter().next().map_or(Ok(chronicle), Err));

@@ -46,7 +46,7 @@ pub(crate) fn lost(vault: &Vault, log: &Log, faults: &[LogError]) -> Lost {
         }
     }
     for fault in faults {
-        if let LogError::Hash { number, .. } = fault {
+        if let LogError::Hash { number, .. } | LogError::NotCompared { from: number } = fault {
             let number = usize::try_from(*number).unwrap_or(usize::MAX);
             lost.checkpoints.push((number, fault.to_string()));
         }

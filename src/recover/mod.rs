@@ -196,7 +196,7 @@ fn settle(vault: &Vault, chronicle: &Chronicle<'_>) -> Result<Recovered, Publish
     plan.leftovers.retain(|leftover| leftover.is_of(interrupted.as_ref()));
     if interrupted.is_some() && !plan.leftovers.is_empty() {
         // A log that was altered before its end might not name what it once sealed.
-        chronicle.check_hashes()?;
+        chronicle.check_hashes(vault.files())?;
     }
     if was_hinted {
         plan.behind = behind::of_last_event(vault, chronicle);

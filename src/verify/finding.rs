@@ -62,7 +62,7 @@ codes! {
     VersionRegression "version-regression" Class::Damage, "A checkpoint goes back to an older version.";
     PublicationTimeMismatch "publication-time-mismatch" Class::Damage, "The recorded publication time is not the one that the text and the log bind.";
     IdCollision "id-collision" Class::Damage, "Two ids cannot be told apart by every system, or an id is reserved.";
-    TooLarge "too-large" Class::Damage, "A file is larger than what is read of its kind.";
+    TooLarge "too-large" Class::Damage, "A file is larger, or costs more work, than what is read of its kind.";
     CheckpointTriggerMismatch "checkpoint-trigger-mismatch" Class::Damage, "A checkpoint of ctx was not triggered by the greatest id of its event.";
     HeadRollback "head-rollback" Class::Damage, "The log no longer has a checkpoint that is known from elsewhere.";
     HeadFork "head-fork" Class::Damage, "The log has another checkpoint in the place of one that is known from elsewhere.";

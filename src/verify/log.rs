@@ -6,14 +6,16 @@ use super::finding::{Code, Finding};
 use super::gathered::{Gathered, OF_VAULT};
 use super::rules::Rules;
 use crate::chain::digest::Digest;
-use crate::checkpoint::fault::EntryFault;
+use crate::chain::replay;
+use crate::checkpoint::fault::{EntryFault, LogError};
 use crate::checkpoint::log::{Checkpoint, Log, path_of};
-use crate::checkpoint::maps;
+use crate::checkpoint::maps::{self, Compared};
 use crate::checkpoint::state::{Mark, State};
 use crate::document::id::Id;
 use crate::head::{EventKey, Hashes, Head};
 use crate::vault::clock::Timestamp;
 use crate::vault::config::LogForm;
+use crate::vault::files::Files;
 use crate::vault::layout;
 
 /// One version of one artifact as a checkpoint seals it.
@@ -77,17 +79,13 @@ impl View {
     }
 }
 
-/// Checks the log, and gathers what it says of each artifact. `has_history` says whether the vault holds
-/// the history of an artifact.
-pub(super) fn check(
-    log: &Log,
-    now: Timestamp,
-    has_history: &dyn Fn(&Id) -> bool,
-) -> (View, Gathered) {
+/// Checks the log, and gathers what it says of each artifact. `files` are those of the vault, with its
+/// histories.
+pub(super) fn check(log: &Log, now: Timestamp, files: &Files) -> (View, Gathered) {
     let mut pass = Pass {
         path: log.path(),
         now,
-        has_history,
+        files,
         findings: Gathered::new(OF_VAULT),
         view: View {
             form: Some(log.form),
@@ -100,10 +98,19 @@ pub(super) fn check(
         highest: HashMap::new(),
     };
     pass.file(log);
-    let mut follows = recomputed(log).into_iter();
+    let Compared { faults, end } = compared(log, files);
+    let mut faults = faults.into_iter().peekable();
+    let mut read = 0;
     for (index, entry) in log.entries.iter().enumerate() {
         match entry {
-            Ok(checkpoint) => pass.entry(checkpoint, log.form, follows.next()),
+            Ok(checkpoint) => {
+                let fault = faults.next_if(|(n, _)| *n == read);
+                pass.entry(checkpoint, log.form, fault.map(|(_, found)| found));
+                if end == Some(read) {
+                    pass.not_compared(checkpoint.number);
+                }
+                read += 1;
+            }
             Err(fault) => {
                 let number = index as u64 + 1;
                 pass.fault(number, fault, log.entries.len() as u64 - number);
@@ -113,21 +120,21 @@ pub(super) fn check(
     (pass.view, pass.findings)
 }
 
-/// The hash that each entry should have. After an entry that could not be read the maps of a delta
-/// log are not known.
-fn recomputed(log: &Log) -> Vec<Digest> {
+/// The comparison of all entries that can be read. After an entry that could not be read the maps of a
+/// delta log are not known.
+fn compared(log: &Log, files: &Files) -> Compared {
     let readable = log.entries.iter();
     let readable: Vec<&Checkpoint> = match log.form {
         LogForm::Delta => readable.map_while(|entry| entry.as_ref().ok()).collect(),
         LogForm::Full => readable.flatten().collect(),
     };
-    maps::recompute(&readable, 0)
+    maps::compare(&readable, &|id| replay::has_history(files, id))
 }
 
 struct Pass<'h> {
     path: &'static str,
     now: Timestamp,
-    has_history: &'h dyn Fn(&Id) -> bool,
+    files: &'h Files,
     findings: Gathered,
     view: View,
     /// The entry before: number, time, hash.
@@ -179,6 +186,12 @@ impl Pass<'_> {
         self.view.complete = false;
     }
 
+    fn not_compared(&mut self, number: u64) {
+        let why = LogError::NotCompared { from: number };
+        self.find(Code::TooLarge, number, why.to_string());
+    }
+
+    /// `follows` is the hash that follows from what the entry records, where that is another one.
     fn entry(&mut self, checkpoint: &Checkpoint, form: LogForm, follows: Option<Digest>) {
         let number = checkpoint.number;
         self.order(checkpoint);
@@ -195,8 +208,7 @@ impl Pass<'_> {
         checkpoint.apply(&mut self.view.head);
         self.trigger(checkpoint);
         // The entry after one that could not be read follows nobody knows what.
-        if let Some(found) = follows.filter(|found| self.skipped == 0 && *found != checkpoint.hash)
-        {
+        if let Some(found) = follows.filter(|_| self.skipped == 0) {
             let message = "its hash does not follow from what it records";
             let finding = Finding::new(Code::CheckpointHashMismatch, self.path, message);
             self.findings.push(finding.checkpoint(number).values(&checkpoint.hash, &found));
@@ -282,7 +294,8 @@ impl Pass<'_> {
         if changed {
             return;
         }
-        let is_known = self.view.records.contains_key(trigger) || (self.has_history)(trigger);
+        let is_known =
+            self.view.records.contains_key(trigger) || replay::has_history(self.files, trigger);
         let (code, message) = match is_known {
             true => (
                 Code::CheckpointTriggerUnchanged,

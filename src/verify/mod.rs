@@ -270,7 +270,7 @@ fn look_at_log(
     findings.extend(found);
     let mut view = log::View::default();
     if let Some(log) = &log {
-        let (seen, found) = log::check(log, now, &|id| vault.files().exists(&id.history_path()));
+        let (seen, found) = log::check(log, now, vault.files());
         view = seen;
         findings.take(found);
     }
