@@ -19,7 +19,8 @@ use crate::vault::files::FileError;
 
 pub use intent::{EventKey, Intent, intend, intents, interrupted, withdraw};
 pub use memory::{
-    Memories, Remembered, advance, all, forget, forget_everywhere, recall, recall_in, trust,
+    Memories, Remembered, advance, all, forget, forget_everywhere, is_remembered, recall,
+    recall_in, trust,
 };
 pub use stored::MemoryError;
 

@@ -171,7 +171,11 @@ fn forget(session: &mut Session<'_>) -> Result<Answer, Failure> {
 fn forget_folder(session: &mut Session<'_>, folder: &Path) -> Result<Answer, Failure> {
     let home = session.state_home().ok_or_else(no_memory)?;
     let path = session.world.cwd.join(folder);
-    let path = path.canonicalize().unwrap_or(path);
+    // A link may have taken the place of the folder that is meant.
+    let path = match head::is_remembered(&home, &path) {
+        true => path,
+        false => path.canonicalize().unwrap_or(path),
+    };
     let forgotten = head::forget_everywhere(&home, &path)?;
     Ok(say_forgotten(session, forgotten > 0))
 }

@@ -18,9 +18,10 @@ use crate::vault::Vault;
 use crate::vault::clock::Timestamp;
 use crate::vault::federation::Authorities;
 use crate::vault::lock;
+use crate::vault::named;
 use crate::vault::outside::{self, State};
 use crate::vault::principal::Principal;
-use crate::words::count;
+use crate::words::{self, count};
 
 /// One command at work.
 pub(super) struct Session<'w> {
@@ -51,10 +52,63 @@ impl Session<'_> {
         let named = self.global.vault.clone();
         let named = named.or_else(|| self.world.var("CTX_VAULT").map(PathBuf::from));
         let vault = match named {
-            Some(dir) => Vault::open(&self.world.cwd.join(dir))?,
-            None => Vault::find(&self.world.cwd)?,
+            Some(dir) => {
+                let dir = self.world.cwd.join(dir);
+                let vault = Vault::open(&dir)?;
+                self.refuse_links(&dir, &vault)?;
+                vault
+            }
+            None => {
+                let vault = Vault::find(&self.world.cwd)?;
+                if let Some(dir) = self.walked_to(vault.root()) {
+                    self.refuse_links(&dir, &vault)?;
+                }
+                vault
+            }
         };
         Ok(self.outfit(vault))
+    }
+
+    /// The vault's folder as the user's shell walked to it, which may be through links.
+    fn walked_to(&self, root: &Path) -> Option<PathBuf> {
+        let walked = Path::new(self.world.var("PWD")?);
+        let real = |path: &Path| path.canonicalize().ok();
+        if !walked.is_absolute() || real(walked)? != real(&self.world.cwd)? {
+            return None;
+        }
+        let named = walked.ancestors().find(|dir| real(dir).is_some_and(|dir| dir == root));
+        named.map(Path::to_owned)
+    }
+
+    /// Refuses a vault that was named through a link inside a git work tree, or through a link in the
+    /// place of a folder of which a head is trusted (VAULT-25).
+    fn refuse_links(&self, dir: &Path, vault: &Vault) -> Result<(), Failure> {
+        let work_tree = self.world.var("GIT_WORK_TREE").map(|tree| self.world.cwd.join(tree));
+        let home = self.state_home();
+        let was_trusted =
+            |path: &Path| home.as_ref().is_some_and(|home| head::is_remembered(home, path));
+        for link in named::links_to(dir, work_tree.as_deref()) {
+            let path = shown(&link.path.display().to_string()).into_owned();
+            let root = vault.root().display().to_string();
+            let root = words::argument(&root);
+            if link.is_in_work_tree {
+                let message = format!("`{path}` is a symbolic link inside a git work tree");
+                return Err(Failure::new(Code::Usage, message).hint(format!(
+                    "the folder behind it has its own past; name it: `--vault {root}`"
+                )));
+            }
+            if was_trusted(&link.unfollowed) {
+                let was = link.unfollowed.display().to_string();
+                let was = words::argument(&was);
+                let message = format!(
+                    "`{path}` is a symbolic link now, but a head is trusted of the folder that was there"
+                );
+                return Err(Failure::new(Code::Usage, message).hint(format!(
+                    "if the vault was moved on purpose, `ctx head forget {was}` allows it"
+                )));
+            }
+        }
+        Ok(())
     }
 
     /// Says so where the nearest vault lies inside of another one, which the user may mean: none is

@@ -209,6 +209,11 @@ fn forget_otherwise(vault: &Vault, state: &State) -> Result<bool, MemoryError> {
     Ok(any)
 }
 
+/// Whether a head is remembered of a path, whatever git had checked out there.
+pub fn is_remembered(home: &Path, path: &Path) -> bool {
+    folders_of(home, path).iter().any(|dir| !matches!(stored::read(dir), Ok(None)))
+}
+
 /// Forgets everything that is remembered of a path in the user's directory of state, whatever git
 /// had checked out; says how many memories there were. The path need not exist.
 ///

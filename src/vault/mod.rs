@@ -12,6 +12,7 @@ pub mod federation;
 pub mod files;
 pub mod layout;
 pub mod lock;
+pub mod named;
 pub mod outside;
 pub mod principal;
 pub mod replace;

@@ -34,6 +34,16 @@ pub enum Source {
         /// The commit that it names.
         commit: String,
     },
+    /// The log at the last commit that this branch has in common with a revision. It vouches for
+    /// nothing: whoever may choose the branch chooses that commit.
+    MergeBase {
+        /// The revision, as it was named.
+        name: String,
+        /// The commit in common.
+        commit: String,
+        /// How many checkpoints the log at the revision has that this log does not have.
+        behind: u64,
+    },
 }
 
 #[derive(Clone, Debug)]
@@ -44,6 +54,8 @@ enum Known {
     Head(Head),
     /// The hashes of checkpoints 1, 2, 3 as they were.
     Sequence(Vec<Digest>),
+    /// The same at a merge base, and at the revision that it is the merge base with.
+    Fork { base: Vec<Digest>, theirs: Vec<Digest> },
 }
 
 /// An anchor that the log holds.
@@ -55,6 +67,13 @@ pub struct Held {
     pub checkpoint: u64,
     /// Its hash.
     pub hash: Option<Digest>,
+}
+
+impl Held {
+    /// Whether it vouches for a checkpoint.
+    pub fn vouches(&self) -> bool {
+        self.checkpoint > 0 && !matches!(self.source, Source::MergeBase { .. })
+    }
 }
 
 impl Anchor {
@@ -73,6 +92,18 @@ impl Anchor {
     pub fn revision(name: String, commit: String, hashes: Vec<Digest>) -> Self {
         let source = Source::Revision { name, commit };
         Self { source, known: Known::Sequence(hashes) }
+    }
+
+    /// The hashes of all checkpoints at the commit in common with a revision, with which the log must
+    /// begin, and those at the revision.
+    pub fn merge_base(
+        name: String,
+        commit: String,
+        base: Vec<Digest>,
+        theirs: Vec<Digest>,
+    ) -> Self {
+        let source = Source::MergeBase { name, commit, behind: 0 };
+        Self { source, known: Known::Fork { base, theirs } }
     }
 
     /// Whether the log holds it; else what that is called.
@@ -96,25 +127,37 @@ impl Anchor {
                 Ok(()) => Ok(held(head.checkpoint, head.hashes.map(|hashes| hashes.last))),
                 Err(why) => Err(finding_of(&why, &source, path)),
             },
-            Known::Sequence(hashes) => {
-                let other = hashes.iter().zip(1..).find_map(|(expected, checkpoint)| {
-                    let found = hash_of(checkpoint).filter(|found| found != expected)?;
-                    Some(Lost::Fork { checkpoint, expected: *expected, found })
-                });
-                let count = hashes.len() as u64;
-                let missing = (1..).zip(&hashes).find(|(number, _)| hash_of(*number).is_none());
-                let gone = missing.and(hashes.last()).map(|hash| Lost::Rollback {
-                    checkpoint: count,
-                    hash: *hash,
-                    last,
-                });
-                match other.or(gone) {
-                    Some(why) => Err(finding_of(&why, &source, path)),
-                    None => Ok(held(count, hashes.last().copied())),
+            Known::Sequence(hashes) => match sequence(&hashes, view) {
+                Some(why) => Err(finding_of(&why, &source, path)),
+                None => Ok(held(hashes.len() as u64, hashes.last().copied())),
+            },
+            Known::Fork { base, theirs } => {
+                if let Some(why) = sequence(&base, view) {
+                    return Err(finding_of(&why, &source, path));
                 }
+                let same = (1..).zip(&theirs).take_while(|(n, hash)| hash_of(*n) == Some(**hash));
+                let beyond = theirs.len() - same.count();
+                let mut held = held(base.len() as u64, base.last().copied());
+                if let Source::MergeBase { behind, .. } = &mut held.source {
+                    *behind = beyond as u64;
+                }
+                Ok(held)
             }
         }
     }
+}
+
+/// Why a log does not begin with checkpoints of these hashes, if it does not.
+fn sequence(hashes: &[Digest], view: &View) -> Option<Lost> {
+    let other = hashes.iter().zip(1..).find_map(|(expected, checkpoint)| {
+        let found = view.hash_of(checkpoint).filter(|found| found != expected)?;
+        Some(Lost::Fork { checkpoint, expected: *expected, found })
+    });
+    let missing = (1..).zip(hashes).find(|(number, _)| view.hash_of(*number).is_none());
+    let (checkpoint, last) = (hashes.len() as u64, view.head_number);
+    let gone =
+        missing.and(hashes.last()).map(|hash| Lost::Rollback { checkpoint, hash: *hash, last });
+    other.or(gone)
 }
 
 /// What a head that is not held is in a report.
@@ -123,15 +166,23 @@ fn finding_of(why: &Lost, source: &Source, path: &str) -> Finding {
         Source::Expected => "expected".to_owned(),
         Source::Remembered { .. } => "remembered here".to_owned(),
         Source::Revision { name, .. } => format!("known from revision {name}"),
+        Source::MergeBase { name, .. } => format!("known from the merge base with {name}"),
+    };
+    // Git alone knows whether a branch is merely behind another one.
+    let fork = match source {
+        Source::Revision { name, .. } => format!(
+            "; this branch is behind {name}, or its log was rolled back: `--since-fork {name}` accepts the former"
+        ),
+        _ => String::new(),
     };
     match why {
         Lost::Rollback { checkpoint, hash, last } => {
-            let message = format!("it is {known}, but the log ends at checkpoint {last}");
+            let message = format!("it is {known}, but the log ends at checkpoint {last}{fork}");
             let finding = Finding::new(Code::HeadRollback, path, message).checkpoint(*checkpoint);
             Finding { expected: Some(hash.to_string()), ..finding }
         }
         Lost::Fork { checkpoint, expected, found } => {
-            let message = format!("it is {known} with another hash");
+            let message = format!("it is {known} with another hash{fork}");
             let finding = Finding::new(Code::HeadFork, path, message).checkpoint(*checkpoint);
             finding.values(expected, found)
         }

@@ -393,7 +393,7 @@ fn verdict(report: &Report, published: bool) -> Verdict {
         Verdict::WorkingCopyDiffers
     } else if !published {
         Verdict::NothingPublished
-    } else if report.anchors.iter().any(|held| held.checkpoint > 0) {
+    } else if report.anchors.iter().any(Held::vouches) {
         Verdict::IntactAnchored
     } else {
         Verdict::IntactNotAnchored

@@ -551,6 +551,10 @@ fn the_hooks_of_the_documentation_let_honest_work_through_and_stop_a_rewritten_v
     git(&place, "push -q origin HEAD:main");
     git(&place, "push -q origin HEAD:refs/heads/new");
     git(&place, "push -q origin :refs/heads/new");
+    // A push leaves nothing behind on the server.
+    let heads = place.ctx("head list --json").ok().json("ctx.head.list");
+    let heads = heads["heads"].as_array().unwrap().iter();
+    assert!(heads.map(|head| head["path"].to_string()).all(|path| !path.contains("/tree/")));
 
     // In a linked worktree git names its repository to hooks.
     let tree = place.home().join("tree").display().to_string();
@@ -572,8 +576,89 @@ fn the_hooks_of_the_documentation_let_honest_work_through_and_stop_a_rewritten_v
     }
     commit(&tree, "-m forged").exits(1);
     commit(&tree, "--no-verify -m forged").ok();
-    let push = place.typed("").shell("git push -q origin other:main").exits(1);
-    assert!(push.stderr.contains("head-fork"), "{}", push.stderr);
+    let push = |what: &str| place.typed("").shell(&format!("git push -q origin {what}")).exits(1);
+    let refused = push("other:main");
+    assert!(refused.stderr.contains("head-fork"), "{}", refused.stderr);
+    // Deleted and pushed again, and as another branch.
+    let refused = push(":main");
+    assert!(refused.stderr.contains("this branch is not deleted"), "{}", refused.stderr);
+    let refused = push("other:refs/heads/again");
+    assert!(refused.stderr.contains("head-fork"), "{}", refused.stderr);
+    commit(&tree, "--no-verify --amend --allow-empty -m again").ok();
+    place.typed("").shell(&format!("cd {tree} && git checkout -q --orphan alone")).ok();
+    commit(&tree, "--no-verify -m alone").ok();
+    let refused = push("alone:refs/heads/alone");
+    assert!(refused.stderr.contains("no commit in common"), "{}", refused.stderr);
+    // A branch that is put back loses checkpoints.
+    let refused = push("-f HEAD~1:main");
+    assert!(refused.stderr.contains("head-rollback"), "{}", refused.stderr);
+}
+
+/// A new repository has no commit, and its first one brings the vault.
+#[test]
+fn the_hooks_of_the_documentation_work_in_a_new_repository() {
+    let place = Place::new();
+    git(&place, "init -q -b main");
+    install(&place, ".git/hooks/pre-commit", &hook(1));
+    let server = place.home().join("server.git").display().to_string();
+    git(&place, &format!("init -q --bare -b main {server}"));
+    let path = format!("{server}/hooks/pre-receive");
+    fs::write(&path, hook(2)).unwrap();
+    git(&place, &format!("version && chmod +x {path}"));
+    git(&place, &format!("remote add origin {server}"));
+    place.ctx("init docs --name Docs").ok();
+    for text in ["# A\n", "# A\n\nmore\n"] {
+        place.write("docs/nodes/a.md", text);
+        place.ctx("publish --all --vault docs").ok();
+        git(&place, "add -A");
+        git(&place, "commit -q -m next");
+        git(&place, "push -q origin main");
+    }
+    // What is not a vault any more does not pass.
+    git(&place, "rm -rq docs/.context docs/.versions");
+    git(&place, "commit -q --no-verify -m gone");
+    place.typed("").shell("git push -q origin main").exits(1);
+}
+
+/// A branch that is behind is not damaged, and vouches for nothing.
+#[test]
+fn since_fork_accepts_a_branch_that_is_merely_behind() {
+    let place = in_repository();
+    git(&place, "branch topic");
+    place.edit("docs/nodes/a.md", "Three.", "Four.");
+    place.ctx("publish --changed --vault docs").ok();
+    git(&place, "commit -q -a -m four");
+    git(&place, "checkout -q topic");
+    let verify =
+        |line: &str| place.typed(&format!("verify --vault docs {line}")).without("HOME").run();
+    let strict = verify("--since main").exits(1);
+    assert!(strict.stdout.contains("this branch is behind main"), "{}", strict.stdout);
+    assert!(strict.stdout.contains("`--since-fork main`"), "{}", strict.stdout);
+    let text = verify("--since-fork main").ok().stdout;
+    assert!(text.starts_with("intact, not anchored\n"), "{text}");
+    assert!(text.contains("at the merge base with main"), "{text}");
+    assert!(text.contains("1 checkpoint behind"), "{text}");
+    let json = verify("--json --since-fork main").ok().json("ctx.verify");
+    assert_eq!(json["anchors"][0]["source"], "merge-base");
+    assert_eq!(
+        (&json["anchors"][0]["behind"], &json["anchors"][0]["checkpoint"]),
+        (&1.into(), &3.into())
+    );
+    // What was there when the branch began must still be there.
+    write_anew(&place);
+    assert!(verify("--since-fork main").exits(1).stdout.contains("head-fork"));
+    verify("--since-fork nowhere").exits(2);
+}
+
+#[test]
+fn without_the_trusted_head_nothing_is_read_or_remembered() {
+    let (place, before) = three();
+    replace(&place, &before);
+    place.ctx("verify").exits(1);
+    let state = files_in(&place.home().join(".local/state"));
+    let text = place.ctx("verify --no-trusted-head").ok().stdout;
+    assert!(text.starts_with("intact, not anchored\n"), "{text}");
+    assert_eq!(files_in(&place.home().join(".local/state")), state);
 }
 
 /// Who may write to the vault can plant a repository, let a writer remember its head under a branch
@@ -651,4 +736,50 @@ fn a_planted_branch_that_is_ahead_takes_no_memory_with_it() {
         assert_eq!(codes(&json), ["head-rollback", "head-elsewhere"]);
         ctx("add nodes/c --body x").exits(4);
     }
+}
+
+/// The folder behind a link has another past, and another trusted head.
+#[test]
+fn a_vault_is_not_reached_through_a_link_inside_a_work_tree() {
+    let place = in_repository();
+    place.ctx("verify --vault docs").ok();
+    let old = place.twin();
+    let _ = fs::remove_dir_all(old.path(".git"));
+    place.edit("docs/nodes/a.md", "Three.", "Four.");
+    place.ctx("publish --changed --vault docs").ok();
+    git(&place, "mv docs kept");
+    for (path, bytes) in files_in(&old.path("docs")) {
+        place.write(&format!("other/{path}"), bytes);
+    }
+    std::os::unix::fs::symlink("other", place.path("docs")).unwrap();
+    git(&place, "add -A");
+    git(&place, "commit -q -m link");
+    for line in ["verify", "verify --since HEAD", "read nodes/a", "publish --changed", "status"] {
+        let refused = place.ctx(&format!("{line} --vault docs")).exits(2);
+        assert!(refused.stderr.contains("is a symbolic link inside a git work tree"), "{line}");
+        assert!(refused.stderr.contains("/other`"), "{line}: {}", refused.stderr);
+    }
+    // As a shell walks there.
+    let walked = place.path("docs/nodes").display().to_string();
+    let shell = format!("cd {walked} && {} status", env!("CARGO_BIN_EXE_ctx"));
+    let refused = place.typed("").shell(&shell).exits(2);
+    assert!(refused.stderr.contains("symbolic link"), "{}", refused.stderr);
+    place.ctx("verify --vault other").ok();
+}
+
+#[test]
+fn a_link_in_the_place_of_a_trusted_vault_is_refused_until_its_head_is_forgotten() {
+    let (place, before) = three();
+    let root = place.root().display().to_string();
+    let link = place.home().join("link");
+    std::os::unix::fs::symlink(place.root(), &link).unwrap();
+    // A link that was always one is as good as the folder.
+    place.args(&["verify", "--vault", &link.display().to_string()]).within(place.home()).run().ok();
+    fs::rename(place.root(), place.home().join("away")).unwrap();
+    std::os::unix::fs::symlink(before.root(), place.root()).unwrap();
+    let verify = || place.args(&["verify", "--vault", &root]).within(place.home()).run();
+    let refused = verify().exits(2);
+    assert!(refused.stderr.contains("a head is trusted of the folder"), "{}", refused.stderr);
+    place.args(&["head", "forget", &root]).within(place.home()).run().ok();
+    verify().ok();
 }

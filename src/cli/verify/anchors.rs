@@ -1,6 +1,7 @@
 //! What the arguments of `ctx verify` know of a log from elsewhere.
 
 use super::digest;
+use crate::chain::digest::Digest;
 use crate::checkpoint::log::Log;
 use crate::cli::failure::{Code, Failure};
 use crate::cli::git::GitError;
@@ -25,29 +26,33 @@ pub(super) fn revision(
 ) -> Result<Anchor, Failure> {
     let repository = Repository { session, vault };
     let commit = repository.commit(name)?;
-    let entries = repository.tree(name, &commit)?;
-    let forms = [(LogForm::Full, layout::FULL_LOG), (LogForm::Delta, layout::DELTA_LOG)];
-    let entry_of = |path: &str| entries.iter().find(|entry| entry.path == path);
-    let found = forms.into_iter().find_map(|(form, path)| Some((form, entry_of(path)?)));
-    let Some((form, entry)) = found else {
-        // A vault that had nothing published is the beginning of every log.
-        if entry_of(layout::CONTEXT_DIR).is_none() {
-            let message = format!("there was no vault in this folder at `{name}`");
-            return Err(Failure::new(Code::Usage, message).hint(
-                "name a revision at which the vault was here; one that is new or was moved has none",
-            ));
-        }
-        return Ok(Anchor::revision(name.to_owned(), commit, Vec::new()));
+    let Some(hashes) = repository.hashes(name, &commit)? else {
+        let message = format!("there was no vault in this folder at `{name}`");
+        return Err(Failure::new(Code::Usage, message).hint(
+            "name a revision at which the vault was here; one that is new or was moved has none",
+        ));
     };
-    let path = &entry.path;
-    let bytes = repository.blob(name, entry)?;
-    let log = Log::parse(form, &bytes);
-    let chronicle = log.sound().map_err(|why| {
-        Failure::new(Code::LogBroken, format!("the log `{path}` at `{name}` is broken: {why}"))
-            .hint("name a revision at which the vault was whole")
-    })?;
-    let hashes = chronicle.checkpoints().iter().map(|checkpoint| checkpoint.hash).collect();
     Ok(Anchor::revision(name.to_owned(), commit, hashes))
+}
+
+/// `--since-fork REVISION`: the log at the last commit that HEAD and a revision have in common. A
+/// branch that brings the vault in is compared with the empty log.
+pub(super) fn merge_base(
+    session: &mut Session<'_>,
+    vault: &Vault,
+    name: &str,
+) -> Result<Anchor, Failure> {
+    let repository = Repository { session, vault };
+    let commit = repository.commit(name)?;
+    let base = repository.ask(&["merge-base", "HEAD", &commit]).map_err(|_| {
+        let message = format!("HEAD and `{name}` have no commit in common");
+        Failure::new(Code::Usage, message)
+            .hint("a shallow clone lacks it: fetch the whole history of both branches")
+    })?;
+    let base = base.trim().to_owned();
+    let theirs = repository.hashes(name, &commit)?.unwrap_or_default();
+    let hashes = repository.hashes(&base, &base)?.unwrap_or_default();
+    Ok(Anchor::merge_base(name.to_owned(), base, hashes, theirs))
 }
 
 /// The repository that holds a vault.
@@ -89,6 +94,25 @@ impl Repository<'_, '_> {
                 .hint(format!("name it in full: `--since {second}`")));
         }
         Ok(commit.trim().to_owned())
+    }
+
+    /// The hashes of all checkpoints at a commit; none where the folder was no vault. A vault that had
+    /// nothing published is the beginning of every log.
+    fn hashes(&self, name: &str, commit: &str) -> Result<Option<Vec<Digest>>, Failure> {
+        let entries = self.tree(name, commit)?;
+        let forms = [(LogForm::Full, layout::FULL_LOG), (LogForm::Delta, layout::DELTA_LOG)];
+        let entry_of = |path: &str| entries.iter().find(|entry| entry.path == path);
+        let found = forms.into_iter().find_map(|(form, path)| Some((form, entry_of(path)?)));
+        let Some((form, entry)) = found else {
+            return Ok(entry_of(layout::CONTEXT_DIR).map(|_| Vec::new()));
+        };
+        let path = &entry.path;
+        let log = Log::parse(form, &self.blob(name, entry)?);
+        let chronicle = log.sound().map_err(|why| {
+            Failure::new(Code::LogBroken, format!("the log `{path}` at `{name}` is broken: {why}"))
+                .hint("name a revision at which the vault was whole")
+        })?;
+        Ok(Some(chronicle.checkpoints().iter().map(|checkpoint| checkpoint.hash).collect()))
     }
 
     /// The refs that a name may be short for, by git's rules (gitrevisions(7)). Whoever may push a tag

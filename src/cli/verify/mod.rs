@@ -23,6 +23,10 @@ use crate::verify::{Finding, Held, Progress, Report, Request, Source, Verdict, v
 /// somebody rewrote all of them or cut off the end, takes a checkpoint hash that is kept elsewhere:
 /// the head that is remembered on this machine (`ctx head`), --expect-head, or --since. The verdict
 /// says what it is anchored to. A vault that is found whole is remembered.
+///
+/// --since is strict, for servers: every checkpoint at REVISION must be there. --since-fork is for
+/// branches, which may be behind REVISION: it compares with the merge base of HEAD and REVISION, says
+/// how many checkpoints the branch is behind, and anchors nothing.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Exit codes: 0 intact (notes allowed), 1 damaged, unsettled or drifted.\n\n\
@@ -42,6 +46,12 @@ pub(super) struct Verify {
     /// Demand that the log begins with the checkpoints that git has of it at this revision
     #[arg(long, value_name = "REVISION")]
     since: Vec<String>,
+    /// Demand that the log begins with what git has of it where this branch left this revision
+    #[arg(long, value_name = "REVISION")]
+    since_fork: Vec<String>,
+    /// Neither read nor write the trusted head of this machine
+    #[arg(long)]
+    no_trusted_head: bool,
     /// Print the findings in the format of static analysis tools (SARIF 2.1.0)
     #[arg(long)]
     sarif: bool,
@@ -84,13 +94,16 @@ struct AnchorJson {
     revision: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     commit: Option<String>,
+    /// How many checkpoints the revision has that this log does not have.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    behind: Option<u64>,
     checkpoint: u64,
     hash: Option<String>,
 }
 
 impl From<&Held> for AnchorJson {
     fn from(held: &Held) -> Self {
-        let (mut since, mut revision, mut commit) = (None, None, None);
+        let (mut since, mut revision, mut commit, mut behind) = (None, None, None, None);
         let source = match &held.source {
             Source::Expected => "expected",
             Source::Remembered { since: at } => {
@@ -102,9 +115,15 @@ impl From<&Held> for AnchorJson {
                 commit = Some(of.clone());
                 "revision"
             }
+            Source::MergeBase { name, commit: of, behind: beyond } => {
+                revision = Some(name.clone());
+                commit = Some(of.clone());
+                behind = Some(*beyond);
+                "merge-base"
+            }
         };
         let hash = held.hash.map(|hash| hash.to_string());
-        Self { source, since, revision, commit, checkpoint: held.checkpoint, hash }
+        Self { source, since, revision, commit, behind, checkpoint: held.checkpoint, hash }
     }
 }
 
@@ -142,6 +161,7 @@ pub(super) fn run(args: &Verify, session: &mut Session<'_>) -> Result<Answer, Fa
         return Err(Failure::new(Code::Usage, "--sarif and --json are two formats of one report"));
     }
     let vault = session.vault()?;
+    let vault = if args.no_trusted_head { vault.with_state(None) } else { vault };
     let ids = args.ids.iter().map(|text| recorded_id(session, &vault, text));
     let ids = ids.collect::<Result<BTreeSet<_>, Failure>>()?;
     let mut known = Vec::new();
@@ -150,6 +170,9 @@ pub(super) fn run(args: &Verify, session: &mut Session<'_>) -> Result<Answer, Fa
     }
     for revision in &args.since {
         known.push(anchors::revision(session, &vault, revision)?);
+    }
+    for revision in &args.since_fork {
+        known.push(anchors::merge_base(session, &vault, revision)?);
     }
     let progress = Progress::default();
     let request = Request {

@@ -11,7 +11,8 @@ use crate::words::count;
 const MOST: usize = 20;
 
 pub(super) fn report(ui: &mut Ui<'_>, report: &Report, whole: bool) {
-    let best = report.anchors.iter().max_by_key(|held| held.checkpoint);
+    let anchors = || report.anchors.iter().filter(|held| held.vouches());
+    let best = anchors().max_by_key(|held| held.checkpoint);
     let mut verdict = match best.filter(|_| report.verdict == Verdict::IntactAnchored) {
         Some(held) => format!("intact, anchored to checkpoint {}", held.checkpoint),
         None => report.verdict.as_str().to_owned(),
@@ -41,10 +42,10 @@ pub(super) fn report(ui: &mut Ui<'_>, report: &Report, whole: bool) {
 
 fn summary(ui: &mut Ui<'_>, report: &Report) {
     for held in &report.anchors {
-        ui.line(&format!("  anchor: {}", anchor(held)));
+        ui.line(&format!("  {}", anchor(held)));
     }
-    if let Some(newest) = report.anchors.iter().map(|held| held.checkpoint).max()
-        && newest > 0
+    let vouched = report.anchors.iter().filter(|held| held.vouches());
+    if let Some(newest) = vouched.map(|held| held.checkpoint).max()
         && newest < report.checkpoints
     {
         let which = match (newest + 1, report.checkpoints) {
@@ -76,12 +77,23 @@ fn anchor(held: &Held) -> String {
         0 => "the empty log".to_owned(),
         n => format!("checkpoint {n}"),
     };
+    let at = |name: &str, commit: &str| {
+        let short = commit.get(..12).unwrap_or(commit);
+        format!("{} ({})", shown(name), shown(short))
+    };
     match &held.source {
-        Source::Expected => format!("{what}, as expected"),
-        Source::Remembered { since } => format!("{what}, remembered here since {since}"),
+        Source::Expected => format!("anchor: {what}, as expected"),
+        Source::Remembered { since } => format!("anchor: {what}, remembered here since {since}"),
         Source::Revision { name, commit } => {
-            let short = commit.get(..12).unwrap_or(commit);
-            format!("{what}, at revision {} ({})", shown(name), shown(short))
+            format!("anchor: {what}, at revision {}", at(name, commit))
+        }
+        Source::MergeBase { name, commit, behind } => {
+            let behind = match behind {
+                0 => "no checkpoint".to_owned(),
+                n => count_of(*n, "checkpoint"),
+            };
+            let base = at(name, commit);
+            format!("compared: {what}, at the merge base with {base}; {behind} behind")
         }
     }
 }
