@@ -171,8 +171,21 @@ pub fn open_log_locked(vault: &Vault) -> Result<Log, LogError> {
 /// See [`HeadError`].
 pub fn check(vault: &Vault, chronicle: &Chronicle<'_>) -> Result<(), HeadError> {
     let hash_of = |number| chronicle.checkpoint(number).ok().map(|checkpoint| checkpoint.hash);
+    check_end(vault, chronicle.head_number(), hash_of)
+}
+
+/// The same of a log that ends at checkpoint `last`, and whose checkpoints have the hashes that
+/// `hash_of` gives.
+///
+/// # Errors
+/// As [`check`].
+pub fn check_end(
+    vault: &Vault,
+    last: u64,
+    hash_of: impl Fn(u64) -> Option<Digest>,
+) -> Result<(), HeadError> {
     for known in recall(vault)?.binding() {
-        known.head.is_held(chronicle.head_number(), hash_of)?;
+        known.head.is_held(last, &hash_of)?;
     }
     Ok(())
 }

@@ -151,7 +151,7 @@ pub(super) fn run(args: &Checkpoint, session: &mut Session<'_>) -> Result<Answer
         _ => {}
     }
     let vault = session.vault()?;
-    let log = Session::log(&vault)?;
+    let log = session.log(&vault)?;
     let chronicle = log.sound()?;
     match &args.part {
         Part::Rebuild(_) | Part::Convert(_) => {}

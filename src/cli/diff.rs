@@ -41,7 +41,7 @@ struct DiffJson<'d> {
 pub(super) fn run(args: &Diff, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let vault = session.vault()?;
     let id = super::known_id(session, &vault, &args.id)?;
-    let log = Session::log(&vault)?;
+    let log = session.log(&vault)?;
     let chronicle = log.sound()?;
     let side = |text: Option<&String>| -> Result<(String, String), Failure> {
         match text.map(String::as_str) {

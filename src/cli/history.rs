@@ -51,7 +51,7 @@ struct VersionJson<'h> {
 pub(super) fn run(args: &History, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let vault = session.vault()?;
     let id = super::known_id(session, &vault, &args.id)?;
-    let log = Session::log(&vault)?;
+    let log = session.log(&vault)?;
     let chronicle = log.sound()?;
     let history = match replay::load(vault.files(), &id) {
         Err(ChainError::HistoryMissing) => return Err(never_published(&id)),

@@ -9,7 +9,7 @@ use super::ui::{Ui, shown};
 use super::{Global, World};
 use crate::checkpoint::log::Log;
 use crate::document::id::Id;
-use crate::head;
+use crate::head::{self, HeadError};
 use crate::live::is_known;
 use crate::publish::Author;
 use crate::resolve::{Need, Snapshot, Source};
@@ -334,18 +334,33 @@ impl Session<'_> {
     pub(super) fn source(&mut self, vault: &Vault, need: Need) -> Result<Source, Failure> {
         let (ui, terminal) = (&mut self.ui, self.world.terminal);
         let mut told = 0;
-        Ok(Source::open(vault, need, &mut |done, all| {
+        let source = Source::open(vault, need, &mut |done, all| {
             // Some ten thousand documents are a second of work.
             if terminal && all > 10_000 && done >= told {
                 ui.note(&format!("indexing: {done} of {}", count(all, "document")));
                 told = done + 20_000;
             }
-        })?)
+        })?;
+        self.warn_of_lost_head(source.check_head(vault));
+        Ok(source)
     }
 
     /// The log of a vault, for verbs that rely on it.
-    pub(super) fn log(vault: &Vault) -> Result<Log, Failure> {
-        Ok(head::open_log(vault)?)
+    pub(super) fn log(&mut self, vault: &Vault) -> Result<Log, Failure> {
+        let log = head::open_log(vault)?;
+        if let Ok(chronicle) = log.sound() {
+            self.warn_of_lost_head(head::check(vault, &chronicle));
+        }
+        Ok(log)
+    }
+
+    /// Says so where a reader answers from a log that does not hold the remembered head.
+    fn warn_of_lost_head(&mut self, checked: Result<(), HeadError>) {
+        if let Err(why) = checked {
+            self.ui.warn(&format!(
+                "the log may have been put back or replaced: {why}; run `ctx verify`"
+            ));
+        }
     }
 }
 

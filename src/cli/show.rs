@@ -35,7 +35,7 @@ pub(super) fn run(args: &Show, session: &mut Session<'_>) -> Result<Answer, Fail
     let vault = session.vault()?;
     let id = super::known_id(session, &vault, &args.id)?;
     let version = number(&args.version)?;
-    let log = Session::log(&vault)?;
+    let log = session.log(&vault)?;
     let chronicle = log.sound()?;
     let (text, history) = text_of(&vault, &chronicle, &id, version)?;
     let checkpoint = seals(&chronicle, &id, &history).get(&version).copied();

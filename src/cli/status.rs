@@ -43,7 +43,7 @@ struct PolicyJson<'s> {
 pub(super) fn run(_: &Status, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let vault = session.vault()?;
     vault.usable_config()?;
-    let log = Session::log(&vault)?;
+    let log = session.log(&vault)?;
     let head = Snapshot::at(&vault, &log.sound()?, None)?;
     let report = status(&vault, &head)?;
     if session.ui.json {

@@ -7,6 +7,7 @@
 use std::io::{self, Write};
 
 use serde::Serialize;
+use serde_json::Value;
 
 pub(super) use crate::visible::shown;
 use crate::visible::{escaped, steers};
@@ -19,6 +20,8 @@ pub(super) struct Ui<'w> {
     terminal: bool,
     /// Whether the result is JSON.
     pub(super) json: bool,
+    /// Warnings about the vault itself, which a JSON result repeats under `notes`.
+    warnings: Vec<String>,
     failed: Option<io::Error>,
 }
 
@@ -33,7 +36,14 @@ struct Envelope<'a, T> {
 
 impl<'w> Ui<'w> {
     pub(super) fn new(out: &'w mut dyn Write, err: &'w mut dyn Write, terminal: bool) -> Self {
-        Self { out: io::BufWriter::new(out), err, terminal, json: false, failed: None }
+        Self {
+            out: io::BufWriter::new(out),
+            err,
+            terminal,
+            json: false,
+            warnings: Vec::new(),
+            failed: None,
+        }
     }
 
     /// Writes one line of a result; the caller has made vault text visible with [`shown`].
@@ -63,8 +73,18 @@ impl<'w> Ui<'w> {
 
     /// Writes the result of a verb as one JSON object.
     pub(super) fn result(&mut self, verb: &str, result: &impl Serialize) {
-        let json = json_of(verb, result);
+        let json = match self.warnings.is_empty() {
+            true => json_of(verb, result),
+            false => json_of(verb, &with_notes(result, &self.warnings)),
+        };
         self.line(&json);
+    }
+
+    /// Warns of something that concerns the vault and not what was asked: on stderr, and in the `notes`
+    /// of a JSON result.
+    pub(super) fn warn(&mut self, text: &str) {
+        self.note(&format!("warning: {}", shown(text)));
+        self.warnings.push(text.to_owned());
     }
 
     /// Tells something that is not part of the result.
@@ -105,6 +125,17 @@ impl<'w> Ui<'w> {
             self.failed = self.out.write_all(bytes).err();
         }
     }
+}
+
+/// A result with these notes before its own.
+fn with_notes(result: &impl Serialize, notes: &[String]) -> Value {
+    let mut result = serde_json::to_value(result).unwrap_or_default();
+    if let Value::Object(fields) = &mut result {
+        let own = fields.remove("notes").and_then(|own| own.as_array().cloned());
+        let notes = notes.iter().cloned().map(Value::String);
+        fields.insert("notes".to_owned(), notes.chain(own.unwrap_or_default()).collect());
+    }
+    result
 }
 
 fn json_of(verb: &str, result: &impl Serialize) -> String {

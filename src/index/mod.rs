@@ -97,6 +97,11 @@ impl Index {
         self.manifest.head_hash()
     }
 
+    /// The recorded hash of a checkpoint, if there is one of that number.
+    pub fn hash_of(&self, checkpoint: u64) -> Option<Digest> {
+        self.checkpoint(checkpoint).ok().map(|(_, hash)| hash)
+    }
+
     /// The form of the log that it was made from.
     fn log_form(&self) -> LogForm {
         self.manifest.form()

@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 
 use crate::checkpoint::fault::LogError;
 use crate::checkpoint::log::Log;
+use crate::head::{self, HeadError};
 use crate::index::{self, At, Damaged, Index};
 use crate::vault::Vault;
 
@@ -65,6 +66,19 @@ impl Source {
         }
     }
 
+    /// Compares what is read with the remembered head of the vault. Readers answer all the same, and say
+    /// what was found.
+    ///
+    /// # Errors
+    /// See [`HeadError`].
+    pub fn check_head(&self, vault: &Vault) -> Result<(), HeadError> {
+        match (&self.index, self.log.get()) {
+            (Some(index), _) => head::check_end(vault, index.head(), |n| index.hash_of(n)),
+            (None, Some(log)) => log.sound().map_or(Ok(()), |log| head::check(vault, &log)),
+            (None, None) => Ok(()),
+        }
+    }
+
     /// The log, which must not be empty where there are histories.
     ///
     /// # Errors
@@ -73,7 +87,7 @@ impl Source {
         if let Some(log) = self.log.get() {
             return Ok(log);
         }
-        let log = crate::head::open_log(vault)?;
+        let log = head::open_log(vault)?;
         Ok(self.log.get_or_init(|| log))
     }
 }

@@ -81,6 +81,37 @@ fn a_vault_that_was_put_back_is_found_and_not_written_to() {
     assert_eq!(place.tree(), tree_edited);
     // It is still there to be read.
     assert!(place.ctx("read nodes/a").ok().stdout.contains("Two."));
+    for line in [
+        "resolve type:document",
+        "read nodes/a",
+        "search two",
+        "list",
+        "context",
+        "status",
+        "history nodes/a",
+        "show nodes/a 2",
+        "diff nodes/a 1 2",
+        "neighbors nodes/a",
+        "graph",
+        "pack list",
+        "outline nodes/a",
+        "checkpoint list",
+        "explain #x",
+    ] {
+        let read = place.ctx(line);
+        let warnings =
+            read.stderr.lines().filter(|line| line.contains("the log may have been put back"));
+        assert_eq!(warnings.count(), 1, "{line}: {}", read.whole());
+        assert!(read.stderr.contains("log ends at checkpoint 2; run `ctx verify`"), "{line}");
+        if line != "graph" && line != "context" {
+            let json: Value =
+                serde_json::from_str(&place.ctx(&format!("{line} --json")).stdout).unwrap();
+            let note = json["notes"][0].as_str().unwrap_or_default();
+            assert!(note.starts_with("the log may have been put back"), "{line}: {json}");
+        }
+    }
+    let out = place.home().join("out").display().to_string();
+    assert!(place.ctx(&format!("checkout 1 {out}")).stderr.contains("may have been put back"));
 
     assert_snapshot!(place.ctx("head trust --dry-run").whole(), @"
     exit: 0
