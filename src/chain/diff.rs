@@ -6,11 +6,16 @@
 //! reads the headers that jsdiff writes. The printed diff is applied before it is stored, so a
 //! history never holds one that does not give its version back.
 
-use similar::{Algorithm, DiffOp, capture_diff_slices};
+mod script;
+
+use similar::DiffOp;
 
 /// Lines of unchanged text around a change.
 const CONTEXT: usize = 3;
 const NO_NEWLINE: &str = "\\ No newline at end of file";
+
+/// Lines of a text times lines of a patch: beyond it nobody looks for the places of its hunks.
+const MOST_PLACES: usize = 1 << 28;
 
 /// Why a diff does not apply.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -44,7 +49,7 @@ pub(crate) fn could_be_one(text: &str, version: u64, before: Option<&str>) -> bo
 pub fn print_between(old: &str, new: &str, old_name: &str, new_name: &str) -> String {
     let (a, b) = (lines_of(old), lines_of(new));
     let mut out = format!("--- {old_name}\n+++ {new_name}\n");
-    let ops = capture_diff_slices(Algorithm::Myers, &a, &b);
+    let ops = script::script(&a, &b, script::BUDGET);
     for group in similar::group_diff_ops(ops, CONTEXT) {
         let (Some(first), Some(last)) = (group.first(), group.last()) else {
             continue;
@@ -83,6 +88,9 @@ pub(crate) fn has_its_places(text: &str, patch: &str) -> bool {
         return false;
     }
     let lines: Vec<&str> = text.lines().collect();
+    if lines.len().saturating_mul(patch.lines().count()) > MOST_PLACES {
+        return false;
+    }
     let mut begin = 0;
     patch.split("\n@@ ").skip(1).all(|hunk| {
         let body = hunk.lines().skip(1);

@@ -222,7 +222,7 @@ mod tests {
     fn json_says_the_same_to_a_program() {
         let json = json_of("x", &serde_json::json!({"title": "\u{1b}\u{202e}\u{e0001}é"}));
         assert!(json.is_ascii() || !json.chars().any(|c| c != '\n' && steers(c)), "{json}");
-        let value: serde_json::Value = serde_json::from_str(&json).unwrap();
+        let value: Value = serde_json::from_str(&json).unwrap();
         assert_eq!(value["title"], "\u{1b}\u{202e}\u{e0001}é");
         assert_eq!((&value["schema"], &value["schema_version"]), (&"ctx.x".into(), &1.into()));
     }
