@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use super::fault::EntryFault;
 use super::log::{Checkpoint, MAX_FAULTY};
-use super::state::{Mark, State};
+use super::state::{Mark, State, in_json_order};
 use crate::chain::digest::Digest;
 use crate::chain::preimage::MAX_NUMBER;
 use crate::document::id::Id;
@@ -102,6 +102,7 @@ fn read_entry(item: &Node, state: &mut State) -> Result<Checkpoint, EntryFault> 
     let mut set: Vec<(Id, Mark)> =
         marks.into_iter().filter(|(id, mark)| state.get(id.as_str()) != Some(mark)).collect();
     set.shrink_to_fit();
+    in_json_order(&mut set);
     for id in &removed {
         state.remove(id);
     }

@@ -7,7 +7,7 @@ use std::io::{self, Read as _};
 
 use super::chronicle::Chronicle;
 use super::fault::{EntryFault, LogError};
-use super::state::{Mark, State};
+use super::state::{Mark, State, in_json_order};
 use super::{full, lines};
 use crate::chain::digest::Digest;
 use crate::document::id::Id;
@@ -29,7 +29,8 @@ pub struct Checkpoint {
     pub triggered_by: Id,
     /// The hash over the complete maps and the checkpoint before.
     pub hash: Digest,
-    /// Artifacts that are new or have another version since the checkpoint before.
+    /// Artifacts that are new or have another version since the checkpoint before, in the order of
+    /// CKPT-11 whatever the form of the log: two logs are compared as lists of checkpoints.
     pub set: Vec<(Id, Mark)>,
     /// Artifacts that left the maps.
     pub removed: Vec<Id>,
@@ -58,6 +59,7 @@ impl Checkpoint {
 
     /// Turns the state before it into its own, and takes the hash that follows from that.
     pub(super) fn seal(&mut self, state: &mut State, previous: Option<&Digest>) {
+        in_json_order(&mut self.set);
         self.apply(state);
         self.hash = state.hash(previous, self.number, self.at, self.triggered_by.as_str());
     }
@@ -431,6 +433,25 @@ mod tests {
         let mut shorter = delta("");
         shorter.entries.pop();
         assert!(!shorter.says_the_same(&full("")));
+    }
+
+    /// The ids of CKPT-11, which the two forms of a log write in different orders.
+    #[test]
+    fn both_forms_hold_the_same_checkpoints_whatever_the_order_of_their_ids() {
+        let ids = ["nodes/\u{fb01}", "nodes/\u{1f600}", "nodes/a"];
+        let mark = |id: &str| Mark::new(1, Digest::of(id.as_bytes()));
+        let set = ids.map(|id| (id.parse().unwrap(), mark(id))).to_vec();
+        let empty = Log::of(LogForm::Delta, Vec::new());
+        let at: Timestamp = "2026-11-21T20:06:06.689Z".parse().unwrap();
+        let trigger = ids[1].parse().unwrap();
+        let chronicle = empty.sound().unwrap();
+        let (first, _) = chronicle.next(&mut State::default(), at, trigger, set, Vec::new());
+        let log = Log::of(LogForm::Delta, vec![first]);
+        let [delta, full] = [LogForm::Delta, LogForm::Full]
+            .map(|form| Log::parse(form, &log.sound().unwrap().export(form)));
+        assert_eq!(delta.entries, log.entries);
+        assert_eq!(full.entries, log.entries);
+        assert!(delta.says_the_same(&full));
     }
 
     #[test]

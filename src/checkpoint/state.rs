@@ -107,6 +107,11 @@ pub(super) fn json_order(a: &str, b: &str) -> Ordering {
     }
 }
 
+/// Puts the entries of a map into the order of its keys in RFC 8785.
+pub(super) fn in_json_order(set: &mut [(Id, Mark)]) {
+    set.sort_by(|(a, _), (b, _)| json_order(a.as_str(), b.as_str()));
+}
+
 impl FromIterator<(Id, Mark)> for State {
     fn from_iter<T: IntoIterator<Item = (Id, Mark)>>(marks: T) -> Self {
         Self { marks: marks.into_iter().collect() }

@@ -267,3 +267,23 @@ fn a_planted_second_form_is_cleared_away() {
     hint: find out which one is yours (`git log -- .versions`), and move the other out of the vault
     ");
 }
+
+/// The ids of CKPT-11: a log of deltas orders them by UTF-16, one of whole maps by bytes.
+#[test]
+fn a_log_whose_ids_the_two_forms_order_differently_is_converted() {
+    let place = Place::vault();
+    for name in ["\u{fb01}", "\u{1f600}", "a"] {
+        place.write(&format!("nodes/{name}.md"), "# x\n");
+    }
+    place.ctx("publish --all").ok();
+    place.ctx("checkpoint convert --to full --dry-run").ok();
+    let delta = place.bytes(DELTA);
+    place.ctx("checkpoint convert --to full").ok();
+    place.ctx("verify").ok();
+    let event = place.bytes(".versions/checkpoints.jsonl.replaced-1");
+    assert!(event.starts_with(&delta));
+    // What a conversion leaves that was interrupted between its two files.
+    place.write(DELTA, event);
+    let report = place.ctx("verify").ok();
+    assert!(report.stdout.contains("unfinished"), "{}", report.stdout);
+}
