@@ -16,14 +16,17 @@ pub(super) fn build(text: &str, dialect: Dialect, list: Option<List<'_>>) -> Res
     };
     let parser = Parser::new_from_str_with_options(text, options);
     let mut builder = Builder::new(dialect, text.len(), list);
+    let mut ends = OtherLineEnds::new(text);
     for next in parser {
         let (event, span) = next.map_err(|e| Error {
             line: e.marker().line(),
             column: e.marker().col() + 1,
             problem: e.info().to_string(),
         })?;
+        ends.pass(&event, &span)?;
         builder.accept(event, &span)?;
     }
+    ends.finish()?;
     Ok(builder.root.unwrap_or(Node {
         value: Value::Scalar { text: String::new(), plain: true },
         span: text.len()..text.len(),
@@ -31,6 +34,76 @@ pub(super) fn build(text: &str, dialect: Dialect, list: Option<List<'_>>) -> Res
         column: 1,
         decorated: false,
     }))
+}
+
+/// Looks for the characters that end a line, and with it a comment, for readers of YAML 1.1 and not
+/// for those of 1.2 (YAML-17). They may stand between double quotes only.
+struct OtherLineEnds<'t> {
+    text: &'t str,
+    /// The first that was not passed yet.
+    next: Option<usize>,
+}
+
+impl<'t> OtherLineEnds<'t> {
+    fn new(text: &'t str) -> Self {
+        let mut ends = Self { text, next: None };
+        ends.seek(0);
+        ends
+    }
+
+    /// Looks for the next one from this byte on.
+    fn seek(&mut self, from: usize) {
+        // All three begin with one of two bytes, which text in ASCII does not have.
+        let rest = self.text.as_bytes().get(from..).unwrap_or_default();
+        let is_one = |at: &usize| {
+            let bytes = &rest[*at..];
+            [&b"\xc2\x85"[..], b"\xe2\x80\xa8", b"\xe2\x80\xa9"]
+                .iter()
+                .any(|c| bytes.starts_with(c))
+        };
+        self.next = memchr::memchr2_iter(0xc2, 0xe2, rest).find(is_one).map(|at| from + at);
+    }
+
+    /// Passes over a scalar in double quotes.
+    fn pass(&mut self, event: &Event<'_>, span: &Span) -> Result<(), Error> {
+        let Some(next) = self.next else { return Ok(()) };
+        if !matches!(event, Event::Scalar(_, ScalarStyle::DoubleQuoted, ..)) {
+            return Ok(());
+        }
+        let (Some(start), Some(end)) = (span.start.byte_offset(), span.end.byte_offset()) else {
+            return Ok(());
+        };
+        if next < start {
+            return self.finish();
+        }
+        if next < end {
+            self.seek(end);
+        }
+        Ok(())
+    }
+
+    /// Refuses the first that is left.
+    fn finish(&self) -> Result<(), Error> {
+        let Some((at, before)) = self.next.and_then(|at| Some((at, self.text.get(..at)?))) else {
+            return Ok(());
+        };
+        let found = self.text[at..].chars().next().map_or(0, u32::from);
+        // A lone CR ends a line too.
+        let bytes = before.as_bytes();
+        let ends = memchr::memchr2_iter(b'\n', b'\r', bytes)
+            .filter(|n| bytes[*n] == b'\r' || n.checked_sub(1).is_none_or(|n| bytes[n] != b'\r'));
+        let line = before.rfind(['\n', '\r']).map_or(before, |n| &before[n + 1..]);
+        // A mark at the beginning of the text is no part of its first line.
+        let line = line.strip_prefix('\u{feff}').unwrap_or(line);
+        Err(Error {
+            line: 1 + ends.count(),
+            column: 1 + line.chars().count(),
+            problem: format!(
+                "U+{found:04X} ends a line for some readers and not for others; remove it, or write it as \
+                 an escape in double quotes"
+            ),
+        })
+    }
 }
 
 /// A collection that is still open.
@@ -233,5 +306,44 @@ impl<'l> Builder<'l> {
             Value::Scalar { .. } => {}
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_character_that_ends_a_line_for_some_readers_stands_between_double_quotes_only() {
+        let refusal = |text: &str| match build(text, Dialect::Frontmatter, None) {
+            Ok(_) => None,
+            Err(why) => Some((why.line, why.column)),
+        };
+        for c in ['\u{85}', '\u{2028}', '\u{2029}'] {
+            for (text, place) in [
+                ("a: draft # é@a: published\n", (1, 13)),
+                ("a: 1\r\nb: 2\rc: |\n  x@\n", (4, 4)),
+                ("'k@': 1\n", (1, 3)),
+                ("a: x@y\n", (1, 5)),
+                ("a: \"x\" # @\n", (1, 10)),
+                ("\u{feff}a: \"x\" #@\n", (1, 9)),
+                ("a: >\n  b@\n", (2, 4)),
+                ("# only @\n", (1, 8)),
+                ("a: \"@\"\nb: '@'\n", (2, 5)),
+            ] {
+                let text = text.replace('@', &c.to_string());
+                assert_eq!(refusal(&text), Some(place), "{text:?}");
+            }
+            for text in [
+                "a: \"x@y\"\nb: [\"@\", \"\"]\n",
+                "\"@\": \"@\" # é\n",
+                "a: \"\\u2028\\x85\"\n",
+                "\u{feff}a: \"@\"\n",
+            ] {
+                assert_eq!(refusal(&text.replace('@', &c.to_string())), None, "{text:?}");
+            }
+        }
+        // Others begin with the same bytes.
+        assert_eq!(refusal("a: \u{a9}\u{2027}\u{202f}\u{20ac}\n"), None);
     }
 }
