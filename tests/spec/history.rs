@@ -2,7 +2,7 @@
 
 use contextnest::chain::diff;
 use contextnest::chain::digest::Digest;
-use contextnest::chain::history::{Entry, Stored};
+use contextnest::chain::history::{Entry, FaultKind, History, Stored};
 use contextnest::chain::preimage::chain_hash;
 use contextnest::chain::replay::{load as load_history, reconstruct};
 use contextnest::document::id::Id;
@@ -62,6 +62,34 @@ fn a_chain_hash_binds_version_principal_and_time() {
         );
         assert_eq!(found.to_string(), case.chain_hash, "{}", case.name);
         assert_eq!(found, Digest::of(case.pre_image.as_bytes()), "{}", case.name);
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Entries {
+    name: String,
+    text: String,
+    refused: Vec<String>,
+}
+
+#[test]
+fn a_field_of_an_entry_has_its_form_and_is_not_null() {
+    let cases: Vec<Entries> = load("chain/entries.json");
+    for case in cases {
+        // The scan of our own spelling and the reader of all YAML say the same.
+        for text in [case.text.clone(), format!("keyframe_interval: 10\n{}", case.text)] {
+            let history = History::parse(text.as_bytes()).unwrap();
+            let faults =
+                history.slots.iter().filter_map(|slot| slot.entry.as_ref().err()).flatten();
+            let faults: Vec<String> = faults
+                .map(|fault| match fault.kind {
+                    FaultKind::FieldMalformed => format!("field {}", fault.field),
+                    other => panic!("{}: {other:?}", case.name),
+                })
+                .collect();
+            assert_eq!(faults, case.refused, "{}", case.name);
+        }
     }
 }
 

@@ -214,6 +214,11 @@ impl Reader<'_> {
     fn optional(&mut self, field: &'static str) -> Option<String> {
         let node = self.node.get(field)?;
         match node.text() {
+            // Another reader gives no text for it.
+            Some(text) if node.is_null() => {
+                let text = text.to_owned();
+                self.fault(FaultKind::FieldMalformed, field, &text)
+            }
             Some(text) => Some(text.to_owned()),
             None => self.fault(FaultKind::FieldMalformed, field, "a collection"),
         }
