@@ -36,6 +36,15 @@ pub(crate) fn ends_before_torn(bytes: &[u8], is_readable: bool) -> impl Iterator
     [lines, item].into_iter().flatten().filter(|end| *end < bytes.len())
 }
 
+/// The length up to the last line that ends an entry: what follows it is no whole entry.
+pub(crate) fn end_of_last_entry(bytes: &[u8]) -> Option<usize> {
+    let mut end = memchr::memrchr(b'\n', bytes)? + 1;
+    while !ends_in_hash(&bytes[..end]) {
+        end = memchr::memrchr(b'\n', &bytes[..end - 1])? + 1;
+    }
+    Some(end)
+}
+
 /// Whether the last line is the hash with which every entry ends, so that nothing was cut off.
 fn ends_in_hash(bytes: &[u8]) -> bool {
     bytes.strip_suffix(b"\n").is_some_and(lacks_line_end_only)
@@ -72,6 +81,17 @@ mod tests {
         assert_eq!(ends(&whole.as_bytes()[..whole.len() - 2]), [9, 3]);
         let unreadable = b"a:\n  - 1\n  - }\n";
         assert_eq!(ends_before_torn(unreadable, false).collect::<Vec<_>>(), [] as [usize; 0]);
+    }
+
+    #[test]
+    fn the_last_entry_ends_with_the_line_of_its_hash() {
+        let hash = "0123456789abcdef".repeat(4);
+        let whole = format!("a:\n  - 1\n    checkpoint_hash: sha256:{hash}\n");
+        assert_eq!(end_of_last_entry(whole.as_bytes()), Some(whole.len()));
+        let more = format!("{whole}  - 2\n}} junk\nmore junk\nend");
+        assert_eq!(end_of_last_entry(more.as_bytes()), Some(whole.len()));
+        assert_eq!(end_of_last_entry(whole.trim_end().as_bytes()), None);
+        assert_eq!(end_of_last_entry(b""), None);
     }
 
     #[test]

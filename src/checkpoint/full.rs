@@ -24,16 +24,21 @@ pub(super) struct Read {
     pub(super) appendable: bool,
     /// Where the last entry begins.
     pub(super) last_at: usize,
+    /// The line from which on entries that a writer of ours made or vouched for are spelled otherwise
+    /// than it spells them.
+    pub(super) respelled: Option<usize>,
 }
 
 /// Reads the entries one by one: only what changed is kept of the maps of each.
 pub(super) fn parse(text: &str) -> Result<Read, yaml::Error> {
     let (mut entries, mut faulty, mut first, mut last) = (Vec::new(), 0, None, 0);
     let mut state = State::default();
+    let mut spelling = Spelling::new(text);
     let mut take = |item: Node| {
         first.get_or_insert(item.span.start);
         last = item.span.start;
         let entry = read_entry(&item, &mut state);
+        spelling.entry(line_start(text, last), entry.as_ref().ok(), &state);
         faulty += usize::from(entry.is_err());
         if faulty > MAX_FAULTY {
             return Err(item.error(format!("more than {MAX_FAULTY} entries are malformed")));
@@ -48,8 +53,69 @@ pub(super) fn parse(text: &str) -> Result<Read, yaml::Error> {
         return Err(list.error("expected a list of checkpoints"));
     }
     let appendable = is_appendable(text, &root, first);
-    let last_at = text[..last].rfind('\n').map_or(0, |n| n + 1);
-    Ok(Read { entries, appendable, last_at })
+    let respelled = spelling.finish();
+    Ok(Read { entries, appendable, last_at: line_start(text, last), respelled })
+}
+
+/// Where the line of a byte begins.
+fn line_start(text: &str, at: usize) -> usize {
+    text[..at].rfind('\n').map_or(0, |n| n + 1)
+}
+
+/// Compares the bytes of a log with what a writer of ours writes for its entries (CKPT-37). The other
+/// tool seals no governance file: from the first entry that does, the log is ours.
+struct Spelling<'t> {
+    text: &'t str,
+    /// The bytes before this place have been compared, or are not ours.
+    at: usize,
+    /// How the bytes from that place on have to be spelled, up to the next entry.
+    expected: Option<String>,
+    is_first: bool,
+    is_ours: bool,
+    differs_at: Option<usize>,
+}
+
+impl<'t> Spelling<'t> {
+    fn new(text: &'t str) -> Self {
+        let expected = Some(HEADER.to_owned());
+        Self { text, at: 0, expected, is_first: true, is_ours: false, differs_at: None }
+    }
+
+    /// Takes the entry that begins at this place; none for one that cannot be read, which is a fault
+    /// of its own.
+    fn entry(&mut self, at: usize, entry: Option<&Checkpoint>, state: &State) {
+        if self.differs_at.is_some() {
+            return;
+        }
+        let was_ours = self.is_ours;
+        self.is_ours |= entry.is_some_and(Checkpoint::seals_governance);
+        // What stands before the first entry is of the one who wrote that.
+        if was_ours || self.is_ours && self.is_first {
+            self.compare(at);
+        }
+        self.is_first = false;
+        self.at = at;
+        self.expected = entry.filter(|_| self.is_ours).map(|entry| spell(entry, state));
+    }
+
+    /// Compares the bytes up to this place.
+    fn compare(&mut self, to: usize) {
+        let Some(expected) = self.expected.take() else { return };
+        let found = self.text.get(self.at..to).unwrap_or_default();
+        if found != expected {
+            let same = found.bytes().zip(expected.bytes()).take_while(|(a, b)| a == b).count();
+            self.differs_at = Some(self.at + same);
+        }
+    }
+
+    /// The line of the first difference, from 1.
+    fn finish(mut self) -> Option<usize> {
+        if self.is_ours && self.differs_at.is_none() {
+            self.compare(self.text.len());
+        }
+        let before = self.text.as_bytes().get(..self.differs_at?)?;
+        Some(1 + memchr::memchr_iter(b'\n', before).count())
+    }
 }
 
 /// Whether `checkpoints` is the last key, with a block list indented by two or nothing yet. `first`
@@ -68,8 +134,10 @@ fn is_appendable(text: &str, root: &Node, first: Option<usize>) -> bool {
 }
 
 fn read_entry(item: &Node, state: &mut State) -> Result<Checkpoint, EntryFault> {
-    let field = |name: &'static str| {
-        item.get(name).ok_or_else(|| EntryFault::Field(name, "nothing".to_owned()))
+    let field = |name: &'static str| match item.get(name) {
+        None => Err(EntryFault::Field(name, "nothing".to_owned())),
+        Some(null) if null.is_null() => Err(EntryFault::Field(name, "null".to_owned())),
+        Some(node) => Ok(node),
     };
     let text = |name: &'static str| {
         field(name)?.text().ok_or_else(|| EntryFault::Field(name, "a collection".to_owned()))
@@ -121,15 +189,15 @@ fn digest(field: &'static str, text: &str) -> Result<Digest, EntryFault> {
 }
 
 fn pairs<'n>(field: &'static str, node: &'n Node) -> Result<Vec<(Id, &'n Node)>, EntryFault> {
-    if node.is_null() {
-        return Ok(Vec::new());
-    }
     let entries =
         node.entries().ok_or_else(|| EntryFault::Field(field, "not a mapping".to_owned()))?;
     entries
         .iter()
         .map(|(key, value)| {
             let name = key.text().unwrap_or_default();
+            if key.is_null() {
+                return Err(EntryFault::Field(field, "an id is null".to_owned()));
+            }
             let id =
                 name.parse().map_err(|e| EntryFault::Field(field, format!("`{name}`: {e}")))?;
             Ok((id, value))

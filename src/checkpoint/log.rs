@@ -78,7 +78,8 @@ pub struct Log {
     pub form: LogForm,
     /// Whether a file exists.
     pub exists: bool,
-    /// Whether files of both forms exist, and do not say the same.
+    /// Whether files of both forms exist, and do not say the same. Nobody relies on either; this is
+    /// the one with more checkpoints.
     pub both_forms: bool,
     /// The form of a second file that says the same: what an interrupted conversion leaves.
     pub twin: Option<LogForm>,
@@ -92,7 +93,7 @@ pub struct Log {
     pub torn: usize,
     /// Bytes of the file.
     pub(super) length: u64,
-    /// Where the last entry begins.
+    /// Where the last entry begins; in a file that cannot be read, where that begins which cannot.
     last_at: u64,
     /// Whether a line end has to come before an entry that is appended.
     pub(super) lacks_newline: bool,
@@ -102,6 +103,9 @@ pub struct Log {
     pub(super) head_hash_at: Option<u64>,
     /// Whether an entry that is appended becomes the next one.
     pub(super) appendable: bool,
+    /// The line from which on a log of whole maps that is ours is spelled otherwise than by a writer
+    /// of ours (CKPT-37).
+    pub respelled: Option<usize>,
 }
 
 /// How often a log is read again that is converted meanwhile.
@@ -143,7 +147,13 @@ impl Log {
             match Self::read_form(vault, other)? {
                 gone if !gone.exists => {}
                 second if second.says_the_same(&log) => log.twin = Some(other),
-                _ => log.both_forms = true,
+                second => {
+                    let readable = |log: &Self| log.entries.iter().flatten().count();
+                    if readable(&second) > readable(&log) {
+                        log = second;
+                    }
+                    log.both_forms = true;
+                }
             }
         }
         Ok(log)
@@ -214,18 +224,19 @@ impl Log {
             stamp: None,
             head_hash_at: None,
             appendable: true,
+            respelled: None,
         }
     }
 
     fn read_delta(&mut self, file: impl io::Read) -> io::Result<()> {
         let read = lines::read(file)?;
         self.length = read.length;
-        self.last_at = read.last_at;
         self.torn = read.torn;
         if read.faulty > MAX_FAULTY {
             self.unreadable = Some(format!("more than {MAX_FAULTY} lines are no checkpoints"));
             return Ok(());
         }
+        self.last_at = read.last_at;
         self.entries = read.entries;
         let is_marker = |entry: &Result<_, EntryFault>| *entry == Err(EntryFault::Conflict);
         self.conflict = self.entries.iter().position(is_marker).map(|n| n + 1);
@@ -243,26 +254,38 @@ impl Log {
             full::parse(text).map_err(|e| e.to_string())
         };
         let mut parsed = parse(bytes);
-        if parsed.is_err() {
+        let ends_well = |read: &full::Read| read.entries.last().is_none_or(Result::is_ok);
+        let is_sound = parsed.as_ref().is_ok_and(ends_well);
+        if !is_sound {
             self.conflict = torn::conflict(bytes);
         }
-        if parsed.is_err() && self.conflict.is_none() {
+        if !is_sound && self.conflict.is_none() {
             // The last entry was cut short, or a power cut left something else in its place.
             let whole = torn::ends_before_torn(bytes, false)
-                .find_map(|end| parse(&bytes[..end]).ok().map(|read| (end, read)));
+                .filter_map(|end| Some((end, parse(&bytes[..end]).ok()?)))
+                .find(|(_, read)| ends_well(read));
             if let Some((end, read)) = whole {
                 self.torn = usize::try_from(self.length).unwrap_or(usize::MAX) - end;
                 parsed = Ok(read);
             }
         }
         self.lacks_newline = !bytes.is_empty() && !bytes.ends_with(b"\n");
-        match parsed {
-            Ok(read) => {
-                self.entries = read.entries;
-                self.appendable = read.appendable;
-                self.last_at = read.last_at as u64;
+        let read = match parsed {
+            Ok(read) => Some(read),
+            Err(why) => {
+                self.unreadable = Some(why);
+                // What stands before rubbish is read all the same, but not relied on.
+                let whole = torn::end_of_last_entry(bytes).and_then(|end| {
+                    Some(full::Read { last_at: end, ..parse(&bytes[..end]).ok()? })
+                });
+                whole.filter(|_| self.conflict.is_none())
             }
-            Err(why) => self.unreadable = Some(why),
+        };
+        if let Some(read) = read {
+            self.entries = read.entries;
+            self.appendable = read.appendable;
+            self.last_at = read.last_at as u64;
+            self.respelled = read.respelled;
         }
         if let Some(Ok(head)) = self.entries.last() {
             let hash = head.hash.to_string();
@@ -271,32 +294,31 @@ impl Log {
         }
     }
 
-    /// Takes a last entry that is none, or a file that is no log, for torn, if `is_end` knows the
+    /// Takes a last entry that is none, or what cannot be read after the last whole entry, for torn, if `is_end` knows the
     /// checkpoints before it, the first and the last of them, to be everything that was acknowledged:
     /// a power cut may leave any bytes after that.
     pub(crate) fn excuse_end(
         &mut self,
         is_end: impl FnOnce(u64, Option<(&Checkpoint, &Checkpoint)>) -> bool,
     ) {
-        if self.entries.is_empty() && self.unreadable.is_some() {
-            // All of it is of a first event that was never acknowledged.
-            if self.conflict.is_none() && is_end(0, None) {
-                self.unreadable = None;
-                self.torn = usize::try_from(self.length).unwrap_or(usize::MAX);
-            }
+        if self.conflict.is_some() {
             return;
         }
-        let [before @ .., Err(fault)] = &self.entries[..] else { return };
-        if *fault == EntryFault::Conflict {
-            return;
-        }
+        let before = match &self.entries[..] {
+            // Nothing of it can be read, or what follows the last whole entry cannot.
+            all if self.unreadable.is_some() => all,
+            [before @ .., Err(_)] => before,
+            _ => return,
+        };
         let ends = match (before.first(), before.last()) {
             (None, _) | (_, None) => None,
             (Some(Ok(first)), Some(Ok(last))) => Some((first, last)),
             _ => return,
         };
-        if is_end(before.len() as u64, ends) {
-            self.entries.pop();
+        let whole = before.len();
+        if is_end(whole as u64, ends) {
+            self.entries.truncate(whole);
+            self.unreadable = None;
             self.torn = usize::try_from(self.length - self.last_at).unwrap_or(usize::MAX);
         }
     }

@@ -86,6 +86,7 @@ codes! {
     ChecksumMismatch "checksum-mismatch" Class::Note, "A version's own checksum field is not that of its body.";
     TimestampFuture "timestamp-future" Class::Note, "A record is of a later time than the clock.";
     HistoryRespelled "history-respelled" Class::Note, "A history says what it said, but is not spelled as ctx spells it.";
+    LogRespelled "log-respelled" Class::Note, "A log of whole maps that ctx began or extended says what it said, but is not spelled as ctx spells it.";
     KeyUnknown "key-unknown" Class::Note, "A history has a key that no rule knows and no hash covers.";
     KeyframeInterval "keyframe-interval" Class::Note, "A history has another keyframe interval than the configuration had when it began.";
     FileIgnored "file-ignored" Class::Note, "A link, a special file or a name that is no text has a document's place; nobody reads it.";

@@ -152,8 +152,14 @@ impl Pass<'_> {
 
     fn file(&mut self, log: &Log) {
         if log.both_forms {
+            // What neither log says is not known to be missing.
+            self.view.complete = false;
             let message = format!("`{}` lies there too", layout::DELTA_LOG);
             self.findings.push(Finding::new(Code::ForeignLog, layout::FULL_LOG, message));
+        }
+        if let Some(line) = log.respelled {
+            let message = format!("from line {line} on it is not spelled as ctx spells it");
+            self.findings.push(Finding::new(Code::LogRespelled, self.path, message));
         }
         if let Some(twin) = log.twin {
             let message = "it says what the log says: a conversion was interrupted";

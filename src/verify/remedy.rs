@@ -129,7 +129,7 @@ impl Code {
                 "The other tool computes a version's own `checksum` by another rule."
             }
             Self::TimestampFuture => "The clock here is behind the one that published.",
-            Self::HistoryRespelled => {
+            Self::HistoryRespelled | Self::LogRespelled => {
                 "Another program wrote the file anew, line ends were converted, or somebody put in comments."
             }
             Self::KeyUnknown => {
@@ -201,7 +201,7 @@ impl Code {
                 "Verify the other one by itself: `ctx verify --vault FOLDER`. If nobody put it there on purpose, remove it."
             }
             Self::TimestampFuture => "Set the clock.",
-            Self::HistoryRespelled => {
+            Self::HistoryRespelled | Self::LogRespelled => {
                 "Nothing that was recorded is touched. `git diff` shows what was; restore the file if you do not know why, and check `.gitattributes`."
             }
             Self::KeyUnknown => "Do not rely on it: anybody may have written it.",

@@ -287,3 +287,48 @@ fn a_log_whose_ids_the_two_forms_order_differently_is_converted() {
     let report = place.ctx("verify").ok();
     assert!(report.stdout.contains("unfinished"), "{}", report.stdout);
 }
+
+/// No conversion leaves an empty file, so that nothing follows from what it lacks.
+#[test]
+fn an_empty_second_log_is_one_finding() {
+    let place = small();
+    place.write(FULL, "");
+    let told = place.ctx("verify --json").exits(1).json("ctx.verify");
+    let codes = |told: &serde_json::Value| -> Vec<String> {
+        let findings = told["findings"].as_array().unwrap();
+        findings.iter().map(|f| f["code"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(
+        (told["verdict"].as_str(), codes(&told)),
+        (Some("unsettled"), vec!["foreign-log".to_owned()])
+    );
+    place.ctx("list").exits(1);
+    place.remove(FULL);
+    place.ctx("checkpoint convert --to full").ok();
+    for text in ["", "rubbish\n"] {
+        place.write(DELTA, text);
+        let told = place.ctx("verify --json").exits(1).json("ctx.verify");
+        assert_eq!(codes(&told), ["foreign-log"], "{text:?}");
+    }
+}
+
+/// A power cut leaves whole lines of rubbish where the entry of an event would be (CKPT-38).
+#[test]
+fn lines_of_junk_at_the_end_of_a_log_of_whole_maps_are_torn_where_an_event_was_begun() {
+    for junk in ["} junk\n", "  - checkpoint: 5\n    at: x\n", "[\n\n\"\n", "- 7\n"] {
+        let place = small();
+        place.ctx("checkpoint convert --to full").ok();
+        let log = place.read(FULL);
+        place.write(FULL, format!("{log}{junk}"));
+        let told = place.ctx("verify --json").exits(1).json("ctx.verify");
+        assert_eq!(told["verdict"], "damaged", "{junk:?}");
+        assert_eq!(told["checkpoints"], 4, "what is before it is read");
+        place.began("2026-11-21T11:00:00.000Z");
+        let told = place.ctx("verify --json").ok().json("ctx.verify");
+        assert_eq!(told["findings"][0]["code"], "unfinished", "{junk:?}: {told}");
+        place.edit("nodes/a.md", "more", "much more");
+        place.ctx("publish nodes/a").ok();
+        place.ctx("verify").ok();
+        assert!(place.read(FULL).starts_with(&log));
+    }
+}

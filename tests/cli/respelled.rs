@@ -104,3 +104,118 @@ fn a_diff_in_a_file_of_its_own_is_told() {
     place.write(".versions/CONTEXT.md/v2.diff", patch);
     assert_eq!(seen(&place), (vec!["history-respelled".to_owned()], text));
 }
+
+const FULL: &str = ".versions/context_history.yaml";
+const A_HISTORY: &str = "nodes/.versions/a/history.yaml";
+
+/// A vault of ours whose configuration asks for a log of whole maps, with two checkpoints or more.
+fn full() -> Place {
+    let place = Place::published(&[("nodes/a", "# A\n"), ("nodes/é", "# É\n")]);
+    place.ctx("checkpoint convert --to full").ok();
+    place.ctx("add nodes/b --body b").ok();
+    place.ctx("verify").ok();
+    place
+}
+
+fn codes(place: &Place) -> Vec<String> {
+    // From the files alone: without a home nothing is remembered.
+    let json = place.typed("verify --json").without("HOME").run().json("ctx.verify");
+    let findings = json["findings"].as_array().unwrap();
+    findings.iter().map(|f| f["code"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn another_spelling_of_a_log_of_whole_maps_is_told() {
+    let place = full();
+    let log = place.read(FULL);
+    let middle = log.rfind("    triggered_by:").unwrap();
+    let lines = log[..middle].lines().count();
+    for (what, text) in [
+        ("a comment", format!("{}    # so\n{}", &log[..middle], &log[middle..])),
+        ("a blank line", format!("{}\n{}", &log[..middle], &log[middle..])),
+        ("an unknown key", format!("{}    mine: 1\n{}", &log[..middle], &log[middle..])),
+        ("other quotes", log.replacen("nodes/a:", "'nodes/a':", 1)),
+        ("a comment at the end", format!("{log}# so\n")),
+        ("CRLF", log.replace('\n', "\r\n")),
+        ("a lone CR", log.replacen("\n", "\r", 1)),
+        ("a U+FEFF", format!("\u{feff}{log}")),
+        ("another head", log.replacen("# Auto-generated", "# auto-generated", 1)),
+        ("no line end", log.trim_end().to_owned()),
+        ("a document mark", format!("---\n{log}")),
+    ] {
+        assert_ne!(text, log, "{what}");
+        place.write(FULL, &text);
+        assert_eq!(codes(&place), ["log-respelled"], "{what}");
+    }
+    place.write(FULL, format!("{}    # so\n{}", &log[..middle], &log[middle..]));
+    let told = place.ctx("verify").ok().stdout;
+    assert!(told.contains(&format!("from line {} on", lines + 1)), "{told}");
+    place.write(FULL, &log);
+    assert_eq!(codes(&place), [""; 0]);
+}
+
+/// `# <U+2028>status: published` is a comment for one reader and a field for another.
+#[test]
+fn a_character_that_ends_a_line_for_some_readers_is_refused() {
+    for c in ['\u{85}', '\u{2028}', '\u{2029}'] {
+        let place = full();
+        let (log, history) = (place.read(FULL), place.read(A_HISTORY));
+        place.write(FULL, log.replacen("    at:", &format!("    # {c}\n    at:"), 1));
+        assert_eq!(codes(&place), ["checkpoint-log-unreadable"]);
+        place.write(FULL, &log);
+        place.write(
+            A_HISTORY,
+            history.replacen("    edited_by:", &format!("    # {c}\n    edited_by:"), 1),
+        );
+        assert_eq!(codes(&place), ["history-unreadable"]);
+        place.write(A_HISTORY, &history);
+        assert_eq!(codes(&place), [""; 0]);
+
+        let live = place.read("nodes/b.md");
+        place.write("nodes/c.md", format!("---\nstatus: draft # {c}status: published\n---\n# C\n"));
+        assert_eq!(codes(&place), ["published-without-history"]);
+        let refused = place.ctx("publish nodes/c").exits(1).stderr;
+        assert!(
+            refused.contains(&format!("line 2, column 17: U+{:04X} ", u32::from(c))),
+            "{refused}"
+        );
+        place.remove("nodes/c.md");
+        place.write("nodes/b.md", live.replacen("title: ", &format!("title: x{c}"), 1));
+        place.ctx("publish nodes/b").exits(1);
+        let quoted = live.replacen("title: b", &format!("title: \"x{c}\""), 1);
+        assert_ne!(quoted, live);
+        place.write("nodes/b.md", quoted);
+        place.ctx("publish nodes/b").ok();
+        place.ctx("verify").ok();
+    }
+}
+
+/// HIST-6: a field that is there is not null. To other readers `~` is no text.
+#[test]
+fn a_null_in_an_entry_is_a_malformed_field() {
+    let place = full();
+    let history = place.read(A_HISTORY);
+    let by = history.lines().find(|line| line.starts_with("    edited_by:")).unwrap();
+    for null in ["~", "null", "Null", "NULL", ""] {
+        place.write(A_HISTORY, history.replacen(by, &format!("    edited_by: {null}"), 1));
+        assert_eq!(codes(&place), ["field-malformed", "history-respelled"], "{null}");
+        place.ctx("read nodes/a").exits(1);
+        place.write(A_HISTORY, history.replacen(by, &format!("{by}\n    note: {null}"), 1));
+        assert_eq!(codes(&place), ["field-malformed", "history-respelled"], "{null}");
+    }
+}
+
+#[test]
+fn a_principal_that_is_called_null_is_recorded_in_quotes() {
+    let place = Place::vault();
+    place.write("nodes/a.md", "# A\n");
+    for (id, name, note) in [("a", "null", "~"), ("b", "Null", "null"), ("c", "yes", "no")] {
+        let path = format!("nodes/{id}.md");
+        place.write(&path, "# A\n");
+        place.args(&["publish", "--all", "--as", name, "-m", note]).run().ok();
+        let history = place.read(&format!("nodes/.versions/{id}/history.yaml"));
+        assert!(history.contains(&format!("    edited_by: '{name}'\n")), "{history}");
+        assert!(history.contains(&format!("    note: '{note}'\n")), "{history}");
+    }
+    place.ctx("verify").ok();
+}

@@ -13,7 +13,7 @@ fn other_tool() -> Place {
 }
 
 /// Provoked by tests of their own: the fault lies outside a vault of ours.
-const ELSEWHERE: [Code; 10] = [
+const ELSEWHERE: [Code; 11] = [
     // Known from outside of the vault: `anchored.rs`.
     Code::HeadRollback,
     Code::HeadFork,
@@ -26,6 +26,8 @@ const ELSEWHERE: [Code; 10] = [
     Code::TimestampFuture,
     Code::VersionUnsealed,
     Code::VersionUnpublished,
+    // `respelled.rs`.
+    Code::LogRespelled,
 ];
 
 fn found(place: &Place, line: &str) -> (i32, BTreeSet<String>) {
@@ -81,7 +83,7 @@ fn one_alteration_is_found_by_its_code_and_nothing_is_repaired() {
     entry-malformed: 1 entry-malformed history-respelled
     field-malformed: 1 field-malformed history-respelled
     file-ignored: 0 file-ignored
-    foreign-log: 1 foreign-log policy-unsealed published-unsealed published-without-history
+    foreign-log: 1 foreign-log
     history-empty: 1 history-empty
     history-missing: 1 history-missing
     history-respelled: 0 history-respelled
@@ -432,9 +434,10 @@ fn what_an_alteration_says_can_be_acted_upon() {
 fn an_id_in_one_map_only_is_found_in_a_log_of_whole_maps() {
     let place = other_tool();
     let log = place.read(FULL_LOG);
-    let at = log.find("    document_chain_hashes:\n").unwrap();
+    // In the last checkpoint, because a map without ids is no map but null.
+    let at = log.rfind("    document_chain_hashes:\n").unwrap();
     let first = log[at..].split_inclusive('\n').nth(1).unwrap();
-    place.write(FULL_LOG, log.replacen(first, "", 1));
+    place.write(FULL_LOG, format!("{}{}", &log[..at], log[at..].replacen(first, "", 1)));
     let (exit, codes) = found(&place, "verify --json --now 2026-11-22T00:00:00.000Z");
     assert!(exit == 1 && codes.contains("checkpoint-hash-missing"), "{codes:?}");
 }

@@ -10,6 +10,7 @@ use contextnest::checkpoint::log::Log;
 use contextnest::checkpoint::state::{Mark, State};
 use contextnest::document::id::Id;
 use contextnest::vault::Vault;
+use contextnest::vault::config::LogForm;
 use serde::Deserialize;
 
 use crate::vectors::load;
@@ -88,6 +89,33 @@ fn a_line_is_canonical_or_refused() {
             other => panic!("{other}"),
         });
         assert_eq!(fault, case.refused.as_deref(), "{}: {entry:?}", case.name);
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Full {
+    name: String,
+    text: String,
+    readable: bool,
+    entries: usize,
+    faults: usize,
+    torn: usize,
+}
+
+#[test]
+fn a_log_of_whole_maps_is_read_up_to_an_end_that_is_none() {
+    let cases: Vec<Full> = load("checkpoint/full.json");
+    for case in cases {
+        let log = Log::parse(LogForm::Full, case.text.as_bytes());
+        let faults = log.entries.iter().filter(|entry| entry.is_err()).count();
+        assert_eq!(
+            (log.unreadable.is_none(), log.entries.len(), faults, log.torn),
+            (case.readable, case.entries, case.faults, case.torn),
+            "{}: {:?}",
+            case.name,
+            log.unreadable
+        );
     }
 }
 

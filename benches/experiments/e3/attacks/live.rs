@@ -1,5 +1,6 @@
 //! Live files are altered and planted; the record is left as it is.
 
+use super::spelling::HIDDEN;
 use super::{Attack, entry, reworded};
 use crate::e3::forge::Target;
 use crate::e3::forge::history::{with_checksum, with_field};
@@ -60,6 +61,11 @@ pub(super) const LIVE: &[(&str, Attack)] = &[
         ];
         let n = t.draw.below(breaks.len());
         planted(t, "nodes/planted", &breaks[n])
+    }),
+    ("planted-hidden-status", |t| {
+        let end = t.draw.of(&HIDDEN);
+        let hidden = format!("status: draft # {end}status:");
+        planted(t, "nodes/planted", &PUBLISHED.replacen("status:", &hidden, 1))
     }),
     ("planted-look-alike", |t| {
         let id = t.live()?;

@@ -1,8 +1,9 @@
 //! The log is altered, and no hash with it.
 
+use super::spelling::HIDDEN;
 use super::{Attack, fields};
 use crate::e3::forge::log::{Checkpoint, Log};
-use crate::e3::forge::{DELTA_LOG, FULL_LOG, Target, hash};
+use crate::e3::forge::{DELTA_LOG, FULL_LOG, Target, hash, is_document};
 use crate::e3::place::Place;
 
 pub(super) const LOG: &[(&str, Attack)] = &[
@@ -138,6 +139,55 @@ pub(super) const LOG: &[(&str, Attack)] = &[
             t.write(DELTA_LOG, log.delta_text());
         }
         Some(Place::vault())
+    }),
+    ("log-twin-emptied", |t| {
+        t.write(if t.is_delta() { FULL_LOG } else { DELTA_LOG }, "");
+        Some(Place::vault())
+    }),
+    ("log-junk-line", |t| {
+        let junk = t.draw.of(&["}\n", "garbage: [\n", "\"\n{\n"]);
+        t.edit(t.log_path(), |text| format!("{text}{junk}"));
+        Some(Place::vault())
+    }),
+    ("log-respelled", |t| {
+        let mut log = t.log();
+        // The entries before the first that seals a governance file are the other tool's.
+        let ours =
+            log.checkpoints.iter().position(|c| c.versions.keys().any(|id| !is_document(id)))?;
+        let at = ours + t.draw.below(log.checkpoints.len() - ours);
+        let raw = log.checkpoints[at].raw.clone();
+        log.checkpoints[at].raw = match t.draw.below(5) {
+            0 => raw.replacen("    at: '", "    at:   '", 1),
+            1 => raw.replacen("\n", " # checked\n", 1),
+            2 => raw.replacen("    checkpoint_hash:", "    seen: yes\n    checkpoint_hash:", 1),
+            3 => raw.replace('\n', "\r\n"),
+            _ => raw + "\n",
+        };
+        log.write(t);
+        Some(Place::vault())
+    }),
+    ("log-hidden-line-end", |t| {
+        let mut log = t.log();
+        let at = t.draw.below(log.checkpoints.len());
+        let end = t.draw.of(&HIDDEN);
+        let raw = &mut log.checkpoints[at].raw;
+        *raw = raw.replacen(
+            "    at:",
+            &format!("    # {end}    at: '2020-01-01T00:00:00.000Z'\n    at:"),
+            1,
+        );
+        log.write(t);
+        Some(Place::vault())
+    }),
+    ("log-null", |t| {
+        let mut log = t.log();
+        let at = t.draw.below(log.checkpoints.len());
+        let null = t.draw.of(&["~", "null", "Null", ""]);
+        let raw = log.checkpoints[at].raw.clone();
+        let line = raw.lines().find(|line| line.starts_with("    triggered_by:"))?;
+        log.checkpoints[at].raw = raw.replacen(line, &format!("    triggered_by: {null}"), 1);
+        log.write(t);
+        Some(Place::at(log.checkpoints[at].number))
     }),
     ("log-as-link", |t| {
         t.link_out(t.log_path());

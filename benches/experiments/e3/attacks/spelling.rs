@@ -5,6 +5,9 @@ use crate::e3::forge::Target;
 use crate::e3::forge::history::{Entry, History};
 use crate::e3::place::Place;
 
+/// Characters that end a line for readers of YAML 1.1 only.
+pub(super) const HIDDEN: [&str; 3] = ["\u{85}", "\u{2028}", "\u{2029}"];
+
 pub(super) const SPELLING: &[(&str, Attack)] = &[
     ("yaml-alias", |t| {
         one(t, |_, entry| {
@@ -65,6 +68,22 @@ pub(super) const SPELLING: &[(&str, Attack)] = &[
             }
         })?;
         Some(Place::of(&history.id))
+    }),
+    ("yaml-hidden-line-end", |t| {
+        one(t, |t, entry| {
+            let end = t.draw.of(&HIDDEN);
+            entry.raw += &format!("    # {end}    retired_at: '2020-01-01T00:00:00.000Z'\n");
+        })
+    }),
+    ("yaml-null", |t| {
+        let (history, at) = one_of(t, |t, entry| {
+            let null = t.draw.of(&["~", "null", "Null", "NULL", ""]);
+            match t.draw.below(2) {
+                0 => entry.set("edited_by", null),
+                _ => entry.raw += &format!("    note: {null}\n"),
+            }
+        })?;
+        Some(place(&history, at))
     }),
     ("yaml-bomb", |t| {
         one(t, |_, entry| entry.raw += &format!("    more: [{}]\n", "a,".repeat(1_000_000)))
