@@ -4,6 +4,8 @@
 //! histories of our writers against it. A content hash does not say whether its text is a full text
 //! or a diff, so the form must not be the attacker's choice.
 
+use crate::document::text::split;
+
 /// The writer stores a diff that is spelled longer than this as a full text instead.
 pub const MAX_SPELLED_DIFF: usize = 8 << 20;
 
@@ -14,6 +16,11 @@ const ALWAYS_FITS: usize = MAX_SPELLED_DIFF / 16;
 /// After this many diffs, the writer stores a text of more than [`LARGE`] bytes in full.
 const MOST_LARGE: usize = 63;
 const LARGE: usize = 1 << 20;
+
+/// After this many diffs, the writer stores a text in full whose frontmatter has at least
+/// [`LARGE_FRONTMATTER`] bytes.
+const MOST_LARGE_FRONTMATTER: usize = 255;
+const LARGE_FRONTMATTER: usize = 8 << 10;
 
 /// What the rules say about the form of one version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,8 +40,25 @@ pub struct Sizes {
     pub before: usize,
     /// Bytes of the version's own text.
     pub text: usize,
+    /// Bytes of its frontmatter.
+    pub frontmatter: usize,
     /// How many diffs follow the last full text, before this version.
     pub diffs: usize,
+}
+
+impl Sizes {
+    /// The sizes of a text that follows one of `before` bytes, and `diffs` diffs.
+    pub fn of(before: usize, text: &str, diffs: usize) -> Self {
+        let block = split(text).ok().and_then(|parts| parts.frontmatter);
+        let frontmatter = block.map_or(0, |block| block.len());
+        Self { before, text: text.len(), frontmatter, diffs }
+    }
+
+    /// Whether a reader that rebuilds this text from the last full one comes to its limits.
+    fn is_far(&self) -> bool {
+        self.text > LARGE && self.diffs >= MOST_LARGE
+            || self.frontmatter >= LARGE_FRONTMATTER && self.diffs >= MOST_LARGE_FRONTMATTER
+    }
 }
 
 /// Returns the form of a version in a history with this keyframe interval. `sizes` is absent for the
@@ -43,7 +67,7 @@ pub fn prescribed(version: u64, interval: u64, sizes: Option<Sizes>) -> Form {
     match sizes {
         None => Form::Keyframe,
         Some(_) if version.is_multiple_of(interval) => Form::Keyframe,
-        Some(sizes) if sizes.text > LARGE && sizes.diffs >= MOST_LARGE => Form::Keyframe,
+        Some(sizes) if sizes.is_far() => Form::Keyframe,
         Some(sizes) if sizes.before.saturating_add(sizes.text) > ALWAYS_FITS => Form::DiffIfItFits,
         Some(_) => Form::Diff,
     }
@@ -57,7 +81,7 @@ mod tests {
     use crate::yaml::emit;
 
     fn sizes(before: usize, text: usize, diffs: usize) -> Option<Sizes> {
-        Some(Sizes { before, text, diffs })
+        Some(Sizes { before, text, frontmatter: 0, diffs })
     }
 
     #[test]
@@ -79,6 +103,17 @@ mod tests {
         // 63 of the largest texts, then a thousand smaller ones.
         let most = MOST_LARGE as u64 * limit::DOCUMENT + 1000 * LARGE as u64;
         assert!(most <= limit::REBUILT, "{most}");
+    }
+
+    #[test]
+    fn large_frontmatters_become_keyframes_before_readers_reach_their_limit() {
+        let headed = |bytes: usize| format!("---\n#{}\n---\n", "x".repeat(bytes - 2));
+        let form = |bytes, diffs| prescribed(7, 1000, Some(Sizes::of(9, &headed(bytes), diffs)));
+        assert_eq!(form(LARGE_FRONTMATTER, MOST_LARGE_FRONTMATTER), Form::Keyframe);
+        assert_eq!(form(LARGE_FRONTMATTER, MOST_LARGE_FRONTMATTER - 1), Form::Diff);
+        assert_eq!(form(LARGE_FRONTMATTER - 1, 999), Form::Diff);
+        let most = MOST_LARGE_FRONTMATTER * limit::FRONTMATTER + 1000 * LARGE_FRONTMATTER;
+        assert!(most as u64 <= limit::REBUILT_FRONTMATTER, "{most}");
     }
 
     #[test]

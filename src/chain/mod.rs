@@ -4,6 +4,7 @@
 //! whether it is stored as a diff or in full, [`history`] how the record lies on disk, [`replay`] how the text of version n is had back with
 //! every hash on the way recomputed. What is eligible is not decided here.
 
+pub(crate) mod described;
 pub mod diff;
 pub mod digest;
 pub mod form;

@@ -9,7 +9,7 @@ use super::preimage::chain_hash;
 use crate::document::edit::Edit;
 use crate::document::frontmatter::Status;
 use crate::document::id::{Id, IdError};
-use crate::document::text::{is_normal, normalise, normalised};
+use crate::document::text::{is_normal, normalise, normalised, split};
 use crate::document::{Document, Unreadable};
 use crate::vault::clock::Timestamp;
 use crate::vault::files::{FileError, Files};
@@ -80,7 +80,9 @@ pub enum ChainError {
     #[error("the text is larger than 16 MiB")]
     TooLarge,
     /// Too much text was rebuilt since the last keyframe.
-    #[error("more than 2 GiB of text would be rebuilt since the last full text")]
+    #[error(
+        "more than 2 GiB of text, or 24 MiB of frontmatter, would be rebuilt since the last full text"
+    )]
     TooFarFromKeyframe,
     /// The text before it cannot be had.
     #[error("the version before it cannot be reconstructed")]
@@ -173,12 +175,23 @@ pub struct Replay<'v> {
     as_written: bool,
     /// Bytes of the texts that were rebuilt since the last keyframe.
     rebuilt: u64,
+    /// Bytes of the frontmatters among them.
+    rebuilt_frontmatter: u64,
 }
 
 impl<'v> Replay<'v> {
     /// Starts after the entry with chain hash `previous`, before a keyframe.
     pub fn new(files: &'v Files, id: &'v Id, previous: Option<Digest>) -> Self {
-        Self { files, id, previous, lost: false, text: None, as_written: true, rebuilt: 0 }
+        Self {
+            files,
+            id,
+            previous,
+            lost: false,
+            text: None,
+            as_written: true,
+            rebuilt: 0,
+            rebuilt_frontmatter: 0,
+        }
     }
 
     /// Whether the text of the last entry is stored where and how a writer of ours stores it: in
@@ -260,7 +273,7 @@ impl<'v> Replay<'v> {
                 {
                     return Err(ChainError::PatchAsKeyframe);
                 }
-                self.rebuilt = 0;
+                (self.rebuilt, self.rebuilt_frontmatter) = (0, 0);
                 return Ok(text);
             }
             Stored::Diff(diff) => Cow::Borrowed(diff),
@@ -282,11 +295,16 @@ impl<'v> Replay<'v> {
         }
         let base = self.text.as_deref().ok_or(ChainError::NoBase)?;
         // Thousands of tiny diffs of a large text would keep a reader busy for hours.
-        if self.rebuilt > limit::REBUILT {
+        let frontmatter = self.rebuilt_frontmatter > limit::REBUILT_FRONTMATTER;
+        if self.rebuilt > limit::REBUILT || frontmatter {
             return Err(ChainError::TooFarFromKeyframe);
         }
         let text = diff::apply(base, &diff)?;
         self.rebuilt += text.len() as u64;
+        if self.id.is_document() {
+            let block = split(&text).ok().and_then(|parts| parts.frontmatter);
+            self.rebuilt_frontmatter += block.map_or(0, |block| block.len() as u64);
+        }
         if text.len() as u64 > limit::DOCUMENT { Err(ChainError::TooLarge) } else { Ok(text) }
     }
 }
@@ -380,7 +398,8 @@ pub(crate) fn self_described(
 ) -> Result<Option<Document>, ChainError> {
     let document = document_of(id, text)?;
     if let Some(document) = &document {
-        describes_itself(document, entry)?;
+        let fields = &document.frontmatter;
+        describes_itself(fields.version, &fields.status, entry)?;
     }
     Ok(document)
 }
@@ -430,8 +449,12 @@ pub fn vouched(
 }
 
 /// Whether a document carries the version and status of its entry.
-pub(crate) fn describes_itself(document: &Document, entry: &Entry) -> Result<(), ChainError> {
-    let published = document.frontmatter.status == Status::Published;
+pub(crate) fn describes_itself(
+    version: Option<u64>,
+    status: &Status,
+    entry: &Entry,
+) -> Result<(), ChainError> {
+    let published = *status == Status::Published;
     let word = |published: bool| {
         if published { "published" } else { "not published" }
     };
@@ -440,7 +463,7 @@ pub(crate) fn describes_itself(document: &Document, entry: &Entry) -> Result<(),
         format!("{number}, {}", word(published))
     };
     let expected = (Some(entry.version), entry.published_at.is_some());
-    let found = (document.frontmatter.version, published);
+    let found = (version, published);
     if expected == found {
         return Ok(());
     }
@@ -471,14 +494,17 @@ mod tests {
             note: None,
             chain_hash: Digest::of(b""),
         };
-        let step = |rebuilt: u64| {
+        let step = |rebuilt: u64, rebuilt_frontmatter: u64| {
             let mut replay = Replay::new(&files, &id, None);
             (replay.text, replay.rebuilt) = (Some("a\n".to_owned()), rebuilt);
+            replay.rebuilt_frontmatter = rebuilt_frontmatter;
             let wrong: Vec<String> = replay.step(&entry).iter().map(ToString::to_string).collect();
             (wrong.len(), wrong.last().cloned().unwrap_or_default())
         };
-        assert_eq!(step(limit::REBUILT).0, 1, "the chain hash is none");
+        let (texts, heads) = (limit::REBUILT, limit::REBUILT_FRONTMATTER);
+        assert_eq!(step(texts, heads).0, 1, "the chain hash is none");
         let too_far = ChainError::TooFarFromKeyframe.to_string();
-        assert_eq!(step(limit::REBUILT + 1), (2, too_far));
+        assert_eq!(step(texts + 1, 0), (2, too_far.clone()));
+        assert_eq!(step(0, heads + 1), (2, too_far));
     }
 }

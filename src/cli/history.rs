@@ -8,6 +8,7 @@ use super::failure::Code;
 use super::session::Session;
 use super::ui::{shown, table};
 use super::{Answer, Failure};
+use crate::chain::described;
 use crate::chain::history::{self as chain, Entry, Stored};
 use crate::chain::replay::{self, ChainError, Replay};
 use crate::checkpoint::chronicle::Chronicle;
@@ -59,6 +60,7 @@ pub(super) fn run(args: &History, session: &mut Session<'_>) -> Result<Answer, F
     };
     let seals = seals(&chronicle, &id, &history);
     let mut replay = Replay::new(vault.files(), &id, None);
+    let mut described = described::Reader::default();
     let mut versions = Vec::new();
     let mut published: Option<String> = None;
     let mut sound = true;
@@ -72,7 +74,7 @@ pub(super) fn run(args: &History, session: &mut Session<'_>) -> Result<Answer, F
                 }
                 if let Some(text) = replay.text().filter(|_| wrong.is_empty()) {
                     let text = text.to_owned();
-                    wrong.extend(replay::self_described(&id, entry, &text).err());
+                    wrong.extend(described.check(&id, entry, &text).err());
                     if let Some(published) = &published {
                         let retired = replay::check_retirement(&id, entry, published, &text);
                         wrong.extend(retired.err());

@@ -4,6 +4,8 @@
 //! by [`crate::document::validate`]. Only a block that is no YAML mapping makes a document
 //! unreadable.
 
+use std::collections::HashSet;
+
 use serde::{Deserialize, Serialize};
 
 use crate::yaml::{Node, Value};
@@ -228,11 +230,13 @@ fn read_tags(node: Option<&Node>) -> (Vec<String>, Vec<String>) {
         Value::Sequence { items, .. } => items.iter().filter_map(Node::text).collect(),
         Value::Mapping { .. } => Vec::new(),
     };
+    // A set, because a text of 64 KiB can hold 20,000 tags.
+    let mut seen = HashSet::new();
     for word in words {
-        let tag = word.strip_prefix('#').unwrap_or(word).to_owned();
-        let list = if is_tag(&tag) { &mut tags } else { &mut odd };
-        if !list.contains(&tag) {
-            list.push(tag);
+        let tag = word.strip_prefix('#').unwrap_or(word);
+        if seen.insert(tag) {
+            let list = if is_tag(tag) { &mut tags } else { &mut odd };
+            list.push(tag.to_owned());
         }
     }
     (tags, odd)

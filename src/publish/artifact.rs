@@ -137,11 +137,8 @@ impl Base {
 
     /// The form in which the next version is stored.
     fn prescribed(&self, interval: u64, text: &str) -> Form {
-        let sizes = self.last.as_ref().map(|(.., before)| Sizes {
-            before: before.len(),
-            text: text.len(),
-            diffs: self.history.diffs_at_end(),
-        });
+        let diffs = self.history.diffs_at_end();
+        let sizes = self.last.as_ref().map(|(.., before)| Sizes::of(before.len(), text, diffs));
         form::prescribed(self.next(), interval, sizes)
     }
 

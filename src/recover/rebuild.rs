@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use rayon::prelude::*;
 
 use super::{keep, leftovers};
+use crate::chain::described;
 use crate::chain::replay::{self, ChainError, Replay};
 use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::log::{Checkpoint, Log, path_of};
@@ -107,6 +108,7 @@ fn recorded(
         Err(why) => return (sound, vec![(id.clone(), 0, why)]),
     };
     let mut replay = Replay::new(vault.files(), id, None);
+    let mut described = described::Reader::default();
     for slot in &history.slots {
         let entry = match &slot.entry {
             Ok(entry) => entry,
@@ -123,8 +125,8 @@ fn recorded(
             continue;
         }
         let at = event.at;
-        let described = replay.text().map(|text| replay::self_described(id, entry, text));
-        match wrong.next().or_else(|| described?.err()) {
+        let says = replay.text().map(|text| described.check(id, entry, text));
+        match wrong.next().or_else(|| says?.err()) {
             Some(why) => unsound.push((id.clone(), entry.version, why)),
             None => sound.push(Recorded {
                 at,

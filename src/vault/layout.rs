@@ -78,6 +78,9 @@ pub mod limit {
     pub const HISTORY: u64 = 256 << 20;
     /// Texts that are rebuilt from one keyframe on, in bytes.
     pub const REBUILT: u64 = 2 << 30;
+    /// Frontmatters of the texts that are rebuilt from one keyframe on, in bytes: to read YAML costs
+    /// many times more than to rebuild it.
+    pub const REBUILT_FRONTMATTER: u64 = 24 << 20;
     /// A checkpoint log. Delta logs grow by what changes; full logs are quadratic.
     pub const LOG: u64 = 4 << 30;
     /// One line of a history or log.

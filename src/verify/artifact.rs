@@ -8,6 +8,7 @@ use super::gathered::{Gathered, OF_ARTIFACT};
 use super::log::{Record, View};
 use super::rules::Rules;
 use super::sealed::Sealed;
+use crate::chain::described::{self, Described};
 use crate::chain::digest::Digest;
 use crate::chain::form::{self, Form, Sizes};
 use crate::chain::history::{Entry, FaultKind, History, HistoryError, Stored};
@@ -63,7 +64,8 @@ pub(super) fn check(
     let record = view.records.get(id).unwrap_or(&nothing);
     let sealed = Sealed::new(record);
     let checked = Checked::new(OF_ARTIFACT);
-    let mut pass = Pass { vault, id, names, view, rules, sealed, checked };
+    let described = described::Reader::default();
+    let mut pass = Pass { vault, id, names, view, rules, sealed, checked, described };
     let mut head = view.head.get(id.as_str()).copied();
     // An id that left the maps was retired by the version after the last one that they had.
     let last = pass.sealed.last_version();
@@ -101,6 +103,7 @@ pub(super) struct Pass<'p> {
     pub(super) rules: &'p Rules,
     pub(super) sealed: Sealed<'p>,
     pub(super) checked: Checked,
+    described: described::Reader,
 }
 
 impl Pass<'_> {
@@ -316,7 +319,7 @@ impl Pass<'_> {
             };
             self.text(entry, text);
             if let Some(before) = length_before {
-                let sizes = Sizes { before, text: text.len(), diffs };
+                let sizes = Sizes::of(before, text, diffs);
                 self.form(entry, form::prescribed(entry.version, interval, Some(sizes)));
             }
             diffs = if entry.stored == Stored::Keyframe { 0 } else { diffs + 1 };
@@ -431,16 +434,16 @@ impl Pass<'_> {
     /// What a reconstructed document says of itself.
     fn text(&mut self, entry: &Entry, text: &str) {
         let version = entry.version;
-        let document = match replay::document_of(self.id, text) {
-            Ok(Some(document)) => document,
+        let described = match self.described.read(self.id, text) {
+            Ok(Some(described)) => described,
             Ok(None) => return self.event_time(entry, None),
             Err(why) => return self.chain_error(entry, &why),
         };
-        if let Err(why) = replay::describes_itself(&document, entry) {
+        let Described { fields, rest } = described;
+        if let Err(why) = replay::describes_itself(fields.version, &fields.status, entry) {
             self.chain_error(entry, &why);
         }
-        let fields = &document.frontmatter;
-        let actual = checksum(&text[document.parts.rest.clone()]).to_string();
+        let actual = checksum(&text[rest]).to_string();
         if let Some(recorded) = fields.checksum.as_ref().filter(|c| **c != actual) {
             let message = "its `checksum` field is not that of its body";
             let finding = Finding::new(Code::ChecksumMismatch, self.id.history_path(), message);

@@ -80,6 +80,7 @@ pub(super) const SPELLING: &[(&str, Attack)] = &[
             let null = t.draw.of(&["~", "null", "Null", "NULL", ""]);
             match t.draw.below(2) {
                 0 => entry.set("edited_by", null),
+                _ if entry.raw.contains("\n    note: ") => entry.set("note", null),
                 _ => entry.raw += &format!("    note: {null}\n"),
             }
         })?;
