@@ -499,7 +499,7 @@ fn a_rebuilt_log_has_nothing_that_was_never_acknowledged() {
     let log = twin.bytes(LOG);
     let history = {
         let died = twin.read(HISTORY);
-        died[..died.find("  - version: 3").unwrap()].as_bytes().to_vec()
+        died.as_bytes()[..died.find("  - version: 3").unwrap()].to_vec()
     };
     let cut = log[..log.len() - 1].iter().rposition(|byte| *byte == b'\n').unwrap() + 1;
     twin.write(LOG, &log[..cut]);
