@@ -78,7 +78,7 @@ impl<'l> Chronicle<'l> {
     /// Recomputes the hash of every checkpoint.
     ///
     /// # Errors
-    /// The first of [`Self::hash_faults`].
+    /// The first checkpoint whose hash does not follow, or from which on none was recomputed.
     pub fn check_hashes(&self, files: &Files) -> Result<(), LogError> {
         self.hash_faults(files).into_iter().next().map_or(Ok(()), Err)
     }
