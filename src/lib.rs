@@ -46,6 +46,6 @@ mod torn;
 pub mod uri;
 pub mod vault;
 pub mod verify;
-mod visible;
+pub mod visible;
 mod words;
 pub mod yaml;

@@ -75,7 +75,7 @@ fn unnamed(id: &Id, authorities: &Authorities) -> Option<Problem> {
 pub fn read(vault: &Vault, path: &str) -> Option<LiveFile> {
     let id = match Id::of_document_file(path) {
         Ok(id) => Ok(id),
-        Err(why) => Err(error("id-invalid", why.to_string(), "rename the file")),
+        Err(why) => Err(error("id-invalid", why.to_string(), &why.hint())),
     };
     let content = match vault.files().read_optional(path, limit::DOCUMENT) {
         Ok(None) => return None,
@@ -193,9 +193,10 @@ pub fn policy_problems(id: &Id, text: &str, authorities: &Authorities) -> Vec<Pr
 /// The governance files that exist, each with what is wrong with it by itself.
 pub fn policy(vault: &Vault) -> Vec<(String, Vec<Problem>)> {
     let check = |path: String| {
-        let found = match (vault.files().read(&path, limit::DOCUMENT), path.parse::<Id>()) {
+        let id = Id::of_governance_file(&path);
+        let found = match (vault.files().read(&path, limit::DOCUMENT), id) {
             (Err(why), _) => vec![unreadable(&why)],
-            (_, Err(why)) => vec![error("id-invalid", why.to_string(), "rename the file")],
+            (_, Err(why)) => vec![error("id-invalid", why.to_string(), &why.hint())],
             (Ok(bytes), Ok(id)) => match utf8(&bytes) {
                 Err(why) => vec![error(why.code(), why.to_string(), why.hint())],
                 Ok(text) => policy_problems(&id, text, &vault.config().authorities),

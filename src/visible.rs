@@ -1,25 +1,116 @@
-//! Text from a vault made visible: what would steer a terminal, or turn the direction of a line, is
-//! spelled out.
+//! Characters that print as nothing, as a blank that is no blank, or that turn the line: the one table
+//! of them (`spec/vault.md`, VAULT-55), and text from a vault with such characters spelled out.
 
 use std::borrow::Cow;
+use std::fmt;
+
+/// Invisible characters, in order: first, last, and what they are called. These are the code points with
+/// the property Default_Ignorable_Code_Point, the blanks and line separators that are not ASCII, and the
+/// characters that fonts draw as nothing. Control characters are not among them: they are refused as such.
+const INVISIBLE: [(char, char, &str); 35] = [
+    ('\u{a0}', '\u{a0}', "no-break space"),
+    ('\u{ad}', '\u{ad}', "soft hyphen"),
+    ('\u{34f}', '\u{34f}', "combining grapheme joiner"),
+    ('\u{61c}', '\u{61c}', "direction mark"),
+    ('\u{115f}', '\u{1160}', "Hangul filler"),
+    ('\u{1680}', '\u{1680}', "Ogham space"),
+    ('\u{17b4}', '\u{17b5}', "inherent vowel"),
+    ('\u{180b}', '\u{180d}', "variation selector"),
+    ('\u{180e}', '\u{180e}', "vowel separator"),
+    ('\u{180f}', '\u{180f}', "variation selector"),
+    ('\u{2000}', '\u{200a}', "space"),
+    ('\u{200b}', '\u{200b}', "zero width space"),
+    ('\u{200c}', '\u{200c}', "zero width non-joiner"),
+    ('\u{200d}', '\u{200d}', "zero width joiner"),
+    ('\u{200e}', '\u{200f}', "direction mark"),
+    ('\u{2028}', '\u{2029}', "line separator"),
+    ('\u{202a}', '\u{202e}', "direction override"),
+    ('\u{202f}', '\u{202f}', "narrow no-break space"),
+    ('\u{205f}', '\u{205f}', "space"),
+    ('\u{2060}', '\u{206f}', "format character"),
+    ('\u{2800}', '\u{2800}', "blank braille pattern"),
+    ('\u{3000}', '\u{3000}', "ideographic space"),
+    ('\u{3164}', '\u{3164}', "Hangul filler"),
+    ('\u{fe00}', '\u{fe0f}', "variation selector"),
+    ('\u{feff}', '\u{feff}', "byte order mark"),
+    ('\u{ffa0}', '\u{ffa0}', "Hangul filler"),
+    ('\u{fff0}', '\u{fffb}', "format character"),
+    ('\u{13441}', '\u{13442}', "blank hieroglyph"),
+    ('\u{16fe4}', '\u{16fe4}', "Khitan filler"),
+    ('\u{1bca0}', '\u{1bca3}', "format character"),
+    ('\u{1d159}', '\u{1d159}', "null notehead"),
+    ('\u{1d173}', '\u{1d17a}', "format character"),
+    ('\u{e0000}', '\u{e00ff}', "tag character"),
+    ('\u{e0100}', '\u{e01ef}', "variation selector"),
+    ('\u{e01f0}', '\u{e0fff}', "format character"),
+];
+
+/// An invisible character in a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Invisible {
+    /// The character.
+    pub found: char,
+    /// Its position, in characters from 1.
+    pub at: usize,
+    /// What it is called.
+    name: &'static str,
+}
+
+impl Invisible {
+    /// The first invisible character of a text.
+    pub fn first_in(text: &str) -> Option<Self> {
+        if text.is_ascii() {
+            return None;
+        }
+        let found = |(n, c)| Some(Self { found: c, at: n + 1, name: name_of(c)? });
+        text.chars().enumerate().find_map(found)
+    }
+}
+
+impl fmt::Display for Invisible {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "U+{:04X} ({}) at character {}", u32::from(self.found), self.name, self.at)
+    }
+}
+
+/// What an invisible character is called; none of the others.
+fn name_of(c: char) -> Option<&'static str> {
+    // Nearly all characters of nearly all texts end here.
+    if c < '\u{a0}' {
+        return None;
+    }
+    let after = INVISIBLE.partition_point(|(first, ..)| *first <= c);
+    let (_, last, name) = INVISIBLE.get(after.checked_sub(1)?)?;
+    (c <= *last).then_some(*name)
+}
+
+/// Whether a character is invisible. No name that a writer records has one.
+pub(crate) fn is_invisible(c: char) -> bool {
+    name_of(c).is_some()
+}
+
+/// A name without its invisible characters; blanks become ASCII blanks.
+pub(crate) fn without_invisible(text: &str) -> String {
+    let kept = text.chars().filter(|c| c.is_whitespace() || !is_invisible(*c));
+    let kept: String = kept.map(|c| if is_invisible(c) { ' ' } else { c }).collect();
+    kept.trim().to_owned()
+}
 
 /// A text from the vault, fit to stand in a line.
 pub(crate) fn shown(text: &str) -> Cow<'_, str> {
     escaped(text, steers)
 }
 
-/// Whether a character steers a terminal or the direction of a line.
+/// Whether a character steers a terminal, or prints as something else than itself.
 pub(crate) fn steers(c: char) -> bool {
-    c.is_control()
-        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
-        || matches!(c, '\u{61c}' | '\u{e0000}'..='\u{e007f}')
+    c.is_control() || is_invisible(c)
 }
 
-/// Whether a character makes a name look like another one, or like a longer one: no name of ours has
-/// it. Joiners and direction marks, which some scripts need, are not among them.
-pub(crate) fn hides(c: char) -> bool {
-    matches!(c, '\u{ad}' | '\u{200b}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2064}' | '\u{2066}'..='\u{2069}')
-        || matches!(c, '\u{feff}' | '\u{e0000}'..='\u{e007f}')
+/// Whether a character does that in a text of several lines. Lines and tabs belong to a text, and
+/// the blanks of French or Japanese print as the blanks that they are.
+pub(crate) fn steers_text(c: char) -> bool {
+    let is_blank = c.is_whitespace() && !c.is_control() && !matches!(c, '\u{2028}' | '\u{2029}');
+    !matches!(c, '\n' | '\t') && !is_blank && steers(c)
 }
 
 /// The text with every harmful character spelled out.
@@ -38,4 +129,49 @@ pub(crate) fn escaped(text: &str, harmful: impl Fn(char) -> bool) -> Cow<'_, str
         }
     }
     Cow::Owned(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_is_in_order_and_holds_no_visible_character() {
+        let ends: Vec<char> =
+            INVISIBLE.iter().flat_map(|(first, last, _)| [*first, *last]).collect();
+        assert!(ends.is_sorted());
+        assert!(!('\0'..='\u{10ffff}').any(|c| is_invisible(c) && c.is_control()));
+        for visible in "aé日ं\u{301}①👍✓\u{600}\u{2764}\u{1f3fd}".chars() {
+            assert!(!is_invisible(visible), "{visible:?}");
+        }
+    }
+
+    #[test]
+    fn every_blank_and_every_character_that_the_standard_lets_vanish_is_invisible() {
+        let blanks = ('\u{a0}'..='\u{10ffff}').filter(|c| c.is_whitespace());
+        let ignorable = "\u{ad}\u{34f}\u{61c}\u{115f}\u{1160}\u{17b4}\u{180b}\u{180f}\u{200b}\u{200d}\
+                         \u{202e}\u{2060}\u{2066}\u{206f}\u{3164}\u{fe00}\u{fe0f}\u{feff}\u{ffa0}\
+                         \u{fff8}\u{1bca3}\u{1d17a}\u{e0001}\u{e0041}\u{e01ef}\u{e0fff}";
+        for c in blanks.chain(ignorable.chars()).chain(['\u{2800}']) {
+            assert!(is_invisible(c), "{c:?}");
+        }
+    }
+
+    #[test]
+    fn an_invisible_character_is_named_with_its_place() {
+        let found = |text| Invisible::first_in(text).map(|found| found.to_string());
+        assert_eq!(found("abc"), None);
+        assert_eq!(
+            found("日a\u{2800}").as_deref(),
+            Some("U+2800 (blank braille pattern) at character 3")
+        );
+        assert_eq!(without_invisible("\u{3000}a\u{a0}b\u{fe0f}c\u{2028}"), "a bc");
+    }
+
+    #[test]
+    fn a_text_keeps_its_lines_and_blanks() {
+        let text = "a\n\tb\u{a0}:\u{3000}\u{fe0f}\u{2028}\u{85}\r";
+        assert_eq!(escaped(text, steers_text), "a\n\tb\u{a0}:\u{3000}\\u{fe0f}\\u{2028}\\u{85}\\r");
+        assert_eq!(shown("b\u{a0}"), "b\\u{a0}");
+    }
 }

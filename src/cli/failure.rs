@@ -330,8 +330,12 @@ impl From<MemoryError> for Failure {
 
 impl From<IdError> for Failure {
     fn from(why: IdError) -> Self {
-        Self::new(Code::IdInvalid, why.to_string())
-            .hint("an id is a path in the vault without `.md`, such as `nodes/policies/returns`")
+        let hint = match &why {
+            IdError::Invisible { .. } => why.hint(),
+            _ => "an id is a path in the vault without `.md`, such as `nodes/policies/returns`"
+                .to_owned(),
+        };
+        Self::new(Code::IdInvalid, why.to_string()).hint(hint)
     }
 }
 

@@ -16,6 +16,7 @@ use crate::vault::files::Files;
 use crate::vault::layout::limit;
 use crate::vault::write::Written;
 use crate::vault::{Vault, layout, lock};
+use crate::visible::{Invisible, without_invisible};
 use crate::words::{argument, count};
 
 /// Make a folder a vault, new or with the Markdown that is in it
@@ -87,6 +88,7 @@ pub(super) fn run(args: &Init, session: &mut Session<'_>) -> Result<Answer, Fail
     };
     let folder = files.root().file_name().map(|n| n.to_string_lossy().into_owned());
     let name = args.name.clone().or(folder).unwrap_or_else(|| "vault".to_owned());
+    check_name(&name)?;
     refuse_forgetting(session, &files, &args.dir)?;
     let wanted = wanted(session, &files, &name, starter)?;
     // Of two at once the second finds a vault.
@@ -115,6 +117,18 @@ pub(super) fn run(args: &Init, session: &mut Session<'_>) -> Result<Answer, Fail
         session.ui.note(&format!("{what} to publish; next: `ctx publish --all --dry-run`"));
     }
     Ok(Answer::Yes)
+}
+
+/// Refuses a name that prints as another one.
+fn check_name(name: &str) -> Result<(), Failure> {
+    let Some(found) = Invisible::first_in(name) else { return Ok(()) };
+    let message = format!("the name of the vault, `{name}`, has the invisible {found}");
+    let plain = match without_invisible(name) {
+        plain if plain.is_empty() => "vault".to_owned(),
+        plain => plain,
+    };
+    Err(Failure::new(Code::Usage, message)
+        .hint(format!("choose one without it, such as `--name {}`", argument(&plain))))
 }
 
 fn is_vault(args: &Init) -> Failure {

@@ -55,7 +55,7 @@ use crate::words::nearest;
 use failure::{Code, Failure};
 use git::GitError;
 use session::Session;
-use ui::Ui;
+use ui::{Ui, harmless_lines};
 
 /// Everything outside the process that a command may depend on, handed in by `main`.
 pub struct World {
@@ -258,7 +258,8 @@ fn usage(
     stdout: &mut dyn Write,
     stderr: &mut dyn Write,
 ) -> u8 {
-    let text = why.render().to_string();
+    // Of a misuse clap repeats the words of the command line.
+    let text = harmless_lines(&why.render().to_string()).into_owned();
     if why.use_stderr() && wants_json {
         let mut lines = text.lines().filter(|line| !line.trim().is_empty());
         let message = lines.next().unwrap_or_default().trim_start_matches("error: ");

@@ -21,7 +21,7 @@ use crate::vault::lock;
 use crate::vault::named;
 use crate::vault::outside::{self, State};
 use crate::vault::principal::Principal;
-use crate::words::{self, count};
+use crate::words::{argument, count};
 
 /// One command at work.
 pub(super) struct Session<'w> {
@@ -90,7 +90,7 @@ impl Session<'_> {
         for link in named::links_to(dir, work_tree.as_deref()) {
             let path = shown(&link.path.display().to_string()).into_owned();
             let root = vault.root().display().to_string();
-            let root = words::argument(&root);
+            let root = argument(&root);
             if link.is_in_work_tree {
                 let message = format!("`{path}` is a symbolic link inside a git work tree");
                 return Err(Failure::new(Code::Usage, message).hint(format!(
@@ -99,7 +99,7 @@ impl Session<'_> {
             }
             if was_trusted(&link.unfollowed) {
                 let was = link.unfollowed.display().to_string();
-                let was = words::argument(&was);
+                let was = argument(&was);
                 let message = format!(
                     "`{path}` is a symbolic link now, but a head is trusted of the folder that was there"
                 );
@@ -185,7 +185,11 @@ impl Session<'_> {
                 .hint("say `--as you@example.com`, set CTX_PRINCIPAL, or run `git config --global user.email you@example.com`"));
         };
         name.parse().map_err(|why: crate::vault::principal::PrincipalError| {
-            Failure::new(Code::NoPrincipal, why.to_string())
+            let failure = Failure::new(Code::NoPrincipal, why.to_string());
+            match why.near() {
+                Some(near) => failure.hint(format!("say `--as {}`", argument(near.as_str()))),
+                None => failure,
+            }
         })
     }
 

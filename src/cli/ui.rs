@@ -1,16 +1,17 @@
 //! What people and programs read: results on stdout, status and hints on stderr.
 //!
-//! Text from a vault is hostile. In lines and tables control and bidirectional characters are
-//! always shown escaped; a document's own text goes to a pipe as it is, and to a terminal with
-//! everything escaped that could steer it.
+//! Text from a vault is hostile. In lines and tables control and invisible characters are always shown
+//! escaped; a document's own text goes to a pipe as it is, and to a terminal with everything escaped
+//! that could steer it.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 
 use serde::Serialize;
 use serde_json::Value;
 
 pub(super) use crate::visible::shown;
-use crate::visible::{escaped, steers};
+use crate::visible::{escaped, steers, steers_text};
 
 /// The two output streams of one command.
 pub(super) struct Ui<'w> {
@@ -46,16 +47,17 @@ impl<'w> Ui<'w> {
         }
     }
 
-    /// Writes one line of a result; the caller has made vault text visible with [`shown`].
+    /// Writes one line of a result; the caller has made vault text visible with [`shown`], so that
+    /// it brings no line ends along. What a caller missed is spelled out here.
     pub(super) fn line(&mut self, text: &str) {
-        self.write(text.as_bytes());
+        self.write(harmless_lines(text).as_bytes());
         self.write(b"\n");
     }
 
     /// Writes a document's text: exactly to a pipe, harmless to a terminal.
     pub(super) fn text(&mut self, text: &str) {
         if self.terminal {
-            let harmless = escaped(text, |c| !matches!(c, '\n' | '\t') && steers(c));
+            let harmless = escaped(text, steers_text);
             self.write(harmless.as_bytes());
         } else {
             self.write(text.as_bytes());
@@ -90,12 +92,12 @@ impl<'w> Ui<'w> {
     /// Tells something that is not part of the result.
     pub(super) fn note(&mut self, text: &str) {
         // Nobody is left to be told that stderr is closed.
-        let _ = writeln!(self.err, "{text}");
+        let _ = writeln!(self.err, "{}", harmless_lines(text));
     }
 
     /// Puts a line in the place of the last one on a terminal; an empty one takes it away.
     pub(super) fn status(&mut self, line: &str) {
-        let _ = write!(self.err, "\r\u{1b}[K{line}");
+        let _ = write!(self.err, "\r\u{1b}[K{}", shown(line));
         let _ = self.err.flush();
     }
 
@@ -145,6 +147,11 @@ fn json_of(verb: &str, result: &impl Serialize) -> String {
         format!("{{\"schema\": \"ctx.error\", \"message\": \"{why}\"}}")
     });
     harmless(json)
+}
+
+/// Lines of ours, with everything spelled out that is not.
+pub(super) fn harmless_lines(text: &str) -> Cow<'_, str> {
+    escaped(text, |c| c != '\n' && steers(c))
 }
 
 /// JSON leaves DEL, C1 and bidirectional characters as they are; a terminal would obey them.

@@ -75,8 +75,11 @@ pub(super) fn run(args: &Validate, session: &mut Session<'_>) -> Result<Answer, 
             .map(|file| (file.path, file.reading.problems.iter().map(Problem::from).collect()))
             .collect();
         let others = live::policy(&vault).into_iter();
-        found.extend(others.filter(|(path, _)| packs.iter().all(|(pack, _)| pack != path)));
-        found.extend(packs);
+        // A pack whose name makes no id is told as such, whatever it says.
+        let (named, _): (Vec<_>, Vec<_>) =
+            packs.into_iter().partition(|(path, _)| Id::of_governance_file(path).is_ok());
+        found.extend(others.filter(|(path, _)| named.iter().all(|(pack, _)| pack != path)));
+        found.extend(named);
     }
     found.retain(|(_, problems)| !problems.is_empty());
     found.sort_by(|(a, _), (b, _)| a.cmp(b));

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use unicode_normalization::{UnicodeNormalization as _, is_nfc};
 
 use crate::vault::layout;
-use crate::visible::hides;
+use crate::visible::{Invisible, without_invisible};
 
 /// The longest id in bytes.
 pub const MAX_ID_BYTES: usize = 512;
@@ -52,14 +52,42 @@ pub enum IdError {
     #[error("`{}` is reserved for a file that is not a document", .0.escape_debug())]
     Reserved(String),
     /// A character that nobody sees, or that turns the direction of the line.
-    #[error("the id of a document holds no invisible `{}`", .0.escape_default())]
-    Invisible(char),
+    #[error("an id holds no invisible character, but `{id}` has {found}")]
+    Invisible {
+        /// The text.
+        id: String,
+        /// The first such character.
+        found: Invisible,
+    },
+}
+
+impl IdError {
+    /// How to mend the name of a file.
+    pub fn hint(&self) -> String {
+        let plain = match self {
+            Self::Invisible { id, .. } => Some(without_invisible(id)),
+            _ => None,
+        };
+        match plain.filter(|id| id.parse::<Id>().is_ok()) {
+            Some(id) => format!("the id without such characters is `{id}`"),
+            None => "rename the file".to_owned(),
+        }
+    }
 }
 
 impl Id {
     /// The id as text.
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+
+    /// The id of a governance file with this path.
+    ///
+    /// # Errors
+    /// The rule of ids that the path breaks.
+    pub fn of_governance_file(path: &str) -> Result<Self, IdError> {
+        let id: Self = path.parse()?;
+        id.unfit().map_or(Ok(id), Err)
     }
 
     /// The id of the document in this file (a `/`-separated path in the vault that ends in `.md`).
@@ -100,14 +128,14 @@ impl Id {
         self.kind() == Kind::Document
     }
 
-    /// Why no document can have this id, whatever a log says (`spec/vault.md`, VAULT-10 and
+    /// Why no artifact can have this id, whatever a log says (`spec/vault.md`, VAULT-10 and
     /// VAULT-17). Names that end as governance files do are kept for those of later versions.
     pub fn unfit(&self) -> Option<IdError> {
+        if let Some(found) = Invisible::first_in(&self.0) {
+            return Some(IdError::Invisible { id: self.to_string(), found });
+        }
         if !self.is_document() {
             return None;
-        }
-        if let Some(c) = self.0.chars().find(|c| hides(*c)) {
-            return Some(IdError::Invisible(c));
         }
         let is_reserved = self.0.ends_with(".yaml")
             || self.0.ends_with(".yml")

@@ -8,6 +8,7 @@ use super::Document;
 use super::frontmatter::{NodeType, Status, Transport};
 use crate::chain::digest::Digest;
 use crate::vault::config::Server;
+use crate::visible::{Invisible, without_invisible};
 use crate::words::nearest;
 use crate::yaml::{Node, Value};
 
@@ -15,6 +16,9 @@ use crate::yaml::{Node, Value};
 pub const MAX_TITLE: usize = 200;
 /// The longest description, in characters.
 pub const MAX_DESCRIPTION: usize = 500;
+
+/// What a tag is, for people.
+const TAG_GRAMMAR: &str = "a tag is a letter, then letters, digits, `_` and `-`";
 
 /// Whether a problem keeps a document from being published.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -64,12 +68,13 @@ pub fn problems(document: &Document, servers: &[Server]) -> Vec<Problem> {
         found.warn("type-unknown", Some(node), format!("type `{word}` is read as document"), near);
     }
     for tag in &fields.odd_tags {
-        found.warn(
-            "tag-grammar",
-            fields.get("tags"),
-            format!("tag `{tag}` selects nothing"),
-            "a tag is a letter, then letters, digits, `_` and `-`",
-        );
+        let (mut why, mut hint) = (String::new(), TAG_GRAMMAR.to_owned());
+        if let Some(found) = Invisible::first_in(tag) {
+            why = format!(": it has the invisible {found}");
+            hint = format!("without it the tag is `{}`", without_invisible(tag));
+        }
+        let message = format!("tag `{tag}` selects nothing{why}");
+        found.warn("tag-grammar", fields.get("tags"), message, hint);
     }
     if fields.get("tags").is_some_and(|n| n.entries().is_some()) {
         let message = "tags are a mapping and select nothing".to_owned();

@@ -3,6 +3,7 @@
 use crate::document::validate::{Problem, Severity};
 use crate::selector::ParseError;
 use crate::uri::{ForeignVault, UriError};
+use crate::visible::{Invisible, without_invisible};
 
 /// One thing that is wrong with a pack file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,6 +37,14 @@ pub enum ProblemKind {
     /// A value of another kind than the key has.
     #[error("expected {0}")]
     Value(&'static str),
+    /// An id with a character that nobody sees.
+    #[error("a pack's id holds no invisible character, but `{}` has {found}", .id.escape_debug())]
+    Invisible {
+        /// The id.
+        id: String,
+        /// The first such character.
+        found: Invisible,
+    },
     /// A word that is no type of a document.
     #[error("there is no type `{}`", .found.escape_debug())]
     Type {
@@ -120,9 +129,10 @@ impl PackProblem {
         match &self.kind {
             ProblemKind::Yaml(_) => "governance-yaml",
             ProblemKind::UnknownKey { .. } => "pack-key",
-            ProblemKind::Missing(_) | ProblemKind::Value(_) | ProblemKind::Type { .. } => {
-                "pack-value"
-            }
+            ProblemKind::Missing(_)
+            | ProblemKind::Value(_)
+            | ProblemKind::Invisible { .. }
+            | ProblemKind::Type { .. } => "pack-value",
             ProblemKind::Query { .. } => "pack-query",
             ProblemKind::Uri { .. } | ProblemKind::Section => "pack-uri",
             ProblemKind::Nested(_) => "pack-nested",
@@ -165,6 +175,9 @@ impl PackProblem {
             ProblemKind::Section => "leave the `#` and the name behind it out".to_owned(),
             ProblemKind::Dead(_) => "mend the path, or leave it out".to_owned(),
             ProblemKind::Anchor { .. } => "`ctx outline ID` lists the sections".to_owned(),
+            ProblemKind::Invisible { id, .. } => {
+                format!("without it the id is `{}`", without_invisible(id))
+            }
             ProblemKind::Twice { .. } => "give one of them another id".to_owned(),
             _ => "mend the line; spec/vault.md lists the keys".to_owned(),
         }

@@ -6,6 +6,7 @@ use crate::selector::{self, MAX_NAME_BYTES, Selector, Term, is_name};
 use crate::uri::{Target, Uri};
 use crate::vault::federation::Authorities;
 use crate::vault::layout::limit;
+use crate::visible::Invisible;
 use crate::words::nearest;
 use crate::yaml::{self, Dialect, Node};
 
@@ -80,13 +81,7 @@ impl Reader<'_> {
                 continue;
             }
             match name {
-                "id" => match value.text().filter(|id| is_name(id)) {
-                    Some(id) => pack.id = id.to_owned(),
-                    None => {
-                        let expected = "a name of at most 200 bytes on one line";
-                        self.problem(value, ProblemKind::Value(expected));
-                    }
-                },
+                "id" => self.id(value, pack),
                 "label" => pack.label = self.text(value),
                 "description" => pack.description = self.text(value),
                 "query" => pack.query = self.query(value),
@@ -111,6 +106,19 @@ impl Reader<'_> {
         if !names_something {
             self.problem(root, ProblemKind::Empty);
         }
+    }
+
+    fn id(&mut self, node: &Node, pack: &mut Pack) {
+        let text = node.text().unwrap_or_default();
+        if is_name(text) {
+            pack.id = text.to_owned();
+            return;
+        }
+        let kind = match Invisible::first_in(text) {
+            Some(found) => ProblemKind::Invisible { id: text.to_owned(), found },
+            None => ProblemKind::Value("a name of at most 200 bytes on one line"),
+        };
+        self.problem(node, kind);
     }
 
     fn unknown(&mut self, key: &Node, found: &str, known: &[&'static str]) {

@@ -202,7 +202,7 @@ impl Desk<'_> {
                     match Id::of_document_file(path) {
                         Ok(id) => ids.push(id),
                         Err(why) => {
-                            let (why, hint) = (why.to_string(), "rename the file");
+                            let (why, hint) = (why.to_string(), why.hint());
                             outcome.refused.push(Refusal::new(path, "id-invalid", why, hint));
                         }
                     }
@@ -228,8 +228,9 @@ impl Desk<'_> {
     /// Adds the governance files that changed since the last checkpoint, and gives those back
     /// that did not change but that the last checkpoint has lost (the other tool drops them).
     pub(super) fn take_governance_along(&self, outcome: &mut Outcome) -> Vec<(Id, Mark)> {
-        let live: Vec<Id> =
-            self.vault.governance_files().iter().filter_map(|path| path.parse().ok()).collect();
+        // A file whose name makes no id is left as it is, and keeps no other from being published.
+        let live = self.vault.governance_files();
+        let live = live.iter().filter_map(|path| Id::of_governance_file(path).ok());
         let sealed = self.state.iter().map(|(id, _)| id).filter(|id| !id.is_document()).cloned();
         let mut ids: BTreeSet<Id> = sealed.chain(live).collect();
         ids.retain(|id| !outcome.items.iter().any(|item| item.id == *id));

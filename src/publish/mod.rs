@@ -120,8 +120,13 @@ impl Author {
 }
 
 impl Refusal {
-    fn new(path: impl Into<String>, code: &'static str, message: String, hint: &str) -> Self {
-        let hint = hint.to_owned();
+    fn new(
+        path: impl Into<String>,
+        code: &'static str,
+        message: String,
+        hint: impl Into<String>,
+    ) -> Self {
+        let hint = hint.into();
         let problem = Problem { code, severity: Severity::Error, line: None, message, hint };
         Self { path: path.into(), problems: vec![problem] }
     }

@@ -15,6 +15,7 @@ use std::ops::Range;
 use crate::document::frontmatter::{NodeType, Transport};
 use crate::document::id::Id;
 use crate::uri::{Target, Uri};
+use crate::visible::steers;
 
 /// A selector that was parsed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -189,9 +190,7 @@ pub const MAX_NAME_BYTES: usize = 200;
 
 /// Whether a text can be the name of a server or pack in a selector.
 pub fn is_name(name: &str) -> bool {
-    (1..=MAX_NAME_BYTES).contains(&name.len())
-        && name.trim() == name
-        && !name.contains(char::is_control)
+    (1..=MAX_NAME_BYTES).contains(&name.len()) && name.trim() == name && !name.contains(steers)
 }
 
 impl<A: PartialEq> PartialEq for Expr<A> {

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::ops::Range;
 
+use crate::visible::steers;
+
 /// The widest excerpt in columns, without the marks of what was left out.
 const EXCERPT: usize = 70;
 /// Columns of the excerpt from the caret on, where there is so much text.
@@ -67,18 +69,14 @@ struct Cell {
 }
 
 fn cell(c: char) -> Cell {
-    let escaped = c.is_control()
-        || (c.is_whitespace() && c != ' ')
-        || matches!(c, '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}')
-        || matches!(c, '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}');
-    if escaped {
+    if steers(c) {
         let text: String = c.escape_default().collect();
         let width = text.len();
         return Cell { text, width };
     }
     let width = match u32::from(c) {
-        // Combining marks, joiners and variation selectors.
-        0x300..=0x36f | 0xfe00..=0xfe0f | 0xe0100..=0xe01ef => 0,
+        // Combining marks.
+        0x300..=0x36f => 0,
         // East Asian wide characters and emoji.
         0x1100..=0x115f | 0x2e80..=0xa4cf | 0xac00..=0xd7a3 | 0xf900..=0xfaff => 2,
         0xfe30..=0xfe6f | 0xff01..=0xff60 | 0xffe0..=0xffe6 => 2,

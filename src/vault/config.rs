@@ -6,6 +6,7 @@
 use globset::{Glob, GlobSet, GlobSetBuilder};
 
 use crate::document::frontmatter::Transport;
+use crate::visible::Invisible;
 use crate::words::nearest;
 use crate::yaml::{self, Dialect, Node};
 
@@ -192,7 +193,10 @@ impl Config {
                 "version" if value.number() != Some(1) => {
                     return Err(value.error("this program reads configuration version 1"));
                 }
-                "name" => config.name = Some(text_of(value)?),
+                "name" => {
+                    config.name = Some(text_of(value)?);
+                    config.invisible("name", value);
+                }
                 "description" => config.description = Some(text_of(value)?),
                 "layout" => {
                     config.layout = Some(word(
@@ -215,6 +219,7 @@ impl Config {
                 "servers" => {
                     let servers = value.entries().unwrap_or_default();
                     config.servers = servers.iter().filter_map(|(k, v)| server(k, v)).collect();
+                    servers.iter().for_each(|(name, _)| config.invisible("servers", name));
                 }
                 "search" => config.search_ignored = !is_builtin(value),
                 "namespace" | "federation" | "registry" | "allow" => {
@@ -226,6 +231,14 @@ impl Config {
         }
         config.warnings.extend(config.authorities.warnings(&root));
         Ok(config)
+    }
+
+    /// Warns of a name that nobody can tell from another one.
+    fn invisible(&mut self, key: &str, name: &Node) {
+        if let Some(found) = name.text().and_then(Invisible::first_in) {
+            let message = format!("the name in `{key}` has the invisible {found}");
+            self.warnings.push(name.error(message));
+        }
     }
 
     fn versions(&mut self, node: &Node) -> Result<(), yaml::Error> {

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::visible::hides;
+use crate::visible::{Invisible, without_invisible};
 
 /// A principal, usually an e-mail address: not empty, at most 256 bytes, no control or invisible
 /// character and no `:`, because the chain hash joins fields with it.
@@ -20,8 +20,26 @@ pub enum PrincipalError {
     #[error("a principal has at most 256 bytes, but this one has {0}")]
     TooLong(usize),
     /// A character that would make a record ambiguous.
-    #[error("a principal holds no `:` and no control or invisible character, but found `{}`", .0.escape_default())]
+    #[error("a principal holds no `:` and no control character, but found `{}`", .0.escape_default())]
     Character(char),
+    /// A character that nobody sees, or that turns the direction of the line.
+    #[error("a principal holds no invisible character, but `{name}` has {found}")]
+    Invisible {
+        /// The text.
+        name: String,
+        /// The first such character.
+        found: Invisible,
+    },
+}
+
+impl PrincipalError {
+    /// A name that is allowed, where there is one.
+    pub fn near(&self) -> Option<Principal> {
+        match self {
+            Self::Invisible { name, .. } => without_invisible(name).parse().ok(),
+            _ => None,
+        }
+    }
 }
 
 impl Principal {
@@ -42,8 +60,11 @@ impl FromStr for Principal {
         if name.len() > 256 {
             return Err(PrincipalError::TooLong(name.len()));
         }
-        match name.chars().find(|c| *c == ':' || c.is_control() || hides(*c)) {
-            Some(c) => Err(PrincipalError::Character(c)),
+        if let Some(c) = name.chars().find(|c| *c == ':' || c.is_control()) {
+            return Err(PrincipalError::Character(c));
+        }
+        match Invisible::first_in(name) {
+            Some(found) => Err(PrincipalError::Invisible { name: name.to_owned(), found }),
             None => Ok(Self(name.to_owned())),
         }
     }
@@ -65,6 +86,8 @@ mod tests {
         assert_eq!("".parse::<Principal>(), Err(PrincipalError::Empty));
         assert_eq!("system:seed".parse::<Principal>(), Err(PrincipalError::Character(':')));
         assert_eq!("a\u{7}b".parse::<Principal>(), Err(PrincipalError::Character('\u{7}')));
+        let hidden = "ana\u{2800}".parse::<Principal>().unwrap_err().to_string();
+        assert!(hidden.ends_with("has U+2800 (blank braille pattern) at character 4"), "{hidden}");
         assert_eq!("x".repeat(257).parse::<Principal>(), Err(PrincipalError::TooLong(257)));
     }
 }

@@ -281,11 +281,10 @@ impl Pass<'_> {
             };
             self.checked.published |= entry.published_at.is_some();
             self.checked.notes += u64::from(entry.note.is_some());
-            let name = entry.edited_by.parse::<Principal>();
-            let is_recorded = name.is_ok_and(|name| name.as_str() == entry.edited_by);
-            if !is_recorded && self.is_strictly_ours(entry.version) {
-                let message = "`edited_by` is no principal that ctx would record";
-                self.find(Code::FieldMalformed, entry.version, message);
+            if let Some(why) = unrecorded(&entry.edited_by)
+                && self.is_strictly_ours(entry.version)
+            {
+                self.find(Code::FieldMalformed, entry.version, why);
             }
             if let Some((_, at)) = before
                 && entry.edited_at < at
@@ -465,6 +464,16 @@ fn retired_from(history: &History) -> BTreeSet<usize> {
         }
     }
     found
+}
+
+/// Why no writer of ours records this name in `edited_by`.
+fn unrecorded(name: &str) -> Option<String> {
+    let rule = "`edited_by` is no principal that ctx would record";
+    match name.parse::<Principal>() {
+        Ok(principal) if principal.as_str() == name => None,
+        Ok(_) => Some(rule.to_owned()),
+        Err(why) => Some(format!("{rule}: {why}")),
+    }
 }
 
 /// A chain error as a sentence; values that a finding has fields for are not repeated.

@@ -140,7 +140,10 @@ pub(super) fn strays(survey: &Survey) -> Vec<Finding> {
 pub(super) fn unsealed_policy(paths: &[String], view: &View) -> Vec<Finding> {
     let unsealed = paths.iter().filter(|path| view.head.get(path).is_none());
     let finding = |path: &String| {
-        let message = "no checkpoint holds it; the next publication takes it along";
+        let message = match Id::of_governance_file(path) {
+            Ok(_) => "no checkpoint holds it; the next publication takes it along".to_owned(),
+            Err(why) => format!("no checkpoint holds it, and no publication takes it along: {why}"),
+        };
         let finding = Finding::new(Code::PolicyUnsealed, path, message);
         Finding { id: path.parse().ok(), ..finding }
     };

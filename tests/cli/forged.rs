@@ -522,9 +522,10 @@ fn one_removal_vouches_for_one_retirement() {
 
 #[test]
 fn a_document_that_no_writer_makes_is_neither_served_nor_intact() {
-    for id in
-        ["CLAUDE", ".github/copilot", "nodes/INDEX", "nodes/a\u{202e}b", "nodes/.versions/a/v1"]
-    {
+    let reserved = ["CLAUDE", ".github/copilot", "nodes/INDEX", "nodes/.versions/a/v1"];
+    let invisible = ["a\u{202e}b", "a\u{2800}", "\u{2764}\u{fe0f}", "a\u{200d}b", "a\u{a0}b"];
+    let invisible = invisible.map(|name| format!("nodes/{name}"));
+    for id in reserved.into_iter().chain(invisible.iter().map(String::as_str)) {
         let place = place();
         let history = place.read("nodes/.versions/a/history.yaml");
         let hash = history.lines().find(|line| line.contains("chain_hash")).unwrap();

@@ -33,6 +33,7 @@ mod hostile;
 mod index;
 mod init;
 mod interop;
+mod invisible;
 mod json;
 mod look;
 mod moved;

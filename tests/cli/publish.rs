@@ -248,7 +248,7 @@ fn a_principal_that_would_blur_the_chain_is_refused() {
     exit: 2
     -- stdout
     -- stderr
-    error[no-principal]: a principal holds no `:` and no control or invisible character, but found `:`
+    error[no-principal]: a principal holds no `:` and no control character, but found `:`
     ");
 }
 

@@ -2,6 +2,8 @@
 
 use contextnest::document::id::{Id, IdError, Kind};
 use contextnest::vault::clock::Timestamp;
+use contextnest::vault::principal::Principal;
+use contextnest::visible::Invisible;
 use serde::Deserialize;
 
 use crate::vectors::load;
@@ -12,6 +14,15 @@ struct Ids {
     documents: Vec<DocumentCase>,
     ids: Vec<IdCase>,
     collisions: Vec<Collision>,
+    principals: Vec<PrincipalCase>,
+    invisible: Vec<[String; 2]>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PrincipalCase {
+    text: String,
+    recorded: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -49,7 +60,7 @@ fn word(error: &IdError) -> &'static str {
         IdError::Segment(_) => "segment",
         IdError::NotNfc(_) => "not-nfc",
         IdError::Reserved(_) => "reserved",
-        IdError::Invisible(_) => "invisible",
+        IdError::Invisible { .. } => "invisible",
     }
 }
 
@@ -65,6 +76,28 @@ fn a_path_gives_its_id() {
         assert_eq!(Some(id.history_path()), case.history, "{}", case.name);
         assert_eq!(Some(id.folded()), case.folded, "{}", case.name);
         assert_eq!(id.live_path(), case.path, "{}", case.name);
+    }
+}
+
+#[test]
+fn a_writer_records_only_visible_principals() {
+    let cases: Ids = load("id/cases.json");
+    for case in cases.principals {
+        let recorded = case.text.parse::<Principal>().ok().map(|name| name.to_string());
+        assert_eq!(recorded, case.recorded, "{:?}", case.text);
+    }
+}
+
+#[test]
+fn exactly_the_listed_characters_are_invisible() {
+    let cases: Ids = load("id/cases.json");
+    let code = |text: &String| u32::from_str_radix(text, 16).unwrap();
+    let ranges: Vec<_> = cases.invisible.iter().map(|[a, b]| code(a)..=code(b)).collect();
+    for c in '\0'..=char::MAX {
+        let is_listed = ranges.iter().any(|range| range.contains(&u32::from(c)));
+        let mut bytes = [0; 4];
+        let found = Invisible::first_in(c.encode_utf8(&mut bytes));
+        assert_eq!(found.is_some(), is_listed, "{c:?}");
     }
 }
 

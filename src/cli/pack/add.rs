@@ -66,7 +66,7 @@ struct AddJson<'a> {
 
 pub(super) fn run(args: &Add, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let vault = session.vault()?;
-    let file: Id = format!("packs/{}.yml", args.name).parse()?;
+    let file = Id::of_governance_file(&format!("packs/{}.yml", args.name))?;
     if !file.is_pack() || args.name.starts_with('.') {
         return Err(Failure::new(Code::Usage, format!("`{file}` cannot be a pack file"))
             .hint("a name has no `/` and does not begin with a dot"));

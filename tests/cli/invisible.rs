@@ -1,0 +1,214 @@
+//! Characters that nobody sees: refused in names that are written, named in names that are read,
+//! spelled out in what is printed.
+
+use contextnest::visible::Invisible;
+use insta::assert_snapshot;
+
+use crate::harness::Place;
+
+/// A blank braille pattern, an emoji with a variation selector, a family joined of emoji, a blank.
+const IDS: [&str; 4] = [
+    "nodes/a\u{2800}b",
+    "nodes/\u{2764}\u{fe0f}",
+    "nodes/\u{1f469}\u{200d}\u{1f4bb}",
+    "no\u{a0}tes/a",
+];
+
+#[test]
+fn a_document_whose_name_holds_an_invisible_character_is_refused_by_its_code_point() {
+    let place = Place::vault();
+    for id in &IDS[..3] {
+        place.write(&format!("{id}.md"), "# A\n");
+    }
+    let before = place.tree();
+    assert_snapshot!(place.ctx("publish --all").whole(), @r"
+    exit: 1
+    -- stdout
+    -- stderr
+    error[refused]: 3 files refused
+      nodes/a\u{2800}b.md
+        error[id-invalid]: an id holds no invisible character, but `nodes/a\u{2800}b` has U+2800 (blank braille pattern) at character 8 (the id without such characters is `nodes/ab`)
+      nodes/❤\u{fe0f}.md
+        error[id-invalid]: an id holds no invisible character, but `nodes/❤\u{fe0f}` has U+FE0F (variation selector) at character 8 (the id without such characters is `nodes/❤`)
+      nodes/👩\u{200d}💻.md
+        error[id-invalid]: an id holds no invisible character, but `nodes/👩\u{200d}💻` has U+200D (zero width joiner) at character 8 (the id without such characters is `nodes/👩💻`)
+    hint: nothing was written; mend what is named, or leave it out
+    hint: `--skip-invalid` publishes the rest
+    ");
+    assert_snapshot!(place.ctx("validate").whole(), @r"
+    exit: 1
+    -- stdout
+    error[id-invalid]: nodes/a\u{2800}b.md: an id holds no invisible character, but `nodes/a\u{2800}b` has U+2800 (blank braille pattern) at character 8
+      hint: the id without such characters is `nodes/ab`
+    error[id-invalid]: nodes/❤\u{fe0f}.md: an id holds no invisible character, but `nodes/❤\u{fe0f}` has U+FE0F (variation selector) at character 8
+      hint: the id without such characters is `nodes/❤`
+    error[id-invalid]: nodes/👩\u{200d}💻.md: an id holds no invisible character, but `nodes/👩\u{200d}💻` has U+200D (zero width joiner) at character 8
+      hint: the id without such characters is `nodes/👩💻`
+    3 documents checked: 3 errors, 0 warnings
+    -- stderr
+    ");
+    assert_snapshot!(place.ctx("status").whole(), @r"
+    exit: 0
+    -- stdout
+    Nothing is published yet
+    Published, and the file is the published text: 0 documents
+
+    Invalid, cannot be published (next: ctx validate):
+      nodes/a\u{2800}b.md
+          an id holds no invisible character, but `nodes/a\u{2800}b` has U+2800 (blank braille pattern) at character 8
+      nodes/❤\u{fe0f}.md
+          an id holds no invisible character, but `nodes/❤\u{fe0f}` has U+FE0F (variation selector) at character 8
+      nodes/👩\u{200d}💻.md
+          an id holds no invisible character, but `nodes/👩\u{200d}💻` has U+200D (zero width joiner) at character 8
+
+    Governance files changed (next: any publication takes them along):
+      .context/config.yaml (new)
+      CONTEXT.md (new)
+    -- stderr
+    ");
+    assert_eq!(place.tree(), before);
+}
+
+#[test]
+fn every_verb_that_makes_a_name_refuses_an_invisible_character() {
+    let place = Place::published(&[("nodes/a", "# A\n")]);
+    let before = place.tree();
+    for id in IDS {
+        for args in [
+            vec!["add", id, "--body", "x"],
+            vec!["add", id, "--body", "x", "--draft"],
+            vec!["mv", "nodes/a", id],
+        ] {
+            let output = place.args(&args).run().exits(2);
+            assert!(output.stderr.contains("[id-invalid]"), "{args:?}: {}", output.stderr);
+            assert!(output.stderr.contains("has U+"), "{args:?}: {}", output.stderr);
+        }
+    }
+    for args in [
+        ["add", "nodes/b", "--as", "ana\u{2800}", "--body", "x"],
+        ["add", "nodes/b", "--tags", "a\u{200d}b", "--body", "x"],
+        ["pack", "add", "p\u{3164}", "--query", "#a", "--label=x"],
+    ] {
+        let output = place.args(&args).run().exits(2);
+        assert_eq!(Invisible::first_in(&output.stderr), None, "{args:?}: {}", output.stderr);
+    }
+    assert_eq!(place.tree(), before);
+    assert_snapshot!(place.args(&["publish", "--all", "--as", "ana\u{2800}"]).run().whole(), @r"
+    exit: 2
+    -- stdout
+    -- stderr
+    error[no-principal]: a principal holds no invisible character, but `ana\u{2800}` has U+2800 (blank braille pattern) at character 4
+    hint: say `--as ana`
+    ");
+    let new = Place::new();
+    assert_snapshot!(new.args(&["init", "--name", "Team\u{a0}X\u{200b}"]).run().whole(), @r"
+    exit: 2
+    -- stdout
+    -- stderr
+    error[usage]: the name of the vault, `Team\u{a0}X\u{200b}`, has the invisible U+00A0 (no-break space) at character 5
+    hint: choose one without it, such as `--name 'Team X'`
+    ");
+}
+
+#[test]
+fn a_name_with_an_invisible_character_is_told_where_it_stands() {
+    let place = Place::vault();
+    place.write("nodes/a.md", "---\ntags: [\"secret\\u2800\", ok]\n---\n# A\n");
+    place.write("packs/p\u{ad}q.yml", "id: pq\nlabel: P\nquery: '#ok'\n");
+    place.write("packs/p.yml", "id: \"p\\u200Bq\"\nlabel: P\nquery: '#ok'\n");
+    place.edit(".context/config.yaml", "name: Test", "name: \"Te\\u00ADst\"");
+    assert_snapshot!(place.ctx("validate").whole(), @r"
+    exit: 1
+    -- stdout
+    warning[config]: .context/config.yaml:2: the name in `name` has the invisible U+00AD (soft hyphen) at character 3
+      hint: mend the line; spec/vault.md lists the keys
+    warning[tag-grammar]: nodes/a.md:2: tag `secret\u{2800}` selects nothing: it has the invisible U+2800 (blank braille pattern) at character 7
+      hint: without it the tag is `secret`
+    warning[pack-value]: packs/p.yml:1: a pack's id holds no invisible character, but `p\u{200b}q` has U+200B (zero width space) at character 2
+      hint: without it the id is `pq`
+    error[id-invalid]: packs/p\u{ad}q.yml: an id holds no invisible character, but `packs/p\u{ad}q.yml` has U+00AD (soft hyphen) at character 8
+      hint: the id without such characters is `packs/pq.yml`
+    1 document checked: 1 error, 3 warnings
+    -- stderr
+    ");
+    assert_snapshot!(place.ctx("publish --all").whole(), @r"
+    exit: 0
+    -- stdout
+    checkpoint 1 with 4 versions, 2026-11-21T10:00:02.000Z
+      new  .context/config.yaml  v1
+      new  CONTEXT.md            v1
+      new  nodes/a               v1
+      new  packs/p.yml           v1
+    -- stderr
+    warning[config]: .context/config.yaml, line 2: the name in `name` has the invisible U+00AD (soft hyphen) at character 3 (mend the line; spec/vault.md lists the keys)
+    warning[tag-grammar]: nodes/a, line 2: tag `secret\u{2800}` selects nothing: it has the invisible U+2800 (blank braille pattern) at character 7 (without it the tag is `secret`)
+    warning[pack-value]: packs/p.yml, line 1: a pack's id holds no invisible character, but `p\u{200b}q` has U+200B (zero width space) at character 2 (without it the id is `pq`)
+    ");
+    assert_snapshot!(place.ctx("verify").whole(), @r"
+    exit: 0
+    -- stdout
+    intact, anchored to checkpoint 1
+      anchor: checkpoint 1, remembered here since 2026-11-21T10:00:02.000Z
+      1 checkpoint, 4 artifacts, 4 versions recomputed
+      head: checkpoint 1, sha256:2af7c313e8fa2beec4bba8d1b29177b89eec9ce5e5fd7f711bcb9dfd15f23f90
+
+    Notes:
+      [policy-unsealed] packs/p\u{ad}q.yml: no checkpoint holds it, and no publication takes it along: an id holds no invisible character, but `packs/p\u{ad}q.yml` has U+00AD (soft hyphen) at character 8
+          in packs/p\u{ad}q.yml
+    -- stderr
+    ");
+    assert_snapshot!(place.ctx("resolve pack:p\u{200b}q").whole(), @r"
+    exit: 2
+    -- stdout
+    -- stderr
+    error[selector-invalid]: expected the id of a pack, but found `p\u{200b}q`
+      pack:p\u{200b}q
+           ^^^^^^^^^^
+    ");
+}
+
+#[test]
+fn no_line_of_any_verb_prints_an_invisible_character() {
+    let place = Place::vault();
+    let hidden = "\\u2800\\u3164\\uFE0F\\u200D\\u00A0\\u3000\\u2028\\u0085\\u00AD\\U000E0041";
+    let texts = format!("title: \"T{hidden}\"\ndescription: \"d{hidden}\"\nauthor: \"{hidden}\"");
+    place
+        .write("nodes/a.md", format!("---\n{texts}\ntags: [x, \"y{hidden}\"]\n---\n# T\u{fe0f}\n"));
+    place.write(
+        "nodes/b.md",
+        "---\ntags: [x]\n---\n# B\u{2800}\nSee [[A\u{2800}]] and [x](a\u{3164}.md).\n",
+    );
+    place.write("packs/p.yml", format!("id: p\nlabel: \"l{hidden}\"\nquery: '#x'\n"));
+    place.args(&["publish", "--all", "-m", "note \u{2800}\u{fe0f}"]).run().ok();
+    place.write("nodes/c\u{2800}.md", "x\n");
+    for line in [
+        "list",
+        "list --json",
+        "status",
+        "history nodes/a",
+        "verify",
+        "validate",
+        "validate --json",
+        "context",
+        "resolve #x",
+        "resolve #x --format json",
+        "search T",
+        "search B --json",
+        "outline nodes/a",
+        "outline nodes/b",
+        "graph",
+        "neighbors nodes/b",
+        "pack list",
+        "pack show p",
+        "explain #x",
+        "checkpoint show 1",
+        "read nodes/\u{2800}",
+        "resolve \u{2800}",
+        "\u{2800}",
+    ] {
+        let output = place.args(&line.split(' ').collect::<Vec<_>>()).run();
+        for (name, text) in [("stdout", &output.stdout), ("stderr", &output.stderr)] {
+            assert_eq!(Invisible::first_in(text), None, "{line} {name}: {text:?}");
+        }
+    }
+}
