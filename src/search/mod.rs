@@ -8,6 +8,7 @@
 pub mod builtin;
 pub mod command;
 pub mod configured;
+mod phrase;
 mod program;
 mod query;
 mod snippet;
@@ -20,7 +21,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-pub use query::{MAX_CLAUSES, MAX_QUERY_BYTES, Query, QueryError};
+pub use query::{MAX_CLAUSES, MAX_PHRASE_WORDS, MAX_QUERY_BYTES, Query, QueryError};
 pub use snippet::Snippet;
 
 use crate::chain::digest::Digest;
@@ -266,6 +267,8 @@ struct Candidate {
 struct Document {
     served: Arc<Served>,
     sections: Vec<Section>,
+    /// The place of each section, by its anchor.
+    anchors: HashMap<String, usize>,
     units: Vec<Unit>,
 }
 
@@ -340,7 +343,8 @@ impl Document {
     fn new(served: Served) -> Self {
         let sections = served.sections();
         let units = units::units(&served, &sections);
-        Self { served: Arc::new(served), sections, units }
+        let anchors = sections.iter().enumerate().map(|(n, s)| (s.anchor.clone(), n)).collect();
+        Self { served: Arc::new(served), sections, anchors, units }
     }
 
     fn body(&self) -> Range<usize> {
@@ -348,7 +352,7 @@ impl Document {
     }
 
     fn section(&self, anchor: &str) -> Option<&Section> {
-        self.sections.iter().find(|section| section.anchor == anchor)
+        self.sections.get(*self.anchors.get(anchor)?)
     }
 
     /// The section that a part lies in, and its bytes of the text; `None` if there is no such part.

@@ -8,6 +8,8 @@ use super::words::{Words, stands_alone};
 pub const MAX_QUERY_BYTES: usize = 4096;
 /// The most clauses that a query may have.
 pub const MAX_CLAUSES: usize = 32;
+/// The most words that one clause may have.
+pub const MAX_PHRASE_WORDS: usize = 128;
 
 /// A query that has been read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,6 +40,9 @@ pub enum QueryError {
     /// More than 32 clauses.
     #[error("a query has at most {MAX_CLAUSES} words, but this one has {0}")]
     TooMany(usize),
+    /// More than 128 words in one clause.
+    #[error("a phrase has at most {MAX_PHRASE_WORDS} words, but this one has {0}")]
+    LongPhrase(usize),
 }
 
 impl Query {
@@ -51,7 +56,9 @@ impl Query {
         }
         // In the order of their words, so that two spellings of a query are summed up alike.
         let mut clauses: BTreeMap<Vec<String>, bool> = BTreeMap::new();
+        let mut longest = 0;
         let mut put = |words: Vec<String>, required| {
+            longest = longest.max(words.len());
             if !words.is_empty() {
                 *clauses.entry(words).or_insert(false) |= required;
             }
@@ -65,6 +72,7 @@ impl Query {
         }
         match clauses.len() {
             0 => Err(QueryError::Empty),
+            _ if longest > MAX_PHRASE_WORDS => Err(QueryError::LongPhrase(longest)),
             1..=MAX_CLAUSES => {
                 let clause = |(words, required)| Clause { words, required };
                 let clauses = clauses.into_iter().map(clause).collect();
@@ -159,5 +167,19 @@ mod tests {
         assert_eq!(read(&many.join(" ")), "a query has at most 32 words, but this one has 33");
         assert_eq!(read(&"a ".repeat(2048)), "a");
         assert!(read(&"a".repeat(4097)).starts_with("a query has at most 4096 bytes"));
+    }
+
+    #[test]
+    fn a_phrase_has_a_limit_however_it_is_written() {
+        let phrases = [
+            ("\"", "a ".repeat(MAX_PHRASE_WORDS)),
+            ("\"", "返".repeat(MAX_PHRASE_WORDS)),
+            ("", "a-".repeat(MAX_PHRASE_WORDS)),
+        ];
+        for (quote, phrase) in phrases {
+            assert!(Query::parse(&format!("{quote}{phrase}{quote}")).is_ok(), "{phrase}");
+            let why = "a phrase has at most 128 words, but this one has 129";
+            assert_eq!(read(&format!("{quote}{phrase}b{quote}")), why);
+        }
     }
 }

@@ -1,9 +1,11 @@
 //! The part of a verified text that shows why it was found (`spec/search.md`, section 6).
 
+use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
 
 use serde::Serialize;
 
+use super::phrase::{NONE, Phrase};
 use super::query::{Clause, Query};
 use super::words::Words;
 
@@ -53,22 +55,38 @@ struct Match {
 
 /// The places of the clauses in a text, in order.
 fn matches(text: &str, clauses: &[Clause]) -> Vec<Match> {
+    let mut numbers: HashMap<&str, u16> = HashMap::new();
+    // A query has far fewer words than there are numbers.
+    let phrases = clauses.iter().map(|clause| {
+        let words = clause.words.iter().map(|word| {
+            let next = u16::try_from(numbers.len() + 1).unwrap_or(u16::MAX);
+            *numbers.entry(word.as_str()).or_insert(next)
+        });
+        (Phrase::new(words.collect()), 0)
+    });
+    let mut phrases: Vec<(Phrase, usize)> = phrases.collect();
     let longest = clauses.iter().map(|c| c.words.len()).max().unwrap_or(0);
-    // The last words, so that a phrase is seen when its last word comes.
-    let mut last: std::collections::VecDeque<(String, Range<usize>, usize)> =
-        std::collections::VecDeque::with_capacity(longest + 1);
-    let (mut found, mut words) = (Vec::new(), Words::of(text));
+    // The places of the last words, side by side, that are words of the query.
+    let mut last: VecDeque<Range<usize>> = VecDeque::with_capacity(longest + 1);
+    let (mut found, mut words, mut next) = (Vec::new(), Words::of(text), 0);
     while found.len() < MAX_MATCHES && words.advance() {
+        let word = numbers.get(words.word.as_str()).copied().unwrap_or(NONE);
+        if word == NONE || words.position != next {
+            last.clear();
+            phrases.iter_mut().for_each(|(_, state)| *state = 0);
+        }
+        next = words.position + 1;
+        if word == NONE {
+            continue;
+        }
         if last.len() == longest {
             last.pop_front();
         }
-        last.push_back((words.word.clone(), words.range.clone(), words.position));
-        for (clause, wanted) in clauses.iter().map(|c| &c.words).enumerate() {
-            let Some(from) = last.len().checked_sub(wanted.len()) else { continue };
-            let here = || last.iter().skip(from);
-            let adjacent = here().zip(here().skip(1)).all(|(a, b)| a.2 + 1 == b.2);
-            if adjacent && here().map(|(word, ..)| word).eq(wanted) {
-                let ranges = here().map(|(_, range, _)| range.clone());
+        last.push_back(words.range.clone());
+        for (clause, (phrase, state)) in phrases.iter_mut().enumerate() {
+            if phrase.ends_with(state, word) {
+                let from = last.len().saturating_sub(phrase.len());
+                let ranges = last.iter().skip(from).cloned();
                 found.extend(ranges.map(|range| Match { clause, range }));
             }
         }

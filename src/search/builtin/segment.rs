@@ -1,6 +1,7 @@
 //! The segments of an index: where words occur, how long fields are, which documents there are.
 //! Entries that are deleted are never seen from here.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
 use tantivy::columnar::{ColumnValues, StrColumn};
@@ -9,6 +10,7 @@ use tantivy::schema::IndexRecordOption;
 use tantivy::{DocId, DocSet as _, Index, SegmentReader, TERMINATED, Term};
 
 use super::article::{Fields, ID, MARK, Mark, SEARCHED, UNIT, UNITS};
+use crate::search::phrase::{NONE, Phrase};
 use crate::search::query::Clause;
 
 /// How many units and documents there are, and how many words their fields have.
@@ -116,16 +118,24 @@ impl Segment {
             1 => IndexRecordOption::WithFreqs,
             _ => IndexRecordOption::WithFreqsAndPositions,
         };
-        let mut lists = Vec::with_capacity(clause.words.len());
-        for word in &clause.words {
+        // A word that the clause repeats is read once.
+        let (mut lists, mut numbers, mut phrase) = (Vec::new(), BTreeMap::new(), Vec::new());
+        for (word, number) in clause.words.iter().zip(NONE + 1..) {
             let term = Term::from_field_text(fields.searched[n], word);
-            match inverted.read_postings(&term, option)? {
-                Some(list) => lists.push(list),
-                None => return Ok(Vec::new()),
+            let first = *numbers.entry(word).or_insert(number);
+            phrase.push(first);
+            if first == number {
+                match inverted.read_postings(&term, option)? {
+                    Some(list) => lists.push((number, list)),
+                    None => return Ok(Vec::new()),
+                }
             }
         }
         let alive = self.reader.alive_bitset();
-        let mut found = together(lists);
+        let mut found = match (phrase.len(), lists.as_mut_slice()) {
+            (1, [(_, only)]) => all(only),
+            _ => together(lists, &Phrase::new(phrase)),
+        };
         found.retain(|(doc, _)| alive.is_none_or(|alive| alive.is_alive(*doc)));
         Ok(found)
     }
@@ -145,36 +155,53 @@ fn kept(
     }
 }
 
-/// The entries in which words stand one after the other, with how often they do.
-fn together(mut lists: Vec<SegmentPostings>) -> Vec<(DocId, u32)> {
+/// The entries that hold a word, with how often they do.
+fn all(list: &mut SegmentPostings) -> Vec<(DocId, u32)> {
     let mut found = Vec::new();
-    if let [only] = lists.as_mut_slice() {
-        while only.doc() != TERMINATED {
-            found.push((only.doc(), only.term_freq()));
-            only.advance();
-        }
-        return found;
-    }
-    let Some((first, others)) = lists.split_first_mut() else { return found };
-    let (mut starts, mut positions) = (Vec::new(), Vec::new());
-    while first.doc() != TERMINATED {
-        let doc = first.doc();
-        first.positions(&mut starts);
-        for (distance, other) in (1..).zip(others.iter_mut()) {
-            if other.doc() < doc {
-                other.seek(doc);
-            }
-            if other.doc() != doc {
-                starts.clear();
-                break;
-            }
-            other.positions(&mut positions);
-            starts.retain(|at| positions.binary_search(&(at + distance)).is_ok());
-        }
-        if !starts.is_empty() {
-            found.push((doc, u32::try_from(starts.len()).unwrap_or(u32::MAX)));
-        }
-        first.advance();
+    while list.doc() != TERMINATED {
+        found.push((list.doc(), list.term_freq()));
+        list.advance();
     }
     found
+}
+
+/// The entries in which the words of a phrase stand one after the other, with how often they do.
+/// Each list is that of one word.
+fn together(mut lists: Vec<(u16, SegmentPostings)>, phrase: &Phrase) -> Vec<(DocId, u32)> {
+    let mut found = Vec::new();
+    let (mut positions, mut text) = (Vec::new(), Vec::new());
+    while let Some(doc) = lists.first().map(|(_, first)| first.doc())
+        && doc != TERMINATED
+    {
+        let holds = lists
+            .iter_mut()
+            .all(|(_, list)| list.doc() == doc || (list.doc() < doc && list.seek(doc) == doc));
+        if holds {
+            text.clear();
+            for (number, list) in &mut lists {
+                list.positions(&mut positions);
+                put(*number, &positions, &mut text);
+            }
+            let mut state = 0;
+            let ends = text.iter().filter(|word| phrase.ends_with(&mut state, **word)).count();
+            if ends > 0 {
+                found.push((doc, u32::try_from(ends).unwrap_or(u32::MAX)));
+            }
+        }
+        if let Some((_, first)) = lists.first_mut() {
+            first.advance();
+        }
+    }
+    found
+}
+
+/// Puts a word into its places in a text; what lies between is no word of the phrase.
+fn put(number: u16, positions: &[u32], text: &mut Vec<u16>) {
+    let end = positions.last().map_or(0, |last| *last as usize + 1);
+    if end > text.len() {
+        text.resize(end, NONE);
+    }
+    for position in positions {
+        text[*position as usize] = number;
+    }
 }
