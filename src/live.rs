@@ -190,8 +190,9 @@ pub fn policy_problems(id: &Id, text: &str, authorities: &Authorities) -> Vec<Pr
     parsed.into_iter().map(warn).collect()
 }
 
-/// The governance files that exist, each with what is wrong with it by itself.
-pub fn policy(vault: &Vault) -> Vec<(String, Vec<Problem>)> {
+/// Those of the governance files that exist and are wanted, each with what is wrong with it by
+/// itself.
+pub fn policy(vault: &Vault, is_wanted: impl Fn(&str) -> bool) -> Vec<(String, Vec<Problem>)> {
     let check = |path: String| {
         let id = Id::of_governance_file(&path);
         let found = match (vault.files().read(&path, limit::DOCUMENT), id) {
@@ -204,7 +205,7 @@ pub fn policy(vault: &Vault) -> Vec<(String, Vec<Problem>)> {
         };
         (path, found)
     };
-    vault.governance_files().into_iter().map(check).collect()
+    vault.governance_files().into_iter().filter(|path| is_wanted(path)).map(check).collect()
 }
 
 /// Whether a file is no document yet: in a structured vault a Markdown file in the root is one only

@@ -12,7 +12,7 @@ use crate::resolve::{Known, Need, Plan, Resolution, Snapshot, Source};
 use crate::selector::{self, Atom, ErrorKind, Selector, StatusFilter, Term};
 use crate::vault::Vault;
 use crate::vault::federation::Authorities;
-use crate::words::nearest;
+use crate::words::Nearest;
 
 /// A selector and the vault at the checkpoint that it is asked of.
 pub(super) struct Asked<'v> {
@@ -99,10 +99,13 @@ impl<'v> Asked<'v> {
 
     /// A note for each tag or server that no published document has.
     fn unknown_words(&self) -> Result<Vec<String>, Failure> {
-        let mut notes = Vec::new();
+        let (mut notes, mut told, mut near) = (Vec::new(), BTreeSet::new(), Nearest::default());
         let (mut tags, mut servers) = (None, None);
         for (term, _) in self.selector.expr.leaves() {
             let Term::Set(atom) = term else { continue };
+            if !told.insert(atom.to_string()) {
+                continue;
+            }
             let (known, word, as_atom): (_, _, fn(String) -> Atom) = match atom {
                 Atom::Tag(tag) => (self.known(&mut tags, Known::Tags)?, tag, Atom::Tag),
                 Atom::Server(name) => {
@@ -113,12 +116,9 @@ impl<'v> Asked<'v> {
             if known.contains(word) {
                 continue;
             }
-            let near = nearest(word, known.iter().map(String::as_str));
-            let near = near.map(|near| format!("; did you mean {}?", as_atom(near.to_owned())));
-            let note = format!("no published document has {atom}{}", near.unwrap_or_default());
-            if !notes.contains(&note) {
-                notes.push(note);
-            }
+            let meant = near.find(word, known.iter().map(String::as_str));
+            let meant = meant.map(|near| format!("; did you mean {}?", as_atom(near.to_owned())));
+            notes.push(format!("no published document has {atom}{}", meant.unwrap_or_default()));
         }
         Ok(notes)
     }

@@ -190,19 +190,27 @@ pub(super) fn first<T>(
     lines
 }
 
+/// The widest column of a table. A wider cell stands out of it: else one cell of a hostile vault
+/// would make every row as long as it is.
+const MAX_COLUMN: usize = 512;
+
 /// Rows as aligned columns, two blanks between them, none at the end of a line.
 pub(super) fn table(rows: &[Vec<String>]) -> Vec<String> {
     let width = |text: &str| text.chars().count();
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let widths: Vec<usize> = (0..columns)
         .map(|n| rows.iter().filter_map(|r| r.get(n)).map(|cell| width(cell)).max().unwrap_or(0))
+        .map(|width| width.min(MAX_COLUMN))
         .collect();
     rows.iter()
         .map(|row| {
             let mut line = String::new();
             for (cell, size) in row.iter().zip(&widths) {
                 line.push_str(cell);
-                line.extend(std::iter::repeat_n(' ', size + 2 - width(cell)));
+                line.extend(std::iter::repeat_n(
+                    ' ',
+                    (size + 2).saturating_sub(width(cell)).max(2),
+                ));
             }
             line.trim_end().to_owned()
         })
@@ -232,6 +240,15 @@ mod tests {
         let value: Value = serde_json::from_str(&json).unwrap();
         assert_eq!(value["title"], "\u{1b}\u{202e}\u{e0001}é");
         assert_eq!((&value["schema"], &value["schema_version"]), (&"ctx.x".into(), &1.into()));
+    }
+
+    #[test]
+    fn one_wide_cell_makes_no_other_row_wide() {
+        let wide = "x".repeat(MAX_COLUMN + 1);
+        let rows = [vec![wide.clone(), "a".to_owned()], vec!["b".to_owned(), "c".to_owned()]];
+        let lines = table(&rows);
+        assert_eq!(lines[0], format!("{wide}  a"));
+        assert_eq!(lines[1].len(), MAX_COLUMN + 3);
     }
 
     #[test]

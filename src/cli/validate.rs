@@ -1,6 +1,6 @@
 //! `ctx validate`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde::Serialize;
 
@@ -63,9 +63,12 @@ pub(super) fn run(args: &Validate, session: &mut Session<'_>) -> Result<Answer, 
     for (file, (_, problems)) in files.iter().zip(&mut found) {
         problems.extend(surroundings.problems(file));
     }
+    // Backwards: of a file that is named twice the first counts.
+    let places = files.iter().enumerate().rev().map(|(n, file)| (file.path.as_str(), n));
+    let places: HashMap<&str, usize> = places.collect();
     for (path, problem) in collisions(&files).into_iter().chain(surroundings.cycles(&files)) {
-        match found.iter_mut().find(|(p, _)| *p == path) {
-            Some((_, problems)) => problems.push(problem),
+        match places.get(path.as_str()) {
+            Some(n) => found[*n].1.push(problem),
             None => found.push((path, vec![problem])),
         }
     }
@@ -74,11 +77,11 @@ pub(super) fn run(args: &Validate, session: &mut Session<'_>) -> Result<Answer, 
         let packs: Vec<(String, Vec<Problem>)> = packs
             .map(|file| (file.path, file.reading.problems.iter().map(Problem::from).collect()))
             .collect();
-        let others = live::policy(&vault).into_iter();
         // A pack whose name makes no id is told as such, whatever it says.
         let (named, _): (Vec<_>, Vec<_>) =
             packs.into_iter().partition(|(path, _)| Id::of_governance_file(path).is_ok());
-        found.extend(others.filter(|(path, _)| named.iter().all(|(pack, _)| pack != path)));
+        let seen: HashSet<&str> = named.iter().map(|(path, _)| path.as_str()).collect();
+        found.extend(live::policy(&vault, |path| !seen.contains(path)));
         found.extend(named);
     }
     found.retain(|(_, problems)| !problems.is_empty());

@@ -4,18 +4,21 @@
 //! links, wikilinks and `contextnest://` URIs, in the order of the text. Code gives no links, and
 //! what names no single document (a tag, a folder, a search, a web page, an image) is no link.
 //! Whether a target exists is not asked here: a [`LinkTarget::Name`] is resolved among the ids of a
-//! vault by [`resolve_name`]. Work and answer are bounded whatever the text is: at most
+//! vault by [`Names`]. Work and answer are bounded whatever the text is: at most
 //! [`MAX_BODY`] bytes are looked at, and at most [`MAX_LINKS`] links given.
 
 mod bare;
+mod names;
 mod read;
 
 use serde::{Deserialize, Serialize};
 
+use names::folder;
+pub use names::{Names, Resolved};
 pub use read::{dependencies, read};
 
 use super::Document;
-use super::id::{Id, IdError, fold};
+use super::id::{Id, IdError};
 use crate::uri::UriError;
 
 /// The most links that a document has; what follows is not seen.
@@ -65,7 +68,7 @@ pub enum LinkTarget {
     /// The document with this id (the text of a valid [`Id`]); checkpoint and anchor stand beside.
     Document(String),
     /// A wikilink by name or by the end of a path, as in `[[name]]` and `[[folder/name]]`. It needs
-    /// the ids of a vault to be resolved: see [`resolve_name`].
+    /// the ids of a vault to be resolved: see [`Names`].
     Name(String),
 }
 
@@ -141,62 +144,9 @@ pub fn links(id: &Id, text: &str, document: &Document) -> Vec<Link> {
 }
 
 /// The end of a name or path that decides where a wikilink may lead: ids whose last segments fold
-/// to the same text are the candidates of [`resolve_name`].
+/// to the same text are the candidates that [`Names`] takes in.
 pub fn last_segment(name: &str) -> &str {
     name.rsplit('/').next().unwrap_or(name)
-}
-
-/// Where a name leads.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Resolved<'i> {
-    /// The document that is meant.
-    pub id: &'i Id,
-    /// Others that fit as well, where nothing but byte order decided: then the name is ambiguous.
-    pub others: Vec<&'i Id>,
-}
-
-/// Resolves the name in a wikilink of `from` among candidate ids, of which there must be at least
-/// those whose last segment folds to that of the name.
-///
-/// An id that equals the name wins, then ids that end in it, then ids that do so apart from case.
-/// Of several, the one in the folder of `from` is meant, else the smallest in byte order.
-pub fn resolve_name<'i>(
-    name: &str,
-    from: &Id,
-    candidates: impl IntoIterator<Item = &'i Id>,
-) -> Option<Resolved<'i>> {
-    let folded = fold(name);
-    let (mut same, mut similar) = (Vec::new(), Vec::new());
-    for id in candidates {
-        if id.as_str() == name {
-            return Some(Resolved { id, others: Vec::new() });
-        }
-        if ends_in(id.as_str(), name) {
-            same.push(id);
-        } else if ends_in(&id.folded(), &folded) {
-            similar.push(id);
-        }
-    }
-    let mut fits = if same.is_empty() { similar } else { same };
-    fits.sort_unstable();
-    fits.dedup();
-    let here = folder(from.as_str());
-    let beside = |id: &&&Id| id.as_str().strip_prefix(here).is_some_and(|n| !n.contains('/'));
-    if let Some(id) = fits.iter().find(beside) {
-        return Some(Resolved { id, others: Vec::new() });
-    }
-    let others = fits.split_off(fits.len().min(1));
-    fits.first().map(|id| Resolved { id, others })
-}
-
-/// Whether the last segments of an id are those of a name.
-fn ends_in(id: &str, name: &str) -> bool {
-    id.strip_suffix(name).is_some_and(|above| above.is_empty() || above.ends_with('/'))
-}
-
-/// The folder of an id, with its final `/`; empty in the root.
-fn folder(id: &str) -> &str {
-    id.rfind('/').map_or("", |n| &id[..=n])
 }
 
 /// Whether a name has the ending of a file that is no Markdown: one to ten letters and digits, not
@@ -270,22 +220,6 @@ mod tests {
         let label = of("[contextnest://nodes/b](contextnest://nodes/a)\n").links;
         assert_eq!(label.len(), 1);
         assert_eq!(label[0].target, LinkTarget::Document("nodes/a".into()));
-    }
-
-    #[test]
-    fn a_name_leads_to_the_nearest_fit() {
-        let ids = ["a/Note", "b/note", "b/x/note", "c/Other", "note"].map(id);
-        let resolve = |name: &str, from: &str| {
-            resolve_name(name, &id(from), &ids).map(|r| (r.id.as_str(), r.others.len()))
-        };
-        assert_eq!(resolve("note", "z/from"), Some(("note", 0)));
-        assert_eq!(resolve("Note", "z/from"), Some(("a/Note", 0)));
-        assert_eq!(resolve("NOTE", "z/from"), Some(("a/Note", 3)));
-        assert_eq!(resolve("NOTE", "b/x/from"), Some(("b/x/note", 0)));
-        assert_eq!(resolve("NOTE", "from"), Some(("note", 0)));
-        assert_eq!(resolve("x/note", "from"), Some(("b/x/note", 0)));
-        assert_eq!(resolve("other", "from"), Some(("c/Other", 0)));
-        assert_eq!(resolve("ote", "from"), None);
     }
 
     #[test]

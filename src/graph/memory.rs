@@ -1,19 +1,20 @@
 //! A catalog in memory, made from texts that were read.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
 
 use super::{Catalog, Mention, name_key};
 use crate::document::id::Id;
-use crate::document::links::LinkTarget;
+use crate::document::links::{LinkKind, LinkTarget, Names};
 
 /// The documents of one checkpoint with what they mention.
 #[derive(Clone, Debug, Default)]
 pub struct Memory {
     documents: BTreeMap<Id, BTreeSet<Mention>>,
     /// Documents by the key of their last segment.
-    named: HashMap<String, Vec<Id>>,
+    named: HashMap<String, Arc<Names>>,
     /// Who mentions an id exactly, by its text.
-    by_id: HashMap<String, Vec<(Id, Mention)>>,
+    by_id: HashMap<String, Vec<(Id, LinkKind)>>,
     /// Who mentions a name, by its key.
     by_name: HashMap<String, Vec<(Id, Mention)>>,
 }
@@ -22,16 +23,24 @@ impl Memory {
     /// Takes in documents, each with what it mentions.
     pub fn new(documents: impl IntoIterator<Item = (Id, BTreeSet<Mention>)>) -> Self {
         let mut memory = Self { documents: documents.into_iter().collect(), ..Self::default() };
+        let mut named: HashMap<String, Vec<Id>> = HashMap::new();
         for (id, mentions) in &memory.documents {
-            memory.named.entry(name_key(id.as_str())).or_default().push(id.clone());
+            named.entry(name_key(id.as_str())).or_default().push(id.clone());
             for mention in mentions {
-                let list = match &mention.target {
-                    LinkTarget::Document(target) => memory.by_id.entry(target.clone()),
-                    LinkTarget::Name(name) => memory.by_name.entry(name_key(name)),
-                };
-                list.or_default().push((id.clone(), mention.clone()));
+                match &mention.target {
+                    LinkTarget::Document(target) => {
+                        let list = memory.by_id.entry(target.clone()).or_default();
+                        list.push((id.clone(), mention.kind));
+                    }
+                    LinkTarget::Name(name) => {
+                        let list = memory.by_name.entry(name_key(name)).or_default();
+                        list.push((id.clone(), mention.clone()));
+                    }
+                }
             }
         }
+        let names = named.into_iter().map(|(key, ids)| (key, Arc::new(Names::new(ids))));
+        memory.named = names.collect();
         memory
     }
 }
@@ -49,15 +58,15 @@ impl Catalog for Memory {
         self.documents.get(id).cloned().unwrap_or_default()
     }
 
-    fn mentioned_by(&self, id: &Id) -> Vec<(Id, Mention)> {
-        let exactly = self.by_id.get(id.as_str()).into_iter().flatten();
-        exactly
-            .chain(self.by_name.get(&name_key(id.as_str())).into_iter().flatten())
-            .cloned()
-            .collect()
+    fn mentioned_by(&self, id: &Id) -> Vec<(Id, LinkKind)> {
+        self.by_id.get(id.as_str()).cloned().unwrap_or_default()
     }
 
-    fn named(&self, key: &str) -> Vec<Id> {
-        self.named.get(key).cloned().unwrap_or_default()
+    fn naming(&self, key: &str) -> Vec<(Id, Mention)> {
+        self.by_name.get(key).cloned().unwrap_or_default()
+    }
+
+    fn named(&self, key: &str) -> Arc<Names> {
+        self.named.get(key).map(Arc::clone).unwrap_or_default()
     }
 }

@@ -11,12 +11,15 @@ pub mod order;
 pub mod rank;
 pub mod walk;
 
-use std::collections::BTreeSet;
+use std::cell::RefCell;
+use std::collections::{BTreeSet, HashMap};
+use std::rc::Rc;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 use crate::document::id::{Id, fold};
-use crate::document::links::{Link, LinkKind, LinkTarget, last_segment, resolve_name};
+use crate::document::links::{Link, LinkKind, LinkTarget, Names, last_segment};
 
 use order::Dependencies;
 
@@ -60,11 +63,15 @@ pub trait Catalog {
     /// What a document mentions, each once.
     fn mentions(&self, id: &Id) -> BTreeSet<Mention>;
 
-    /// Who mentions this id: exactly, or by a name whose key is that of the id.
-    fn mentioned_by(&self, id: &Id) -> Vec<(Id, Mention)>;
+    /// Who mentions exactly this id, and how.
+    fn mentioned_by(&self, id: &Id) -> Vec<(Id, LinkKind)>;
 
-    /// The documents whose last segment has this key.
-    fn named(&self, key: &str) -> Vec<Id>;
+    /// Who mentions a name with this key.
+    fn naming(&self, key: &str) -> Vec<(Id, Mention)>;
+
+    /// The documents whose last segment has this key. It is asked for each mention of a name, so it
+    /// must not look at each of them every time.
+    fn named(&self, key: &str) -> Arc<Names>;
 }
 
 /// The key under which names and the ids that they may mean are found: the folded last segment.
@@ -77,8 +84,8 @@ pub fn resolve(catalog: &impl Catalog, from: &Id, target: &LinkTarget) -> Option
     match target {
         LinkTarget::Document(id) => id.parse().ok().filter(|id| catalog.holds(id)),
         LinkTarget::Name(name) => {
-            let candidates = catalog.named(&name_key(name));
-            resolve_name(name, from, &candidates).map(|found| found.id.clone())
+            let names = catalog.named(&name_key(name));
+            names.resolve(name, from).map(|found| found.id.clone())
         }
     }
 }
@@ -93,13 +100,45 @@ pub fn outgoing(catalog: &impl Catalog, id: &Id) -> BTreeSet<Edge> {
     catalog.mentions(id).into_iter().filter_map(edge).filter(says_something).collect()
 }
 
-/// The edges that lead to a document.
-pub fn incoming(catalog: &impl Catalog, id: &Id) -> BTreeSet<Edge> {
-    let edge = |(from, mention): (Id, Mention)| {
-        let to = resolve(catalog, &from, &mention.target)?;
-        (to == *id).then_some(Edge { from, to, kind: mention.kind })
-    };
-    catalog.mentioned_by(id).into_iter().filter_map(edge).filter(says_something).collect()
+/// The edges that lead to documents. A name that many documents have is resolved once for each
+/// mention of it, however many of these documents are asked for.
+pub struct Incoming<'c, C> {
+    catalog: &'c C,
+    /// By the key of a name: the edges that its mentions make, by the documents that they lead to.
+    by_name: RefCell<HashMap<String, Rc<HashMap<Id, Vec<Edge>>>>>,
+}
+
+impl<'c, C: Catalog> Incoming<'c, C> {
+    /// The edges of a catalog.
+    pub fn new(catalog: &'c C) -> Self {
+        Self { catalog, by_name: RefCell::default() }
+    }
+
+    /// The edges that lead to a document.
+    pub fn of(&self, id: &Id) -> BTreeSet<Edge> {
+        let exactly = self.catalog.holds(id).then(|| self.catalog.mentioned_by(id));
+        let edge = |(from, kind)| Edge { from, to: id.clone(), kind };
+        let exactly = exactly.into_iter().flatten().map(edge);
+        let by_name = self.by_name(&name_key(id.as_str()));
+        let by_name = by_name.get(id).into_iter().flatten().cloned();
+        exactly.chain(by_name).filter(says_something).collect()
+    }
+
+    fn by_name(&self, key: &str) -> Rc<HashMap<Id, Vec<Edge>>> {
+        if let Some(known) = self.by_name.borrow().get(key) {
+            return Rc::clone(known);
+        }
+        let mut edges: HashMap<Id, Vec<Edge>> = HashMap::new();
+        for (from, mention) in self.catalog.naming(key) {
+            if let Some(to) = resolve(self.catalog, &from, &mention.target) {
+                let edge = Edge { from, to: to.clone(), kind: mention.kind };
+                edges.entry(to).or_default().push(edge);
+            }
+        }
+        let edges = Rc::new(edges);
+        self.by_name.borrow_mut().insert(key.to_owned(), Rc::clone(&edges));
+        edges
+    }
 }
 
 /// Every edge, in the order of origin, target and kind.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Catalog, Edge, incoming, outgoing};
+use super::{Catalog, Edge, Incoming, outgoing};
 use crate::document::id::Id;
 use crate::document::links::LinkKind;
 
@@ -55,10 +55,11 @@ pub fn neighbors(catalog: &impl Catalog, start: &Id, walk: &Walk) -> Neighborhoo
     let mut found = Neighborhood::default();
     let mut seen = BTreeSet::from([start.clone()]);
     let mut frontier = vec![start.clone()];
+    let incoming = Incoming::new(catalog);
     for hops in 1..=walk.hops {
         let mut reached: BTreeMap<Id, BTreeSet<Edge>> = BTreeMap::new();
         for id in &frontier {
-            for edge in edges_of(catalog, id, walk) {
+            for edge in edges_of(catalog, &incoming, id, walk) {
                 let other = if edge.from == *id { &edge.to } else { &edge.from };
                 if !seen.contains(other) {
                     reached.entry(other.clone()).or_default().insert(edge);
@@ -82,13 +83,18 @@ pub fn neighbors(catalog: &impl Catalog, start: &Id, walk: &Walk) -> Neighborhoo
     found
 }
 
-fn edges_of(catalog: &impl Catalog, id: &Id, walk: &Walk) -> BTreeSet<Edge> {
+fn edges_of<C: Catalog>(
+    catalog: &C,
+    incoming: &Incoming<'_, C>,
+    id: &Id,
+    walk: &Walk,
+) -> BTreeSet<Edge> {
     let mut edges = BTreeSet::new();
     if walk.direction != Direction::In {
         edges.extend(outgoing(catalog, id));
     }
     if walk.direction != Direction::Out {
-        edges.extend(incoming(catalog, id));
+        edges.extend(incoming.of(id));
     }
     edges.retain(|edge| walk.kind.is_none_or(|kind| kind == edge.kind));
     edges

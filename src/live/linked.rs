@@ -6,7 +6,7 @@
 //! hands in as a [`Published`]. What only the past holds may be named by `derived_from` and by a URI
 //! with a checkpoint.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 
@@ -14,13 +14,13 @@ use super::{LiveFile, is_known, read};
 use crate::document::Document;
 use crate::document::id::Id;
 use crate::document::links::{
-    self, Link, LinkKind, LinkTarget, Links, MAX_LINKS, is_other_file, resolve_name,
+    self, Link, LinkKind, LinkTarget, Links, MAX_LINKS, Names, is_other_file,
 };
 use crate::document::sections::{has_section, sections};
 use crate::document::validate::{Problem, Severity};
 use crate::graph::{name_key, order};
 use crate::vault::Vault;
-use crate::words::{argument, nearest};
+use crate::words::{Nearest, argument};
 
 /// The documents of the head.
 pub trait Published {
@@ -35,18 +35,15 @@ pub trait Published {
 pub const CODES: [&str; 5] =
     ["link-broken", "link-anchor", "link-ambiguous", "links-truncated", "dependency-cycle"];
 
-/// How many problems get the nearest id as a hint; the search for it looks at every id.
-const HINTS: usize = 100;
-
 /// Looks at the links of live documents.
 pub struct Surroundings<'v> {
     vault: &'v Vault,
     published: &'v dyn Published,
     ids: BTreeSet<Id>,
-    named: HashMap<String, Vec<Id>>,
+    named: HashMap<String, Names>,
     /// The anchors of documents that were asked for.
     anchors: RefCell<HashMap<Id, Rc<BTreeSet<String>>>>,
-    hints: Cell<usize>,
+    near: RefCell<Nearest>,
 }
 
 impl<'v> Surroundings<'v> {
@@ -59,8 +56,9 @@ impl<'v> Surroundings<'v> {
         for id in &ids {
             named.entry(name_key(id.as_str())).or_default().push(id.clone());
         }
-        let (anchors, hints) = (RefCell::default(), Cell::new(HINTS));
-        Self { vault, published, ids, named, anchors, hints }
+        let named = named.into_iter().map(|(key, ids)| (key, Names::new(ids))).collect();
+        let (anchors, near) = (RefCell::default(), RefCell::default());
+        Self { vault, published, ids, named, anchors, near }
     }
 
     /// What is wrong with the links of one live document, in the order of its lines.
@@ -90,11 +88,11 @@ impl<'v> Surroundings<'v> {
                 _ => return Some(self.broken(name, link)),
             },
             LinkTarget::Name(name) => {
-                let candidates = self.named.get(&name_key(name)).map(Vec::as_slice);
-                match resolve_name(name, from, candidates.unwrap_or_default()) {
-                    Some(found) if found.others.is_empty() => found.id.clone(),
+                let names = self.named.get(&name_key(name));
+                match names.and_then(|names| names.resolve(name, from)) {
+                    Some(found) if found.others == 0 => found.id.clone(),
                     Some(found) => {
-                        let fits = found.others.len() + 1;
+                        let fits = found.others + 1;
                         let message =
                             format!("`{name}` fits {fits} documents; `{}` is taken", found.id);
                         let hint = format!("write `[[{}]]`, or the id of another", found.id);
@@ -140,8 +138,7 @@ impl<'v> Surroundings<'v> {
     }
 
     fn hint<'k>(&self, name: &str, known: impl Iterator<Item = &'k str>) -> Option<&'k str> {
-        self.hints.set(self.hints.get().checked_sub(1)?);
-        nearest(name, known)
+        self.near.borrow_mut().find(name, known)
     }
 
     /// The anchors of a document, of its live file where there is one.

@@ -2,7 +2,8 @@
 //!
 //! What a selector names is the sealed pack; this is about the files that the next publication seals.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::ops::Bound;
 
 use super::{LiveFile, all};
 use crate::document::sections::sections;
@@ -12,7 +13,7 @@ use crate::selector::Term;
 use crate::uri::{Target, Uri};
 use crate::vault::Vault;
 use crate::vault::layout::limit;
-use crate::words::nearest;
+use crate::words::Nearest;
 
 /// A live pack file.
 #[derive(Debug)]
@@ -54,10 +55,11 @@ pub fn check(vault: &Vault) -> Vec<PackFile> {
         return files;
     }
     let live = all(vault);
+    let mut live = Live::new(&live);
     let mut first: HashMap<String, String> = HashMap::new();
     for file in &mut files {
         if let Some(pack) = &file.reading.pack {
-            let found = references(pack).filter_map(|uri| dead(&uri, &live)).collect::<Vec<_>>();
+            let found = references(pack).filter_map(|uri| live.dead(&uri)).collect::<Vec<_>>();
             file.reading.problems.extend(found);
         }
         let Some(id) = &file.reading.id else { continue };
@@ -88,35 +90,59 @@ fn references(pack: &Pack) -> impl Iterator<Item = Placed<Uri>> {
     query.chain(pack.includes.iter().cloned()).chain(pack.excludes.iter().cloned())
 }
 
-/// What is wrong if a URI names nothing that is here.
-fn dead(uri: &Placed<Uri>, live: &[LiveFile]) -> Option<PackProblem> {
-    let mut ids = live.iter().filter_map(|file| Some((file, file.id.as_ref()?)));
-    let is_here = match &uri.value.target {
-        Target::Document { id, anchor, .. } => {
-            let Some((file, _)) = ids.find(|(_, live)| *live == id) else {
-                return Some(problem(uri, ProblemKind::Dead(uri.value.to_string())));
-            };
-            let kind = missing(file, anchor.as_deref()?)?;
-            return Some(problem(uri, kind));
-        }
-        Target::Folder(folder) => ids.any(|(_, id)| id.as_str().starts_with(folder.as_str())),
-        Target::Tag(tag) => live.iter().any(|f| f.fields().is_some_and(|f| f.has_tag(tag))),
-        Target::Search(_) => true,
-    };
-    (!is_here).then(|| problem(uri, ProblemKind::Dead(uri.value.to_string())))
+/// The live documents, as the URIs of packs ask for them: there may be very many of both.
+struct Live<'f> {
+    by_id: BTreeMap<&'f str, &'f LiveFile>,
+    tags: HashSet<&'f str>,
+    /// The anchors of the documents that were asked for theirs.
+    anchors: HashMap<&'f str, BTreeSet<String>>,
+    near: Nearest,
 }
 
-/// What is wrong if a live document has no such section.
-fn missing(file: &LiveFile, anchor: &str) -> Option<ProblemKind> {
-    let content = file.content.as_ref().ok()?;
-    let body = content.text.get(content.document.parts.body..)?;
-    let known = sections(body);
-    if known.iter().any(|section| section.anchor == anchor) {
-        return None;
+impl<'f> Live<'f> {
+    fn new(files: &'f [LiveFile]) -> Self {
+        let by_id = files.iter().filter_map(|file| Some((file.id.as_ref()?.as_str(), file)));
+        let by_id = by_id.collect();
+        let fields = files.iter().filter_map(LiveFile::fields);
+        let tags = fields.flat_map(|fields| fields.tags.iter().map(String::as_str)).collect();
+        Self { by_id, tags, anchors: HashMap::new(), near: Nearest::default() }
     }
-    let near = nearest(anchor, known.iter().map(|section| section.anchor.as_str()));
-    let id = file.id.as_ref()?.to_string();
-    Some(ProblemKind::Anchor { id, anchor: anchor.to_owned(), near: near.map(str::to_owned) })
+
+    /// What is wrong if a URI names nothing that is here.
+    fn dead(&mut self, uri: &Placed<Uri>) -> Option<PackProblem> {
+        let is_here = match &uri.value.target {
+            Target::Document { id, anchor, .. } => match self.by_id.get_key_value(id.as_str()) {
+                Some((id, file)) => {
+                    let (id, file) = (*id, *file);
+                    let kind = self.missing(id, file, anchor.as_deref()?)?;
+                    return Some(problem(uri, kind));
+                }
+                None => false,
+            },
+            Target::Folder(folder) => {
+                let from = (Bound::Included(folder.as_str()), Bound::Unbounded);
+                let first = self.by_id.range::<str, _>(from).next();
+                first.is_some_and(|(id, _)| id.starts_with(folder.as_str()))
+            }
+            Target::Tag(tag) => self.tags.contains(tag.as_str()),
+            Target::Search(_) => true,
+        };
+        (!is_here).then(|| problem(uri, ProblemKind::Dead(uri.value.to_string())))
+    }
+
+    /// What is wrong if a live document has no such section.
+    fn missing(&mut self, id: &'f str, file: &LiveFile, anchor: &str) -> Option<ProblemKind> {
+        let content = file.content.as_ref().ok()?;
+        let body = content.text.get(content.document.parts.body..)?;
+        let list = || sections(body).into_iter().map(|section| section.anchor).collect();
+        let known = self.anchors.entry(id).or_insert_with(list);
+        if known.contains(anchor) {
+            return None;
+        }
+        let near = self.near.find(anchor, known.iter().map(String::as_str));
+        let (id, near) = (id.to_string(), near.map(str::to_owned));
+        Some(ProblemKind::Anchor { id, anchor: anchor.to_owned(), near })
+    }
 }
 
 fn problem(uri: &Placed<Uri>, kind: ProblemKind) -> PackProblem {

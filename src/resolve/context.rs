@@ -5,7 +5,7 @@
 //! [`Context::new`] selects, and does so alike whatever is printed then; [`Context::to_markdown`] is
 //! the block. A block never takes more tokens than its budget.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use super::portion::{Line, Portion, tokens};
 use super::{Resolution, Snapshot};
@@ -155,17 +155,7 @@ impl<'r> Context<'r> {
             }
             reasons.push(reason);
         }
-        // Only on a cycle does a source stand before one that it depends on.
-        let mut before = 0;
-        while before != missing.len() {
-            before = missing.len();
-            for ((portion, needs), reason) in self.portions.iter().zip(&needs).zip(&mut reasons) {
-                if reason.is_none() {
-                    *reason = lacking(needs, &missing);
-                    missing.extend(reason.as_ref().map(|_| &portion.served.id));
-                }
-            }
-        }
+        leave_out_dependents(&self.portions, &needs, missing, &mut reasons);
         for (portion, reason) in std::mem::take(&mut self.portions).into_iter().zip(reasons) {
             match reason {
                 None => self.portions.push(portion),
@@ -222,6 +212,37 @@ impl LeftOut<'_> {
 
     fn line_tokens(&self) -> u64 {
         tokens(self.line().len())
+    }
+}
+
+/// Leaves out the sources that stand before one that they depend on and that is left out, and those
+/// that depend on them. There are such sources only on a cycle. The answer is that of rounds over
+/// all texts, in their order, until a round changes nothing; but only texts that a round would
+/// leave out are visited.
+fn leave_out_dependents<'p>(
+    portions: &'p [Portion<'_>],
+    needs: &[BTreeSet<Id>],
+    mut missing: BTreeSet<&'p Id>,
+    reasons: &mut [Option<Reason>],
+) {
+    let mut dependents: HashMap<&Id, Vec<usize>> = HashMap::new();
+    for (n, needs) in needs.iter().enumerate().filter(|(n, _)| reasons[*n].is_none()) {
+        needs.iter().for_each(|id| dependents.entry(id).or_default().push(n));
+    }
+    // Round and place of each text that is to be visited.
+    let mut open: BTreeSet<(usize, usize)> = BTreeSet::new();
+    for id in &missing {
+        open.extend(dependents.remove(id).into_iter().flatten().map(|n| (0, n)));
+    }
+    while let Some((round, n)) = open.pop_first() {
+        if reasons[n].is_some() {
+            continue;
+        }
+        reasons[n] = lacking(&needs[n], &missing);
+        let id = &portions[n].served.id;
+        missing.insert(id);
+        let later = dependents.remove(id).into_iter().flatten();
+        open.extend(later.map(|other| (round + usize::from(other < n), other)));
     }
 }
 

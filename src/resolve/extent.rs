@@ -4,7 +4,7 @@
 //! through the same operators: an intersection narrows, in a union the whole beats a section, and a
 //! difference leaves its left side as it is.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::plan::Part;
 use super::{Served, universe};
@@ -48,14 +48,30 @@ pub(super) fn sections(
         let served = &documents[n];
         let unknown = |why| UnknownSection { id: id.clone(), why };
         // What is asked for must be there, even where the whole is put out.
-        let named = anchors.iter().map(|anchor| Ok((*anchor, served.section(anchor)?)));
-        let named: BTreeMap<&str, Section> = named.collect::<Result<_, _>>().map_err(unknown)?;
+        let named = named(served, &anchors).map_err(unknown)?;
         if let Some(Extent::Sections(wanted)) = extent(parts, served) {
             let wanted = wanted.into_iter().filter_map(|anchor| named.get(anchor).cloned());
             narrowed.insert(id.clone(), outermost(wanted.collect()));
         }
     }
     Ok(narrowed)
+}
+
+/// The sections that these anchors name; the text is read once for all of them.
+fn named<'a>(
+    served: &Served,
+    anchors: &BTreeSet<&'a str>,
+) -> Result<BTreeMap<&'a str, Section>, UnknownAnchor> {
+    let mut all: HashMap<String, Section> = HashMap::new();
+    for section in served.sections() {
+        all.insert(section.anchor.clone(), section);
+    }
+    let section = |anchor: &&'a str| match all.remove(*anchor) {
+        Some(section) => Ok((*anchor, section)),
+        // The error names all that there are, in the order of the text.
+        None => served.section(anchor).map(|section| (*anchor, section)),
+    };
+    anchors.iter().map(section).collect()
 }
 
 /// What an expression names of a document; nothing, if the document is not in its set.

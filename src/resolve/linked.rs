@@ -1,14 +1,16 @@
 //! The graph as the index knows it, one posting list a question.
 
-use std::cell::Cell;
-use std::collections::BTreeSet;
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeSet, HashMap};
+use std::rc::Rc;
+use std::sync::Arc;
 
 use roaring::RoaringBitmap;
 
 use crate::document::id::Id;
-use crate::document::links::{LinkKind, LinkTarget};
+use crate::document::links::{LinkKind, LinkTarget, Names};
 use crate::graph::{Catalog, Mention, name_key};
-use crate::index::{At, Damaged};
+use crate::index::{At, Damaged, Held};
 
 /// The catalog of a checkpoint. It answers with nothing once the index turned out to be damaged,
 /// which [`Linked::sound`] says in the end.
@@ -17,11 +19,15 @@ pub(super) struct Linked<'i> {
     /// Documents that may not be served now, whatever they said when they were indexed.
     without: &'i BTreeSet<Id>,
     damaged: Cell<bool>,
+    /// What was decoded: a walk asks for the same rows and names again and again.
+    rows: RefCell<HashMap<u32, Rc<Held>>>,
+    named: RefCell<HashMap<String, Arc<Names>>>,
 }
 
 impl<'i> Linked<'i> {
     pub(super) fn new(at: At<'i>, without: &'i BTreeSet<Id>) -> Self {
-        Self { at, without, damaged: Cell::new(false) }
+        let (rows, named) = (RefCell::default(), RefCell::default());
+        Self { at, without, damaged: Cell::new(false), rows, named }
     }
 
     /// Whether every answer was one.
@@ -46,23 +52,35 @@ impl<'i> Linked<'i> {
         ids
     }
 
-    /// The documents of some rows that hold, each with those of its mentions that are wanted.
-    fn mentioning(
-        &self,
-        rows: Result<RoaringBitmap, Damaged>,
-        wanted: &dyn Fn(&Mention) -> bool,
-    ) -> Result<Vec<(Id, Mention)>, Damaged> {
-        let mut found = Vec::new();
-        for row in &self.at.holding(rows?)? {
-            let held = self.at.held(row)?;
-            if self.without.contains(&held.id) {
-                continue;
-            }
-            let mentions = held.metadata.map(|m| m.mentions).unwrap_or_default();
-            let mentions = mentions.into_iter().filter(|m| wanted(m));
-            found.extend(mentions.map(|mention| (held.id.clone(), mention)));
+    fn held(&self, row: u32) -> Result<Rc<Held>, Damaged> {
+        if let Some(held) = self.rows.borrow().get(&row) {
+            return Ok(Rc::clone(held));
         }
-        Ok(found)
+        let held = Rc::new(self.at.held(row)?);
+        self.rows.borrow_mut().insert(row, Rc::clone(&held));
+        Ok(held)
+    }
+
+    /// The documents of some rows that hold and may be served.
+    fn serving(&self, rows: Result<RoaringBitmap, Damaged>) -> Result<Vec<Rc<Held>>, Damaged> {
+        let rows = self.at.holding(rows?)?;
+        let mut held = rows.iter().map(|row| self.held(row)).collect::<Result<Vec<_>, _>>()?;
+        held.retain(|held| !self.without.contains(&held.id));
+        Ok(held)
+    }
+
+    /// Who mentions exactly this id in one way.
+    fn exactly(&self, id: &Id, kind: LinkKind) -> Result<Vec<(Id, LinkKind)>, Damaged> {
+        let mention = Mention { kind, target: LinkTarget::Document(id.as_str().to_owned()) };
+        let mut found = self.serving(self.at.linking(kind, id.as_str()))?;
+        found.retain(|held| held.metadata.as_ref().is_some_and(|m| m.mentions.contains(&mention)));
+        Ok(found.iter().map(|held| (held.id.clone(), kind)).collect())
+    }
+
+    fn mentions_of(&self, id: &Id) -> Result<BTreeSet<Mention>, Damaged> {
+        let Some(row) = self.at.row_of(id.as_str())? else { return Ok(BTreeSet::new()) };
+        let held = self.held(row)?;
+        Ok(held.metadata.as_ref().map(|m| m.mentions.clone()).unwrap_or_default())
     }
 }
 
@@ -77,28 +95,33 @@ impl Catalog for Linked<'_> {
     }
 
     fn mentions(&self, id: &Id) -> BTreeSet<Mention> {
-        let metadata = self.answer(self.at.get(id.as_str())).and_then(|held| held.metadata);
-        metadata.map(|m| m.mentions).unwrap_or_default()
+        self.answer(self.mentions_of(id))
     }
 
-    fn mentioned_by(&self, id: &Id) -> Vec<(Id, Mention)> {
-        let mut found = Vec::new();
-        for (_, kind) in LinkKind::ALL {
-            let exactly = LinkTarget::Document(id.as_str().to_owned());
-            let exactly = Mention { kind, target: exactly };
-            let rows = self.at.linking(kind, id.as_str());
-            found.extend(self.answer(self.mentioning(rows, &|m| *m == exactly)));
-        }
-        let key = name_key(id.as_str());
-        let by_name = |m: &Mention| match &m.target {
+    fn mentioned_by(&self, id: &Id) -> Vec<(Id, LinkKind)> {
+        let kinds = LinkKind::ALL.iter();
+        kinds.flat_map(|(_, kind)| self.answer(self.exactly(id, *kind))).collect()
+    }
+
+    fn naming(&self, key: &str) -> Vec<(Id, Mention)> {
+        let is_named = |mention: &&Mention| match &mention.target {
             LinkTarget::Name(name) => name_key(name) == key,
             LinkTarget::Document(_) => false,
         };
-        found.extend(self.answer(self.mentioning(self.at.naming(&key), &by_name)));
+        let mut found = Vec::new();
+        for held in self.answer(self.serving(self.at.naming(key))) {
+            let mentions = held.metadata.iter().flat_map(|m| &m.mentions).filter(is_named);
+            found.extend(mentions.map(|mention| (held.id.clone(), mention.clone())));
+        }
         found
     }
 
-    fn named(&self, key: &str) -> Vec<Id> {
-        self.ids_of(self.at.named(key))
+    fn named(&self, key: &str) -> Arc<Names> {
+        if let Some(known) = self.named.borrow().get(key) {
+            return Arc::clone(known);
+        }
+        let names = Arc::new(Names::new(self.ids_of(self.at.named(key))));
+        self.named.borrow_mut().insert(key.to_owned(), Arc::clone(&names));
+        names
     }
 }

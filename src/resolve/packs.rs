@@ -1,6 +1,8 @@
 //! What the governance files that a checkpoint seals say to selectors: its packs, and its names for
 //! vaults. Their texts are verified like any other; live files are not looked at.
 
+use std::collections::HashMap;
+
 use crate::chain::replay::ChainError;
 use crate::document::id::Id;
 use crate::pack::{self, Pack, PackProblem};
@@ -43,6 +45,8 @@ pub struct Packs {
     pub unusable: Vec<Unusable>,
     /// Those that the chain does not vouch for.
     pub withheld: Vec<Withheld>,
+    /// The places of an id in `usable`; a selector may name very many of very many packs.
+    places: HashMap<String, Vec<usize>>,
 }
 
 /// Why there is no pack of a name.
@@ -114,7 +118,11 @@ impl Snapshot<'_> {
             let reading = pack::read(&served.text, &authorities);
             let fatal = reading.problems.into_iter().find(PackProblem::is_fatal);
             match (reading.pack, fatal) {
-                (Some(pack), _) => packs.usable.push(SealedPack { file, version, pack }),
+                (Some(pack), _) => {
+                    let places = packs.places.entry(pack.id.clone()).or_default();
+                    places.push(packs.usable.len());
+                    packs.usable.push(SealedPack { file, version, pack });
+                }
                 (None, Some(why)) => packs.unusable.push(Unusable { file, id: reading.id, why }),
                 (None, None) => {}
             }
@@ -175,16 +183,18 @@ impl Packs {
     /// # Errors
     /// There is none, or more than one, or it cannot be used.
     pub fn find(&self, id: &str, checkpoint: u64) -> Result<&SealedPack, PackError> {
+        let places = self.places.get(id).into_iter().flatten();
+        let mut found = places.filter_map(|n| self.usable.get(*n));
+        let unusable = || self.unusable.iter().find(|sealed| sealed.id.as_deref() == Some(id));
+        let (first, second) = (found.next(), found.next());
         let id = || id.to_owned();
-        let mut found = self.usable.iter().filter(|sealed| sealed.pack.id == id());
-        let unusable = self.unusable.iter().find(|sealed| sealed.id == Some(id()));
-        match (found.next(), found.next()) {
+        match (first, second) {
             (Some(one), Some(other)) => {
                 let (first, second) = (one.file.clone(), other.file.clone());
                 Err(PackError::Twice { id: id(), first, second })
             }
             (Some(one), None) => Ok(one),
-            (None, _) => Err(match (unusable, self.withheld.first()) {
+            (None, _) => Err(match (unusable(), self.withheld.first()) {
                 (Some(Unusable { file, why, .. }), _) => {
                     PackError::Unusable { file: file.clone(), why: why.clone() }
                 }

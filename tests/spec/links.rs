@@ -2,7 +2,7 @@
 
 use contextnest::document::Document;
 use contextnest::document::id::Id;
-use contextnest::document::links::{LinkTarget, read, resolve_name};
+use contextnest::document::links::{LinkTarget, Names, read};
 use serde::Deserialize;
 
 use crate::vectors::load;
@@ -73,10 +73,11 @@ fn every_name_leads_where_it_should() {
     let cases: Vec<Name> = load("links/names.json");
     for case in cases {
         let ids: Vec<Id> = case.ids.iter().map(|id| id.parse().unwrap()).collect();
-        let found = resolve_name(&case.link, &case.from.parse().unwrap(), &ids);
+        let names = Names::new(ids);
+        let found = names.resolve(&case.link, &case.from.parse().unwrap());
         let means = found.as_ref().map(|found| found.id.to_string());
         assert_eq!(means, case.means, "{}", case.name);
-        let ambiguous = found.is_some_and(|found| !found.others.is_empty());
+        let ambiguous = found.is_some_and(|found| found.others > 0);
         assert_eq!(ambiguous, case.ambiguous, "{}", case.name);
     }
 }
