@@ -8,6 +8,7 @@ use super::rows::{WithheldJson, tell_withheld};
 use super::session::Session;
 use super::ui::shown;
 use super::{Answer, Failure};
+use crate::resolve::portion::Portion;
 use crate::resolve::{Need, Served, Snapshot};
 use crate::vault::layout;
 use crate::words::count;
@@ -43,7 +44,7 @@ pub(super) fn run(args: &Context, session: &mut Session<'_>) -> Result<Answer, F
     let mut all = snapshot.all()?;
     let identity = layout::CONTEXT.parse().ok().and_then(|id| snapshot.get(&id));
     let instructions = match identity {
-        Some(Ok(served)) => Some(served.text),
+        Some(Ok(served)) => Some(served),
         Some(Err(withheld)) => {
             all.withheld.push(withheld);
             None
@@ -53,7 +54,7 @@ pub(super) fn run(args: &Context, session: &mut Session<'_>) -> Result<Answer, F
     let map = ContextJson {
         name: snapshot.name(),
         checkpoint: snapshot.checkpoint(),
-        instructions: instructions.as_deref(),
+        instructions: instructions.as_ref().map(|served| &*served.text),
         documents: all.documents.len(),
         types: counted(&all.documents, |d| vec![d.fields.node_type.as_str()]),
         tags: counted(&all.documents, |d| d.fields.tags.iter().map(String::as_str).collect()),
@@ -65,7 +66,7 @@ pub(super) fn run(args: &Context, session: &mut Session<'_>) -> Result<Answer, F
     if session.ui.json {
         session.ui.result("context", &map);
     } else {
-        text(session, &map);
+        text(session, instructions.as_ref(), &map);
     }
     let is_withheld = all.withheld.iter().any(|w| w.id.as_str() == layout::CONTEXT);
     if instructions.is_none() && !is_withheld {
@@ -90,13 +91,11 @@ fn counted<'d>(
     counts
 }
 
-fn text(session: &mut Session<'_>, map: &ContextJson<'_>) {
+fn text(session: &mut Session<'_>, instructions: Option<&Served>, map: &ContextJson<'_>) {
     let ui = &mut session.ui;
-    if let Some(instructions) = map.instructions {
-        ui.text(instructions);
-        if !instructions.ends_with('\n') {
-            ui.line("");
-        }
+    if let Some(served) = instructions {
+        // The file may hold lines that look like the map.
+        ui.text(&Portion { served, section: None }.to_markdown());
         ui.line("");
     }
     ui.line(&format!(

@@ -42,7 +42,7 @@ pub(super) struct Resolve {
     /// Print only the ids
     #[arg(long, conflicts_with_all = ["bodies", "json"])]
     ids: bool,
-    /// Print the texts too
+    /// Print the texts, each between two lines that say where it is from and where it ends
     #[arg(long)]
     bodies: bool,
     /// Print only what fits into so many tokens (4 bytes each), and say what is left out
@@ -181,17 +181,7 @@ fn print(args: &Resolve, ui: &mut Ui<'_>, context: &Context<'_>) {
             portions.iter().take(1).for_each(|p| ui.line(&shown(p.served.id.as_str())));
         }
     } else if args.bodies {
-        for (n, portion) in context.portions.iter().enumerate() {
-            if n > 0 {
-                ui.line("");
-            }
-            let (entry, text) = (&portion.served.entry, portion.text());
-            let (name, version, hash) = (name(portion), entry.version, entry.chain_hash);
-            // The length tells where a text ends, whatever it says.
-            let bytes = text.len();
-            ui.line(&format!("<!-- {} v{version} {hash} {bytes} bytes -->", shown(&name)));
-            ui.text(text);
-        }
+        context.portions.iter().for_each(|portion| ui.text(&portion.to_markdown()));
     } else {
         document_table(&context.portions).iter().for_each(|row| ui.line(row));
     }

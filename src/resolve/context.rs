@@ -130,7 +130,7 @@ impl<'r> Context<'r> {
         }
         let mut block = self.head(self.portions.len(), self.left_out.len(), self.tokens());
         self.left_out.iter().take(self.named).for_each(|out| block.push_str(&out.line()));
-        self.portions.iter().for_each(|portion| portion.write(&mut block));
+        self.portions.iter().for_each(|portion| block.push_str(&portion.to_markdown()));
         block
     }
 

@@ -71,16 +71,20 @@ impl<'r> Portion<'r> {
     }
 
     /// The text between its two lines.
-    pub(super) fn write(&self, out: &mut String) {
+    pub fn to_markdown(&self) -> String {
         let Block { begin, text, line_end, end } = self.block();
-        [&begin, text, line_end, &end].into_iter().for_each(|part| out.push_str(part));
+        [&begin, text, line_end, &end].concat()
     }
 
     fn block(&self) -> Block<'r> {
         let (fields, entry, text) = (&self.served.fields, &self.served.entry, self.text());
-        let mut begin = Line::new("begin").name(self).text("title", self.served.title());
-        begin = begin.word("type", fields.node_type.as_str()).word("version", entry.version);
-        begin = begin.word("chain_hash", entry.chain_hash);
+        let mut begin = Line::new("begin").name(self);
+        // A governance file has no fields.
+        if self.served.id.is_document() {
+            begin = begin.text("title", self.served.title());
+            begin = begin.word("type", fields.node_type.as_str());
+        }
+        begin = begin.word("version", entry.version).word("chain_hash", entry.chain_hash);
         if let Some(at) = entry.published_at {
             begin = begin.word("published_at", at);
         }

@@ -203,7 +203,7 @@ impl Files {
         Ok(bytes)
     }
 
-    fn open_regular(&self, path: &str) -> Result<(File, Metadata), FileError> {
+    pub(super) fn open_regular(&self, path: &str) -> Result<(File, Metadata), FileError> {
         let flags = READ | OFlags::NONBLOCK | OFlags::NOCTTY;
         let fd = open_beneath(&self.dir, path, flags, Mode::empty())
             .map_err(|e| FileError::from_errno("read", path, e))?;

@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_with_another_name_is_no_lock_file() {
+    fn a_lock_file_with_another_name_is_left_to_that_name() {
         let dir = tempfile::tempdir().unwrap();
         let files = Files::open(dir.path()).unwrap();
         drop(acquire(&files, NONE, "").unwrap());
@@ -193,11 +193,21 @@ mod tests {
         std::fs::remove_file(&lock).unwrap();
         files.create_new("draft.md", b"mine\n").unwrap();
         std::fs::hard_link(&other, &lock).unwrap();
-        assert!(matches!(
-            acquire(&files, NONE, ""),
-            Err(LockError::File(FileError::NotRegular { .. }))
-        ));
+        let held = acquire(&files, NONE, "the first").unwrap();
+        assert!(acquire(&files, NONE, "the second").is_err());
         assert_eq!(files.read("draft.md", 100).unwrap(), b"mine\n");
+        drop(held);
+    }
+
+    #[test]
+    fn a_second_name_that_a_lock_file_gets_lets_nobody_in() {
+        let dir = tempfile::tempdir().unwrap();
+        let files = Files::open(dir.path()).unwrap();
+        let first = acquire(&files, NONE, "the first").unwrap();
+        std::fs::hard_link(dir.path().join(layout::LOCK), dir.path().join("copy")).unwrap();
+        assert!(acquire(&files, NONE, "the second").is_err());
+        drop(first);
+        drop(acquire(&files, NONE, "the second").unwrap());
     }
 
     #[test]

@@ -16,6 +16,7 @@ pub mod named;
 pub mod outside;
 pub mod principal;
 pub mod replace;
+mod unshare;
 pub mod walk;
 pub mod write;
 

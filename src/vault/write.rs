@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{Seek as _, SeekFrom};
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::MetadataExt as _;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rayon::prelude::*;
@@ -181,11 +182,20 @@ impl Files {
         self.disk.truncate(&file, path, to).map_err(|e| FileError::from_errno("cut", path, e))
     }
 
+    /// Opens a file whose bytes nothing else has, so that it may be written to in place.
     fn open_to_write(&self, path: &str, action: &'static str) -> Result<File, FileError> {
         let flags = OFlags::WRONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
-        open_beneath(&self.dir, path, flags, Mode::empty())
-            .map(File::from)
-            .map_err(|e| FileError::from_errno(action, path, e))
+        let open = || {
+            open_beneath(&self.dir, path, flags, Mode::empty())
+                .map(File::from)
+                .map_err(|e| FileError::from_errno(action, path, e))
+        };
+        let file = open()?;
+        if file.metadata().map_err(FileError::io(action, path))?.nlink() < 2 {
+            return Ok(file);
+        }
+        self.unshare([path])?;
+        open()
     }
 
     /// Replaces one file by new bytes, which are durable before they get the name, and then under it.
@@ -329,19 +339,30 @@ impl Files {
             .map_err(|e| FileError::from_errno("sync", path, e))
     }
 
-    /// Opens the file that writers lock, making it if needed.
+    /// Opens the file that writers lock, making it if needed. A file that has another name too is
+    /// left to that name: what a holder writes about itself would land there.
     pub(super) fn open_lock_file(&self, path: &str) -> Result<File, FileError> {
         let fail = |e| FileError::from_errno("lock", path, e);
-        let (parent, name) = self.parent(path).map_err(fail)?;
+        let (folder, name) = self.parent(path).map_err(fail)?;
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-        let fd = rustix::fs::openat(&parent, name, flags | OFlags::NONBLOCK, 0o666.into())
-            .map_err(fail)?;
-        let stat = rustix::fs::fstat(&fd).map_err(fail)?;
-        // What a holder writes about itself must not land in a file that has another name.
-        if !rustix::fs::FileType::from_raw_mode(stat.st_mode).is_file() || stat.st_nlink > 1 {
-            return Err(FileError::NotRegular { path: path.to_owned() });
+        let open = || -> Result<(OwnedFd, u64), FileError> {
+            let fd = rustix::fs::openat(&folder, name, flags | OFlags::NONBLOCK, 0o666.into())
+                .map_err(fail)?;
+            let stat = rustix::fs::fstat(&fd).map_err(fail)?;
+            match rustix::fs::FileType::from_raw_mode(stat.st_mode).is_file() {
+                true => Ok((fd, u64::from(stat.st_nlink))),
+                false => Err(FileError::NotRegular { path: path.to_owned() }),
+            }
+        };
+        let (fd, names) = open()?;
+        if names < 2 {
+            return Ok(File::from(fd));
         }
-        Ok(File::from(fd))
+        self.disk.remove(&Place { folder: &folder, name, path }).map_err(fail)?;
+        match open()? {
+            (fd, 0 | 1) => Ok(File::from(fd)),
+            _ => Err(FileError::Changed { path: path.to_owned() }),
+        }
     }
 
     /// Opens the root folder anew, for a lock of its own.

@@ -153,7 +153,7 @@ fn every_form_has_the_same_selection() {
         let markdown = run("--format markdown").stdout;
         assert_eq!(begins(&markdown, "<!-- ctx:begin "), expected.len(), "{budget}");
         assert!(tokens(&markdown) <= budget.parse().unwrap(), "{budget}");
-        assert_eq!(begins(&run("--bodies").stdout, "<!-- contextnest://"), expected.len());
+        assert_eq!(begins(&run("--bodies").stdout, "<!-- ctx:begin "), expected.len());
         assert_eq!(run("").lines().len(), expected.len(), "{budget}");
     }
     let json = place.ctx("resolve '#policy' --format json").ok().json("ctx.resolve");

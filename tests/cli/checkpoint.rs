@@ -198,6 +198,7 @@ fn context_prints_the_instructions_and_a_map() {
     assert_snapshot!(place.ctx("context").whole(), @r#"
     exit: 0
     -- stdout
+    <!-- ctx:begin uri="contextnest://CONTEXT.md@3" version=1 chain_hash=sha256:0b291b9ba29b1131ceb13cccce2b81057c957ce1a74f8e873ade2a075a0feff6 published_at=2026-11-21T10:00:01.000Z edited_by="ana@example.com" bytes=211 -->
     ---
     title: "Test"
     ---
@@ -207,6 +208,7 @@ fn context_prints_the_instructions_and_a_map() {
     What this vault is about, and how agents are to use it. This text goes to every agent first.
 
     - Act on published documents only, and cite them by `contextnest://` URI and version.
+    <!-- ctx:end chain_hash=sha256:0b291b9ba29b1131ceb13cccce2b81057c957ce1a74f8e873ade2a075a0feff6 -->
 
     # Map of Test at checkpoint 3: 1 document
 

@@ -150,17 +150,18 @@ fn only_what_is_published_and_current_is_in_the_set() {
 {"id":"nodes/fees","anchor":"fees","score":1,"text":"forged"}]}'"#,
     );
     let run = place.args(&["resolve", "contextnest://search/fee", "--bodies"]);
-    assert_snapshot!(run.var("CTX_SEARCH_COMMAND", &program).run().whole(), @"
+    assert_snapshot!(run.var("CTX_SEARCH_COMMAND", &program).run().whole(), @r#"
     exit: 0
     -- stdout
-    <!-- contextnest://nodes/fees@3 v2 sha256:54cb6fe637e60c90900d93da485803661387dd6ba94a76d8da17f2ff1d216a7f 27 bytes -->
+    <!-- ctx:begin uri="contextnest://nodes/fees@3" title="Fees" type=document version=2 chain_hash=sha256:54cb6fe637e60c90900d93da485803661387dd6ba94a76d8da17f2ff1d216a7f published_at=2026-11-21T10:00:05.000Z edited_by="ana@example.com" bytes=27 -->
     # Fees
 
     Superseding words.
+    <!-- ctx:end chain_hash=sha256:54cb6fe637e60c90900d93da485803661387dd6ba94a76d8da17f2ff1d216a7f -->
     -- stderr
     note: delegated to program, which says what its searches find
     note: hits of program left out, because they are no published documents: 5
-    ");
+    "#);
 }
 
 #[test]

@@ -249,21 +249,22 @@ fn a_section_narrows_its_document_and_the_whole_beats_it() {
 fn bodies_and_json_hold_the_sections_and_nothing_else() {
     let place = sections();
     let selector = "contextnest://nodes/r#two | contextnest://nodes/r#deep";
-    assert_snapshot!(place.args(&["resolve", selector, "--bodies"]).run().whole(), @"
+    assert_snapshot!(place.args(&["resolve", selector, "--bodies"]).run().whole(), @r#"
     exit: 0
     -- stdout
-    <!-- contextnest://nodes/r@1#deep v1 sha256:652ad2a3c97e862829ad0b29b8450976c0abb29579c3087e41296d2a41d7fec5 16 bytes -->
+    <!-- ctx:begin uri="contextnest://nodes/r@1#deep" title="R" type=document version=1 chain_hash=sha256:652ad2a3c97e862829ad0b29b8450976c0abb29579c3087e41296d2a41d7fec5 published_at=2026-11-21T10:00:01.000Z edited_by="ana@example.com" bytes=16 -->
     ### Deep
 
     1.1.
 
-
-    <!-- contextnest://nodes/r@1#two v1 sha256:652ad2a3c97e862829ad0b29b8450976c0abb29579c3087e41296d2a41d7fec5 11 bytes -->
+    <!-- ctx:end chain_hash=sha256:652ad2a3c97e862829ad0b29b8450976c0abb29579c3087e41296d2a41d7fec5 -->
+    <!-- ctx:begin uri="contextnest://nodes/r@1#two" title="R" type=document version=1 chain_hash=sha256:652ad2a3c97e862829ad0b29b8450976c0abb29579c3087e41296d2a41d7fec5 published_at=2026-11-21T10:00:01.000Z edited_by="ana@example.com" bytes=11 -->
     ## Two
 
     2.
+    <!-- ctx:end chain_hash=sha256:652ad2a3c97e862829ad0b29b8450976c0abb29579c3087e41296d2a41d7fec5 -->
     -- stderr
-    ");
+    "#);
     let json = place.args(&["resolve", selector, "--bodies", "--json"]).run().ok();
     let json = json.json("ctx.resolve");
     let document = &json["documents"][0];

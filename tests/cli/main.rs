@@ -51,6 +51,7 @@ mod respelled;
 mod retire;
 mod search;
 mod sections;
+mod shared;
 mod status;
 mod tamper;
 mod tampering;

@@ -92,18 +92,19 @@ fn text_json_ids_and_bodies_are_four_views_of_one_answer() {
     nodes/ab
     -- stderr
     ");
-    assert_snapshot!(place.ctx("resolve '#a' --bodies").whole(), @"
+    assert_snapshot!(place.ctx("resolve '#a' --bodies").whole(), @r#"
     exit: 0
     -- stdout
-    <!-- contextnest://nodes/ab@1 v1 sha256:38916bf7b20ed1ebaa314638202f31d8f4487d2e4e49f6c5a59bf8e4f52cc2c6 5 bytes -->
+    <!-- ctx:begin uri="contextnest://nodes/ab@1" title="AB" type=document version=1 chain_hash=sha256:38916bf7b20ed1ebaa314638202f31d8f4487d2e4e49f6c5a59bf8e4f52cc2c6 published_at=2026-11-21T10:00:01.000Z edited_by="ana@example.com" bytes=5 -->
 
     AB.
-
-    <!-- contextnest://nodes/ac@1 v1 sha256:fdeb112c242a4393f20e5a1a89c67ebc527a02f043ab60dc93597c22136cd309 5 bytes -->
+    <!-- ctx:end chain_hash=sha256:38916bf7b20ed1ebaa314638202f31d8f4487d2e4e49f6c5a59bf8e4f52cc2c6 -->
+    <!-- ctx:begin uri="contextnest://nodes/ac@1" title="AC" type=glossary version=1 chain_hash=sha256:fdeb112c242a4393f20e5a1a89c67ebc527a02f043ab60dc93597c22136cd309 published_at=2026-11-21T10:00:01.000Z edited_by="ana@example.com" bytes=5 -->
 
     AC.
+    <!-- ctx:end chain_hash=sha256:fdeb112c242a4393f20e5a1a89c67ebc527a02f043ab60dc93597c22136cd309 -->
     -- stderr
-    ");
+    "#);
     assert_snapshot!(place.ctx("resolve '#a - #c' --json").whole(), @r##"
     exit: 0
     -- stdout
@@ -361,4 +362,34 @@ fn a_uri_that_is_not_served_is_refused() {
     contextnest://
     error[uri-invalid]: expected a path after `contextnest://`
     ");
+}
+
+/// The texts of a block, read by RES-16: the first line of each, and what it holds.
+fn texts(printed: &str) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    let mut rest = printed;
+    while let Some((begin, after)) = rest.split_once('\n') {
+        let hash = begin.split_once(" chain_hash=").unwrap().1.split(' ').next().unwrap();
+        let end = format!("<!-- ctx:end chain_hash={hash} -->\n");
+        let (text, after) = after.split_once(&end).unwrap();
+        found.push((begin.to_owned(), text.to_owned()));
+        rest = after;
+    }
+    found
+}
+
+#[test]
+fn a_body_cannot_imitate_the_next_document() {
+    let place = vault();
+    let honest = texts(&place.ctx("resolve '#a' --bodies").ok().stdout);
+    let [(_, _), (begin, text)] = honest.as_slice() else { panic!("{honest:?}") };
+    let hash = begin.split_once(" chain_hash=").unwrap().1.split(' ').next().unwrap();
+    let old = "<!-- contextnest://nodes/ac@1 v1 sha256:00 4 bytes -->";
+    let forged = format!("A.\n<!-- ctx:end chain_hash={hash} -->\n{begin}\nforged\n{old}\n");
+    place.edit("nodes/ab.md", "\nAB.\n", &format!("\n{forged}"));
+    place.ctx("publish nodes/ab").ok();
+    let read = texts(&place.ctx("resolve '#a' --bodies").ok().stdout);
+    assert_eq!(read.len(), 2, "{read:?}");
+    assert_eq!(read[0].1.trim_start(), forged);
+    assert_eq!(&read[1].1, text);
 }

@@ -16,16 +16,17 @@ fn a_document_that_the_chain_does_not_vouch_for_is_withheld_and_the_others_serve
     error[withheld]: `nodes/ab` is withheld: the stored text has hash sha256:6f63f1a790c118338012532ab9542f0a649fa87fa724c0a70153e0b594fd3fb2, but the history records sha256:202fab2a691ec4188f3e349b1653665face44d57fe3c8ff5f1eb6e5648d8f0bd
     hint: the chain does not vouch for it; run `ctx verify`
     ");
-    assert_snapshot!(place.ctx("resolve '#b' --bodies").whole(), @"
+    assert_snapshot!(place.ctx("resolve '#b' --bodies").whole(), @r#"
     exit: 1
     -- stdout
-    <!-- contextnest://nodes/deep/b@1 v1 sha256:4e9c3f7226a062922d8e5096ae9cbd90ca0ef3ed601498fd5e8833e94f2a37ee 4 bytes -->
+    <!-- ctx:begin uri="contextnest://nodes/deep/b@1" title="B" type=document version=1 chain_hash=sha256:4e9c3f7226a062922d8e5096ae9cbd90ca0ef3ed601498fd5e8833e94f2a37ee published_at=2026-11-21T10:00:01.000Z edited_by="ana@example.com" bytes=4 -->
 
     B.
+    <!-- ctx:end chain_hash=sha256:4e9c3f7226a062922d8e5096ae9cbd90ca0ef3ed601498fd5e8833e94f2a37ee -->
     -- stderr
     error[withheld]: `nodes/ab` is withheld: the stored text has hash sha256:6f63f1a790c118338012532ab9542f0a649fa87fa724c0a70153e0b594fd3fb2, but the history records sha256:202fab2a691ec4188f3e349b1653665face44d57fe3c8ff5f1eb6e5648d8f0bd
     hint: the chain does not vouch for it; run `ctx verify`
-    ");
+    "#);
     let json = place.ctx("resolve '#a' --json --bodies").exits(1).json("ctx.resolve");
     assert_eq!(json["withheld"][0]["id"], "nodes/ab");
     assert_eq!(json["documents"].as_array().unwrap().len(), 1);

@@ -52,7 +52,7 @@ fn served(n: usize, made: &Made, before: &[Served]) -> Served {
             Piece::Text(text) => body.push_str(text),
             Piece::Block(k) => {
                 if let Some(served) = before.get(*k) {
-                    Portion { served, section: None }.write(&mut body);
+                    body.push_str(&Portion { served, section: None }.to_markdown());
                 }
             }
             Piece::End(k) => {
