@@ -11,7 +11,7 @@ use super::{Answer, Failure};
 use crate::document::id::Id;
 use crate::document::validate::{Problem, Severity};
 use crate::live::linked::{Published, Surroundings};
-use crate::live::{self, LiveFile};
+use crate::live::{self, LiveFile, confusable};
 use crate::resolve::Snapshot;
 use crate::words::{argument, count};
 
@@ -66,7 +66,9 @@ pub(super) fn run(args: &Validate, session: &mut Session<'_>) -> Result<Answer, 
     // Backwards: of a file that is named twice the first counts.
     let places = files.iter().enumerate().rev().map(|(n, file)| (file.path.as_str(), n));
     let places: HashMap<&str, usize> = places.collect();
-    for (path, problem) in collisions(&files).into_iter().chain(surroundings.cycles(&files)) {
+    let look_alikes = confusable::problems(&files, surroundings.ids());
+    let of_ids = collisions(&files).into_iter().chain(look_alikes);
+    for (path, problem) in of_ids.chain(surroundings.cycles(&files)) {
         match places.get(path.as_str()) {
             Some(n) => found[*n].1.push(problem),
             None => found.push((path, vec![problem])),

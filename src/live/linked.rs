@@ -61,6 +61,11 @@ impl<'v> Surroundings<'v> {
         Self { vault, published, ids, named, anchors, near }
     }
 
+    /// The ids of the live and the published documents.
+    pub fn ids(&self) -> &BTreeSet<Id> {
+        &self.ids
+    }
+
     /// What is wrong with the links of one live document, in the order of its lines.
     pub fn problems(&self, file: &LiveFile) -> Vec<Problem> {
         let (Some(id), Ok(content)) = (&file.id, &file.content) else { return Vec::new() };
@@ -208,6 +213,11 @@ fn unusable(found: &Links) -> impl Iterator<Item = Problem> {
     })
 }
 
-fn warning(code: &'static str, line: Option<usize>, message: String, hint: String) -> Problem {
+pub(super) fn warning(
+    code: &'static str,
+    line: Option<usize>,
+    message: String,
+    hint: String,
+) -> Problem {
     Problem { code, severity: Severity::Warning, line, message, hint }
 }

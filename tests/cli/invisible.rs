@@ -212,3 +212,37 @@ fn no_line_of_any_verb_prints_an_invisible_character() {
         }
     }
 }
+
+#[test]
+fn validate_warns_of_ids_that_look_alike() {
+    let place = Place::published(&[("nodes/paypal", "# A\n"), ("nodes/modem", "# A\n")]);
+    place.write("nodes/p\u{430}ypal.md", "# B\n");
+    place.write("nodes/Modern.md", "# B\n");
+    place.write("nodes/modern.md", "# B\n");
+    assert_snapshot!(place.ctx("validate").whole(), @"
+    exit: 1
+    -- stdout
+    warning[id-confusable]: nodes/modem.md: its id looks like `nodes/modern`, but character 11 is U+006D, not U+0072
+      hint: if one of the two imitates the other, rename or delete it
+    error[id-collision]: nodes/modern.md: its id differs from that of `nodes/Modern.md` only in case or Unicode form
+      hint: rename one of the files
+    warning[id-confusable]: nodes/modern.md: its id looks like `nodes/modem`, but character 11 is U+0072, not U+006D
+      hint: if one of the two imitates the other, rename or delete it
+    warning[id-confusable]: nodes/paypal.md: its id looks like `nodes/pаypal`, but character 8 is U+0061, not U+0430
+      hint: if one of the two imitates the other, rename or delete it
+    warning[id-confusable]: nodes/pаypal.md: its id looks like `nodes/paypal`, but character 8 is U+0430, not U+0061
+      hint: if one of the two imitates the other, rename or delete it
+    5 documents checked: 1 error, 4 warnings
+    -- stderr
+    ");
+    assert_snapshot!(place.ctx("validate nodes/paypal").whole(), @"
+    exit: 0
+    -- stdout
+    warning[id-confusable]: nodes/paypal.md: its id looks like `nodes/pаypal`, but character 8 is U+0061, not U+0430
+      hint: if one of the two imitates the other, rename or delete it
+    1 document checked: 0 errors, 1 warning
+    -- stderr
+    ");
+    place.ctx("mv nodes/paypal nodes/other").ok();
+    assert_eq!(place.ctx("validate nodes/p\u{430}ypal").ok().lines().len(), 1, "the id is free");
+}

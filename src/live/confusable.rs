@@ -1,0 +1,62 @@
+//! Ids that look alike: different letters that people read as the same (Unicode Technical Standard
+//! 39, section 4). Such an id is allowed, because honest ids of one script look alike too.
+
+use std::collections::{BTreeSet, HashMap};
+
+use unicode_security::confusable_detection::skeleton;
+
+use super::LiveFile;
+use super::linked::warning;
+use crate::document::id::Id;
+use crate::document::validate::Problem;
+
+/// The code of the warning.
+pub const CODE: &str = "id-confusable";
+
+/// A warning for each live document whose id has the skeleton of another id among `ids`, which holds
+/// those of the live and the published documents. Ids that collide are not told here.
+pub fn problems(files: &[LiveFile], ids: &BTreeSet<Id>) -> Vec<(String, Problem)> {
+    let mut alike: HashMap<String, Alike<'_>> = HashMap::new();
+    for id in ids {
+        let same = alike.entry(skeleton_of(id)).or_insert(Alike { first: id, second: None });
+        if same.second.is_none() && same.first.folded() != id.folded() {
+            same.second = Some(id);
+        }
+    }
+    let problem = |file: &LiveFile| {
+        let id = file.id.as_ref()?;
+        let Alike { first, second } = alike.get(&skeleton_of(id))?;
+        let other = if first.folded() == id.folded() { (*second)? } else { *first };
+        let message = format!("its id looks like `{other}`, but {}", difference(id, other));
+        let hint = "if one of the two imitates the other, rename or delete it".to_owned();
+        Some((file.path.clone(), warning(CODE, None, message, hint)))
+    };
+    files.iter().filter_map(problem).collect()
+}
+
+/// Of the ids with one skeleton the first, and the first that does not collide with it: one of them
+/// is another id than any that is asked about, however many there are.
+struct Alike<'i> {
+    first: &'i Id,
+    second: Option<&'i Id>,
+}
+
+fn skeleton_of(id: &Id) -> String {
+    skeleton(id.as_str()).collect()
+}
+
+/// Where two different ids differ first.
+fn difference(id: &Id, other: &Id) -> String {
+    let (mut ours, mut theirs) = (id.as_str().chars(), other.as_str().chars());
+    for at in 1.. {
+        match (ours.next(), theirs.next()) {
+            (a, b) if a == b && a.is_some() => {}
+            (a, b) => return format!("character {at} is {}, not {}", named(a), named(b)),
+        }
+    }
+    String::new()
+}
+
+fn named(c: Option<char>) -> String {
+    c.map_or_else(|| "missing".to_owned(), |c| format!("U+{:04X}", u32::from(c)))
+}
