@@ -14,6 +14,10 @@
 #![allow(clippy::disallowed_methods, reason = "the bench reads its own clock and its own files")]
 #![allow(clippy::disallowed_macros, reason = "the table is this program's result")]
 
+#[path = "hostile/corpora.rs"]
+mod corpora;
+#[path = "hostile/planted.rs"]
+mod planted;
 #[path = "process.rs"]
 mod process;
 #[path = "hostile/shapes.rs"]
@@ -44,11 +48,16 @@ fn main() -> Result<()> {
     let options = Options::read(rest.into_iter(), &[])?;
     // `Options` gives a quick run a size, and a full run none here.
     let scale = if options.sizes.is_empty() { 1 } else { QUICK };
-    let wanted = |shape: &&Shape| only.as_deref().is_none_or(|name| name == shape.name);
+    let is_wanted = |name: &str| only.as_deref().is_none_or(|only| only == name);
     let measured: Result<Vec<Figure>> = options.in_folder(|options| {
-        let all = SHAPES.iter().filter(wanted);
+        let all = SHAPES.iter().filter(|shape| is_wanted(shape.name));
         let all = all.map(|shape| measure(shape, &options.dir.join(shape.name), scale));
-        Ok(all.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
+        let mut figures: Vec<Figure> =
+            all.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect();
+        if is_wanted(corpora::NAME) {
+            figures.extend(corpora::measure(&options.dir.join(corpora::NAME), scale)?);
+        }
+        Ok(figures)
     })?;
     let figures = measured?;
     print!("{}", table(&figures));

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use crate::planted;
 use crate::process::Result;
 
 /// A vault that is slow to answer over, and the questions.
@@ -21,7 +22,7 @@ pub(crate) struct Asked {
 }
 
 /// Every shape. The second argument of its functions divides the counts.
-pub(crate) const SHAPES: [Shape; 9] = [
+pub(crate) const SHAPES: [Shape; 11] = [
     Shape { name: "ambiguous-links", build: ambiguous_links, commands: of_ambiguous_links },
     Shape { name: "repeated-links", build: repeated_links, commands: of_repeated_links },
     Shape { name: "phrases", build: phrases, commands: of_phrases },
@@ -30,11 +31,17 @@ pub(crate) const SHAPES: [Shape; 9] = [
     Shape { name: "pack-anchors", build: pack_anchors, commands: of_pack_anchors },
     Shape { name: "headings", build: headings, commands: of_headings },
     Shape { name: "sources", build: sources, commands: of_sources },
-    Shape { name: "letters", build: letters, commands: of_letters },
+    Shape { name: "letters", build: planted::letters, commands: planted::of_letters },
+    Shape {
+        name: "tagged-history",
+        build: planted::tagged_history,
+        commands: planted::of_tagged_history,
+    },
+    Shape { name: "planted-log", build: planted::planted_log, commands: planted::of_planted_log },
 ];
 
 /// A command of words that blanks part.
-fn ask(line: &str, bound: u64) -> Asked {
+pub(crate) fn ask(line: &str, bound: u64) -> Asked {
     with(line, &[], bound)
 }
 
@@ -44,11 +51,11 @@ fn with(line: &str, more: &[&str], bound: u64) -> Asked {
     Asked { args, bound }
 }
 
-fn letter(n: usize) -> char {
+pub(crate) fn letter(n: usize) -> char {
     char::from(b"abcdefghijklmnopqrstuvwxyz"[n % 26])
 }
 
-fn write(root: &Path, path: &str, text: &str) -> Result<()> {
+pub(crate) fn write(root: &Path, path: &str, text: &str) -> Result<()> {
     let path = root.join(path);
     if let Some(above) = path.parent() {
         fs::create_dir_all(above)?;
@@ -56,7 +63,7 @@ fn write(root: &Path, path: &str, text: &str) -> Result<()> {
     Ok(fs::write(path, text)?)
 }
 
-fn document(root: &Path, id: &str, fields: &str, body: &str) -> Result<()> {
+pub(crate) fn document(root: &Path, id: &str, fields: &str, body: &str) -> Result<()> {
     let text = format!("---\ntitle: T\ntype: document\n{fields}---\n\n{body}");
     write(root, &format!("{id}.md"), &text)
 }
@@ -297,25 +304,5 @@ fn of_sources(_: usize) -> Vec<Asked> {
         .iter()
         .chain(&["neighbors sources/s00001 --hops 100000", "resolve contextnest://sources/s00050"])
         .map(|line| ask(line, 3))
-        .collect()
-}
-
-/// 2 MB of lines of one letter that were published in another order before.
-fn letters(root: &Path, scale: usize) -> Result<()> {
-    let lines = |step: usize| -> String {
-        let line = |n: usize| [letter(n * n / step), '\n'];
-        (0..(1 << 20) / scale).flat_map(line).collect()
-    };
-    document(root, "nodes/a", "", &lines(7))?;
-    crate::process::ctx(root, &["init", ".", "--name", "Hostile"])?;
-    crate::process::ctx(root, &["publish", "--all", "--no-sync"])?;
-    document(root, "nodes/a", "", &lines(11))
-}
-
-fn of_letters(_: usize) -> Vec<Asked> {
-    ["diff nodes/a", "status", "validate", "publish nodes/a --no-sync", "diff nodes/a@1 nodes/a@2"]
-        .iter()
-        .chain(&["read nodes/a", "verify"])
-        .map(|line| ask(line, 10))
         .collect()
 }
