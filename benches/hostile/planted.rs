@@ -107,3 +107,41 @@ pub(crate) fn of_letters(_: usize) -> Vec<Asked> {
         .map(|line| ask(line, 2))
         .collect()
 }
+
+/// A text of 15 MB of numbers without order, of reference definitions, or of links.
+fn large(step: usize, scale: usize) -> [(&'static str, String); 3] {
+    let mut seed = step;
+    let mut number = |_| {
+        seed = (seed * 1_664_525 + 1_013_904_223) & 0xffff_ffff;
+        format!("{}\n", seed >> 15)
+    };
+    let numbers = (0..2_200_000 / scale).map(&mut number).collect();
+    let references = (0..1_100_000 / scale).map(|n| format!("[r{}]: b\n", n * step)).collect();
+    [
+        ("numbers", numbers),
+        ("references", references),
+        ("links", "[[a]]\n".repeat(2_500_000 / scale)),
+    ]
+}
+
+/// Three such texts, which were published with other numbers before.
+pub(crate) fn large_texts(root: &Path, scale: usize) -> Result<()> {
+    let put = |step| {
+        large(step, scale)
+            .iter()
+            .try_for_each(|(name, text)| document(root, &format!("nodes/{name}"), "", text))
+    };
+    put(3)?;
+    ctx(root, &["init", ".", "--name", "Hostile"])?;
+    ctx(root, &["publish", "--all", "--no-sync"])?;
+    put(5)
+}
+
+pub(crate) fn of_large_texts(_: usize) -> Vec<Asked> {
+    let each = ["numbers", "references", "links"].iter().flat_map(|name| {
+        let publish = format!("publish nodes/{name} --no-sync --expect-version 1");
+        [format!("diff nodes/{name}"), publish, format!("outline nodes/{name}")]
+    });
+    let whole = ["search nothing", "search a", "validate", "graph", "verify", "list", "status"];
+    each.chain(whole.map(str::to_owned)).map(|line| ask(&line, 10)).collect()
+}

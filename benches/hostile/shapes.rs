@@ -22,7 +22,7 @@ pub(crate) struct Asked {
 }
 
 /// Every shape. The second argument of its functions divides the counts.
-pub(crate) const SHAPES: [Shape; 11] = [
+pub(crate) const SHAPES: [Shape; 12] = [
     Shape { name: "ambiguous-links", build: ambiguous_links, commands: of_ambiguous_links },
     Shape { name: "repeated-links", build: repeated_links, commands: of_repeated_links },
     Shape { name: "phrases", build: phrases, commands: of_phrases },
@@ -37,6 +37,7 @@ pub(crate) const SHAPES: [Shape; 11] = [
         build: planted::tagged_history,
         commands: planted::of_tagged_history,
     },
+    Shape { name: "large-texts", build: planted::large_texts, commands: planted::of_large_texts },
     Shape { name: "planted-log", build: planted::planted_log, commands: planted::of_planted_log },
 ];
 
