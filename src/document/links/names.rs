@@ -5,7 +5,6 @@
 //! with each document: [`Names`] orders the documents by their last segments once, and finds the
 //! group that ends in a name by binary search.
 
-use std::cmp::Ordering;
 use std::ops::Range;
 use std::sync::OnceLock;
 
@@ -37,8 +36,8 @@ struct Order {
     folded: Vec<String>,
     exact: ByEnd,
     similar: ByEnd,
-    /// By folder, then in byte order.
-    by_folder: Vec<usize>,
+    /// By folder, then in byte order: the length of the folder, and the place.
+    by_folder: Vec<(usize, usize)>,
 }
 
 impl Names {
@@ -61,7 +60,7 @@ impl Names {
         }
         let Order { folded, exact, similar, by_folder } = order.get_or_init(|| Order::of(ids));
         let here = folder(from.as_str());
-        let fits = exact.range(name, |n| ids[n].as_str());
+        let fits = exact.range(name);
         if !fits.is_empty() {
             let beside = format!("{here}{}", last_segment(name));
             let beside = Some(beside).filter(|beside| ends_in(beside, name));
@@ -69,11 +68,11 @@ impl Names {
             return resolved(ids, beside, exact, fits);
         }
         let name = fold(name);
-        let fits = similar.range(&name, |n| folded[n].as_str());
-        let first = by_folder.partition_point(|n| folder(ids[*n].as_str()) < here);
-        let beside = by_folder[first..].iter().copied();
-        let beside = beside.take_while(|n| folder(ids[*n].as_str()) == here);
-        let beside = beside.into_iter().find(|n| ends_in(&folded[*n], &name));
+        let fits = similar.range(&name);
+        let above = |(length, n): &(usize, usize)| &ids[*n].as_str()[..*length];
+        let first = by_folder.partition_point(|place| above(place) < here);
+        let mut beside = by_folder[first..].iter().take_while(|place| above(place) == here);
+        let beside = beside.find(|(_, n)| ends_in(&folded[*n], &name)).map(|(_, n)| *n);
         resolved(ids, beside, similar, fits)
     }
 }
@@ -94,10 +93,11 @@ fn resolved<'i>(
 impl Order {
     fn of(ids: &[Id]) -> Self {
         let folded: Vec<String> = ids.iter().map(Id::folded).collect();
-        let exact = ByEnd::of(ids.len(), |n| ids[n].as_str());
-        let similar = ByEnd::of(ids.len(), |n| folded[n].as_str());
-        let mut by_folder: Vec<usize> = (0..ids.len()).collect();
-        by_folder.sort_by_key(|n| folder(ids[*n].as_str()));
+        let exact = ByEnd::of(ids.iter().map(Id::as_str));
+        let similar = ByEnd::of(folded.iter().map(String::as_str));
+        let length = |id: &Id| folder(id.as_str()).len();
+        let mut by_folder: Vec<(usize, usize)> = ids.iter().map(length).zip(0..).collect();
+        by_folder.sort_by_key(|(length, n)| &ids[*n].as_str()[..*length]);
         Self { folded, exact, similar, by_folder }
     }
 }
@@ -106,32 +106,38 @@ impl Order {
 /// segments are neighbours.
 #[derive(Clone, Debug)]
 struct ByEnd {
-    places: Vec<usize>,
+    keys: Vec<String>,
     /// In line k the least place of each 2^k neighbours.
     least: Vec<Vec<usize>>,
 }
 
 impl ByEnd {
-    fn of<'t>(count: usize, text: impl Fn(usize) -> &'t str) -> Self {
-        let mut places: Vec<usize> = (0..count).collect();
-        places.sort_by(|a, b| text(*a).rsplit('/').cmp(text(*b).rsplit('/')));
-        let mut least = vec![places.clone()];
-        for half in (0..).map(|k| 1_usize << k).take_while(|half| 2 * half <= count) {
+    fn of<'t>(texts: impl Iterator<Item = &'t str>) -> Self {
+        let mut order: Vec<(String, usize)> = texts.map(from_the_end).zip(0..).collect();
+        order.sort_unstable();
+        let (keys, places): (Vec<String>, Vec<usize>) = order.into_iter().unzip();
+        let mut least = vec![places];
+        for half in (0..).map(|k| 1_usize << k).take_while(|half| 2 * half <= keys.len()) {
             let below = &least[least.len() - 1];
             let pairs = below.iter().zip(&below[half..]);
             let line = pairs.map(|(a, b)| *a.min(b)).collect();
             least.push(line);
         }
-        Self { places, least }
+        Self { keys, least }
     }
 
     /// The texts whose last segments are those of a name.
-    fn range<'t>(&self, name: &str, text: impl Fn(usize) -> &'t str) -> Range<usize> {
-        let segments = name.split('/').count();
-        let order = |n: usize| text(n).rsplit('/').take(segments).cmp(name.rsplit('/'));
-        let from = self.places.partition_point(|n| order(*n) == Ordering::Less);
-        let to = self.places.partition_point(|n| order(*n) != Ordering::Greater);
-        from..to
+    fn range(&self, name: &str) -> Range<usize> {
+        // It would be taken for the end of a segment.
+        if name.contains('\0') {
+            return 0..0;
+        }
+        let mut end = from_the_end(name);
+        let from = self.keys.partition_point(|key| key.as_str() < end.as_str());
+        // Behind the segments of the name comes nothing, or another segment.
+        end.push('\u{1}');
+        let fits = self.keys[from..].partition_point(|key| key.as_str() < end.as_str());
+        from..from + fits
     }
 
     /// The least place in a range.
@@ -141,6 +147,19 @@ impl ByEnd {
         let last = range.end - (1 << k);
         Some(*line.get(range.start)?.min(line.get(last)?))
     }
+}
+
+/// The segments of a text, the last one first. No id has a control character, so that what parts
+/// them comes before every other one.
+fn from_the_end(text: &str) -> String {
+    let mut key = String::with_capacity(text.len() + 1);
+    for (n, segment) in text.rsplit('/').enumerate() {
+        if n > 0 {
+            key.push('\0');
+        }
+        key.push_str(segment);
+    }
+    key
 }
 
 /// Whether the last segments of an id are those of a name.
@@ -178,6 +197,14 @@ mod tests {
         match fits.iter().find(|id| folder(id.as_str()) == here) {
             Some(id) => Some((id, 0)),
             None => Some((fits.first()?, fits.len() - 1)),
+        }
+    }
+
+    #[test]
+    fn a_control_character_of_a_name_parts_no_segments() {
+        let names = Names::new(["y/x", "y/x/a"].map(id).into());
+        for name in ["x\0y", "x\u{1}", "a\0x"] {
+            assert_eq!(names.resolve(name, &id("z")), None, "{name:?}");
         }
     }
 
