@@ -6,7 +6,8 @@
 use std::fs::{File, TryLockError};
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::MetadataExt as _;
-use std::sync::mpsc;
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
 
 use super::files::{FileError, Files};
@@ -18,6 +19,37 @@ use super::layout;
 pub struct WriteLock {
     _file: File,
     _folder: File,
+    held: Holder,
+}
+
+/// Which thread holds the lock of a vault, so that no thread waits for itself.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Holder(Arc<Mutex<Option<ThreadId>>>);
+
+impl Holder {
+    fn set(&self, thread: Option<ThreadId>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = thread;
+    }
+
+    /// Whether it is the thread that asks.
+    pub(super) fn is_this_thread(&self) -> bool {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) == Some(thread::current().id())
+    }
+}
+
+impl WriteLock {
+    /// The lock, with the place where its vault keeps who holds it.
+    pub(super) fn held_by(mut self, holder: &Holder) -> Self {
+        holder.set(Some(thread::current().id()));
+        self.held = holder.clone();
+        self
+    }
+}
+
+impl Drop for WriteLock {
+    fn drop(&mut self) {
+        self.held.set(None);
+    }
 }
 
 /// Writers that wait until this is dropped.
@@ -73,7 +105,7 @@ pub(crate) fn acquire(
         let folder = locked(files, files.open_root()?, rest())?;
         let _ = file.set_len(0);
         let _ = writeln!(file, "process {}, {who}", std::process::id());
-        return Ok(WriteLock { _file: file, _folder: folder });
+        return Ok(WriteLock { _file: file, _folder: folder, held: Holder::default() });
     }
 }
 
@@ -105,7 +137,7 @@ fn wait_for(file: File, lock: fn(&File) -> io::Result<()>, patience: Duration) -
             let _ = give.send(file);
         }
     };
-    std::thread::Builder::new().spawn(wait).ok()?;
+    thread::Builder::new().spawn(wait).ok()?;
     take.recv_timeout(patience).ok()
 }
 
@@ -132,6 +164,11 @@ pub(super) fn hold_off(files: &Files, patience: Duration) -> HeldOff {
     }
 }
 
+impl HeldOff {
+    /// What the writer itself holds off: nobody else can begin.
+    pub(super) const BY_ITSELF: Self = Self { _folder: None, was_busy: false };
+}
+
 /// Whether the lock file is the one that was opened.
 fn is_at(file: &File, files: &Files) -> bool {
     let identity = file.metadata().map(|meta| (meta.dev(), meta.ino()));
@@ -141,6 +178,7 @@ fn is_at(file: &File, files: &Files) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::vault::Vault;
     use std::sync::atomic::{AtomicU32, Ordering};
 
     const NONE: Duration = Duration::ZERO;
@@ -156,6 +194,22 @@ mod tests {
         assert_eq!(holder, format!("process {}, the first", std::process::id()));
         drop(first);
         drop(acquire(&files, NONE, "the second").unwrap());
+    }
+
+    #[test]
+    fn the_thread_that_holds_the_lock_does_not_wait_for_itself() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir(dir.path().join(".context")).unwrap();
+        let vault = Vault::open(dir.path()).unwrap().with_patience(Duration::from_millis(5));
+        let lock = vault.lock("").unwrap();
+        assert!(!vault.hold_off_writers().was_busy);
+        thread::scope(|scope| {
+            assert!(scope.spawn(|| vault.hold_off_writers().was_busy).join().unwrap());
+        });
+        drop(lock);
+        let other = Vault::open(dir.path()).unwrap();
+        let _lock = other.lock("").unwrap();
+        assert!(vault.hold_off_writers().was_busy, "another one holds it now");
     }
 
     #[test]

@@ -40,6 +40,7 @@ pub struct Vault {
     cache: Option<PathBuf>,
     state: Option<State>,
     patience: Duration,
+    holder: lock::Holder,
 }
 
 /// Why a vault could not be opened.
@@ -115,6 +116,7 @@ impl Vault {
             cache: None,
             state: None,
             patience: lock::PATIENCE,
+            holder: lock::Holder::default(),
         })
     }
 
@@ -230,9 +232,13 @@ impl Vault {
     }
 
     /// Keeps writers from beginning, as long as what is given back is held, and waits for the one that
-    /// is at work. Writes nothing: where nobody ever wrote there is nothing to hold.
+    /// is at work. Writes nothing: where nobody ever wrote there is nothing to hold. The thread that
+    /// holds the write lock does not wait.
     pub fn hold_off_writers(&self) -> lock::HeldOff {
-        lock::hold_off(&self.files, self.patience)
+        match self.holder.is_this_thread() {
+            true => lock::HeldOff::BY_ITSELF,
+            false => lock::hold_off(&self.files, self.patience),
+        }
     }
 
     /// Takes the lock that every writer holds. Whoever waits for it meanwhile is told `who` has it.
@@ -240,7 +246,7 @@ impl Vault {
     /// # Errors
     /// Another process holds it, or the lock file cannot be made (a read-only vault).
     pub fn lock(&self, who: &str) -> Result<lock::WriteLock, lock::LockError> {
-        lock::acquire(&self.files, self.patience, who)
+        Ok(lock::acquire(&self.files, self.patience, who)?.held_by(&self.holder))
     }
 }
 
