@@ -100,12 +100,15 @@ pub fn outgoing(catalog: &impl Catalog, id: &Id) -> BTreeSet<Edge> {
     catalog.mentions(id).into_iter().filter_map(edge).filter(says_something).collect()
 }
 
+/// Edges by the documents that they lead to.
+type ByTarget = HashMap<Id, Vec<Edge>>;
+
 /// The edges that lead to documents. A name that many documents have is resolved once for each
 /// mention of it, however many of these documents are asked for.
 pub struct Incoming<'c, C> {
     catalog: &'c C,
-    /// By the key of a name: the edges that its mentions make, by the documents that they lead to.
-    by_name: RefCell<HashMap<String, Rc<HashMap<Id, Vec<Edge>>>>>,
+    /// By the key of a name: the edges that its mentions make.
+    by_name: RefCell<HashMap<String, Rc<ByTarget>>>,
 }
 
 impl<'c, C: Catalog> Incoming<'c, C> {
@@ -124,7 +127,7 @@ impl<'c, C: Catalog> Incoming<'c, C> {
         exactly.chain(by_name).filter(says_something).collect()
     }
 
-    fn by_name(&self, key: &str) -> Rc<HashMap<Id, Vec<Edge>>> {
+    fn by_name(&self, key: &str) -> Rc<ByTarget> {
         if let Some(known) = self.by_name.borrow().get(key) {
             return Rc::clone(known);
         }

@@ -94,7 +94,7 @@ fn write_event(
     hint::write(files, at, items.iter().map(|item| &item.id))?;
     // All at once: each copy waits for the disk.
     let histories = items.iter().map(|item| item.history.path.as_str());
-    files.unshare(histories.chain([&*append.path]))?;
+    files.unshare(histories.chain([append.path]))?;
     let mut progress: Vec<Progress> =
         items.par_iter().map(|item| write_version(files, item)).collect();
     let outcome = match progress.iter_mut().find_map(|p| p.failed.take()) {

@@ -269,9 +269,9 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let files = Files::open(dir.path()).unwrap();
         let first = acquire(&files, NONE, "the first").unwrap();
-        std::thread::scope(|scope| {
+        thread::scope(|scope| {
             let waits = scope.spawn(|| acquire(&files, PATIENCE, "the second").is_ok());
-            std::thread::sleep(Duration::from_millis(20));
+            thread::sleep(Duration::from_millis(20));
             assert!(!waits.is_finished());
             drop(first);
             assert!(waits.join().unwrap());
@@ -287,14 +287,14 @@ mod tests {
     fn threads_of_one_process_take_turns() {
         let dir = tempfile::tempdir().unwrap();
         let (inside, turns) = (AtomicU32::new(0), AtomicU32::new(0));
-        std::thread::scope(|scope| {
+        thread::scope(|scope| {
             for _ in 0..8 {
                 scope.spawn(|| {
                     let files = Files::open(dir.path()).unwrap();
                     for _ in 0..20 {
                         let lock = acquire(&files, PATIENCE, "").unwrap();
                         assert_eq!(inside.fetch_add(1, Ordering::SeqCst), 0);
-                        std::thread::yield_now();
+                        thread::yield_now();
                         assert_eq!(inside.fetch_sub(1, Ordering::SeqCst), 1);
                         turns.fetch_add(1, Ordering::SeqCst);
                         drop(lock);

@@ -345,22 +345,22 @@ impl Files {
         let fail = |e| FileError::from_errno("lock", path, e);
         let (folder, name) = self.parent(path).map_err(fail)?;
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-        let open = || -> Result<(OwnedFd, u64), FileError> {
+        let open = || -> Result<(OwnedFd, bool), FileError> {
             let fd = rustix::fs::openat(&folder, name, flags | OFlags::NONBLOCK, 0o666.into())
                 .map_err(fail)?;
             let stat = rustix::fs::fstat(&fd).map_err(fail)?;
             match rustix::fs::FileType::from_raw_mode(stat.st_mode).is_file() {
-                true => Ok((fd, u64::from(stat.st_nlink))),
+                true => Ok((fd, stat.st_nlink > 1)),
                 false => Err(FileError::NotRegular { path: path.to_owned() }),
             }
         };
-        let (fd, names) = open()?;
-        if names < 2 {
+        let (fd, shared) = open()?;
+        if !shared {
             return Ok(File::from(fd));
         }
         self.disk.remove(&Place { folder: &folder, name, path }).map_err(fail)?;
         match open()? {
-            (fd, 0 | 1) => Ok(File::from(fd)),
+            (fd, false) => Ok(File::from(fd)),
             _ => Err(FileError::Changed { path: path.to_owned() }),
         }
     }

@@ -21,7 +21,8 @@ fn link_all(from: &Path, to: &Path) {
 
 #[test]
 fn no_command_changes_a_copy_that_shares_its_files() {
-    let commands: [(&str, fn(&Place)); 8] = [
+    type Prepare = fn(&Place);
+    let commands: [(&str, Prepare); 8] = [
         ("publish --changed", |place| place.edit("nodes/a.md", "Three.", "Four.")),
         ("publish nodes/b", |place| place.write("nodes/b.md", "# B\n\nAgain.\n")),
         ("mv nodes/a nodes/c", |_| {}),
