@@ -43,6 +43,7 @@ codes! {
     Withheld "withheld" 1, "The chain does not vouch for a document, so it is not served.";
     LogBroken "log-broken" 1, "The checkpoint log cannot be relied on.";
     ClockBehind "clock-behind" 1, "The last checkpoint is more than 24 hours ahead of the clock.";
+    ClockEnded "clock-ended" 1, "The last checkpoint is of the last time that can be recorded.";
     Exists "exists" 1, "A file or folder of this name exists.";
     Usage "usage" 2, "The arguments do not fit together.";
     NoVault "no-vault" 2, "There is no vault here.";
@@ -502,6 +503,8 @@ impl From<PublishError> for Failure {
             PublishError::Governed => Self::new(Code::Governed, message)
                 .hint("this version of ctx publishes in ungoverned vaults only"),
             PublishError::UnknownId { id, near } => Self::unknown_id(id.as_str(), near.as_deref()),
+            PublishError::ClockEnded { .. } => Self::new(Code::ClockEnded, message)
+                .hint("set the clock; bring `.versions` back from before that checkpoint, and publish again"),
             PublishError::ClockBehind { .. } => Self::new(Code::ClockBehind, message)
                 .hint("set the clock; a checkpoint is never older than the one before")
                 .hint("if it is the clock of whoever published last that was wrong, and nobody relies on that checkpoint yet: bring `.versions` back from before it, and publish again"),

@@ -45,7 +45,7 @@ impl<'a> Desk<'a> {
             if head.at.millis() - at.millis() > MAX_AHEAD_MILLIS {
                 return Err(PublishError::ClockBehind { now: at, head: head.at });
             }
-            at = at.max(head.at.plus_millis(1));
+            at = at.max(head.at.next().ok_or(PublishError::ClockEnded { head: head.at })?);
         }
         if vault.usable_config()?.governance == Governance::Governed
             || sealed_governance(vault, &state)? == Governance::Governed

@@ -179,6 +179,12 @@ pub enum PublishError {
         /// The last checkpoint.
         head: Timestamp,
     },
+    /// No instant follows that of the last checkpoint.
+    #[error("the last checkpoint is of {head}, and no later time can be recorded")]
+    ClockEnded {
+        /// The last checkpoint.
+        head: Timestamp,
+    },
     /// A file of this name exists.
     #[error("`{0}` exists already")]
     Exists(String),

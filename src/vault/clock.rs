@@ -27,11 +27,14 @@ impl Timestamp {
     /// The first instant that has a spelling.
     pub const MIN: Self = Self { millis: -62_167_219_200_000, whole_seconds: false };
 
+    /// The last instant that has a spelling.
+    pub const MAX: Self = Self { millis: 253_402_300_799_999, whole_seconds: false };
+
     /// The instant that lies this many milliseconds after 1970-01-01T00:00:00Z; instants outside
     /// the years 0000 to 9999 have no spelling and are clamped.
     pub fn from_millis(millis: i64) -> Self {
-        const LAST: i64 = 253_402_300_799_999;
-        Self { millis: millis.clamp(Self::MIN.millis, LAST), whole_seconds: false }
+        let millis = millis.clamp(Self::MIN.millis, Self::MAX.millis);
+        Self { millis, whole_seconds: false }
     }
 
     /// Milliseconds since 1970-01-01T00:00:00Z.
@@ -39,10 +42,10 @@ impl Timestamp {
         self.millis
     }
 
-    /// The instant some milliseconds later.
-    #[must_use]
-    pub fn plus_millis(self, millis: i64) -> Self {
-        Self::from_millis(self.millis.saturating_add(millis))
+    /// The instant one millisecond later; none after the last one.
+    pub fn next(self) -> Option<Self> {
+        let next = Self { millis: self.millis + 1, whole_seconds: false };
+        (next <= Self::MAX).then_some(next)
     }
 }
 

@@ -66,6 +66,14 @@ const PROVOCATIONS: &[Provocation] = &[
         p.write("nodes/b.md", "# B\n");
         p.ctx(&format!("publish nodes/b --now 2026-11-01T00:00:00.000Z{json}"))
     }),
+    (Code::ClockEnded, |p, json| {
+        let end = "9999-12-31T23:59:59.999Z";
+        p.write("nodes/b.md", "# B\n");
+        // Published by the first of the two runs of this command, and refused to the second.
+        p.ctx(&format!("publish nodes/b --now {end}"));
+        p.write("nodes/c.md", "# C\n");
+        p.ctx(&format!("publish nodes/c --now {end}{json}"))
+    }),
     (Code::Exists, |p, json| p.ctx(&format!("add nodes/a --body x{json}"))),
     (Code::Usage, |p, json| p.ctx(&format!("diff nodes/a first{json}"))),
     (Code::NoVault, |p, json| p.typed(&format!("list{json}")).within(Path::new("..")).run()),
@@ -156,6 +164,9 @@ fn each_is_told_in_text_and_json_with_its_exit_code() {
     error[clock-behind]: the clock says 2026-11-01T00:00:00.000Z, but the last checkpoint is of 2026-11-21T10:00:01.000Z
     hint: set the clock; a checkpoint is never older than the one before
     hint: if it is the clock of whoever published last that was wrong, and nobody relies on that checkpoint yet: bring `.versions` back from before it, and publish again
+
+    error[clock-ended]: the last checkpoint is of 9999-12-31T23:59:59.999Z, and no later time can be recorded
+    hint: set the clock; bring `.versions` back from before that checkpoint, and publish again
 
     error[config-invalid]: `.context/config.yaml` cannot be read: line 2, column 7: unclosed bracket '['
     hint: mend the line in .context/config.yaml; `ctx read .context/config.yaml` prints what was published

@@ -287,6 +287,25 @@ fn a_clock_a_day_behind_stops_everything() {
 }
 
 #[test]
+fn no_event_follows_the_last_millisecond_of_the_calendar() {
+    let place = Place::published(&[("nodes/a", "# A\n")]);
+    for name in ["b", "c"] {
+        place.write(&format!("nodes/{name}.md"), "# B\n");
+    }
+    place.ctx("publish nodes/b --now 9999-12-31T23:59:59.998Z").ok();
+    place.ctx("publish nodes/c --now 9999-12-31T23:59:59.998Z").ok();
+    place.edit("nodes/a.md", "# A\n", "# A\n\nx\n");
+    let before = place.tree();
+    for command in ["publish --changed", "retire nodes/b", "mv nodes/b nodes/d"] {
+        let refused = place.ctx(&format!("{command} --now 9999-12-31T23:59:59.999Z"));
+        assert_eq!(refused.exit, 1, "{command}: {}", refused.whole());
+        assert!(refused.stderr.starts_with("error[clock-ended]: "), "{}", refused.whole());
+    }
+    assert_eq!(place.tree(), before);
+    place.ctx("verify --now 9999-12-31T23:59:59.999Z").exits(1);
+}
+
+#[test]
 fn foreign_values_are_kept_and_their_reading_is_told() {
     let place = Place::vault();
     let text = "---\ntitle: Post\ntype: post\ntags: a, 1st\nversion: \"2.4\"\nstatus: archived\nlayout: wide\n---\nx\n";

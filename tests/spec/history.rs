@@ -174,7 +174,7 @@ proptest! {
                 (Stored::Diff(patch.clone()), patch)
             };
             let content_hash = Digest::of(normalise(&hashed).as_bytes());
-            let edited_at = start.plus_millis(n as i64);
+            let edited_at = Timestamp::from_millis(start.millis() + n as i64);
             let by = "ana@example.com";
             let hash = chain_hash(previous.as_ref(), &content_hash, version, by, edited_at);
             let entry = Entry {

@@ -183,7 +183,7 @@ pub(super) fn quoted(text: &str) -> String {
 /// A time some milliseconds later, or earlier.
 pub(in crate::e3) fn moved(time: &str, by: i64) -> String {
     let time: Timestamp = time.parse().expect("a time of a vault that verified");
-    time.plus_millis(by).to_string()
+    Timestamp::from_millis(time.millis() + by).to_string()
 }
 
 /// Changes the text of any entry.
