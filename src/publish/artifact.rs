@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::desk::Desk;
+use super::stale;
 use super::stamp::{self, Stamp};
 use super::{Refusal, Which};
 use crate::chain::diff;
@@ -25,7 +26,6 @@ use crate::vault::Vault;
 use crate::vault::clock::Timestamp;
 use crate::vault::files::FileError;
 use crate::vault::layout::limit;
-use crate::words::argument;
 use crate::yaml::emit;
 
 /// What an event does to an artifact.
@@ -250,33 +250,6 @@ impl Desk<'_> {
         Refusal::new(id.history_path(), "history-unsealed", message.to_owned(), hint)
     }
 
-    /// Refuses an edit that began before the last publication and would undo what that changed: it says
-    /// an older version, or none though there was one to say, as a file does that an editor had open
-    /// when version 1 was made of it.
-    fn refuse_stale(&self, id: &Id, edited: Option<u64>, head: u64) -> Result<(), Refusal> {
-        let typed = argument(id.as_str());
-        let (message, hint) = match edited {
-            Some(edited) if (1..head).contains(&edited) => (
-                format!(
-                    "the file was edited from version {edited}, but version {head} is published"
-                ),
-                format!(
-                    "take in what `ctx diff {typed} {edited} {head}` shows, and set `version: {head}` in the file"
-                ),
-            ),
-            None if head > 1 && !self.has_read => (
-                format!(
-                    "the file does not say from which version it was edited, but version {head} is published"
-                ),
-                format!(
-                    "see what it would undo with `ctx diff {typed}`; then set `version: {head}` in its frontmatter, or say `ctx publish {typed} --expect-version {head}`"
-                ),
-            ),
-            _ => return Ok(()),
-        };
-        Err(Refusal::new(id.live_path(), "stale", message, &hint))
-    }
-
     /// Prepares a document for publication. `fresh` is the text of one that is not on disk yet.
     pub(super) fn prepare(
         &self,
@@ -354,8 +327,9 @@ impl Desk<'_> {
         {
             return Ok(Prepared::Behind(Live::Replace { old: bytes, new: new.into_bytes() }));
         }
-        if let (true, Some((head, ..))) = (base.sealed.is_some(), &base.last) {
-            self.refuse_stale(id, document.frontmatter.version, *head)?;
+        if let (true, Some((version, chain_hash, text))) = (base.sealed.is_some(), &base.last) {
+            let last = stale::Last { version: *version, chain_hash, text };
+            stale::refuse(id, &document.frontmatter, &last, self.expect)?;
         }
         let found = problems(&document, &self.vault.config().servers);
         if found.iter().any(|p| p.severity == Severity::Error) {

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::artifact::{self, Item};
+use super::expect::Expect;
 use super::{Author, NewDocument, Outcome, PublishError, Refusal, Which};
 use crate::checkpoint::chronicle::{Append, Chronicle};
 use crate::checkpoint::log::{Checkpoint, trigger};
@@ -25,8 +26,8 @@ pub(super) struct Desk<'a> {
     pub(super) state: State,
     pub(super) at: Timestamp,
     pub(super) author: &'a Author,
-    /// Whether the writer said what it has read, and that was compared.
-    pub(super) has_read: bool,
+    /// What the writer said that it has read; that was compared.
+    pub(super) expect: Expect,
     /// Governance files that get back into the maps as they are.
     resealed: Vec<(Id, Mark)>,
 }
@@ -36,7 +37,7 @@ impl<'a> Desk<'a> {
         vault: &'a Vault,
         chronicle: &'a Chronicle<'a>,
         author: &'a Author,
-        has_read: bool,
+        expect: Expect,
     ) -> Result<Self, PublishError> {
         chronicle.check_appendable()?;
         let state = chronicle.state_at(chronicle.head_number())?;
@@ -52,7 +53,7 @@ impl<'a> Desk<'a> {
         {
             return Err(PublishError::Governed);
         }
-        Ok(Self { vault, chronicle, state, at, author, has_read, resealed: Vec::new() })
+        Ok(Self { vault, chronicle, state, at, author, expect, resealed: Vec::new() })
     }
 
     /// Completes an event of these versions: takes governance files along, in the order of the ids, and

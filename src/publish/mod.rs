@@ -15,6 +15,7 @@ pub mod expect;
 mod moved;
 mod policy;
 mod retire;
+mod stale;
 mod stamp;
 
 use rayon::prelude::*;
@@ -283,7 +284,7 @@ fn event(
     };
     let chronicle = log.sound()?;
     expect::check(vault, &chronicle, event.subjects, event.mode.expect)?;
-    let mut desk = Desk::open(vault, &chronicle, event.author, event.mode.expect.is_said())?;
+    let mut desk = Desk::open(vault, &chronicle, event.author, event.mode.expect)?;
     let mut outcome = Outcome { recovered, ..Outcome::default() };
     let is_alone = choose(&desk, &mut outcome)?;
     desk.complete(&mut outcome, is_alone);

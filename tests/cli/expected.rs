@@ -138,3 +138,66 @@ fn an_expectation_that_cannot_be_held_against_anything_is_refused() {
     place.ctx("add nodes/b --body x --expect-version 0").exits(1);
     place.ctx("publish nodes/b --expect-version 0 --dry-run").exits(4);
 }
+
+/// Two branches that publish a version 2 each, merged: the record of one, the live file of the other.
+fn crossed(ours: [&str; 2], theirs: [&str; 2]) -> Place {
+    let place = Place::published(&[("nodes/a", "---\ntags: ['#x']\n---\n# A\n\none\n")]);
+    let other = place.twin();
+    other.edit("nodes/a.md", theirs[0], theirs[1]);
+    other.ctx("publish nodes/a --as lee@example.com --now 2026-11-21T12:00:00.000Z").ok();
+    place.edit("nodes/a.md", ours[0], ours[1]);
+    place.ctx("publish nodes/a --now 2026-11-21T11:00:00.000Z").ok();
+    for path in [".versions/checkpoints.jsonl", "nodes/.versions/a/history.yaml"] {
+        place.write(path, other.bytes(path));
+    }
+    place.ctx("head trust").ok();
+    place
+}
+
+#[test]
+fn another_version_of_the_same_number_is_not_undone() {
+    let place = crossed(["one", "ours"], ["one", "theirs"]);
+    let before = place.tree();
+    assert_snapshot!(place.ctx("publish nodes/a").exits(1).stderr, @"
+    error[refused]: 1 file refused
+      nodes/a.md
+        error[stale]: the file was not edited from the published version 2: its `checksum` or `updated_at` is another, as after a merge that took the history of one side and the file of the other (take in what `ctx diff nodes/a` shows, with `checksum` and `updated_at`, or say `ctx publish nodes/a --expect-hash sha256:7574843219cb6b69e1d4dafc85f136490fbbf4e852fd6a59741e538258e6d61f`)
+    hint: nothing was written; mend what is named, or leave it out
+    ");
+    // The number is on both sides, so it does not say which of the two was read.
+    place.ctx("publish nodes/a --expect-version 2").exits(1);
+    place.ctx("publish --changed").exits(1);
+    assert_eq!(place.tree(), before);
+    place.ctx(&format!("publish nodes/a --expect-hash {}", chain_hash(&place, 2))).ok();
+    assert!(place.ctx("read nodes/a").ok().stdout.contains("ours"));
+    place.edit("nodes/a.md", "ours", "both");
+    place.ctx("publish nodes/a").ok();
+}
+
+#[test]
+fn another_version_with_the_same_body_is_not_undone() {
+    let place = crossed(["'#x'", "'#x', '#ours'"], ["'#x'", "'#x', '#theirs'"]);
+    let refused = place.ctx("publish nodes/a").exits(1).stderr;
+    assert!(refused.contains("error[stale]: "), "{refused}");
+}
+
+/// Publishing needs no more than the fields of the published version.
+#[test]
+fn a_merged_file_with_the_fields_of_the_published_version_is_published() {
+    let place = crossed(["one", "ours"], ["one", "theirs"]);
+    let theirs = place.ctx("show nodes/a 2").ok().stdout;
+    place.write("nodes/a.md", theirs.replace("theirs", "theirs and ours"));
+    place.ctx("publish nodes/a").ok();
+    place.ctx("verify").ok();
+}
+
+#[test]
+fn a_later_version_of_another_history_undoes_none() {
+    let place = crossed(["one", "ours"], ["one", "theirs"]);
+    place.edit("nodes/a.md", "version: 2", "version: 3");
+    place.ctx("publish nodes/a").exits(1);
+    // Whoever counts the version up by hand has edited the published one.
+    let theirs = place.ctx("show nodes/a 2").ok().stdout;
+    place.write("nodes/a.md", theirs.replace("version: 2", "version: 3") + "\nmore\n");
+    place.ctx("publish nodes/a").ok();
+}

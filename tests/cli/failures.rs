@@ -70,7 +70,7 @@ const PROVOCATIONS: &[Provocation] = &[
         let end = "9999-12-31T23:59:59.999Z";
         p.write("nodes/b.md", "# B\n");
         // Published by the first of the two runs of this command, and refused to the second.
-        p.ctx(&format!("publish nodes/b --now {end}"));
+        let _ = p.ctx(&format!("publish nodes/b --now {end}"));
         p.write("nodes/c.md", "# C\n");
         p.ctx(&format!("publish nodes/c --now {end}{json}"))
     }),
