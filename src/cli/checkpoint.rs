@@ -10,6 +10,7 @@ use super::failure::Code;
 use super::session::Session;
 use super::ui::{SHOWN, first, shown, table};
 use super::{Answer, Failure};
+use crate::chain::digest::Digest;
 use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::fault::LogError;
 use crate::checkpoint::log::Checkpoint as Entry;
@@ -74,6 +75,10 @@ pub(super) struct Rebuild {
     /// or the head that is remembered here is not in it; the new head is then remembered
     #[arg(long)]
     force: bool,
+    /// With `--force`: let the log begin with another first checkpoint; no head that was noted elsewhere
+    /// is of it any more
+    #[arg(long, requires = "force")]
+    new_first_checkpoint: bool,
     #[command(flatten)]
     expect: ExpectHead,
 }
@@ -87,9 +92,12 @@ struct RebuildJson {
     entries_before: usize,
     head: Option<String>,
     unsound: Vec<UnsoundJson>,
-    /// Why it would not be done without force.
+    /// Why it would not be done as it was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     refused: Option<String>,
+    /// The first checkpoint that the log had, where it gets another one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    replaced_first: Option<String>,
     passed_over: Vec<PassedOverJson>,
     #[serde(skip_serializing_if = "Option::is_none")]
     replaced: Option<String>,
@@ -221,6 +229,10 @@ fn rebuild(args: &Rebuild, session: &mut Session<'_>) -> Result<Answer, Failure>
         });
         refusal = refuse(&vault, &rebuilt, sound.is_ok() && is_complete).err();
     }
+    let replaced_first = rebuilt.replaced_first(&old, &head::recall(&vault)?);
+    if let Some(first) = replaced_first.filter(|_| args.force && !args.new_first_checkpoint) {
+        refusal = Some(another_first(&rebuilt, &first));
+    }
     if !args.dry_run && !same {
         if let Some(refusal) = refusal {
             return Err(refusal);
@@ -251,6 +263,7 @@ fn rebuild(args: &Rebuild, session: &mut Session<'_>) -> Result<Answer, Failure>
                 .collect(),
             replaced,
             refused: refusal.map(|refusal| refusal.message),
+            replaced_first: replaced_first.map(|first| first.to_string()),
         };
         session.ui.result("checkpoint.rebuild", &json);
     } else {
@@ -278,9 +291,16 @@ fn rebuild(args: &Rebuild, session: &mut Session<'_>) -> Result<Answer, Failure>
             format!("not in it: {id} version {version}, recorded before its last checkpoint")
         });
         passed_over.iter().for_each(|line| session.ui.note(line));
+        if let Some(first) = replaced_first {
+            let have = if args.dry_run { "would have" } else { "has" };
+            session
+                .ui
+                .note(&format!("warning: the log {have} another first checkpoint: it was {first}"));
+        }
         if let Some(refusal) = refusal {
+            let flag = if args.force { "new-first-checkpoint" } else { "force" };
             let why = shown(&refusal.message);
-            session.ui.note(&format!("warning: without `--force` it would be refused: {why}"));
+            session.ui.note(&format!("warning: without `--{flag}` it would be refused: {why}"));
         }
         if let Some(path) = replaced {
             session.ui.note(&format!("the log that was there is kept in {path}"));
@@ -321,6 +341,17 @@ fn refuse(vault: &Vault, rebuilt: &Rebuilt, was_whole: bool) -> Result<(), Failu
         .hint("`--force` makes checkpoints of everything that the histories say was published"));
     }
     Ok(())
+}
+
+/// Refuses a log of which no head is known that was noted anywhere.
+fn another_first(rebuilt: &Rebuilt, before: &Digest) -> Failure {
+    let after = match rebuilt.log.entries.first() {
+        Some(Ok(first)) => format!("begin with {} instead of {before}", first.hash),
+        _ => format!("be empty; it began with {before}"),
+    };
+    Failure::new(Code::LogBroken, format!("the log would {after}"))
+        .hint("nothing was written; `ctx verify` says which histories are damaged: bring them back first")
+        .hint("`--force --new-first-checkpoint` does it; no head that was noted elsewhere, in CI, on other machines or in evidence, is then one of this log")
 }
 
 fn row_of(entry: &Entry) -> Vec<String> {

@@ -7,12 +7,14 @@ use rayon::prelude::*;
 
 use super::{keep, leftovers};
 use crate::chain::described;
+use crate::chain::digest::Digest;
 use crate::chain::replay::{self, ChainError, Replay};
 use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::log::{Checkpoint, Log, path_of};
+use crate::checkpoint::maps;
 use crate::checkpoint::rebuild::{Recorded, derive, longest_prefix};
 use crate::document::id::Id;
-use crate::head::{self, EventKey};
+use crate::head::{self, EventKey, Memories};
 use crate::vault::Vault;
 use crate::vault::config::LogForm;
 use crate::vault::files::FileError;
@@ -50,6 +52,21 @@ impl Rebuilt {
             && !old.both_forms
             && old.unreadable.is_none()
             && old.entries == self.log.entries
+    }
+
+    /// The first checkpoint of the old log, or of what is remembered of it, where the log would begin
+    /// with another one: no head that was noted elsewhere would be of it any more.
+    pub fn replaced_first(&self, old: &Log, remembered: &Memories) -> Option<Digest> {
+        fn first(log: &Log) -> Option<&Checkpoint> {
+            log.entries.first()?.as_ref().ok()
+        }
+        // A line that does not say the truth about itself says nothing of the log that there was.
+        let is_sound =
+            |first: &&Checkpoint| first.number == 1 && maps::first_fault(&[*first]).is_none();
+        let remembered = remembered.binding().find_map(|memory| Some(memory.head.hashes?.genesis));
+        let known = remembered.or_else(|| first(old).filter(is_sound).map(|first| first.hash));
+        let new = first(&self.log).map(|first| first.hash);
+        known.filter(|known| new != Some(*known))
     }
 }
 

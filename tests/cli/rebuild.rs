@@ -190,3 +190,40 @@ fn what_a_log_that_went_on_has_lost_is_named() {
     let json = json.json("ctx.checkpoint.rebuild");
     assert_eq!(json["passed_over"], serde_json::json!([{"id": "nodes/lost", "version": 1}]));
 }
+
+/// All heads that were noted elsewhere would be void.
+#[test]
+fn another_first_checkpoint_takes_a_word_of_its_own() {
+    let place = eventful("delta");
+    place.edit("nodes/.versions/d/v1.md", "# c", "# forged");
+    place.edit("nodes/.versions/a/v1.md", "# a", "# forged");
+    let before = place.tree();
+    assert_snapshot!(place.ctx("checkpoint rebuild --force").exits(1).whole(), @"
+    exit: 1
+    -- stdout
+    -- stderr
+    error[log-broken]: the log would begin with sha256:baad7f1875fec08c9d64311335dc216a69e91dad1bd78771540b36cccc60275f instead of sha256:e613dd2b304400eb0f089ba366d8007b1930f243e33bdfc885f36beaa5b6f7ae
+    hint: nothing was written; `ctx verify` says which histories are damaged: bring them back first
+    hint: `--force --new-first-checkpoint` does it; no head that was noted elsewhere, in CI, on other machines or in evidence, is then one of this log
+    ");
+    let dry = place.ctx("checkpoint rebuild --force --dry-run --json").exits(1);
+    let dry = dry.json("ctx.checkpoint.rebuild");
+    assert!(dry["refused"].as_str().unwrap().starts_with("the log would begin with sha256:"));
+    place.ctx("checkpoint rebuild --new-first-checkpoint").exits(2);
+    assert_eq!(place.tree(), before);
+    let forced = place.ctx("checkpoint rebuild --force --new-first-checkpoint").exits(1);
+    let first = dry["replaced_first"].as_str().unwrap();
+    let said = format!("warning: the log has another first checkpoint: it was {first}");
+    assert!(forced.stderr.contains(&said), "{}", forced.stderr);
+    place.ctx("checkpoint list").ok();
+}
+
+/// Where the first line is a lie, the remembered head says what was there.
+#[test]
+fn the_first_checkpoint_that_was_remembered_is_no_other() {
+    let place = eventful("delta");
+    let log = place.read(LOG);
+    place.write(LOG, log.replacen("10:00:01.000Z", "10:00:01.001Z", 1));
+    place.ctx("checkpoint rebuild --force").ok();
+    assert_eq!(place.read(LOG), log);
+}
