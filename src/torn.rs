@@ -3,10 +3,27 @@
 /// What git writes where two sides of a merge differ.
 const MARKERS: [&[u8]; 2] = [b"<<<<<<< ", b">>>>>>> "];
 
+/// How a record gets the lines of two branches.
+pub(crate) const UNION: &str = "as a merge of two branches with `merge=union` leaves it";
+
 /// The first line, from 1, that is a conflict marker of git.
 pub(crate) fn conflict(bytes: &[u8]) -> Option<usize> {
     let is_marker = |line: &[u8]| MARKERS.iter().any(|marker| line.starts_with(marker));
     bytes.split(|byte| *byte == b'\n').position(is_marker).map(|n| n + 1)
+}
+
+/// The first line, from 1, that ends an entry which has ended before: where the two sides of a merge
+/// differ, `merge=union` puts the lines of both one after the other.
+pub(crate) fn doubled(bytes: &[u8]) -> Option<usize> {
+    let mut has_ended = false;
+    let doubles = |line: &[u8]| {
+        let begins = line.trim_ascii_start().starts_with(b"- ");
+        let ends = lacks_line_end_only(line);
+        let doubles = ends && has_ended && !begins;
+        has_ended = ends || has_ended && !begins;
+        doubles
+    };
+    bytes.split(|byte| *byte == b'\n').position(doubles).map(|n| n + 1)
 }
 
 /// The lengths, greatest first, that a list in YAML may have had before an item was appended to it
@@ -98,5 +115,14 @@ mod tests {
     fn marks_of_a_merge_are_seen() {
         assert_eq!(conflict(b"a\n<<<<<<< HEAD\nb\n=======\nc\n>>>>>>> x\n"), Some(2));
         assert_eq!(conflict(b"a\n=======\n <<<<<<< HEAD\n"), None);
+    }
+
+    #[test]
+    fn an_entry_that_ends_twice_is_of_two_sides() {
+        let hash = format!("    chain_hash: sha256:{:064x}\n", 1);
+        let entry = format!("  - version: 1\n{hash}");
+        assert_eq!(doubled(entry.repeat(2).as_bytes()), None);
+        assert_eq!(doubled((entry.clone() + "    by: x\n" + &hash + &entry).as_bytes()), Some(4));
+        assert_eq!(doubled(hash.as_bytes()), None);
     }
 }

@@ -171,6 +171,9 @@ pub enum HistoryError {
     /// A merge of git left its marks.
     #[error("line {0} is a conflict marker of git")]
     Conflict(usize),
+    /// A merge of git left the lines of both sides.
+    #[error("line {0} ends an entry for the second time, {UNION}", UNION = torn::UNION)]
+    Doubled(usize),
 }
 
 impl History {
@@ -223,6 +226,9 @@ impl History {
         }
         if let Some(line) = torn::conflict(bytes) {
             return Err(HistoryError::Conflict(line));
+        }
+        if let (Err(_), Some(line)) = (&whole, torn::doubled(bytes)) {
+            return Err(HistoryError::Doubled(line));
         }
         for end in torn::ends_before_torn(bytes, whole.is_ok()) {
             if let Ok(mut history) = Self::parse(&bytes[..end])

@@ -137,7 +137,10 @@ pub(super) fn parse(line: &[u8]) -> Result<Checkpoint, EntryFault> {
         checkpoint.set.is_sorted_by(|(a, _), (b, _)| json_order(a.as_str(), b.as_str()).is_lt());
     if !in_order || !is_spelling(line, &checkpoint) {
         return unreadable(match line.ends_with(b"\r") {
-            true => "its line end was converted to CRLF",
+            true => {
+                "its line end was converted to CRLF; the line `**/.versions/** -text -whitespace` in \
+                 `.gitattributes` keeps git from that"
+            }
             false => "not in canonical form (RFC 8785)",
         });
     }

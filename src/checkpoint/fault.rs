@@ -2,6 +2,7 @@
 
 use crate::chain::digest::{Digest, DigestError};
 use crate::document::id::Id;
+use crate::torn;
 use crate::vault::files::FileError;
 use crate::vault::layout;
 
@@ -33,6 +34,14 @@ impl EntryFault {
             DigestError::UnknownAlgorithm(_) => Self::UnknownHashAlgorithm(field, found),
             DigestError::Malformed => Self::Field(field, found),
         }
+    }
+}
+
+/// What is said of a number that is smaller than that of its place.
+fn again(entry: usize, found: u64) -> String {
+    match found < entry as u64 {
+        true => format!(" again, {}", torn::UNION),
+        false => String::new(),
     }
 }
 
@@ -70,7 +79,7 @@ pub enum LogError {
         fault: EntryFault,
     },
     /// Numbers do not rise by one.
-    #[error("`{path}`, entry {entry} is checkpoint {found}")]
+    #[error("`{path}`, entry {entry} is checkpoint {found}{}", again(*entry, *found))]
     Gap {
         /// Path of the log.
         path: &'static str,

@@ -273,7 +273,12 @@ impl Log {
         let read = match parsed {
             Ok(read) => Some(read),
             Err(why) => {
-                self.unreadable = Some(why);
+                self.unreadable = Some(match torn::doubled(bytes) {
+                    Some(line) => {
+                        format!("line {line} ends an entry for the second time, {}", torn::UNION)
+                    }
+                    None => why,
+                });
                 // What stands before rubbish is read all the same, but not relied on.
                 let whole = torn::end_of_last_entry(bytes).and_then(|end| {
                     Some(full::Read { last_at: end, ..parse(&bytes[..end]).ok()? })

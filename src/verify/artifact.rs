@@ -17,6 +17,7 @@ use crate::checkpoint::state::Mark;
 use crate::document::id::Id;
 use crate::document::text::checksum;
 use crate::recover;
+use crate::torn;
 use crate::vault::Vault;
 use crate::vault::clock::Timestamp;
 use crate::vault::config::LogForm;
@@ -365,7 +366,8 @@ impl Pass<'_> {
 
     fn number(&mut self, version: u64, before: Option<u64>, seen: &mut BTreeSet<u64>) {
         if !seen.insert(version) {
-            self.find(Code::VersionDuplicate, version, "it is recorded twice");
+            let message = format!("it is recorded twice, {}", torn::UNION);
+            self.find(Code::VersionDuplicate, version, message);
             return;
         }
         let Some(before) = before else {

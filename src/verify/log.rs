@@ -1,6 +1,7 @@
 //! The pass over the checkpoint log: form, numbers, times, and every hash from its maps.
 
 use std::collections::{BTreeMap, HashMap};
+use std::fmt::Write as _;
 
 use super::finding::{Code, Finding};
 use super::gathered::{Gathered, OF_VAULT};
@@ -13,6 +14,7 @@ use crate::checkpoint::maps::{self, Compared};
 use crate::checkpoint::state::{Mark, State};
 use crate::document::id::Id;
 use crate::head::{EventKey, Hashes, Head};
+use crate::torn;
 use crate::vault::clock::Timestamp;
 use crate::vault::config::LogForm;
 use crate::vault::files::Files;
@@ -233,7 +235,10 @@ impl Pass<'_> {
         let before = self.previous.map_or(0, |(before, ..)| before);
         let expected = before.saturating_add(self.skipped).saturating_add(1);
         if number != expected {
-            let message = format!("expected checkpoint {expected}, but found {number}");
+            let mut message = format!("expected checkpoint {expected}, but found {number}");
+            if number < expected {
+                let _ = write!(message, " again, {}", torn::UNION);
+            }
             self.find(Code::CheckpointGap, number, message);
         }
         if let Some((before, at, _)) = self.previous

@@ -5,7 +5,7 @@ use super::finding::Code;
 
 const RESTORE: &str = "Bring the file back from git or a backup that verifies; `git log -- FILE` shows who touched it. Do not repair it by hand: what is hashed cannot be made to fit.";
 const RESTORE_LOG: &str = "Bring the log back from git or a backup that verifies. Nothing is served or published meanwhile. Keep the histories: they say what was published.";
-const RESTORE_MERGED_LOG: &str = "Bring the log back from git or a backup that verifies. If a merge left its marks in it, keep the record of one side (`git restore --source=HEAD --staged --worktree -- ':(glob)**/.versions/**'` in the vault's folder) and publish again what the other side published. Nothing is served or published meanwhile.";
+const RESTORE_MERGED: &str = "Bring the file back from git or a backup that verifies. If a merge left its marks in it, or the lines of both sides, keep the record of one side (`git restore --source=HEAD --staged --worktree -- ':(glob)**/.versions/**'` in the vault's folder) and publish again what the other side published. If git converted its line ends, put the line `**/.versions/** -text -whitespace` into `.gitattributes` and let git write the files anew (`find . -path '*/.versions/*' -exec touch {} +`, then `git restore -- ':(glob)**/.versions/**'`). Meanwhile nothing that it records is served or published.";
 const LOOK: &str = "Find out who wrote it before you publish: with an append-only log nobody could tell afterwards. Restore a copy that verifies, or, if it is a command that was interrupted, keep the files and ask whoever ran it.";
 const LOOK_BEYOND: &str = "Find out who wrote it before you publish: with an append-only log nobody could tell afterwards. If a command was interrupted, ask whoever ran it: `ctx recover --dry-run` lists what no checkpoint seals, by whom and when. If the log was cut, restore it, or look with `ctx checkpoint rebuild --dry-run` at the checkpoints that the histories would give back.";
 
@@ -41,7 +41,7 @@ impl Code {
                 "A time was edited, or the clock of the machine that published went backwards."
             }
             Self::HistoryMissing | Self::HistoryUnreadable | Self::HistoryEmpty => {
-                "A folder among the versions was deleted, did not come along in a copy, was merged with conflict markers, or was replaced by something that only looks like it."
+                "A folder among the versions was deleted, did not come along in a copy, was merged with conflict markers or with `merge=union`, or was replaced by something that only looks like it."
             }
             Self::CheckpointLogMissing => "The log was deleted or did not come along in a copy.",
             Self::CheckpointLogUnreadable => {
@@ -150,10 +150,12 @@ impl Code {
     /// What to do about it.
     pub fn remedy(self) -> &'static str {
         match self {
-            Self::CheckpointLogUnreadable => RESTORE_MERGED_LOG,
+            Self::CheckpointLogUnreadable
+            | Self::CheckpointGap
+            | Self::HistoryUnreadable
+            | Self::VersionDuplicate => RESTORE_MERGED,
             Self::CheckpointLogMissing
             | Self::CheckpointHashMismatch
-            | Self::CheckpointGap
             | Self::CheckpointTriggerUnknown
             | Self::CheckpointTriggerMismatch
             | Self::VersionRegression => RESTORE_LOG,

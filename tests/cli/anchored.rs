@@ -300,7 +300,7 @@ fn what_a_dead_command_left_is_told_from_a_forgery_by_its_intent() {
 }
 
 /// Runs git in the vault.
-fn git(place: &Place, line: &str) -> String {
+pub(crate) fn git(place: &Place, line: &str) -> String {
     let name = "-c user.name=Ana -c user.email=ana@example.com -c init.defaultBranch=main";
     place.typed("").shell(&format!("git {name} {line}")).ok().stdout.trim().to_owned()
 }

@@ -36,6 +36,7 @@ mod interop;
 mod invisible;
 mod json;
 mod look;
+mod merged;
 mod moved;
 mod naming;
 mod packs;

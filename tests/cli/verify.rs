@@ -285,7 +285,7 @@ fn nothing_is_published_on_top_of_damage() {
 
     What it means, and what to do:
       [checkpoint-log-unreadable] The checkpoint log, or an entry of it, cannot be read.
-          Bring the log back from git or a backup that verifies. If a merge left its marks in it, keep the record of one side (`git restore --source=HEAD --staged --worktree -- ':(glob)**/.versions/**'` in the vault's folder) and publish again what the other side published. Nothing is served or published meanwhile.
+          Bring the file back from git or a backup that verifies. If a merge left its marks in it, or the lines of both sides, keep the record of one side (`git restore --source=HEAD --staged --worktree -- ':(glob)**/.versions/**'` in the vault's folder) and publish again what the other side published. If git converted its line ends, put the line `**/.versions/** -text -whitespace` into `.gitattributes` and let git write the files anew (`find . -path '*/.versions/*' -exec touch {} +`, then `git restore -- ':(glob)**/.versions/**'`). Meanwhile nothing that it records is served or published.
       [head-rollback] The log no longer has a checkpoint that is known from elsewhere.
           What is missing here was published once. Look for it on other branches and in `git stash list`; else bring the log and the histories back from git or a backup. If it is remembered here, and the vault was put back on purpose, say so with `ctx head trust`; to --expect-head and --since say another hash or revision.
     -- stderr
@@ -579,7 +579,7 @@ fn codes_of_documents_are_explained() {
     assert_snapshot!(place.ctx("help stale").ok().stdout, @"
     stale: a problem of a document, a pack or the configuration, see spec/errors.md
 
-    the file was edited from an older version than the published one
+    the file was edited from another version than the published one
     ");
     assert_snapshot!(place.ctx("help title-invalid").ok().stdout, @"
     title-invalid: a problem of a document, see spec/document.md

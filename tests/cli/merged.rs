@@ -1,0 +1,91 @@
+//! What git makes of a record that it converts or merges, in real repositories.
+
+use insta::assert_snapshot;
+
+use crate::anchored::git;
+use crate::harness::Place;
+
+const LOG: &str = ".versions/checkpoints.jsonl";
+
+/// A committed vault with one document and a `.gitattributes` of its own.
+fn committed(attributes: &str) -> Place {
+    let place = Place::published(&[("nodes/a", "# A\n\none\n")]);
+    place.write(".gitattributes", attributes);
+    git(&place, "init -q");
+    git(&place, "add -A");
+    git(&place, "commit -q -m one");
+    place
+}
+
+#[test]
+fn line_ends_that_git_converted_are_named_with_what_mends_them() {
+    let source = committed("");
+    let place = Place::new();
+    git(&place, &format!("clone -q -c core.autocrlf=true {} .", source.root().display()));
+    assert!(place.read(LOG).ends_with("\r\n"));
+    assert_snapshot!(place.ctx("list").exits(1).stderr, @"
+    error[log-broken]: `.versions/checkpoints.jsonl`, entry 1: its line end was converted to CRLF; the line `**/.versions/** -text -whitespace` in `.gitattributes` keeps git from that
+    hint: run `ctx verify` for the whole picture; nothing was written
+    hint: `ctx checkpoint rebuild --dry-run` shows the log that the histories give
+    ");
+    let verified = place.ctx("verify").exits(1).stdout;
+    let remedy = "put the line `**/.versions/** -text -whitespace` into `.gitattributes` and let git write \
+                  the files anew (`find . -path '*/.versions/*' -exec touch {} +`, then `git restore -- \
+                  ':(glob)**/.versions/**'`)";
+    assert!(verified.contains(remedy), "{verified}");
+    place.write(".gitattributes", "**/.versions/** -text -whitespace\n");
+    let line =
+        "find . -path '*/.versions/*' -exec touch {} + && git restore -- ':(glob)**/.versions/**'";
+    place.typed("").shell(line).ok();
+    assert_eq!(place.bytes(LOG), source.bytes(LOG));
+    place.ctx("verify").ok();
+}
+
+#[test]
+fn the_lines_of_two_branches_one_after_the_other_are_named() {
+    let place = committed("**/.versions/** -text merge=union\n");
+    for (branch, word) in [("theirs", "two"), ("ours", "three")] {
+        git(&place, &format!("checkout -q -b {branch} main"));
+        place.edit("nodes/a.md", "one", word);
+        place.ctx("publish nodes/a").ok();
+        git(&place, &format!("commit -q -a -m {word}"));
+    }
+    git(&place, "merge -q -X ours theirs");
+    assert_snapshot!(place.ctx("status").exits(1).stderr, @"
+    error[log-broken]: `.versions/checkpoints.jsonl`, entry 3 is checkpoint 2 again, as a merge of two branches with `merge=union` leaves it
+    hint: run `ctx verify` for the whole picture; nothing was written
+    hint: `ctx checkpoint rebuild --dry-run` shows the log that the histories give
+    ");
+    let found: Vec<String> = place
+        .ctx("verify")
+        .exits(1)
+        .lines()
+        .iter()
+        .filter(|line| line.contains("merge=union"))
+        .map(|line| line.to_string())
+        .collect();
+    assert_snapshot!(found.join("\n"), @"
+    [history-unreadable] nodes/a: the history cannot be read: line 22 ends an entry for the second time, as a merge of two branches with `merge=union` leaves it, but the log seals 3 of its versions
+    [checkpoint-gap] .versions/checkpoints.jsonl, checkpoint 2: expected checkpoint 3, but found 2 again, as a merge of two branches with `merge=union` leaves it
+    ");
+    // What `ctx help` advises: the record of one side, and what the other one published again.
+    let line =
+        "git restore --source=HEAD~1 --staged --worktree -- ':(glob)**/.versions/**' nodes/a.md";
+    place.typed("").shell(line).ok();
+    place.ctx("verify").ok();
+}
+
+#[test]
+fn whole_entries_of_two_branches_are_named_too() {
+    let place = committed("");
+    let history = "nodes/.versions/a/history.yaml";
+    let before = place.read(history);
+    place.edit("nodes/a.md", "one", "two");
+    place.ctx("publish nodes/a").ok();
+    let after = place.read(history);
+    place.write(history, format!("{after}{}", &after[before.len()..]));
+    let verified = place.ctx("verify").exits(1).stdout;
+    let said =
+        "nodes/a v2: it is recorded twice, as a merge of two branches with `merge=union` leaves it";
+    assert!(verified.contains(said), "{verified}");
+}
