@@ -1,6 +1,7 @@
 //! The `ctx` binary: hands the outside world to the library and gives back an exit code.
 
 use std::io::IsTerminal as _;
+use std::num::NonZero;
 use std::process::ExitCode;
 
 use contextnest::cli::{Streams, World, git, run};
@@ -10,6 +11,17 @@ use contextnest::vault::disk::Disk;
 fn clock() -> i64 {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     now.map_or(0, |since| i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+}
+
+/// Gives a command no more threads than there are cores, whatever `RAYON_NUM_THREADS` asks for:
+/// further ones make nothing faster, and many cannot be made.
+fn limit_threads(world: &World) {
+    let asked = world.vars.get("RAYON_NUM_THREADS").and_then(|n| n.parse::<usize>().ok());
+    let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
+    if asked.is_some_and(|asked| asked > cores) {
+        let limited = rayon::ThreadPoolBuilder::new().num_threads(cores).build_global();
+        limited.expect("nothing has asked for threads before");
+    }
 }
 
 fn main() -> ExitCode {
@@ -24,6 +36,7 @@ fn main() -> ExitCode {
         terminal: std::io::stdout().is_terminal(),
         error_terminal: std::io::stderr().is_terminal(),
     };
+    limit_threads(&world);
     let streams = Streams {
         stdin: &mut std::io::stdin(),
         stdout: &mut std::io::stdout(),

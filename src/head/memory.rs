@@ -14,6 +14,9 @@ use crate::vault::files::FileError;
 use crate::vault::outside::{self, State};
 use crate::vault::write::Written;
 
+/// So many memories of commits that were checked out without a ref are kept of a vault.
+const MOST_DETACHED: usize = 64;
+
 /// A head that is remembered, and of what.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Remembered {
@@ -27,6 +30,13 @@ pub struct Remembered {
     pub head: Head,
     /// When it was remembered.
     pub at: Timestamp,
+}
+
+impl Remembered {
+    /// Whether a commit was checked out that no ref named.
+    fn is_detached(&self) -> bool {
+        self.branch.as_ref().is_some_and(|branch| !branch.starts_with("refs/"))
+    }
 }
 
 /// What is remembered of a vault.
@@ -168,7 +178,25 @@ fn remember(vault: &Vault, state: &State, head: &Head, now: Timestamp) -> Result
         at: now,
     };
     settle_log(vault).map_err(MemoryError::io("write", &state.dir))?;
-    stored::write(vault.files().disk(), &state.dir, &remembered)
+    let is_new = stored::read(&state.dir).is_ok_and(|known| known.is_none());
+    stored::write(vault.files().disk(), &state.dir, &remembered)?;
+    if is_new && remembered.is_detached() { prune(vault, state) } else { Ok(()) }
+}
+
+/// Forgets the oldest memories of commits that were checked out without a ref: a machine that checks
+/// out one commit after the other would keep them all, and read them all with every command. An
+/// intent says what to do about what a writer left, so its memory stays.
+fn prune(vault: &Vault, state: &State) -> Result<(), MemoryError> {
+    let mut detached: Vec<(Timestamp, PathBuf)> = others(state, vault.root())
+        .filter_map(|(dir, memory)| Some((dir, memory.ok()?)))
+        .filter(|(dir, memory)| {
+            memory.is_detached() && is_of_repository(memory, state) && !stored::has_intent(dir)
+        })
+        .map(|(dir, memory)| (memory.at, dir))
+        .collect();
+    detached.sort_unstable();
+    let old = detached.len().saturating_sub(MOST_DETACHED - 1);
+    detached[..old].iter().try_for_each(|(_, dir)| stored::remove_folder(dir))
 }
 
 /// Waits until the log is durable: a checkpoint that is remembered and then lost in a power cut would

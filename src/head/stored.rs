@@ -171,6 +171,17 @@ pub(super) fn remove(dir: &Path) -> Result<bool, MemoryError> {
     remove(NAME)
 }
 
+/// Whether a writer left word of an event beside a memory.
+pub(super) fn has_intent(dir: &Path) -> bool {
+    dir.join(intent::NAME).exists()
+}
+
+/// Removes a folder with its memory, when nobody else compares and writes it.
+pub(super) fn remove_folder(dir: &Path) -> Result<(), MemoryError> {
+    let _turn = take_turn(dir)?;
+    fs::remove_dir_all(dir).map_err(MemoryError::io("remove", dir))
+}
+
 /// Whether there is no such file, or no folder that could hold it.
 fn is_absent(why: &io::Error) -> bool {
     matches!(why.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)

@@ -1,6 +1,7 @@
 //! What is known of a log from outside of the vault: the remembered head, `--expect-head`,
 //! `--since`, and `ctx head`.
 
+use std::collections::BTreeSet;
 use std::fs;
 
 use insta::assert_snapshot;
@@ -813,4 +814,30 @@ fn a_link_in_the_place_of_a_trusted_vault_is_refused_until_its_head_is_forgotten
     assert!(refused.stderr.contains("a head is trusted of the folder"), "{}", refused.stderr);
     place.args(&["head", "forget", &root]).within(place.home()).run().ok();
     verify().ok();
+}
+
+/// A machine of CI checks out one commit after the other.
+#[test]
+fn of_commits_without_a_ref_the_latest_memories_stay() {
+    let (place, _) = three();
+    git(&place, "init -q");
+    place.ctx("verify").ok();
+    let heads = |place: &Place| {
+        let json = place.ctx("head list --json").ok().json("ctx.head.list");
+        let refs = json["heads"].as_array().unwrap().iter();
+        refs.map(|head| head["ref"].as_str().unwrap_or("none").to_owned()).collect::<BTreeSet<_>>()
+    };
+    let before = heads(&place);
+    let commit = |n: u32| format!("{n:040x}");
+    for n in 0..70 {
+        place.write(".git/HEAD", commit(n) + "\n");
+        place.ctx("verify").ok();
+    }
+    let mut expected = before;
+    expected.extend((6..70).map(commit));
+    assert_eq!(heads(&place), expected);
+    // What is remembered of a commit still binds it.
+    place.write(".git/HEAD", commit(6) + "\n");
+    place.ctx("verify --json").ok();
+    assert_eq!(heads(&place).len(), expected.len());
 }

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use insta::assert_snapshot;
 
-use crate::harness::Place;
+use crate::harness::{CTX, Place};
 
 fn refused(text: impl AsRef<[u8]>) -> String {
     let place = Place::vault();
@@ -360,4 +360,12 @@ fn odd_arguments_are_answered() {
     "#);
     let long = "x".repeat(5000);
     place.args(&["read", &format!("nodes/{long}")]).run().exits(2);
+}
+
+/// As many threads as that need more addresses than the limit leaves.
+#[test]
+fn no_variable_asks_for_more_threads_than_there_are_cores() {
+    let place = Place::published(&[("nodes/a", "# A\n")]);
+    let line = format!("ulimit -v 8000000; RAYON_NUM_THREADS=20000 {CTX} verify");
+    place.typed("").shell(&line).ok();
 }

@@ -62,7 +62,7 @@ fn the_lines_of_two_branches_one_after_the_other_are_named() {
         .lines()
         .iter()
         .filter(|line| line.contains("merge=union"))
-        .map(|line| line.to_string())
+        .map(ToString::to_string)
         .collect();
     assert_snapshot!(found.join("\n"), @"
     [history-unreadable] nodes/a: the history cannot be read: line 22 ends an entry for the second time, as a merge of two branches with `merge=union` leaves it, but the log seals 3 of its versions
