@@ -98,7 +98,7 @@ fn of_ambiguous_links(_: usize) -> Vec<Asked> {
         "status",
         "context",
     ]
-    .map(|line| ask(line, 3))
+    .map(|line| ask(line, 5))
     .into();
     all.push(ask("validate", 5));
     all
