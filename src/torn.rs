@@ -27,30 +27,48 @@ pub(crate) fn doubled(bytes: &[u8]) -> Option<usize> {
 }
 
 /// The lengths, greatest first, that a list in YAML may have had before an item was appended to it
-/// and torn: up to the last line that is text, and up to the last line that begins an item, unless what
-/// is text ends as an entry does.
+/// and torn: up to the last line that is text, and up to the last line that begins an item, unless that
+/// has the line with which an item ends.
 ///
 /// Cut between two lines it is readable and lacks fields; cut within a line, or with rubbish in its
 /// place, it need not be.
 pub(crate) fn ends_before_torn(bytes: &[u8], is_readable: bool) -> impl Iterator<Item = usize> {
     let text = std::str::from_utf8(bytes).map_or_else(|why| why.valid_up_to(), str::len);
     let text = memchr::memchr(0, &bytes[..text]).unwrap_or(text);
-    let is_cut_short =
-        text < bytes.len() || !bytes.ends_with(b"\n") || is_readable && !ends_in_hash(bytes);
+    let is_cut_short = text < bytes.len() || !bytes.ends_with(b"\n");
     let lines = memchr::memrchr(b'\n', &bytes[..text]).map(|n| n + 1);
-    let item = lines.filter(|_| is_cut_short).and_then(|end| {
-        let mut end = end;
-        while let Some(start) = memchr::memrchr(b'\n', &bytes[..end - 1]).map(|n| n + 1) {
-            let line = &bytes[start..end];
-            let indent = line.iter().take_while(|byte| **byte == b' ').count();
-            if indent <= MOST_INDENTED && line[indent..].starts_with(b"- ") {
-                return Some(start);
-            }
-            end = start;
-        }
-        None
+    let item = lines.filter(|_| is_cut_short || is_readable).and_then(|end| {
+        let start = begin_of_last_item(&bytes[..end])?;
+        (is_cut_short || !has_hash(&bytes[start..end])).then_some(start)
     });
     [lines, item].into_iter().flatten().filter(|end| *end < bytes.len())
+}
+
+/// Where the last line begins that begins an item.
+fn begin_of_last_item(bytes: &[u8]) -> Option<usize> {
+    let mut end = bytes.len();
+    while let Some(start) = memchr::memrchr(b'\n', &bytes[..end - 1]).map(|n| n + 1) {
+        let line = &bytes[start..end];
+        let indent = blanks(line);
+        if indent <= MOST_INDENTED && line[indent..].starts_with(b"- ") {
+            return Some(start);
+        }
+        end = start;
+    }
+    None
+}
+
+/// Whether an item has a key of the hash with which it ends. A text in it is indented by more than
+/// its keys.
+fn has_hash(item: &[u8]) -> bool {
+    let dash = blanks(item);
+    let indent = dash + 1 + blanks(&item[dash + 1..]);
+    let is_hash = |line: &[u8]| HASHES.iter().any(|key| line[indent..].starts_with(key));
+    item.split(|byte| *byte == b'\n').any(|line| blanks(line) == indent && is_hash(line))
+}
+
+fn blanks(line: &[u8]) -> usize {
+    line.iter().take_while(|byte| **byte == b' ').count()
 }
 
 /// The length up to the last line that ends an entry: what follows it is no whole entry.
@@ -69,15 +87,18 @@ fn ends_in_hash(bytes: &[u8]) -> bool {
 
 /// Whether nothing but a line end follows in a file whose last entry is whole.
 pub(crate) fn lacks_line_end_only(bytes: &[u8]) -> bool {
-    const KEYS: [&[u8]; 2] = [b" chain_hash: sha256:", b" checkpoint_hash: sha256:"];
     const LENGTH: usize = 64;
     let Some(at) = bytes.len().checked_sub(LENGTH) else { return false };
     let (before, hash) = bytes.split_at(at);
-    KEYS.iter().any(|key| before.ends_with(key)) && hash.iter().all(u8::is_ascii_hexdigit)
+    let Some(before) = before.strip_suffix(b" sha256:") else { return false };
+    HASHES.iter().any(|key| before.strip_suffix(*key).is_some_and(|indent| indent.ends_with(b" ")))
+        && hash.iter().all(u8::is_ascii_hexdigit)
 }
 
 /// How far an item of a list of ours, or of the other tool's, may be indented; diffs are further.
 const MOST_INDENTED: usize = 2;
+/// The keys with which an entry ends, in a history and in a log of whole maps.
+const HASHES: [&[u8]; 2] = [b"chain_hash:", b"checkpoint_hash:"];
 
 #[cfg(test)]
 mod tests {
@@ -93,9 +114,13 @@ mod tests {
         assert_eq!(ends(b"a:\n  - 1\n  - \xff\n"), [9, 3]);
         assert_eq!(ends(b"no line end"), [] as [usize; 0]);
         let hash = "0123456789abcdef".repeat(4);
-        let whole = format!("a:\n  - 1\n  - chain_hash: sha256:{hash}\n");
+        let whole = format!("a:\n  - 1\n  - b: 1\n    chain_hash: sha256:{hash}\n");
         assert_eq!(ends(whole.as_bytes()), [] as [usize; 0], "nothing is missing");
-        assert_eq!(ends(&whole.as_bytes()[..whole.len() - 2]), [9, 3]);
+        assert_eq!(ends(&whole.as_bytes()[..whole.len() - 2]), [18, 9]);
+        let malformed = b"a:\n  - 1\n  - b: 1\n    chain_hash: md5:0\n    note: ~\n";
+        assert_eq!(ends(malformed), [] as [usize; 0], "nothing is missing, but it is malformed");
+        let quoted = b"a:\n  - 1\n  - b: |\n      chain_hash: x\n";
+        assert_eq!(ends(quoted), [9], "the hash is in a text");
         let unreadable = b"a:\n  - 1\n  - }\n";
         assert_eq!(ends_before_torn(unreadable, false).collect::<Vec<_>>(), [] as [usize; 0]);
     }

@@ -328,8 +328,9 @@ impl Desk<'_> {
             return Ok(Prepared::Behind(Live::Replace { old: bytes, new: new.into_bytes() }));
         }
         if let (true, Some((version, chain_hash, text))) = (base.sealed.is_some(), &base.last) {
-            let last = stale::Last { version: *version, chain_hash, text };
-            stale::refuse(id, &document.frontmatter, &last, self.expect)?;
+            let history = &base.history;
+            let last = stale::Last { version: *version, chain_hash, text, history };
+            stale::refuse(self.vault.files(), id, &document.frontmatter, &last, self.expect)?;
         }
         let found = problems(&document, &self.vault.config().servers);
         if found.iter().any(|p| p.severity == Severity::Error) {

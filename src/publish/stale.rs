@@ -3,11 +3,14 @@
 
 use super::Refusal;
 use super::expect::Expect;
+use crate::chain::described::{self, Fields};
 use crate::chain::digest::Digest;
-use crate::document::Document;
+use crate::chain::history::{Entry, History};
+use crate::chain::replay::Replay;
 use crate::document::frontmatter::Frontmatter;
 use crate::document::id::Id;
 use crate::vault::clock::Timestamp;
+use crate::vault::files::Files;
 use crate::words::argument;
 
 /// The version that an edit follows.
@@ -15,6 +18,7 @@ pub(super) struct Last<'a> {
     pub(super) version: u64,
     pub(super) chain_hash: &'a Digest,
     pub(super) text: &'a str,
+    pub(super) history: &'a History,
 }
 
 /// What a live file was edited from, where that is not the last version.
@@ -23,13 +27,14 @@ enum Base {
     Older(u64),
     /// It does not say.
     Unsaid,
-    /// A version of the same number, or a later one, of another history.
+    /// A version of the same number that another history has.
     Other,
 }
 
 /// Refuses an edit (`stale`) of something else than the last version, unless the writer said that
 /// it has read that one.
 pub(super) fn refuse(
+    files: &Files,
     id: &Id,
     live: &Frontmatter,
     last: &Last<'_>,
@@ -37,7 +42,7 @@ pub(super) fn refuse(
 ) -> Result<(), Refusal> {
     let typed = argument(id.as_str());
     let head = last.version;
-    let (message, hint) = match base(live, last) {
+    let (message, hint) = match base(files, id, live, last) {
         Some(Base::Older(edited)) => (
             format!("the file was edited from version {edited}, but version {head} is published"),
             format!(
@@ -67,21 +72,47 @@ pub(super) fn refuse(
     Err(Refusal::new(id.live_path(), "stale", message, &hint))
 }
 
-fn base(live: &Frontmatter, last: &Last<'_>) -> Option<Base> {
+fn base(files: &Files, id: &Id, live: &Frontmatter, last: &Last<'_>) -> Option<Base> {
     match live.version {
         Some(edited) if (1..last.version).contains(&edited) => Some(Base::Older(edited)),
-        Some(_) => is_other(live, last.text).then_some(Base::Other),
+        Some(edited) => {
+            let is_other = edited == last.version && is_of_another(files, id, live, last);
+            is_other.then_some(Base::Other)
+        }
         None => (last.version > 1).then_some(Base::Unsaid),
     }
 }
 
-/// Whether the fields that publishing sets are of another publication. Editors that keep
-/// `updated_at` themselves make it later, never earlier.
-fn is_other(live: &Frontmatter, text: &str) -> bool {
-    let Ok(made) = Document::parse(text).map(|document| document.frontmatter) else { return false };
-    let digest = |of: &Frontmatter| of.checksum.as_ref()?.parse::<Digest>().ok();
-    let instant = |of: &Frontmatter| of.updated_at.as_ref()?.parse::<Timestamp>().ok();
-    let differs = digest(live).zip(digest(&made)).is_some_and(|(edited, made)| edited != made);
-    let is_earlier = instant(live).zip(instant(&made)).is_some_and(|(edited, made)| edited < made);
-    differs || is_earlier
+/// Whether no version of the history was given the `checksum` of a file, or its `updated_at`. Whoever
+/// has taken in the last version may have set nothing but `version`; editors that keep `updated_at`
+/// themselves make it later.
+fn is_of_another(files: &Files, id: &Id, live: &Frontmatter, last: &Last<'_>) -> bool {
+    let (checksum, at) = (digest(live.checksum.as_ref()), instant(live.updated_at.as_ref()));
+    let is_strange = |given: &[Fields]| {
+        let end = given.last().and_then(|fields| instant(fields.updated_at.as_ref()));
+        let has_checksum = |fields: &Fields| digest(fields.checksum.as_ref()) == checksum;
+        let has_instant = |fields: &Fields| instant(fields.updated_at.as_ref()) == at;
+        let is_earlier = at.zip(end).is_some_and(|(at, end)| at < end);
+        checksum.is_some() && !given.iter().any(has_checksum)
+            || is_earlier && !given.iter().any(has_instant)
+    };
+    let mut described = described::Reader::default();
+    let mut fields = |text: &str| Some(described.read(id, text).ok()??.fields);
+    if !is_strange(fields(last.text).as_slice()) {
+        return false;
+    }
+    let mut replay = Replay::new(files, id, None);
+    let of_entry = |entry: &Entry| {
+        let _ = replay.step(entry);
+        fields(replay.text()?)
+    };
+    is_strange(&last.history.entries().filter_map(of_entry).collect::<Vec<_>>())
+}
+
+fn digest(text: Option<&String>) -> Option<Digest> {
+    text?.parse().ok()
+}
+
+fn instant(text: Option<&String>) -> Option<Timestamp> {
+    text?.parse().ok()
 }

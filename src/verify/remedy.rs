@@ -232,14 +232,12 @@ mod tests {
         diff-missing
         entry-malformed
         version-gap
-        version-duplicate
         version-order
         field-malformed
         timestamp-malformed
         timestamp-order
         unknown-hash-algorithm
         history-missing
-        history-unreadable
         history-empty
         checkpoint-version-unknown
         checkpoint-version-unpublished

@@ -293,7 +293,7 @@ fn what_an_alteration_says_can_be_acted_upon() {
 
     What it means, and what to do:
       [history-unreadable] A history cannot be read.
-          Bring the file back from git or a backup that verifies; `git log -- FILE` shows who touched it. Do not repair it by hand: what is hashed cannot be made to fit.
+          Bring the file back from git or a backup that verifies. If a merge left its marks in it, or the lines of both sides, keep the record of one side (`git restore --source=HEAD --staged --worktree -- ':(glob)**/.versions/**'` in the vault's folder) and publish again what the other side published. If git converted its line ends, put the line `**/.versions/** -text -whitespace` into `.gitattributes` and let git write the files anew (`find . -path '*/.versions/*' -exec touch {} +`, then `git restore -- ':(glob)**/.versions/**'`). Meanwhile nothing that it records is served or published.
     -- stderr
     hint: `ctx help CODE` says more of a finding
 
@@ -335,8 +335,9 @@ fn what_an_alteration_says_can_be_acted_upon() {
 
     What it means, and what to do:
       [checkpoint-hash-mismatch] The hash of a checkpoint does not follow from its maps and the checkpoint before.
-      [checkpoint-gap] Checkpoints are not numbered 1, 2, 3.
           Bring the log back from git or a backup that verifies. Nothing is served or published meanwhile. Keep the histories: they say what was published.
+      [checkpoint-gap] Checkpoints are not numbered 1, 2, 3.
+          Bring the file back from git or a backup that verifies. If a merge left its marks in it, or the lines of both sides, keep the record of one side (`git restore --source=HEAD --staged --worktree -- ':(glob)**/.versions/**'` in the vault's folder) and publish again what the other side published. If git converted its line ends, put the line `**/.versions/** -text -whitespace` into `.gitattributes` and let git write the files anew (`find . -path '*/.versions/*' -exec touch {} +`, then `git restore -- ':(glob)**/.versions/**'`). Meanwhile nothing that it records is served or published.
       [published-unsealed] A history says published or retired, but no checkpoint records it.
           Find out who wrote it before you publish: with an append-only log nobody could tell afterwards. If a command was interrupted, ask whoever ran it: `ctx recover --dry-run` lists what no checkpoint seals, by whom and when. If the log was cut, restore it, or look with `ctx checkpoint rebuild --dry-run` at the checkpoints that the histories would give back.
     -- stderr
