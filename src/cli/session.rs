@@ -276,11 +276,16 @@ impl Session<'_> {
             return of_uri(text, &Snapshot::of(vault, source, None)?.authorities()?);
         }
         if let Some((name, anchor)) = text.rsplit_once('#')
-            && let Ok(named) = self.named_at(vault, source, name)
+            && let Ok(named) = self.pinned(vault, name)
             && is_known(vault, &named.id)
         {
             return Ok(Named { anchor: Some(anchor.to_owned()), ..named });
         }
+        self.pinned(vault, text)
+    }
+
+    /// Reads `ID` or `ID@N`.
+    fn pinned(&self, vault: &Vault, text: &str) -> Result<Named, Failure> {
         let Some((name, number)) = text.rsplit_once('@') else {
             return Ok(Named::whole(self.named(vault, text)?));
         };

@@ -6,6 +6,7 @@
 use globset::{Glob, GlobSet, GlobSetBuilder};
 
 use crate::document::frontmatter::Transport;
+use crate::vault::layout::limit;
 use crate::visible::Invisible;
 use crate::words::nearest;
 use crate::yaml::{self, Dialect, Node};
@@ -177,8 +178,13 @@ impl Config {
     /// Reads a configuration.
     ///
     /// # Errors
-    /// The first place where it is not YAML, or a known key has a value that cannot be meant.
+    /// The first place where it is not YAML, or a known key has a value that cannot be meant; or it
+    /// has more than 64 KiB.
     pub fn parse(text: &str) -> Result<Self, yaml::Error> {
+        if text.len() > limit::FRONTMATTER {
+            let problem = "a configuration has at most 64 KiB".to_owned();
+            return Err(yaml::Error { line: 1, column: 1, problem });
+        }
         let root = yaml::parse(text, Dialect::Format)?;
         let mut config = Self::default();
         if root.is_null() {

@@ -369,3 +369,28 @@ fn no_variable_asks_for_more_threads_than_there_are_cores() {
     let line = format!("ulimit -v 8000000; RAYON_NUM_THREADS=20000 {CTX} verify");
     place.typed("").shell(&line).ok();
 }
+
+#[test]
+fn an_argument_of_many_anchors_is_read_without_recursion() {
+    let place = Place::published(&[("nodes/a", "# A\n\n## B\n")]);
+    for line in ["read", "outline", "neighbors"] {
+        let args = [line.to_owned(), "#a|".repeat(30_000)];
+        place.args(&args).run().exits(2);
+    }
+    // Only the last one names a section.
+    place.ctx("read nodes/a#b").ok();
+    place.ctx("read nodes/a#x#b").exits(1);
+}
+
+/// Patterns are compiled: 16 MB of them needed gigabytes.
+#[test]
+fn no_pattern_of_a_configuration_that_is_too_large_is_compiled() {
+    let place = Place::vault();
+    let patterns = (0..10_000).map(|n| format!("  - '**/*{n}*x*y*z*/**'\n")).collect::<String>();
+    place.write(".context/config.yaml", format!("version: 1\nexclude:\n{patterns}"));
+    assert_snapshot!(place.ctx("validate").exits(1).stdout, @"
+    error[config]: .context/config.yaml:1: a configuration has at most 64 KiB
+      hint: mend the line; spec/vault.md lists the keys
+    0 documents checked: 1 error, 0 warnings
+    ");
+}
