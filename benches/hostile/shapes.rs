@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::planted;
-use crate::process::Result;
+use crate::process::{Result, ctx};
 
 /// A vault that is slow to answer over, and the questions.
 pub(crate) struct Shape {
@@ -22,7 +22,7 @@ pub(crate) struct Asked {
 }
 
 /// Every shape. The second argument of its functions divides the counts.
-pub(crate) const SHAPES: [Shape; 12] = [
+pub(crate) const SHAPES: [Shape; 13] = [
     Shape { name: "ambiguous-links", build: ambiguous_links, commands: of_ambiguous_links },
     Shape { name: "repeated-links", build: repeated_links, commands: of_repeated_links },
     Shape { name: "phrases", build: phrases, commands: of_phrases },
@@ -31,6 +31,7 @@ pub(crate) const SHAPES: [Shape; 12] = [
     Shape { name: "pack-anchors", build: pack_anchors, commands: of_pack_anchors },
     Shape { name: "headings", build: headings, commands: of_headings },
     Shape { name: "sources", build: sources, commands: of_sources },
+    Shape { name: "colliding-ids", build: colliding_ids, commands: of_colliding_ids },
     Shape { name: "letters", build: planted::letters, commands: planted::of_letters },
     Shape {
         name: "tagged-history",
@@ -306,4 +307,23 @@ fn of_sources(_: usize) -> Vec<Asked> {
         .chain(&["neighbors sources/s00001 --hops 100000", "resolve contextnest://sources/s00050"])
         .map(|line| ask(line, 3))
         .collect()
+}
+
+/// 30,000 files whose names differ in case only, and as many that can be published.
+fn colliding_ids(root: &Path, scale: usize) -> Result<()> {
+    ctx(root, &["init", ".", "--name", "Hostile"])?;
+    for n in 0..30_000 / scale {
+        let letter = |bit: usize| if n >> bit & 1 == 1 { 'A' } else { 'a' };
+        let name: String = (0..15).map(letter).collect();
+        document(root, &format!("nodes/{name}"), "", "A.\n")?;
+        document(root, &format!("nodes/z{n}"), "", "A.\n")?;
+    }
+    Ok(())
+}
+
+fn of_colliding_ids(_: usize) -> Vec<Asked> {
+    let before = ["status", "validate", "publish --all --dry-run"].map(|line| ask(line, 5));
+    let publish = ask("publish --all --skip-invalid --no-sync", 10);
+    let after = ["status", "verify", "checkpoint show 1", "checkpoint diff 0 1", "list"];
+    before.into_iter().chain([publish]).chain(after.map(|line| ask(line, 5))).collect()
 }

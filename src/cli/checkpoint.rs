@@ -1,6 +1,6 @@
 //! `ctx checkpoint`.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use serde::Serialize;
 
@@ -457,13 +457,13 @@ fn show(session: &mut Session<'_>, entry: &Entry, state: &State) {
         ui.line(&format!("removed {}", shown(id.as_str())));
     }
     ui.line(&format!("holds {}:", count(state.len(), "artifact")));
-    let changed = |id: &Id| entry.set.iter().any(|(set, _)| set == id);
+    let changed: HashSet<&Id> = entry.set.iter().map(|(id, _)| id).collect();
     let rows: Vec<Vec<String>> = state
         .iter()
         .map(|(id, mark)| {
             let version = mark.version.map_or_else(|| "-".to_owned(), |v| format!("v{v}"));
             let hash = mark.chain_hash.map_or_else(|| "-".to_owned(), |hash| hash.short());
-            let star = if changed(id) { "  * " } else { "    " };
+            let star = if changed.contains(id) { "  * " } else { "    " };
             vec![format!("{star}{}", shown(id.as_str())), version, hash]
         })
         .collect();

@@ -1,7 +1,7 @@
 //! The vault as the writer of one event finds it: the head, what may be extended, which artifacts
 //! an event holds.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use super::artifact::{self, Item};
 use super::expect::Expect;
@@ -60,7 +60,8 @@ impl<'a> Desk<'a> {
     /// refuses what cannot stand beside what is published.
     pub(super) fn complete(&mut self, outcome: &mut Outcome, is_alone: bool) {
         let collisions = self.collisions(&outcome.items);
-        outcome.items.retain(|item| !collisions.iter().any(|c| c.path == item.id.live_path()));
+        let refused: HashSet<&str> = collisions.iter().map(|c| c.path.as_str()).collect();
+        outcome.items.retain(|item| !refused.contains(item.id.live_path().as_str()));
         outcome.refused.extend(collisions);
         self.refuse_cycles(outcome);
         if is_alone || !outcome.items.is_empty() {
@@ -234,8 +235,11 @@ impl Desk<'_> {
         let live = live.iter().filter_map(|path| Id::of_governance_file(path).ok());
         let sealed = self.state.iter().map(|(id, _)| id).filter(|id| !id.is_document()).cloned();
         let mut ids: BTreeSet<Id> = sealed.chain(live).collect();
-        ids.retain(|id| !outcome.items.iter().any(|item| item.id == *id));
+        for item in &outcome.items {
+            ids.remove(&item.id);
+        }
         let last_sealed = self.last_sealed(&ids);
+        let refused: HashSet<String> = outcome.refused.iter().map(|r| r.path.clone()).collect();
         let mut resealed = Vec::new();
         for id in &ids {
             match self.prepare_governance(id, last_sealed.get(id).copied()) {
@@ -243,7 +247,7 @@ impl Desk<'_> {
                 artifact::Governed::Reseal(mark) => resealed.push((id.clone(), mark)),
                 artifact::Governed::Unchanged => {}
                 artifact::Governed::Refused(refusal) => {
-                    if !outcome.refused.iter().any(|r| r.path == refusal.path) {
+                    if !refused.contains(&refusal.path) {
                         outcome.refused.push(refusal);
                     }
                 }

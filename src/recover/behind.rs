@@ -1,6 +1,9 @@
 //! Live files that a publication could not bring up to date any more, because it died after its
 //! commit. What they should be follows from what is sealed and from what they are.
 
+use std::collections::HashSet;
+use std::sync::OnceLock;
+
 use rayon::prelude::*;
 
 use crate::checkpoint::chronicle::Chronicle;
@@ -21,7 +24,7 @@ pub(super) fn of_last_event(vault: &Vault, chronicle: &Chronicle<'_>) -> Vec<(Id
     let Some(head) = chronicle.head() else { return Vec::new() };
     let Ok(before) = chronicle.state_at(head.number - 1) else { return Vec::new() };
     let Ok(state) = chronicle.state_at(head.number) else { return Vec::new() };
-    let event = Event { vault, head, before, state };
+    let event = Event { vault, head, before, state, origins: OnceLock::new() };
     let published = head.set.par_iter().map(|(id, _)| id);
     let published = published.filter_map(|id| Some((id.clone(), event.published(id)?)));
     let retired = head.removed.par_iter();
@@ -35,6 +38,8 @@ struct Event<'e> {
     head: &'e Checkpoint,
     before: State,
     state: State,
+    /// What the documents of the event come from, as it was before.
+    origins: OnceLock<HashSet<Id>>,
 }
 
 impl Event<'_> {
@@ -75,25 +80,25 @@ impl Event<'_> {
             return None;
         }
         let sealed = sealed_text(self.vault, &self.before, id)?.ok()?;
-        if *normalise(live) == *sealed && self.was_moved(id) {
+        if *normalise(live) == *sealed && self.origins().contains(id) {
             return Some(Live::Remove(bytes));
         }
         let new = retired_live(live, &sealed, Edit::retirement(last + 1, self.head.at))?;
         Some(Live::Replace { old: bytes, new: new.into_bytes() })
     }
 
-    /// Whether a document of the event says that it comes from this one as it was before.
-    fn was_moved(&self, id: &Id) -> bool {
+    fn origins(&self) -> &HashSet<Id> {
         let is_origin = |link: &Link| {
-            link.kind == LinkKind::DerivedFrom
-                && link.checkpoint == Some(self.head.number - 1)
-                && link.target.document().as_ref() == Some(id)
+            link.kind == LinkKind::DerivedFrom && link.checkpoint == Some(self.head.number - 1)
         };
-        let comes_from_it = |(new, _): &(Id, _)| {
-            let text = sealed_text(self.vault, &self.state, new)?.ok()?;
+        let named = |(id, _): &(Id, _)| -> Option<Vec<Id>> {
+            let text = sealed_text(self.vault, &self.state, id)?.ok()?;
             let document = Document::parse(&text).ok()?;
-            Some(links(new, &text, &document).iter().any(is_origin))
+            let links = links(id, &text, &document);
+            Some(
+                links.iter().filter(|l| is_origin(l)).filter_map(|l| l.target.document()).collect(),
+            )
         };
-        self.head.set.iter().any(|set| comes_from_it(set).unwrap_or(false))
+        self.origins.get_or_init(|| self.head.set.iter().filter_map(named).flatten().collect())
     }
 }

@@ -15,7 +15,7 @@ mod lost;
 mod rebuild;
 
 use rayon::prelude::*;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 pub use leftovers::{Leftover, Remains, Uncleared};
 pub use lost::{Lost, LostVersion};
@@ -133,7 +133,8 @@ pub fn carry_out(vault: &Vault, plan: Plan) -> Result<Recovered, FileError> {
     let lives: Vec<(String, &Live)> =
         plan.behind.iter().map(|(id, live)| (id.live_path(), live)).collect();
     let left_alone = crate::publish::bring_up_to_date(vault.files(), &lives)?;
-    let is_done = |path: &String| !left_alone.iter().any(|(left, _)| left == path);
+    let alone: HashSet<&String> = left_alone.iter().map(|(path, _)| path).collect();
+    let is_done = |path: &String| !alone.contains(path);
     recovered.caught_up = lives.into_iter().map(|(path, _)| path).filter(is_done).collect();
     // What could not be written is for the next writer; what somebody changed is theirs.
     let is_over = left_alone.iter().all(|(_, why)| why.is_changed());

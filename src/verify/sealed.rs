@@ -1,7 +1,7 @@
 //! What the log says of one artifact against what its history says, in both directions: versions,
 //! times, removals.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use super::artifact::Pass;
 use super::finding::{Code, Finding};
@@ -102,6 +102,7 @@ impl Pass<'_> {
     pub(super) fn sealed(&mut self, history: &History) {
         let entries: BTreeMap<u64, &Entry> =
             history.entries().rev().map(|entry| (entry.version, entry)).collect();
+        let slots: HashSet<u64> = history.slots.iter().filter_map(|slot| slot.version).collect();
         let mut retirements: Vec<(u64, u64)> = entries
             .values()
             .filter_map(|entry| {
@@ -133,7 +134,7 @@ impl Pass<'_> {
             }
             let Some(entry) = entries.get(&version) else {
                 // A malformed entry of this version has been reported as such.
-                if !history.slots.iter().any(|slot| slot.version == Some(version)) {
+                if !slots.contains(&version) {
                     let message = format!("the history has no version {version}");
                     let finding = at(Code::CheckpointVersionUnknown, message);
                     self.push(finding);
