@@ -227,9 +227,6 @@ impl History {
         if let Some(line) = torn::conflict(bytes) {
             return Err(HistoryError::Conflict(line));
         }
-        if let (Err(_), Some(line)) = (&whole, torn::doubled(bytes)) {
-            return Err(HistoryError::Doubled(line));
-        }
         for end in torn::ends_before_torn(bytes, whole.is_ok()) {
             if let Ok(mut history) = Self::parse(&bytes[..end])
                 && ends_well(&history)
@@ -238,7 +235,11 @@ impl History {
                 return Ok(history);
             }
         }
-        whole
+        // What a power cut left may look like that too, and is a torn tail.
+        match (whole, torn::doubled(bytes)) {
+            (Err(HistoryError::Yaml(_)), Some(line)) => Err(HistoryError::Doubled(line)),
+            (whole, _) => whole,
+        }
     }
 
     /// The last entry's version, if that can be read.

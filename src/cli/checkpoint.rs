@@ -229,7 +229,7 @@ fn rebuild(args: &Rebuild, session: &mut Session<'_>) -> Result<Answer, Failure>
         });
         refusal = refuse(&vault, &rebuilt, sound.is_ok() && is_complete).err();
     }
-    let replaced_first = rebuilt.replaced_first(&old, &head::recall(&vault)?);
+    let replaced_first = rebuilt.replaced_first(&old, &head::recall(&vault).unwrap_or_default());
     if let Some(first) = replaced_first.filter(|_| args.force && !args.new_first_checkpoint) {
         refusal = Some(another_first(&rebuilt, &first));
     }
