@@ -29,7 +29,7 @@ pub struct Good {
 
 /// The instant of an event, some minutes after the first.
 pub fn minute(number: i64) -> Timestamp {
-    Timestamp::from_millis(1_795_000_000_000).plus_millis(number * 60_000)
+    Timestamp::from_millis(1_795_000_000_000 + number * 60_000)
 }
 
 const BODY: &str = "\n# A\n\nOne.\n\nSee [c](legal/c.md) and [[b]].\n\n## Part\n\nMore: one.\n";
