@@ -10,10 +10,10 @@ mod intent;
 mod memory;
 mod stored;
 
-use crate::chain::digest::Digest;
 use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::fault::LogError;
 use crate::checkpoint::log::{Checkpoint, Log};
+use crate::model::digest::Digest;
 use crate::vault::Vault;
 use crate::vault::files::FileError;
 

@@ -16,6 +16,8 @@
 //!   checkpoint  chain  document  head       what is true, and what was
 //!         |
 //!       vault  yaml                         where bytes lie, and how they are read and written
+//!         |
+//!       model                               ids, digests, timestamps, principals, names of files
 //! ```
 //!
 //! The truth is the checkpoint log and the histories. Live files are working copies: compared with
@@ -34,6 +36,7 @@ pub mod graph;
 pub mod head;
 pub mod index;
 pub mod live;
+pub mod model;
 pub mod pack;
 pub mod publish;
 pub mod recover;
@@ -46,6 +49,5 @@ mod torn;
 pub mod uri;
 pub mod vault;
 pub mod verify;
-pub mod visible;
 mod words;
 pub mod yaml;

@@ -8,16 +8,16 @@ pub mod packs;
 use rayon::prelude::*;
 
 use crate::document::frontmatter::Frontmatter;
-use crate::document::id::Id;
 use crate::document::validate::{Problem, Severity, problems};
 use crate::document::{Document, utf8};
+use crate::model::id::Id;
+use crate::model::layout::{self, limit};
 use crate::pack;
 use crate::uri::Uri;
 use crate::vault::Vault;
 use crate::vault::config::{Config, Layout};
 use crate::vault::federation::Authorities;
 use crate::vault::files::FileError;
-use crate::vault::layout::{self, limit};
 use crate::vault::walk::Found;
 use crate::yaml::{self, Dialect};
 

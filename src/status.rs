@@ -6,14 +6,14 @@ use crate::chain::replay;
 use crate::checkpoint::fault::LogError;
 use crate::checkpoint::state::State;
 use crate::document::frontmatter;
-use crate::document::id::Id;
 use crate::document::text::normalise;
 use crate::document::utf8;
 use crate::document::validate::{Problem, Severity};
 use crate::live::{self, LiveFile};
+use crate::model::id::Id;
+use crate::model::layout::limit;
 use crate::resolve::{Snapshot, Withheld};
 use crate::vault::Vault;
-use crate::vault::layout::limit;
 
 /// How one document stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

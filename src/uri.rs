@@ -15,7 +15,7 @@ use std::str::FromStr;
 
 pub use error::UriError;
 
-use crate::document::id::Id;
+use crate::model::id::Id;
 use crate::vault::federation::{Authorities, Owner};
 use crate::yaml::canonical_number;
 

@@ -5,10 +5,10 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use contextnest::document::id::Id;
+use contextnest::model::id::Id;
+use contextnest::model::timestamp::Timestamp;
 use contextnest::publish::{self, Author, Mode, Request, Which};
 use contextnest::vault::Vault;
-use contextnest::vault::clock::Timestamp;
 use contextnest::vault::disk::Disk;
 use contextnest::vault::outside::State;
 

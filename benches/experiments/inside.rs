@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use contextnest::cli::git::GitError;
 use contextnest::cli::{Streams, World, run};
-use contextnest::vault::clock::Timestamp;
+use contextnest::model::timestamp::Timestamp;
 use contextnest::vault::disk::Disk;
 use serde_json::Value;
 use tempfile::TempDir;

@@ -7,11 +7,11 @@ use std::fs::{self, OpenOptions};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use contextnest::chain::digest::Digest;
 use contextnest::chain::replay;
-use contextnest::document::id::Id;
+use contextnest::model::digest::Digest;
+use contextnest::model::id::Id;
+use contextnest::model::timestamp::Timestamp;
 use contextnest::vault::Vault;
-use contextnest::vault::clock::Timestamp;
 use serde_yaml::Value;
 
 use crate::corpus::Draw;

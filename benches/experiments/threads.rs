@@ -6,12 +6,12 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use contextnest::document::id::Id;
 use contextnest::head;
+use contextnest::model::id::Id;
+use contextnest::model::timestamp::Timestamp;
 use contextnest::publish::{Author, Expect, Mode, PublishError, Request, Which, publish};
 use contextnest::resolve::Snapshot;
 use contextnest::vault::Vault;
-use contextnest::vault::clock::Timestamp;
 
 /// There is one live file: whoever edits it publishes it, or lets it be.
 static EDITOR: Mutex<()> = Mutex::new(());

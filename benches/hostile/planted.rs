@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use contextnest::chain::digest::Digest;
+use contextnest::model::digest::Digest;
 
 use crate::process::{Result, command, ctx, output};
 use crate::shapes::{Asked, ask, document, letter, write};

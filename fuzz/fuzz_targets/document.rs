@@ -5,7 +5,7 @@
 #![no_main]
 
 use contextnest::document::edit::{Edit, checksum_of};
-use contextnest::document::id::Id;
+use contextnest::model::id::Id;
 use contextnest::document::text::{normalise, split};
 use contextnest::document::validate::problems;
 use contextnest::document::{Document, links, sections, utf8};

@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 
 use contextnest::chain::history::{Entry, History, Stored};
 use contextnest::checkpoint::log::Log;
-use contextnest::document::id::Id;
+use contextnest::model::id::Id;
 use contextnest::document::text::normalise;
 use contextnest::resolve::Snapshot;
 use contextnest::vault::Vault;

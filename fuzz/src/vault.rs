@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 
 use contextnest::chain::replay;
 use contextnest::checkpoint::log::Log;
-use contextnest::document::id::Id;
+use contextnest::model::id::Id;
 use contextnest::publish::{Author, Mode, Request, Which, publish, retire};
 use contextnest::vault::Vault;
-use contextnest::vault::clock::Timestamp;
+use contextnest::model::timestamp::Timestamp;
 use contextnest::vault::config::LogForm;
 
 /// Files by their paths in a vault.

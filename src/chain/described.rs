@@ -10,10 +10,10 @@ use std::ops::Range;
 use super::history::Entry;
 use super::replay::{ChainError, describes_itself};
 use crate::document::frontmatter::{Frontmatter, Status};
-use crate::document::id::Id;
 use crate::document::text::split;
 use crate::document::{Document, Unreadable};
-use crate::vault::layout::limit;
+use crate::model::id::Id;
+use crate::model::layout::limit;
 use crate::yaml::{Node, Value};
 
 /// What a text says of itself.

@@ -77,7 +77,7 @@ pub fn prescribed(version: u64, interval: u64, sizes: Option<Sizes>) -> Form {
 mod tests {
     use super::*;
     use crate::chain::diff;
-    use crate::vault::layout::limit;
+    use crate::model::layout::limit;
     use crate::yaml::emit;
 
     fn sizes(before: usize, text: usize, diffs: usize) -> Option<Sizes> {

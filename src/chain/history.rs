@@ -9,11 +9,11 @@
 mod read;
 mod spelling;
 
-use super::digest::Digest;
-use crate::document::id::Id;
+use crate::model::digest::Digest;
+use crate::model::id::Id;
+use crate::model::layout::limit;
+use crate::model::timestamp::Timestamp;
 use crate::torn;
-use crate::vault::clock::Timestamp;
-use crate::vault::layout::limit;
 use crate::yaml;
 use spelling::spell;
 

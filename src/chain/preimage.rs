@@ -6,8 +6,8 @@
 //! fixed length that end in `Z`. What stands between them (`edited_by`, `triggered_by`) may hold
 //! a `:` and is still delimited from both sides.
 
-use super::digest::{Digest, Hasher, Sink as _};
-use crate::vault::clock::Timestamp;
+use crate::model::digest::{Digest, Hasher, Sink as _};
+use crate::model::timestamp::Timestamp;
 
 /// Stands for the previous hash in the first entry of a chain.
 pub const GENESIS: &str = "contextnest:genesis:v1";

@@ -3,17 +3,17 @@
 use std::borrow::Cow;
 
 use super::diff;
-use super::digest::Digest;
 use super::history::{ChainGap, Entry, Fault, History, HistoryError, Stored};
 use super::preimage::chain_hash;
 use crate::document::edit::Edit;
 use crate::document::frontmatter::Status;
-use crate::document::id::{Id, IdError};
 use crate::document::text::{is_normal, normalise, normalised, split};
 use crate::document::{Document, Unreadable};
-use crate::vault::clock::Timestamp;
+use crate::model::digest::Digest;
+use crate::model::id::{Id, IdError};
+use crate::model::layout::limit;
+use crate::model::timestamp::Timestamp;
 use crate::vault::files::{FileError, Files};
-use crate::vault::layout::limit;
 
 /// Why a version cannot be vouched for.
 #[derive(Debug, thiserror::Error)]
@@ -122,7 +122,7 @@ pub enum ChainError {
     KeyframeAsPatch,
     /// What the log records of it cannot be had.
     #[error("what the checkpoint log records cannot be had: {0}")]
-    Log(Box<crate::checkpoint::fault::LogError>),
+    Log(Box<dyn std::error::Error + Send + Sync>),
     /// The log has the document in one of its two maps only.
     #[error("the checkpoint log has it in one of its two maps only")]
     HalfSealed,

@@ -6,10 +6,10 @@ use super::fault::LogError;
 use super::log::{Checkpoint, Log};
 use super::state::{Mark, State};
 use super::{delta, full, maps};
-use crate::chain::digest::Digest;
 use crate::chain::replay;
-use crate::document::id::Id;
-use crate::vault::clock::Timestamp;
+use crate::model::digest::Digest;
+use crate::model::id::Id;
+use crate::model::timestamp::Timestamp;
 use crate::vault::config::LogForm;
 use crate::vault::files::{Files, Stamp};
 

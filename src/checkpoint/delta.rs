@@ -10,9 +10,9 @@ use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use super::fault::EntryFault;
 use super::log::Checkpoint;
 use super::state::{Mark, json_order, write_map, write_number, write_string};
-use crate::chain::digest::{Digest, Sink};
 use crate::chain::preimage::MAX_NUMBER;
-use crate::document::id::Id;
+use crate::model::digest::{Digest, Sink};
+use crate::model::id::Id;
 use crate::torn;
 
 /// A line as JSON. The first line of a large vault is most of its log, hence what it sets becomes

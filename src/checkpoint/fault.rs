@@ -1,10 +1,10 @@
 //! What can be wrong with a log, and with one entry of it.
 
-use crate::chain::digest::{Digest, DigestError};
-use crate::document::id::Id;
+use crate::model::digest::{Digest, DigestError};
+use crate::model::id::Id;
+use crate::model::layout;
 use crate::torn;
 use crate::vault::files::FileError;
-use crate::vault::layout;
 
 /// What is wrong with one entry.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -36,6 +36,11 @@ impl EntryFault {
         }
     }
 }
+
+/// An index that is not what was written: cut short, altered, or of another program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the index in the cache is damaged")]
+pub struct Damaged;
 
 /// What is said of a number that is smaller than that of its place.
 fn again(entry: usize, found: u64) -> String {
@@ -142,7 +147,7 @@ pub enum LogError {
     },
     /// The index that stood for the log is not as it was written.
     #[error(transparent)]
-    Index(#[from] crate::index::Damaged),
+    Index(#[from] Damaged),
     /// There is no such checkpoint.
     #[error("there is no checkpoint {asked}; the last one is {last}")]
     Unknown {

@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 use super::fault::EntryFault;
 use super::log::{Checkpoint, MAX_FAULTY};
 use super::state::{Mark, State, in_json_order};
-use crate::chain::digest::Digest;
 use crate::chain::preimage::MAX_NUMBER;
-use crate::document::id::Id;
+use crate::model::digest::Digest;
+use crate::model::id::Id;
 use crate::torn;
 use crate::yaml::{self, Dialect, List, Node, emit};
 

@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use super::delta;
 use super::fault::EntryFault;
 use super::log::{Checkpoint, MAX_FAULTY};
-use crate::vault::layout::limit;
+use crate::model::layout::limit;
 
 /// What the lines of a file say.
 #[derive(Default)]

@@ -9,14 +9,14 @@ use super::chronicle::Chronicle;
 use super::fault::{EntryFault, LogError};
 use super::state::{Mark, State, in_json_order};
 use super::{full, lines};
-use crate::chain::digest::Digest;
-use crate::document::id::Id;
+use crate::model::digest::Digest;
+use crate::model::id::Id;
+use crate::model::layout::{self, limit};
+use crate::model::timestamp::Timestamp;
 use crate::torn;
 use crate::vault::Vault;
-use crate::vault::clock::Timestamp;
 use crate::vault::config::LogForm;
 use crate::vault::files::{FileError, Stamp};
-use crate::vault::layout::{self, limit};
 
 /// One publication event.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -14,9 +14,9 @@ use rayon::prelude::*;
 
 use super::log::Checkpoint;
 use super::state::{Mark, json_order, write_number, write_string};
-use crate::chain::digest::{Digest, Hasher, Sink};
 use crate::chain::preimage::checkpoint_hash;
-use crate::document::id::Id;
+use crate::model::digest::{Digest, Hasher, Sink};
+use crate::model::id::Id;
 
 /// The most entries of a page; it is halved beyond them.
 const FULL: usize = 96;

@@ -6,9 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::log::{Checkpoint, trigger};
 use super::maps;
 use super::state::{Mark, State};
-use crate::chain::digest::Digest;
-use crate::document::id::Id;
-use crate::vault::clock::Timestamp;
+use crate::model::digest::Digest;
+use crate::model::id::Id;
+use crate::model::timestamp::Timestamp;
 
 /// A version that a history records as published or retired.
 #[derive(Clone, Debug, PartialEq, Eq)]

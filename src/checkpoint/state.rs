@@ -3,10 +3,10 @@
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-use crate::chain::digest::{Digest, Hasher, Sink};
 use crate::chain::preimage::checkpoint_hash;
-use crate::document::id::Id;
-use crate::vault::clock::Timestamp;
+use crate::model::digest::{Digest, Hasher, Sink};
+use crate::model::id::Id;
+use crate::model::timestamp::Timestamp;
 
 /// What a checkpoint records of one artifact. Our logs always have both; a log of whole maps may
 /// have an id in one map only, which is a finding, not a parse error.

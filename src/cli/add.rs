@@ -4,8 +4,9 @@ use super::expect::ExpectArgs;
 use super::session::Session;
 use super::{Answer, Failure, rows};
 use crate::document::edit::Edit;
-use crate::document::frontmatter::{NodeType, is_tag};
-use crate::document::id::Id;
+use crate::document::frontmatter::NodeType;
+use crate::model::id::Id;
+use crate::model::tag::is_tag;
 use crate::publish::{self, NewDocument, Request, Which};
 use crate::words::{argument, nearest};
 
@@ -100,7 +101,7 @@ pub(super) fn text_or_input(
     match text {
         None => Ok(String::new()),
         Some("-") => {
-            let limit = crate::vault::layout::limit::DOCUMENT;
+            let limit = crate::model::layout::limit::DOCUMENT;
             let mut bytes = Vec::new();
             let mut input = (&mut *session.stdin).take(limit + 1);
             input.read_to_end(&mut bytes).map_err(|why| {

@@ -8,9 +8,9 @@ use super::rows::{WithheldJson, tell_withheld};
 use super::session::Session;
 use super::ui::shown;
 use super::{Answer, Failure};
+use crate::model::layout;
 use crate::resolve::portion::Portion;
 use crate::resolve::{Need, Served, Snapshot};
-use crate::vault::layout;
 use crate::words::count;
 
 /// Print the vault's instructions for agents and a map of what is published

@@ -7,8 +7,8 @@ use super::failure::Code;
 use super::git::GitError;
 use super::session::Session;
 use super::{Answer, Failure, Streams, World, run as run_command};
+use crate::model::layout::limit;
 use crate::vault::files::Files;
-use crate::vault::layout::limit;
 
 /// Make a small procurement vault and show everything at work in it
 ///

@@ -7,9 +7,9 @@ use super::session::Session;
 use super::show::{number, text_of};
 use super::{Answer, Failure};
 use crate::chain::diff::print_between;
-use crate::document::id::Id;
 use crate::document::text::normalise;
 use crate::live;
+use crate::model::id::Id;
 use crate::resolve::Snapshot;
 use crate::words::argument;
 
@@ -80,7 +80,7 @@ fn live_text(vault: &crate::vault::Vault, id: &Id) -> Result<String, Failure> {
             .hint(format!("`ctx read {}` prints the published text", argument(id.as_str())))
     };
     if !id.is_document() {
-        let limit = crate::vault::layout::limit::DOCUMENT;
+        let limit = crate::model::layout::limit::DOCUMENT;
         let bytes = vault.files().read_optional(&path, limit)?.ok_or_else(missing)?;
         let text = crate::document::utf8(&bytes)
             .map_err(|why| Failure::new(Code::Refused, format!("`{path}` is {why}")))?;

@@ -3,8 +3,8 @@
 use super::failure::{Code, Failure};
 use super::session::Session;
 use super::ui::{first, shown};
-use crate::document::id::Id;
 use crate::head;
+use crate::model::id::Id;
 use crate::publish::expect::{self, Mismatch, Moved, TakeIn};
 use crate::publish::{Expect, Mode};
 use crate::vault::Vault;
@@ -46,7 +46,7 @@ impl ExpectArgs {
 impl ExpectHead {
     pub(super) fn read(&self) -> Result<Expect, Failure> {
         let parse = |text: &String| {
-            text.parse().map_err(|why: crate::chain::digest::DigestError| {
+            text.parse().map_err(|why: crate::model::digest::DigestError| {
                 Failure::new(Code::Usage, format!("--expect-hash: {why}"))
                     .hint("`ctx head` prints the hash of the log's head")
             })

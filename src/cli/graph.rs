@@ -9,10 +9,10 @@ use super::rows::{WithheldJson, tell_withheld};
 use super::session::Session;
 use super::ui::{shown, table};
 use super::{Answer, Failure};
-use crate::document::id::Id;
 use crate::document::links::LinkTarget;
 use crate::graph::rank::{Hub, hubs};
 use crate::graph::{self, Catalog as _, Edge};
+use crate::model::id::Id;
 use crate::resolve::{Listed, Listing, Need, Snapshot, listing};
 
 /// Print the graph of the published documents: who refers to whom

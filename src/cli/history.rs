@@ -12,8 +12,8 @@ use crate::chain::described;
 use crate::chain::history::{self as chain, Entry, Stored};
 use crate::chain::replay::{self, ChainError, Replay};
 use crate::checkpoint::chronicle::Chronicle;
-use crate::document::id::Id;
-use crate::vault::clock::Timestamp;
+use crate::model::id::Id;
+use crate::model::timestamp::Timestamp;
 use crate::words::argument;
 
 /// Show the versions of a document, each recomputed

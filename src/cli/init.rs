@@ -10,13 +10,14 @@ use super::session::Session;
 use super::ui::shown;
 use super::{Answer, Failure};
 use crate::head::{self, Head};
+use crate::model::layout;
+use crate::model::layout::limit;
+use crate::model::visible::{Invisible, without_invisible};
 use crate::starter::{self, NewFile, Starter};
 use crate::vault::config::Layout;
 use crate::vault::files::Files;
-use crate::vault::layout::limit;
 use crate::vault::write::Written;
-use crate::vault::{Vault, layout, lock};
-use crate::visible::{Invisible, without_invisible};
+use crate::vault::{Vault, lock};
 use crate::words::{argument, count};
 
 /// Make a folder a vault, new or with the Markdown that is in it

@@ -46,8 +46,8 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, CommandFactory as _, Parser, Subcommand};
 
-use crate::document::id::Id;
 use crate::live::is_known;
+use crate::model::id::Id;
 use crate::vault::Vault;
 use crate::vault::disk::Disk;
 use crate::words::nearest;

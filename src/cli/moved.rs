@@ -3,7 +3,7 @@
 use super::expect::ExpectArgs;
 use super::session::Session;
 use super::{Answer, Failure, rows};
-use crate::document::id::Id;
+use crate::model::id::Id;
 
 /// Give a published document another id
 ///

@@ -8,10 +8,10 @@ use super::rows::{WithheldJson, tell_withheld};
 use super::session::Session;
 use super::ui::{shown, table};
 use super::{Answer, Failure};
-use crate::document::id::Id;
 use crate::document::links::LinkKind;
 use crate::graph::Edge;
 use crate::graph::walk::{Direction, Neighbor, Walk};
+use crate::model::id::Id;
 use crate::resolve::{Around, Need, Snapshot};
 use crate::words::nearest;
 

@@ -4,7 +4,7 @@ use super::failure::Code;
 use super::rows::DocumentJson;
 use super::session::Session;
 use super::{Answer, Failure};
-use crate::document::id::Id;
+use crate::model::id::Id;
 use crate::resolve::{Need, Served, Snapshot};
 use crate::vault::Vault;
 use crate::words::{argument, nearest};

@@ -265,7 +265,7 @@ fn print(session: &mut Session<'_>, recovered: &Recovered, dry_run: bool) {
         return;
     }
     if !recovered.kept.is_empty() {
-        let to = recovered.folder.as_deref().unwrap_or(crate::vault::layout::RECOVERED);
+        let to = recovered.folder.as_deref().unwrap_or(crate::model::layout::RECOVERED);
         let leftovers = count(recovered.kept.len(), "leftover");
         session.ui.line(&format!("{leftovers} {would}moved to {to}/"));
         rows(&recovered.kept).iter().for_each(|row| session.ui.line(row));

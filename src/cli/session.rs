@@ -8,19 +8,19 @@ use super::git::GitError;
 use super::ui::{Ui, shown};
 use super::{Global, World};
 use crate::checkpoint::log::Log;
-use crate::document::id::Id;
 use crate::head::{self, HeadError};
 use crate::live::is_known;
+use crate::model::id::Id;
+use crate::model::principal::Principal;
+use crate::model::timestamp::Timestamp;
 use crate::publish::Author;
 use crate::resolve::{Need, Snapshot, Source};
 use crate::uri::{Target, Uri};
 use crate::vault::Vault;
-use crate::vault::clock::Timestamp;
 use crate::vault::federation::Authorities;
 use crate::vault::lock;
 use crate::vault::named;
 use crate::vault::outside::{self, State};
-use crate::vault::principal::Principal;
 use crate::words::{argument, count};
 
 /// One command at work.
@@ -184,7 +184,7 @@ impl Session<'_> {
             return Err(Failure::new(Code::NoPrincipal, "nobody said who acts")
                 .hint("say `--as you@example.com`, set CTX_PRINCIPAL, or run `git config --global user.email you@example.com`"));
         };
-        name.parse().map_err(|why: crate::vault::principal::PrincipalError| {
+        name.parse().map_err(|why: crate::model::principal::PrincipalError| {
             let failure = Failure::new(Code::NoPrincipal, why.to_string());
             match why.near() {
                 Some(near) => failure.hint(format!("say `--as {}`", argument(near.as_str()))),
@@ -330,7 +330,7 @@ impl Session<'_> {
         let from_here = lexical(&self.world.cwd.canonicalize().ok()?.join(text));
         let here = from_here.strip_prefix(vault.root()).ok().and_then(Path::to_str);
         [here, Some(text)].into_iter().flatten().find_map(|path| {
-            let id = if path.ends_with(".md") && path != crate::vault::layout::CONTEXT {
+            let id = if path.ends_with(".md") && path != crate::model::layout::CONTEXT {
                 Id::of_document_file(path).ok()?
             } else {
                 path.parse().ok()?

@@ -9,7 +9,7 @@ use super::{Answer, Failure};
 use crate::chain::history::History;
 use crate::chain::replay::{self, ChainError};
 use crate::checkpoint::chronicle::Chronicle;
-use crate::document::id::Id;
+use crate::model::id::Id;
 use crate::vault::Vault;
 use crate::words::argument;
 

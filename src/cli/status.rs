@@ -69,7 +69,7 @@ fn json(report: &Report, checkpoint: u64) -> StatusJson<'_> {
 fn row_json(row: &Row) -> RowJson<'_> {
     RowJson {
         path: &row.path,
-        id: row.id.as_ref().map(crate::document::id::Id::as_str),
+        id: row.id.as_ref().map(crate::model::id::Id::as_str),
         standing: row.standing.as_str(),
         version: row.version,
         problems: row.problems.iter().map(ProblemJson::from).collect(),

@@ -10,8 +10,8 @@ use std::io::{self, Write};
 use serde::Serialize;
 use serde_json::Value;
 
-pub(super) use crate::visible::shown;
-use crate::visible::{escaped, steers, steers_text};
+pub(super) use crate::model::visible::shown;
+use crate::model::visible::{escaped, steers, steers_text};
 
 /// The two output streams of one command.
 pub(super) struct Ui<'w> {

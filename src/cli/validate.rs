@@ -8,10 +8,10 @@ use super::failure::{Code, ProblemJson, severity};
 use super::session::Session;
 use super::ui::shown;
 use super::{Answer, Failure};
-use crate::document::id::Id;
 use crate::document::validate::{Problem, Severity};
 use crate::live::linked::{Published, Surroundings};
 use crate::live::{self, LiveFile, confusable};
+use crate::model::id::Id;
 use crate::resolve::Snapshot;
 use crate::words::{argument, count};
 

@@ -9,8 +9,8 @@ mod setting;
 
 use crate::checkpoint::fault::LogError;
 use crate::checkpoint::log::Log;
-use crate::document::id::Id;
 use crate::head;
+use crate::model::id::Id;
 use crate::publish::{self, Author, Expect, Mode, Outcome, PublishError, expect};
 use crate::recover::{self, Recovered};
 use crate::vault::Vault;

@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{MARKS, Source};
-use crate::document::frontmatter::{Source as Fetched, Status, Transport};
-use crate::document::id::Id;
+use crate::document::frontmatter::{Source as Fetched, Status};
 use crate::document::links::LinkKind;
+use crate::model::id::Id;
+use crate::model::transport::Transport;
 use crate::resolve::Listed;
 use crate::yaml::emit::{in_flow, scalar};
 

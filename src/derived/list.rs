@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::{Derived, MARKS, Source};
+use crate::model::layout;
+use crate::model::visible::steers;
 use crate::resolve::Listed;
 use crate::uri;
-use crate::vault::layout;
-use crate::visible::steers;
 use crate::words::count;
 
 /// Documents by folder; that of the root is empty, and others have no final `/`.

@@ -11,13 +11,13 @@ mod list;
 use std::collections::BTreeSet;
 
 use crate::checkpoint::fault::LogError;
-use crate::document::id::fold;
 use crate::graph;
+use crate::model::id::fold;
+use crate::model::layout::{self, limit};
 use crate::resolve::{self, Listed, Listing, Need, Snapshot, Withheld, listing};
 use crate::vault::Vault;
 use crate::vault::config::Config;
 use crate::vault::files::FileError;
-use crate::vault::layout::{self, limit};
 
 /// How many hubs are listed.
 const HUBS: usize = 10;

@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use super::text::{self, BOM, Parts};
 use super::{Document, Unreadable};
-use crate::vault::clock::Timestamp;
+use crate::model::timestamp::Timestamp;
 use crate::yaml::{Dialect, Node, Value, emit, parse};
 
 /// A wish to change fields of a frontmatter.

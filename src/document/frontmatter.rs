@@ -8,6 +8,8 @@ use std::collections::HashSet;
 
 use serde::{Deserialize, Serialize};
 
+use crate::model::tag::is_tag;
+use crate::model::transport::Transport;
 use crate::yaml::{Node, Value};
 
 /// What a document is for (paper, Table 1; `skill` is ours).
@@ -96,39 +98,6 @@ impl Status {
     }
 }
 
-/// How a source node fetches.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum Transport {
-    /// Tools of an MCP server.
-    Mcp,
-    /// An HTTP interface.
-    Rest,
-    /// A command line.
-    Cli,
-    /// A function of the host program.
-    Function,
-}
-
-impl Transport {
-    /// Every transport with its word.
-    pub const ALL: [(&'static str, Self); 4] = [
-        ("mcp", Self::Mcp),
-        ("rest", Self::Rest),
-        ("cli", Self::Cli),
-        ("function", Self::Function),
-    ];
-
-    /// The word in a frontmatter.
-    pub fn as_str(self) -> &'static str {
-        Self::ALL.iter().find(|(_, t)| *t == self).map_or("mcp", |(word, _)| word)
-    }
-
-    /// The transport with this word.
-    pub fn from_word(word: &str) -> Option<Self> {
-        Self::ALL.iter().find(|(w, _)| *w == word).map(|(_, t)| *t)
-    }
-}
-
 /// The `source` block of a source node.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Source {
@@ -211,12 +180,6 @@ impl Frontmatter {
     pub fn has_tag(&self, tag: &str) -> bool {
         self.tags.iter().any(|t| t == tag)
     }
-}
-
-/// Whether a tag (without `#`) is inside the grammar.
-pub fn is_tag(tag: &str) -> bool {
-    tag.starts_with(|c: char| c.is_ascii_alphabetic())
-        && tag.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
 }
 
 /// A list of tags, or one text that holds several, split at commas and blanks.

@@ -18,7 +18,7 @@ pub use names::{Names, Resolved};
 pub use read::{dependencies, read};
 
 use super::Document;
-use super::id::{Id, IdError};
+use crate::model::id::{Id, IdError};
 use crate::uri::UriError;
 
 /// The most links that a document has; what follows is not seen.

@@ -7,7 +7,6 @@
 
 pub mod edit;
 pub mod frontmatter;
-pub mod id;
 pub mod links;
 pub mod sections;
 pub mod text;
@@ -16,7 +15,7 @@ pub mod validate;
 use frontmatter::Frontmatter;
 use text::Parts;
 
-use crate::vault::layout::limit;
+use crate::model::layout::limit;
 use crate::yaml::{self, Dialect};
 
 /// A document that could be read.

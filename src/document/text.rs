@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use crate::chain::digest::Digest;
+use crate::model::digest::Digest;
 
 /// The mark that some editors put before a text.
 pub(crate) const BOM: char = '\u{feff}';

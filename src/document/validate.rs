@@ -5,10 +5,11 @@
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
 use super::Document;
-use super::frontmatter::{NodeType, Status, Transport};
-use crate::chain::digest::Digest;
+use super::frontmatter::{NodeType, Status};
+use crate::model::digest::Digest;
+use crate::model::transport::Transport;
+use crate::model::visible::{Invisible, without_invisible};
 use crate::vault::config::Server;
-use crate::visible::{Invisible, without_invisible};
 use crate::words::nearest;
 use crate::yaml::{Node, Value};
 
@@ -103,7 +104,9 @@ pub(crate) fn foreign_values(document: &Document) -> Vec<Foreign<'_>> {
             node.text().is_some_and(|word| !matches!(Status::from_word(word), Status::Foreign(_)))
         }
         "checksum" => node.text().is_some_and(|text| text.parse::<Digest>().is_ok()),
-        _ => node.text().is_some_and(|text| text.parse::<crate::vault::clock::Timestamp>().is_ok()),
+        _ => node
+            .text()
+            .is_some_and(|text| text.parse::<crate::model::timestamp::Timestamp>().is_ok()),
     };
     ["version", "status", "updated_at", "checksum"]
         .into_iter()

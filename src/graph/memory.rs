@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use super::{Catalog, Mention, name_key};
-use crate::document::id::Id;
 use crate::document::links::{LinkKind, LinkTarget, Names};
+use crate::model::id::Id;
 
 /// The documents of one checkpoint with what they mention.
 #[derive(Clone, Debug, Default)]

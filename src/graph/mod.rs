@@ -18,8 +18,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::document::id::{Id, fold};
 use crate::document::links::{Link, LinkKind, LinkTarget, Names, last_segment};
+use crate::model::id::{Id, fold};
 
 use order::Dependencies;
 

@@ -6,9 +6,9 @@ use std::fmt;
 
 use crate::document::Document;
 use crate::document::frontmatter::Frontmatter;
-use crate::document::id::Id;
 use crate::document::links;
 use crate::document::validate::{Problem, Severity};
+use crate::model::id::Id;
 
 /// What each source depends on. A source without an entry depends on nothing.
 pub type Dependencies = BTreeMap<Id, BTreeSet<Id>>;

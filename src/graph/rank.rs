@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::{Catalog, edges};
-use crate::document::id::Id;
 use crate::document::links::LinkKind;
+use crate::model::id::Id;
 
 /// A document and how many others refer to it.
 #[derive(Clone, Debug, PartialEq, Eq)]

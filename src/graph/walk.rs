@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Catalog, Edge, Incoming, outgoing};
-use crate::document::id::Id;
 use crate::document::links::LinkKind;
+use crate::model::id::Id;
 
 /// Which way edges are followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

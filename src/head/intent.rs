@@ -18,8 +18,8 @@ use super::Head;
 use super::memory;
 use super::stored::{self, StoredEnd};
 use crate::chain::history::Entry;
+use crate::model::timestamp::Timestamp;
 use crate::vault::Vault;
-use crate::vault::clock::Timestamp;
 use crate::vault::disk::Disk;
 use crate::vault::outside::{self, State};
 

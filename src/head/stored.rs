@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::memory::Remembered;
 use super::{Hashes, Head, intent};
-use crate::chain::digest::Digest;
+use crate::model::digest::Digest;
 use crate::vault::disk::Disk;
 use crate::vault::outside;
 

@@ -15,6 +15,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use memmap2::Mmap;
 use twox_hash::XxHash3_64;
 
+use crate::checkpoint::fault::Damaged;
+
 /// Bytes that share a checksum.
 const BLOCK: usize = 16 << 10;
 /// Begins the trailer: the format and its number.
@@ -22,11 +24,6 @@ const MAGIC: &[u8; 8] = b"ctxidx\x00\x01";
 /// Magic, length of the payload, its last word, checksum of these three.
 const TRAILER: usize = 32;
 const SUM: usize = 8;
-
-/// An index that is not what was written: cut short, altered, or of another program.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the index in the cache is damaged")]
-pub struct Damaged;
 
 /// The checked bytes of one file.
 #[derive(Debug)]

@@ -13,17 +13,17 @@ use std::path::Path;
 use rayon::prelude::*;
 
 use super::Index;
-use super::blocks::Damaged;
 use super::manifest::{LogEnd, Manifest, SEGMENT, rename, segment_name};
 use super::row::{Contents, Metadata, Row};
 use super::segment::{self, Lived, NEVER, Parts, Segment};
-use crate::chain::digest::Digest;
 use crate::chain::replay::{self, ChainError};
 use crate::checkpoint::chronicle::Chronicle;
+use crate::checkpoint::fault::Damaged;
 use crate::checkpoint::log::Checkpoint;
 use crate::checkpoint::maps;
-use crate::document::id::Id;
-use crate::vault::clock::Timestamp;
+use crate::model::digest::Digest;
+use crate::model::id::Id;
+use crate::model::timestamp::Timestamp;
 use crate::vault::{Vault, outside};
 
 /// The lock of whoever writes in the folder.

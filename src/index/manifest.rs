@@ -8,12 +8,12 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use twox_hash::XxHash3_64;
 
-use super::blocks::Damaged;
-use crate::chain::digest::Digest;
+use crate::checkpoint::fault::Damaged;
+use crate::model::digest::Digest;
+use crate::model::layout;
 use crate::vault::Vault;
 use crate::vault::config::LogForm;
 use crate::vault::files::Stamp;
-use crate::vault::layout;
 
 /// The file's name.
 const NAME: &str = "index";

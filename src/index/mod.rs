@@ -26,16 +26,16 @@ use std::sync::OnceLock;
 
 use roaring::RoaringBitmap;
 
-pub use blocks::Damaged;
+pub use crate::checkpoint::fault::Damaged;
 pub use build::{follow, refresh};
 pub use row::Metadata;
 
-use crate::chain::digest::Digest;
 use crate::checkpoint::state::{Mark, State};
-use crate::document::id::Id;
 use crate::document::links::LinkKind;
+use crate::model::digest::Digest;
+use crate::model::id::Id;
+use crate::model::timestamp::Timestamp;
 use crate::vault::Vault;
-use crate::vault::clock::Timestamp;
 use crate::vault::config::LogForm;
 
 use manifest::Manifest;

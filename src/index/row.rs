@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::document::Document;
 use crate::document::frontmatter::{Frontmatter, NodeType, Source};
-use crate::document::id::Id;
 use crate::document::links::{Link, LinkKind, LinkTarget, links};
 use crate::graph::{Mention, name_key};
+use crate::model::id::Id;
 
 /// One version of one artifact, as the log seals it. The id comes first: rows are searched by it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

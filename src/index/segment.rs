@@ -14,10 +14,11 @@ use roaring::RoaringBitmap;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::blocks::{Blocks, Damaged, Writer};
+use super::blocks::{Blocks, Writer};
 use super::row::{Row, Term};
-use crate::chain::digest::Digest;
-use crate::vault::clock::Timestamp;
+use crate::checkpoint::fault::Damaged;
+use crate::model::digest::Digest;
+use crate::model::timestamp::Timestamp;
 
 /// The end of a row that has not ended.
 pub(super) const NEVER: u32 = u32::MAX;

@@ -7,13 +7,13 @@ use proptest::prelude::*;
 
 use super::{Index, refresh};
 use crate::checkpoint::log::Log;
-use crate::document::id::Id;
 use crate::graph::walk::{Direction, Walk};
+use crate::model::id::Id;
+use crate::model::timestamp::Timestamp;
 use crate::publish::{self, Author, Mode, Request, Which};
 use crate::resolve::{Around, Known, Plan, Resolution, Snapshot, Source};
 use crate::selector::parse;
 use crate::vault::Vault;
-use crate::vault::clock::Timestamp;
 
 /// What one step does to a vault.
 #[derive(Clone, Debug)]

@@ -7,8 +7,8 @@ use unicode_security::confusable_detection::skeleton;
 
 use super::LiveFile;
 use super::linked::warning;
-use crate::document::id::Id;
 use crate::document::validate::Problem;
+use crate::model::id::Id;
 
 /// The code of the warning.
 pub const CODE: &str = "id-confusable";

@@ -12,13 +12,13 @@ use std::rc::Rc;
 
 use super::{LiveFile, is_known, read};
 use crate::document::Document;
-use crate::document::id::Id;
 use crate::document::links::{
     self, Link, LinkKind, LinkTarget, Links, MAX_LINKS, Names, is_other_file,
 };
 use crate::document::sections::{has_section, sections};
 use crate::document::validate::{Problem, Severity};
 use crate::graph::{name_key, order};
+use crate::model::id::Id;
 use crate::vault::Vault;
 use crate::words::{Nearest, argument};
 

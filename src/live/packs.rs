@@ -8,11 +8,11 @@ use std::ops::Bound;
 use super::{LiveFile, all};
 use crate::document::sections::sections;
 use crate::document::utf8;
+use crate::model::layout::limit;
 use crate::pack::{self, Pack, PackProblem, Placed, ProblemKind, Reading};
 use crate::selector::Term;
 use crate::uri::{Target, Uri};
 use crate::vault::Vault;
-use crate::vault::layout::limit;
 use crate::words::Nearest;
 
 /// A live pack file.

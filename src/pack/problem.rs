@@ -1,9 +1,9 @@
 //! What is wrong with a pack file: a place, a stable code, a sentence, a way out.
 
 use crate::document::validate::{Problem, Severity};
+use crate::model::visible::{Invisible, without_invisible};
 use crate::selector::ParseError;
 use crate::uri::{ForeignVault, UriError};
-use crate::visible::{Invisible, without_invisible};
 
 /// One thing that is wrong with a pack file.
 #[derive(Clone, Debug, PartialEq, Eq)]

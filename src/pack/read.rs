@@ -2,11 +2,11 @@
 
 use super::{Pack, PackProblem, Placed, ProblemKind};
 use crate::document::frontmatter::NodeType;
+use crate::model::layout::limit;
+use crate::model::visible::Invisible;
 use crate::selector::{self, MAX_NAME_BYTES, Selector, Term, is_name};
 use crate::uri::{Target, Uri};
 use crate::vault::federation::Authorities;
-use crate::vault::layout::limit;
-use crate::visible::Invisible;
 use crate::words::nearest;
 use crate::yaml::{self, Dialect, Node};
 

@@ -9,12 +9,12 @@ use rayon::prelude::*;
 
 use super::artifact::{Item, Live};
 use crate::checkpoint::chronicle::Append;
-use crate::document::id::Id;
 use crate::head::MemoryError;
+use crate::model::id::Id;
+use crate::model::layout;
+use crate::model::timestamp::Timestamp;
 use crate::recover::hint;
-use crate::vault::clock::Timestamp;
 use crate::vault::files::{FileError, Files};
-use crate::vault::layout;
 use crate::vault::replace::{Replacement, Staging};
 use crate::vault::write::Written;
 

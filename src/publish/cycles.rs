@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::artifact::{self, Item};
 use super::desk::Desk;
 use super::{Outcome, Refusal};
-use crate::document::id::Id;
 use crate::graph::order;
+use crate::model::id::Id;
 
 impl Desk<'_> {
     /// Takes out of an event the sources that would be part of a cycle, and refuses them. What is

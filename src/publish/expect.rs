@@ -3,16 +3,16 @@
 
 use super::PublishError;
 use crate::chain::diff;
-use crate::chain::digest::Digest;
 use crate::chain::history::Entry;
 use crate::chain::replay;
 use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::state::{Mark, State};
-use crate::document::id::Id;
 use crate::document::text::normalise;
 use crate::document::{Document, utf8};
+use crate::model::digest::Digest;
+use crate::model::id::Id;
+use crate::model::layout::limit;
 use crate::vault::Vault;
-use crate::vault::layout::limit;
 
 /// What a writer has read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -35,15 +35,15 @@ pub(crate) use stamp::left_behind;
 use crate::checkpoint::fault::LogError;
 use crate::checkpoint::log::Checkpoint;
 use crate::derived;
-use crate::document::id::Id;
 use crate::document::validate::{Problem, Severity};
 use crate::head::{self, EventKey, Head, HeadError, Intent};
 use crate::index;
+use crate::model::id::Id;
+use crate::model::principal::Principal;
+use crate::model::timestamp::Timestamp;
 use crate::recover::{self, Recovered, hint};
-use crate::vault::clock::Timestamp;
 use crate::vault::files::FileError;
 use crate::vault::lock::LockError;
-use crate::vault::principal::Principal;
 use crate::vault::{OpenError, Vault};
 use crate::words::count;
 

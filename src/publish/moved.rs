@@ -3,12 +3,12 @@
 use super::artifact::{Base, Change, Live};
 use super::desk::Desk;
 use super::{Author, Event, Item, Mode, Outcome, PublishError, Refusal, check_place, event};
-use crate::document::id::Id;
 use crate::document::text::normalise;
 use crate::document::{Document, utf8};
+use crate::model::id::Id;
+use crate::model::layout::limit;
 use crate::uri::Uri;
 use crate::vault::Vault;
-use crate::vault::layout::limit;
 
 /// Gives a published document another id, as one event.
 ///

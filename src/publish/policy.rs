@@ -3,10 +3,10 @@
 use super::artifact::{Governed, Live, refused_file};
 use super::desk::Desk;
 use super::{Author, Event, Mode, Outcome, PublishError, Refusal, event};
-use crate::document::id::Id;
 use crate::document::utf8;
+use crate::model::id::Id;
+use crate::model::layout::limit;
 use crate::vault::Vault;
-use crate::vault::layout::limit;
 
 /// Edits a governance file and publishes it, as one event. `edit` gives the new text, or says what keeps
 /// it from that. A file that is as wanted, and published, makes no event.

@@ -7,11 +7,11 @@ use super::artifact::{Base, Change, Item, Live};
 use super::desk::Desk;
 use super::{Author, Event, Mode, Outcome, PublishError, Refusal, event};
 use crate::document::edit::Edit;
-use crate::document::id::Id;
 use crate::document::text::normalise;
 use crate::document::utf8;
+use crate::model::id::Id;
+use crate::model::layout::limit;
 use crate::vault::Vault;
-use crate::vault::layout::limit;
 
 /// Retires documents as one event. Their files may be gone.
 ///

@@ -4,12 +4,12 @@
 use super::Refusal;
 use super::expect::Expect;
 use crate::chain::described::{self, Fields};
-use crate::chain::digest::Digest;
 use crate::chain::history::{Entry, History};
 use crate::chain::replay::Replay;
 use crate::document::frontmatter::Frontmatter;
-use crate::document::id::Id;
-use crate::vault::clock::Timestamp;
+use crate::model::digest::Digest;
+use crate::model::id::Id;
+use crate::model::timestamp::Timestamp;
 use crate::vault::files::Files;
 use crate::words::argument;
 

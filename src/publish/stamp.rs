@@ -4,9 +4,9 @@
 use crate::document::Document;
 use crate::document::edit::{Edit, checksum_of};
 use crate::document::frontmatter::NodeType;
-use crate::document::id::Id;
 use crate::document::text::normalise;
 use crate::document::validate::{derived_title, foreign_values};
+use crate::model::id::Id;
 use crate::yaml::Node;
 
 /// The values that do not follow from the text itself.

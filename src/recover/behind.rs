@@ -11,13 +11,13 @@ use crate::checkpoint::log::Checkpoint;
 use crate::checkpoint::state::State;
 use crate::document::edit::Edit;
 use crate::document::frontmatter::Status;
-use crate::document::id::Id;
 use crate::document::links::{Link, LinkKind, links};
 use crate::document::text::normalise;
 use crate::document::{Document, utf8};
+use crate::model::id::Id;
+use crate::model::layout::limit;
 use crate::publish::{Live, left_behind, retired_live, sealed_text};
 use crate::vault::Vault;
-use crate::vault::layout::limit;
 
 /// The documents of the last event whose live files it did not bring up to date.
 pub(super) fn of_last_event(vault: &Vault, chronicle: &Chronicle<'_>) -> Vec<(Id, Live)> {

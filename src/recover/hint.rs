@@ -6,10 +6,10 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use crate::document::id::Id;
-use crate::vault::clock::Timestamp;
+use crate::model::id::Id;
+use crate::model::layout;
+use crate::model::timestamp::Timestamp;
 use crate::vault::files::{FileError, Files};
-use crate::vault::layout;
 
 /// The ids of some 200,000 documents. A longer one says only that somebody died.
 const LIMIT: u64 = 8 << 20;

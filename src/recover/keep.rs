@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 
 use super::leftovers::Leftover;
+use crate::model::layout;
 use crate::vault::files::{FileError, Files};
-use crate::vault::layout;
 use crate::vault::write::Written;
 
 /// How much is copied at once.

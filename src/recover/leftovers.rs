@@ -8,13 +8,13 @@ use crate::chain::replay::{self, ChainError};
 use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::fault::LogError;
 use crate::checkpoint::log::{Log, path_of};
-use crate::document::id::Id;
 use crate::head::EventKey;
+use crate::model::id::Id;
+use crate::model::layout;
 use crate::publish::sealed_text;
 use crate::vault::Vault;
 use crate::vault::config::{Config, LogForm};
 use crate::vault::files::Files;
-use crate::vault::layout;
 
 /// What something is that a writer left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

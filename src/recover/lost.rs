@@ -6,8 +6,8 @@ use rayon::prelude::*;
 use crate::chain::replay::{self, ChainError, Replay};
 use crate::checkpoint::fault::LogError;
 use crate::checkpoint::log::Log;
-use crate::document::id::Id;
 use crate::head;
+use crate::model::id::Id;
 use crate::vault::Vault;
 
 use super::leftovers;

@@ -23,8 +23,8 @@ pub use rebuild::{Rebuilt, Unsound, exchange_log, rebuild, replace_log};
 
 use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::log::Log;
-use crate::document::id::Id;
 use crate::head::{self, Head};
+use crate::model::id::Id;
 use crate::publish::{Live, PublishError};
 use crate::vault::Vault;
 use crate::vault::files::FileError;

@@ -7,18 +7,18 @@ use rayon::prelude::*;
 
 use super::{keep, leftovers};
 use crate::chain::described;
-use crate::chain::digest::Digest;
 use crate::chain::replay::{self, ChainError, Replay};
 use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::log::{Checkpoint, Log, path_of};
 use crate::checkpoint::maps;
 use crate::checkpoint::rebuild::{Recorded, derive, longest_prefix};
-use crate::document::id::Id;
 use crate::head::{self, EventKey, Memories};
+use crate::model::digest::Digest;
+use crate::model::id::Id;
+use crate::model::layout::limit;
 use crate::vault::Vault;
 use crate::vault::config::LogForm;
 use crate::vault::files::FileError;
-use crate::vault::layout::limit;
 use crate::vault::write::Written;
 
 /// A log as the histories give it.

@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::linked::Linked;
 use super::{Listed, Listing, Snapshot, Withheld, listing};
 use crate::checkpoint::fault::LogError;
-use crate::document::id::Id;
 use crate::graph::Catalog;
 use crate::graph::walk::{Neighborhood, Walk, neighbors};
 use crate::index::{At, Damaged};
+use crate::model::id::Id;
 
 /// What lies around a document.
 #[derive(Debug, Default)]

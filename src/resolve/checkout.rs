@@ -7,9 +7,9 @@ use rayon::prelude::*;
 
 use super::{Snapshot, Withheld};
 use crate::checkpoint::fault::LogError;
-use crate::document::id::Id;
+use crate::model::id::Id;
+use crate::model::layout;
 use crate::vault::files::{FileError, Files};
-use crate::vault::layout;
 use crate::vault::write::Written;
 
 /// Why a checkpoint was not written out.

@@ -9,11 +9,11 @@ use std::collections::{BTreeSet, HashMap};
 
 use super::portion::{Line, Portion, tokens};
 use super::{Resolution, Snapshot};
-use crate::chain::digest::Digest;
-use crate::document::id::Id;
 use crate::graph::order::needed;
+use crate::model::digest::Digest;
+use crate::model::id::Id;
+use crate::model::timestamp::Timestamp;
 use crate::uri::Class;
-use crate::vault::clock::Timestamp;
 
 /// What was asked, and of what.
 #[derive(Clone, Debug)]

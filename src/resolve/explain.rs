@@ -7,7 +7,7 @@ use std::fmt;
 use roaring::RoaringBitmap;
 
 use super::plan::{Leaf, Part, Plan};
-use crate::document::id::Id;
+use crate::model::id::Id;
 use crate::selector::{Atom, Expr, Node, Term, Universe, eval};
 use crate::uri::Class;
 

@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::plan::Part;
 use super::{Served, universe};
-use crate::document::id::Id;
 use crate::document::sections::{Section, UnknownAnchor};
+use crate::model::id::Id;
 use crate::selector::{Atom, Expr, Node};
 
 /// A document lacks a section that was asked for.

@@ -3,8 +3,8 @@
 use std::collections::{BTreeSet, HashMap};
 
 use super::{Resolution, Snapshot};
-use crate::document::id::Id;
 use crate::graph::order::{self, needed};
+use crate::model::id::Id;
 
 impl Resolution {
     /// Puts the sources of the answer into hydration order; they take the places that sources have,

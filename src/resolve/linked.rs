@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 use roaring::RoaringBitmap;
 
-use crate::document::id::Id;
 use crate::document::links::{LinkKind, LinkTarget, Names};
 use crate::graph::{Catalog, Mention, name_key};
 use crate::index::{At, Damaged, Held};
+use crate::model::id::Id;
 
 /// The catalog of a checkpoint. It answers with nothing once the index turned out to be damaged,
 /// which [`Linked::sound`] says in the end.

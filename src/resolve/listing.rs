@@ -6,10 +6,10 @@ use rayon::prelude::*;
 
 use super::{Resolution, Served, Snapshot, Withheld};
 use crate::checkpoint::fault::LogError;
-use crate::document::id::Id;
 use crate::document::links::LinkKind;
 use crate::graph::memory::Memory;
 use crate::index::{At, Damaged, Metadata};
+use crate::model::id::Id;
 
 /// A published document.
 #[derive(Clone, Debug, PartialEq, Eq)]

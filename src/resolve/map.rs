@@ -9,9 +9,9 @@ use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::fault::LogError;
 use crate::checkpoint::log::Checkpoint;
 use crate::checkpoint::state::{Mark, State};
-use crate::document::id::Id;
 use crate::index::{At, Damaged};
-use crate::vault::clock::Timestamp;
+use crate::model::id::Id;
+use crate::model::timestamp::Timestamp;
 
 /// What a checkpoint records of an artifact.
 #[derive(Clone, Copy, Debug)]

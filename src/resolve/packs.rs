@@ -4,12 +4,12 @@
 use std::collections::HashMap;
 
 use crate::chain::replay::ChainError;
-use crate::document::id::Id;
+use crate::model::id::Id;
+use crate::model::layout;
 use crate::pack::{self, Pack, PackProblem};
 use crate::uri::Uri;
 use crate::vault::config::Config;
 use crate::vault::federation::{Authorities, TAKEN};
-use crate::vault::layout;
 use crate::words::nearest;
 
 use super::{Snapshot, Withheld};

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
 
-use crate::document::id::Id;
+use crate::model::id::Id;
 use crate::selector::{Atom, Expr, Node, Selector, Term};
 use crate::uri::{Class, ForeignVault, Target, Uri};
 

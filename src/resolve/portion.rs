@@ -7,8 +7,8 @@
 
 use super::{Resolution, Served};
 use crate::document::sections::Section;
+use crate::model::visible::shown;
 use crate::uri::{Target, Uri};
-use crate::visible::shown;
 
 /// The text of a document, or of one of its sections.
 #[derive(Clone, Copy, Debug)]

@@ -13,7 +13,7 @@ use roaring::RoaringBitmap;
 use super::{Resolution, Served, Snapshot, Withheld};
 use crate::checkpoint::fault::LogError;
 use crate::document::frontmatter::Frontmatter;
-use crate::document::id::Id;
+use crate::model::id::Id;
 use crate::selector::{Atom, StatusFilter, Universe};
 
 /// The published documents of a snapshot, read as far as they were asked for.

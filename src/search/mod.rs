@@ -24,10 +24,10 @@ use serde::Serialize;
 pub use query::{MAX_CLAUSES, MAX_PHRASE_WORDS, MAX_QUERY_BYTES, Query, QueryError};
 pub use snippet::Snippet;
 
-use crate::chain::digest::Digest;
 use crate::checkpoint::fault::LogError;
-use crate::document::id::Id;
 use crate::document::sections::Section;
+use crate::model::digest::Digest;
+use crate::model::id::Id;
 use crate::resolve::plan::Searched;
 use crate::resolve::portion::Portion;
 use crate::resolve::{Served, Snapshot, Withheld};

@@ -12,10 +12,11 @@
 use std::fmt;
 use std::ops::Range;
 
-use crate::document::frontmatter::{NodeType, Transport};
-use crate::document::id::Id;
+use crate::document::frontmatter::NodeType;
+use crate::model::id::Id;
+use crate::model::transport::Transport;
+use crate::model::visible::steers;
 use crate::uri::{Target, Uri};
-use crate::visible::steers;
 
 /// A selector that was parsed.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,7 +6,9 @@ use std::ops::Range;
 use super::ast::StatusFilter;
 use super::excerpt::{Quoted, caret};
 use super::parse::{FILTERS, MAX_NESTING, MAX_SELECTOR_BYTES};
-use crate::document::frontmatter::{NodeType, Transport, is_tag};
+use crate::document::frontmatter::NodeType;
+use crate::model::tag::is_tag;
+use crate::model::transport::Transport;
 use crate::uri::{Target, Uri, UriError};
 use crate::words::nearest;
 

@@ -8,7 +8,9 @@ use std::ops::Range;
 
 use super::ast::{Atom, Expr, Node, Selector, StatusFilter, Term, is_name, is_plain_name};
 use super::error::{ErrorKind, Feature, ParseError};
-use crate::document::frontmatter::{NodeType, Transport, is_tag};
+use crate::document::frontmatter::NodeType;
+use crate::model::tag::is_tag;
+use crate::model::transport::Transport;
 use crate::uri::{Target, Uri};
 use crate::vault::federation::Authorities;
 

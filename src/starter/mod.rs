@@ -1,7 +1,7 @@
 //! What `ctx init` writes: the files that every vault has, and starters with real content.
 
+use crate::model::layout;
 use crate::vault::config::Layout;
-use crate::vault::layout;
 use crate::yaml::emit;
 
 /// A set of documents to begin with.

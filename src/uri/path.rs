@@ -1,8 +1,8 @@
 //! The path of a URI: segments decoded, dots resolved, the vault's name taken off, what it names.
 
 use super::{Authority, SEARCH, TAG, Target, Uri, UriError};
-use crate::document::frontmatter::is_tag;
-use crate::document::id::Id;
+use crate::model::id::Id;
+use crate::model::tag::is_tag;
 use crate::vault::federation::{Authorities, Owner};
 
 /// A path with its dot segments resolved.

@@ -5,9 +5,9 @@
 
 use globset::{Glob, GlobSet, GlobSetBuilder};
 
-use crate::document::frontmatter::Transport;
-use crate::vault::layout::limit;
-use crate::visible::Invisible;
+use crate::model::layout::limit;
+use crate::model::transport::Transport;
+use crate::model::visible::Invisible;
 use crate::words::nearest;
 use crate::yaml::{self, Dialect, Node};
 

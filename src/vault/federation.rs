@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::yaml::{self, Node};
 
 use super::config::{text_of, word};
-use super::layout;
+use crate::model::layout;
 
 /// The longest name of a vault in bytes.
 const MAX_NAME: usize = 64;

@@ -2,19 +2,15 @@
 //! lock of its writers. Knows nothing of versions.
 //!
 //! [`Vault::find`] walks up from a folder as git does. [`files::Files`] is the only place that
-//! opens files of a vault; [`layout`] states every file name once. The clock and the principal
-//! are values ([`clock::Timestamp`], [`principal::Principal`]) that `main` hands in.
+//! opens files of a vault; [`crate::model::layout`] states every file name once.
 
-pub mod clock;
 pub mod config;
 pub mod disk;
 pub mod federation;
 pub mod files;
-pub mod layout;
 pub mod lock;
 pub mod named;
 pub mod outside;
-pub mod principal;
 pub mod replace;
 mod unshare;
 pub mod walk;
@@ -28,6 +24,7 @@ use disk::Disk;
 use files::{FileError, Files};
 use outside::State;
 
+use crate::model::layout;
 use crate::yaml;
 
 /// An opened vault.

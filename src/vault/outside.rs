@@ -9,7 +9,7 @@ use std::io::{self, Read as _};
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
-use crate::chain::digest::Digest;
+use crate::model::digest::Digest;
 
 /// The name of our folder in the user's directories.
 pub const OURS: &str = "contextnest";

@@ -170,7 +170,7 @@ impl Drop for Staging<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::vault::layout;
+    use crate::model::layout;
 
     #[test]
     fn more_files_are_replaced_than_may_be_open_at_once() {

@@ -8,7 +8,8 @@ use std::path::Path;
 use rayon::prelude::*;
 
 use super::config::Layout;
-use super::{Vault, is_vault, layout};
+use super::{Vault, is_vault};
+use crate::model::layout;
 
 /// What a walk found, as `/`-separated paths in the vault.
 #[derive(Debug, Default)]

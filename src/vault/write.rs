@@ -15,8 +15,8 @@ use rustix::io::Errno;
 
 use super::disk::Place;
 use super::files::{DIRECTORY, FileError, Files, READ, open_beneath};
-use super::layout;
 use super::replace::Replacement;
+use crate::model::layout;
 
 /// How the names of temporary files end.
 const TEMPORARY: &str = ".ctx-tmp";

@@ -5,9 +5,9 @@
 
 use super::finding::{Code, Finding};
 use super::log::View;
-use crate::chain::digest::Digest;
 use crate::head::{Head, Lost, Remembered};
-use crate::vault::clock::Timestamp;
+use crate::model::digest::Digest;
+use crate::model::timestamp::Timestamp;
 
 /// What is known of a log from outside of the vault.
 #[derive(Clone, Debug)]

@@ -9,20 +9,20 @@ use super::log::{Record, View};
 use super::rules::Rules;
 use super::sealed::Sealed;
 use crate::chain::described::{self, Described};
-use crate::chain::digest::Digest;
 use crate::chain::form::{self, Form, Sizes};
 use crate::chain::history::{Entry, FaultKind, History, HistoryError, Stored};
 use crate::chain::replay::{self, ChainError, Replay};
 use crate::checkpoint::state::Mark;
-use crate::document::id::Id;
 use crate::document::text::checksum;
+use crate::model::digest::Digest;
+use crate::model::id::Id;
+use crate::model::principal::Principal;
+use crate::model::timestamp::Timestamp;
 use crate::recover;
 use crate::torn;
 use crate::vault::Vault;
-use crate::vault::clock::Timestamp;
 use crate::vault::config::LogForm;
 use crate::vault::files::FileError;
-use crate::vault::principal::Principal;
 use crate::words::count;
 
 /// What was found of one artifact, and how much was checked.

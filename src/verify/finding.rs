@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::codes::codes;
-use crate::document::id::Id;
+use crate::model::id::Id;
 
 /// How grave a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

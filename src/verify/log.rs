@@ -6,19 +6,19 @@ use std::fmt::Write as _;
 use super::finding::{Code, Finding};
 use super::gathered::{Gathered, OF_VAULT};
 use super::rules::Rules;
-use crate::chain::digest::Digest;
 use crate::chain::replay;
 use crate::checkpoint::fault::{EntryFault, LogError};
 use crate::checkpoint::log::{Checkpoint, Log, path_of};
 use crate::checkpoint::maps::{self, Compared};
 use crate::checkpoint::state::{Mark, State};
-use crate::document::id::Id;
 use crate::head::{EventKey, Hashes, Head};
+use crate::model::digest::Digest;
+use crate::model::id::Id;
+use crate::model::layout;
+use crate::model::timestamp::Timestamp;
 use crate::torn;
-use crate::vault::clock::Timestamp;
 use crate::vault::config::LogForm;
 use crate::vault::files::Files;
-use crate::vault::layout;
 
 /// One version of one artifact as a checkpoint seals it.
 #[derive(Clone, Copy, Debug)]

@@ -24,14 +24,14 @@ use rayon::prelude::*;
 pub use anchor::{Anchor, Held, Source};
 pub use finding::{Class, Code, Finding};
 
-use crate::chain::digest::Digest;
 use crate::checkpoint::log::Log;
-use crate::document::id::Id;
 use crate::head::{self, Head, Memories, MemoryError};
+use crate::model::digest::Digest;
+use crate::model::id::Id;
+use crate::model::layout;
+use crate::model::timestamp::Timestamp;
 use crate::vault::Vault;
-use crate::vault::clock::Timestamp;
 use crate::vault::files::FileError;
-use crate::vault::layout;
 use crate::vault::walk::{Folder, Survey};
 use artifact::Checked;
 use gathered::{Gathered, OF_VAULT};

@@ -4,10 +4,10 @@
 use super::finding::{Code, Finding};
 use super::log::{Record, View};
 use crate::chain::replay::{self, Replay};
-use crate::document::id::Id;
+use crate::model::id::Id;
+use crate::model::layout;
 use crate::vault::Vault;
 use crate::vault::config::{Config, DEFAULT_KEYFRAME_INTERVAL, LogForm};
-use crate::vault::layout;
 
 /// The rules that hold for a record, from which checkpoint on.
 #[derive(Debug, Default)]

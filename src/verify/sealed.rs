@@ -8,7 +8,7 @@ use super::finding::{Code, Finding};
 use super::log::{Record, Seal};
 use crate::chain::history::{Entry, History};
 use crate::head::EventKey;
-use crate::vault::clock::Timestamp;
+use crate::model::timestamp::Timestamp;
 use crate::vault::config::LogForm;
 
 /// What a log says of one artifact, to be asked for versions and times.

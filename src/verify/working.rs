@@ -6,12 +6,12 @@ use super::artifact::Pass;
 use super::finding::{Code, Finding};
 use super::log::View;
 use crate::document::frontmatter::Status;
-use crate::document::id::Id;
 use crate::document::text::normalise;
 use crate::document::{Document, utf8};
+use crate::model::id::Id;
+use crate::model::layout::{self, limit};
 use crate::vault::Vault;
 use crate::vault::files::FileError;
-use crate::vault::layout::{self, limit};
 use crate::vault::walk::{Found, Survey};
 
 impl Pass<'_> {

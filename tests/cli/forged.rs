@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use contextnest::chain::diff;
-use contextnest::chain::digest::Digest;
 use contextnest::chain::history::{Entry, History, Stored};
 use contextnest::chain::preimage::chain_hash;
 use contextnest::checkpoint::state::{Mark, State};
+use contextnest::model::digest::Digest;
 use serde_json::{Value, json};
 
 use crate::harness::{Place, repository};

@@ -1,7 +1,7 @@
 //! Characters that nobody sees: refused in names that are written, named in names that are read,
 //! spelled out in what is printed.
 
-use contextnest::visible::Invisible;
+use contextnest::model::visible::Invisible;
 use insta::assert_snapshot;
 
 use crate::harness::Place;

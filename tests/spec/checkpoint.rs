@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use contextnest::chain::digest::{Digest, Sink as _};
 use contextnest::chain::preimage::checkpoint_hash;
 use contextnest::checkpoint::fault::EntryFault;
 use contextnest::checkpoint::log::Log;
 use contextnest::checkpoint::state::{Mark, State};
-use contextnest::document::id::Id;
+use contextnest::model::digest::{Digest, Sink as _};
+use contextnest::model::id::Id;
 use contextnest::vault::Vault;
 use contextnest::vault::config::LogForm;
 use serde::Deserialize;

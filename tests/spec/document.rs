@@ -1,10 +1,10 @@
 //! Documents: normal form, fields, problems, edits in place (`spec/document.md`).
 
-use contextnest::chain::digest::Digest;
 use contextnest::document::edit::{Edit, EditError, checksum_of};
 use contextnest::document::text::normalise;
 use contextnest::document::validate::{Severity, problems};
 use contextnest::document::{Document, Unreadable};
+use contextnest::model::digest::Digest;
 use contextnest::vault::config::Server;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};

@@ -1,13 +1,13 @@
 //! Histories: hashes, diffs, and the text of every version had back (`spec/history.md`).
 
 use contextnest::chain::diff;
-use contextnest::chain::digest::Digest;
 use contextnest::chain::history::{Entry, FaultKind, History, Stored};
 use contextnest::chain::preimage::chain_hash;
 use contextnest::chain::replay::{load as load_history, reconstruct};
-use contextnest::document::id::Id;
 use contextnest::document::text::normalise;
-use contextnest::vault::clock::Timestamp;
+use contextnest::model::digest::Digest;
+use contextnest::model::id::Id;
+use contextnest::model::timestamp::Timestamp;
 use contextnest::vault::files::Files;
 use proptest::prelude::*;
 use serde::Deserialize;

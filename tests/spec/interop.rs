@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use contextnest::chain::digest::Digest;
 use contextnest::chain::history::Stored;
 use contextnest::chain::preimage::chain_hash;
 use contextnest::chain::replay::{Replay, load, reconstruct, sealed};
 use contextnest::checkpoint::log::Log;
-use contextnest::document::id::Id;
+use contextnest::model::digest::Digest;
+use contextnest::model::id::Id;
 use contextnest::vault::Vault;
 use contextnest::vault::config::LogForm;
 use serde::Deserialize;

@@ -1,8 +1,8 @@
 //! `spec/vectors/links`: what is a link, and where a name leads.
 
 use contextnest::document::Document;
-use contextnest::document::id::Id;
 use contextnest::document::links::{LinkTarget, Names, read};
+use contextnest::model::id::Id;
 use serde::Deserialize;
 
 use crate::vectors::load;

@@ -11,6 +11,7 @@ mod document;
 mod errors;
 mod history;
 mod interop;
+mod layers;
 mod links;
 mod pack;
 mod publish;

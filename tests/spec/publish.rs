@@ -1,11 +1,11 @@
 //! What is published is what is had back: HIST-24, over the whole write path.
 
 use contextnest::chain::replay;
-use contextnest::document::id::Id;
 use contextnest::document::text::normalise;
+use contextnest::model::id::Id;
+use contextnest::model::timestamp::Timestamp;
 use contextnest::publish::{Author, Mode, Request, Which, publish};
 use contextnest::vault::Vault;
-use contextnest::vault::clock::Timestamp;
 use contextnest::verify::{self, Verdict, verify};
 use proptest::prelude::*;
 

@@ -1,9 +1,9 @@
 //! Ids and timestamps (`spec/vault.md`).
 
-use contextnest::document::id::{Id, IdError, Kind};
-use contextnest::vault::clock::Timestamp;
-use contextnest::vault::principal::Principal;
-use contextnest::visible::Invisible;
+use contextnest::model::id::{Id, IdError, Kind};
+use contextnest::model::principal::Principal;
+use contextnest::model::timestamp::Timestamp;
+use contextnest::model::visible::Invisible;
 use serde::Deserialize;
 
 use crate::vectors::load;

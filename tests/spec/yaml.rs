@@ -1,9 +1,9 @@
 //! YAML as it is read and spelled (`spec/yaml.md`). The spelling is seen through what writes it:
 //! edits of frontmatter and entries of histories.
 
-use contextnest::chain::digest::Digest;
 use contextnest::chain::history::{Entry, History, Stored};
 use contextnest::document::edit::Edit;
+use contextnest::model::digest::Digest;
 use contextnest::yaml::{Dialect, Node, Value, parse};
 use serde::Deserialize;
 use serde_json::json;

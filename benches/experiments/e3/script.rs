@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use contextnest::vault::clock::Timestamp;
+use contextnest::model::timestamp::Timestamp;
 
 use super::forge::{Target, habits};
 use crate::inside::{self, Said, copy};

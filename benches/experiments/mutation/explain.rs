@@ -10,8 +10,8 @@ use contextnest::checkpoint::state::Mark;
 use contextnest::document::Document;
 use contextnest::document::frontmatter::Status;
 use contextnest::document::text::normalise;
+use contextnest::model::timestamp::Timestamp;
 use contextnest::vault::Vault;
-use contextnest::vault::clock::Timestamp;
 use contextnest::vault::config::LogForm;
 
 use super::vaults::{Role, Target};

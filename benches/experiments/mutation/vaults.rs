@@ -7,8 +7,8 @@ use std::path::Path;
 use contextnest::checkpoint::log::Log;
 use contextnest::document::Document;
 use contextnest::document::frontmatter::Status;
-use contextnest::document::id::Id;
 use contextnest::document::text::normalise;
+use contextnest::model::id::Id;
 use contextnest::vault::Vault;
 
 use crate::corpus::{self, Draw};

@@ -9,9 +9,9 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 use contextnest::chain::history::Stored;
 use contextnest::chain::replay;
 use contextnest::document::Document;
-use contextnest::document::id::Id;
+use contextnest::model::id::Id;
+use contextnest::model::timestamp::Timestamp;
 use contextnest::vault::Vault;
-use contextnest::vault::clock::Timestamp;
 
 use super::edits::Version;
 use crate::process::{Result, command, output};

@@ -4,9 +4,9 @@
 use super::{
     Entry, Fault, FaultKind, History, HistoryError, Slot, Stored, Tail, UnknownKey, UnknownKeys,
 };
-use crate::chain::digest::{Digest, DigestError};
 use crate::chain::preimage::MAX_NUMBER;
-use crate::vault::clock::Timestamp;
+use crate::model::digest::{Digest, DigestError};
+use crate::model::timestamp::Timestamp;
 use crate::yaml::{self, Dialect, List, Node, Value};
 
 /// The most values that one entry may hold. It has nine fields; what no rule knows is ignored, but

@@ -7,7 +7,7 @@
 
 use super::{Entry, History, Slot, Stored, Tail, UnknownKeys};
 use crate::chain::preimage::MAX_NUMBER;
-use crate::vault::clock::Timestamp;
+use crate::model::timestamp::Timestamp;
 use crate::yaml::{canonical_number, emit, exact};
 
 /// How far entries are indented in a file that we began.
@@ -171,8 +171,8 @@ impl<'t> Scan<'t> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::chain::digest::Digest;
     use crate::chain::history::read;
+    use crate::model::digest::Digest;
     use proptest::prelude::*;
 
     /// Reads a text both ways; whether the scan took it.

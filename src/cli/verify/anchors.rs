@@ -1,14 +1,14 @@
 //! What the arguments of `ctx verify` know of a log from elsewhere.
 
 use super::digest;
-use crate::chain::digest::Digest;
 use crate::checkpoint::log::Log;
 use crate::cli::failure::{Code, Failure};
 use crate::cli::git::GitError;
 use crate::cli::session::Session;
+use crate::model::digest::Digest;
+use crate::model::layout;
 use crate::vault::Vault;
 use crate::vault::config::LogForm;
-use crate::vault::layout;
 use crate::verify::Anchor;
 
 /// `--expect-head HASH`.

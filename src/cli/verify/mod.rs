@@ -11,8 +11,8 @@ use serde::Serialize;
 use super::failure::Code;
 use super::session::Session;
 use super::{Answer, Failure, known_id, progress};
-use crate::chain::digest::Digest;
-use crate::document::id::Id;
+use crate::model::digest::Digest;
+use crate::model::id::Id;
 use crate::vault::Vault;
 use crate::verify::{Finding, Held, Progress, Report, Request, Source, Verdict, verify};
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::chain::digest::Digest;
+use crate::model::digest::Digest;
 use crate::uri::encode;
 use crate::verify::{Class, Code, Finding, Report};
 

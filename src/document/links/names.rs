@@ -8,7 +8,7 @@
 use std::ops::Range;
 use std::sync::OnceLock;
 
-use crate::document::id::{Id, fold};
+use crate::model::id::{Id, fold};
 
 use super::last_segment;
 

@@ -9,10 +9,10 @@ use super::{
     is_other_file, last_segment,
 };
 use crate::document::frontmatter::{Frontmatter, NodeType};
-use crate::document::id::Id;
 use crate::document::sections::MARKDOWN;
+use crate::model::id::Id;
+use crate::model::layout;
 use crate::uri::{Target, Uri};
-use crate::vault::layout;
 use crate::yaml::Node;
 
 /// Reads the links of a document, and the places that want to be links. `fields` and the offset of

@@ -6,7 +6,7 @@ use tantivy::schema::{
 use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
 use tantivy::{Index, Term};
 
-use crate::chain::digest::Digest;
+use crate::model::digest::Digest;
 use crate::resolve::Served;
 use crate::search::units;
 use crate::search::words::Words;

@@ -20,9 +20,9 @@ use tantivy::directory::MmapDirectory;
 use super::article;
 use super::segment::{self, Totals};
 use super::{Builtin, Ready};
-use crate::chain::digest::Digest;
 use crate::checkpoint::fault::LogError;
-use crate::document::id::Id;
+use crate::model::digest::Digest;
+use crate::model::id::Id;
 use crate::vault::files::Files;
 use crate::vault::outside;
 

@@ -21,9 +21,9 @@ use tantivy::indexer::{LogMergePolicy, UserOperation};
 use tantivy::{Index, IndexWriter};
 
 use super::{Backend, Found, Query, SearchError};
-use crate::chain::digest::Digest;
 use crate::checkpoint::fault::LogError;
-use crate::document::id::Id;
+use crate::model::digest::Digest;
+use crate::model::id::Id;
 use crate::resolve::Snapshot;
 
 use article::{Article, Fields, Mark, mark};

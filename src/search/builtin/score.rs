@@ -265,7 +265,7 @@ mod tests {
     use super::super::segment::segments;
     use super::super::{Ready, fill};
     use super::*;
-    use crate::document::id::Id;
+    use crate::model::id::Id;
     use crate::search::words::folded;
 
     type Vault = BTreeMap<Id, Article>;

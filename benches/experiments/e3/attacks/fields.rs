@@ -1,6 +1,6 @@
 //! Single fields of an entry are altered, and no hash with them.
 
-use contextnest::vault::clock::Timestamp;
+use contextnest::model::timestamp::Timestamp;
 
 use super::{Attack, entry, place, sealed_place};
 use crate::e3::forge::Target;

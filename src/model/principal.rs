@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::visible::{Invisible, without_invisible};
+use crate::model::visible::{Invisible, without_invisible};
 
 /// A principal, usually an e-mail address: not empty, at most 256 bytes, no control or invisible
 /// character and no `:`, because the chain hash joins fields with it.

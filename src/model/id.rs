@@ -10,8 +10,8 @@ use std::sync::Arc;
 
 use unicode_normalization::{UnicodeNormalization as _, is_nfc};
 
-use crate::vault::layout;
-use crate::visible::{Invisible, without_invisible};
+use crate::model::layout;
+use crate::model::visible::{Invisible, without_invisible};
 
 /// The longest id in bytes.
 pub const MAX_ID_BYTES: usize = 512;

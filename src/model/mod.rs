@@ -1,0 +1,11 @@
+//! The values that all modules share: ids, digests, timestamps, principals, the names of files, and the
+//! characters that no name holds. A value checks itself when it is made; nothing here reads a file.
+
+pub mod digest;
+pub mod id;
+pub mod layout;
+pub mod principal;
+pub mod tag;
+pub mod timestamp;
+pub mod transport;
+pub mod visible;

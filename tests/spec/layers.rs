@@ -1,0 +1,84 @@
+//! The order of the modules: each imports from lower ones only.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The modules of `src/`, the lowest first.
+const ORDER: &[&str] = &[
+    "model",
+    "yaml",
+    "words",
+    "torn",
+    "codes", // values and their spelling
+    "vault", // bytes on disk
+    "uri",
+    "document", // one text
+    "chain",
+    "checkpoint",
+    "head", // what is recorded
+    "graph",
+    "index",
+    "selector",
+    "pack", // what can be asked for
+    "live",
+    "resolve",
+    "status",
+    "search",
+    "derived",
+    "starter", // what is read
+    "verify",
+    "recover",
+    "publish",
+    "convert", // what acts
+    "cli",
+    "main",
+];
+
+/// Imports from a higher module that are still to be removed.
+const KNOWN: &[(&str, &str)] = &[("recover", "publish"), ("verify", "recover")];
+
+fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+    for path in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+        if path.is_dir() {
+            sources(&path, found);
+        } else if path.extension().is_some_and(|ending| ending == "rs") {
+            found.push(path);
+        }
+    }
+}
+
+/// The modules that the code of a file names, without its tests and comments.
+fn named(text: &str) -> BTreeSet<String> {
+    let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+    let lines = code.lines().filter(|line| !line.trim_start().starts_with("//"));
+    let after = lines.flat_map(|line| line.split("crate::").skip(1));
+    let name = |rest: &str| {
+        rest.split(|c: char| !c.is_alphanumeric() && c != '_').next().map(str::to_owned)
+    };
+    after.filter_map(name).collect()
+}
+
+#[test]
+fn a_module_imports_from_lower_modules_only() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let rank = |module: &str| ORDER.iter().position(|name| *name == module);
+    let mut files = Vec::new();
+    sources(&root, &mut files);
+    let mut higher = BTreeSet::new();
+    for file in &files {
+        let path = file.strip_prefix(&root).unwrap();
+        let first = path.iter().next().unwrap().to_str().unwrap();
+        let module = first.strip_suffix(".rs").unwrap_or(first);
+        // A file of nothing but tests, and the list of the modules.
+        if path.ends_with("tests.rs") || module == "lib" {
+            continue;
+        }
+        let own = rank(module).unwrap_or_else(|| panic!("`{module}` has no place in the order"));
+        let text = fs::read_to_string(file).unwrap();
+        let above = named(&text).into_iter().filter(|name| rank(name).is_some_and(|r| r > own));
+        higher.extend(above.map(|name| (module.to_owned(), name)));
+    }
+    let known = KNOWN.iter().map(|(from, to)| ((*from).to_owned(), (*to).to_owned())).collect();
+    assert_eq!(higher, known, "imports from higher modules");
+}
