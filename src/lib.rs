@@ -13,7 +13,7 @@
 //!         |     |
 //!   index selector pack uri graph search   what may be asked, and how it is found
 //!         |
-//!   checkpoint  chain  document  head       what is true, and what was
+//!   txn  checkpoint  chain  document  head  what is true, what was, and how it is written
 //!         |
 //!       vault  yaml                         where bytes lie, and how they are read and written
 //!         |
@@ -46,6 +46,7 @@ pub mod selector;
 mod starter;
 pub mod status;
 mod torn;
+pub mod txn;
 pub mod uri;
 pub mod vault;
 pub mod verify;

@@ -13,4 +13,5 @@ mod lines;
 pub mod log;
 pub(crate) mod maps;
 pub mod rebuild;
+pub(crate) mod sealed;
 pub mod state;

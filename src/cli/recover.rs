@@ -12,7 +12,8 @@ use super::{Answer, Failure};
 use crate::checkpoint::fault::LogError;
 use crate::head::{self, EventKey, Head};
 use crate::publish::expect;
-use crate::recover::{self, Leftover, Lost, Plan, Recovered, Remains, Scope};
+use crate::recover::{self, Lost};
+use crate::txn::{self, Leftover, Plan, Recovered, Remains, Scope};
 use crate::words::count;
 
 /// Clear away what an interrupted command left, and say what cannot be had any more
@@ -111,7 +112,7 @@ pub(super) fn run(args: &Recover, session: &mut Session<'_>) -> Result<Answer, F
         let head = Head::of(chronicle);
         interrupted = head::interrupted(&vault, &head);
         end = Some(head);
-        plan = recover::plan(&vault, chronicle, &Scope::Everything);
+        plan = txn::plan(&vault, chronicle, &Scope::Everything);
     }
     let is_sound = sound.is_ok() && is_held.is_ok();
     let unsure: Vec<&Leftover> =
@@ -133,7 +134,7 @@ pub(super) fn run(args: &Recover, session: &mut Session<'_>) -> Result<Answer, F
         let caught_up = plan.behind.iter().map(|(id, _)| id.live_path()).collect();
         Recovered { kept: plan.leftovers, caught_up, ..Recovered::default() }
     } else if is_sound {
-        let recovered = recover::carry_out(&vault, plan)?;
+        let recovered = txn::carry_out(&vault, plan)?;
         head::withdraw(&vault, |intent| Some(&intent.upon) == end.as_ref());
         recovered
     } else {

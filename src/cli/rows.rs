@@ -9,9 +9,10 @@ use super::ui::{shown, table};
 use super::{Answer, Failure};
 use crate::document::sections::Section;
 use crate::model::id::Id;
-use crate::publish::{Change, Item, Live, Outcome};
+use crate::publish::Outcome;
 use crate::resolve::portion::Portion;
 use crate::resolve::{Served, Withheld};
+use crate::txn::{Change, Item, Live};
 use crate::words::count;
 
 /// A published document in JSON.

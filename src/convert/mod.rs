@@ -12,7 +12,8 @@ use crate::checkpoint::log::Log;
 use crate::head;
 use crate::model::id::Id;
 use crate::publish::{self, Author, Expect, Mode, Outcome, PublishError, expect};
-use crate::recover::{self, Recovered};
+use crate::recover;
+use crate::txn::{self, Recovered};
 use crate::vault::Vault;
 use crate::vault::config::LogForm;
 use crate::vault::files::FileError;
@@ -124,7 +125,7 @@ pub fn convert(vault: &Vault, request: &Request<'_>) -> Result<Converted, Conver
 /// Whether the sealed configuration and the live one both ask for a form; of the form that the log has,
 /// whether neither asks for the other.
 fn is_asked_for(vault: &Vault, log: &Log, form: LogForm) -> Result<bool, ConvertError> {
-    let wishes = [recover::sealed_form(vault, &log.sound()?)?, vault.config().checkpoint_log];
+    let wishes = [txn::sealed_form(vault, &log.sound()?)?, vault.config().checkpoint_log];
     let by_default = log.form == form;
     Ok(wishes.iter().all(|wish| wish.map_or(by_default, |wish| wish == form)))
 }
@@ -188,7 +189,7 @@ fn convert_log(
     expected: Expect,
 ) -> Result<Converted, ConvertError> {
     let _lock = vault.lock(&request.author.holder()).map_err(PublishError::from)?;
-    let (log, recovered) = recover::settled_log(vault)?;
+    let (log, recovered) = txn::settled_log(vault).map_err(PublishError::from)?;
     let chronicle = log.sound()?;
     expect::check(vault, &chronicle, &[], expected)?;
     if log.form == request.form {

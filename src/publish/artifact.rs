@@ -1,20 +1,17 @@
 //! The next version of one document or governance file: what is written for it, byte for byte.
 
-use std::collections::BTreeSet;
-
 use super::desk::Desk;
 use super::stale;
-use super::stamp::{self, Stamp};
 use super::{Refusal, Which};
 use crate::chain::diff;
 use crate::chain::form::{self, Form, Sizes};
 use crate::chain::history::{Entry, History, Stored};
 use crate::chain::preimage::chain_hash;
 use crate::chain::replay::{self, ChainError};
-use crate::checkpoint::state::{Mark, State};
+use crate::checkpoint::state::Mark;
 use crate::document::frontmatter::Status;
 use crate::document::text::{BOM, normalise};
-use crate::document::validate::{Problem, Severity, problems};
+use crate::document::validate::{Severity, problems};
 use crate::document::{Document, utf8};
 use crate::graph::order;
 use crate::head::EventKey;
@@ -23,77 +20,11 @@ use crate::model::digest::Digest;
 use crate::model::id::Id;
 use crate::model::layout::limit;
 use crate::model::timestamp::Timestamp;
-use crate::recover;
-use crate::vault::Vault;
+use crate::txn;
+use crate::txn::stamp::{self, Stamp};
+use crate::txn::{Change, Extension, Item, Live};
 use crate::vault::files::FileError;
 use crate::yaml::emit;
-
-/// What an event does to an artifact.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Change {
-    /// Its first version.
-    New,
-    /// A further version.
-    Changed,
-    /// Published again after it was retired.
-    Restored,
-    /// It leaves the map.
-    Retired,
-}
-
-/// What happens to the live file after the commit.
-#[derive(Clone, Debug)]
-pub enum Live {
-    /// Stays as it is.
-    Keep,
-    /// Gets new bytes if it still holds the old ones.
-    Replace {
-        /// As read.
-        old: Vec<u8>,
-        /// As published.
-        new: Vec<u8>,
-    },
-    /// Is made, if nothing has its name.
-    Create(Vec<u8>),
-    /// Goes away if it still holds these bytes.
-    Remove(Vec<u8>),
-}
-
-/// One version of an event, with everything that is written for it.
-#[derive(Clone, Debug)]
-pub struct Item {
-    /// The artifact.
-    pub id: Id,
-    /// What the event does to it.
-    pub change: Change,
-    /// The new version.
-    pub version: u64,
-    /// Its chain hash.
-    pub chain_hash: Digest,
-    /// How foreign values were understood.
-    pub warnings: Vec<Problem>,
-    /// What happens to the live file.
-    pub live: Live,
-    /// What a source depends on.
-    pub(super) depends_on: BTreeSet<Id>,
-    pub(super) keyframe: Option<(String, String)>,
-    pub(super) history: Extension,
-}
-
-/// Bytes to append to a history.
-#[derive(Clone, Debug)]
-pub(super) struct Extension {
-    pub(super) path: String,
-    pub(super) length: u64,
-    pub(super) bytes: String,
-}
-
-impl Item {
-    /// Whether the artifact leaves the map.
-    pub fn is_retirement(&self) -> bool {
-        self.change == Change::Retired
-    }
-}
 
 /// What became of a candidate.
 pub(super) enum Prepared {
@@ -151,23 +82,6 @@ impl Base {
     }
 }
 
-/// The verified text that a checkpoint seals of an artifact.
-pub(crate) fn sealed_text(
-    vault: &Vault,
-    state: &State,
-    id: &Id,
-) -> Option<Result<String, ChainError>> {
-    let mark = state.get(id.as_str())?;
-    let (version, hash) = match mark.sealed() {
-        Some(sealed) => sealed,
-        None => return Some(Err(ChainError::HalfSealed)),
-    };
-    let text = replay::load(vault.files(), id)
-        .and_then(|history| replay::sealed(vault.files(), id, &history, version, &hash))
-        .map(|sealed| sealed.text);
-    Some(text)
-}
-
 impl Desk<'_> {
     /// What the next version of an artifact follows; every hash on the way recomputed.
     pub(super) fn base(&self, id: &Id, last_sealed: Option<u64>) -> Result<Base, Refusal> {
@@ -203,7 +117,7 @@ impl Desk<'_> {
         };
         let known = last_sealed.unwrap_or(0);
         let form = self.vault.log_form();
-        let next = recover::first_unsealed(id, &history, known, mark.is_some(), form);
+        let next = txn::first_unsealed(id, &history, known, mark.is_some(), form);
         if next == 0 && known > 0 {
             return Err(refuse(&ChainError::VersionMissing(known)));
         }

@@ -3,11 +3,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::artifact::{self, Item};
 use super::desk::Desk;
 use super::{Outcome, Refusal};
+use crate::checkpoint::sealed::sealed_text;
 use crate::graph::order;
 use crate::model::id::Id;
+use crate::txn::Item;
 
 impl Desk<'_> {
     /// Takes out of an event the sources that would be part of a cycle, and refuses them. What is
@@ -45,7 +46,7 @@ impl Desk<'_> {
 
     /// What a source of the head depends on.
     fn sealed_needs(&self, id: &Id) -> Option<BTreeSet<Id>> {
-        let text = artifact::sealed_text(self.vault, &self.state, id)?.ok()?;
+        let text = sealed_text(self.vault, &self.state, id)?.ok()?;
         order::needed_by_text(id, &text)
     }
 }

@@ -3,15 +3,17 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use super::artifact::{self, Item};
+use super::artifact;
 use super::expect::Expect;
 use super::{Author, NewDocument, Outcome, PublishError, Refusal, Which};
 use crate::checkpoint::chronicle::{Append, Chronicle};
 use crate::checkpoint::log::{Checkpoint, trigger};
+use crate::checkpoint::sealed::sealed_text;
 use crate::checkpoint::state::{Mark, State};
 use crate::live;
 use crate::model::id::{Id, fold};
 use crate::model::timestamp::Timestamp;
+use crate::txn::Item;
 use crate::vault::config::{Config, Governance};
 use crate::vault::{OpenError, Vault};
 use crate::words::nearest;
@@ -152,7 +154,7 @@ impl<'a> Desk<'a> {
 /// The governance mode that the last checkpoint seals.
 fn sealed_governance(vault: &Vault, state: &State) -> Result<Governance, PublishError> {
     let id = Id::config();
-    match artifact::sealed_text(vault, state, &id) {
+    match sealed_text(vault, state, &id) {
         None => Ok(Governance::Ungoverned),
         Some(Err(why)) => Err(PublishError::Policy { id, why }),
         Some(Ok(text)) => match Config::parse(&text) {

@@ -4,11 +4,10 @@
 //! Every command that changes what is published is one event: all bytes are computed before the
 //! first write, one event gives one checkpoint, and the checkpoint's line is the commit point.
 //! `desk` chooses what an event holds, `artifact` makes the next version of each document or
-//! governance file, `stamp` says what publishing does to a text, `commit` writes. `expect` refuses a
-//! writer who has read something else than what is published.
+//! governance file, [`crate::txn`] writes. `expect` refuses a writer who has read something else than
+//! what is published, `stale` one whose file was edited from something else.
 
 mod artifact;
-mod commit;
 mod cycles;
 mod desk;
 pub mod expect;
@@ -16,21 +15,13 @@ mod moved;
 mod policy;
 mod retire;
 mod stale;
-mod stamp;
 
 use rayon::prelude::*;
 
-pub use artifact::{Change, Item, Live};
-pub use commit::Committed;
 pub use expect::{Expect, Mismatch};
 pub use moved::move_document;
 pub use policy::set_policy;
 pub use retire::retire;
-
-pub(crate) use artifact::sealed_text;
-pub(crate) use commit::bring_up_to_date;
-pub(crate) use retire::retired_live;
-pub(crate) use stamp::left_behind;
 
 use crate::checkpoint::fault::LogError;
 use crate::checkpoint::log::Checkpoint;
@@ -41,7 +32,7 @@ use crate::index;
 use crate::model::id::Id;
 use crate::model::principal::Principal;
 use crate::model::timestamp::Timestamp;
-use crate::recover::{self, Recovered, hint};
+use crate::txn::{self, Committed, Item, Live, Recovered, SettleError, commit, hint};
 use crate::vault::files::FileError;
 use crate::vault::lock::LockError;
 use crate::vault::{OpenError, Vault};
@@ -226,6 +217,16 @@ pub enum PublishError {
     File(#[from] FileError),
 }
 
+impl From<SettleError> for PublishError {
+    fn from(why: SettleError) -> Self {
+        match why {
+            SettleError::Log(why) => why.into(),
+            SettleError::Head(why) => why.into(),
+            SettleError::File(why) => why.into(),
+        }
+    }
+}
+
 /// Publishes documents as one event.
 ///
 /// # Errors
@@ -280,7 +281,7 @@ fn event(
             head::check(vault, &log.sound()?)?;
             (log, Recovered::default())
         }
-        false => recover::settled_log(vault)?,
+        false => txn::settled_log(vault)?,
     };
     let chronicle = log.sound()?;
     expect::check(vault, &chronicle, event.subjects, event.mode.expect)?;

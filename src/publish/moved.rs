@@ -1,12 +1,13 @@
 //! Moving: one event that retires the old id and publishes the new one, which names its origin.
 
-use super::artifact::{Base, Change, Live};
+use super::artifact::Base;
 use super::desk::Desk;
-use super::{Author, Event, Item, Mode, Outcome, PublishError, Refusal, check_place, event};
+use super::{Author, Event, Mode, Outcome, PublishError, Refusal, check_place, event};
 use crate::document::text::normalise;
 use crate::document::{Document, utf8};
 use crate::model::id::Id;
 use crate::model::layout::limit;
+use crate::txn::{Change, Item, Live};
 use crate::uri::Uri;
 use crate::vault::Vault;
 

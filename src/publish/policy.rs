@@ -1,11 +1,12 @@
 //! Changing a governance file by a program: the live file and its version, as one event.
 
-use super::artifact::{Governed, Live, refused_file};
+use super::artifact::{Governed, refused_file};
 use super::desk::Desk;
 use super::{Author, Event, Mode, Outcome, PublishError, Refusal, event};
 use crate::document::utf8;
 use crate::model::id::Id;
 use crate::model::layout::limit;
+use crate::txn::Live;
 use crate::vault::Vault;
 
 /// Edits a governance file and publishes it, as one event. `edit` gives the new text, or says what keeps

@@ -3,14 +3,15 @@
 
 use std::collections::BTreeSet;
 
-use super::artifact::{Base, Change, Item, Live};
+use super::artifact::Base;
 use super::desk::Desk;
 use super::{Author, Event, Mode, Outcome, PublishError, Refusal, event};
 use crate::document::edit::Edit;
-use crate::document::text::normalise;
 use crate::document::utf8;
 use crate::model::id::Id;
 use crate::model::layout::limit;
+use crate::txn::stamp::retired_live;
+use crate::txn::{Change, Item, Live};
 use crate::vault::Vault;
 
 /// Retires documents as one event. Their files may be gone.
@@ -53,17 +54,6 @@ pub fn retire(
         }
         Ok(false)
     })
-}
-
-/// What retiring makes of a live file: the retiring text of the sealed one. An unpublished edit stays
-/// as it is, but for the word that takes it back to a draft.
-pub(crate) fn retired_live(live: &str, sealed: &str, retirement: Edit) -> Option<String> {
-    let wanted = if *normalise(live) == *sealed {
-        retirement
-    } else {
-        Edit::default().text("status", "draft")
-    };
-    wanted.apply(live).ok()
 }
 
 impl Desk<'_> {

@@ -10,7 +10,7 @@ use crate::head;
 use crate::model::id::Id;
 use crate::vault::Vault;
 
-use super::leftovers;
+use crate::txn::leftovers;
 
 /// So many checkpoints that the log ends before are named one by one.
 const MOST_GONE: usize = 1000;

@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 
 use rayon::prelude::*;
 
-use super::{keep, leftovers};
 use crate::chain::described;
 use crate::chain::replay::{self, ChainError, Replay};
 use crate::checkpoint::chronicle::Chronicle;
@@ -16,6 +15,7 @@ use crate::head::{self, EventKey, Memories};
 use crate::model::digest::Digest;
 use crate::model::id::Id;
 use crate::model::layout::limit;
+use crate::txn::{keep, leftovers};
 use crate::vault::Vault;
 use crate::vault::config::LogForm;
 use crate::vault::files::FileError;

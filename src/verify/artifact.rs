@@ -18,8 +18,8 @@ use crate::model::digest::Digest;
 use crate::model::id::Id;
 use crate::model::principal::Principal;
 use crate::model::timestamp::Timestamp;
-use crate::recover;
 use crate::torn;
+use crate::txn;
 use crate::vault::Vault;
 use crate::vault::config::LogForm;
 use crate::vault::files::FileError;
@@ -124,8 +124,8 @@ impl Pass<'_> {
         let last_sealed = self.sealed.last_version();
         let is_published = self.view.head.get(self.id.as_str()).is_some();
         let form = self.view.form.unwrap_or(LogForm::Delta);
-        let next = recover::first_unsealed(self.id, history, last_sealed, is_published, form);
-        let is_left = |event| recover::are_of(event, &recover::events_from(history, next));
+        let next = txn::first_unsealed(self.id, history, last_sealed, is_published, form);
+        let is_left = |event| txn::are_of(event, &txn::events_from(history, next));
         if !self.view.interrupted.as_ref().is_some_and(is_left) {
             if history.torn > 0 {
                 let message = format!("{} bytes follow its last whole entry", history.torn);

@@ -8,10 +8,10 @@ use crate::chain::replay::{self, ChainError};
 use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::fault::LogError;
 use crate::checkpoint::log::{Log, path_of};
+use crate::checkpoint::sealed::sealed_text;
 use crate::head::EventKey;
 use crate::model::id::Id;
 use crate::model::layout;
-use crate::publish::sealed_text;
 use crate::vault::Vault;
 use crate::vault::config::{Config, LogForm};
 use crate::vault::files::Files;
@@ -152,7 +152,7 @@ pub(super) fn everything(vault: &Vault, chronicle: &Chronicle<'_>) -> BTreeSet<I
 }
 
 /// Every artifact that a log seals, however broken it is, with its versions in order.
-pub(super) fn recorded(log: &Log) -> BTreeMap<Id, Vec<u64>> {
+pub(crate) fn recorded(log: &Log) -> BTreeMap<Id, Vec<u64>> {
     let mut ids: BTreeMap<Id, Vec<u64>> = BTreeMap::new();
     for (id, mark) in log.entries.iter().flatten().flat_map(|checkpoint| &checkpoint.set) {
         ids.entry(id.clone()).or_default().extend(mark.version);

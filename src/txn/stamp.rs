@@ -11,18 +11,18 @@ use crate::yaml::Node;
 
 /// The values that do not follow from the text itself.
 #[derive(Clone, Debug)]
-pub(super) struct Stamp {
-    pub(super) version: u64,
+pub(crate) struct Stamp {
+    pub(crate) version: u64,
     /// Added where there is no `author`.
-    pub(super) author: String,
+    pub(crate) author: String,
     /// Added where there is no `created_at`.
-    pub(super) created: String,
-    pub(super) updated: String,
+    pub(crate) created: String,
+    pub(crate) updated: String,
 }
 
 impl Stamp {
     /// The change that makes a live text the published one.
-    pub(super) fn edit(&self, id: &Id, live: &str, document: &Document) -> Edit {
+    pub(crate) fn edit(&self, id: &Id, live: &str, document: &Document) -> Edit {
         let fields = &document.frontmatter;
         let absent = |key: &str| fields.get(key).is_none_or(Node::is_null);
         let mut edit = Edit::default();
@@ -71,4 +71,15 @@ pub(crate) fn left_behind(
     };
     let caught_up = stamp.edit(id, live, document).apply(live).ok()?;
     (*normalise(&caught_up) == *sealed).then_some(caught_up)
+}
+
+/// What retiring makes of a live file: the retiring text of the sealed one. An unpublished edit stays
+/// as it is, but for the word that takes it back to a draft.
+pub(crate) fn retired_live(live: &str, sealed: &str, retirement: Edit) -> Option<String> {
+    let wanted = if *normalise(live) == *sealed {
+        retirement
+    } else {
+        Edit::default().text("status", "draft")
+    };
+    wanted.apply(live).ok()
 }

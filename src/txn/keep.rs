@@ -71,13 +71,13 @@ fn next_folder(files: &Files) -> String {
 }
 
 /// The first name beside a log that is free for one that is replaced.
-pub(super) fn free_beside(files: &Files, path: &str) -> String {
+pub(crate) fn free_beside(files: &Files, path: &str) -> String {
     let mut names = (1..).map(|n: u64| format!("{path}{}{n}", layout::REPLACED));
     names.find(|name| !files.exists(name)).unwrap_or_default()
 }
 
 /// Copies a log beside itself, durable; gives the name of the copy.
-pub(super) fn copy_beside(files: &Files, path: &str) -> Result<String, FileError> {
+pub(crate) fn copy_beside(files: &Files, path: &str) -> Result<String, FileError> {
     let copy = free_beside(files, path);
     let bytes = files.stamp(path)?.length;
     copy_end(files, path, 0, bytes, &copy)?;

@@ -7,13 +7,13 @@
 
 use rayon::prelude::*;
 
-use super::artifact::{Item, Live};
+use super::hint;
+use super::item::{Item, Live};
 use crate::checkpoint::chronicle::Append;
 use crate::head::MemoryError;
 use crate::model::id::Id;
 use crate::model::layout;
 use crate::model::timestamp::Timestamp;
-use crate::recover::hint;
 use crate::vault::files::{FileError, Files};
 use crate::vault::replace::{Replacement, Staging};
 use crate::vault::write::Written;
@@ -33,7 +33,7 @@ pub struct Committed {
 ///
 /// # Errors
 /// A write or sync before the commit failed; everything was taken back as far as the disk let us.
-pub(super) fn commit(
+pub(crate) fn commit(
     files: &Files,
     items: &[Item],
     behind: &[(Id, Live)],
@@ -78,7 +78,7 @@ fn replacements<'l>(lives: &'l [(String, &Live)]) -> Vec<Replacement<'l>> {
 }
 
 /// The live files of an event, and those that a former one left behind.
-pub(super) fn lives<'l>(items: &'l [Item], behind: &'l [(Id, Live)]) -> Vec<(String, &'l Live)> {
+pub(crate) fn lives<'l>(items: &'l [Item], behind: &'l [(Id, Live)]) -> Vec<(String, &'l Live)> {
     let items = items.iter().map(|item| (item.id.live_path(), &item.live));
     items.chain(behind.iter().map(|(id, live)| (id.live_path(), live))).collect()
 }
@@ -162,7 +162,7 @@ fn sync_and_seal(
 }
 
 /// Whether nothing of an event that failed is left in the record.
-pub(super) fn is_taken_back(files: &Files, items: &[Item], append: &Append) -> bool {
+pub(crate) fn is_taken_back(files: &Files, items: &[Item], append: &Append) -> bool {
     let has_length = |path: &str, length| match files.stamp(path) {
         Ok(stamp) => length > 0 && stamp.length == length,
         Err(_) => length == 0 && !files.exists(path),
@@ -189,7 +189,7 @@ fn take_back(files: &Files, item: &Item, written: &Progress) {
 
 /// The names of live files that an event changed, which are to be durable before nobody looks after
 /// them any more.
-pub(super) fn names_of<'l>(lives: &'l [(String, &Live)]) -> Vec<Written<'l>> {
+pub(crate) fn names_of<'l>(lives: &'l [(String, &Live)]) -> Vec<Written<'l>> {
     let is_touched = |(_, live): &&(String, &Live)| !matches!(live, Live::Keep);
     lives.iter().filter(is_touched).map(|(path, _)| Written::Named(path)).collect()
 }

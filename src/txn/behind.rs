@@ -6,8 +6,11 @@ use std::sync::OnceLock;
 
 use rayon::prelude::*;
 
+use super::item::Live;
+use super::stamp::{left_behind, retired_live};
 use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::log::Checkpoint;
+use crate::checkpoint::sealed::sealed_text;
 use crate::checkpoint::state::State;
 use crate::document::edit::Edit;
 use crate::document::frontmatter::Status;
@@ -16,7 +19,6 @@ use crate::document::text::normalise;
 use crate::document::{Document, utf8};
 use crate::model::id::Id;
 use crate::model::layout::limit;
-use crate::publish::{Live, left_behind, retired_live, sealed_text};
 use crate::vault::Vault;
 
 /// The documents of the last event whose live files it did not bring up to date.

@@ -1,0 +1,23 @@
+//! What a checkpoint seals of one artifact.
+
+use super::state::State;
+use crate::chain::replay::{self, ChainError};
+use crate::model::id::Id;
+use crate::vault::Vault;
+
+/// The verified text that a checkpoint seals of an artifact.
+pub(crate) fn sealed_text(
+    vault: &Vault,
+    state: &State,
+    id: &Id,
+) -> Option<Result<String, ChainError>> {
+    let mark = state.get(id.as_str())?;
+    let (version, hash) = match mark.sealed() {
+        Some(sealed) => sealed,
+        None => return Some(Err(ChainError::HalfSealed)),
+    };
+    let text = replay::load(vault.files(), id)
+        .and_then(|history| replay::sealed(vault.files(), id, &history, version, &hash))
+        .map(|sealed| sealed.text);
+    Some(text)
+}

@@ -1,0 +1,74 @@
+//! One version of an event, with the bytes that are written for it.
+
+use std::collections::BTreeSet;
+
+use crate::document::validate::Problem;
+use crate::model::digest::Digest;
+use crate::model::id::Id;
+
+/// What an event does to an artifact.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// Its first version.
+    New,
+    /// A further version.
+    Changed,
+    /// Published again after it was retired.
+    Restored,
+    /// It leaves the map.
+    Retired,
+}
+
+/// What happens to the live file after the commit.
+#[derive(Clone, Debug)]
+pub enum Live {
+    /// Stays as it is.
+    Keep,
+    /// Gets new bytes if it still holds the old ones.
+    Replace {
+        /// As read.
+        old: Vec<u8>,
+        /// As published.
+        new: Vec<u8>,
+    },
+    /// Is made, if nothing has its name.
+    Create(Vec<u8>),
+    /// Goes away if it still holds these bytes.
+    Remove(Vec<u8>),
+}
+
+/// One version of an event, with everything that is written for it.
+#[derive(Clone, Debug)]
+pub struct Item {
+    /// The artifact.
+    pub id: Id,
+    /// What the event does to it.
+    pub change: Change,
+    /// The new version.
+    pub version: u64,
+    /// Its chain hash.
+    pub chain_hash: Digest,
+    /// How foreign values were understood.
+    pub warnings: Vec<Problem>,
+    /// What happens to the live file.
+    pub live: Live,
+    /// What a source depends on.
+    pub(crate) depends_on: BTreeSet<Id>,
+    pub(crate) keyframe: Option<(String, String)>,
+    pub(crate) history: Extension,
+}
+
+/// Bytes to append to a history.
+#[derive(Clone, Debug)]
+pub(crate) struct Extension {
+    pub(crate) path: String,
+    pub(crate) length: u64,
+    pub(crate) bytes: String,
+}
+
+impl Item {
+    /// Whether the artifact leaves the map.
+    pub fn is_retirement(&self) -> bool {
+        self.change == Change::Retired
+    }
+}

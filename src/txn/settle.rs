@@ -1,0 +1,208 @@
+//! What a writer that died left, and how the next one clears it away (`spec/transactions.md`, section 5).
+
+use rayon::prelude::*;
+use std::collections::{BTreeSet, HashSet};
+
+use super::commit;
+use super::item::Live;
+use super::leftovers::{Leftover, Uncleared};
+use super::{behind, hint, keep, leftovers};
+use crate::checkpoint::chronicle::Chronicle;
+use crate::checkpoint::fault::LogError;
+use crate::checkpoint::log::Log;
+use crate::head::{self, Head, HeadError};
+use crate::model::id::Id;
+use crate::vault::Vault;
+use crate::vault::files::FileError;
+use crate::vault::write::Written;
+
+/// Why a writer could not begin.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SettleError {
+    /// The log cannot be relied on.
+    #[error(transparent)]
+    Log(#[from] LogError),
+    /// It does not hold what is remembered of it.
+    #[error(transparent)]
+    Head(#[from] HeadError),
+    /// Something could not be cleared away.
+    #[error(transparent)]
+    File(#[from] FileError),
+}
+
+/// Which artifacts to look at.
+#[derive(Clone, Debug)]
+pub enum Scope {
+    /// These.
+    Ids(BTreeSet<Id>),
+    /// All that the log or a folder of histories names.
+    Everything,
+}
+
+/// What an interrupted command left.
+#[derive(Debug, Default)]
+pub struct Plan {
+    /// Bytes that no checkpoint seals, in byte order of their paths.
+    pub leftovers: Vec<Leftover>,
+    /// Live files that the last event did not bring up to date.
+    pub behind: Vec<(Id, Live)>,
+    /// Artifacts beside whose histories nothing is cleared.
+    pub broken: Vec<(Id, Uncleared)>,
+}
+
+impl Plan {
+    /// Whether there is nothing to do.
+    pub fn is_empty(&self) -> bool {
+        self.leftovers.is_empty() && self.behind.is_empty()
+    }
+}
+
+/// What was done about it.
+#[derive(Debug, Default)]
+pub struct Recovered {
+    /// The folder that holds what was moved, where anything was.
+    pub folder: Option<String>,
+    /// What was moved there.
+    pub kept: Vec<Leftover>,
+    /// Live files that were brought up to date.
+    pub caught_up: Vec<String>,
+    /// Live files that were left as they are, and why.
+    pub left_alone: Vec<(String, FileError)>,
+}
+
+impl Recovered {
+    /// Takes in what was done after this.
+    pub(crate) fn take(&mut self, later: Self) {
+        self.folder = self.folder.take().or(later.folder);
+        self.kept.extend(later.kept);
+        self.caught_up.extend(later.caught_up);
+        self.left_alone.extend(later.left_alone);
+    }
+
+    /// Whether nothing was done, and nothing has to be told.
+    pub fn is_empty(&self) -> bool {
+        !self.changed_anything() && self.left_alone.is_empty()
+    }
+
+    /// Whether the vault is another one now.
+    pub(crate) fn changed_anything(&self) -> bool {
+        !self.kept.is_empty() || !self.caught_up.is_empty()
+    }
+}
+
+/// Finds what writers that died have left. Reads only.
+pub fn plan(vault: &Vault, chronicle: &Chronicle<'_>, scope: &Scope) -> Plan {
+    let behind = behind::of_last_event(vault, chronicle);
+    Plan { behind, ..leftovers_of(vault, chronicle, scope) }
+}
+
+fn leftovers_of(vault: &Vault, chronicle: &Chronicle<'_>, scope: &Scope) -> Plan {
+    let everything;
+    let ids = match scope {
+        Scope::Ids(ids) => ids,
+        Scope::Everything => {
+            everything = leftovers::everything(vault, chronicle);
+            &everything
+        }
+    };
+    let sealed = leftovers::Sealed::of(chronicle, ids);
+    let looked: Vec<_> =
+        ids.par_iter().map(|id| (id, leftovers::of_artifact(vault, id, &sealed))).collect();
+    let mut plan = Plan { leftovers: leftovers::of_vault(vault, chronicle), ..Plan::default() };
+    for (id, found) in looked {
+        match found {
+            Ok(found) => plan.leftovers.extend(found),
+            Err(why) => plan.broken.push((id.clone(), why)),
+        }
+    }
+    plan.leftovers.sort_by(|a, b| a.path.cmp(&b.path));
+    plan
+}
+
+/// Clears away what was found. Only the holder of the write lock may ask for it, and only of what a
+/// writer left that said what it began, or when somebody who looked demands it.
+///
+/// # Errors
+/// Something could not be kept, or was changed meanwhile; what was not cleared stays where it is.
+pub fn carry_out(vault: &Vault, plan: Plan) -> Result<Recovered, FileError> {
+    let folder = keep::keep(vault.files(), &plan.leftovers)?;
+    let mut recovered = Recovered { folder, kept: plan.leftovers, ..Recovered::default() };
+    let lives: Vec<(String, &Live)> =
+        plan.behind.iter().map(|(id, live)| (id.live_path(), live)).collect();
+    let left_alone = commit::bring_up_to_date(vault.files(), &lives)?;
+    let alone: HashSet<&String> = left_alone.iter().map(|(path, _)| path).collect();
+    let is_done = |path: &String| !alone.contains(path);
+    recovered.caught_up = lives.into_iter().map(|(path, _)| path).filter(is_done).collect();
+    // What could not be written is for the next writer; what somebody changed is theirs.
+    let is_over = left_alone.iter().all(|(_, why)| why.is_changed());
+    recovered.left_alone = left_alone;
+    let names: Vec<Written<'_>> = recovered.caught_up.iter().map(|p| Written::Named(p)).collect();
+    vault.files().sync(&names)?;
+    if is_over {
+        hint::remove(vault.files());
+    }
+    Ok(recovered)
+}
+
+/// What a writer does first, under the lock: reads the log, which must hold what is remembered of it,
+/// and clears away what a command left that died here.
+///
+/// # Errors
+/// The log cannot be relied on, or something could not be cleared away.
+pub(crate) fn settled_log(vault: &Vault) -> Result<(Log, Recovered), SettleError> {
+    let mut recovered = Recovered::default();
+    loop {
+        let log = head::open_log_locked(vault)?;
+        let chronicle = log.sound()?;
+        head::check(vault, &chronicle)?;
+        let settled = settle(vault, &chronicle)?;
+        let is_settled = !settled.changed_anything();
+        recovered.take(settled);
+        if is_settled {
+            return Ok((log, recovered));
+        }
+    }
+}
+
+/// If a command died here, clears away what it left.
+///
+/// Bytes beyond the sealed ones are cleared only where a writer said that it begins an event upon
+/// this end of the log, and only if they are of that event. Live files are brought up to date in any
+/// case; they become what the log seals.
+///
+/// # Errors
+/// See [`carry_out`]; or the log does not follow from itself.
+fn settle(vault: &Vault, chronicle: &Chronicle<'_>) -> Result<Recovered, SettleError> {
+    let was_hinted = hint::is_left(vault.files());
+    let interrupted = head::interrupted(vault, &Head::of(chronicle));
+    let has_torn_end = chronicle.torn() > 0;
+    let has_temporaries = vault.files().has_temporaries();
+    let is_converted = chronicle.twin().is_some();
+    let has_died = was_hinted || interrupted.is_some();
+    if !has_died && !has_torn_end && !is_converted && !has_temporaries {
+        return Ok(Recovered::default());
+    }
+    let scope = match &interrupted {
+        None => Scope::Ids(BTreeSet::new()),
+        // The hint may be of another writer, or was taken away or altered by hand or by a power cut.
+        Some(event) => {
+            let ids = hint::read(vault.files(), event.at);
+            ids.map_or(Scope::Everything, Scope::Ids)
+        }
+    };
+    let mut plan = leftovers_of(vault, chronicle, &scope);
+    plan.leftovers.retain(|leftover| leftover.is_of(interrupted.as_ref()));
+    if interrupted.is_some() && !plan.leftovers.is_empty() {
+        // A log that was altered before its end might not name what it once sealed.
+        chronicle.check_hashes(vault.files())?;
+    }
+    if was_hinted {
+        plan.behind = behind::of_last_event(vault, chronicle);
+    }
+    let recovered = carry_out(vault, plan)?;
+    if let Some(event) = interrupted {
+        head::withdraw(vault, |intent| intent.event == event);
+    }
+    Ok(recovered)
+}
