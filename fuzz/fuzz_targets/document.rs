@@ -5,10 +5,10 @@
 #![no_main]
 
 use contextnest::document::edit::{Edit, checksum_of};
-use contextnest::model::id::Id;
 use contextnest::document::text::{normalise, split};
 use contextnest::document::validate::problems;
 use contextnest::document::{Document, links, sections, utf8};
+use contextnest::model::id::Id;
 use contextnest_fuzz::input::Input;
 use libfuzzer_sys::fuzz_target;
 

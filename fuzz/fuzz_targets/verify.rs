@@ -9,8 +9,8 @@ use std::sync::LazyLock;
 
 use contextnest::chain::history::{Entry, History, Stored};
 use contextnest::checkpoint::log::Log;
-use contextnest::model::id::Id;
 use contextnest::document::text::normalise;
+use contextnest::model::id::Id;
 use contextnest::resolve::Snapshot;
 use contextnest::vault::Vault;
 use contextnest::vault::config::LogForm;

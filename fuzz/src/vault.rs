@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use contextnest::chain::replay;
 use contextnest::checkpoint::log::Log;
 use contextnest::model::id::Id;
+use contextnest::model::timestamp::Timestamp;
 use contextnest::publish::{Author, Mode, Request, Which, publish, retire};
 use contextnest::vault::Vault;
-use contextnest::model::timestamp::Timestamp;
 use contextnest::vault::config::LogForm;
 
 /// Files by their paths in a vault.
