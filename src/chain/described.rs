@@ -7,8 +7,7 @@
 
 use std::ops::Range;
 
-use super::history::Entry;
-use super::replay::{ChainError, describes_itself};
+use super::error::ChainError;
 use crate::document::frontmatter::{Frontmatter, Status};
 use crate::document::text::split;
 use crate::document::{Document, Unreadable};
@@ -53,17 +52,6 @@ impl Reader {
             return Ok(None);
         }
         self.document(text).map(Some).map_err(ChainError::Text)
-    }
-
-    /// Refuses a text that does not say of itself what its entry says.
-    ///
-    /// # Errors
-    /// [`ChainError::Text`], [`ChainError::SelfMismatch`].
-    pub(crate) fn check(&mut self, id: &Id, entry: &Entry, text: &str) -> Result<(), ChainError> {
-        let described = self.read(id, text)?;
-        described.map_or(Ok(()), |Described { fields, .. }| {
-            describes_itself(fields.version, &fields.status, entry)
-        })
     }
 
     fn document(&mut self, text: &str) -> Result<Described, Unreadable> {

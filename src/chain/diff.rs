@@ -136,7 +136,7 @@ pub fn apply(old: &str, patch: &str) -> Result<String, PatchError> {
         let lines = hunk.old_start.checked_sub(old.taken);
         let unchanged = lines.and_then(|lines| Some((lines, old.take(lines)?)));
         let Some((lines, unchanged)) = unchanged else {
-            return Err(patch.error_before("the hunk's position lies outside the text"));
+            return Err(patch.error_before("the hunk begins outside the text"));
         };
         out.push(unchanged, lines, &patch)?;
         if out.lines != hunk.new_start {

@@ -86,6 +86,38 @@ pub enum Stored {
     DiffFile,
 }
 
+/// What an entry records of its version. It is decided once, when the entry is read (HIST-6).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EntryState {
+    /// `published_at`: the version was published at this instant.
+    Published(Timestamp),
+    /// `retired_at`: the version retired the artifact at this instant.
+    Retired(Timestamp),
+    /// Neither: the version was never published.
+    Unpublished,
+}
+
+impl EntryState {
+    /// The state that the two fields of an entry give; none if both are there.
+    fn of(published_at: Option<Timestamp>, retired_at: Option<Timestamp>) -> Option<Self> {
+        match (published_at, retired_at) {
+            (Some(at), None) => Some(Self::Published(at)),
+            (None, Some(at)) => Some(Self::Retired(at)),
+            (None, None) => Some(Self::Unpublished),
+            (Some(_), Some(_)) => None,
+        }
+    }
+
+    /// The name in reports: `published`, `retired` or `unpublished`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Published(_) => "published",
+            Self::Retired(_) => "retired",
+            Self::Unpublished => "unpublished",
+        }
+    }
+}
+
 /// One version's record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
@@ -97,10 +129,8 @@ pub struct Entry {
     pub edited_by: String,
     /// When it was made.
     pub edited_at: Timestamp,
-    /// When it was published, if it was.
-    pub published_at: Option<Timestamp>,
-    /// When it was retired, if it records that.
-    pub retired_at: Option<Timestamp>,
+    /// Whether it was published or retired, and when.
+    pub state: EntryState,
     /// A remark that no hash covers.
     pub note: Option<String>,
     /// Hash of the keyframe or diff.
@@ -112,7 +142,27 @@ pub struct Entry {
 impl Entry {
     /// The instant of the event that published or retired the version.
     pub fn event_at(&self) -> Option<Timestamp> {
-        self.published_at.or(self.retired_at)
+        self.published_at().or(self.retired_at())
+    }
+
+    /// When the version was published.
+    pub fn published_at(&self) -> Option<Timestamp> {
+        if let EntryState::Published(at) = self.state { Some(at) } else { None }
+    }
+
+    /// When the version retired its artifact.
+    pub fn retired_at(&self) -> Option<Timestamp> {
+        if let EntryState::Retired(at) = self.state { Some(at) } else { None }
+    }
+
+    /// Whether the version was published.
+    pub fn is_published(&self) -> bool {
+        matches!(self.state, EntryState::Published(_))
+    }
+
+    /// Whether the version retired its artifact.
+    pub fn is_retirement(&self) -> bool {
+        matches!(self.state, EntryState::Retired(_))
     }
 
     /// The file with the version's full text, or with its diff where that is a file; none where the
@@ -363,8 +413,7 @@ mod tests {
             stored,
             edited_by: "ana@example.com".to_owned(),
             edited_at: at,
-            published_at: Some(at),
-            retired_at: None,
+            state: EntryState::Published(at),
             note,
             content_hash: Digest::of(b"content"),
             chain_hash: Digest::of(b"chain"),

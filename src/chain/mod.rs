@@ -6,7 +6,10 @@
 
 pub(crate) mod described;
 pub mod diff;
+pub mod error;
 pub mod form;
 pub mod history;
 pub mod preimage;
 pub mod replay;
+pub mod vouched;
+pub(crate) mod walk;

@@ -2,10 +2,11 @@
 
 use std::collections::HashMap;
 
-use super::fault::LogError;
-use super::log::{Checkpoint, Log};
+use super::event::Checkpoint;
+use super::fault::{Duplicate, LogError};
+use super::log::Log;
 use super::state::{Mark, State};
-use super::{delta, full, maps};
+use super::{codec, maps};
 use crate::chain::replay;
 use crate::model::digest::Digest;
 use crate::model::id::Id;
@@ -118,7 +119,7 @@ impl<'l> Chronicle<'l> {
                 return Err(LogError::Regression { number, id, version });
             }
         }
-        if self.log.form == LogForm::Delta {
+        if !self.log.form.is_shared() {
             for id in &checkpoint.removed {
                 // Retiring took the next number.
                 retired.insert(id, version_of(id).unwrap_or(0).saturating_add(2));
@@ -139,12 +140,12 @@ impl<'l> Chronicle<'l> {
 
     /// Bytes of the log file.
     pub fn length(&self) -> u64 {
-        self.log.length
+        self.log.end.length
     }
 
     /// Bytes after the last whole entry: an append that was cut short.
     pub fn torn(&self) -> usize {
-        self.log.torn
+        self.log.diagnosis.torn
     }
 
     /// Whether its first checkpoint is of a writer of ours.
@@ -154,15 +155,16 @@ impl<'l> Chronicle<'l> {
     }
 
     /// The form of a second file that says the same.
-    pub fn twin(&self) -> Option<LogForm> {
-        self.log.twin
+    pub fn duplicate(&self) -> Option<LogForm> {
+        let is_same = self.log.diagnosis.duplicate == Some(Duplicate::Same);
+        is_same.then(|| self.log.form.other())
     }
 
     /// The log's form, the stamp that its file had before it was read, and where the head's hash is
     /// spelled in it; none where there is no checkpoint.
     pub(crate) fn end(&self) -> Option<(LogForm, Stamp, u64)> {
-        let stamp = self.log.stamp.filter(|stamp| stamp.length == self.log.length)?;
-        Some((self.log.form, stamp, self.log.head_hash_at?))
+        let stamp = self.log.stamp.filter(|stamp| stamp.length == self.log.end.length)?;
+        Some((self.log.form, stamp, self.log.end.head_hash_at?))
     }
 
     /// Whether a checkpoint can be appended; writers ask first.
@@ -171,7 +173,7 @@ impl<'l> Chronicle<'l> {
     /// [`LogError::Torn`], [`LogError::Spelling`].
     pub fn check_appendable(&self) -> Result<(), LogError> {
         let path = self.log.path();
-        match (self.log.torn, self.log.appendable) {
+        match (self.log.diagnosis.torn, self.log.end.appendable) {
             (0, true) => Ok(()),
             (0, false) => Err(LogError::Spelling { path }),
             (bytes, _) => Err(LogError::Torn { path, bytes }),
@@ -192,43 +194,14 @@ impl<'l> Chronicle<'l> {
         let hash = Digest::of(b"");
         let mut checkpoint = Checkpoint { number, at, triggered_by, hash, set, removed };
         checkpoint.seal(state, self.head().map(|head| &head.hash));
-        let bytes = match self.log.form {
-            LogForm::Delta => {
-                let mut line = delta::spell(&checkpoint);
-                line.push(b'\n');
-                line
-            }
-            LogForm::Full => {
-                let header = match (self.log.length, self.log.lacks_newline) {
-                    (0, _) => full::HEADER,
-                    (_, true) => "\n",
-                    (_, false) => "",
-                };
-                format!("{header}{}", full::spell(&checkpoint, state)).into_bytes()
-            }
-        };
-        let append = Append { path: self.log.path(), length: self.log.length, bytes };
+        let bytes = codec::append(self.log.form, &self.log.end, &checkpoint, state);
+        let append = Append { path: self.log.path(), length: self.log.end.length, bytes };
         (checkpoint, append)
     }
 
     /// The whole log in one of its two forms, for those who want to compare or convert.
     pub fn export(&self, form: LogForm) -> Vec<u8> {
-        let mut out = Vec::new();
-        let mut state = State::default();
-        if form == LogForm::Full {
-            out.extend_from_slice(full::HEADER.as_bytes());
-        }
-        for checkpoint in &self.checkpoints {
-            checkpoint.apply(&mut state);
-            match form {
-                LogForm::Delta => {
-                    out.extend_from_slice(&delta::spell(checkpoint));
-                    out.push(b'\n');
-                }
-                LogForm::Full => out.extend_from_slice(full::spell(checkpoint, &state).as_bytes()),
-            }
-        }
-        out
+        codec::export(form, &self.checkpoints)
     }
 }
 

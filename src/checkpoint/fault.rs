@@ -6,6 +6,31 @@ use crate::model::layout;
 use crate::torn;
 use crate::vault::files::FileError;
 
+/// What is wrong with the files of a log beyond single entries, or strange about them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Diagnosis {
+    /// Why the file as a whole cannot be read.
+    pub unreadable: Option<String>,
+    /// The line of a conflict marker of git.
+    pub conflict: Option<usize>,
+    /// Bytes after the last whole entry: an append that was cut short.
+    pub torn: usize,
+    /// The line from which on a log of whole maps that is ours is spelled otherwise than by a writer
+    /// of ours (CKPT-37).
+    pub respelled: Option<usize>,
+    /// What a log file of the other form says, if there is one.
+    pub duplicate: Option<Duplicate>,
+}
+
+/// A second log file, of the other form.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Duplicate {
+    /// It holds the same checkpoints: what an interrupted conversion leaves.
+    Same,
+    /// It holds others. Nobody relies on either; the log is the one with more checkpoints.
+    Different,
+}
+
 /// What is wrong with one entry.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -17,7 +42,7 @@ pub enum EntryFault {
     #[error("`{0}` is malformed: {1}")]
     Field(&'static str, String),
     /// A timestamp has not its one form.
-    #[error("`at` is no timestamp: `{0}`")]
+    #[error("`at` is not a timestamp: `{0}`")]
     Timestamp(String),
     /// A hash of another algorithm.
     #[error("`{0}` is not a sha256 hash: `{1}`")]
@@ -149,7 +174,7 @@ pub enum LogError {
     #[error(transparent)]
     Index(#[from] Damaged),
     /// There is no such checkpoint.
-    #[error("there is no checkpoint {asked}; the last one is {last}")]
+    #[error("checkpoint {asked} does not exist; the last one is {last}")]
     Unknown {
         /// The number asked for.
         asked: u64,

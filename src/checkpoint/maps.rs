@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::log::Checkpoint;
+use super::event::Checkpoint;
 use super::state::{Mark, json_order, write_number, write_string};
 use crate::chain::preimage::checkpoint_hash;
 use crate::model::digest::{Digest, Hasher, Sink};

@@ -6,10 +6,9 @@
 //! never read here.
 
 pub mod chronicle;
-mod delta;
+pub(crate) mod codec;
+pub mod event;
 pub mod fault;
-mod full;
-mod lines;
 pub mod log;
 pub(crate) mod maps;
 pub mod rebuild;

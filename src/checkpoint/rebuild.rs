@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::log::{Checkpoint, trigger};
+use super::event::{Checkpoint, trigger};
 use super::maps;
 use super::state::{Mark, State};
 use crate::model::digest::Digest;

@@ -1,7 +1,9 @@
 //! What a checkpoint seals of one artifact.
 
 use super::state::State;
-use crate::chain::replay::{self, ChainError};
+use crate::chain::error::ChainError;
+use crate::chain::replay;
+use crate::chain::vouched;
 use crate::model::id::Id;
 use crate::vault::Vault;
 
@@ -17,7 +19,7 @@ pub(crate) fn sealed_text(
         None => return Some(Err(ChainError::HalfSealed)),
     };
     let text = replay::load(vault.files(), id)
-        .and_then(|history| replay::sealed(vault.files(), id, &history, version, &hash))
+        .and_then(|history| vouched::sealed(vault.files(), id, &history, version, &hash))
         .map(|sealed| sealed.text);
     Some(text)
 }

@@ -2,7 +2,8 @@
 //! its entries are and not what a tree of it would be.
 
 use super::{
-    Entry, Fault, FaultKind, History, HistoryError, Slot, Stored, Tail, UnknownKey, UnknownKeys,
+    Entry, EntryState, Fault, FaultKind, History, HistoryError, Slot, Stored, Tail, UnknownKey,
+    UnknownKeys,
 };
 use crate::chain::preimage::MAX_NUMBER;
 use crate::model::digest::{Digest, DigestError};
@@ -170,20 +171,16 @@ impl Reader<'_> {
         let content_hash =
             self.required("content_hash").and_then(|h| self.hash("content_hash", &h));
         let chain_hash = self.required("chain_hash").and_then(|h| self.hash("chain_hash", &h));
-        if published_at.is_some() && retired_at.is_some() {
-            self.fault::<()>(
-                FaultKind::EntryMalformed,
-                "retired_at",
-                "published and retired at once",
-            );
-        }
+        let state = EntryState::of(published_at, retired_at).or_else(|| {
+            let found = "published and retired at once";
+            self.fault(FaultKind::EntryMalformed, "retired_at", found)
+        });
         Some(Entry {
             version: version?,
             stored: stored?,
             edited_by: edited_by?,
             edited_at: edited_at?,
-            published_at,
-            retired_at,
+            state: state?,
             note,
             content_hash: content_hash?,
             chain_hash: chain_hash?,

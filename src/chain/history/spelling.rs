@@ -5,7 +5,7 @@
 //! a reader of YAML. The scan accepts nothing else: each field is taken only if writing its value
 //! gives the bytes that stand there. Whatever it declines, the other reader judges.
 
-use super::{Entry, History, Slot, Stored, Tail, UnknownKeys};
+use super::{Entry, EntryState, History, Slot, Stored, Tail, UnknownKeys};
 use crate::chain::preimage::MAX_NUMBER;
 use crate::model::timestamp::Timestamp;
 use crate::yaml::{canonical_number, emit, exact};
@@ -31,11 +31,10 @@ pub(super) fn spell(entry: &Entry, indent: usize) -> String {
     let time = |t: Timestamp| format!(" {}\n", emit::scalar(&t.to_string()));
     line("edited_by", &format!(" {}\n", emit::scalar(&entry.edited_by)));
     line("edited_at", &time(entry.edited_at));
-    if let Some(at) = entry.published_at {
-        line("published_at", &time(at));
-    }
-    if let Some(at) = entry.retired_at {
-        line("retired_at", &time(at));
+    match entry.state {
+        EntryState::Published(at) => line("published_at", &time(at)),
+        EntryState::Retired(at) => line("retired_at", &time(at)),
+        EntryState::Unpublished => {}
     }
     if let Some(note) = &entry.note {
         line("note", &format!(" {}\n", emit::scalar(note)));
@@ -93,24 +92,23 @@ impl<'t> Scan<'t> {
         let edited_at = self.time("    edited_at: ")?;
         let published_at = self.optional_time("    published_at: ")?;
         let retired_at = self.optional_time("    retired_at: ")?;
+        // What breaks a rule of entries is for the other reader to name.
+        let state = EntryState::of(published_at, retired_at)?;
         let note = match self.field("    note: ") {
             Some(note) => Some(exact::scalar(note)?.into_owned()),
             None => None,
         };
         let content_hash = self.field("    content_hash: ")?.parse().ok()?;
         let chain_hash = self.field("    chain_hash: ")?.parse().ok()?;
-        // What breaks a rule of entries is for the other reader to name.
         let sound = (1..=MAX_NUMBER).contains(&version)
             && !edited_by.is_empty()
-            && !edited_by.chars().any(char::is_control)
-            && (published_at.is_none() || retired_at.is_none());
+            && !edited_by.chars().any(char::is_control);
         sound.then_some(Entry {
             version,
             stored,
             edited_by,
             edited_at,
-            published_at,
-            retired_at,
+            state,
             note,
             content_hash,
             chain_hash,
@@ -206,8 +204,11 @@ mod tests {
                 stored,
                 edited_by,
                 edited_at: at,
-                published_at: event.and_then(|published| published.then_some(at)),
-                retired_at: event.and_then(|published| (!published).then_some(at)),
+                state: match event {
+                    Some(true) => EntryState::Published(at),
+                    Some(false) => EntryState::Retired(at),
+                    None => EntryState::Unpublished,
+                },
                 note,
                 content_hash: Digest::of(&seed.to_le_bytes()),
                 chain_hash: Digest::of(b"chain"),
@@ -243,8 +244,7 @@ mod tests {
             stored: Stored::Diff("--- v1\n\n c\n".to_owned()),
             edited_by: "ana".to_owned(),
             edited_at: at,
-            published_at: Some(at),
-            retired_at: None,
+            state: EntryState::Published(at),
             note: None,
             content_hash: Digest::of(b"content"),
             chain_hash: Digest::of(b"chain"),
@@ -264,8 +264,7 @@ mod tests {
             stored,
             edited_by: "ana".to_owned(),
             edited_at: at,
-            published_at: (version != 3).then_some(at),
-            retired_at: (version == 3).then_some(at),
+            state: if version == 3 { EntryState::Retired(at) } else { EntryState::Published(at) },
             note: note.map(str::to_owned),
             content_hash: Digest::of(b"content"),
             chain_hash: Digest::of(b"chain"),

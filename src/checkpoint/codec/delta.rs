@@ -7,10 +7,10 @@ use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 
-use super::fault::EntryFault;
-use super::log::Checkpoint;
-use super::state::{Mark, json_order, write_map, write_number, write_string};
 use crate::chain::preimage::MAX_NUMBER;
+use crate::checkpoint::event::Checkpoint;
+use crate::checkpoint::fault::EntryFault;
+use crate::checkpoint::state::{Mark, json_order, write_map, write_number, write_string};
 use crate::model::digest::{Digest, Sink};
 use crate::model::id::Id;
 use crate::torn;

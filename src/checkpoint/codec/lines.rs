@@ -5,9 +5,10 @@ use std::io::{self, BufRead as _, Read};
 
 use rayon::prelude::*;
 
+use super::MAX_FAULTY;
 use super::delta;
-use super::fault::EntryFault;
-use super::log::{Checkpoint, MAX_FAULTY};
+use crate::checkpoint::event::Checkpoint;
+use crate::checkpoint::fault::EntryFault;
 use crate::model::layout::limit;
 
 /// What the lines of a file say.

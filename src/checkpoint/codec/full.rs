@@ -4,10 +4,11 @@
 
 use std::collections::BTreeMap;
 
-use super::fault::EntryFault;
-use super::log::{Checkpoint, MAX_FAULTY};
-use super::state::{Mark, State, in_json_order};
+use super::MAX_FAULTY;
 use crate::chain::preimage::MAX_NUMBER;
+use crate::checkpoint::event::Checkpoint;
+use crate::checkpoint::fault::EntryFault;
+use crate::checkpoint::state::{Mark, State, in_json_order};
 use crate::model::digest::Digest;
 use crate::model::id::Id;
 use crate::torn;
@@ -233,7 +234,7 @@ mod tests {
     use super::*;
 
     const INTEROP: &str =
-        include_str!("../../fixtures/interop/procurement/.versions/context_history.yaml");
+        include_str!("../../../fixtures/interop/procurement/.versions/context_history.yaml");
 
     #[test]
     fn the_other_tools_log_is_spelled_as_it_spells_it() {

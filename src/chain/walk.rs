@@ -1,0 +1,171 @@
+//! The walk over the versions of one history: each entry in file order, recomputed, with its text.
+//!
+//! Every reader, verifier and repair that looks at more than one version uses it, so that all of them
+//! mean the same by a version that is vouched for.
+
+use std::collections::BTreeSet;
+use std::iter::Enumerate;
+use std::slice;
+
+use super::described::{self, Described};
+use super::error::ChainError;
+use super::history::{Entry, Fault, History, Slot, Stored};
+use super::replay::Replay;
+use super::vouched::{check_retirement, describes_itself};
+use crate::model::id::Id;
+use crate::vault::files::Files;
+
+/// Walks over the entries of a history.
+#[derive(Debug)]
+pub(crate) struct Walk<'v> {
+    id: &'v Id,
+    slots: Enumerate<slice::Iter<'v, Slot>>,
+    replay: Replay<'v>,
+    described: described::Reader,
+    /// The entries whose texts a retirement is compared with.
+    compared: BTreeSet<usize>,
+    /// The last of their texts; none where it is lost.
+    published: Option<String>,
+    /// Whether the text of the last entry is one of them.
+    is_compared: bool,
+    is_sound: bool,
+    is_base_lost: bool,
+    /// How many diffs follow the last keyframe.
+    diffs: usize,
+}
+
+/// One step of the walk.
+pub(crate) struct Step<'w, 'v> {
+    /// The place in the history.
+    pub(crate) slot: &'v Slot,
+    /// The version, or the faults of its entry.
+    pub(crate) version: Result<Recomputed<'w, 'v>, &'v [Fault]>,
+}
+
+/// One version with what its recomputation gave.
+pub(crate) struct Recomputed<'w, 'v> {
+    pub(crate) entry: &'v Entry,
+    /// What is wrong with its hashes and with what is stored of it.
+    pub(crate) wrong: Vec<ChainError>,
+    /// The text in normal form, if it can be rebuilt.
+    pub(crate) text: Option<&'w str>,
+    /// Bytes of the text before it, if that could be rebuilt.
+    pub(crate) bytes_before: Option<usize>,
+    /// How many diffs stand between the last keyframe and this version.
+    pub(crate) diffs_before: usize,
+    /// Whether nothing is wrong from the keyframe up to here.
+    pub(crate) is_sound: bool,
+    /// Whether the version before has no text, which was reported there.
+    pub(crate) is_base_lost: bool,
+    /// Whether the text is stored where and how a writer of ours stores it.
+    pub(crate) is_as_written: bool,
+    id: &'v Id,
+    published: Option<&'w str>,
+    described: &'w mut described::Reader,
+}
+
+impl<'v> Walk<'v> {
+    /// Stands before the first entry.
+    pub(crate) fn new(files: &'v Files, id: &'v Id, history: &'v History) -> Self {
+        Self {
+            id,
+            slots: history.slots.iter().enumerate(),
+            replay: Replay::new(files, id, None),
+            described: described::Reader::default(),
+            compared: compared(history),
+            published: None,
+            is_compared: false,
+            is_sound: true,
+            is_base_lost: false,
+            diffs: 0,
+        }
+    }
+
+    /// Recomputes the next entry.
+    pub(crate) fn next(&mut self) -> Option<Step<'_, 'v>> {
+        let (index, slot) = self.slots.next()?;
+        if self.is_compared {
+            self.published = self.replay.text().map(str::to_owned);
+        }
+        self.is_compared = self.compared.contains(&index);
+        let entry = match &slot.entry {
+            Ok(entry) => entry,
+            Err(faults) => {
+                self.replay.lose();
+                (self.is_sound, self.is_base_lost) = (false, true);
+                return Some(Step { slot, version: Err(faults) });
+            }
+        };
+        let bytes_before = self.replay.text().map(str::len);
+        let wrong = self.replay.step(entry);
+        let is_keyframe = entry.stored == Stored::Keyframe;
+        self.is_sound = wrong.is_empty() && (self.is_sound || is_keyframe);
+        let text = self.replay.text();
+        let (is_base_lost, diffs_before) = (self.is_base_lost, self.diffs);
+        self.is_base_lost = text.is_none();
+        if text.is_some() {
+            self.diffs = if is_keyframe { 0 } else { self.diffs + 1 };
+        }
+        let version = Ok(Recomputed {
+            entry,
+            wrong,
+            text,
+            bytes_before,
+            diffs_before,
+            is_sound: self.is_sound,
+            is_base_lost,
+            is_as_written: self.replay.is_as_written(),
+            id: self.id,
+            published: self.published.as_deref(),
+            described: &mut self.described,
+        });
+        Some(Step { slot, version })
+    }
+}
+
+impl Recomputed<'_, '_> {
+    /// What the text says of itself; none without a text, and of a governance file.
+    ///
+    /// # Errors
+    /// [`ChainError::Text`].
+    pub(crate) fn describe(&mut self) -> Result<Option<Described>, ChainError> {
+        self.text.map_or(Ok(None), |text| self.described.read(self.id, text))
+    }
+
+    /// Refuses a text that does not say of itself what the entry says.
+    ///
+    /// # Errors
+    /// [`ChainError::Text`], [`ChainError::SelfMismatch`].
+    pub(crate) fn check_text(&mut self) -> Result<(), ChainError> {
+        let described = self.describe()?;
+        described.map_or(Ok(()), |Described { fields, .. }| {
+            describes_itself(fields.version, &fields.status, self.entry)
+        })
+    }
+
+    /// Refuses a retirement that changes more of the text that was published last than a
+    /// retirement changes.
+    ///
+    /// # Errors
+    /// [`ChainError::RetiredOtherwise`].
+    pub(crate) fn check_retirement(&self) -> Result<(), ChainError> {
+        match (self.published, self.text) {
+            (Some(published), Some(text)) => check_retirement(self.id, self.entry, published, text),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The slots whose texts retirements are compared with: each the last published one before it.
+fn compared(history: &History) -> BTreeSet<usize> {
+    let mut last = None;
+    let mut found = BTreeSet::new();
+    for (index, slot) in history.slots.iter().enumerate() {
+        match &slot.entry {
+            Ok(entry) if entry.is_published() => last = Some(index),
+            Ok(entry) if entry.is_retirement() => found.extend(last),
+            _ => {}
+        }
+    }
+    found
+}

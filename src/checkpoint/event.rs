@@ -1,0 +1,59 @@
+//! One publication event: what it set and removed, and the hash over the maps that it leaves.
+
+use super::state::{Mark, State, in_json_order};
+use crate::model::digest::Digest;
+use crate::model::id::Id;
+use crate::model::timestamp::Timestamp;
+
+/// One publication event.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Checkpoint {
+    /// Its number, from 1 without a gap.
+    pub number: u64,
+    /// When it happened.
+    pub at: Timestamp,
+    /// The greatest id of the event.
+    pub triggered_by: Id,
+    /// The hash over the complete maps and the checkpoint before.
+    pub hash: Digest,
+    /// Artifacts that are new or have another version since the checkpoint before, in the order of
+    /// CKPT-11 whatever the form of the log: two logs are compared as lists of checkpoints.
+    pub set: Vec<(Id, Mark)>,
+    /// Artifacts that left the maps.
+    pub removed: Vec<Id>,
+}
+
+impl Checkpoint {
+    /// Whether it seals governance files, as the other tool never does.
+    pub(crate) fn seals_governance(&self) -> bool {
+        self.set.iter().any(|(id, _)| !id.is_document())
+    }
+
+    /// Turns the state before it into its own.
+    pub(crate) fn apply(&self, state: &mut State) {
+        if state.is_empty() {
+            // Nothing can be removed, and a map is built at once faster than entry by entry.
+            *state = self.set.iter().cloned().collect();
+            return;
+        }
+        for id in &self.removed {
+            state.remove(id);
+        }
+        for (id, mark) in &self.set {
+            state.set(id.clone(), *mark);
+        }
+    }
+
+    /// Turns the state before it into its own, and takes the hash that follows from that.
+    pub(super) fn seal(&mut self, state: &mut State, previous: Option<&Digest>) {
+        in_json_order(&mut self.set);
+        self.apply(state);
+        self.hash = state.hash(previous, self.number, self.at, self.triggered_by.as_str());
+    }
+}
+
+/// The id that an event of these is recorded under: the greatest of a document, else the greatest
+/// (CKPT-3).
+pub(crate) fn trigger<'i>(ids: impl Iterator<Item = &'i Id> + Clone) -> Option<&'i Id> {
+    ids.clone().filter(|id| id.is_document()).max().or_else(|| ids.max())
+}
