@@ -36,3 +36,106 @@ macro_rules! codes {
 }
 
 pub(crate) use codes;
+
+/// A code of a problem: of a document, a pack, a selector or a URI.
+#[derive(Clone, Copy, Debug)]
+pub struct Meaning {
+    /// The stable word.
+    pub code: &'static str,
+    /// What has the problem.
+    pub of: &'static str,
+    /// What it means, in one sentence.
+    pub meaning: &'static str,
+}
+
+/// Every code of a problem, in the order of the specification.
+pub fn problems() -> impl Iterator<Item = Meaning> {
+    PROBLEMS.iter().map(|(code, of, meaning)| Meaning { code, of, meaning })
+}
+
+#[rustfmt::skip]
+const PROBLEMS: &[(&str, &str, &str)] = &[
+    ("config-spelling", "a document or its history", "The configuration cannot be edited in place without changing other lines."),
+    ("dependency-cycle", "a document or its history", "Sources depend on each other in a cycle."),
+    ("document-missing", "a document or its history", "The live file is missing."),
+    ("frontmatter-spelling", "a document or its history", "The frontmatter cannot be edited in place without changing other lines."),
+    ("history-broken", "a document or its history", "The history does not verify, so it cannot be extended."),
+    ("history-unsealed", "a document or its history", "The history has a published or retired version that no checkpoint seals."),
+    ("id-collision", "a document or its history", "Two ids differ only in case or Unicode form."),
+    ("id-confusable", "a document or its history", "Two ids look alike. This is a warning."),
+    ("id-invalid", "a document or its history", "The name of the file is not a valid id."),
+    ("id-taken", "a document or its history", "The new id has a history already."),
+    ("looks-like-diff", "a document or its history", "The text of a governance file begins like a diff from its previous version."),
+    ("misplaced", "a document or its history", "The layout of the vault has no documents at this path."),
+    ("not-a-document", "a document or its history", "Governance files cannot be moved."),
+    ("not-a-file", "a document or its history", "The path is not a regular file."),
+    ("not-published", "a document or its history", "The document is not published."),
+    ("stale", "a document or its history", "The file was edited from another version than the published one."),
+    ("symbolic-link", "a document or its history", "Symbolic links are not followed."),
+    ("too-large", "a document or its history", "The text is larger than 16 MiB."),
+    ("two-marks", "a document or its history", "The text begins with two byte order marks (U+FEFF)."),
+    ("unpublished-changes", "a document or its history", "The live file differs from the published text."),
+    ("unreadable", "a document or its history", "The file cannot be read."),
+    ("uri-taken", "a document or its history", "No URI can name the document. This is a warning."),
+    ("not-utf8", "a document", "The file is not UTF-8."),
+    ("frontmatter-unclosed", "a document", "No line closes the frontmatter."),
+    ("frontmatter-too-large", "a document", "The frontmatter is larger than 64 KiB."),
+    ("frontmatter-yaml", "a document", "The frontmatter is not valid YAML, or has a key twice."),
+    ("frontmatter-not-mapping", "a document", "The frontmatter is not a mapping of keys to values."),
+    ("frontmatter-merge-key", "a document", "The frontmatter has the merge key `<<`."),
+    ("title-invalid", "a document", "The title is empty, not text, or longer than 200 characters."),
+    ("description-invalid", "a document", "The description is not text, or longer than 500 characters."),
+    ("source-invalid", "a document", "The `source` mapping of a source node is missing or invalid."),
+    ("type-unknown", "a document", "The type is unknown and is read as `document`. This is a warning."),
+    ("tag-grammar", "a document", "A tag has characters that tags cannot have. This is a warning."),
+    ("field-foreign", "a document", "A field has a value that ctx does not use. This is a warning."),
+    ("source-ignored", "a document", "A `source` mapping has no effect without `type: source`. This is a warning."),
+    ("server-unknown", "a document", "The configuration does not declare the server. This is a warning."),
+    ("link-broken", "the links of a document", "The target of a link is neither a live nor a published document. This is a warning."),
+    ("link-anchor", "the links of a document", "The target of a link has no such section. This is a warning."),
+    ("link-ambiguous", "the links of a document", "A name in a link fits several documents. This is a warning."),
+    ("links-truncated", "the links of a document", "The text has more links, or is longer, than what is read. This is a warning."),
+    ("config", "a governance file", "A key of the configuration is unknown, or its value is invalid."),
+    ("governance-yaml", "a governance file", "A pack or `stewards.yaml` is unreadable or not valid YAML. This is a warning."),
+    ("pack-key", "a governance file", "A pack has an unknown key. This is a warning."),
+    ("pack-value", "a governance file", "A key of a pack is missing, or its value is invalid. This is a warning."),
+    ("pack-query", "a governance file", "The query of a pack is not a valid selector. This is a warning."),
+    ("pack-uri", "a governance file", "An include or exclude is not a URI, or an exclude names a section. This is a warning."),
+    ("pack-nested", "a governance file", "A pack contains another pack. This is a warning."),
+    ("pack-pinned", "a governance file", "A pack names a checkpoint. This is a warning."),
+    ("pack-foreign", "a governance file", "A pack names another vault. This is a warning."),
+    ("pack-empty", "a governance file", "A pack has neither a query nor includes. This is a warning."),
+    ("pack-dead", "a governance file", "A URI of a pack names no live document. This is a warning."),
+    ("pack-anchor", "a governance file", "A URI of a pack names a section that the live document does not have. This is a warning."),
+    ("pack-twice", "a governance file", "Two packs have the same id. This is a warning."),
+    ("selector-too-long", "a selector", "The selector is longer than 8192 bytes."),
+    ("selector-too-deep", "a selector", "Parentheses are nested more than 64 deep."),
+    ("selector-expected", "a selector", "Something else was expected at this place, or the selector ends too early."),
+    ("selector-minus-joined", "a selector", "A `-` touches a word on one side only; a difference has blanks on both sides."),
+    ("selector-minus-unary", "a selector", "A `-` has nothing on its left."),
+    ("selector-reserved", "a selector", "The characters `*` and `/` are reserved."),
+    ("selector-tag", "a selector", "A `#` is not followed by a tag."),
+    ("selector-unknown-key", "a selector", "The filter does not exist."),
+    ("selector-unknown-word", "a selector", "The filter does not have this value."),
+    ("selector-bare-word", "a selector", "The word is neither a tag, a filter nor a URI."),
+    ("selector-quote", "a selector", "A quoted text has no closing quote."),
+    ("selector-pins", "a selector", "URIs are pinned to different checkpoints."),
+    ("selector-section", "a selector", "A section cannot be used at this place."),
+    ("selector-unsupported", "a selector", "The expression is reserved and not supported yet."),
+    ("selector-too-large", "a selector", "With its packs the selector has more than 65536 terms, or more than 16 searches."),
+    ("uri-scheme", "a URI", "The URI does not begin with `contextnest://`."),
+    ("uri-too-long", "a URI", "The URI is longer than 8192 bytes."),
+    ("uri-empty", "a URI", "The URI names the root of the vault."),
+    ("uri-character", "a URI", "The URI has a character that no URI has, literal or encoded."),
+    ("uri-percent", "a URI", "A `%` is not followed by two hexadecimal digits."),
+    ("uri-not-utf8", "a URI", "The encoded bytes are not UTF-8."),
+    ("uri-empty-segment", "a URI", "A segment of the path is empty."),
+    ("uri-encoded-slash", "a URI", "A name or an anchor has an encoded slash, `%2F`."),
+    ("uri-escape", "a URI", "The path leads out of the vault."),
+    ("uri-pin", "a URI", "An `@` is not followed by the number of a checkpoint."),
+    ("uri-not-a-document", "a URI", "A tag, folder or search has an `@` or a `#`."),
+    ("uri-anchor", "a URI", "A `#` is not followed by the name of a section."),
+    ("uri-tag", "a URI", "`tag/` is not followed by one tag."),
+    ("uri-query", "a URI", "`search/` is not followed by one query."),
+    ("uri-id", "a URI", "The path is not a valid id."),
+];

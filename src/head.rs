@@ -11,8 +11,9 @@ mod memory;
 mod stored;
 
 use crate::checkpoint::chronicle::Chronicle;
+use crate::checkpoint::event::Checkpoint;
 use crate::checkpoint::fault::LogError;
-use crate::checkpoint::log::{Checkpoint, Log};
+use crate::checkpoint::log::Log;
 use crate::model::digest::Digest;
 use crate::vault::Vault;
 use crate::vault::files::FileError;
@@ -46,7 +47,7 @@ pub struct Hashes {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Lost {
     /// The log no longer has the known checkpoint.
-    #[error("checkpoint {checkpoint} ({}) is remembered here, but the log ends at checkpoint {last}", hash.short())]
+    #[error("the trusted head is checkpoint {checkpoint} ({}), but the log ends at checkpoint {last}", hash.short())]
     Rollback {
         /// The known checkpoint.
         checkpoint: u64,
@@ -56,7 +57,7 @@ pub enum Lost {
         last: u64,
     },
     /// The log has another checkpoint in the place of a known one.
-    #[error("checkpoint {checkpoint} is remembered here as {}, but the log has {}", expected.short(), found.short())]
+    #[error("checkpoint {checkpoint} is trusted with hash {}, but the log has {}", expected.short(), found.short())]
     Fork {
         /// The checkpoint.
         checkpoint: u64,
@@ -224,11 +225,11 @@ mod tests {
     #[test]
     fn a_shorter_log_was_put_back_and_another_one_is_a_fork() {
         let known = end(&log("a", 3));
-        insta::assert_snapshot!(held(known, &log("a", 2)), @"checkpoint 3 (f46dd28a5499) is remembered here, but the log ends at checkpoint 2");
-        insta::assert_snapshot!(held(known, &[]), @"checkpoint 3 (f46dd28a5499) is remembered here, but the log ends at checkpoint 0");
-        insta::assert_snapshot!(held(known, &log("b", 2)), @"checkpoint 1 is remembered here as f55ff16f66f4, but the log has 7dc96f776c84");
+        insta::assert_snapshot!(held(known, &log("a", 2)), @"the trusted head is checkpoint 3 (f46dd28a5499), but the log ends at checkpoint 2");
+        insta::assert_snapshot!(held(known, &[]), @"the trusted head is checkpoint 3 (f46dd28a5499), but the log ends at checkpoint 0");
+        insta::assert_snapshot!(held(known, &log("b", 2)), @"checkpoint 1 is trusted with hash f55ff16f66f4, but the log has 7dc96f776c84");
         let mut other = log("a", 3);
         other[2] = Digest::of(b"other");
-        insta::assert_snapshot!(held(known, &other), @"checkpoint 3 is remembered here as f46dd28a5499, but the log has d9298a10d1b0");
+        insta::assert_snapshot!(held(known, &other), @"checkpoint 3 is trusted with hash f46dd28a5499, but the log has d9298a10d1b0");
     }
 }

@@ -5,6 +5,7 @@ pub mod confusable;
 pub mod linked;
 pub mod packs;
 
+use crate::model::hint::Hint;
 use rayon::prelude::*;
 
 use crate::document::frontmatter::Frontmatter;
@@ -76,7 +77,7 @@ fn unnamed(id: &Id, authorities: &Authorities) -> Option<Problem> {
 pub fn read(vault: &Vault, path: &str) -> Option<LiveFile> {
     let id = match Id::of_document_file(path) {
         Ok(id) => Ok(id),
-        Err(why) => Err(error("id-invalid", why.to_string(), &why.hint())),
+        Err(why) => Err(error("id-invalid", why.to_string(), why.hint())),
     };
     let content = match vault.files().read_optional(path, limit::DOCUMENT) {
         Ok(None) => return None,
@@ -105,28 +106,29 @@ pub fn unreadable(why: &FileError) -> Problem {
     let (code, hint) = match why {
         FileError::TooLarge { .. } => ("too-large", "split the document"),
         FileError::Link { .. } => ("symbolic-link", "put the file itself here"),
-        FileError::NotRegular { .. } => ("not-a-file", "rename what lies there"),
+        FileError::NotRegular { .. } => ("not-a-file", "rename it"),
         _ => ("unreadable", "make the file readable"),
     };
     error(code, why.to_string(), hint)
 }
 
-fn error(code: &'static str, message: String, hint: &str) -> Problem {
-    Problem { code, severity: Severity::Error, line: None, message, hint: hint.to_owned() }
+fn error(code: &'static str, message: String, hint: impl Into<Hint>) -> Problem {
+    Problem { code, severity: Severity::Error, line: None, message, hint: hint.into() }
 }
 
 /// Names of documents behind which lies no file that could be read, each with the reason.
 pub fn irregular(found: &Found) -> Vec<(String, Problem)> {
-    let all = |paths: &[String], code, message: &str, hint| -> Vec<(String, Problem)> {
-        let problem = error(code, message.to_owned(), hint);
-        paths.iter().map(|path| (path.clone(), problem.clone())).collect()
-    };
+    let all =
+        |paths: &[String], code, message: &str, hint: &'static str| -> Vec<(String, Problem)> {
+            let problem = error(code, message.to_owned(), hint);
+            paths.iter().map(|path| (path.clone(), problem.clone())).collect()
+        };
     let link = "it is a symbolic link, which is not followed";
     let mut odd = all(&found.links, "symbolic-link", link, "put the file itself here");
     let name = "the name is not UTF-8";
     odd.extend(all(&found.unreadable_names, "id-invalid", name, "rename it"));
     let kind = "it is not a regular file";
-    odd.extend(all(&found.not_files, "not-a-file", kind, "rename what lies there"));
+    odd.extend(all(&found.not_files, "not-a-file", kind, "rename it"));
     odd
 }
 
@@ -177,7 +179,7 @@ pub fn policy_problems(id: &Id, text: &str, authorities: &Authorities) -> Vec<Pr
         severity,
         line: Some(why.line),
         message: why.problem,
-        hint: "mend the line; spec/vault.md lists the keys".to_owned(),
+        hint: "fix the line; spec/vault.md lists the keys".into(),
     };
     let warn = |why| problem(Severity::Warning, why);
     if is_config {
@@ -198,7 +200,7 @@ pub fn policy(vault: &Vault, is_wanted: impl Fn(&str) -> bool) -> Vec<(String, V
         let id = Id::of_governance_file(&path);
         let found = match (vault.files().read(&path, limit::DOCUMENT), id) {
             (Err(why), _) => vec![unreadable(&why)],
-            (_, Err(why)) => vec![error("id-invalid", why.to_string(), &why.hint())],
+            (_, Err(why)) => vec![error("id-invalid", why.to_string(), why.hint())],
             (Ok(bytes), Ok(id)) => match utf8(&bytes) {
                 Err(why) => vec![error(why.code(), why.to_string(), why.hint())],
                 Ok(text) => policy_problems(&id, text, &vault.config().authorities),

@@ -4,8 +4,9 @@ use std::io::IsTerminal as _;
 use std::num::NonZero;
 use std::process::ExitCode;
 
-use contextnest::cli::{Streams, World, git, run};
+use contextnest::cli::{Streams, World, run};
 use contextnest::vault::disk::Disk;
+use contextnest::workspace::{Environment, git};
 
 #[allow(clippy::disallowed_methods, reason = "the one place where the clock is read")]
 fn clock() -> i64 {
@@ -16,7 +17,8 @@ fn clock() -> i64 {
 /// Gives a command no more threads than there are cores, whatever `RAYON_NUM_THREADS` asks for:
 /// further ones make nothing faster, and many cannot be made.
 fn limit_threads(world: &World) {
-    let asked = world.vars.get("RAYON_NUM_THREADS").and_then(|n| n.parse::<usize>().ok());
+    let asked =
+        world.environment.vars.get("RAYON_NUM_THREADS").and_then(|n| n.parse::<usize>().ok());
     let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
     if asked.is_some_and(|asked| asked > cores) {
         let limited = rayon::ThreadPoolBuilder::new().num_threads(cores).build_global();
@@ -25,7 +27,7 @@ fn limit_threads(world: &World) {
 }
 
 fn main() -> ExitCode {
-    let world = World {
+    let environment = Environment {
         cwd: std::env::current_dir().unwrap_or_default(),
         vars: std::env::vars_os()
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
@@ -33,6 +35,9 @@ fn main() -> ExitCode {
         clock,
         git: git::ask,
         disk: Disk::default(),
+    };
+    let world = World {
+        environment,
         terminal: std::io::stdout().is_terminal(),
         error_terminal: std::io::stderr().is_terminal(),
     };

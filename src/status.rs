@@ -1,7 +1,8 @@
-//! How the working copies stand to what is published, as `git status` tells it.
+//! How live files differ from their published versions.
 
 use rayon::prelude::*;
 
+use crate::chain::history::Entry;
 use crate::chain::replay;
 use crate::checkpoint::fault::LogError;
 use crate::checkpoint::state::State;
@@ -15,9 +16,9 @@ use crate::model::layout::limit;
 use crate::resolve::{Snapshot, Withheld};
 use crate::vault::Vault;
 
-/// How one document stands.
+/// How a document differs from its published version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Standing {
+pub enum DocumentState {
     /// The chain does not vouch for the published text.
     Withheld,
     /// It cannot be published as it is.
@@ -36,7 +37,7 @@ pub enum Standing {
     Published,
 }
 
-impl Standing {
+impl DocumentState {
     /// The word in output.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -52,15 +53,15 @@ impl Standing {
     }
 }
 
-/// One document and how it stands.
+/// One document and its state.
 #[derive(Debug)]
 pub struct Row {
     /// Path of the live file.
     pub path: String,
     /// Its id; none where the name makes no id.
     pub id: Option<Id>,
-    /// How it stands.
-    pub standing: Standing,
+    /// Its state.
+    pub state: DocumentState,
     /// The published version.
     pub version: Option<u64>,
     /// What is wrong with the live file, or how it is understood.
@@ -69,9 +70,9 @@ pub struct Row {
     pub withheld: Option<Withheld>,
 }
 
-/// How a governance file stands.
+/// How a governance file differs from its published version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PolicyStanding {
+pub enum GovernanceState {
     /// In no checkpoint yet.
     New,
     /// Differs from the last checkpoint's.
@@ -82,7 +83,7 @@ pub enum PolicyStanding {
     Unreadable,
 }
 
-impl PolicyStanding {
+impl GovernanceState {
     /// The word in output.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -100,7 +101,7 @@ pub struct Status {
     /// Documents in byte order of their paths.
     pub documents: Vec<Row>,
     /// Governance files that differ from the last checkpoint, in byte order.
-    pub policy: Vec<(Id, PolicyStanding)>,
+    pub governance: Vec<(Id, GovernanceState)>,
 }
 
 /// Compares every working copy with the head.
@@ -125,7 +126,7 @@ pub fn status(vault: &Vault, head: &Snapshot<'_>) -> Result<Status, LogError> {
             None => Row {
                 path: id.live_path(),
                 id: Some(id.clone()),
-                standing: Standing::Missing,
+                state: DocumentState::Missing,
                 version: state.get(id.as_str()).and_then(|mark| mark.version),
                 problems: Vec::new(),
                 withheld: None,
@@ -134,7 +135,7 @@ pub fn status(vault: &Vault, head: &Snapshot<'_>) -> Result<Status, LogError> {
         .collect();
     documents.extend(gone);
     documents.sort_by(|a, b| a.path.cmp(&b.path));
-    Ok(Status { documents, policy: policy(vault, head, state) })
+    Ok(Status { documents, governance: governance(vault, head, state) })
 }
 
 fn row(vault: &Vault, head: &Snapshot<'_>, state: &State, file: LiveFile) -> Row {
@@ -142,7 +143,7 @@ fn row(vault: &Vault, head: &Snapshot<'_>, state: &State, file: LiveFile) -> Row
     let mut row = Row {
         path: file.path,
         id: file.id,
-        standing: Standing::Unpublished,
+        state: DocumentState::Unpublished,
         version: None,
         problems,
         withheld: None,
@@ -153,21 +154,23 @@ fn row(vault: &Vault, head: &Snapshot<'_>, state: &State, file: LiveFile) -> Row
         _ => None,
     };
     let invalid = row.problems.iter().any(|p| p.severity == Severity::Error);
-    row.standing = match (published, &file.content) {
+    row.state = match (published, &file.content) {
         (Some(Err(withheld)), _) => {
             row.withheld = Some(withheld);
-            Standing::Withheld
+            DocumentState::Withheld
         }
         (Some(Ok(served)), Ok(live)) if *normalise(&live.text) == *served.text => {
-            Standing::Published
+            DocumentState::Published
         }
-        _ if invalid => Standing::Invalid,
+        _ if invalid => DocumentState::Invalid,
         (Some(Ok(_)), Ok(live)) => match live.document.frontmatter.status {
-            frontmatter::Status::Draft => Standing::Draft,
-            _ => Standing::Changed,
+            frontmatter::Status::Draft => DocumentState::Draft,
+            _ => DocumentState::Changed,
         },
-        (None, _) if row.id.as_ref().is_some_and(|id| is_retired(vault, id)) => Standing::Retired,
-        _ => Standing::Unpublished,
+        (None, _) if row.id.as_ref().is_some_and(|id| is_retired(vault, id)) => {
+            DocumentState::Retired
+        }
+        _ => DocumentState::Unpublished,
     };
     row
 }
@@ -176,11 +179,11 @@ fn row(vault: &Vault, head: &Snapshot<'_>, state: &State, file: LiveFile) -> Row
 fn is_retired(vault: &Vault, id: &Id) -> bool {
     replay::load(vault.files(), id).is_ok_and(|history| {
         let last = history.last_version().and_then(|version| history.entry(version));
-        last.is_some_and(|entry| entry.retired_at.is_some())
+        last.is_some_and(Entry::is_retirement)
     })
 }
 
-fn policy(vault: &Vault, head: &Snapshot<'_>, state: &State) -> Vec<(Id, PolicyStanding)> {
+fn governance(vault: &Vault, head: &Snapshot<'_>, state: &State) -> Vec<(Id, GovernanceState)> {
     let live = vault.governance_files();
     let sealed = state.iter().map(|(id, _)| id).filter(|id| !id.is_document());
     let mut ids: Vec<Id> =
@@ -188,29 +191,29 @@ fn policy(vault: &Vault, head: &Snapshot<'_>, state: &State) -> Vec<(Id, PolicyS
     ids.sort_unstable();
     ids.dedup();
     ids.into_iter()
-        .filter_map(|id| Some((policy_standing(vault, head, &id)?, id)))
+        .filter_map(|id| Some((governance_state(vault, head, &id)?, id)))
         .map(|(s, id)| (id, s))
         .collect()
 }
 
-fn policy_standing(vault: &Vault, head: &Snapshot<'_>, id: &Id) -> Option<PolicyStanding> {
+fn governance_state(vault: &Vault, head: &Snapshot<'_>, id: &Id) -> Option<GovernanceState> {
     let live = match vault.files().read_optional(&id.live_path(), limit::DOCUMENT) {
         Ok(live) => live,
-        Err(_) => return Some(PolicyStanding::Unreadable),
+        Err(_) => return Some(GovernanceState::Unreadable),
     };
     let sealed = match head.get(id) {
         None => None,
         Some(Ok(served)) => Some(served.text),
-        Some(Err(_)) => return Some(PolicyStanding::Unreadable),
+        Some(Err(_)) => return Some(GovernanceState::Unreadable),
     };
     match (live, sealed) {
         (None, None) => None,
-        (None, Some(_)) => Some(PolicyStanding::Deleted),
-        (Some(_), None) => Some(PolicyStanding::New),
+        (None, Some(_)) => Some(GovernanceState::Deleted),
+        (Some(_), None) => Some(GovernanceState::New),
         (Some(live), Some(sealed)) => match utf8(&live) {
-            Err(_) => Some(PolicyStanding::Unreadable),
+            Err(_) => Some(GovernanceState::Unreadable),
             Ok(text) if *normalise(text) == *sealed => None,
-            Ok(_) => Some(PolicyStanding::Changed),
+            Ok(_) => Some(GovernanceState::Changed),
         },
     }
 }

@@ -328,7 +328,7 @@ mod tests {
         [uri-scheme] expected `contextnest://`
         [uri-empty-segment] expected a name between two `/`
         [uri-escape] the path leaves the vault
-        [uri-encoded-slash] `a%2Fb` encodes a `/`, which is no part of a name
+        [uri-encoded-slash] `a%2Fb` encodes a `/`, which no name contains
         [uri-character] a URI holds no `?`
         [uri-percent] expected two hexadecimal digits after `%` in `a%`
         [uri-not-utf8] the encoded bytes of `a%FF` are not UTF-8

@@ -4,10 +4,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use contextnest::cli::git::GitError;
 use contextnest::cli::{Streams, World, run};
 use contextnest::model::timestamp::Timestamp;
 use contextnest::vault::disk::Disk;
+use contextnest::workspace::Environment;
+use contextnest::workspace::git::GitError;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -55,15 +56,14 @@ fn ctx_on(
     args: &[&str],
     vars: impl IntoIterator<Item = (&'static str, String)>,
 ) -> Said {
-    let world = World {
+    let environment = Environment {
         cwd: root.to_owned(),
         vars: vars.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
         clock: || 0,
         git: |_, _| Err(GitError::NotRun("not here".to_owned())),
-        terminal: false,
         disk,
-        error_terminal: false,
     };
+    let world = World { environment, terminal: false, error_terminal: false };
     let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
     let streams =
         Streams { stdin: &mut std::io::empty(), stdout: &mut stdout, stderr: &mut stderr };

@@ -8,6 +8,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use contextnest::chain::replay;
+use contextnest::chain::vouched;
 use contextnest::model::digest::Digest;
 use contextnest::model::id::Id;
 use contextnest::model::timestamp::Timestamp;
@@ -206,7 +207,7 @@ impl OtherTool<'_> {
     fn text(&self, id: &str, version: u64) -> Result<String> {
         let (vault, id) = (Vault::open(self.root)?, id.parse::<Id>()?);
         let history = replay::load(vault.files(), &id)?;
-        Ok(replay::vouched(vault.files(), &id, &history, version)?)
+        Ok(vouched::vouched(vault.files(), &id, &history, version)?)
     }
 
     fn later(&mut self, most: usize) -> Timestamp {

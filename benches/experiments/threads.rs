@@ -9,8 +9,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use contextnest::head;
 use contextnest::model::id::Id;
 use contextnest::model::timestamp::Timestamp;
-use contextnest::publish::{Author, Expect, Mode, PublishError, Request, Which, publish};
+use contextnest::publish::{Author, Mode, PublishError, Request, Which, publish};
 use contextnest::resolve::Snapshot;
+use contextnest::txn::expect::Expect;
 use contextnest::vault::Vault;
 
 /// There is one live file: whoever edits it publishes it, or lets it be.

@@ -31,7 +31,7 @@ const CORPORA: [(&str, As, &[&str]); 7] = [
     ("history", As::File("nodes/.versions/a/history.yaml"), &["verify", "history nodes/a"]),
     ("log_delta", As::File(".versions/checkpoints.jsonl"), &["verify", "recover --dry-run"]),
     ("log_full", As::File(".versions/context_history.yaml"), &["verify", "recover --dry-run"]),
-    ("selector", As::Argument, &["resolve", "explain"]),
+    ("selector", As::Argument, &["resolve", "resolve --explain"]),
     ("uri", As::Argument, &["read"]),
     ("diff", As::Texts, &["diff nodes/a", "publish --all --dry-run"]),
 ];

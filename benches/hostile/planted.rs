@@ -140,7 +140,7 @@ pub(crate) fn large_texts(root: &Path, scale: usize) -> Result<()> {
 pub(crate) fn of_large_texts(_: usize) -> Vec<Asked> {
     let each = ["numbers", "references", "links"].iter().flat_map(|name| {
         let publish = format!("publish nodes/{name} --no-sync --expect-version 1");
-        [format!("diff nodes/{name}"), publish, format!("outline nodes/{name}")]
+        [format!("diff nodes/{name}"), publish, format!("read --outline nodes/{name}")]
     });
     let whole = ["search nothing", "search a", "validate", "graph", "verify", "list", "status"];
     each.chain(whole.map(str::to_owned)).map(|line| ask(&line, 10)).collect()

@@ -180,7 +180,7 @@ fn unknown_tags(root: &Path, scale: usize) -> Result<()> {
 fn of_unknown_tags(_: usize) -> Vec<Asked> {
     let terms: Vec<String> = (0..1_100).map(|n| format!("#x{n:04x}")).collect();
     let near: Vec<String> = (0..1_100).map(|n| format!("#tz{n:03x}")).collect();
-    ["resolve", "explain", "explain --json", "resolve --json --at 1"]
+    ["resolve", "resolve --explain", "resolve --explain --json", "resolve --json --at 1"]
         .iter()
         .flat_map(|line| [&terms, &near].map(|all| with(line, &[&all.join("|")], 1)))
         .chain([ask("list", 3), ask("list --json", 3)])
@@ -217,7 +217,7 @@ fn of_packs(scale: usize) -> Vec<Asked> {
         ["pack list", "pack list --at 1", "pack check", "pack show p0", "validate", "status"]
             .map(|line| ask(line, 3))
             .into();
-    for line in ["resolve", "explain", "explain --json"] {
+    for line in ["resolve", "resolve --explain", "resolve --explain --json"] {
         asked.push(with(line, &["pack:p0"], 3));
         asked.push(with(line, &[&all.join(" | ")], 3));
         asked.push(with(line, &[again.trim()], 3));
@@ -242,11 +242,18 @@ fn pack_anchors(root: &Path, scale: usize) -> Result<()> {
 }
 
 fn of_pack_anchors(_: usize) -> Vec<Asked> {
-    ["pack list", "pack check", "validate", "resolve pack:p0", "resolve pack:p1", "explain pack:p0"]
-        .iter()
-        .chain(&["resolve --budget 20000 pack:p0", "resolve --json pack:p0"])
-        .map(|line| ask(line, 3))
-        .collect()
+    [
+        "pack list",
+        "pack check",
+        "validate",
+        "resolve pack:p0",
+        "resolve pack:p1",
+        "resolve --explain pack:p0",
+    ]
+    .iter()
+    .chain(&["resolve --budget 20000 pack:p0", "resolve --json pack:p0"])
+    .map(|line| ask(line, 3))
+    .collect()
 }
 
 /// Two documents of 100,000 headings: all different, and all equal.
@@ -264,9 +271,9 @@ fn of_headings(_: usize) -> Vec<Asked> {
         (0..260).map(|n| format!("contextnest://nodes/equal#same-{n}")).collect();
     let sections = sections[1..220].join("|");
     let mut all: Vec<Asked> = [
-        "outline nodes/different",
-        "outline nodes/equal --json",
-        "outline nodes/deep#h-99",
+        "read --outline nodes/different",
+        "read --outline nodes/equal --json",
+        "read --outline nodes/deep#h-99",
         "read nodes/equal#same-900",
         "read nodes/equal#sane",
         "read nodes/different#nothing-like-it",
@@ -281,7 +288,7 @@ fn of_headings(_: usize) -> Vec<Asked> {
     .map(|line| ask(line, 3))
     .into();
     all.push(with("resolve --budget 100000", &[&sections], 3));
-    all.push(with("explain", &[&sections], 3));
+    all.push(with("resolve --explain", &[&sections], 3));
     all
 }
 

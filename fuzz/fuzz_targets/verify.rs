@@ -96,7 +96,7 @@ fn recorded(path: &str, bytes: Option<&[u8]>) -> String {
     match path.rsplit('/').next() {
         Some("checkpoints.jsonl") => {
             let log = Log::parse(LogForm::Delta, bytes);
-            format!("{:?} {}", log.entries, log.torn)
+            format!("{:?} {}", log.entries, log.diagnosis.torn)
         }
         Some("context_history.yaml") => {
             format!("{:?}", Log::parse(LogForm::Full, bytes).entries)

@@ -28,7 +28,7 @@ pub fn check_log(form: LogForm, bytes: &[u8]) {
     let _ = chronicle.state_at(chronicle.head_number());
     let same = chronicle.export(form);
     if form == LogForm::Delta {
-        assert_eq!(same, bytes[..bytes.len() - log.torn], "a line has one spelling");
+        assert_eq!(same, bytes[..bytes.len() - log.diagnosis.torn], "a line has one spelling");
     }
     let again = Log::parse(form, &same);
     assert_eq!(again.entries, log.entries, "what is spelled is read back");

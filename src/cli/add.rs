@@ -1,63 +1,59 @@
 //! `ctx add`.
 
-use super::expect::ExpectArgs;
+use super::expect::{self, ExpectArgs};
 use super::session::Session;
-use super::{Answer, Failure, rows};
+use super::{Acting, Answer, event};
 use crate::document::edit::Edit;
 use crate::document::frontmatter::NodeType;
 use crate::model::id::Id;
+use crate::model::layout::limit;
 use crate::model::tag::is_tag;
 use crate::publish::{self, NewDocument, Request, Which};
+use crate::report::event::{Added, DraftReport};
+use crate::report::failure::{Code, Failure};
 use crate::words::{argument, nearest};
-
-use super::failure::Code;
 
 /// Create a document and publish it
 ///
-/// Writes a new file and publishes it at once; with --draft only the file is written. An existing
-/// file is never touched.
+/// Writes a new file and publishes it; with --draft only the file is written. An existing file is never
+/// changed.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx add nodes/policies/returns --title \"Returns\" --tags \
 policy,retail --body \"Returns within 30 days.\"\n  ctx add nodes/notes/call --draft --body - < call.md")]
 pub(super) struct Add {
-    #[command(flatten)]
-    expect: ExpectArgs,
     /// Id of the new document: its path in the vault without `.md`
     id: String,
-    /// What it is for: document, snippet, glossary, persona, prompt, source, tool, reference, skill
+    /// Type: document, snippet, glossary, persona, prompt, source, tool, reference, skill
     #[arg(long = "type", value_name = "TYPE")]
     node_type: Option<String>,
-    /// Its title; else the first heading of the body, else the last name of the id
+    /// Title; default: the first heading of the body, or the last part of the id
     #[arg(long)]
     title: Option<String>,
     /// Tags, separated by commas
     #[arg(long, value_delimiter = ',', value_name = "TAG,...")]
     tags: Vec<String>,
-    /// Its text, or `-` to read it from standard input
+    /// Body, or `-` to read it from standard input
     #[arg(long, value_name = "TEXT|-", allow_hyphen_values = true)]
     body: Option<String>,
-    /// Only write the file; publish it later
+    /// Write the file without publishing it
     #[arg(long)]
     draft: bool,
-    /// Remark to keep with the version (covered by no hash)
+    /// Note to store with the version (covered by no hash)
     #[arg(short = 'm', long = "message", value_name = "NOTE")]
     note: Option<String>,
-}
-
-#[derive(serde::Serialize)]
-struct DraftJson<'d> {
-    id: &'d Id,
-    path: String,
-    status: &'static str,
+    #[command(flatten)]
+    expect: ExpectArgs,
+    #[command(flatten)]
+    acting: Acting,
 }
 
 pub(super) fn run(args: &Add, session: &mut Session<'_>) -> Result<Answer, Failure> {
-    let vault = session.vault()?;
-    let id: Id = session.new_id(&vault, &args.id)?;
+    let vault = session.acting(&args.acting)?;
+    let id: Id = session.workspace.new_id(&vault, &args.id)?;
     Id::of_document_file(&id.live_path())?;
     publish::check_place(&vault, &id)?;
     let body = text_or_input(args.body.as_deref(), session)?;
-    let author = session.author(&vault, args.note.as_deref(), None)?;
+    let author = session.workspace.author(&vault, args.note.as_deref(), None)?;
     let mut edit = Edit::default();
     if let Some(title) = &args.title {
         edit = edit.text("title", title);
@@ -73,23 +69,22 @@ pub(super) fn run(args: &Add, session: &mut Session<'_>) -> Result<Answer, Failu
         .map_err(|why| Failure::new(Code::Refused, why.to_string()).hint(why.hint()))?;
     if args.draft {
         let _lock = vault.lock(&author.holder())?;
-        session.check_expected(&vault, &[&id], args.expect.read()?)?;
-        vault.files().create_durable(&id.live_path(), text.as_bytes())?;
+        expect::check(&vault, &[&id], args.expect.read()?)?;
         let path = id.live_path();
+        vault.files().create_durable(&path, text.as_bytes())?;
         if session.ui.json {
-            session.ui.result("add", &DraftJson { id: &id, path, status: "draft" });
+            session.ui.report(&DraftReport { id: &id, path: &path, status: "draft" });
         } else {
             session.ui.line(&format!("created {path} as a draft"));
-            session
-                .ui
-                .note(&format!("next: edit it, then run `ctx publish {}`", argument(id.as_str())));
+            let next = format!("next: edit it, then run `ctx publish {}`", argument(id.as_str()));
+            session.ui.note(&next);
         }
         return Ok(Answer::Yes);
     }
     let which = Which::Ids(vec![id.clone()]);
     let request = Request { author, which, mode: args.expect.mode(false)? };
     let outcome = publish::add(&vault, NewDocument { id, text }, &request)?;
-    Ok(rows::event(session, "add", &outcome, false))
+    Ok(event::print(session, &outcome, false, Added))
 }
 
 /// A text of the command line, which ends with a line end, or standard input in the place of `-`.
@@ -101,7 +96,7 @@ pub(super) fn text_or_input(
     match text {
         None => Ok(String::new()),
         Some("-") => {
-            let limit = crate::model::layout::limit::DOCUMENT;
+            let limit = limit::DOCUMENT;
             let mut bytes = Vec::new();
             let mut input = (&mut *session.stdin).take(limit + 1);
             input.read_to_end(&mut bytes).map_err(|why| {
@@ -125,7 +120,7 @@ pub(super) fn text_or_input(
 pub(super) fn node_type(word: &str) -> Result<NodeType, Failure> {
     NodeType::from_word(word).ok_or_else(|| {
         let words = NodeType::ALL.map(|(word, _)| word);
-        let failure = Failure::new(Code::Usage, format!("there is no type `{word}`"));
+        let failure = Failure::new(Code::Usage, format!("unknown type `{word}`"));
         match nearest(word, words) {
             Some(near) => failure.hint(format!("did you mean `{near}`?")),
             None => failure.hint(format!("types are {}", words.join(", "))),

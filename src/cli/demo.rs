@@ -1,19 +1,23 @@
-//! `ctx demo`: the main job from beginning to end, by the commands that a user would type.
+//! `ctx demo`: the main job from beginning to end, by the commands that a user types.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use super::failure::Code;
-use super::git::GitError;
 use super::session::Session;
-use super::{Answer, Failure, Streams, World, run as run_command};
+use super::{Answer, Streams, World, run as run_command};
+use crate::model::hint::{Call, Hint, Verb};
 use crate::model::layout::limit;
+use crate::report::failure::{Code, Failure};
+use crate::report::vault::{DemoReport, DemoStep};
 use crate::vault::files::Files;
+use crate::words::argument;
+use crate::workspace::Environment;
+use crate::workspace::git::GitError;
 
-/// Make a small procurement vault and show everything at work in it
+/// Make a small procurement vault and run the main commands in it
 ///
-/// Each step prints the command that does it. The vault stays to play with; a copy beside it, with
-/// one byte altered, shows what `ctx verify` says to that.
+/// Prints each command with its output. The vault stays for you to try; a copy beside it has one
+/// altered byte, which `ctx verify` reports.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  ctx demo my-vault")]
 pub(super) struct Demo {
@@ -26,64 +30,57 @@ const BEFORE: &str = "score below 60";
 const AFTER: &str = "score below 50";
 const FORGED: &str = "score below 90";
 
-#[derive(serde::Serialize)]
-struct DemoJson {
-    vault: String,
-    altered_copy: String,
-    steps: Vec<StepJson>,
-}
-
-#[derive(serde::Serialize)]
-struct StepJson {
-    command: String,
-    exit: u8,
-    output: String,
-}
-
 pub(super) fn run(args: &Demo, session: &mut Session<'_>) -> Result<Answer, Failure> {
-    let dir = session.world.cwd.join(&args.dir);
+    let dir = session.workspace.environment.cwd.join(&args.dir);
     let altered = altered(&dir);
     for taken in [&dir, &altered] {
         if taken.exists() {
             let message = format!("`{}` exists already", taken.display());
-            return Err(Failure::new(Code::Exists, message)
-                .hint("name another folder, or remove this one if it is an earlier demo, and say `ctx head forget FOLDER`"));
+            return Err(Failure::new(Code::Exists, message).hint(Hint::call(
+                "name another folder; to repeat a demo, remove its folders and run {}",
+                Call::new(Verb::HeadForget).word("FOLDER"),
+            )));
         }
     }
     let shown = args.dir.display().to_string();
     let copy = format!("{shown}-altered");
     let mut tour = Tour { session, home: dir.clone(), steps: Vec::new() };
-    tour.say("A vault with policies, a runbook, a glossary, a persona, a pack and a source node:");
+    tour.say(
+        "Make a vault with policies, a runbook, a glossary, a persona, a pack and a source node:",
+    );
     tour.ctx_outside(&["init", &shown, "--name", "Procurement", "--starter", "policy"])?;
-    tour.say("Everything in it is a draft. Publishing makes version 1 of each, sealed by one checkpoint:");
+    tour.say("All documents are drafts. Publishing makes version 1 of each, under one checkpoint:");
     tour.typed(&format!("cd {shown}"));
     tour.ctx(&["publish", "--all", "-m", "first release", "--as", "ana@example.com"])?;
-    tour.say("A policy changes. The file is a working copy until it is published:");
+    tour.say("A policy is edited. The change is not visible to agents until it is published:");
     tour.edit()?;
     tour.ctx(&["status"])?;
     tour.ctx(&["publish", "--changed", "-m", "lower threshold", "--as", "lee@example.com"])?;
-    tour.say("What an agent may read is selected from published versions, the same for everyone:");
+    tour.say("Agents read published versions only. A selector chooses them, and gives everyone the same answer:");
     tour.ctx(&["resolve", "#policy + #procurement"])?;
     tour.ctx(&["resolve", "contextnest://nodes/policies/vendor-risk@1", "--json"])?;
-    tour.say("Which versions there are, and what changed between the two:");
+    tour.say("The versions of the policy, and the change between them:");
     tour.ctx(&["history", "nodes/policies/vendor-risk"])?;
     tour.ctx(&["diff", "nodes/policies/vendor-risk", "1", "2"])?;
     tour.ctx(&["checkpoint", "list"])?;
-    tour.say("Nothing was altered:");
+    tour.say("Verification recomputes every hash:");
     tour.ctx(&["verify"])?;
-    tour.say("In a copy, somebody alters one byte of what was published as version 1:");
+    tour.say("In a copy, an attacker alters one byte of version 1:");
     tour.alter(&altered, &shown, &copy)?;
     let home = std::mem::replace(&mut tour.home, altered.clone());
     let exit = tour.ctx_unchecked(&["verify"]);
     tour.home = home;
     if exit != 1 {
-        return Err(Failure::new(Code::Io, "the alteration was not found; please report this"));
+        return Err(Failure::new(
+            Code::Io,
+            "verify did not detect the alteration; please report this",
+        ));
     }
-    tour.say(&format!("exit code {exit}: an agent is not served that version, and CI stops.\n\nThe vault is yours to play with: cd {shown}"));
+    tour.say(&format!("Exit code {exit}: agents are not served that version, and CI fails.\n\nTry more commands in the vault: cd {shown}"));
     let steps = tour.steps;
     if session.ui.json {
-        let (vault, altered_copy) = (dir.display().to_string(), altered.display().to_string());
-        session.ui.result("demo", &DemoJson { vault, altered_copy, steps });
+        let (folder, altered_copy) = (dir.display().to_string(), altered.display().to_string());
+        session.ui.report(&DemoReport { folder, altered_copy, steps });
     }
     Ok(Answer::Yes)
 }
@@ -98,7 +95,7 @@ fn altered(dir: &Path) -> PathBuf {
 struct Tour<'t, 'w> {
     session: &'t mut Session<'w>,
     home: PathBuf,
-    steps: Vec<StepJson>,
+    steps: Vec<DemoStep>,
 }
 
 impl Tour<'_, '_> {
@@ -119,14 +116,14 @@ impl Tour<'_, '_> {
     }
 
     fn ctx_outside(&mut self, args: &[&str]) -> Result<(), Failure> {
-        self.checked(args, self.session.world.cwd.clone())
+        self.checked(args, self.session.workspace.environment.cwd.clone())
     }
 
     fn checked(&mut self, args: &[&str], cwd: PathBuf) -> Result<(), Failure> {
         match self.step(args, cwd) {
             0 => Ok(()),
-            exit => Err(Failure::new(Code::Io, format!("the step ended with exit code {exit}"))
-                .hint("its output says why; the folder can be removed")),
+            exit => Err(Failure::new(Code::Io, format!("the step failed with exit code {exit}"))
+                .hint("its output gives the reason; the folder can be removed")),
         }
     }
 
@@ -136,30 +133,24 @@ impl Tour<'_, '_> {
 
     /// Runs one command as a process in `cwd` would, without the caller's environment.
     fn step(&mut self, args: &[&str], cwd: PathBuf) -> u8 {
-        let quoted: Vec<String> = args.iter().map(|arg| quote(arg)).collect();
+        let quoted: Vec<String> = args.iter().map(|arg| argument(arg).into_owned()).collect();
         let command = format!("ctx {}", quoted.join(" "));
         self.typed(&command);
         let mut full: Vec<OsString> = vec!["ctx".into()];
         full.extend(args.iter().map(OsString::from));
-        if let Some(now) = &self.session.global.now {
+        if let Some(now) = &self.session.workspace.options.now {
             full.extend(["--now".into(), now.into()]);
         }
-        let world = World {
+        let caller = self.session.workspace.environment;
+        let time = caller.vars.get_key_value("CTX_NOW").into_iter();
+        let environment = Environment {
             cwd,
-            vars: self
-                .session
-                .world
-                .vars
-                .iter()
-                .filter(|(name, _)| *name == "CTX_NOW")
-                .map(|(name, value)| (name.clone(), value.clone()))
-                .collect(),
-            clock: self.session.world.clock,
-            git: |_, _| Err(GitError::NotRun("the demo needs none".to_owned())),
-            disk: self.session.world.disk.clone(),
-            terminal: false,
-            error_terminal: false,
+            vars: time.map(|(name, value)| (name.clone(), value.clone())).collect(),
+            clock: caller.clock,
+            git: |_, _| Err(GitError::NotRun("the demo does not use git".to_owned())),
+            disk: caller.disk.clone(),
         };
+        let world = World { environment, terminal: false, error_terminal: false };
         let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
         let streams =
             Streams { stdin: &mut std::io::empty(), stdout: &mut stdout, stderr: &mut stderr };
@@ -167,7 +158,7 @@ impl Tour<'_, '_> {
         stdout.extend_from_slice(&stderr);
         let output = String::from_utf8_lossy(&stdout).into_owned();
         if self.session.ui.json {
-            self.steps.push(StepJson { command, exit, output });
+            self.steps.push(DemoStep { command, exit, output });
         } else {
             self.session.ui.text(&output);
         }
@@ -211,10 +202,4 @@ fn copy_folder(from: &Path, to: &Path) -> std::io::Result<()> {
         }
     }
     Ok(())
-}
-
-/// An argument as a shell takes it.
-fn quote(arg: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@".contains(c);
-    if !arg.is_empty() && arg.chars().all(plain) { arg.to_owned() } else { format!("'{arg}'") }
 }

@@ -2,23 +2,22 @@
 
 use std::path::{Path, PathBuf};
 
-use serde::Serialize;
-
-use super::failure::Code;
+use super::Answer;
 use super::session::Session;
-use super::ui::{shown, table};
-use super::{Answer, Failure};
+use super::ui::shown;
 use crate::checkpoint::log::Log;
 use crate::head::{self, Head as End, Remembered};
+use crate::report::failure::{Code, Failure};
+use crate::report::head::{ForgetReport, HeadReport, HeadsReport, TrustReport};
 use crate::vault::Vault;
 
-/// Print the hash of the last checkpoint, or say what is remembered of it
+/// Print the hash of the last checkpoint, or manage the trusted head
 ///
-/// The hash stands for everything that was ever published here: who keeps it elsewhere can prove
-/// later, by `ctx verify --expect-head HASH`, that nothing of it was rewritten or cut off. On this
-/// machine it is kept in the user's directory of state, for each vault and git branch: every
-/// publication and every verification that finds all whole remembers it, and a log that does not
-/// hold it any more is not written to.
+/// The hash covers everything that was ever published in the vault. Store it elsewhere: with it
+/// `ctx verify --expect-head HASH` detects a truncated or replaced log. ctx also keeps a trusted head
+/// for each vault and git branch in the user's state directory. Every publication, and every
+/// verification that finds the vault intact, updates it. ctx does not write to a log that does not hold
+/// the trusted head.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx head\n  ctx head --json\n  ctx head trust --dry-run\n  \
 ctx head list\n  ctx head forget /srv/vaults/old\n  ctx verify --expect-head \"$(ctx head)\"")]
@@ -29,65 +28,19 @@ pub(super) struct Head {
 
 #[derive(Debug, clap::Subcommand)]
 enum Part {
-    /// Remember the log as it is now, whatever was remembered before
+    /// Trust the log as it is, whatever head was trusted before
     Trust {
-        /// Show what would be remembered
+        /// Show the old and new trusted head; write nothing
         #[arg(long)]
         dry_run: bool,
     },
-    /// Forget what is remembered of this vault and branch
+    /// Delete the trusted head of this vault and branch
     Forget {
-        /// Forget everything of the vault in this folder, of all branches; it may be gone
+        /// Delete all trusted heads of the vault in this folder, which may be gone
         folder: Option<PathBuf>,
     },
-    /// List what is remembered on this machine
+    /// List the trusted heads on this machine
     List,
-}
-
-#[derive(Serialize)]
-struct HeadJson {
-    checkpoint: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    at: Option<String>,
-    hash: Option<String>,
-    genesis: Option<String>,
-    /// What is remembered on this machine.
-    remembered: Option<MemoryJson>,
-}
-
-#[derive(Serialize)]
-struct TrustJson {
-    dry_run: bool,
-    from: Option<MemoryJson>,
-    to: EndJson,
-}
-
-#[derive(Serialize)]
-struct EndJson {
-    checkpoint: u64,
-    hash: Option<String>,
-}
-
-#[derive(Serialize)]
-struct MemoryJson {
-    path: String,
-    #[serde(rename = "ref")]
-    branch: Option<String>,
-    checkpoint: u64,
-    hash: Option<String>,
-    since: String,
-}
-
-impl From<&Remembered> for MemoryJson {
-    fn from(memory: &Remembered) -> Self {
-        Self {
-            path: memory.path.display().to_string(),
-            branch: memory.branch.clone(),
-            checkpoint: memory.head.checkpoint,
-            hash: memory.head.hashes.map(|hashes| hashes.last.to_string()),
-            since: memory.at.to_string(),
-        }
-    }
 }
 
 pub(super) fn run(args: &Head, session: &mut Session<'_>) -> Result<Answer, Failure> {
@@ -112,48 +65,37 @@ fn print(session: &mut Session<'_>) -> Result<Answer, Failure> {
     let log = head::open_log(&vault)?;
     let end = end_of(&log)?;
     let at = log.sound()?.head().map(|checkpoint| checkpoint.at);
-    let memories = head::recall(&vault)?;
-    let remembered = memories.binding().next();
+    let heads = head::recall(&vault)?;
     if session.ui.json {
-        let json = HeadJson {
-            checkpoint: end.checkpoint,
-            at: at.map(|at| at.to_string()),
-            hash: end.hashes.map(|hashes| hashes.last.to_string()),
-            genesis: end.hashes.map(|hashes| hashes.genesis.to_string()),
-            remembered: remembered.map(MemoryJson::from),
-        };
-        session.ui.result("head", &json);
+        session.ui.report(&HeadReport::new(&end, at, heads.binding().next()));
     } else if let Some((hashes, at)) = end.hashes.zip(at) {
         session.ui.line(&hashes.last.to_string());
-        session.ui.note(&format!("checkpoint {} of {at}", end.checkpoint));
+        session.ui.note(&format!("note: checkpoint {} of {at}", end.checkpoint));
     } else {
-        session.ui.note("nothing is published yet, so there is no head");
+        session.ui.note("note: nothing is published yet, so there is no head");
     }
-    // What is printed is going to be kept elsewhere: not without saying that it is another one.
+    // The output is meant to be stored: a head that does not follow the trusted one is an error.
     head::check(&vault, &log.sound()?)?;
     Ok(if end.hashes.is_some() { Answer::Yes } else { Answer::No })
 }
 
 fn trust(session: &mut Session<'_>, dry_run: bool) -> Result<Answer, Failure> {
     let vault = session.vault()?;
-    has_memory(&vault)?;
+    check_state(&vault)?;
     let end = end_of(&head::read_log(&vault)?)?;
-    let memories = head::recall(&vault).unwrap_or_default();
-    let before = memories.binding().next();
+    let heads = head::recall(&vault).unwrap_or_default();
+    let before = heads.binding().next();
     if !dry_run {
-        head::trust(&vault, &end, session.now()?)?;
+        head::trust(&vault, &end, session.workspace.now()?)?;
     }
     if session.ui.json {
-        let hash = end.hashes.map(|hashes| hashes.last.to_string());
-        let to = EndJson { checkpoint: end.checkpoint, hash };
-        let json = TrustJson { dry_run, from: before.map(MemoryJson::from), to };
-        session.ui.result("head.trust", &json);
+        session.ui.report(&TrustReport::new(before, &end, dry_run));
         return Ok(Answer::Yes);
     }
-    let before = before.map_or_else(|| "nothing".to_owned(), |memory| said(&memory.head));
+    let before = before.map_or_else(|| "no trusted head".to_owned(), |head| named(&head.head));
     session.ui.line(&format!("before: {before}"));
     let now = if dry_run { "would be" } else { "now" };
-    session.ui.line(&format!("{now}: {}", said(&end)));
+    session.ui.line(&format!("{now}: {}", named(&end)));
     if !dry_run {
         session.ui.note("next: `ctx verify` recomputes everything up to it");
     }
@@ -162,71 +104,67 @@ fn trust(session: &mut Session<'_>, dry_run: bool) -> Result<Answer, Failure> {
 
 fn forget(session: &mut Session<'_>) -> Result<Answer, Failure> {
     let vault = session.vault()?;
-    has_memory(&vault)?;
+    check_state(&vault)?;
     let forgotten = head::forget(&vault)?;
-    Ok(say_forgotten(session, forgotten))
+    Ok(print_forgotten(session, forgotten))
 }
 
-/// The folder of a vault that is gone has no canonical path any more; it is then as it was printed.
+/// The folder of a deleted vault has no canonical path; it is then taken as it was printed.
 fn forget_folder(session: &mut Session<'_>, folder: &Path) -> Result<Answer, Failure> {
-    let home = session.state_home().ok_or_else(no_memory)?;
-    let path = session.world.cwd.join(folder);
-    // A link may have taken the place of the folder that is meant.
+    let home = session.workspace.state_home().ok_or_else(no_state)?;
+    let path = session.workspace.environment.cwd.join(folder);
+    // A link may have taken the place of the folder.
     let path = match head::is_remembered(&home, &path) {
         true => path,
         false => path.canonicalize().unwrap_or(path),
     };
     let forgotten = head::forget_everywhere(&home, &path)?;
-    Ok(say_forgotten(session, forgotten > 0))
+    Ok(print_forgotten(session, forgotten > 0))
 }
 
-fn say_forgotten(session: &mut Session<'_>, forgotten: bool) -> Answer {
-    if session.ui.json {
-        session.ui.result("head.forget", &serde_json::json!({"forgotten": forgotten}));
-    } else {
-        let said = if forgotten { "forgotten" } else { "nothing was remembered" };
-        session.ui.line(said);
+fn print_forgotten(session: &mut Session<'_>, forgotten: bool) -> Answer {
+    match (session.ui.json, forgotten) {
+        (true, _) => session.ui.report(&ForgetReport { forgotten }),
+        (false, true) => session.ui.line("the trusted head was deleted"),
+        (false, false) => session.ui.line("there was no trusted head"),
     }
     Answer::Yes
 }
 
 fn list(session: &mut Session<'_>) -> Result<Answer, Failure> {
-    let home = session.state_home().ok_or_else(no_memory)?;
-    let (memories, unreadable) = head::all(&home);
+    let home = session.workspace.state_home().ok_or_else(no_state)?;
+    let (heads, unreadable) = head::all(&home);
     for why in &unreadable {
         session.ui.note(&format!("warning: {why}"));
     }
     if session.ui.json {
-        let heads: Vec<MemoryJson> = memories.iter().map(MemoryJson::from).collect();
-        session.ui.result("head.list", &serde_json::json!({"heads": heads}));
+        session.ui.report(&HeadsReport::new(&heads));
         return Ok(Answer::Yes);
     }
-    let row = |memory: &Remembered| {
+    let row = |head: &Remembered| {
         vec![
-            shown(&memory.path.display().to_string()).into_owned(),
-            memory.branch.as_deref().map_or_else(|| "-".to_owned(), |b| shown(b).into_owned()),
-            said(&memory.head),
-            memory.at.to_string(),
+            shown(&head.path.display().to_string()).into_owned(),
+            head.branch.as_deref().map_or_else(|| "-".to_owned(), |b| shown(b).into_owned()),
+            named(&head.head),
+            head.at.to_string(),
         ]
     };
-    for line in table(&memories.iter().map(row).collect::<Vec<_>>()) {
-        session.ui.line(&line);
-    }
+    session.ui.table(&heads.iter().map(row).collect::<Vec<_>>());
     Ok(Answer::Yes)
 }
 
-fn said(head: &End) -> String {
+fn named(head: &End) -> String {
     match head.hashes {
         Some(hashes) => format!("checkpoint {}, {}", head.checkpoint, hashes.last),
         None => "the empty log".to_owned(),
     }
 }
 
-fn has_memory(vault: &Vault) -> Result<(), Failure> {
-    vault.state().map(|_| ()).ok_or_else(no_memory)
+fn check_state(vault: &Vault) -> Result<(), Failure> {
+    vault.state().map(|_| ()).ok_or_else(no_state)
 }
 
-fn no_memory() -> Failure {
-    Failure::new(Code::Usage, "there is no place to remember a head in")
+fn no_state() -> Failure {
+    Failure::new(Code::Usage, "there is no state directory for trusted heads")
         .hint("set HOME or XDG_STATE_HOME to a folder outside of the vault")
 }

@@ -1,13 +1,12 @@
 //! `ctx list`.
 
-use serde::Serialize;
-
-use super::rows::{DocumentJson, WithheldJson, document_table, tell_withheld};
 use super::session::Session;
-use super::{Answer, Failure};
+use super::{Answer, document};
+use crate::report::failure::Failure;
+use crate::report::resolve::ListReport;
 use crate::resolve::{Need, Snapshot};
 
-/// List what is published
+/// List published documents
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx list\n  ctx list --at 3 --json")]
 pub(super) struct List {
@@ -16,31 +15,18 @@ pub(super) struct List {
     at: Option<u64>,
 }
 
-#[derive(Serialize)]
-struct ListJson<'l> {
-    checkpoint: u64,
-    documents: Vec<DocumentJson<'l>>,
-    withheld: Vec<WithheldJson>,
-}
-
 pub(super) fn run(args: &List, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let vault = session.vault()?;
     let source = session.source(&vault, Need::Versions)?;
     let snapshot = Snapshot::of(&vault, &source, args.at)?;
     let all = snapshot.all()?;
-    if session.ui.json {
-        let json = ListJson {
-            checkpoint: snapshot.checkpoint(),
-            documents: all.documents.iter().map(|d| DocumentJson::new(d, false)).collect(),
-            withheld: all.withheld.iter().map(WithheldJson::from).collect(),
-        };
-        session.ui.result("list", &json);
-    } else {
-        document_table(&all.portions()).iter().for_each(|row| session.ui.line(row));
+    match session.ui.json {
+        true => session.ui.report(&ListReport::new(snapshot.checkpoint(), &all)),
+        false => session.ui.table(&document::rows(&all.portions())),
     }
     if all.documents.is_empty() && all.withheld.is_empty() {
-        session.ui.note("nothing is published; `ctx status` shows what could be");
+        session.ui.note("hint: nothing is published; `ctx status` shows what can be");
     }
-    tell_withheld(session, &all.withheld);
-    Ok(if all.withheld.is_empty() { Answer::Yes } else { Answer::No })
+    document::note_withheld(session, &all.withheld);
+    Ok(Answer::of(&all.withheld))
 }

@@ -1,19 +1,22 @@
-//! Words in, words out: one file a verb, no rule of the domain. `--help` is documentation; what it
-//! says is snapshot into `docs/cli.md`.
+//! The command line: arguments in, text or JSON out. One file a verb; no rule of the domain is here, and
+//! no JSON shape: a verb asks the library, and formats the report.
+//!
+//! `--help` is documentation; `docs/cli.md` is generated from it, and a test holds them equal.
 
 mod add;
-mod ask;
 mod checkout;
 mod checkpoint;
+mod color;
 mod context;
 mod convert;
 mod demo;
 mod diff;
+mod document;
+mod event;
 mod expect;
-mod explain;
-pub mod failure;
-pub mod git;
+mod failure;
 mod graph;
+mod groups;
 mod head;
 mod help;
 mod history;
@@ -22,15 +25,14 @@ mod init;
 mod list;
 mod moved;
 mod neighbors;
-mod outline;
 mod pack;
 mod progress;
 mod publish;
 mod read;
+mod rebuild;
 mod recover;
 mod resolve;
 mod retire;
-mod rows;
 mod search;
 mod session;
 mod show;
@@ -39,69 +41,50 @@ pub(crate) mod ui;
 mod validate;
 mod verify;
 
-use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::{self, Read, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use clap::{Args, CommandFactory as _, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand};
 
-use crate::live::is_known;
-use crate::model::id::Id;
-use crate::vault::Vault;
-use crate::vault::disk::Disk;
-use crate::words::nearest;
+use crate::report::failure::{Code, Failure};
+use crate::workspace::{Environment, Options, Workspace};
 
-use failure::{Code, Failure};
-use git::GitError;
+pub use groups::reference;
 use session::Session;
-use ui::{Ui, harmless_lines};
+use ui::{Terminal, Ui, harmless_lines};
 
 /// Everything outside the process that a command may depend on, handed in by `main`.
 pub struct World {
-    /// The current folder.
-    pub cwd: PathBuf,
-    /// The environment.
-    pub vars: BTreeMap<String, String>,
-    /// Milliseconds since 1970, from the clock.
-    pub clock: fn() -> i64,
-    /// What git prints when it is run in a folder with these arguments.
-    pub git: fn(&Path, &[&str]) -> Result<Vec<u8>, GitError>,
-    /// The disk that is written to.
-    pub disk: Disk,
+    /// The folder, the variables, the clock, git and the disk.
+    pub environment: Environment,
     /// Whether stdout is a terminal.
     pub terminal: bool,
     /// Whether stderr is a terminal.
     pub error_terminal: bool,
 }
 
-impl World {
-    fn var(&self, name: &str) -> Option<&str> {
-        self.vars.get(name).map(String::as_str).filter(|value| !value.is_empty())
-    }
-}
-
 /// The three streams of a process.
 pub struct Streams<'s> {
     /// Standard input.
     pub stdin: &'s mut dyn Read,
-    /// Standard output: the result.
+    /// Standard output: the report.
     pub stdout: &'s mut dyn Write,
-    /// Standard error: status, hints, errors.
+    /// Standard error: progress, then hints and errors.
     pub stderr: &'s mut dyn Write,
 }
 
-/// A governed knowledge vault in a folder of Markdown.
+/// Governed knowledge vaults for AI agents, in a folder of Markdown.
 ///
-/// Publish documents as hash-chained versions, select what an agent may read at any checkpoint,
-/// and prove that nothing was altered since.
+/// ctx publishes documents as hash-chained versions, selects what agents may read at any
+/// checkpoint, and verifies that nothing was altered since.
 #[derive(Debug, Parser)]
 #[command(name = "ctx", version, propagate_version = false, max_term_width = 100)]
 #[command(disable_help_subcommand = true)]
 #[command(
     after_help = "Exit codes: 0 done, 1 the answer is no, 2 usage, 3 refused by governance, \
-4 locked or changed, 5 input or output failed.\n\nStart with `ctx init`, or see everything at work \
-with `ctx demo my-vault`."
+4 locked or changed, 5 input or output failed.\n\nStart with `ctx init`, or run `ctx demo my-vault` \
+for a tour."
 )]
 struct Cli {
     #[command(flatten)]
@@ -112,53 +95,64 @@ struct Cli {
 
 /// Options of every verb.
 #[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Global options")]
 struct Global {
-    /// Use the vault in this folder instead of searching from here upwards [env: CTX_VAULT]
+    /// Use the vault in this folder, not the nearest one above [env: CTX_VAULT]
     #[arg(long, global = true, value_name = "DIR")]
     vault: Option<PathBuf>,
-    /// Act as this principal [env: CTX_PRINCIPAL; else git's user.email]
-    #[arg(long = "as", global = true, value_name = "PRINCIPAL")]
-    principal: Option<String>,
-    /// Print the result as JSON
+    /// Print the report as JSON
     #[arg(long, global = true)]
     json: bool,
-    /// Wait so long for another command that writes; 0: not at all [default: 10]
-    #[arg(long, global = true, value_name = "SECONDS")]
-    lock_timeout: Option<u64>,
     /// Use this time instead of the clock [env: CTX_NOW]
     #[arg(long, global = true, hide = true, value_name = "TIME")]
     now: Option<String>,
 }
 
+/// Options of verbs that record who acts.
+#[derive(Clone, Debug, Default, Args)]
+struct Acting {
+    /// Act as this principal [env: CTX_PRINCIPAL; default: git's user.email]
+    #[arg(long = "as", value_name = "PRINCIPAL")]
+    principal: Option<String>,
+    #[command(flatten)]
+    lock: Locking,
+}
+
+/// Options of verbs that take the write lock.
+#[derive(Clone, Debug, Default, Args)]
+struct Locking {
+    /// Seconds to wait for the write lock; 0 fails at once [default: 10]
+    #[arg(long, value_name = "SECONDS")]
+    lock_timeout: Option<u64>,
+}
+
 #[derive(Debug, Subcommand)]
 enum Verb {
     Init(init::Init),
+    Demo(demo::Demo),
     Add(add::Add),
+    Status(status::Status),
+    Validate(validate::Validate),
+    Diff(diff::Diff),
     Publish(publish::Publish),
     Retire(retire::Retire),
     Mv(moved::Mv),
-    Status(status::Status),
-    Resolve(resolve::Resolve),
-    Explain(explain::Explain),
-    Pack(pack::Pack),
     List(list::List),
     Read(read::Read),
-    Outline(outline::Outline),
+    Resolve(resolve::Resolve),
     Search(search::Search),
-    History(history::History),
-    Show(show::Show),
-    Diff(diff::Diff),
-    Checkpoint(checkpoint::Checkpoint),
-    Checkout(checkout::Checkout),
+    Context(context::Context),
+    Pack(pack::Pack),
     Neighbors(neighbors::Neighbors),
     Graph(graph::Graph),
-    Index(index::Index),
-    Context(context::Context),
-    Validate(validate::Validate),
     Verify(verify::Verify),
-    Recover(recover::Recover),
     Head(head::Head),
-    Demo(demo::Demo),
+    History(history::History),
+    Show(show::Show),
+    Checkpoint(checkpoint::Checkpoint),
+    Checkout(checkout::Checkout),
+    Recover(recover::Recover),
+    Index(index::Index),
     Help(help::Help),
 }
 
@@ -173,24 +167,34 @@ enum Answer {
     Incomplete,
 }
 
+impl Answer {
+    /// Yes, or no where something is withheld.
+    fn of<T>(withheld: &[T]) -> Self {
+        if withheld.is_empty() { Self::Yes } else { Self::No }
+    }
+}
+
 /// Runs one command and gives its exit code.
 pub fn run(args: Vec<OsString>, world: &World, streams: Streams<'_>) -> u8 {
     let Streams { stdin, stdout, stderr } = streams;
     let wants_json = args.iter().any(|arg| arg == "--json");
-    let cli = match Cli::try_parse_from(args) {
+    let terminal = Terminal::of(world);
+    let cli = match groups::parse(args) {
         Ok(cli) => cli,
         Err(why) => return usage(&why, wants_json, stdout, stderr),
     };
-    let mut ui = Ui::new(stdout, stderr, world.terminal);
-    ui.json = cli.global.json;
-    let mut session = Session { ui, world, stdin, global: cli.global };
-    let answer = dispatch(cli.verb, &mut session);
-    let mut exit = match answer {
+    let mut ui = Ui::new(stdout, stderr, terminal);
+    let Global { vault, json, now } = cli.global;
+    ui.json = json;
+    let options = Options { vault, now, ..Options::default() };
+    let workspace = Workspace { environment: &world.environment, options };
+    let mut session = Session { ui, workspace, stdin };
+    let mut exit = match dispatch(cli.verb, &mut session) {
         Ok(Answer::Yes) => 0,
         Ok(Answer::No) => 1,
         Ok(Answer::Incomplete) => 5,
         Err(failure) => {
-            session.ui.error(&failure.text(), &failure);
+            session.ui.failure(&failure);
             failure.code.exit()
         }
     };
@@ -198,6 +202,7 @@ pub fn run(args: Vec<OsString>, world: &World, streams: Streams<'_>) -> u8 {
         && why.kind() != io::ErrorKind::BrokenPipe
     {
         session.ui.note(&format!("error[io]: cannot write the result: {why}"));
+        session.ui.write_notes();
         exit = 5;
     }
     exit
@@ -206,49 +211,36 @@ pub fn run(args: Vec<OsString>, world: &World, streams: Streams<'_>) -> u8 {
 fn dispatch(verb: Verb, session: &mut Session<'_>) -> Result<Answer, Failure> {
     // A verifier reports it.
     if !matches!(verb, Verb::Init(_) | Verb::Verify(_) | Verb::Demo(_) | Verb::Help(_)) {
-        session.warn_of_outer();
+        session.warn_of_nested();
     }
     match verb {
-        Verb::Init(args) => init::run(&args, session),
+        Verb::Init(args) => init::run(args, session),
+        Verb::Demo(args) => demo::run(&args, session),
         Verb::Add(args) => add::run(&args, session),
+        Verb::Status(args) => status::run(&args, session),
+        Verb::Validate(args) => validate::run(&args, session),
+        Verb::Diff(args) => diff::run(&args, session),
         Verb::Publish(args) => publish::run(&args, session),
         Verb::Retire(args) => retire::run(&args, session),
         Verb::Mv(args) => moved::run(&args, session),
-        Verb::Status(args) => status::run(&args, session),
-        Verb::Resolve(args) => resolve::run(&args, session),
-        Verb::Explain(args) => explain::run(&args, session),
-        Verb::Pack(args) => pack::run(&args, session),
         Verb::List(args) => list::run(&args, session),
         Verb::Read(args) => read::run(&args, session),
-        Verb::Outline(args) => outline::run(&args, session),
+        Verb::Resolve(args) => resolve::run(&args, session),
         Verb::Search(args) => search::run(&args, session),
-        Verb::History(args) => history::run(&args, session),
-        Verb::Show(args) => show::run(&args, session),
-        Verb::Diff(args) => diff::run(&args, session),
-        Verb::Checkpoint(args) => checkpoint::run(&args, session),
-        Verb::Checkout(args) => checkout::run(&args, session),
+        Verb::Context(args) => context::run(&args, session),
+        Verb::Pack(args) => pack::run(&args, session),
         Verb::Neighbors(args) => neighbors::run(&args, session),
         Verb::Graph(args) => graph::run(&args, session),
-        Verb::Index(args) => index::run(&args, session),
-        Verb::Context(args) => context::run(&args, session),
-        Verb::Validate(args) => validate::run(&args, session),
         Verb::Verify(args) => verify::run(&args, session),
-        Verb::Recover(args) => recover::run(&args, session),
         Verb::Head(args) => head::run(&args, session),
-        Verb::Demo(args) => demo::run(&args, session),
+        Verb::History(args) => history::run(&args, session),
+        Verb::Show(args) => show::run(&args, session),
+        Verb::Checkpoint(args) => checkpoint::run(&args, session),
+        Verb::Checkout(args) => checkout::run(&args, session),
+        Verb::Recover(args) => recover::run(&args, session),
+        Verb::Index(args) => index::run(&args, session),
         Verb::Help(args) => help::run(&args, session),
     }
-}
-
-/// The id that an argument names; something of that name must exist.
-fn known_id(session: &Session<'_>, vault: &Vault, text: &str) -> Result<Id, Failure> {
-    let id = session.named(vault, text)?;
-    if is_known(vault, &id) {
-        return Ok(id);
-    }
-    let live = vault.documents().documents;
-    let near = nearest(id.as_str(), live.iter().filter_map(|path| path.strip_suffix(".md")));
-    Err(Failure::unknown_id(id.as_str(), near))
 }
 
 /// Help goes to stdout, misuse to stderr; a closed pipe is a quiet end.
@@ -265,9 +257,10 @@ fn usage(
         let message = lines.next().unwrap_or_default().trim_start_matches("error: ");
         let mut failure = Failure::new(Code::Usage, message);
         failure.details = lines.map(|line| line.trim().to_owned()).collect();
-        let mut ui = Ui::new(stdout, stderr, false);
+        let mut ui = Ui::new(stdout, stderr, Terminal::default());
         ui.json = true;
-        ui.error(&failure.text(), &failure);
+        ui.failure(&failure);
+        let _ = ui.finish();
         2
     } else if why.use_stderr() {
         let _ = stderr.write_all(text.as_bytes());
@@ -276,26 +269,4 @@ fn usage(
         let _ = stdout.write_all(text.as_bytes());
         0
     }
-}
-
-/// The help texts of all verbs, as Markdown: the contents of `docs/cli.md`.
-pub fn reference() -> String {
-    let mut out = String::from(
-        "# Command reference\n\nGenerated from `ctx --help`; a test holds it equal.\n",
-    );
-    let mut section = |name: &str, command: &mut clap::Command| {
-        let help = command.render_long_help().to_string();
-        let lines: Vec<&str> = help.lines().map(str::trim_end).collect();
-        out.push_str(&format!("\n## {name}\n\n```text\n{}\n```\n", lines.join("\n").trim_end()));
-    };
-    let mut root = Cli::command().term_width(90);
-    root.build();
-    section("ctx", &mut root.clone());
-    for verb in root.get_subcommands() {
-        section(&format!("ctx {}", verb.get_name()), &mut verb.clone());
-        for part in verb.get_subcommands().filter(|c| c.get_name() != "help") {
-            section(&format!("ctx {} {}", verb.get_name(), part.get_name()), &mut part.clone());
-        }
-    }
-    out
 }

@@ -2,13 +2,15 @@
 
 use super::expect::ExpectArgs;
 use super::session::Session;
-use super::{Answer, Failure, rows};
+use super::{Acting, Answer, event};
 use crate::model::id::Id;
+use crate::report::event::Moved;
+use crate::report::failure::Failure;
 
 /// Give a published document another id
 ///
-/// One event retires OLD and publishes NEW as version 1 with `derived_from` naming the version it
-/// came from. The history of OLD stays where it is.
+/// One checkpoint retires OLD and publishes NEW as version 1, with `derived_from` naming the version
+/// that it comes from. The history of OLD stays.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  ctx mv nodes/returns nodes/policies/returns")]
 pub(super) struct Mv {
@@ -16,23 +18,26 @@ pub(super) struct Mv {
     old: String,
     /// Its new id
     new: String,
-    /// Remark to keep with each version (covered by no hash)
+    /// Note to store with each version (covered by no hash)
     #[arg(short = 'm', long = "message", value_name = "NOTE")]
     note: Option<String>,
-    /// Show what would happen, write nothing
+    /// Show what would be moved; write nothing
     #[arg(long)]
     dry_run: bool,
     #[command(flatten)]
     expect: ExpectArgs,
+    #[command(flatten)]
+    acting: Acting,
 }
 
 pub(super) fn run(args: &Mv, session: &mut Session<'_>) -> Result<Answer, Failure> {
-    let vault = session.vault()?;
+    let vault = session.acting(&args.acting)?;
+    let workspace = &session.workspace;
     let mode = args.expect.mode(args.dry_run)?;
-    let author = session.author(&vault, args.note.as_deref(), None)?;
-    let old = session.named(&vault, &args.old)?;
-    let new: Id = session.new_id(&vault, &args.new)?;
+    let author = workspace.author(&vault, args.note.as_deref(), None)?;
+    let old = workspace.named(&vault, &args.old)?;
+    let new: Id = workspace.new_id(&vault, &args.new)?;
     Id::of_document_file(&new.live_path())?;
     let outcome = crate::publish::move_document(&vault, &old, &new, &author, mode)?;
-    Ok(rows::event(session, "mv", &outcome, args.dry_run))
+    Ok(event::print(session, &outcome, args.dry_run, Moved))
 }

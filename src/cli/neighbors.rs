@@ -1,24 +1,21 @@
 //! `ctx neighbors`.
 
-use std::collections::BTreeMap;
-
-use serde::Serialize;
-
-use super::rows::{WithheldJson, tell_withheld};
 use super::session::Session;
-use super::ui::{shown, table};
-use super::{Answer, Failure};
+use super::ui::shown;
+use super::{Answer, document};
 use crate::document::links::LinkKind;
 use crate::graph::Edge;
 use crate::graph::walk::{Direction, Neighbor, Walk};
 use crate::model::id::Id;
-use crate::resolve::{Around, Need, Snapshot};
+use crate::report::failure::Failure;
+use crate::report::graph::NeighborsReport;
+use crate::resolve::{Need, Snapshot};
 use crate::words::nearest;
 
-/// List the documents that a published document refers to, and those that refer to it
+/// List the documents that a document refers to or is referred to by
 ///
 /// Follows links of the text (contextnest:// URIs, Markdown links, wikilinks), derived_from and the
-/// depends_on of sources, as the texts of the checkpoint say them. The nearest documents come first.
+/// depends_on of sources, as the checkpoint seals them. The nearest documents come first.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx neighbors nodes/policies/returns\n  \
 ctx neighbors nodes/policies/returns --direction in --kind reference\n  \
@@ -27,115 +24,70 @@ pub(super) struct Neighbors {
     /// Id, `ID@CHECKPOINT`, URI or file of a document
     #[arg(value_name = "ID[@N]")]
     id: String,
-    /// The most steps to go
+    /// Follow at most this many links in a row
     #[arg(long, value_name = "N", default_value_t = 1)]
     hops: usize,
-    /// `in` for those who refer to it, `out` for what it refers to
+    /// `in`: documents that refer to it; `out`: documents that it refers to
     #[arg(long, default_value = "both", value_parser = ["in", "out", "both"])]
     direction: String,
-    /// Follow links of one kind only
+    /// Follow links of this kind only
     #[arg(long, value_parser = LinkKind::ALL.map(|(word, _)| word))]
     kind: Option<String>,
-    /// The most documents to list
+    /// List at most this many documents
     #[arg(long, value_name = "N", default_value_t = 1000)]
     limit: usize,
-    /// As of this checkpoint
+    /// Answer as of this checkpoint
     #[arg(long, value_name = "N")]
     at: Option<u64>,
 }
 
-#[derive(Serialize)]
-struct NeighborsJson<'n> {
-    id: &'n str,
-    checkpoint: u64,
-    neighbors: Vec<NeighborJson<'n>>,
-    truncated: bool,
-    withheld: Vec<WithheldJson>,
-}
-
-#[derive(Serialize)]
-struct NeighborJson<'n> {
-    id: &'n str,
-    title: &'n str,
-    hops: usize,
-    via: Vec<EdgeJson<'n>>,
-}
-
-/// An edge in JSON.
-#[derive(Serialize)]
-pub(super) struct EdgeJson<'n> {
-    from: &'n str,
-    to: &'n str,
-    #[serde(rename = "type")]
-    kind: &'static str,
-}
-
-impl<'n> From<&'n Edge> for EdgeJson<'n> {
-    fn from(edge: &'n Edge) -> Self {
-        Self { from: edge.from.as_str(), to: edge.to.as_str(), kind: edge.kind.as_str() }
+impl Neighbors {
+    fn walk(&self) -> Walk {
+        let direction = match self.direction.as_str() {
+            "in" => Direction::In,
+            "out" => Direction::Out,
+            _ => Direction::Both,
+        };
+        let kind = self.kind.as_deref().and_then(LinkKind::from_word);
+        Walk { hops: self.hops, direction, kind, limit: self.limit }
     }
 }
 
 pub(super) fn run(args: &Neighbors, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let vault = session.vault()?;
     let source = session.source(&vault, Need::Fields)?;
-    let named = session.named_at(&vault, &source, &args.id)?;
-    let at = args.at.or(named.checkpoint);
-    let snapshot = Snapshot::of(&vault, &source, at)?;
-    let walk = Walk {
-        hops: args.hops,
-        direction: match args.direction.as_str() {
-            "in" => Direction::In,
-            "out" => Direction::Out,
-            _ => Direction::Both,
-        },
-        kind: args.kind.as_deref().and_then(LinkKind::from_word),
-        limit: args.limit,
-    };
-    let Some(Around { found, titles, withheld }) = snapshot.around(&named.id, &walk)? else {
+    let named = session.workspace.named_at(&vault, &source, &args.id)?;
+    let snapshot = Snapshot::of(&vault, &source, args.at.or(named.checkpoint))?;
+    let Some(around) = snapshot.around(&named.id, &args.walk())? else {
         if let Some(Err(withheld)) = snapshot.get(&named.id) {
             return Err(withheld.into());
         }
         let near = nearest(named.id.as_str(), snapshot.documents()?.map(Id::as_str));
         return Err(Failure::unknown_id(named.id.as_str(), near));
     };
-    let titles: BTreeMap<&Id, &str> = titles.iter().map(|(id, title)| (id, &**title)).collect();
-    let title = |id: &Id| titles.get(id).copied().unwrap_or_default();
+    let found = &around.found;
     if session.ui.json {
-        let neighbor = |n| neighbor_json(n, &titles);
-        let json = NeighborsJson {
-            id: named.id.as_str(),
-            checkpoint: snapshot.checkpoint(),
-            neighbors: found.neighbors.iter().map(neighbor).collect(),
-            truncated: found.truncated,
-            withheld: withheld.iter().map(WithheldJson::from).collect(),
-        };
-        session.ui.result("neighbors", &json);
+        session.ui.report(&NeighborsReport::new(&named.id, snapshot.checkpoint(), &around));
     } else {
-        let rows: Vec<Vec<String>> = found.neighbors.iter().map(|n| row(n, title(&n.id))).collect();
-        table(&rows).iter().for_each(|row| session.ui.line(row));
+        let title = |id: &Id| around.titles.get(id).map(String::as_str).unwrap_or_default();
+        let rows = found.neighbors.iter().map(|n| row(n, title(&n.id)));
+        session.ui.table(&rows.collect::<Vec<_>>());
     }
     if found.neighbors.is_empty() {
-        session.ui.note("no document is linked with it in this way");
+        session.ui.note("note: no document is linked with it in this way");
     }
     if found.truncated {
-        session.ui.note(&format!("there are more than {}; `--limit` lists them", args.limit));
+        let limit = args.limit;
+        session
+            .ui
+            .note(&format!("hint: there are more than {limit}; raise `--limit` to list them"));
     }
-    tell_withheld(session, &withheld);
-    Ok(if withheld.is_empty() { Answer::Yes } else { Answer::No })
+    document::note_withheld(session, &around.withheld);
+    Ok(Answer::of(&around.withheld))
 }
 
-fn neighbor_json<'n>(neighbor: &'n Neighbor, titles: &BTreeMap<&Id, &'n str>) -> NeighborJson<'n> {
-    NeighborJson {
-        id: neighbor.id.as_str(),
-        title: titles.get(&neighbor.id).copied().unwrap_or_default(),
-        hops: neighbor.hops,
-        via: neighbor.via.iter().map(EdgeJson::from).collect(),
-    }
-}
-
-/// Steps, the document, its title, and how it is linked: `->` leads to it, `<-` back from it. In the
-/// second step and beyond, the nearer document is named.
+/// Hops, id, title, and how it is linked: `->` leads to it, `<-` back from it. From the second hop on,
+/// the nearer document is named.
 fn row(neighbor: &Neighbor, title: &str) -> Vec<String> {
     let way = |edge: &Edge| {
         let (nearer, arrow) = match edge.to == neighbor.id {

@@ -1,64 +1,76 @@
 //! `ctx read`.
 
-use super::failure::Code;
-use super::rows::DocumentJson;
+use super::Answer;
 use super::session::Session;
-use super::{Answer, Failure};
-use crate::model::id::Id;
+use super::ui::shown;
+use crate::document::sections::Section;
+use crate::report::document::{DocumentReport, OutlineReport};
+use crate::report::failure::Failure;
 use crate::resolve::{Need, Served, Snapshot};
-use crate::vault::Vault;
-use crate::words::{argument, nearest};
+use crate::workspace::version::published;
 
 /// Print the published text of a document, verified
 ///
-/// The text is the one that the checkpoint seals, byte for byte, frontmatter included; the live
-/// file is not looked at. `#anchor` names a section: `ctx outline` lists them.
+/// The text is the one that the checkpoint seals, byte for byte, with its frontmatter. The live
+/// file is not read. `#ANCHOR` names a section: the anchor that GitHub gives its heading, or the
+/// name that the heading gives itself with {#name}.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx read nodes/policies/returns\n  \
-ctx read nodes/policies/returns@3\n  ctx read nodes/policies/returns#exceptions\n  \
-ctx read CONTEXT.md --json")]
+ctx read nodes/policies/returns@3\n  ctx read nodes/policies/returns --outline\n  \
+ctx read nodes/policies/returns#exceptions\n  ctx read CONTEXT.md --json")]
 pub(super) struct Read {
-    /// Id, `ID@CHECKPOINT`, URI or file of a document, with `#anchor` for a section
+    /// Id, `ID@CHECKPOINT`, URI or file of a document, with `#ANCHOR` for a section
     #[arg(value_name = "ID[@N][#ANCHOR]")]
     id: String,
+    /// List the sections with their anchors and sizes instead
+    #[arg(long)]
+    outline: bool,
 }
 
 pub(super) fn run(args: &Read, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let vault = session.vault()?;
     let source = session.source(&vault, Need::Versions)?;
-    let named = session.named_at(&vault, &source, &args.id)?;
+    let named = session.workspace.named_at(&vault, &source, &args.id)?;
     let snapshot = Snapshot::of(&vault, &source, named.checkpoint)?;
-    let served = get(&vault, &snapshot, &named.id)?;
+    let served = published(&vault, &snapshot, &named.id)?;
     let section = named.anchor.map(|anchor| served.section(&anchor)).transpose()?;
+    if args.outline {
+        outline(session, &served, section.as_ref());
+        return Ok(Answer::Yes);
+    }
     match (&section, session.ui.json) {
         (None, false) => session.ui.text(&served.text),
         (Some(section), false) => session.ui.text(&served.text[section.range.clone()]),
-        (None, true) => session.ui.result("read", &DocumentJson::new(&served, true)),
+        (None, true) => session.ui.report(&DocumentReport::new(&served, true)),
         (Some(section), true) => {
-            session.ui.result("read", &DocumentJson::of_section(&served, section, true));
+            session.ui.report(&DocumentReport::of_section(&served, section));
         }
     }
     Ok(Answer::Yes)
 }
 
-/// The verified text of an artifact, or a failure that says what is there instead.
-pub(super) fn get(vault: &Vault, snapshot: &Snapshot<'_>, id: &Id) -> Result<Served, Failure> {
-    match snapshot.get(id) {
-        Some(Ok(served)) => Ok(served),
-        Some(Err(withheld)) => Err(withheld.into()),
-        None => {
-            let at = snapshot.checkpoint();
-            let message = format!("`{id}` is not published at checkpoint {at}");
-            let hint = if vault.files().exists(&id.history_path()) {
-                format!("`ctx history {}` shows when it was", argument(id.as_str()))
-            } else if vault.files().exists(&id.live_path()) {
-                format!("it was never published; `ctx publish {}` does that", argument(id.as_str()))
-            } else {
-                let known = snapshot.state()?.iter().map(|(id, _)| id.as_str());
-                let near = nearest(id.as_str(), known);
-                return Err(Failure { message, ..Failure::unknown_id(id.as_str(), near) });
-            };
-            Err(Failure::new(Code::UnknownId, message).hint(hint))
-        }
+/// The sections of a document, or those inside one of them.
+fn outline(session: &mut Session<'_>, served: &Served, whole: Option<&Section>) {
+    let mut sections = served.sections();
+    sections.retain(|section| {
+        whole.is_none_or(|whole| {
+            whole.range.start <= section.range.start && section.range.end <= whole.range.end
+        })
+    });
+    if session.ui.json {
+        session.ui.report(&OutlineReport::new(served, &sections));
+        return;
+    }
+    let row = |section: &Section| {
+        let indent = "  ".repeat(usize::from(section.level) - 1);
+        vec![
+            format!("{indent}#{}", shown(&section.anchor)),
+            format!("{} bytes", section.range.len()),
+            shown(&section.title).into_owned(),
+        ]
+    };
+    session.ui.table(&sections.iter().map(row).collect::<Vec<_>>());
+    if sections.is_empty() {
+        session.ui.note("note: the document has no headings");
     }
 }

@@ -1,37 +1,39 @@
 //! `ctx resolve`.
 
-use serde::Serialize;
-
-use super::ask::Asked;
-use super::rows::{DocumentJson, WithheldJson, document_table, tell_notes, tell_withheld};
 use super::session::Session;
 use super::ui::{Ui, shown};
-use super::{Answer, Failure};
+use super::{Answer, document};
 use crate::live;
-use crate::resolve::context::{Context, LeftOut, Reason};
-use crate::resolve::matching_drafts;
+use crate::report::failure::Failure;
+use crate::report::resolve::{Detail, ExplainReport, ResolveReport};
+use crate::resolve::context::{Context, Reason};
 use crate::resolve::portion::Portion;
+use crate::resolve::{Explained, matching_drafts};
 use crate::vault::Vault;
 use crate::words::count;
+use crate::workspace::ask::Asked;
 
-/// Select published documents, verified, in byte order of their ids
+/// Select published documents with a selector or URI
 ///
-/// A selector combines #tag, type:, status:, transport:, server:, pack: and contextnest:// URIs of a
-/// document, a document#section, a folder/ or a tag/NAME: `a b` and `a + b` mean both, `a - b` means a
-/// without b, `a | b` either; parentheses bind most, then `+`, then ` - `, then `|`. A `-` inside a word
-/// belongs to it; quotes hold other signs: server:"a b". Only published versions are selected, and their
-/// text comes from the chain, never from the live file. `ctx explain` shows how an answer comes about.
+/// A selector combines #TAG, type:, status:, transport:, server:, pack: and contextnest:// URIs of a
+/// document, a document#section, a folder/ or a tag/NAME. `a b` and `a + b` select documents in both,
+/// `a - b` those in a and not in b, `a | b` those in either. Parentheses bind first, then `+`, then
+/// ` - `, then `|`. A `-` inside a word belongs to the word; quotes hold other characters:
+/// server:"a b". Only published versions are selected. Their texts come from the histories, verified,
+/// never from live files.
 ///
-/// `contextnest://search/WORDS` is what a search finds, at the last checkpoint only; such an answer says
-/// that it is delegated. `--budget` takes whole documents, or named sections, in the order of the answer
-/// as long as they fit, and says what it left out; `--format` gives them to an agent, each with its source.
+/// `contextnest://search/WORDS` selects what a search finds, at the last checkpoint only; such an
+/// answer is marked as delegated. `--budget` takes whole documents, or named sections, in the order of
+/// the answer while they fit, and lists what it left out. `--format` gives the texts to an agent, each
+/// with its source. `--explain` shows how the selector is understood, and prints no documents.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx resolve '#policy + type:document'\n  \
 ctx resolve '#deploy #payments-service - #retired' --ids\n  \
 ctx resolve 'pack:procurement.onboarding - type:persona' --at 3\n  \
 ctx resolve contextnest://nodes/policies/ --at 3 --json --bodies\n  \
 ctx resolve contextnest://nodes/policies/returns@3 --bodies\n  \
-ctx resolve '#policy | contextnest://search/late%20fee' --budget 4000 --format markdown")]
+ctx resolve '#policy | contextnest://search/late%20fee' --budget 4000 --format markdown\n  \
+ctx resolve '#policy + type:document - #retired' --explain")]
 pub(super) struct Resolve {
     /// Selector or contextnest:// URI
     #[arg(value_name = "SELECTOR|URI", allow_hyphen_values = true)]
@@ -42,135 +44,62 @@ pub(super) struct Resolve {
     /// Print only the ids
     #[arg(long, conflicts_with_all = ["bodies", "json"])]
     ids: bool,
-    /// Print the texts, each between two lines that say where it is from and where it ends
+    /// Print the texts, each between two lines that name its source and its end
     #[arg(long)]
     bodies: bool,
-    /// Print only what fits into so many tokens (4 bytes each), and say what is left out
+    /// Print what fits into this many tokens (4 bytes each), and list the rest
     #[arg(long, value_name = "TOKENS")]
     budget: Option<u64>,
-    /// Print one block of Markdown for an agent, or JSON with the texts and their tokens
+    /// Print one block for an agent: Markdown, or JSON with texts and tokens
     #[arg(long, value_enum, conflicts_with_all = ["ids", "bodies", "json"])]
     format: Option<Format>,
+    /// Show the selector's tree, the size of each set, and the cost
+    #[arg(long, conflicts_with_all = ["ids", "bodies", "budget", "format"])]
+    explain: bool,
 }
 
 /// How an agent gets its context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum Format {
-    /// Each text between two lines that say where it is from and where it ends
+    /// Each text between two lines that name its source and its end
     Markdown,
     /// As `--json --bodies`, with tokens
     Json,
-}
-
-#[derive(Serialize)]
-struct ResolveJson<'r> {
-    selector: String,
-    class: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    backend: Option<&'r str>,
-    checkpoint: u64,
-    documents: Vec<DocumentJson<'r>>,
-    #[serde(flatten)]
-    context: Option<ContextJson<'r>>,
-    withheld: Vec<WithheldJson>,
-    notes: &'r [String],
-}
-
-/// What a budget does to an answer.
-#[derive(Serialize)]
-struct ContextJson<'r> {
-    budget: Option<u64>,
-    tokens: u64,
-    left_out: Vec<LeftOutJson<'r>>,
-}
-
-#[derive(Serialize)]
-struct LeftOutJson<'r> {
-    id: &'r str,
-    uri: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    anchor: Option<&'r str>,
-    tokens: u64,
-    reason: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    left: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    depends_on: Option<&'r str>,
 }
 
 pub(super) fn run(args: &Resolve, session: &mut Session<'_>) -> Result<Answer, Failure> {
     session.ui.json |= args.format == Some(Format::Json);
     let vault = session.vault()?;
     let source = session.source(&vault, Asked::need(&args.selector))?;
-    let mut asked = Asked::new(session, &vault, &source, &args.selector, args.at)?;
+    let places = (&vault, &source);
+    let mut asked = session.with_search(|workspace, on_slow| {
+        Asked::new(workspace, places, &args.selector, args.at, on_slow)
+    })?;
+    if args.explain {
+        return explain(session, &mut asked);
+    }
     let mut resolution = asked.snapshot.resolve(&asked.plan)?;
     asked.add_withheld(&mut resolution);
     let notes = asked.notes(&resolution)?;
     let context = Context::new(asked.question(), &resolution, args.budget);
     if session.ui.json {
-        let json = ResolveJson {
-            selector: asked.selector.to_string(),
-            class: asked.plan.class().as_str(),
-            backend: asked.plan.backend.as_deref(),
-            checkpoint: asked.snapshot.checkpoint(),
-            documents: documents(args, &context),
-            context: args.counts().then(|| ContextJson::from(&context)),
-            withheld: resolution.withheld.iter().map(WithheldJson::from).collect(),
-            notes: &notes,
-        };
-        session.ui.result("resolve", &json);
+        let about = (asked.selector.to_string(), asked.snapshot.checkpoint());
+        let tokens = args.budget.is_some() || args.format.is_some();
+        let detail = Detail { bodies: args.bodies || args.format.is_some(), tokens };
+        let plan = &asked.plan;
+        let report = ResolveReport::new(about, plan, &context, &resolution, &notes, detail);
+        session.ui.report(&report);
     } else {
         print(args, &mut session.ui, &context);
     }
     if resolution.documents.is_empty() && resolution.withheld.is_empty() {
         let at_head = args.at.or(asked.selector.checkpoint).is_none();
-        tell_empty(session, &vault, &asked, at_head)?;
+        note_empty(session, &vault, &asked, at_head)?;
     }
-    tell_notes(session, asked.plan.backend.as_deref(), &notes);
-    tell_left_out(session, &context);
-    tell_withheld(session, &resolution.withheld);
-    Ok(if resolution.withheld.is_empty() { Answer::Yes } else { Answer::No })
-}
-
-impl Resolve {
-    /// Whether tokens are part of the answer.
-    fn counts(&self) -> bool {
-        self.budget.is_some() || self.format.is_some()
-    }
-}
-
-fn documents<'r>(args: &Resolve, context: &Context<'r>) -> Vec<DocumentJson<'r>> {
-    let with_body = args.bodies || args.format == Some(Format::Json);
-    let document = |portions: &[Portion<'r>]| {
-        let document = DocumentJson::of(portions, with_body)?;
-        Some(if args.counts() { document.with_tokens(portions) } else { document })
-    };
-    context.portions.chunk_by(Portion::is_beside).filter_map(document).collect()
-}
-
-impl<'c> From<&'c Context<'_>> for ContextJson<'c> {
-    fn from(context: &'c Context<'_>) -> Self {
-        let left_out = context.left_out.iter().map(LeftOutJson::from).collect();
-        Self { budget: context.budget, tokens: context.tokens(), left_out }
-    }
-}
-
-impl<'c> From<&'c LeftOut<'_>> for LeftOutJson<'c> {
-    fn from(out: &'c LeftOut<'_>) -> Self {
-        let (left, depends_on) = match &out.why {
-            Reason::Budget { left } => (Some(*left), None),
-            Reason::Dependency(id) => (None, Some(id.as_str())),
-        };
-        Self {
-            id: out.portion.served.id.as_str(),
-            uri: out.portion.uri().map(|uri| uri.to_string()),
-            anchor: out.portion.section.map(|section| section.anchor.as_str()),
-            tokens: out.portion.tokens(),
-            reason: out.why.as_str(),
-            left,
-            depends_on,
-        }
-    }
+    document::note(session, asked.plan.backend.as_deref(), &notes);
+    note_left_out(session, &context);
+    document::note_withheld(session, &resolution.withheld);
+    Ok(Answer::of(&resolution.withheld))
 }
 
 fn print(args: &Resolve, ui: &mut Ui<'_>, context: &Context<'_>) {
@@ -183,11 +112,11 @@ fn print(args: &Resolve, ui: &mut Ui<'_>, context: &Context<'_>) {
     } else if args.bodies {
         context.portions.iter().for_each(|portion| ui.text(&portion.to_markdown()));
     } else {
-        document_table(&context.portions).iter().for_each(|row| ui.line(row));
+        ui.table(&document::rows(&context.portions));
     }
 }
 
-/// What a text is called: its URI, or what comes next to one.
+/// The URI of a text, or the name that is nearest to one.
 fn name(portion: &Portion<'_>) -> String {
     match (portion.uri(), portion.section) {
         (Some(uri), _) => uri.to_string(),
@@ -196,16 +125,16 @@ fn name(portion: &Portion<'_>) -> String {
     }
 }
 
-/// What did not fit is part of what was asked for, and no failure.
-fn tell_left_out(session: &mut Session<'_>, context: &Context<'_>) {
+/// What did not fit is part of the answer, and no failure.
+fn note_left_out(session: &mut Session<'_>, context: &Context<'_>) {
     let (Some(budget), [_, ..]) = (context.budget, context.left_out.as_slice()) else { return };
     let (out, tokens) = (context.left_out.len(), context.tokens());
     let all = count(out + context.portions.len(), "text");
     let taken = match (tokens, context.head_tokens()) {
         (0, head) => {
-            format!("{budget} tokens do not hold the first line of the block, {head} tokens")
+            format!("{budget} tokens cannot hold the first line of the block, {head} tokens")
         }
-        _ => format!("{tokens} of {budget} tokens are taken"),
+        _ => format!("{tokens} of {budget} tokens are used"),
     };
     session.ui.note(&format!("left out: {out} of {all}; {taken}"));
     for out in &context.left_out {
@@ -222,14 +151,14 @@ fn tell_left_out(session: &mut Session<'_>, context: &Context<'_>) {
 const LOOKED_THROUGH: usize = 2_000;
 
 /// An empty set is an answer; if drafts would match, that is what the user wants to know.
-fn tell_empty(
+fn note_empty(
     session: &mut Session<'_>,
     vault: &Vault,
     asked: &Asked<'_>,
     at_head: bool,
 ) -> Result<(), Failure> {
     let checkpoint = asked.snapshot.checkpoint();
-    session.ui.note(&format!("no published document matches at checkpoint {checkpoint}"));
+    session.ui.note(&format!("note: no published document matches at checkpoint {checkpoint}"));
     if !at_head {
         return Ok(());
     }
@@ -241,15 +170,53 @@ fn tell_empty(
         }
     };
     let Some(drafts) = drafts else {
-        session.ui.note("hint: drafts were not looked through; `ctx status` shows them");
+        session.ui.note("hint: drafts were not searched; `ctx status` lists them");
         return Ok(());
     };
     let drafts = matching_drafts(&asked.plan, drafts);
     if !drafts.is_empty() {
         let what = count(drafts.len(), "unpublished document");
         let verb = if drafts.len() == 1 { "matches" } else { "match" };
-        // Anybody may have put the file there, so that its name is no part of a command.
-        session.ui.note(&format!("hint: {what} {verb}; `ctx status` shows what is not published"));
+        // An attacker may have put the file there, so its name is no part of a command.
+        session.ui.note(&format!("hint: {what} {verb}; `ctx status` lists what is not published"));
     }
     Ok(())
+}
+
+/// Shows how a selector is understood.
+fn explain(session: &mut Session<'_>, asked: &mut Asked<'_>) -> Result<Answer, Failure> {
+    let (tree, cost, mut resolution) = asked.snapshot.explain(&asked.plan)?;
+    asked.add_withheld(&mut resolution);
+    let notes = asked.notes(&resolution)?;
+    let (selector, checkpoint) = (asked.selector.to_string(), asked.snapshot.checkpoint());
+    let withheld = &resolution.withheld;
+    if session.ui.json {
+        let (about, answer) = ((selector.as_str(), checkpoint), (&tree, &cost));
+        session.ui.report(&ExplainReport::new(about, &asked.plan, answer, withheld, &notes));
+    } else {
+        session.ui.line(&format!("{} at checkpoint {checkpoint}", shown(&selector)));
+        let mut rows = Vec::new();
+        tree_rows(&tree, 1, &mut rows);
+        session.ui.table(&rows);
+        let (sets, texts) = (count(cost.lookups, "set"), count(resolution.documents.len(), "text"));
+        session.ui.line(&format!(
+            "cost: {sets} looked up, {} in them, {texts} in the answer",
+            count(usize::try_from(cost.postings).unwrap_or(usize::MAX), "document"),
+        ));
+    }
+    document::note(session, asked.plan.backend.as_deref(), &notes);
+    document::note_withheld(session, withheld);
+    Ok(Answer::of(withheld))
+}
+
+fn tree_rows(explained: &Explained, depth: usize, rows: &mut Vec<Vec<String>>) {
+    let text = format!("{}{}", "  ".repeat(depth), shown(&explained.text));
+    let mut row = vec![text, explained.documents.to_string()];
+    if let Some((file, version)) = &explained.pack {
+        row.push(format!("{} v{version}", shown(file.as_str())));
+    }
+    rows.push(row);
+    for part in &explained.parts {
+        tree_rows(part, depth + 1, rows);
+    }
 }

@@ -2,12 +2,14 @@
 
 use super::expect::ExpectArgs;
 use super::session::Session;
-use super::{Answer, Failure, rows};
+use super::{Acting, Answer, event};
+use crate::report::event::Retired;
+use crate::report::failure::Failure;
 
-/// Take documents out of what is published
+/// Withdraw published documents; their histories stay
 ///
-/// Retiring is a version too: the text gets `status: draft`, the document leaves the checkpoint's
-/// maps, and its history stays. The file may be gone already. `ctx publish ID` brings it back while its file is there.
+/// Retiring makes a version with `status: draft`, and removes the document from the checkpoint's maps.
+/// The live file may be missing. `ctx publish ID` publishes the document again while its file exists.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx retire nodes/policies/old-returns -m \"replaced\"\n  \
 ctx retire nodes/a nodes/b --dry-run")]
@@ -15,22 +17,25 @@ pub(super) struct Retire {
     /// Ids or files of documents
     #[arg(value_name = "ID", required = true)]
     ids: Vec<String>,
-    /// Remark to keep with each version (covered by no hash)
+    /// Note to store with each version (covered by no hash)
     #[arg(short = 'm', long = "message", value_name = "NOTE")]
     note: Option<String>,
-    /// Show what would happen, write nothing
+    /// Show what would be retired; write nothing
     #[arg(long)]
     dry_run: bool,
     #[command(flatten)]
     expect: ExpectArgs,
+    #[command(flatten)]
+    acting: Acting,
 }
 
 pub(super) fn run(args: &Retire, session: &mut Session<'_>) -> Result<Answer, Failure> {
-    let vault = session.vault()?;
+    let vault = session.acting(&args.acting)?;
+    let workspace = &session.workspace;
     let mode = args.expect.mode(args.dry_run)?;
-    let author = session.author(&vault, args.note.as_deref(), None)?;
-    let ids: Vec<_> =
-        args.ids.iter().map(|text| session.named(&vault, text)).collect::<Result<_, _>>()?;
+    let author = workspace.author(&vault, args.note.as_deref(), None)?;
+    let ids = args.ids.iter().map(|text| workspace.named(&vault, text));
+    let ids: Vec<_> = ids.collect::<Result<_, _>>()?;
     let outcome = crate::publish::retire(&vault, &ids, &author, mode)?;
-    Ok(rows::event(session, "retire", &outcome, args.dry_run))
+    Ok(event::print(session, &outcome, args.dry_run, Retired))
 }

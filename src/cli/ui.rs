@@ -1,62 +1,99 @@
-//! What people and programs read: results on stdout, status and hints on stderr.
+//! The streams: the report on stdout, then hints and errors on stderr.
 //!
-//! Text from a vault is hostile. In lines and tables control and invisible characters are always shown
-//! escaped; a document's own text goes to a pipe as it is, and to a terminal with everything escaped
-//! that could steer it.
+//! Text from a vault is hostile. In lines and tables, control and invisible characters are always
+//! escaped. A document's own text goes to a pipe unchanged; on a terminal everything is escaped that
+//! could steer it.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
+use std::time::{Duration, Instant};
 
-use serde::Serialize;
-use serde_json::Value;
-
+use super::World;
+use super::color::{Paint, is_colored};
+use super::failure;
 pub(super) use crate::model::visible::shown;
 use crate::model::visible::{escaped, steers, steers_text};
+use crate::report::failure::Failure;
+use crate::report::{self, Report};
+
+/// What the two output streams are connected to.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Terminal {
+    /// Whether stdout is a terminal.
+    out: bool,
+    /// Whether stderr is a terminal.
+    err: bool,
+    color: bool,
+    error_color: bool,
+}
+
+impl Terminal {
+    pub(super) fn of(world: &World) -> Self {
+        Self {
+            out: world.terminal,
+            err: world.error_terminal,
+            color: is_colored(world, world.terminal),
+            error_color: is_colored(world, world.error_terminal),
+        }
+    }
+}
 
 /// The two output streams of one command.
 pub(super) struct Ui<'w> {
     out: io::BufWriter<&'w mut dyn Write>,
     err: &'w mut dyn Write,
-    /// Whether stdout is a terminal.
-    terminal: bool,
-    /// Whether the result is JSON.
+    terminal: Terminal,
+    /// Whether the report is JSON.
     pub(super) json: bool,
-    /// Warnings about the vault itself, which a JSON result repeats under `notes`.
+    /// What stderr gets once the report is written.
+    notes: Vec<String>,
+    /// Warnings about the vault itself, which a JSON report repeats under `notes`.
     warnings: Vec<String>,
     failed: Option<io::Error>,
 }
 
-/// Every JSON result names its schema.
-#[derive(Serialize)]
-struct Envelope<'a, T> {
-    schema: String,
-    schema_version: u32,
-    #[serde(flatten)]
-    result: &'a T,
-}
-
 impl<'w> Ui<'w> {
-    pub(super) fn new(out: &'w mut dyn Write, err: &'w mut dyn Write, terminal: bool) -> Self {
+    pub(super) fn new(out: &'w mut dyn Write, err: &'w mut dyn Write, terminal: Terminal) -> Self {
         Self {
             out: io::BufWriter::new(out),
             err,
             terminal,
             json: false,
+            notes: Vec::new(),
             warnings: Vec::new(),
             failed: None,
         }
     }
 
-    /// Writes one line of a result; the caller has made vault text visible with [`shown`], so that
-    /// it brings no line ends along. What a caller missed is spelled out here.
+    /// Whether progress can be shown.
+    pub(super) fn shows_progress(&self) -> bool {
+        self.terminal.err && !self.json
+    }
+
+    /// Writes one line of a report; the caller has made vault text visible with [`shown`], so that
+    /// it has no line ends. What a caller missed is escaped here.
     pub(super) fn line(&mut self, text: &str) {
-        self.write(harmless_lines(text).as_bytes());
+        self.painted(Paint::Plain, text);
+    }
+
+    /// Writes one line of a report in a colour.
+    pub(super) fn painted(&mut self, paint: Paint, text: &str) {
+        let text = harmless_lines(text);
+        match self.terminal.color && paint != Paint::Plain {
+            true => self.write(paint.apply(&text).as_bytes()),
+            false => self.write(text.as_bytes()),
+        }
         self.write(b"\n");
     }
 
-    /// Writes a document's text: exactly to a pipe, harmless to a terminal.
+    /// Writes lines of a table.
+    pub(super) fn table(&mut self, rows: &[Vec<String>]) {
+        table(rows).iter().for_each(|row| self.line(row));
+    }
+
+    /// Writes a document's text: unchanged to a pipe, harmless to a terminal.
     pub(super) fn text(&mut self, text: &str) {
-        if self.terminal {
+        if self.terminal.out {
             let harmless = escaped(text, steers_text);
             self.write(harmless.as_bytes());
         } else {
@@ -64,62 +101,83 @@ impl<'w> Ui<'w> {
         }
     }
 
-    /// Writes bytes of a log or patch that programs read.
-    pub(super) fn bytes(&mut self, bytes: &[u8]) {
-        if self.terminal {
-            self.text(&String::from_utf8_lossy(bytes));
-        } else {
-            self.write(bytes);
+    /// Writes a unified diff: unchanged to a pipe, harmless and in colours to a terminal.
+    pub(super) fn diff(&mut self, diff: &str) {
+        if !self.terminal.color {
+            return self.text(diff);
+        }
+        for line in diff.split_inclusive('\n') {
+            let (line, end) = line.strip_suffix('\n').map_or((line, ""), |line| (line, "\n"));
+            let harmless = escaped(line, steers_text);
+            self.write(Paint::of_diff(line).apply(&harmless).as_bytes());
+            self.write(end.as_bytes());
         }
     }
 
-    /// Writes the result of a verb as one JSON object.
-    pub(super) fn result(&mut self, verb: &str, result: &impl Serialize) {
-        let json = match self.warnings.is_empty() {
-            true => json_of(verb, result),
-            false => json_of(verb, &with_notes(result, &self.warnings)),
-        };
-        self.line(&json);
+    /// Writes a report as JSON.
+    pub(super) fn report<R: Report>(&mut self, report: &R) {
+        let json = report::to_json(report, &self.warnings);
+        self.json(json);
     }
 
-    /// Warns of something that concerns the vault and not what was asked: on stderr, and in the `notes`
-    /// of a JSON result.
-    pub(super) fn warn(&mut self, text: &str) {
-        self.note(&format!("warning: {}", shown(text)));
-        self.warnings.push(text.to_owned());
-    }
-
-    /// Tells something that is not part of the result.
-    pub(super) fn note(&mut self, text: &str) {
-        // Nobody is left to be told that stderr is closed.
-        let _ = writeln!(self.err, "{}", harmless_lines(text));
-    }
-
-    /// Puts a line in the place of the last one on a terminal; an empty one takes it away.
-    pub(super) fn status(&mut self, line: &str) {
-        let _ = write!(self.err, "\r\u{1b}[K{}", shown(line));
-        let _ = self.err.flush();
-    }
-
-    /// Writes a result in a JSON format of others.
+    /// Writes a report in a JSON format of others.
     pub(super) fn json(&mut self, json: String) {
         let json = harmless(json);
         self.line(&json);
     }
 
-    /// Writes an error as JSON or text to stderr.
-    pub(super) fn error(&mut self, text: &str, json: &impl Serialize) {
-        let text = if self.json { json_of("error", json) } else { text.to_owned() };
+    /// Warns of something about the vault: on stderr, and in the `notes` of a JSON report.
+    pub(super) fn warn(&mut self, text: &str) {
+        self.note(&format!("warning: {}", shown(text)));
+        self.warnings.push(text.to_owned());
+    }
+
+    /// Keeps a line for stderr, which gets it after the report.
+    pub(super) fn note(&mut self, text: &str) {
+        self.notes.push(harmless_lines(text).into_owned());
+    }
+
+    /// Keeps a failure for stderr, as text or JSON.
+    pub(super) fn failure(&mut self, why: &Failure) {
+        let report = why.report(failure::command);
+        let text = match self.json {
+            true => harmless(report::to_json(&report, &[])),
+            false => failure::text(&report),
+        };
         self.note(&text);
     }
 
-    /// Hands everything to the streams; gives the first failure, if there was one.
+    /// A line on the terminal that tells how far a command is.
+    pub(super) fn progress(&mut self) -> Progress<'_, 'w> {
+        let shown = self.shows_progress();
+        let err = shown.then_some(&mut *self.err);
+        Progress { err, next: Instant::now() + PATIENCE, is_shown: false }
+    }
+
+    /// Hands the report to stdout, then the notes to stderr; gives the first failure of stdout.
     pub(super) fn finish(&mut self) -> io::Result<()> {
         let flushed = self.out.flush();
+        self.write_notes();
         match self.failed.take() {
             Some(failed) => Err(failed),
             None => flushed,
         }
+    }
+
+    /// Hands the notes to stderr.
+    pub(super) fn write_notes(&mut self) {
+        for note in std::mem::take(&mut self.notes) {
+            for line in note.lines() {
+                let (paint, end) = Paint::of_message(line);
+                let line = match self.terminal.error_color && end > 0 {
+                    true => Cow::Owned(paint.apply(&line[..end]) + &line[end..]),
+                    false => Cow::Borrowed(line),
+                };
+                // If stderr is closed, there is no place to report that.
+                let _ = writeln!(self.err, "{line}");
+            }
+        }
+        let _ = self.err.flush();
     }
 
     fn write(&mut self, bytes: &[u8]) {
@@ -129,27 +187,40 @@ impl<'w> Ui<'w> {
     }
 }
 
-/// A result with these notes before its own.
-fn with_notes(result: &impl Serialize, notes: &[String]) -> Value {
-    let mut result = serde_json::to_value(result).unwrap_or_default();
-    if let Value::Object(fields) = &mut result {
-        let own = fields.remove("notes").and_then(|own| own.as_array().cloned());
-        let notes = notes.iter().cloned().map(Value::String);
-        fields.insert("notes".to_owned(), notes.chain(own.unwrap_or_default()).collect());
+/// Work that takes less is not told about.
+pub(super) const PATIENCE: Duration = Duration::from_millis(500);
+/// The time between two lines of progress.
+pub(super) const PAUSE: Duration = Duration::from_millis(200);
+
+/// One line on a terminal, written again and again, and removed at the end.
+pub(super) struct Progress<'p, 'w> {
+    err: Option<&'p mut (dyn Write + 'w)>,
+    next: Instant,
+    is_shown: bool,
+}
+
+impl Progress<'_, '_> {
+    /// Shows how far the work is, if it has taken long enough.
+    pub(super) fn tell(&mut self, line: impl FnOnce() -> String) {
+        let now = Instant::now();
+        if let Some(err) = self.err.as_mut().filter(|_| now >= self.next) {
+            let _ = write!(err, "\r\u{1b}[K{}", shown(&line()));
+            let _ = err.flush();
+            (self.next, self.is_shown) = (now + PAUSE, true);
+        }
     }
-    result
 }
 
-fn json_of(verb: &str, result: &impl Serialize) -> String {
-    let envelope = Envelope { schema: format!("ctx.{verb}"), schema_version: 1, result };
-    let json = serde_json::to_string_pretty(&envelope).unwrap_or_else(|why| {
-        // Only maps with keys that are no text could fail, and there are none.
-        format!("{{\"schema\": \"ctx.error\", \"message\": \"{why}\"}}")
-    });
-    harmless(json)
+impl Drop for Progress<'_, '_> {
+    fn drop(&mut self) {
+        if let Some(err) = self.err.as_mut().filter(|_| self.is_shown) {
+            let _ = write!(err, "\r\u{1b}[K");
+            let _ = err.flush();
+        }
+    }
 }
 
-/// Lines of ours, with everything spelled out that is not.
+/// Lines of ours, with every other control and invisible character escaped.
 pub(super) fn harmless_lines(text: &str) -> Cow<'_, str> {
     escaped(text, |c| c != '\n' && steers(c))
 }
@@ -173,17 +244,16 @@ fn harmless(json: String) -> String {
     out
 }
 
-/// How many lines of a list people are shown; as JSON all of them are.
+/// How many lines of a list people are shown; JSON has all of them.
 pub(super) const SHOWN: usize = 20;
 
 /// The first lines of a list, and how many more it has.
 pub(super) fn first<T>(
-    most: usize,
     items: impl ExactSizeIterator<Item = T>,
     line: impl FnMut(T) -> String,
 ) -> Vec<String> {
-    let more = items.len().saturating_sub(most);
-    let mut lines: Vec<String> = items.take(most).map(line).collect();
+    let more = items.len().saturating_sub(SHOWN);
+    let mut lines: Vec<String> = items.take(SHOWN).map(line).collect();
     if more > 0 {
         lines.push(format!("… {more} more"));
     }
@@ -220,26 +290,56 @@ pub(super) fn table(rows: &[Vec<String>]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::vault::DemoStep;
+
+    const ON: Terminal = Terminal { out: true, err: true, color: false, error_color: false };
+
+    fn printed(terminal: Terminal, print: impl FnOnce(&mut Ui<'_>)) -> String {
+        let (mut out, mut err) = (Vec::new(), Vec::new());
+        let mut ui = Ui::new(&mut out, &mut err, terminal);
+        print(&mut ui);
+        ui.finish().unwrap();
+        drop(ui);
+        String::from_utf8(out).unwrap()
+    }
 
     #[test]
     fn vault_text_cannot_steer_a_terminal() {
         let hostile = "a\u{1b}[31m\u{202e}\u{9b}b\nc\u{7f}";
         assert_eq!(shown(hostile), "a\\u{1b}[31m\\u{202e}\\u{9b}b\\nc\\u{7f}");
-        let (mut out, mut err) = (Vec::new(), Vec::new());
-        let mut ui = Ui::new(&mut out, &mut err, true);
-        ui.text(hostile);
-        ui.finish().unwrap();
-        drop(ui);
-        assert_eq!(String::from_utf8(out).unwrap(), "a\\u{1b}[31m\\u{202e}\\u{9b}b\nc\\u{7f}");
+        let escaped = "a\\u{1b}[31m\\u{202e}\\u{9b}b\nc\\u{7f}";
+        assert_eq!(printed(ON, |ui| ui.text(hostile)), escaped);
+        let colored = Terminal { color: true, ..ON };
+        let diff = printed(colored, |ui| ui.diff("+\u{1b}[0m\n-a\n b"));
+        assert_eq!(
+            diff,
+            "\u{1b}[1m\u{1b}[32m+\\u{1b}[0m\u{1b}[0m\n\u{1b}[1m\u{1b}[31m-a\u{1b}[0m\n b"
+        );
+    }
+
+    #[test]
+    fn a_pipe_gets_the_bytes_as_they_are() {
+        assert_eq!(printed(Terminal::default(), |ui| ui.text("\u{1b}\r\n")), "\u{1b}\r\n");
+        assert_eq!(printed(Terminal::default(), |ui| ui.diff("+\u{1b}\r\n")), "+\u{1b}\r\n");
     }
 
     #[test]
     fn json_says_the_same_to_a_program() {
-        let json = json_of("x", &serde_json::json!({"title": "\u{1b}\u{202e}\u{e0001}é"}));
-        assert!(json.is_ascii() || !json.chars().any(|c| c != '\n' && steers(c)), "{json}");
-        let value: Value = serde_json::from_str(&json).unwrap();
-        assert_eq!(value["title"], "\u{1b}\u{202e}\u{e0001}é");
-        assert_eq!((&value["schema"], &value["schema_version"]), (&"ctx.x".into(), &1.into()));
+        let step = |text: &str| {
+            harmless(
+                serde_json::to_string(&DemoStep {
+                    command: text.to_owned(),
+                    exit: 0,
+                    output: String::new(),
+                })
+                .unwrap(),
+            )
+        };
+        let hostile = "\u{1b}\u{202e}\u{e0001}é";
+        let json = step(hostile);
+        assert!(!json.chars().any(|c| c != '\n' && steers(c)), "{json}");
+        let value: serde_json::Value = serde_json::from_str(&json).unwrap();
+        assert_eq!(value["command"], hostile);
     }
 
     #[test]
@@ -252,12 +352,23 @@ mod tests {
     }
 
     #[test]
-    fn a_pipe_gets_the_bytes_as_they_are() {
-        let (mut out, mut err) = (Vec::new(), Vec::new());
-        let mut ui = Ui::new(&mut out, &mut err, false);
-        ui.text("\u{1b}\r\n");
+    fn notes_come_after_the_report() {
+        struct Shared(std::rc::Rc<std::cell::RefCell<Vec<u8>>>);
+        impl Write for Shared {
+            fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+                self.0.borrow_mut().write(bytes)
+            }
+            fn flush(&mut self) -> io::Result<()> {
+                Ok(())
+            }
+        }
+        let both = std::rc::Rc::new(std::cell::RefCell::new(Vec::new()));
+        let (mut out, mut err) = (Shared(both.clone()), Shared(both.clone()));
+        let mut ui = Ui::new(&mut out, &mut err, Terminal::default());
+        ui.note("hint: next");
+        ui.line("report");
         ui.finish().unwrap();
         drop(ui);
-        assert_eq!(out, b"\x1b\r\n");
+        assert_eq!(both.borrow().as_slice(), b"report\nhint: next\n");
     }
 }

@@ -11,8 +11,9 @@ use crate::checkpoint::fault::LogError;
 use crate::checkpoint::log::Log;
 use crate::head;
 use crate::model::id::Id;
-use crate::publish::{self, Author, Expect, Mode, Outcome, PublishError, expect};
+use crate::publish::{self, Author, Mode, Outcome, PublishError};
 use crate::recover;
+use crate::txn::expect::{self, Expect};
 use crate::txn::{self, Recovered};
 use crate::vault::Vault;
 use crate::vault::config::LogForm;
@@ -55,7 +56,7 @@ pub enum ConvertError {
     #[error(transparent)]
     Publish(#[from] PublishError),
     /// Nothing is published, so there is nothing to convert.
-    #[error("there is no checkpoint yet")]
+    #[error("the log has no checkpoint yet")]
     Empty,
     /// The record does not verify, or would not in the other form.
     #[error("{}", .0.message)]
@@ -145,7 +146,7 @@ fn expressible(log: &Log, form: LogForm) -> Result<(Vec<u8>, Log), ConvertError>
     let chronicle = log.sound()?;
     let bytes = chronicle.export(form);
     let parsed = Log::parse(form, &bytes);
-    let is_same = parsed.torn == 0
+    let is_same = parsed.diagnosis.torn == 0
         && parsed.sound().is_ok_and(|new| new.checkpoints() == chronicle.checkpoints());
     if is_same { Ok((bytes, parsed)) } else { Err(ConvertError::Inexpressible(form)) }
 }
@@ -191,7 +192,7 @@ fn convert_log(
     let _lock = vault.lock(&request.author.holder()).map_err(PublishError::from)?;
     let (log, recovered) = txn::settled_log(vault).map_err(PublishError::from)?;
     let chronicle = log.sound()?;
-    expect::check(vault, &chronicle, &[], expected)?;
+    expect::check(vault, &chronicle, &[], expected).map_err(PublishError::from)?;
     if log.form == request.form {
         return Ok(Converted { recovered, ..unchanged(&log) });
     }

@@ -65,7 +65,7 @@ pub enum DerivedError {
     #[error("the checkpoint log cannot be relied on: {0}")]
     Log(#[from] LogError),
     /// The chain does not vouch for some documents: an index would leave them out without a word.
-    #[error("{} cannot be had", crate::words::count(.0.len(), "document"))]
+    #[error("{} cannot be read", crate::words::count(.0.len(), "document"))]
     Withheld(Vec<Withheld>),
 }
 
@@ -121,6 +121,36 @@ pub fn files(vault: &Vault, which: Which) -> Result<Vec<Derived>, DerivedError> 
     Ok(files)
 }
 
+impl Outcome {
+    /// The name in output.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::Unchanged => "unchanged",
+            Self::Created => "created",
+            Self::Replaced => "replaced",
+            Self::Foreign(_) => "foreign",
+            Self::NoFolder => "no folder",
+            Self::Failed(_) => "failed",
+        }
+    }
+
+    /// Whether the file is not what it should be, and can be written.
+    pub fn is_stale(&self) -> bool {
+        matches!(self, Self::Created | Self::Replaced)
+    }
+
+    /// Why the file was left as it is.
+    pub fn reason(&self) -> Option<String> {
+        match self {
+            Self::Foreign(path) => {
+                Some(format!("`{path}` is not a derived file; move it away to have it written"))
+            }
+            Self::Failed(why) => Some(why.to_string()),
+            _ => None,
+        }
+    }
+}
+
 /// Brings derived files to the disk, each with what became of it; `dry_run` only says what would.
 pub fn write(vault: &Vault, files: &[Derived], dry_run: bool) -> Vec<Outcome> {
     let bring = |file| bring(vault, file, dry_run).unwrap_or_else(Outcome::Failed);
@@ -171,11 +201,8 @@ pub fn after_publication(vault: &Vault) -> Vec<(String, String)> {
         Ok(files) => files,
         Err(why) => return vec![(layout::CONTEXT_YAML.to_owned(), why.to_string())],
     };
-    let reason = |outcome| match outcome {
-        Outcome::Foreign(path) => Some(format!("`{path}` was not made by `ctx index`")),
-        Outcome::Failed(why) => Some(why.to_string()),
-        _ => None,
-    };
-    let outcomes = write(vault, &files, false).into_iter();
-    files.iter().zip(outcomes).filter_map(|(f, o)| Some((f.path.clone(), reason(o)?))).collect()
+    let outcomes = write(vault, &files, false);
+    let failed =
+        |(file, outcome): (&Derived, &Outcome)| Some((file.path.clone(), outcome.reason()?));
+    files.iter().zip(&outcomes).filter_map(failed).collect()
 }

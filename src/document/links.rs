@@ -116,7 +116,7 @@ pub enum Unusable {
     #[error("the path leaves the vault")]
     Escape,
     /// Percent-encoded bytes that are no name.
-    #[error("its percent-encoded bytes are no name")]
+    #[error("its percent-encoded bytes are not a name")]
     Encoding,
     /// A path that breaks a rule of ids.
     #[error(transparent)]

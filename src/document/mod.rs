@@ -79,7 +79,7 @@ impl Unreadable {
                  dashes are a thematic break"
             }
             Self::FrontmatterTooLarge { .. } => "move long texts into the body",
-            Self::Yaml(_) => "mend the line; a text with `: ` or `#` in it needs quotes",
+            Self::Yaml(_) => "fix the line; a text with `: ` or `#` in it needs quotes",
             Self::NotAMapping => {
                 "write fields such as `title: ...`, or begin the file with an empty line if the \
                  dashes are thematic breaks"

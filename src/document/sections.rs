@@ -28,7 +28,7 @@ pub struct Section {
 
 /// There is no section of this name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there is no section `#{anchor}`")]
+#[error("no section has the anchor `#{anchor}`")]
 pub struct UnknownAnchor {
     /// The name that was asked for.
     pub anchor: String,

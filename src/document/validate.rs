@@ -2,6 +2,7 @@
 //!
 //! Errors keep a document from being published; warnings say how a value is understood.
 
+use crate::model::hint::Hint;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
 use super::Document;
@@ -42,7 +43,7 @@ pub struct Problem {
     /// What is wrong.
     pub message: String,
     /// How to mend it.
-    pub hint: String,
+    pub hint: Hint,
 }
 
 /// A value of one of our own fields that means something to another system.
@@ -149,7 +150,7 @@ impl Found {
         code: &'static str,
         node: Option<&Node>,
         message: String,
-        hint: impl Into<String>,
+        hint: impl Into<Hint>,
     ) {
         // A frontmatter begins on the second line of its document.
         let line = node.map(|n| n.line + 1);
@@ -161,7 +162,7 @@ impl Found {
         code: &'static str,
         node: Option<&Node>,
         message: String,
-        hint: impl Into<String>,
+        hint: impl Into<Hint>,
     ) {
         self.add(Severity::Error, code, node, message, hint);
     }
@@ -171,7 +172,7 @@ impl Found {
         code: &'static str,
         node: Option<&Node>,
         message: String,
-        hint: impl Into<String>,
+        hint: impl Into<Hint>,
     ) {
         self.add(Severity::Warning, code, node, message, hint);
     }
@@ -283,7 +284,13 @@ mod tests {
         let jira = Server { name: "jira".to_owned(), url: None, transport: None };
         let lines = problems(&document, &[jira]).into_iter().map(|p| {
             let line = p.line.map_or_else(String::new, |l| format!("{l}: "));
-            format!("{:?} {line}[{}] {} ({})", p.severity, p.code, p.message, p.hint)
+            format!(
+                "{:?} {line}[{}] {} ({})",
+                p.severity,
+                p.code,
+                p.message,
+                p.hint.render(|_| String::new())
+            )
         });
         lines.collect::<Vec<_>>().join("\n")
     }

@@ -41,7 +41,7 @@ impl Cycle {
             severity: Severity::Error,
             line,
             message: format!("sources depend on each other: {self}"),
-            hint: "take one of these out of `source.depends_on`".to_owned(),
+            hint: "remove one of these from `source.depends_on`".into(),
         }
     }
 }

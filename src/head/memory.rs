@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::stored::{self, MemoryError};
 use super::{Head, withdraw};
-use crate::checkpoint::log::path_of as log_path;
+use crate::checkpoint::codec::{form_of, path_of};
 use crate::model::timestamp::Timestamp;
 use crate::vault::Vault;
 use crate::vault::files::FileError;
@@ -202,7 +202,7 @@ fn prune(vault: &Vault, state: &State) -> Result<(), MemoryError> {
 /// Waits until the log is durable: a checkpoint that is remembered and then lost in a power cut would
 /// be told as a rollback.
 fn settle_log(vault: &Vault) -> io::Result<()> {
-    match vault.files().sync(&[Written::Longer(log_path(vault.log_form()))]) {
+    match vault.files().sync(&[Written::Longer(path_of(form_of(vault)))]) {
         Err(FileError::Io { source, .. })
             if !matches!(
                 source.kind(),

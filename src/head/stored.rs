@@ -27,7 +27,7 @@ const LIMIT: u64 = 64 << 10;
 #[non_exhaustive]
 pub enum MemoryError {
     /// The system refused.
-    #[error("cannot {action} the remembered head in `{}`: {source}", path.display())]
+    #[error("cannot {action} the trusted head in `{}`: {source}", path.display())]
     Io {
         /// The verb: `read`, `write`, `remove`.
         action: &'static str,
@@ -38,7 +38,7 @@ pub enum MemoryError {
         source: io::Error,
     },
     /// The file does not say what we write.
-    #[error("the remembered head in `{}` cannot be read: {why}", path.display())]
+    #[error("the trusted head in `{}` cannot be read: {why}", path.display())]
     Unreadable {
         /// The file.
         path: PathBuf,
@@ -117,7 +117,7 @@ pub(super) fn read(dir: &Path) -> Result<Option<Remembered>, MemoryError> {
     let unreadable = |why: String| MemoryError::Unreadable { path: dir.join(NAME), why };
     let stored: Stored = serde_json::from_str(&text).map_err(|why| unreadable(why.to_string()))?;
     let head = stored.end.head().map_err(unreadable)?;
-    let at = stored.at.parse().map_err(|_| unreadable(format!("`{}` is no time", stored.at)))?;
+    let at = stored.at.parse().map_err(|_| unreadable(format!("`{}` is not a time", stored.at)))?;
     let (path, branch) = (stored.path.into(), stored.branch);
     let repository = stored.repository.map(PathBuf::from);
     Ok(Some(Remembered { path, branch, repository, head, at }))

@@ -16,10 +16,12 @@ use super::Index;
 use super::manifest::{LogEnd, Manifest, SEGMENT, rename, segment_name};
 use super::row::{Contents, Metadata, Row};
 use super::segment::{self, Lived, NEVER, Parts, Segment};
-use crate::chain::replay::{self, ChainError};
+use crate::chain::error::ChainError;
+use crate::chain::replay;
+use crate::chain::vouched;
 use crate::checkpoint::chronicle::Chronicle;
+use crate::checkpoint::event::Checkpoint;
 use crate::checkpoint::fault::Damaged;
-use crate::checkpoint::log::Checkpoint;
 use crate::checkpoint::maps;
 use crate::model::digest::Digest;
 use crate::model::id::Id;
@@ -73,33 +75,46 @@ fn end_of(chronicle: &Chronicle<'_>) -> Option<LogEnd> {
 }
 
 /// Brings the index up to a checkpoint that was just appended to a log, under the writers' lock;
-/// `before` is the log as it was. Does nothing where the index was not of that log: a reader makes
-/// up for it.
-pub fn follow(dir: &Path, vault: &Vault, before: &Chronicle<'_>, checkpoint: &Checkpoint) {
-    let step = || -> Option<()> {
-        let _lock = lock(dir).ok()??;
-        let before = end_of(before)?;
-        let index = Index::read(dir).filter(|index| index.manifest.stamp == before.stamp)?;
-        let log = index.manifest.log_of(vault)?;
-        let stamp = vault.files().stamp(log).ok()?;
-        let added = usize::try_from(stamp.length.checked_sub(before.stamp.length)?).ok()?;
-        let tail = vault.files().read_at(log, before.stamp.length, added).ok()?;
-        let hash = checkpoint.hash.to_string();
-        let at = tail.windows(hash.len()).position(|window| window == hash.as_bytes())?;
-        let end = LogEnd {
-            form: before.form,
-            stamp,
-            head: checkpoint.number,
-            hash: checkpoint.hash,
-            hash_at: before.stamp.length + at as u64,
-        };
-        let checked_from = index.manifest.checked_from;
-        let manifest =
-            append(dir, vault, &index, &[checkpoint], &end, checked_from, &mut |_, _| ())?;
-        install(dir, &manifest).ok()
+/// `before` is the log as it was. Does nothing where the index was not of that log, or another process
+/// is at it: the next reader catches up.
+///
+/// # Errors
+/// The index could not be read or written; the next reader builds it again.
+pub fn follow(
+    dir: &Path,
+    vault: &Vault,
+    before: &Chronicle<'_>,
+    checkpoint: &Checkpoint,
+) -> io::Result<()> {
+    let Some(_lock) = lock(dir)? else { return Ok(()) };
+    let of_before = |end: LogEnd| {
+        let index = Index::read(dir).filter(|index| index.manifest.stamp == end.stamp)?;
+        Some((end, index))
     };
-    // An index that was not kept up is one that a reader brings up to date.
-    let _ = step();
+    let Some((before, index)) = end_of(before).and_then(of_before) else { return Ok(()) };
+    let Some(end) = end_after(vault, &index, &before, checkpoint) else { return Ok(()) };
+    let checked_from = index.manifest.checked_from;
+    let appended = append(dir, vault, &index, &[checkpoint], &end, checked_from, &mut |_, _| ());
+    let manifest = appended.ok_or_else(|| io::Error::other("the index is damaged"))?;
+    install(dir, &manifest)
+}
+
+/// The end of the log after one more checkpoint; none where its file is not the expected one.
+fn end_after(
+    vault: &Vault,
+    index: &Index,
+    before: &LogEnd,
+    checkpoint: &Checkpoint,
+) -> Option<LogEnd> {
+    let log = index.manifest.log_of(vault)?;
+    let stamp = vault.files().stamp(log).ok()?;
+    let added = usize::try_from(stamp.length.checked_sub(before.stamp.length)?).ok()?;
+    let tail = vault.files().read_at(log, before.stamp.length, added).ok()?;
+    let hash = checkpoint.hash.to_string();
+    let at = tail.windows(hash.len()).position(|window| window == hash.as_bytes())?;
+    let hash_at = before.stamp.length + at as u64;
+    let (form, head) = (before.form, checkpoint.number);
+    Some(LogEnd { form, stamp, head, hash: checkpoint.hash, hash_at })
 }
 
 /// Takes the folder's lock; `None` where another process has it.
@@ -337,7 +352,7 @@ fn lived(vault: &Vault, id: &Id, versions: &[Sealed]) -> Vec<Lived> {
         let read = |history: &Result<_, ChainError>| {
             let history = history.as_ref().ok()?;
             let (version, hash) = (sealed.version, &sealed.chain_hash);
-            let read = replay::sealed(vault.files(), id, history, version, hash).ok()?;
+            let read = vouched::sealed(vault.files(), id, history, version, hash).ok()?;
             Some(Metadata::of(id, &read.text, read.document.as_ref()?))
         };
         match &history {

@@ -1,5 +1,6 @@
 //! Which segments make up the index, and which log they were made from.
 
+use crate::checkpoint::codec::path_of;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -10,7 +11,6 @@ use twox_hash::XxHash3_64;
 
 use crate::checkpoint::fault::Damaged;
 use crate::model::digest::Digest;
-use crate::model::layout;
 use crate::vault::Vault;
 use crate::vault::config::LogForm;
 use crate::vault::files::Stamp;
@@ -118,11 +118,8 @@ impl Manifest {
 
     /// The path of the vault's log, if it is the only one and of the same form.
     pub(super) fn log_of(&self, vault: &Vault) -> Option<&'static str> {
-        let (ours, other) = match self.full {
-            true => (layout::FULL_LOG, layout::DELTA_LOG),
-            false => (layout::DELTA_LOG, layout::FULL_LOG),
-        };
-        (!vault.files().exists(other)).then_some(ours)
+        let form = self.form();
+        (!vault.files().exists(path_of(form.other()))).then(|| path_of(form))
     }
 
     pub(super) fn form(&self) -> LogForm {

@@ -6,6 +6,7 @@
 //! hands in as a [`Published`]. What only the past holds may be named by `derived_from` and by a URI
 //! with a checkpoint.
 
+use crate::model::hint::{Call, Hint, Verb};
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
@@ -20,7 +21,7 @@ use crate::document::validate::{Problem, Severity};
 use crate::graph::{name_key, order};
 use crate::model::id::Id;
 use crate::vault::Vault;
-use crate::words::{Nearest, argument};
+use crate::words::Nearest;
 
 /// The documents of the head.
 pub trait Published {
@@ -80,7 +81,7 @@ impl<'v> Surroundings<'v> {
             let message =
                 format!("the text goes on, but only {MAX_LINKS} links and 4 MiB are read");
             let hint = "split the document";
-            problems.push(warning("links-truncated", None, message, hint.to_owned()));
+            problems.push(warning("links-truncated", None, message, hint));
         }
         problems
     }
@@ -115,9 +116,10 @@ impl<'v> Surroundings<'v> {
         }
         let message = format!("`{target}` has no section `#{anchor}`");
         let near = self.hint(anchor, anchors.iter().map(String::as_str));
+        let outline = || Call::new(Verb::Read).value(target.as_str()).word("--outline");
         let hint = near.map_or_else(
-            || format!("`ctx outline {}` shows its sections", argument(target.as_str())),
-            |near| format!("did you mean `#{near}`?"),
+            || Hint::call("{} lists its sections", outline()),
+            |near| format!("did you mean `#{near}`?").into(),
         );
         Some(warning("link-anchor", line, message, hint))
     }
@@ -136,8 +138,8 @@ impl<'v> Surroundings<'v> {
         let message = format!("{what} leads to `{name}`, which is neither live nor published");
         let near = self.hint(name, self.ids.iter().map(Id::as_str));
         let hint = near.map_or_else(
-            || "name a document that is there, or take the link away".to_owned(),
-            |near| format!("did you mean `{near}`?"),
+            || Hint::from("name an existing document, or remove the link"),
+            |near| format!("did you mean `{near}`?").into(),
         );
         warning("link-broken", Some(link.line), message, hint)
     }
@@ -208,7 +210,7 @@ fn depends_on_line(file: &LiveFile) -> Option<usize> {
 fn unusable(found: &Links) -> impl Iterator<Item = Problem> {
     found.broken.iter().map(|broken| {
         let message = format!("the link `{}` names no document: {}", broken.text, broken.why);
-        let hint = "write a path in the vault, or `contextnest://` and an id".to_owned();
+        let hint = "write a path in the vault, or `contextnest://` and an id";
         warning("link-broken", Some(broken.line), message, hint)
     })
 }
@@ -217,7 +219,7 @@ pub(super) fn warning(
     code: &'static str,
     line: Option<usize>,
     message: String,
-    hint: String,
+    hint: impl Into<Hint>,
 ) -> Problem {
-    Problem { code, severity: Severity::Warning, line, message, hint }
+    Problem { code, severity: Severity::Warning, line, message, hint: hint.into() }
 }

@@ -2,6 +2,7 @@
 //! characters that no name holds. A value checks itself when it is made; nothing here reads a file.
 
 pub mod digest;
+pub mod hint;
 pub mod id;
 pub mod layout;
 pub mod principal;

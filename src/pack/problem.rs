@@ -1,6 +1,7 @@
 //! What is wrong with a pack file: a place, a stable code, a sentence, a way out.
 
 use crate::document::validate::{Problem, Severity};
+use crate::model::hint::{Call, Hint, Verb};
 use crate::model::visible::{Invisible, without_invisible};
 use crate::selector::ParseError;
 use crate::uri::{ForeignVault, UriError};
@@ -46,7 +47,7 @@ pub enum ProblemKind {
         found: Invisible,
     },
     /// A word that is no type of a document.
-    #[error("there is no type `{}`", .found.escape_debug())]
+    #[error("unknown type `{}`", .found.escape_debug())]
     Type {
         /// The word.
         found: String,
@@ -54,7 +55,7 @@ pub enum ProblemKind {
         near: Option<&'static str>,
     },
     /// A query that is no selector.
-    #[error("the query is no selector: {why}")]
+    #[error("the query is not a selector: {why}")]
     Query {
         /// Why not.
         why: ParseError,
@@ -62,7 +63,7 @@ pub enum ProblemKind {
         text: String,
     },
     /// A text that is no URI.
-    #[error("`{}` is no URI: {why}", .text.escape_debug())]
+    #[error("`{}` is not a URI: {why}", .text.escape_debug())]
     Uri {
         /// Why not.
         why: UriError,
@@ -158,28 +159,32 @@ impl PackProblem {
     }
 
     /// How to mend it.
-    pub fn hint(&self) -> String {
-        let meant = |word: &str| format!("did you mean `{word}`?");
+    pub fn hint(&self) -> Hint {
+        let meant = |word: &str| Hint::from(format!("did you mean `{word}`?"));
         match &self.kind {
             ProblemKind::UnknownKey { near: Some(near), .. }
             | ProblemKind::Type { near: Some(near), .. } => meant(near),
             ProblemKind::Anchor { near: Some(near), .. } => meant(&format!("#{near}")),
-            ProblemKind::Query { why, .. } => {
-                why.hint().unwrap_or_else(|| "try it with `ctx explain`".to_owned())
-            }
+            ProblemKind::Query { why, .. } => why.hint().map_or_else(
+                || Hint::call("try it with {}", Call::new(Verb::Resolve).word("--explain")),
+                Hint::from,
+            ),
             ProblemKind::Uri { .. } => {
-                "write `contextnest://` and the path of the document, without `.md`".to_owned()
+                "write `contextnest://` and the path of the document, without `.md`".into()
             }
-            ProblemKind::Nested(_) => "repeat what the other pack selects".to_owned(),
-            ProblemKind::Pinned(_) => "leave the `@` and the number out".to_owned(),
-            ProblemKind::Section => "leave the `#` and the name behind it out".to_owned(),
-            ProblemKind::Dead(_) => "mend the path, or leave it out".to_owned(),
-            ProblemKind::Anchor { .. } => "`ctx outline ID` lists the sections".to_owned(),
+            ProblemKind::Nested(_) => "repeat what the other pack selects".into(),
+            ProblemKind::Pinned(_) => "leave the `@` and the number out".into(),
+            ProblemKind::Section => "leave the `#` and the name behind it out".into(),
+            ProblemKind::Dead(_) => "fix the path, or remove the line".into(),
+            ProblemKind::Anchor { .. } => Hint::call(
+                "{} lists the sections",
+                Call::new(Verb::Read).word("ID").word("--outline"),
+            ),
             ProblemKind::Invisible { id, .. } => {
-                format!("without it the id is `{}`", without_invisible(id))
+                format!("without it the id is `{}`", without_invisible(id)).into()
             }
-            ProblemKind::Twice { .. } => "give one of them another id".to_owned(),
-            _ => "mend the line; spec/vault.md lists the keys".to_owned(),
+            ProblemKind::Twice { .. } => "give one of them another id".into(),
+            _ => "fix the line; spec/vault.md lists the keys".into(),
         }
     }
 

@@ -244,7 +244,11 @@ mod tests {
         let usable = if reading.pack.is_some() { "usable" } else { "not usable" };
         let problem = |p: &PackProblem| {
             let (line, column, code) = (p.line, p.column, p.code());
-            format!("  {line}:{column} [{code}] {} ({})", p.kind, p.hint())
+            format!(
+                "  {line}:{column} [{code}] {} ({})",
+                p.kind,
+                p.hint().render(|_| String::new())
+            )
         };
         let problems: Vec<String> = reading.problems.iter().map(problem).collect();
         format!("{usable}\n{}", problems.join("\n"))
@@ -282,35 +286,35 @@ mod tests {
         .collect();
         insta::assert_snapshot!(report.join("\n"), @"
         not usable
-          1:5 [governance-yaml] unclosed bracket '[' (mend the line; spec/vault.md lists the keys)
+          1:5 [governance-yaml] unclosed bracket '[' (fix the line; spec/vault.md lists the keys)
         not usable
-          1:1 [pack-value] expected `key: value` lines (mend the line; spec/vault.md lists the keys)
+          1:1 [pack-value] expected `key: value` lines (fix the line; spec/vault.md lists the keys)
         not usable
-          1:1 [pack-value] expected a key `id` (mend the line; spec/vault.md lists the keys)
+          1:1 [pack-value] expected a key `id` (fix the line; spec/vault.md lists the keys)
         usable
-          1:1 [pack-empty] the pack has neither `query` nor `includes`, so it selects nothing (mend the line; spec/vault.md lists the keys)
-          3:1 [pack-key] unknown key `qeury` (mend the line; spec/vault.md lists the keys)
+          1:1 [pack-empty] the pack has neither `query` nor `includes`, so it selects nothing (fix the line; spec/vault.md lists the keys)
+          3:1 [pack-key] unknown key `qeury` (fix the line; spec/vault.md lists the keys)
         not usable
-          3:8 [pack-query] the query is no selector: expected a tag, a filter, `pack:` or a URI, but found `typ:` (did you mean `type:`?)
-          4:12 [pack-uri] `nodes/a` is no URI: expected `contextnest://` (write `contextnest://` and the path of the document, without `.md`)
+          3:8 [pack-query] the query is not a selector: expected a tag, a filter, `pack:` or a URI, but found `typ:` (did you mean `type:`?)
+          4:12 [pack-uri] `nodes/a` is not a URI: expected `contextnest://` (write `contextnest://` and the path of the document, without `.md`)
           4:21 [pack-pinned] a pack is resolved at the checkpoint that is asked for, but this says `@3` (leave the `@` and the number out)
-          4:42 [pack-uri] `contextnest://a//b` is no URI: expected a name between two `/` (write `contextnest://` and the path of the document, without `.md`)
+          4:42 [pack-uri] `contextnest://a//b` is not a URI: expected a name between two `/` (write `contextnest://` and the path of the document, without `.md`)
           5:12 [pack-uri] `excludes` takes whole documents away, not a section (leave the `#` and the name behind it out)
         not usable
           3:8 [pack-nested] a pack names no other pack, but this names `pack:b` (repeat what the other pack selects)
           3:8 [pack-nested] a pack names no other pack, but this names `pack:c` (repeat what the other pack selects)
         not usable
-          1:5 [pack-value] expected a name of at most 200 bytes on one line (mend the line; spec/vault.md lists the keys)
-          2:8 [pack-value] expected a text (mend the line; spec/vault.md lists the keys)
-          3:11 [pack-value] expected a list of URIs (mend the line; spec/vault.md lists the keys)
-          4:24 [pack-value] there is no type `documnet` (did you mean `document`?)
+          1:5 [pack-value] expected a name of at most 200 bytes on one line (fix the line; spec/vault.md lists the keys)
+          2:8 [pack-value] expected a text (fix the line; spec/vault.md lists the keys)
+          3:11 [pack-value] expected a list of URIs (fix the line; spec/vault.md lists the keys)
+          4:24 [pack-value] unknown type `documnet` (did you mean `document`?)
         not usable
-          1:1 [pack-empty] the pack has neither `query` nor `includes`, so it selects nothing (mend the line; spec/vault.md lists the keys)
-          4:23 [pack-value] expected at least one type (mend the line; spec/vault.md lists the keys)
+          1:1 [pack-empty] the pack has neither `query` nor `includes`, so it selects nothing (fix the line; spec/vault.md lists the keys)
+          4:23 [pack-value] expected at least one type (fix the line; spec/vault.md lists the keys)
         not usable
-          2:1 [governance-yaml] duplicate key `id`, first on the line above (mend the line; spec/vault.md lists the keys)
+          2:1 [governance-yaml] duplicate key `id`, first on the line above (fix the line; spec/vault.md lists the keys)
         not usable
-          1:8 [governance-yaml] anchors and aliases are not allowed here (mend the line; spec/vault.md lists the keys)
+          1:8 [governance-yaml] anchors and aliases are not allowed here (fix the line; spec/vault.md lists the keys)
         ");
     }
 

@@ -4,10 +4,13 @@ use super::desk::Desk;
 use super::stale;
 use super::{Refusal, Which};
 use crate::chain::diff;
+use crate::chain::error::ChainError;
 use crate::chain::form::{self, Form, Sizes};
-use crate::chain::history::{Entry, History, Stored};
+use crate::chain::history::{Entry, EntryState, History, Stored};
 use crate::chain::preimage::chain_hash;
-use crate::chain::replay::{self, ChainError};
+use crate::chain::replay;
+use crate::chain::vouched;
+use crate::checkpoint::codec;
 use crate::checkpoint::state::Mark;
 use crate::document::frontmatter::Status;
 use crate::document::text::{BOM, normalise};
@@ -17,6 +20,7 @@ use crate::graph::order;
 use crate::head::EventKey;
 use crate::live;
 use crate::model::digest::Digest;
+use crate::model::hint::{Call, Hint, Verb};
 use crate::model::id::Id;
 use crate::model::layout::limit;
 use crate::model::timestamp::Timestamp;
@@ -90,7 +94,10 @@ impl Desk<'_> {
                 return refused_file(&id.history_path(), why);
             }
             let message = format!("its history cannot be extended: {why}");
-            let hint = "run `ctx verify`; nothing is published until the history is whole";
+            let hint = Hint::call(
+                "run {}; nothing is published while the history is broken",
+                Verb::Verify,
+            );
             Refusal::new(id.history_path(), "history-broken", message, hint)
         };
         let files = self.vault.files();
@@ -111,12 +118,12 @@ impl Desk<'_> {
             None => None,
             Some(Err(why)) => return Err(refuse(&why)),
             Some(Ok((version, hash))) => {
-                let sealed = replay::sealed(files, id, &history, version, &hash);
+                let sealed = vouched::sealed(files, id, &history, version, &hash);
                 Some((version, sealed.map_err(|why| refuse(&why))?.text))
             }
         };
         let known = last_sealed.unwrap_or(0);
-        let form = self.vault.log_form();
+        let form = codec::form_of(self.vault);
         let next = txn::first_unsealed(id, &history, known, mark.is_some(), form);
         if next == 0 && known > 0 {
             return Err(refuse(&ChainError::VersionMissing(known)));
@@ -127,7 +134,7 @@ impl Desk<'_> {
             let entry = slot.entry.as_ref().map_err(faulty)?;
             if entry.version > known && entry.edited_at > self.at {
                 let message = format!("its version {} is of {}", entry.version, entry.edited_at);
-                let hint = "the other tool's clock is ahead of this one";
+                let hint = "the clock of the reference implementation is ahead of this one";
                 return Err(Refusal::new(id.history_path(), "history-broken", message, hint));
             }
         }
@@ -148,10 +155,10 @@ impl Desk<'_> {
         };
         let entry =
             history.entry(version).ok_or_else(|| refuse(&ChainError::VersionMissing(version)))?;
-        let (chain, retired) = (entry.chain_hash, entry.retired_at.is_some());
+        let (chain, retired) = (entry.chain_hash, entry.is_retirement());
         let text = match &sealed {
             Some((number, text)) if *number == version => text.clone(),
-            _ => replay::vouched(files, id, &history, version).map_err(|why| refuse(&why))?,
+            _ => vouched::vouched(files, id, &history, version).map_err(|why| refuse(&why))?,
         };
         let last = Some((version, chain, text));
         Ok(Base { history, last, sealed: sealed.map(|(_, text)| text), retired })
@@ -159,8 +166,10 @@ impl Desk<'_> {
 
     /// Refuses bytes that no checkpoint seals: of a writer that died, or of somebody else.
     fn unsealed(&self, id: &Id, message: &str) -> Refusal {
-        let hint = "a command was interrupted, or somebody forged it: `ctx verify` says what it is, and \
-                    `ctx recover --dry-run` what can be done about it";
+        let hint = Hint::calls(
+            "either a command was interrupted or the entry is forged: run {}, then {}",
+            [Verb::Verify.into(), Call::new(Verb::Recover).word("--dry-run")],
+        );
         Refusal::new(id.history_path(), "history-unsealed", message.to_owned(), hint)
     }
 
@@ -209,10 +218,13 @@ impl Desk<'_> {
             None => match self.vault.files().read_optional(&path, limit::DOCUMENT) {
                 Ok(Some(bytes)) => bytes,
                 Ok(None) if matches!(which, Which::Ids(_)) => {
-                    let message = "the file is not there".to_owned();
+                    let message = "the live file is missing".to_owned();
                     let hint = match self.state.get(id.as_str()) {
-                        Some(_) => "restore it, or take the document out with `ctx retire`",
-                        None => "restore it; `ctx history` and `ctx show` have its old texts",
+                        Some(_) => restore_or_retire(id),
+                        None => Hint::call(
+                            "restore the file; {} lists its versions",
+                            Call::new(Verb::History).value(id.as_str()),
+                        ),
                     };
                     return Err(Refusal::new(path, "document-missing", message, hint));
                 }
@@ -288,11 +300,14 @@ impl Desk<'_> {
         text: &str,
         change: Change,
     ) -> Result<Item, Refusal> {
-        let refuse = |message: String, hint: &str| {
+        let refuse = |message: String, hint: Hint| {
             Err(Refusal::new(id.live_path(), "too-large", message, hint))
         };
         if text.len() as u64 > limit::DOCUMENT {
-            return refuse("the text is larger than 16 MiB".to_owned(), "split the document");
+            return refuse(
+                "the text is larger than 16 MiB".to_owned(),
+                "split the document".into(),
+            );
         }
         let interval =
             base.history.keyframe_interval.unwrap_or(self.vault.config().keyframe_interval);
@@ -310,20 +325,22 @@ impl Desk<'_> {
         };
         let principal = self.author.principal.as_str();
         let chain = chain_hash(previous, &content, version, principal, self.at);
-        let retired = change == Change::Retired;
+        let state = match change {
+            Change::Retired => EntryState::Retired(self.at),
+            _ => EntryState::Published(self.at),
+        };
         let entry = Entry {
             version,
             stored,
             edited_by: principal.to_owned(),
             edited_at: self.at,
-            published_at: (!retired).then_some(self.at),
-            retired_at: retired.then_some(self.at),
+            state,
             note: self.author.note.clone(),
             content_hash: content,
             chain_hash: chain,
         };
         // What is sealed must be servable: the text says what its entry says.
-        if let Err(why) = replay::self_described(id, &entry, text) {
+        if let Err(why) = vouched::self_described(id, &entry, text) {
             let hint = "write the frontmatter as plain `key: value` lines";
             return Err(Refusal::new(
                 id.live_path(),
@@ -345,7 +362,7 @@ impl Desk<'_> {
             Err(why) => {
                 let message = format!("its history cannot be appended to: {why}");
                 let path = id.history_path();
-                let hint = "run `ctx verify`; histories are written by programs only";
+                let hint = Hint::call("run {}; only ctx writes histories", Verb::Verify);
                 return Err(Refusal::new(path, "history-broken", message, hint));
             }
         };
@@ -358,7 +375,7 @@ impl Desk<'_> {
             warnings: Vec::new(),
             live: Live::Keep,
             depends_on: order::needed_by_text(id, text)
-                .filter(|_| !retired && id.is_document())
+                .filter(|_| !entry.is_retirement() && id.is_document())
                 .unwrap_or_default(),
             keyframe,
             history,
@@ -403,7 +420,7 @@ impl Desk<'_> {
         let text = normalise(readable(&path, bytes)?);
         if text.starts_with(BOM) {
             let message = "it begins with two U+FEFF, of which its normal form would lose one";
-            let hint = "take them away";
+            let hint = "remove both";
             return Err(Refusal::new(path, "two-marks", message.to_owned(), hint));
         }
         if base.sealed.as_deref() == Some(&*text) {
@@ -412,7 +429,7 @@ impl Desk<'_> {
         let before = base.last.as_ref().map(|(.., before)| before.as_str());
         if diff::could_be_one(&text, base.next(), before) {
             let message = "it reads as a diff from its previous version";
-            let hint = "begin it with another line: a hash does not tell a text from a diff";
+            let hint = "begin it with another line, because a hash does not distinguish a text from a diff";
             return Err(Refusal::new(path, "looks-like-diff", message.to_owned(), hint));
         }
         if let (Some((version, chain, last)), None, false) =
@@ -450,4 +467,10 @@ fn parsed(path: &str, text: &str) -> Result<Document, Refusal> {
 
 pub(super) fn refused_file(path: &str, why: &FileError) -> Refusal {
     Refusal { path: path.to_owned(), problems: vec![live::unreadable(why)] }
+}
+
+/// Advice for a published document whose live file is missing.
+pub(super) fn restore_or_retire(id: &Id) -> Hint {
+    let retire = Call::new(Verb::Retire).value(id.as_str());
+    Hint::call("restore the file, or run {} to withdraw the document", retire)
 }

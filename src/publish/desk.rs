@@ -4,16 +4,16 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use super::artifact;
-use super::expect::Expect;
 use super::{Author, NewDocument, Outcome, PublishError, Refusal, Which};
 use crate::checkpoint::chronicle::{Append, Chronicle};
-use crate::checkpoint::log::{Checkpoint, trigger};
+use crate::checkpoint::event::{Checkpoint, trigger};
 use crate::checkpoint::sealed::sealed_text;
 use crate::checkpoint::state::{Mark, State};
 use crate::live;
 use crate::model::id::{Id, fold};
 use crate::model::timestamp::Timestamp;
 use crate::txn::Item;
+use crate::txn::expect::Expect;
 use crate::vault::config::{Config, Governance};
 use crate::vault::{OpenError, Vault};
 use crate::words::nearest;

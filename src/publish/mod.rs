@@ -4,34 +4,35 @@
 //! Every command that changes what is published is one event: all bytes are computed before the
 //! first write, one event gives one checkpoint, and the checkpoint's line is the commit point.
 //! `desk` chooses what an event holds, `artifact` makes the next version of each document or
-//! governance file, [`crate::txn`] writes. `expect` refuses a writer who has read something else than
-//! what is published, `stale` one whose file was edited from something else.
+//! governance file, [`crate::txn`] writes. `stale` refuses a file that was edited from another version
+//! than the published one.
 
+mod after;
 mod artifact;
 mod cycles;
 mod desk;
-pub mod expect;
 mod moved;
 mod policy;
 mod retire;
 mod stale;
 
+use crate::model::hint::Hint;
 use rayon::prelude::*;
 
-pub use expect::{Expect, Mismatch};
 pub use moved::move_document;
 pub use policy::set_policy;
 pub use retire::retire;
 
+use crate::checkpoint::chronicle::{Append, Chronicle};
+use crate::checkpoint::event::Checkpoint;
 use crate::checkpoint::fault::LogError;
-use crate::checkpoint::log::Checkpoint;
-use crate::derived;
 use crate::document::validate::{Problem, Severity};
 use crate::head::{self, EventKey, Head, HeadError, Intent};
-use crate::index;
 use crate::model::id::Id;
 use crate::model::principal::Principal;
 use crate::model::timestamp::Timestamp;
+use crate::txn::after::{Commit, Step};
+use crate::txn::expect::{self, Expect, ExpectError};
 use crate::txn::{self, Committed, Item, Live, Recovered, SettleError, commit, hint};
 use crate::vault::files::FileError;
 use crate::vault::lock::LockError;
@@ -116,7 +117,7 @@ impl Refusal {
         path: impl Into<String>,
         code: &'static str,
         message: String,
-        hint: impl Into<String>,
+        hint: impl Into<Hint>,
     ) -> Self {
         let hint = hint.into();
         let problem = Problem { code, severity: Severity::Error, line: None, message, hint };
@@ -156,7 +157,7 @@ pub enum PublishError {
     #[error("this vault is governed: publication needs a review")]
     Governed,
     /// No document and no history has this id.
-    #[error("there is no document `{id}`")]
+    #[error("no document has the id `{id}`")]
     UnknownId {
         /// The id.
         id: Id,
@@ -187,11 +188,8 @@ pub enum PublishError {
         path: String,
     },
     /// Something else is published than what the writer has read.
-    #[error("expected {}, but {} is published", .0.expected, .0.found)]
-    Expected(Box<Mismatch>),
-    /// A version is expected of several documents.
-    #[error("a version is expected of one document")]
-    ExpectedOfOne,
+    #[error(transparent)]
+    Expected(#[from] ExpectError),
     /// The log cannot be relied on.
     #[error("the checkpoint log cannot be extended: {0}")]
     Log(#[from] LogError),
@@ -210,7 +208,7 @@ pub enum PublishError {
         /// The governance file.
         id: Id,
         /// Why.
-        why: crate::chain::replay::ChainError,
+        why: crate::chain::error::ChainError,
     },
     /// Writing failed; what was written has been taken back.
     #[error(transparent)]
@@ -292,63 +290,32 @@ fn event(
     write(desk, outcome, event)
 }
 
+/// What follows the commit of an event, in this order.
+const AFTER_COMMIT: [Step; 3] = [after::trust_head, after::follow_index, after::write_derived];
+
 /// Writes an event that is complete, unless it is refused or nothing but a trial.
 fn write(desk: Desk<'_>, mut outcome: Outcome, event: &Event<'_>) -> Result<Outcome, PublishError> {
     if !outcome.refused.is_empty() && !event.mode.skip_invalid {
         return Err(PublishError::Refused(outcome.refused));
     }
-    let (vault, chronicle, now) = (desk.vault, desk.chronicle, event.author.now);
-    let is_small = vault.config().index.is_automatic(desk.documents_after(&outcome.items));
+    let (vault, before, now) = (desk.vault, desk.chronicle, event.author.now);
+    let documents = desk.documents_after(&outcome.items);
     let sealed = desk.seal(&outcome.items);
     if !event.mode.dry_run {
-        let by = event.author.principal.to_string();
-        let intent = sealed.as_ref().map(|(checkpoint, _)| Intent {
-            upon: Head::of(chronicle),
-            event: EventKey { at: checkpoint.at, by },
-        });
-        let withdraw = || {
-            if let Some(Intent { event, .. }) = &intent {
-                head::withdraw(vault, |intent| intent.event == *event);
-            }
+        let mut committed = match &sealed {
+            Some(sealed) => commit_event((vault, before), &outcome, event, sealed)?,
+            None => commit::commit(vault.files(), &outcome.items, &outcome.behind, None)?,
         };
-        if let Some(intent) = &intent {
-            // What was acknowledged by a writer that died right after its commit counts from here on.
-            let _ = head::advance(vault, &intent.upon, now);
-            let _ = head::intend(vault, intent);
-        }
-        let append = sealed.as_ref().map(|(checkpoint, append)| (append, checkpoint.at));
-        let committed = commit::commit(vault.files(), &outcome.items, &outcome.behind, append);
-        if committed.is_err() {
-            hint::remove(vault.files());
-            // Where nothing is left, nobody shall take anything for a leftover.
-            let is_over = append.is_none_or(|(append, _)| {
-                commit::is_taken_back(vault.files(), &outcome.items, append)
-            });
-            if is_over {
-                withdraw();
-            }
-        }
-        let mut committed = committed?;
         if let Some((checkpoint, _)) = &sealed {
-            let head = Head::after(chronicle, checkpoint);
+            let commit = Commit { vault, before, checkpoint, documents, now };
             let lives = commit::lives(&outcome.items, &outcome.behind);
             // Both wait for the disk, and side by side they wait once.
-            let (remembered, named) = rayon::join(
-                || head::advance(vault, &head, now),
+            let (failures, named) = rayon::join(
+                || txn::after::run(&AFTER_COMMIT, &commit),
                 || vault.files().sync(&commit::names_of(&lives)),
             );
-            committed.forgotten = remembered.err();
-            if committed.forgotten.is_some() {
-                // Else the log could be cut back to where it was, and what it lost passed for leftovers.
-                withdraw();
-            }
-            if let Some(dir) = vault.cache() {
-                index::follow(dir, vault, chronicle, checkpoint);
-            }
-            if is_small {
-                committed.derived = derived::after_publication(vault);
-            }
-            // What could not be written is for the next writer; what somebody changed is theirs.
+            committed.after = failures;
+            // What could not be written is for the next writer; what another process changed is its own.
             if named.is_ok() && committed.left_alone.iter().all(|(_, why)| why.is_changed()) {
                 hint::remove(vault.files());
             }
@@ -357,6 +324,31 @@ fn write(desk: Desk<'_>, mut outcome: Outcome, event: &Event<'_>) -> Result<Outc
     }
     outcome.checkpoint = sealed.map(|(checkpoint, _)| checkpoint);
     Ok(outcome)
+}
+
+/// Commits an event under an intent record, which is withdrawn if the event is taken back whole.
+fn commit_event(
+    (vault, before): (&Vault, &Chronicle<'_>),
+    outcome: &Outcome,
+    event: &Event<'_>,
+    (checkpoint, append): &(Checkpoint, Append),
+) -> Result<Committed, PublishError> {
+    let files = vault.files();
+    let by = event.author.principal.to_string();
+    let key = EventKey { at: checkpoint.at, by };
+    let intent = Intent { upon: Head::of(before), event: key };
+    // What was acknowledged by a writer that died right after its commit counts from here on.
+    let _ = head::advance(vault, &intent.upon, event.author.now);
+    let _ = head::intend(vault, &intent);
+    let at = Some((append, checkpoint.at));
+    commit::commit(files, &outcome.items, &outcome.behind, at).map_err(|why| {
+        hint::remove(files);
+        // Where nothing is left, nothing may pass for uncommitted files later.
+        if commit::is_taken_back(files, &outcome.items, append) {
+            head::withdraw(vault, |left| left.event == intent.event);
+        }
+        why.into()
+    })
 }
 
 fn run(vault: &Vault, request: &Request, new: &[NewDocument]) -> Result<Outcome, PublishError> {

@@ -5,6 +5,7 @@ use super::desk::Desk;
 use super::{Author, Event, Mode, Outcome, PublishError, Refusal, check_place, event};
 use crate::document::text::normalise;
 use crate::document::{Document, utf8};
+use crate::model::hint::Hint;
 use crate::model::id::Id;
 use crate::model::layout::limit;
 use crate::txn::{Change, Item, Live};
@@ -38,14 +39,14 @@ pub fn move_document(
 impl Desk<'_> {
     /// The two versions of a move: the old id retired, the new one published.
     fn moved(&self, old: &Id, new: &Id) -> Result<[Item; 2], Refusal> {
-        let refuse = |code, message: &str, hint: &str| {
+        let refuse = |code, message: &str, hint: Hint| {
             Err(Refusal::new(old.live_path(), code, message.to_owned(), hint))
         };
         if !old.is_document() {
             return refuse(
                 "not-a-document",
                 "a governance file keeps its name",
-                "edit it in place",
+                "edit it in place".into(),
             );
         }
         if self.state.get(old.as_str()).is_none() {
@@ -53,19 +54,19 @@ impl Desk<'_> {
                 true => "it was retired: rename the file, and publish it under its new name",
                 false => "rename the file; nothing is recorded about it",
             };
-            return refuse("not-published", "it is not published", hint);
+            return refuse("not-published", "it is not published", hint.into());
         }
         if self.vault.files().exists(&new.history_dir()) {
             let message = format!("`{new}` has a history already");
-            return refuse("id-taken", &message, "choose an id that was never used");
+            return refuse("id-taken", &message, "choose an id that was never used".into());
         }
         let path = old.live_path();
         let read = self.vault.files().read_optional(&path, limit::DOCUMENT);
         let bytes = match read {
             Ok(Some(bytes)) => bytes,
             Ok(None) => {
-                let hint = "restore it, or take the document out with `ctx retire`";
-                return refuse("document-missing", "the file is not there", hint);
+                let hint = super::artifact::restore_or_retire(old);
+                return refuse("document-missing", "the live file is missing", hint);
             }
             Err(why) => return Err(super::artifact::refused_file(&path, &why)),
         };
@@ -74,7 +75,7 @@ impl Desk<'_> {
         let live = utf8(&bytes).unwrap_or_default();
         if base.sealed.as_deref() != Some(&*normalise(live)) {
             let hint = "publish the change first, or undo it";
-            return refuse("unpublished-changes", "its live file was changed", hint);
+            return refuse("unpublished-changes", "its live file was changed", hint.into());
         }
         let document = Document::parse(live)
             .map_err(|why| Refusal::new(&path, why.code(), why.to_string(), why.hint()))?;

@@ -2,16 +2,16 @@
 //! edited from: by `version`, and by the `checksum` and `updated_at` that this version was given.
 
 use super::Refusal;
-use super::expect::Expect;
 use crate::chain::described::{self, Fields};
-use crate::chain::history::{Entry, History};
-use crate::chain::replay::Replay;
+use crate::chain::history::History;
+use crate::chain::walk::Walk;
 use crate::document::frontmatter::Frontmatter;
 use crate::model::digest::Digest;
+use crate::model::hint::{Call, Hint, Verb};
 use crate::model::id::Id;
 use crate::model::timestamp::Timestamp;
+use crate::txn::expect::Expect;
 use crate::vault::files::Files;
-use crate::words::argument;
 
 /// The version that an edit follows.
 pub(super) struct Last<'a> {
@@ -40,36 +40,42 @@ pub(super) fn refuse(
     last: &Last<'_>,
     expect: Expect,
 ) -> Result<(), Refusal> {
-    let typed = argument(id.as_str());
     let head = last.version;
+    let call = |verb| Call::new(verb).value(id.as_str());
+    let version = |call: Call, n: u64| call.value(n.to_string());
     let (message, hint) = match base(files, id, live, last) {
         Some(Base::Older(edited)) => (
             format!("the file was edited from version {edited}, but version {head} is published"),
-            format!(
-                "take in what `ctx diff {typed} {edited} {head}` shows, and set `version: {head}` in the file"
+            Hint::calls(
+                "merge what {} shows, and set `version` in the file to the published version",
+                [version(version(call(Verb::Diff), edited), head)],
             ),
         ),
         Some(Base::Unsaid) if !expect.is_said() => (
             format!(
-                "the file does not say from which version it was edited, but version {head} is published"
+                "the file does not say which version it was edited from; version {head} is published"
             ),
-            format!(
-                "see what it would undo with `ctx diff {typed}`; then set `version: {head}` in its frontmatter, or say `ctx publish {typed} --expect-version {head}`"
+            Hint::calls(
+                "see what it would undo with {}, then set `version` in its frontmatter, or run {}",
+                [call(Verb::Diff), version(call(Verb::Publish).word("--expect-version"), head)],
             ),
         ),
         // The number of the version is on both sides: it does not say which of them was read.
         Some(Base::Other) if expect.hash.is_none() => (
             format!(
-                "the file was not edited from the published version {head}: its `checksum` or `updated_at` is another, as after a merge that took the history of one side and the file of the other"
+                "the file was not edited from the published version {head}: its `checksum` or `updated_at` differs, as after a merge that took the history of one side and the file of the other"
             ),
-            format!(
-                "take in what `ctx diff {typed}` shows, with `checksum` and `updated_at`, or say `ctx publish {typed} --expect-hash {}`",
-                last.chain_hash
+            Hint::calls(
+                "merge what {} shows, with `checksum` and `updated_at`, or run {}",
+                [
+                    call(Verb::Diff),
+                    call(Verb::Publish).word("--expect-hash").value(last.chain_hash.to_string()),
+                ],
             ),
         ),
         _ => return Ok(()),
     };
-    Err(Refusal::new(id.live_path(), "stale", message, &hint))
+    Err(Refusal::new(id.live_path(), "stale", message, hint))
 }
 
 fn base(files: &Files, id: &Id, live: &Frontmatter, last: &Last<'_>) -> Option<Base> {
@@ -96,17 +102,17 @@ fn is_of_another(files: &Files, id: &Id, live: &Frontmatter, last: &Last<'_>) ->
         checksum.is_some() && !given.iter().any(has_checksum)
             || is_earlier && !given.iter().any(has_instant)
     };
-    let mut described = described::Reader::default();
-    let mut fields = |text: &str| Some(described.read(id, text).ok()??.fields);
-    if !is_strange(fields(last.text).as_slice()) {
+    let described = described::Reader::default().read(id, last.text).ok().flatten();
+    if !is_strange(described.map(|described| described.fields).as_slice()) {
         return false;
     }
-    let mut replay = Replay::new(files, id, None);
-    let of_entry = |entry: &Entry| {
-        let _ = replay.step(entry);
-        fields(replay.text()?)
-    };
-    is_strange(&last.history.entries().filter_map(of_entry).collect::<Vec<_>>())
+    let mut walk = Walk::new(files, id, last.history);
+    let mut given = Vec::new();
+    while let Some(step) = walk.next() {
+        let described = step.version.ok().and_then(|mut version| version.describe().ok().flatten());
+        given.extend(described.map(|described| described.fields));
+    }
+    is_strange(&given)
 }
 
 fn digest(text: Option<&String>) -> Option<Digest> {

@@ -1,9 +1,11 @@
-//! What cannot be had any more: versions whose text the files no longer give, and checkpoints that the
-//! log no longer has or no longer vouches for. Recovery cannot bring them back; a copy can.
+//! What is lost: versions whose text cannot be rebuilt, and checkpoints that the log no longer has or
+//! no longer vouches for. Recovery cannot restore them; a copy can.
 
 use rayon::prelude::*;
 
-use crate::chain::replay::{self, ChainError, Replay};
+use crate::chain::error::ChainError;
+use crate::chain::replay;
+use crate::chain::walk::Walk;
 use crate::checkpoint::fault::LogError;
 use crate::checkpoint::log::Log;
 use crate::head;
@@ -53,7 +55,7 @@ pub(crate) fn lost(vault: &Vault, log: &Log, faults: &[LogError]) -> Lost {
     }
     let last = head::recall(vault).ok().and_then(|memories| memories.last()).unwrap_or(0);
     let gone = (log.entries.len() + 1..=last).take(MOST_GONE);
-    lost.checkpoints.extend(gone.map(|n| (n, format!("checkpoint {last} is remembered here"))));
+    lost.checkpoints.extend(gone.map(|n| (n, format!("the trusted head is checkpoint {last}"))));
     let ids = leftovers::recorded(log);
     let looked: Vec<Vec<LostVersion>> =
         ids.par_iter().map(|(id, versions)| of_artifact(vault, id, versions)).collect();
@@ -73,19 +75,16 @@ fn of_artifact(vault: &Vault, id: &Id, versions: &[u64]) -> Vec<LostVersion> {
         }
         Err(_) => return all(&|_| ChainError::HistoryMissing),
     };
-    let mut replay = Replay::new(vault.files(), id, None);
+    let mut walk = Walk::new(vault.files(), id, &history);
     let mut lost = Vec::new();
     let mut found = Vec::new();
-    for slot in &history.slots {
-        let Ok(entry) = &slot.entry else {
-            replay.lose();
-            continue;
-        };
-        let why = replay.step(entry).into_iter().next();
-        if versions.binary_search(&entry.version).is_ok() {
-            found.push(entry.version);
-            let (id, version) = (id.clone(), entry.version);
-            lost.extend(why.map(|why| LostVersion { id, version, why }));
+    while let Some(step) = walk.next() {
+        let Ok(recomputed) = step.version else { continue };
+        let version = recomputed.entry.version;
+        if versions.binary_search(&version).is_ok() {
+            found.push(version);
+            let why = recomputed.wrong.into_iter().next();
+            lost.extend(why.map(|why| LostVersion { id: id.clone(), version, why }));
         }
     }
     let missing = versions.iter().filter(|version| !found.contains(version));

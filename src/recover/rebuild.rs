@@ -2,24 +2,22 @@
 //! of one that says what they say.
 
 use std::collections::BTreeSet;
+use std::mem;
 
 use rayon::prelude::*;
 
-use crate::chain::described;
-use crate::chain::replay::{self, ChainError, Replay};
-use crate::checkpoint::chronicle::Chronicle;
-use crate::checkpoint::log::{Checkpoint, Log, path_of};
+use crate::chain::error::ChainError;
+use crate::chain::replay;
+use crate::chain::walk::Walk;
+use crate::checkpoint::event::Checkpoint;
+use crate::checkpoint::log::Log;
 use crate::checkpoint::maps;
 use crate::checkpoint::rebuild::{Recorded, derive, longest_prefix};
 use crate::head::{self, EventKey, Memories};
 use crate::model::digest::Digest;
 use crate::model::id::Id;
-use crate::model::layout::limit;
-use crate::txn::{keep, leftovers};
+use crate::txn::leftovers;
 use crate::vault::Vault;
-use crate::vault::config::LogForm;
-use crate::vault::files::FileError;
-use crate::vault::write::Written;
 
 /// A log as the histories give it.
 #[derive(Debug)]
@@ -48,10 +46,7 @@ impl Rebuilt {
 
     /// Whether it has what the old log has, and nothing else.
     pub fn is_same(&self, old: &Log) -> bool {
-        old.torn == 0
-            && !old.both_forms
-            && old.unreadable.is_none()
-            && old.entries == self.log.entries
+        old.is_whole() && old.entries == self.log.entries
     }
 
     /// The first checkpoint of the old log, or of what is remembered of it, where the log would begin
@@ -124,74 +119,33 @@ fn recorded(
         Err(ChainError::HistoryMissing) => return (sound, unsound),
         Err(why) => return (sound, vec![(id.clone(), 0, why)]),
     };
-    let mut replay = Replay::new(vault.files(), id, None);
-    let mut described = described::Reader::default();
-    for slot in &history.slots {
-        let entry = match &slot.entry {
-            Ok(entry) => entry,
+    let mut walk = Walk::new(vault.files(), id, &history);
+    while let Some(step) = walk.next() {
+        let mut version = match step.version {
+            Ok(version) => version,
             Err(faults) => {
-                replay.lose();
-                let why = ChainError::Malformed(slot.line, faults.clone());
-                unsound.push((id.clone(), slot.version.unwrap_or(0), why));
+                let why = ChainError::Malformed(step.slot.line, faults.to_vec());
+                unsound.push((id.clone(), step.slot.version.unwrap_or(0), why));
                 continue;
             }
         };
-        let mut wrong = replay.step(entry).into_iter();
+        let entry = version.entry;
         let Some(event) = EventKey::of(entry) else { continue };
         if never_acknowledged.contains(&event) {
             continue;
         }
         let at = event.at;
-        let says = replay.text().map(|text| described.check(id, entry, text));
-        match wrong.next().or_else(|| says?.err()) {
+        let wrong = mem::take(&mut version.wrong).into_iter().next();
+        match wrong.or_else(|| version.check_text().err()) {
             Some(why) => unsound.push((id.clone(), entry.version, why)),
             None => sound.push(Recorded {
                 at,
                 id: id.clone(),
                 version: entry.version,
                 chain_hash: entry.chain_hash,
-                retired: entry.retired_at.is_some(),
+                retired: entry.is_retirement(),
             }),
         }
     }
     (sound, unsound)
-}
-
-/// Puts a rebuilt log in the place of the old one, which is kept beside it; gives the path of that.
-/// Only the holder of the write lock may ask for it.
-///
-/// # Errors
-/// Something could not be written; the old log is where it was.
-pub fn replace_log(vault: &Vault, new: &Log) -> Result<Option<String>, FileError> {
-    let (files, path) = (vault.files(), new.path());
-    let bytes = new.sound().map(|chronicle| chronicle.export(new.form)).unwrap_or_default();
-    let Some(old) = files.read_optional(path, limit::LOG)? else {
-        files.create_durable(path, &bytes)?;
-        return Ok(None);
-    };
-    let kept = keep::copy_beside(files, path)?;
-    files.replace(path, &old, &bytes).inspect_err(|_| {
-        let _ = files.remove_of_length(&kept, old.len() as u64);
-    })?;
-    Ok(Some(kept))
-}
-
-/// Puts a log in its other form beside the one that is there, whole and durable, and gives that another
-/// name, which it returns. Only the holder of the write lock may ask for it.
-///
-/// # Errors
-/// Something could not be written. Where both files are left, they say the same, and the next writer
-/// clears that away.
-pub fn exchange_log(
-    vault: &Vault,
-    old: &Chronicle<'_>,
-    form: LogForm,
-    bytes: &[u8],
-) -> Result<String, FileError> {
-    let (files, path) = (vault.files(), old.path());
-    files.create_durable(path_of(form), bytes)?;
-    let kept = keep::free_beside(files, path);
-    files.move_new(path, &kept)?;
-    files.sync(&[Written::Named(path)])?;
-    Ok(kept)
 }

@@ -1,6 +1,7 @@
 //! A report in the Static Analysis Results Interchange Format (SARIF 2.1.0, OASIS), which code hosts
 //! and editors show beside the files.
 
+use super::Spell;
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
@@ -14,7 +15,7 @@ const SCHEMA: &str =
 
 /// The report as one run of the tool. A rule is a kind of finding; paths are relative to the
 /// vault's folder, which is named `VAULT`.
-pub(super) fn report(report: &Report, version: &str) -> String {
+pub fn of(report: &Report, version: &str, spell: Spell) -> String {
     let mut rules: BTreeMap<Code, usize> = BTreeMap::new();
     for finding in &report.findings {
         rules.entry(finding.code).or_default();
@@ -31,7 +32,7 @@ pub(super) fn report(report: &Report, version: &str) -> String {
             "tool": {"driver": {
                 "name": "ctx",
                 "version": version,
-                "rules": rules.keys().map(|code| rule(*code)).collect::<Vec<_>>(),
+                "rules": rules.keys().map(|code| rule(*code, spell)).collect::<Vec<_>>(),
             }},
             "originalUriBaseIds": {"VAULT": {"description": {"text": "The folder of the vault."}}},
             "columnKind": "unicodeCodePoints",
@@ -54,12 +55,12 @@ pub(super) fn report(report: &Report, version: &str) -> String {
     serde_json::to_string_pretty(&sarif).unwrap_or_default()
 }
 
-fn rule(code: Code) -> Value {
+fn rule(code: Code, spell: Spell) -> Value {
     json!({
         "id": code.as_str(),
         "shortDescription": {"text": code.meaning()},
         "fullDescription": {"text": code.cause()},
-        "help": {"text": code.remedy()},
+        "help": {"text": code.remedy().render(spell)},
         "defaultConfiguration": {"level": level(code)},
         "properties": {"class": code.class().as_str()},
     })

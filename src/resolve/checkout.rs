@@ -20,13 +20,13 @@ pub enum CheckoutError {
     #[error("the folder is not empty")]
     NotEmpty,
     /// The folder lies in the vault itself.
-    #[error("the folder lies in the vault")]
+    #[error("the folder is in the vault")]
     Inside,
     /// The folder cannot be made or listed.
     #[error("cannot make or list the folder: {0}")]
     Folder(#[source] io::Error),
     /// The chain does not vouch for some artifacts. Nothing was written.
-    #[error("{} cannot be had", crate::words::count(.0.len(), "artifact"))]
+    #[error("{} cannot be read", crate::words::count(.0.len(), "artifact"))]
     Withheld(Vec<Withheld>),
     /// What the checkpoint records cannot be had.
     #[error(transparent)]

@@ -6,8 +6,8 @@ use std::sync::OnceLock;
 
 use super::Snapshot;
 use crate::checkpoint::chronicle::Chronicle;
+use crate::checkpoint::event::Checkpoint;
 use crate::checkpoint::fault::LogError;
-use crate::checkpoint::log::Checkpoint;
 use crate::checkpoint::state::{Mark, State};
 use crate::index::{At, Damaged};
 use crate::model::id::Id;

@@ -25,9 +25,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 use std::sync::OnceLock;
 
+use crate::chain::error::ChainError;
 use crate::chain::history::Entry;
-use crate::chain::replay::{self, ChainError};
+use crate::chain::replay;
+use crate::chain::vouched;
 use crate::checkpoint::chronicle::Chronicle;
+use crate::checkpoint::codec;
 use crate::checkpoint::fault::LogError;
 use crate::checkpoint::state::State;
 use crate::document::frontmatter::Frontmatter;
@@ -41,7 +44,6 @@ use crate::selector;
 use crate::uri::Uri;
 use crate::vault::Vault;
 use crate::vault::config::Config;
-use crate::vault::config::LogForm;
 use crate::vault::federation::Authorities;
 
 use map::{Map, Recorded};
@@ -201,7 +203,7 @@ impl<'v> Snapshot<'v> {
         let state = chronicle.state_at(checkpoint)?;
         let made = chronicle.checkpoint(checkpoint).ok();
         let (at, hash) = (made.map(|c| c.at), made.map(|c| c.hash));
-        let full_log = vault.log_form() == LogForm::Full;
+        let full_log = codec::form_of(vault).is_shared();
         let (map, names) = (Map::of_log(chronicle, checkpoint, state), OnceLock::new());
         Ok(Self { vault, checkpoint, hash, at, full_log, map, names })
     }
@@ -215,7 +217,7 @@ impl<'v> Snapshot<'v> {
             return Self::at(vault, &source.log(vault)?.sound()?, number);
         };
         let (checkpoint, hash, made_at) = (at.checkpoint(), Some(at.hash()), Some(at.made_at()));
-        let full_log = vault.log_form() == LogForm::Full;
+        let full_log = codec::form_of(vault).is_shared();
         let (map, names) = (Map::of_index(at), OnceLock::new());
         Ok(Self { vault, checkpoint, hash, at: made_at, full_log, map, names })
     }
@@ -304,8 +306,8 @@ impl<'v> Snapshot<'v> {
     ) -> Result<Served, ChainError> {
         let files = self.vault.files();
         let history = replay::load(files, id)?;
-        let sealed = replay::sealed(files, id, &history, version, chain_hash)?;
-        if let (Some(recorded), Some(at)) = (sealed.entry.published_at, recorded.sealed_at)
+        let sealed = vouched::sealed(files, id, &history, version, chain_hash)?;
+        if let (Some(recorded), Some(at)) = (sealed.entry.published_at(), recorded.sealed_at)
             && recorded > at
         {
             let bound = format!("the checkpoint that sealed it is of {at}");
@@ -314,8 +316,7 @@ impl<'v> Snapshot<'v> {
         // The other tool may drop an id and take it up again; what we retired does not come back.
         // In a log of ours a return is refused before anything is served.
         let later = history.entries().filter(|entry| self.full_log && entry.version > version);
-        if let Some(at) = later.filter_map(|entry| entry.retired_at).find(|at| Some(*at) <= self.at)
-        {
+        if let Some(at) = later.filter_map(Entry::retired_at).find(|at| Some(*at) <= self.at) {
             return Err(ChainError::Retired { version, at });
         }
         let (fields, body) = match sealed.document {

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use crate::chain::replay::ChainError;
+use crate::chain::error::ChainError;
 use crate::model::id::Id;
 use crate::model::layout;
 use crate::pack::{self, Pack, PackProblem};
@@ -54,7 +54,7 @@ pub struct Packs {
 #[non_exhaustive]
 pub enum PackError {
     /// No sealed file has this id.
-    #[error("there is no pack `{}` at checkpoint {checkpoint}", .id.escape_debug())]
+    #[error("checkpoint {checkpoint} seals no pack `{}`", .id.escape_debug())]
     Unknown {
         /// What was asked for.
         id: String,

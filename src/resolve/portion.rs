@@ -85,7 +85,7 @@ impl<'r> Portion<'r> {
             begin = begin.word("type", fields.node_type.as_str());
         }
         begin = begin.word("version", entry.version).word("chain_hash", entry.chain_hash);
-        if let Some(at) = entry.published_at {
+        if let Some(at) = entry.published_at() {
             begin = begin.word("published_at", at);
         }
         let begin = begin.text("edited_by", &entry.edited_by).word("bytes", text.len()).end();

@@ -36,7 +36,7 @@ pub enum ConfiguredError {
     #[error("{COMMAND_VARIABLE} is neither words nor a JSON list of texts")]
     Variable,
     /// Not a number of seconds.
-    #[error("{TIMEOUT_VARIABLE} is no number from 1 to {MAX_SECONDS}")]
+    #[error("{TIMEOUT_VARIABLE} is not a number from 1 to {MAX_SECONDS}")]
     Timeout,
     /// A program that is not run.
     #[error("`{}` is not run: {problem}", program.escape_debug())]
@@ -103,7 +103,7 @@ fn of_file(vault: &Path, path: &Path) -> Result<Option<Program>, ConfiguredError
     };
     // Whoever may write the vault must not be able to say which program runs.
     if path.starts_with(vault) || real.starts_with(vault) {
-        return Err(fail("it lies in the vault".to_owned()));
+        return Err(fail("it is in the vault".to_owned()));
     }
     if !real.metadata().is_ok_and(|found| is_ours(&found)) {
         return Err(fail("it is not yours, or everybody may write to it".to_owned()));
@@ -168,7 +168,7 @@ fn check(vault: &Path, argv: &[String]) -> Result<(), ConfiguredError> {
     for (n, word) in argv.iter().enumerate() {
         let path = Path::new(word);
         if path.is_absolute() && inside(path) && (n == 0 || path.is_file()) {
-            return refuse(word, "it lies in the vault");
+            return refuse(word, "it is in the vault");
         }
     }
     let Some(program) = argv.first() else { return refuse("", "it has no name") };
@@ -176,7 +176,7 @@ fn check(vault: &Path, argv: &[String]) -> Result<(), ConfiguredError> {
         return refuse(program, "its path is not absolute");
     }
     match fs::metadata(program) {
-        Err(_) => refuse(program, "there is no such file"),
+        Err(_) => refuse(program, "the file does not exist"),
         Ok(found) if !found.is_file() => refuse(program, "it is not a file"),
         Ok(found) if !is_ours(&found) => {
             refuse(program, "it is neither yours nor the system's, or everybody may write to it")
@@ -249,18 +249,18 @@ mod tests {
             ("  ", "CTX_SEARCH_COMMAND is neither words nor a JSON list of texts"),
             ("[1]", "CTX_SEARCH_COMMAND is neither words nor a JSON list of texts"),
             ("search", "`search` is not run: its path is not absolute"),
-            ("~/bin/none", "`~/bin/none` is not run: there is no such file"),
+            ("~/bin/none", "`~/bin/none` is not run: the file does not exist"),
             ("~/bin", "`~/bin` is not run: it is not a file"),
-            ("~/vault/search", "`~/vault/search` is not run: it lies in the vault"),
-            ("~/vault/link", "`~/vault/link` is not run: it lies in the vault"),
-            ("~/bin/link", "`~/bin/link` is not run: it lies in the vault"),
-            ("/bin/sh ~/vault/search", "`~/vault/search` is not run: it lies in the vault"),
+            ("~/vault/search", "`~/vault/search` is not run: it is in the vault"),
+            ("~/vault/link", "`~/vault/link` is not run: it is in the vault"),
+            ("~/bin/link", "`~/bin/link` is not run: it is in the vault"),
+            ("/bin/sh ~/vault/search", "`~/vault/search` is not run: it is in the vault"),
         ] {
             assert_eq!(told(command), expected, "{command}");
         }
         assert!(told("~/bin/open").contains("everybody may write"));
         let late = [(COMMAND_VARIABLE, "~/bin/search"), (TIMEOUT_VARIABLE, "0")];
-        assert_eq!(home.told(&late), "CTX_SEARCH_TIMEOUT is no number from 1 to 600");
+        assert_eq!(home.told(&late), "CTX_SEARCH_TIMEOUT is not a number from 1 to 600");
     }
 
     #[test]
@@ -278,7 +278,7 @@ mod tests {
             ),
             ("~/bin/search", "expected `command: [PROGRAM, ARGUMENT, ...]`"),
             ("{command: [~/bin/search], timeout: 0}", "expected seconds from 1 to 600"),
-            ("{command: [~/vault/search]}", "`~/vault/search` is not run: it lies in the vault"),
+            ("{command: [~/vault/search]}", "`~/vault/search` is not run: it is in the vault"),
         ] {
             let told = home.config(&of("~/vault", search));
             assert!(told.ends_with(expected), "{told}");
@@ -290,6 +290,6 @@ mod tests {
         fs::create_dir(&in_vault).unwrap();
         fs::write(in_vault.join("config.yaml"), "").unwrap();
         let told = home.told(&[("XDG_CONFIG_HOME", "~/vault")]);
-        assert!(told.ends_with("it lies in the vault"), "{told}");
+        assert!(told.ends_with("it is in the vault"), "{told}");
     }
 }

@@ -247,10 +247,10 @@ struct Dropped {
 impl Dropped {
     fn notes(&self, backend: &str) -> Vec<String> {
         let told = [
-            (self.unpublished, "left out, because they are no published documents"),
-            (self.scores, "left out, because their scores are no numbers"),
+            (self.unpublished, "left out, because they are not published documents"),
+            (self.scores, "left out, because their scores are not numbers"),
             (self.duplicates, "left out, because they were named before"),
-            (self.anchors, "given as whole documents, because there are no such sections"),
+            (self.anchors, "given as whole documents, because their sections do not exist"),
         ];
         let told = told.iter().filter(|(n, _)| *n > 0);
         told.map(|(n, what)| format!("hits of {backend} {what}: {n}")).collect()

@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use super::item::Live;
 use super::stamp::{left_behind, retired_live};
 use crate::checkpoint::chronicle::Chronicle;
-use crate::checkpoint::log::Checkpoint;
+use crate::checkpoint::event::Checkpoint;
 use crate::checkpoint::sealed::sealed_text;
 use crate::checkpoint::state::State;
 use crate::document::edit::Edit;

@@ -7,10 +7,10 @@
 
 use rayon::prelude::*;
 
+use super::after::StepFailure;
 use super::hint;
 use super::item::{Item, Live};
 use crate::checkpoint::chronicle::Append;
-use crate::head::MemoryError;
 use crate::model::id::Id;
 use crate::model::layout;
 use crate::model::timestamp::Timestamp;
@@ -23,10 +23,8 @@ use crate::vault::write::Written;
 pub struct Committed {
     /// Live files that could not be brought up to date, and why; the event stands all the same.
     pub left_alone: Vec<(String, FileError)>,
-    /// Derived files that could not be written, and why.
-    pub derived: Vec<(String, String)>,
-    /// Why the new head could not be remembered.
-    pub forgotten: Option<MemoryError>,
+    /// What the steps after the commit could not do.
+    pub after: Vec<StepFailure>,
 }
 
 /// Writes an event, if there is one, and brings live files up to date.

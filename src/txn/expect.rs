@@ -1,11 +1,12 @@
 //! Compare and swap: a writer says what it has read, and nothing is written where that is no longer
 //! what is published (`spec/transactions.md`, section 4).
 
-use super::PublishError;
 use crate::chain::diff;
 use crate::chain::history::Entry;
 use crate::chain::replay;
+use crate::chain::vouched;
 use crate::checkpoint::chronicle::Chronicle;
+use crate::checkpoint::fault::LogError;
 use crate::checkpoint::state::{Mark, State};
 use crate::document::text::normalise;
 use crate::document::{Document, utf8};
@@ -28,6 +29,20 @@ impl Expect {
     pub fn is_said(&self) -> bool {
         self.version.is_some() || self.hash.is_some()
     }
+}
+
+/// Why a writer may not write.
+#[derive(Debug, thiserror::Error)]
+pub enum ExpectError {
+    /// Something else is published than what the writer has read.
+    #[error("expected {}, but {} is published", .0.expected, .0.found)]
+    Mismatch(Box<Mismatch>),
+    /// A version is expected of several documents, or of none.
+    #[error("a version can be expected of one document only")]
+    NotOne,
+    /// The log cannot be relied on.
+    #[error(transparent)]
+    Log(#[from] LogError),
 }
 
 /// What was published since.
@@ -55,34 +70,33 @@ pub struct Moved {
     pub to: u64,
     /// The versions since, in order.
     pub between: Vec<Entry>,
-    /// What they changed, where both texts can be had, and how that gets into the live file.
-    pub diff: Option<(String, TakeIn)>,
+    /// What they changed, where both texts can be had, and how to merge that into the live file.
+    pub diff: Option<(String, HowToMerge)>,
 }
 
-/// How what was published since gets into the live file.
+/// How to merge what was published since into the live file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TakeIn {
+pub enum HowToMerge {
     /// It is there: the file says that it was made from the published version.
     Done,
     /// The diff has its places in the file.
     Patch,
-    /// The file was edited in the same lines, or nobody could say where they are.
+    /// The file was edited in the same lines, or the places are ambiguous.
     ByHand,
     /// There is no such file.
     Absent,
 }
 
-/// Refuses an event whose writer has read something else than what is published.
+/// Refuses a write whose writer has read something else than what is published.
 ///
 /// # Errors
-/// [`PublishError::Expected`]; [`PublishError::ExpectedOfOne`] where a version is expected of several
-/// documents, or of none.
+/// See [`ExpectError`].
 pub fn check(
     vault: &Vault,
     chronicle: &Chronicle<'_>,
     ids: &[&Id],
     expect: Expect,
-) -> Result<(), PublishError> {
+) -> Result<(), ExpectError> {
     if expect == Expect::default() {
         return Ok(());
     }
@@ -93,7 +107,7 @@ pub fn check(
         (from != Some(to)).then(|| Moved::of(vault, id, from, to))
     };
     if let Some(version) = expect.version {
-        let [id] = ids else { return Err(PublishError::ExpectedOfOne) };
+        let [id] = ids else { return Err(ExpectError::NotOne) };
         if let Some(moved) = moved(Some(version), id) {
             return Err(mismatch(Mismatch {
                 id: Some((*id).clone()),
@@ -136,8 +150,8 @@ pub fn check(
     }))
 }
 
-fn mismatch(mismatch: Mismatch) -> PublishError {
-    PublishError::Expected(Box::new(mismatch))
+fn mismatch(mismatch: Mismatch) -> ExpectError {
+    ExpectError::Mismatch(Box::new(mismatch))
 }
 
 fn named(version: u64) -> String {
@@ -147,17 +161,17 @@ fn named(version: u64) -> String {
     }
 }
 
-fn take_in(vault: &Vault, id: &Id, to: u64, diff: &str) -> TakeIn {
+fn how_to_merge(vault: &Vault, id: &Id, to: u64, diff: &str) -> HowToMerge {
     let Ok(bytes) = vault.files().read(&id.live_path(), limit::DOCUMENT) else {
-        return TakeIn::Absent;
+        return HowToMerge::Absent;
     };
     let live = utf8(&bytes).unwrap_or_default();
     if Document::parse(&normalise(live)).is_ok_and(|live| live.frontmatter.version == Some(to)) {
-        TakeIn::Done
+        HowToMerge::Done
     } else if diff::has_its_places(live, diff) {
-        TakeIn::Patch
+        HowToMerge::Patch
     } else {
-        TakeIn::ByHand
+        HowToMerge::ByHand
     }
 }
 
@@ -167,13 +181,13 @@ impl Moved {
         let Ok(history) = replay::load(vault.files(), id) else { return moved };
         let since = |entry: &&Entry| from.is_some_and(|from| entry.version > from);
         moved.between = history.entries().filter(since).cloned().collect();
-        let text = |version| replay::vouched(vault.files(), id, &history, version).ok();
+        let text = |version| vouched::vouched(vault.files(), id, &history, version).ok();
         if let Some((from, to)) = from.filter(|n| *n > 0).zip(Some(to).filter(|n| *n > 0))
             && let Some((before, after)) = text(from).zip(text(to))
         {
             let diff = diff::print(&before, &after, from, to);
-            let way = take_in(vault, id, to, &diff);
-            moved.diff = Some((diff, way));
+            let how = how_to_merge(vault, id, to, &diff);
+            moved.diff = Some((diff, how));
         }
         moved
     }

@@ -3,11 +3,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::chain::history::{AppendError, History};
-use crate::chain::replay::{self, ChainError};
+use crate::chain::error::ChainError;
+use crate::chain::history::{AppendError, EntryState, History};
+use crate::chain::replay;
 use crate::checkpoint::chronicle::Chronicle;
+use crate::checkpoint::codec::path_of;
 use crate::checkpoint::fault::LogError;
-use crate::checkpoint::log::{Log, path_of};
+use crate::checkpoint::log::Log;
 use crate::checkpoint::sealed::sealed_text;
 use crate::head::EventKey;
 use crate::model::id::Id;
@@ -30,13 +32,13 @@ pub enum Remains {
     /// The end of the log, after its last whole entry.
     Log,
     /// The log in the form that it was converted from.
-    Twin,
+    Duplicate,
 }
 
 impl Remains {
     /// Whether only a writer's intent tells it from what somebody took out of the record.
     fn is_of_the_record(self) -> bool {
-        !matches!(self, Self::Temporary | Self::Twin)
+        !matches!(self, Self::Temporary | Self::Duplicate)
     }
 }
 
@@ -121,9 +123,9 @@ pub(crate) fn first_unsealed(
     let mut next = sealed.map_or(0, |n| n + 1);
     let mut may_retire = last_sealed > 0 && !is_published;
     while let Some(Ok(entry)) = history.slots.get(next).map(|slot| &slot.entry) {
-        match (entry.published_at, entry.retired_at) {
-            (None, Some(_)) if may_retire => may_retire = false,
-            (None, None) if form == LogForm::Full && id.is_document() => {}
+        match entry.state {
+            EntryState::Retired(_) if may_retire => may_retire = false,
+            EntryState::Unpublished if form.is_shared() && id.is_document() => {}
             _ => break,
         }
         next += 1;
@@ -180,13 +182,13 @@ pub(super) fn of_vault(vault: &Vault, chronicle: &Chronicle<'_>) -> Vec<Leftover
         let remains = Remains::Log;
         found.push(Leftover { path, remains, from, bytes: torn, events: Vec::new() });
     }
-    if let Some(twin) = chronicle.twin() {
+    if let Some(twin) = chronicle.duplicate() {
         // Both say the same. A log that we began has whole maps only where a configuration says so.
         let by_default =
             if chronicle.is_begun_by_ctx() { LogForm::Delta } else { chronicle.form() };
         let wanted = sealed_form(vault, chronicle).ok().flatten().unwrap_or(by_default);
         let path = if wanted == twin { chronicle.path() } else { path_of(twin) };
-        found.extend(whole(vault.files(), path.to_owned(), Remains::Twin));
+        found.extend(whole(vault.files(), path.to_owned(), Remains::Duplicate));
     }
     found
 }

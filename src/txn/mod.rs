@@ -6,8 +6,10 @@
 //! never drops them. One that died after it leaves live files behind: `behind` brings them up to date.
 //! `hint` names the places to look at; nothing in the vault is trusted about what happened there.
 
+pub(crate) mod after;
 mod behind;
 pub(crate) mod commit;
+pub mod expect;
 pub(crate) mod hint;
 mod item;
 pub(crate) mod keep;
@@ -15,6 +17,7 @@ pub(crate) mod leftovers;
 mod settle;
 pub(crate) mod stamp;
 
+pub use after::StepFailure;
 pub use commit::Committed;
 pub use item::{Change, Item, Live};
 pub use leftovers::{Leftover, Remains, Uncleared};

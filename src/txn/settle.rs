@@ -178,7 +178,7 @@ fn settle(vault: &Vault, chronicle: &Chronicle<'_>) -> Result<Recovered, SettleE
     let interrupted = head::interrupted(vault, &Head::of(chronicle));
     let has_torn_end = chronicle.torn() > 0;
     let has_temporaries = vault.files().has_temporaries();
-    let is_converted = chronicle.twin().is_some();
+    let is_converted = chronicle.duplicate().is_some();
     let has_died = was_hinted || interrupted.is_some();
     if !has_died && !has_torn_end && !is_converted && !has_temporaries {
         return Ok(Recovered::default());

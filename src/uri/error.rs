@@ -41,7 +41,7 @@ pub enum UriError {
     #[error("expected a name between two `/`")]
     EmptySegment,
     /// `%2F` in a name or an anchor.
-    #[error("`{}` encodes a `/`, which is no part of a name", .segment.escape_debug())]
+    #[error("`{}` encodes a `/`, which no name contains", .segment.escape_debug())]
     EncodedSlash {
         /// The segment it stands in.
         segment: String,

@@ -60,6 +60,12 @@ impl LogForm {
         }
     }
 
+    /// Whether the reference implementation reads and writes it too: such a log may hold what only
+    /// that leaves, as an id that is dropped from the maps and taken up again.
+    pub fn is_shared(self) -> bool {
+        self == Self::Full
+    }
+
     /// The other one.
     #[must_use]
     pub fn other(self) -> Self {

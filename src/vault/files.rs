@@ -53,7 +53,7 @@ pub enum FileError {
         path: String,
     },
     /// The file no longer holds what was read before.
-    #[error("`{}` was changed by somebody else meanwhile", path.escape_debug())]
+    #[error("another process changed `{}` during the command", path.escape_debug())]
     Changed {
         /// Path in the vault.
         path: String,

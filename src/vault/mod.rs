@@ -19,7 +19,7 @@ pub mod write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use config::{Config, Layout, LogForm};
+use config::{Config, Layout};
 use disk::Disk;
 use files::{FileError, Files};
 use outside::State;
@@ -196,17 +196,6 @@ impl Vault {
     /// The name of the vault's folder.
     pub fn folder_name(&self) -> String {
         self.root().file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned())
-    }
-
-    /// The form of the checkpoint log: that of the log file that exists, else as configured.
-    pub fn log_form(&self) -> LogForm {
-        if self.files.exists(layout::FULL_LOG) {
-            LogForm::Full
-        } else if self.files.exists(layout::DELTA_LOG) {
-            LogForm::Delta
-        } else {
-            self.config.checkpoint_log.unwrap_or(LogForm::Delta)
-        }
     }
 
     /// The vault with another time to wait for the lock than [`lock::PATIENCE`].

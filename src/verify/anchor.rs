@@ -164,7 +164,7 @@ fn sequence(hashes: &[Digest], view: &View) -> Option<Lost> {
 fn finding_of(why: &Lost, source: &Source, path: &str) -> Finding {
     let known = match source {
         Source::Expected => "expected".to_owned(),
-        Source::Remembered { .. } => "remembered here".to_owned(),
+        Source::Remembered { .. } => "trusted on this machine".to_owned(),
         Source::Revision { name, .. } => format!("known from revision {name}"),
         Source::MergeBase { name, .. } => format!("known from the merge base with {name}"),
     };

@@ -8,10 +8,13 @@ use super::gathered::{Gathered, OF_ARTIFACT};
 use super::log::{Record, View};
 use super::rules::Rules;
 use super::sealed::Sealed;
-use crate::chain::described::{self, Described};
+use crate::chain::described::Described;
+use crate::chain::error::ChainError;
 use crate::chain::form::{self, Form, Sizes};
 use crate::chain::history::{Entry, FaultKind, History, HistoryError, Stored};
-use crate::chain::replay::{self, ChainError, Replay};
+use crate::chain::replay;
+use crate::chain::vouched;
+use crate::chain::walk::{Recomputed, Walk};
 use crate::checkpoint::state::Mark;
 use crate::document::text::checksum;
 use crate::model::digest::Digest;
@@ -65,8 +68,7 @@ pub(super) fn check(
     let record = view.records.get(id).unwrap_or(&nothing);
     let sealed = Sealed::new(record);
     let checked = Checked::new(OF_ARTIFACT);
-    let described = described::Reader::default();
-    let mut pass = Pass { vault, id, names, view, rules, sealed, checked, described };
+    let mut pass = Pass { vault, id, names, view, rules, sealed, checked };
     let mut head = view.head.get(id.as_str()).copied();
     // An id that left the maps was retired by the version after the last one that they had.
     let last = pass.sealed.last_version();
@@ -104,7 +106,6 @@ pub(super) struct Pass<'p> {
     pub(super) rules: &'p Rules,
     pub(super) sealed: Sealed<'p>,
     pub(super) checked: Checked,
-    described: described::Reader,
 }
 
 impl Pass<'_> {
@@ -159,7 +160,7 @@ impl Pass<'_> {
                 // A folder that holds nothing, or what an interrupted command left.
                 let names = self.vault.files().names(&self.id.history_dir());
                 if names.is_ok_and(|names| !names.is_empty()) {
-                    let message = "its folder holds files, but no history";
+                    let message = "its folder has files, but no history";
                     self.push(Finding::new(Code::Unfinished, path, message));
                 }
                 return;
@@ -203,7 +204,7 @@ impl Pass<'_> {
         let stored: BTreeSet<String> = stored.chain([self.id.history_path()]).collect();
         for path in names.iter().map(|name| format!("{dir}/{name}")) {
             if !stored.contains(&path) {
-                let message = "no entry of the history has this file";
+                let message = "no entry of the history uses this file";
                 self.push(Finding::new(Code::Unfinished, path, message));
             }
         }
@@ -214,19 +215,19 @@ impl Pass<'_> {
     fn uncovered(&mut self, history: &History) {
         let path = self.id.history_path();
         for key in &history.unknown.first {
-            let message = format!("line {}: `{}` means nothing", key.line, key.name.escape_debug());
+            let message = format!("line {}: unknown key `{}`", key.line, key.name.escape_debug());
             self.push(Finding::new(Code::KeyUnknown, path.clone(), message));
         }
         let more = history.unknown.count.saturating_sub(history.unknown.first.len() as u64);
         if more > 0 {
-            let message = format!("{more} more keys mean nothing");
+            let message = format!("{more} more unknown keys");
             self.push(Finding::new(Code::KeyUnknown, path.clone(), message));
         }
         let Some(began) = self.began_strictly() else {
             return;
         };
         if !history.canonical {
-            let message = "it is not spelled as ctx spells it";
+            let message = "it does not have the bytes that ctx writes";
             self.push(Finding::new(Code::HistoryRespelled, path, message));
         }
         let expected = self.rules.interval_at(began);
@@ -243,24 +244,19 @@ impl Pass<'_> {
     /// Recomputes every entry; gives back the text of the version that the head seals, if
     /// everything up to it is as it was hashed.
     fn history(&mut self, history: &History, head: Option<(u64, Digest)>) -> Option<String> {
-        let mut replay = Replay::new(self.vault.files(), self.id, None);
+        let mut walk = Walk::new(self.vault.files(), self.id, history);
         let mut seen = BTreeSet::new();
         let mut before: Option<(u64, Timestamp)> = None;
         let mut head_text = None;
-        let kept = retired_from(history);
-        let mut published_text: Option<String> = None;
-        let mut previous_failed = false;
         let interval = self.interval_of(history);
-        let mut diffs = 0;
-        // Whether the text is the one that was recorded, from its keyframe on.
-        let mut is_sound = true;
-        for (index, slot) in history.slots.iter().enumerate() {
+        while let Some(step) = walk.next() {
             self.checked.versions += 1;
+            let slot = step.slot;
             if let Some(version) = slot.version {
                 self.number(version, before.map(|(v, _)| v), &mut seen);
             }
-            let entry = match &slot.entry {
-                Ok(entry) => entry,
+            let mut recomputed = match step.version {
+                Ok(recomputed) => recomputed,
                 Err(faults) => {
                     for fault in faults {
                         let (line, field) = (fault.line, fault.field);
@@ -274,13 +270,12 @@ impl Pass<'_> {
                             Finding::new(code_of(fault.kind), self.id.history_path(), message);
                         self.push(Finding { version: slot.version, ..finding });
                     }
-                    replay.lose();
-                    (previous_failed, is_sound) = (true, false);
                     before = slot.version.map(|v| (v, before.map_or(EPOCH, |(_, at)| at)));
                     continue;
                 }
             };
-            self.checked.published |= entry.published_at.is_some();
+            let entry = recomputed.entry;
+            self.checked.published |= entry.is_published();
             self.checked.notes += u64::from(entry.note.is_some());
             if let Some(why) = unrecorded(&entry.edited_by)
                 && self.is_strictly_ours(entry.version)
@@ -290,49 +285,39 @@ impl Pass<'_> {
             if let Some((_, at)) = before
                 && entry.edited_at < at
             {
-                let message = format!("it is of {}, the one before of {at}", entry.edited_at);
+                let message = format!("it is from {}, the entry before from {at}", entry.edited_at);
                 self.find(Code::TimestampOrder, entry.version, message);
             }
             if self.view.now.is_some_and(|now| entry.edited_at > now) {
-                let message = format!("it is of {}, later than the clock", entry.edited_at);
+                let message = format!("it is from {}, later than the clock", entry.edited_at);
                 self.find(Code::TimestampFuture, entry.version, message);
             }
             before = Some((entry.version, entry.edited_at));
-            let length_before = replay.text().map(str::len);
-            let wrong = replay.step(entry);
-            is_sound = wrong.is_empty() && (is_sound || entry.stored == Stored::Keyframe);
-            for why in &wrong {
+            for why in &recomputed.wrong {
                 // What builds on a text that was just reported as lost says nothing new.
-                if !(previous_failed && matches!(why, ChainError::NoBase)) {
+                if !(recomputed.is_base_lost && matches!(why, ChainError::NoBase)) {
                     self.chain_error(entry, why);
                 }
             }
-            previous_failed = replay.text().is_none();
-            if !replay.is_as_written() && self.began_strictly().is_some() {
-                let message = "its text is not stored as ctx stores it";
+            if !recomputed.is_as_written && self.began_strictly().is_some() {
+                let message = "its text is not stored as ctx stores texts";
                 let path = self.place_of_text(entry);
                 let finding = Finding::new(Code::HistoryRespelled, path, message);
                 self.push(finding.version(entry.version));
             }
-            let Some(text) = replay.text() else {
+            let Some(text) = recomputed.text else {
                 continue;
             };
-            self.text(entry, text);
-            if let Some(before) = length_before {
-                let sizes = Sizes::of(before, text, diffs);
+            self.text(&mut recomputed, text);
+            if let Some(before) = recomputed.bytes_before {
+                let sizes = Sizes::of(before, text, recomputed.diffs_before);
                 self.form(entry, form::prescribed(entry.version, interval, Some(sizes)));
             }
-            diffs = if entry.stored == Stored::Keyframe { 0 } else { diffs + 1 };
-            if let Some(published) = &published_text
-                && let Err(why) = replay::check_retirement(self.id, entry, published, text)
-            {
+            if let Err(why) = recomputed.check_retirement() {
                 self.chain_error(entry, &why);
             }
-            if is_sound && head == Some((entry.version, entry.chain_hash)) {
+            if recomputed.is_sound && head == Some((entry.version, entry.chain_hash)) {
                 head_text = Some(text.to_owned());
-            }
-            if kept.contains(&index) {
-                published_text = Some(text.to_owned());
             }
         }
         head_text
@@ -381,7 +366,7 @@ impl Pass<'_> {
         if version < before {
             self.find(Code::VersionOrder, version, format!("it follows version {before}"));
         } else if version > before.saturating_add(1) {
-            let message = format!("it follows version {before}; what lies between is gone");
+            let message = format!("it follows version {before}; the versions between are missing");
             self.find(Code::VersionGap, version, message);
         }
     }
@@ -428,20 +413,20 @@ impl Pass<'_> {
         let mark = self.sealed.record.seals.last()?.mark;
         let is_retired = history
             .entries()
-            .any(|entry| entry.retired_at.is_some() && Some(entry.version) > mark.version);
+            .any(|entry| entry.is_retirement() && Some(entry.version) > mark.version);
         (self.may_be_dropped() && !is_retired).then_some(mark)
     }
 
     /// What a reconstructed document says of itself.
-    fn text(&mut self, entry: &Entry, text: &str) {
-        let version = entry.version;
-        let described = match self.described.read(self.id, text) {
+    fn text(&mut self, recomputed: &mut Recomputed<'_, '_>, text: &str) {
+        let (entry, version) = (recomputed.entry, recomputed.entry.version);
+        let described = match recomputed.describe() {
             Ok(Some(described)) => described,
             Ok(None) => return self.event_time(entry, None),
             Err(why) => return self.chain_error(entry, &why),
         };
         let Described { fields, rest } = described;
-        if let Err(why) = replay::describes_itself(fields.version, &fields.status, entry) {
+        if let Err(why) = vouched::describes_itself(fields.version, &fields.status, entry) {
             self.chain_error(entry, &why);
         }
         let actual = checksum(&text[rest]).to_string();
@@ -454,23 +439,9 @@ impl Pass<'_> {
     }
 }
 
-/// The slots whose texts retirements are compared with: each the last published one before it.
-fn retired_from(history: &History) -> BTreeSet<usize> {
-    let mut last = None;
-    let mut found = BTreeSet::new();
-    for (index, slot) in history.slots.iter().enumerate() {
-        match &slot.entry {
-            Ok(entry) if entry.published_at.is_some() => last = Some(index),
-            Ok(entry) if entry.retired_at.is_some() => found.extend(last),
-            _ => {}
-        }
-    }
-    found
-}
-
 /// Why no writer of ours records this name in `edited_by`.
 fn unrecorded(name: &str) -> Option<String> {
-    let rule = "`edited_by` is no principal that ctx would record";
+    let rule = "`edited_by` is not a principal that ctx records";
     match name.parse::<Principal>() {
         Ok(principal) if principal.as_str() == name => None,
         Ok(_) => Some(rule.to_owned()),
@@ -481,12 +452,14 @@ fn unrecorded(name: &str) -> Option<String> {
 /// A chain error as a sentence; values that a finding has fields for are not repeated.
 fn told(why: &ChainError) -> String {
     match why {
-        ChainError::ContentHash { .. } => "what is stored is not what was hashed".to_owned(),
+        ChainError::ContentHash { .. } => {
+            "the stored text or diff does not have the recorded hash".to_owned()
+        }
         ChainError::ChainHash { .. } => {
-            "the entry is not the one that was chained to those before it".to_owned()
+            "the chain hash does not follow from the entry and the one before".to_owned()
         }
         ChainError::SelfMismatch { .. } => {
-            "the text says of itself something else than its entry".to_owned()
+            "the text states another version or status than its entry".to_owned()
         }
         other => other.to_string(),
     }

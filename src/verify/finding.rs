@@ -1,25 +1,25 @@
-//! What a verifier can find: stable codes, each with a class (`spec/verify.md`, section 2).
+//! The findings of a verifier: stable codes, each with a class (`spec/verify.md`, section 2).
 
 use std::fmt;
 
 use crate::codes::codes;
 use crate::model::id::Id;
 
-/// How grave a finding is.
+/// The severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Class {
-    /// What was recorded was altered, or is gone.
+    /// Recorded data was altered or is missing.
     Damage,
-    /// Something is recorded by halves; the files alone cannot say why.
+    /// Incomplete or unreadable records; the files alone cannot show why.
     Unsettled,
-    /// A live file differs from what is published.
+    /// A live file differs from its published version.
     WorkingCopy,
     /// Worth knowing; nothing is wrong.
     Note,
 }
 
 impl Class {
-    /// The word in output.
+    /// The name in output.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Damage => "damage",
@@ -33,64 +33,64 @@ impl Class {
 codes! {
     /// A kind of finding.
     class: Class,
-    /// How grave it is.
-    ContentHashMismatch "content-hash-mismatch" Class::Damage, "The stored text or diff is not the one that was hashed.";
-    ChainHashMismatch "chain-hash-mismatch" Class::Damage, "An entry is not bound to those before it.";
-    VersionUnreconstructable "version-unreconstructable" Class::Damage, "The text of a version cannot be had from what is stored.";
-    VersionSelfMismatch "version-self-mismatch" Class::Damage, "A text says that it is another version, or has another status, than its entry, or it is stored in another form than it must be.";
-    KeyframeMissing "keyframe-missing" Class::Damage, "A full text is not there.";
-    DiffMissing "diff-missing" Class::Damage, "A diff is not there.";
-    EntryMalformed "entry-malformed" Class::Damage, "An entry lacks a field, or contradicts itself.";
-    VersionGap "version-gap" Class::Damage, "A version between two others is not there.";
-    VersionDuplicate "version-duplicate" Class::Damage, "A version is recorded twice.";
-    VersionOrder "version-order" Class::Damage, "Versions do not rise.";
-    FieldMalformed "field-malformed" Class::Damage, "A field has not its one form.";
-    TimestampMalformed "timestamp-malformed" Class::Damage, "A timestamp has not its one form.";
-    TimestampOrder "timestamp-order" Class::Damage, "Time runs backwards in a record.";
-    UnknownHashAlgorithm "unknown-hash-algorithm" Class::Damage, "A hash is not a SHA-256 hash.";
-    HistoryMissing "history-missing" Class::Damage, "The log seals a version whose history is not there.";
+    /// Its severity.
+    ContentHashMismatch "content-hash-mismatch" Class::Damage, "A stored text or diff does not have its recorded hash.";
+    ChainHashMismatch "chain-hash-mismatch" Class::Damage, "The chain hash of an entry does not follow from its fields and the entry before.";
+    VersionUnreconstructable "version-unreconstructable" Class::Damage, "The text of a version cannot be rebuilt.";
+    VersionSelfMismatch "version-self-mismatch" Class::Damage, "A text states another version or status than its entry, or is stored in the wrong form.";
+    KeyframeMissing "keyframe-missing" Class::Damage, "The file of a keyframe is missing.";
+    DiffMissing "diff-missing" Class::Damage, "The file of a diff is missing.";
+    EntryMalformed "entry-malformed" Class::Damage, "An entry lacks a field, or its fields contradict each other.";
+    VersionGap "version-gap" Class::Damage, "A history skips a version number.";
+    VersionDuplicate "version-duplicate" Class::Damage, "A history has a version number twice.";
+    VersionOrder "version-order" Class::Damage, "Version numbers do not increase.";
+    FieldMalformed "field-malformed" Class::Damage, "The value of a field is invalid.";
+    TimestampMalformed "timestamp-malformed" Class::Damage, "A timestamp is invalid.";
+    TimestampOrder "timestamp-order" Class::Damage, "A record is older than the one before it.";
+    UnknownHashAlgorithm "unknown-hash-algorithm" Class::Damage, "A hash names another algorithm than SHA-256.";
+    HistoryMissing "history-missing" Class::Damage, "The log seals a version, but its history is missing.";
     HistoryUnreadable "history-unreadable" Class::Damage, "A history cannot be read.";
-    HistoryEmpty "history-empty" Class::Damage, "A history holds no version.";
-    CheckpointLogMissing "checkpoint-log-missing" Class::Damage, "Versions are published, but there is no checkpoint log.";
-    CheckpointLogUnreadable "checkpoint-log-unreadable" Class::Damage, "The checkpoint log, or an entry of it, cannot be read.";
+    HistoryEmpty "history-empty" Class::Damage, "A history has no entries.";
+    CheckpointLogMissing "checkpoint-log-missing" Class::Damage, "Histories have published versions, but the checkpoint log is missing.";
+    CheckpointLogUnreadable "checkpoint-log-unreadable" Class::Damage, "The checkpoint log or an entry of it cannot be read.";
     CheckpointHashMismatch "checkpoint-hash-mismatch" Class::Damage, "The hash of a checkpoint does not follow from its maps and the checkpoint before.";
-    CheckpointGap "checkpoint-gap" Class::Damage, "Checkpoints are not numbered 1, 2, 3.";
-    CrossChainMismatch "cross-chain-mismatch" Class::Damage, "A history records another chain hash than the checkpoint log.";
-    CheckpointVersionUnknown "checkpoint-version-unknown" Class::Damage, "The log seals a version that the history does not have.";
-    CheckpointVersionUnpublished "checkpoint-version-unpublished" Class::Damage, "The log seals a version that was never published.";
-    CheckpointTriggerUnknown "checkpoint-trigger-unknown" Class::Damage, "A checkpoint was triggered by a document that neither the log nor a history has.";
-    VersionRegression "version-regression" Class::Damage, "A checkpoint goes back to an older version.";
-    PublicationTimeMismatch "publication-time-mismatch" Class::Damage, "The recorded publication time is not the one that the text and the log bind.";
-    IdCollision "id-collision" Class::Damage, "Two ids cannot be told apart by every system, or an id is reserved.";
-    TooLarge "too-large" Class::Damage, "A file is larger, or costs more work, than what is read of its kind.";
-    CheckpointTriggerMismatch "checkpoint-trigger-mismatch" Class::Damage, "A checkpoint of ctx was not triggered by the greatest id of its event.";
-    HeadRollback "head-rollback" Class::Damage, "The log no longer has a checkpoint that is known from elsewhere.";
-    HeadFork "head-fork" Class::Damage, "The log has another checkpoint in the place of one that is known from elsewhere.";
-    PublishedUnsealed "published-unsealed" Class::Unsettled, "A history says published or retired, but no checkpoint records it.";
-    UnrecordedRemoval "unrecorded-removal" Class::Unsettled, "A document left the checkpoint's map, but its history does not say that it was retired.";
-    CheckpointHashMissing "checkpoint-hash-missing" Class::Unsettled, "A checkpoint has an id in one of its two maps only.";
-    VersionUnsealed "version-unsealed" Class::Unsettled, "A history ends in a version that was never published, which nothing seals and ctx does not write.";
-    ForeignLog "foreign-log" Class::Unsettled, "Two checkpoint logs exist that do not say the same, or one of the form that this vault does not have.";
-    FileUnreadable "file-unreadable" Class::Unsettled, "A file cannot be read, so nobody knows what it holds.";
-    FolderUnreadable "folder-unreadable" Class::Unsettled, "A folder cannot be listed, so nobody knows what it holds.";
-    TornTail "torn-tail" Class::Unsettled, "The checkpoint log, or a history, ends in an entry that is cut short.";
-    Drift "drift" Class::WorkingCopy, "A live file is no draft, but differs from the published text.";
-    PublishedWithoutHistory "published-without-history" Class::WorkingCopy, "A live file says published, but no checkpoint holds it.";
-    DocumentMissing "document-missing" Class::WorkingCopy, "A published document has no live file.";
-    PolicyDrift "policy-drift" Class::WorkingCopy, "A governance file differs from the one that the last checkpoint holds.";
-    HeadElsewhere "head-elsewhere" Class::Note, "With another branch or commit checked out, a checkpoint was seen here that this log does not have.";
-    Unfinished "unfinished" Class::Note, "What an interrupted command leaves: a file or an entry that nothing records, and nobody serves.";
-    VersionUnpublished "version-unpublished" Class::Note, "A history ends in a version that was never published, a habit of the other tool.";
-    VaultNested "vault-nested" Class::Note, "A folder of the vault is a vault of its own, or it is one itself; neither reads the other's files.";
-    PolicyUnsealed "policy-unsealed" Class::Note, "A governance file is in no checkpoint, so nothing vouches for it.";
-    ChecksumMismatch "checksum-mismatch" Class::Note, "A version's own checksum field is not that of its body.";
-    TimestampFuture "timestamp-future" Class::Note, "A record is of a later time than the clock.";
-    HistoryRespelled "history-respelled" Class::Note, "A history says what it said, but is not spelled as ctx spells it.";
-    LogRespelled "log-respelled" Class::Note, "A log of whole maps that ctx began or extended says what it said, but is not spelled as ctx spells it.";
-    KeyUnknown "key-unknown" Class::Note, "A history has a key that no rule knows and no hash covers.";
-    KeyframeInterval "keyframe-interval" Class::Note, "A history has another keyframe interval than the configuration had when it began.";
-    FileIgnored "file-ignored" Class::Note, "A link, a special file or a name that is no text has a document's place; nobody reads it.";
-    CheckpointTriggerUnchanged "checkpoint-trigger-unchanged" Class::Note, "A checkpoint was triggered by a document that it does not change.";
+    CheckpointGap "checkpoint-gap" Class::Damage, "The numbers of the checkpoints are not 1, 2, 3 and so on.";
+    CrossChainMismatch "cross-chain-mismatch" Class::Damage, "The history and the checkpoint log record different chain hashes.";
+    CheckpointVersionUnknown "checkpoint-version-unknown" Class::Damage, "The log seals a version that the history lacks.";
+    CheckpointVersionUnpublished "checkpoint-version-unpublished" Class::Damage, "The log seals a version that the history does not record as published.";
+    CheckpointTriggerUnknown "checkpoint-trigger-unknown" Class::Damage, "The trigger of a checkpoint has neither a history nor an entry in the log.";
+    VersionRegression "version-regression" Class::Damage, "A checkpoint seals an older version than the checkpoint before.";
+    PublicationTimeMismatch "publication-time-mismatch" Class::Damage, "The recorded publication time contradicts the text or the log.";
+    IdCollision "id-collision" Class::Damage, "Some file systems do not distinguish two ids, or an id is reserved.";
+    TooLarge "too-large" Class::Damage, "A file exceeds the limit for its kind, in size or in work.";
+    CheckpointTriggerMismatch "checkpoint-trigger-mismatch" Class::Damage, "The trigger of a checkpoint of ctx is not the greatest id of the event.";
+    HeadRollback "head-rollback" Class::Damage, "The log ends before an anchor.";
+    HeadFork "head-fork" Class::Damage, "The log has another checkpoint in the place of an anchor.";
+    PublishedUnsealed "published-unsealed" Class::Unsettled, "A history records a publication or retirement that no checkpoint has.";
+    UnrecordedRemoval "unrecorded-removal" Class::Unsettled, "A checkpoint removes a document that its history does not record as retired.";
+    CheckpointHashMissing "checkpoint-hash-missing" Class::Unsettled, "A checkpoint has an id in only one of its two maps.";
+    VersionUnsealed "version-unsealed" Class::Unsettled, "A history has a version that was never published; ctx does not write such versions.";
+    ForeignLog "foreign-log" Class::Unsettled, "Two different checkpoint logs exist, or the log has a form that the configuration never asked for.";
+    FileUnreadable "file-unreadable" Class::Unsettled, "A file cannot be read, so its content is unknown.";
+    FolderUnreadable "folder-unreadable" Class::Unsettled, "A folder cannot be listed, so its content is unknown.";
+    TornTail "torn-tail" Class::Unsettled, "The checkpoint log or a history ends in an incomplete entry.";
+    Drift "drift" Class::WorkingCopy, "A live file differs from the published text and is not a draft.";
+    PublishedWithoutHistory "published-without-history" Class::WorkingCopy, "A live file has the status published, but no checkpoint holds the document.";
+    DocumentMissing "document-missing" Class::WorkingCopy, "The live file of a published document is missing.";
+    PolicyDrift "policy-drift" Class::WorkingCopy, "A live governance file differs from its published version.";
+    HeadElsewhere "head-elsewhere" Class::Note, "On another branch or commit, this machine saw a checkpoint that this log lacks.";
+    Unfinished "unfinished" Class::Note, "A file or an entry is uncommitted, as an interrupted command leaves it.";
+    VersionUnpublished "version-unpublished" Class::Note, "A history has an unpublished version, as the reference implementation writes it.";
+    VaultNested "vault-nested" Class::Note, "The vault contains another vault or is inside one; neither reads the other's files.";
+    PolicyUnsealed "policy-unsealed" Class::Note, "No checkpoint seals a governance file.";
+    ChecksumMismatch "checksum-mismatch" Class::Note, "The `checksum` field of a version is not that of its body.";
+    TimestampFuture "timestamp-future" Class::Note, "A record has a later time than the clock.";
+    HistoryRespelled "history-respelled" Class::Note, "A history has unchanged values, but not the bytes that ctx writes for them.";
+    LogRespelled "log-respelled" Class::Note, "A log in full form has unchanged values, but not the bytes that ctx writes for them.";
+    KeyUnknown "key-unknown" Class::Note, "A history has an unknown key, covered by no hash.";
+    KeyframeInterval "keyframe-interval" Class::Note, "The keyframe interval of a history is not the one that was configured when it began.";
+    FileIgnored "file-ignored" Class::Note, "A link, a special file or a name that is not UTF-8 is ignored.";
+    CheckpointTriggerUnchanged "checkpoint-trigger-unchanged" Class::Note, "The trigger of a checkpoint is a document that the checkpoint does not change.";
 }
 
 impl fmt::Display for Code {

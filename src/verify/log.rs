@@ -1,5 +1,6 @@
 //! The pass over the checkpoint log: form, numbers, times, and every hash from its maps.
 
+use crate::checkpoint::fault::Duplicate;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
 
@@ -7,8 +8,10 @@ use super::finding::{Code, Finding};
 use super::gathered::{Gathered, OF_VAULT};
 use super::rules::Rules;
 use crate::chain::replay;
+use crate::checkpoint::codec::path_of;
+use crate::checkpoint::event::Checkpoint;
 use crate::checkpoint::fault::{EntryFault, LogError};
-use crate::checkpoint::log::{Checkpoint, Log, path_of};
+use crate::checkpoint::log::Log;
 use crate::checkpoint::maps::{self, Compared};
 use crate::checkpoint::state::{Mark, State};
 use crate::head::{EventKey, Hashes, Head};
@@ -153,26 +156,26 @@ impl Pass<'_> {
     }
 
     fn file(&mut self, log: &Log) {
-        if log.both_forms {
+        if log.diagnosis.duplicate == Some(Duplicate::Different) {
             // What neither log says is not known to be missing.
             self.view.complete = false;
-            let message = format!("`{}` lies there too", layout::DELTA_LOG);
+            let message = format!("`{}` exists too", layout::DELTA_LOG);
             self.findings.push(Finding::new(Code::ForeignLog, layout::FULL_LOG, message));
         }
-        if let Some(line) = log.respelled {
-            let message = format!("from line {line} on it is not spelled as ctx spells it");
+        if let Some(line) = log.diagnosis.respelled {
+            let message = format!("from line {line} on it does not have the bytes that ctx writes");
             self.findings.push(Finding::new(Code::LogRespelled, self.path, message));
         }
-        if let Some(twin) = log.twin {
-            let message = "it says what the log says: a conversion was interrupted";
-            self.findings.push(Finding::new(Code::Unfinished, path_of(twin), message));
+        if log.diagnosis.duplicate == Some(Duplicate::Same) {
+            let message = "it holds the same checkpoints as the log: a conversion was interrupted";
+            self.findings.push(Finding::new(Code::Unfinished, path_of(log.form.other()), message));
         }
-        if let Some(why) = &log.unreadable {
+        if let Some(why) = &log.diagnosis.unreadable {
             self.view.complete = false;
             self.findings.push(Finding::new(Code::CheckpointLogUnreadable, self.path, why));
         }
-        if log.torn > 0 {
-            let message = format!("{} bytes follow the last whole line", log.torn);
+        if log.diagnosis.torn > 0 {
+            let message = format!("{} bytes follow the last whole line", log.diagnosis.torn);
             self.findings.push(Finding::new(Code::TornTail, self.path, message));
         }
     }
@@ -187,7 +190,7 @@ impl Pass<'_> {
         };
         let mut message = format!("entry {number}: {fault}");
         if after > 0 && self.view.complete {
-            message.push_str(&format!("; the {after} entries after it are not vouched for either"));
+            message.push_str(&format!("; the {after} entries after it cannot be verified either"));
         }
         self.find(code, number, message);
         self.skipped += 1;
@@ -217,7 +220,7 @@ impl Pass<'_> {
         self.trigger(checkpoint);
         // The entry after one that could not be read follows nobody knows what.
         if let Some(found) = follows.filter(|_| self.skipped == 0) {
-            let message = "its hash does not follow from what it records";
+            let message = "its hash does not follow from its fields and the checkpoint before";
             let finding = Finding::new(Code::CheckpointHashMismatch, self.path, message);
             self.findings.push(finding.checkpoint(number).values(&checkpoint.hash, &found));
         }
@@ -259,7 +262,7 @@ impl Pass<'_> {
         let number = checkpoint.number;
         for id in &checkpoint.removed {
             if self.view.head.get(id.as_str()).is_none() {
-                let message = format!("it removes `{id}`, which was not there");
+                let message = format!("it removes `{id}`, which was not published");
                 self.find(Code::FieldMalformed, number, message);
             }
         }

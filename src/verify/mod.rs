@@ -224,7 +224,7 @@ fn recompute(
     let published = checked.published;
     findings.take(checked.findings);
     if published && !log_exists && view.interrupted.is_none() {
-        let message = "versions are published, but there is no checkpoint log";
+        let message = "histories have published versions, but the checkpoint log is missing";
         findings.push(Finding::new(Code::CheckpointLogMissing, layout::DELTA_LOG, message));
     }
     // What a log says that was not read whole is not known to be missing.
@@ -305,8 +305,7 @@ fn elsewhere(memories: &Memories, view: &log::View, path: &str) -> Option<Findin
     let is_held = |head: &Head| head.is_held(view.head_number, |n| view.hash_of(n)).is_ok();
     let other = memories.elsewhere(is_held)?;
     let place = other.branch.as_deref().unwrap_or_default();
-    let message =
-        format!("for `{place}` a checkpoint is remembered here that this log does not have");
+    let message = format!("on `{place}` this machine trusts a checkpoint that this log lacks");
     Some(Finding::new(Code::HeadElsewhere, path, message).checkpoint(other.head.checkpoint))
 }
 

@@ -1,227 +1,257 @@
-//! How each finding comes about, by accident and by intent, and what to do: the text of
-//! `ctx help CODE`, and of the rules of a SARIF report.
+//! The causes of each finding, by accident and by intent, and its remedy: the text of `help CODE`, and of
+//! the rules of a SARIF report.
 
 use super::finding::Code;
-
-const RESTORE: &str = "Bring the file back from git or a backup that verifies; `git log -- FILE` shows who touched it. Do not repair it by hand: what is hashed cannot be made to fit.";
-const RESTORE_LOG: &str = "Bring the log back from git or a backup that verifies. Nothing is served or published meanwhile. Keep the histories: they say what was published.";
-const RESTORE_MERGED: &str = "Bring the file back from git or a backup that verifies. If a merge left its marks in it, or the lines of both sides, keep the record of one side (`git restore --source=HEAD --staged --worktree -- ':(glob)**/.versions/**'` in the vault's folder) and publish again what the other side published. If git converted its line ends, put the line `**/.versions/** -text -whitespace` into `.gitattributes` and let git write the files anew (`find . -path '*/.versions/*' -exec touch {} +`, then `git restore -- ':(glob)**/.versions/**'`). Meanwhile nothing that it records is served or published.";
-const LOOK: &str = "Find out who wrote it before you publish: with an append-only log nobody could tell afterwards. Restore a copy that verifies, or, if it is a command that was interrupted, keep the files and ask whoever ran it.";
-const LOOK_BEYOND: &str = "Find out who wrote it before you publish: with an append-only log nobody could tell afterwards. If a command was interrupted, ask whoever ran it: `ctx recover --dry-run` lists what no checkpoint seals, by whom and when. If the log was cut, restore it, or look with `ctx checkpoint rebuild --dry-run` at the checkpoints that the histories would give back.";
+use crate::model::hint::{Call, Hint, Verb};
 
 impl Code {
     /// How the finding comes about.
     pub fn cause(self) -> &'static str {
         match self {
             Self::ContentHashMismatch => {
-                "A full text or a diff among the versions was edited after it was published, or a disk or an editor changed it."
+                "A stored text or diff was edited after publication, or a disk or an editor changed it."
             }
             Self::ChainHashMismatch => {
-                "Author, time, number or content hash of an entry was edited, or an entry before it was taken out or put in."
+                "Author, time, number or content hash of an entry was edited, or an entry before it was removed or inserted."
             }
             Self::VersionUnreconstructable => {
-                "A diff does not apply exactly to the text before it, a stored file is a link, a folder or no UTF-8, or an earlier version on the way is lost."
+                "A diff does not apply exactly to the text before it, a stored file is a link, a folder or not UTF-8, or an earlier version is lost."
             }
             Self::VersionSelfMismatch => {
-                "The text of another version or of another document was put in its place, a diff was stored as a full text or a full text as a diff, or a retirement changes more than a retirement does."
+                "The text of another version or document was put in its place, a diff was stored as a full text or a full text as a diff, or a retirement changes more than the status."
             }
             Self::KeyframeMissing | Self::DiffMissing => {
-                "A file among the versions was deleted or renamed, or never came along in a copy."
+                "A file in a `.versions` folder was deleted or renamed, or an incomplete copy was made."
             }
             Self::EntryMalformed | Self::FieldMalformed | Self::TimestampMalformed => {
-                "A record was edited by hand or by another program, or somebody tries to be read in two ways."
+                "A record was edited by hand or by another program, or an attacker wants two readers to read it differently."
             }
             Self::UnknownHashAlgorithm => {
                 "A hash names another algorithm than SHA-256, for example a weaker one."
             }
             Self::VersionGap | Self::VersionOrder | Self::VersionDuplicate => {
-                "Entries of a history were taken out, doubled or put in another order."
+                "Entries of a history were removed, duplicated or reordered."
             }
             Self::TimestampOrder => {
-                "A time was edited, or the clock of the machine that published went backwards."
+                "A time was edited, or the clock of the publishing machine went backwards."
             }
             Self::HistoryMissing | Self::HistoryUnreadable | Self::HistoryEmpty => {
-                "A folder among the versions was deleted, did not come along in a copy, was merged with conflict markers or with `merge=union`, or was replaced by something that only looks like it."
+                "A `.versions` folder was deleted, an incomplete copy was made, a merge left conflict markers or the lines of both sides, or another file was put in its place."
             }
-            Self::CheckpointLogMissing => "The log was deleted or did not come along in a copy.",
+            Self::CheckpointLogMissing => "The log was deleted, or an incomplete copy was made.",
             Self::CheckpointLogUnreadable => {
-                "A line of the log was edited, merged with conflict markers, or is not in its one spelling."
+                "A line of the log was edited, a merge left conflict markers, or a line is not spelled in its one form."
             }
             Self::CheckpointHashMismatch => {
-                "Time, trigger, maps or hash of a checkpoint were edited, or the one before it is another."
+                "Time, trigger, maps or hash of a checkpoint were edited, or the checkpoint before it was replaced."
             }
-            Self::CheckpointGap => {
-                "Checkpoints were taken out, doubled, renumbered or put in another order."
-            }
+            Self::CheckpointGap => "Checkpoints were removed, duplicated, renumbered or reordered.",
             Self::CrossChainMismatch => {
-                "The history was rewritten with hashes that fit, but the log still has what was published; or the log was."
+                "Either the history or the log was rewritten, with hashes that are consistent in themselves."
             }
             Self::CheckpointVersionUnknown => {
-                "The end of a history was cut off, or somebody wrote a checkpoint for a version that never was."
+                "The history was truncated, or an attacker wrote a checkpoint for a version that never existed."
             }
             Self::CheckpointVersionUnpublished => {
-                "`published_at` was taken out of an entry, or somebody wrote a checkpoint for a submission."
+                "`published_at` was removed from an entry, or an attacker wrote a checkpoint for an unpublished version."
             }
             Self::CheckpointTriggerUnknown | Self::CheckpointTriggerMismatch => {
-                "A checkpoint was written by something else than ctx, with hashes that fit."
+                "Another program than ctx wrote a checkpoint, with consistent hashes."
             }
             Self::VersionRegression => {
-                "A checkpoint was written that goes back to an older version, or to one that was retired."
+                "A checkpoint was written that goes back to an older or a retired version."
             }
             Self::PublicationTimeMismatch => {
-                "`published_at` or `retired_at` was edited, or checkpoints were merged, split or re-dated with hashes that fit."
+                "`published_at` or `retired_at` was edited, or checkpoints were merged, split or re-dated with consistent hashes."
             }
             Self::IdCollision => {
-                "A second history lies under a name that some disks take for the same, or under a name that is reserved."
+                "A second history exists under a name that some file systems do not distinguish, or under a reserved name."
             }
-            Self::TooLarge => "A file grew beyond every honest size.",
+            Self::TooLarge => "A file is larger than any file that ctx writes.",
             Self::HeadRollback => {
-                "The vault was put back to an older state: from a backup, by git (a reset, a stash, a branch that was left before its publications were committed to it), or by somebody who wants the last checkpoints forgotten."
+                "The vault was reset to an older state: from a backup, by git (a reset, a stash, a branch that was left before its publications were committed), or by an attacker who wants to hide the last checkpoints."
             }
             Self::HeadFork => {
-                "Another history of checkpoints lies here: a rewritten one, another vault that was made in the same place, or a branch of the same name with another log."
+                "The log was rewritten, another vault was made in the same folder, or another branch of the same name was checked out."
             }
             Self::PublishedUnsealed => {
-                "A publication was interrupted before its checkpoint, the log lost one, or somebody wrote a version and could not seal it."
+                "A publication was interrupted before its checkpoint, the log lost a checkpoint, or an attacker wrote a version without one."
             }
             Self::UnrecordedRemoval => {
-                "A document was taken out of a checkpoint's maps without being retired."
+                "A document was removed from a checkpoint's maps without being retired."
             }
             Self::CheckpointHashMissing => {
-                "The other tool was interrupted, or somebody edited one of the two maps."
+                "The reference implementation was interrupted, or one of the two maps was edited."
             }
-            Self::VersionUnsealed => "Somebody wrote an entry by another program than ctx.",
+            Self::VersionUnsealed => "Another program than ctx wrote an entry.",
             Self::ForeignLog => {
-                "The other tool ran in a vault of ours, a merge brought both logs, or somebody gave the vault a log of the form with fewer rules."
+                "The reference implementation ran in a vault of ctx, a merge brought both logs, or an attacker added a log of the form that has fewer rules."
             }
             Self::FileUnreadable | Self::FolderUnreadable => {
-                "Permissions keep you out, a path is longer than the system allows, or the disk fails."
+                "You lack permission, a path is longer than the system allows, or the disk fails."
             }
             Self::TornTail => {
-                "A command or the machine stopped in the middle of an append, or somebody wrote to the end of the file."
+                "A command or the machine stopped in the middle of an append, or the end of the file was edited."
             }
-            Self::Drift => {
-                "The file was edited after it was published, by you or by somebody else."
-            }
+            Self::Drift => "The file was edited after publication.",
             Self::PublishedWithoutHistory => {
-                "A file was copied in, restored after it was retired, or planted, and claims what nobody published."
+                "A file that says it is published was copied in, restored after it was retired, or planted."
             }
             Self::DocumentMissing => {
-                "The live file was deleted or moved by other means than `ctx retire` and `ctx mv`."
+                "The live file was deleted or renamed without retiring or moving the document."
             }
             Self::PolicyDrift => {
-                "CONTEXT.md, the configuration, stewards or a pack was edited and not yet published."
+                "CONTEXT.md, the configuration, stewards.yaml or a pack was edited and is not published yet."
             }
             Self::HeadElsewhere => {
-                "A branch was checked out for the first time, which does not have what was published on another one; or somebody put the vault back and made git say that another branch is checked out."
+                "A branch was checked out for the first time that lacks publications of another branch, or an attacker reset the vault and changed which branch git reports."
             }
-            Self::Unfinished => "A command was interrupted, or somebody put a file there.",
+            Self::Unfinished => "A command was interrupted, or a file was added by hand.",
             Self::VersionUnpublished => {
-                "The other tool keeps submissions that were never approved."
+                "The reference implementation keeps submissions that were never approved."
             }
             Self::VaultNested => {
-                "A folder has a `.context` folder or a log of its own: a vault was copied into another one, or somebody planted it there, so that who works in that folder sees it instead."
+                "A folder has a `.context` folder or a log of its own: a vault was copied into another one, or planted so that people who work in that folder use it instead."
             }
             Self::PolicyUnsealed => {
-                "Nobody published the file yet, or the other tool, which does not know such files, published last."
+                "The file was never published, or the reference implementation, which ignores such files, published last."
             }
             Self::ChecksumMismatch => {
-                "The other tool computes a version's own `checksum` by another rule."
+                "The reference implementation computes the `checksum` field by another rule."
             }
-            Self::TimestampFuture => "The clock here is behind the one that published.",
+            Self::TimestampFuture => "The clock of this machine is behind that of the publisher.",
             Self::HistoryRespelled | Self::LogRespelled => {
-                "Another program wrote the file anew, line ends were converted, or somebody put in comments."
+                "Another program rewrote the file, line ends were converted, or comments were added."
             }
             Self::KeyUnknown => {
-                "Another program, or a later version of ctx, wrote a key that this one does not know."
+                "Another program, or a later version of ctx, wrote a key that this version does not use."
             }
             Self::KeyframeInterval => {
-                "The interval was edited; it decides where later full texts lie, and no text."
+                "The interval was edited. It decides where later full texts are stored, and changes no text."
             }
             Self::FileIgnored => {
-                "A link or a special file was put among the documents or the versions."
+                "A link or a special file was added to a folder of documents or versions."
             }
             Self::CheckpointTriggerUnchanged => {
-                "The other tool names a document that did not change."
+                "The reference implementation names a document that did not change."
             }
         }
     }
 
     /// What to do about it.
-    pub fn remedy(self) -> &'static str {
+    pub fn remedy(self) -> Hint {
         match self {
             Self::CheckpointLogUnreadable
             | Self::CheckpointGap
             | Self::HistoryUnreadable
-            | Self::VersionDuplicate => RESTORE_MERGED,
+            | Self::VersionDuplicate => restore_merged(),
             Self::CheckpointLogMissing
             | Self::CheckpointHashMismatch
             | Self::CheckpointTriggerUnknown
             | Self::CheckpointTriggerMismatch
-            | Self::VersionRegression => RESTORE_LOG,
+            | Self::VersionRegression => {
+                "Restore the log from git or from a backup that verifies. Until then nothing is served or published. Keep the histories: they record what was published.".into()
+            }
             Self::CrossChainMismatch | Self::PublicationTimeMismatch => {
-                "Compare history and log with a copy that verifies; restore the one that is another."
+                "Compare the history and the log with a copy that verifies, and restore the one that differs.".into()
             }
-            Self::HeadRollback | Self::HeadFork => {
-                "What is missing here was published once. Look for it on other branches and in `git stash list`; else bring the log and the histories back from git or a backup. If it is remembered here, and the vault was put back on purpose, say so with `ctx head trust`; to --expect-head and --since say another hash or revision."
+            Self::HeadRollback | Self::HeadFork => Hint::call(
+                "Look for the missing checkpoints on other branches and in `git stash list`, or restore the log and the histories from git or a backup. If the vault was reset on purpose, run {}, or pass another hash or revision to --expect-head or --since.",
+                Verb::HeadTrust,
+            ),
+            Self::IdCollision => "Find out which of the two is right, and move the other away.".into(),
+            Self::UnrecordedRemoval | Self::CheckpointHashMissing => {
+                "Find out who wrote it before you publish again, because later nobody can tell. Restore a copy that verifies. After an interrupted command, keep the files and ask the person who ran it.".into()
             }
-            Self::IdCollision => "Find out which of the two is yours, and move the other away.",
-            Self::UnrecordedRemoval | Self::CheckpointHashMissing => LOOK,
-            Self::PublishedUnsealed | Self::VersionUnsealed => LOOK_BEYOND,
+            Self::PublishedUnsealed | Self::VersionUnsealed => Hint::calls(
+                "Find out who wrote it before you publish again, because later nobody can tell. After an interrupted command, {} lists what no checkpoint seals, with author and time. If the log was truncated, restore it, or see with {} which checkpoints the histories give.",
+                [dry_run(Verb::Recover), dry_run(Verb::CheckpointRebuild)],
+            ),
             Self::ForeignLog => {
-                "Find out which log is yours (`git log -- .versions`), and move the other away."
+                "Find out which log is right with `git log -- .versions`, and move the other away.".into()
             }
             Self::FileUnreadable | Self::FolderUnreadable => {
-                "Give yourself permission to read it, and run it again."
+                "Grant yourself permission to read it, and run the command again.".into()
             }
-            Self::TornTail => {
-                "If a command was interrupted, what it wrote was never acknowledged: look with `ctx recover --dry-run`. Else bring the file back from git or a backup."
-            }
-            Self::Drift => {
-                "`ctx diff ID` shows the change, `ctx publish --changed` publishes it. To take it back, move the file (or the link or folder that is there) away, then `ctx read ID > FILE`."
-            }
-            Self::PublishedWithoutHistory => {
-                "`ctx publish ID` publishes it, `status: draft` makes it a draft, or delete it."
-            }
-            Self::DocumentMissing => {
-                "`ctx read ID > FILE` brings it back, `ctx retire ID` retires it."
-            }
-            Self::PolicyDrift => {
-                "`ctx diff FILE` shows the change, `ctx publish FILE` publishes it (a file that is gone is retired). To take it back, move the file away if there is one, then `ctx read FILE > FILE`."
-            }
-            Self::HeadElsewhere => {
-                "Make sure that the branch is one of yours (`git branch`, `ctx head list`). `ctx head forget FOLDER` forgets what is remembered of branches that are gone."
-            }
-            Self::Unfinished => {
-                "Nothing of it was acknowledged, and nobody is served it. Where it is remembered that a command was interrupted, the next one that writes moves it to `.context/local/recovered/`; else `ctx recover --force` does."
-            }
-            Self::PolicyUnsealed => "The next publication takes it along; look at it before.",
+            Self::TornTail => Hint::call(
+                "After an interrupted command, see with {} what it left; none of that was committed. Otherwise restore the file from git or a backup.",
+                dry_run(Verb::Recover),
+            ),
+            Self::Drift => Hint::calls(
+                "{} shows the change, {} publishes it. To undo it, move the file away, then run {}.",
+                [
+                    Call::new(Verb::Diff).word("ID"),
+                    Call::new(Verb::Publish).word("--changed"),
+                    restored("ID"),
+                ],
+            ),
+            Self::PublishedWithoutHistory => Hint::call(
+                "Run {}, or set `status: draft` in the file, or delete it.",
+                Call::new(Verb::Publish).word("ID"),
+            ),
+            Self::DocumentMissing => Hint::calls(
+                "Restore the file with {}, or withdraw the document with {}.",
+                [restored("ID"), Call::new(Verb::Retire).word("ID")],
+            ),
+            Self::PolicyDrift => Hint::calls(
+                "{} shows the change, {} publishes it (and retires a deleted file). To undo it, move the file away, then run {}.",
+                [
+                    Call::new(Verb::Diff).word("FILE"),
+                    Call::new(Verb::Publish).word("FILE"),
+                    restored("FILE"),
+                ],
+            ),
+            Self::HeadElsewhere => Hint::calls(
+                "Check with `git branch` and {} that the branch is one of yours. {} deletes the trusted heads of deleted branches.",
+                [Verb::HeadList.into(), Call::new(Verb::HeadForget).word("FOLDER")],
+            ),
+            Self::Unfinished => Hint::call(
+                "Nothing of it was committed, and it is never served. If an intent record names the interrupted command, the next writing command moves it to `.context/local/recovered/`; otherwise {} does.",
+                Call::new(Verb::Recover).word("--force"),
+            ),
+            Self::PolicyUnsealed => "Check the file: the next publication includes it.".into(),
             Self::VersionUnpublished
             | Self::ChecksumMismatch
-            | Self::CheckpointTriggerUnchanged => "Nothing.",
-            Self::VaultNested => {
-                "Verify the other one by itself: `ctx verify --vault FOLDER`. If nobody put it there on purpose, remove it."
-            }
-            Self::TimestampFuture => "Set the clock.",
+            | Self::CheckpointTriggerUnchanged => "Nothing to do.".into(),
+            Self::VaultNested => Hint::call(
+                "Verify the inner vault with {}. Remove it if it was not put there on purpose.",
+                Call::new(Verb::Verify).word("--vault").word("FOLDER"),
+            ),
+            Self::TimestampFuture => "Set the clock.".into(),
             Self::HistoryRespelled | Self::LogRespelled => {
-                "Nothing that was recorded is touched. `git diff` shows what was; restore the file if you do not know why, and check `.gitattributes`."
+                "No recorded value changed. `git diff` shows what did; restore the file if you cannot explain it, and check `.gitattributes`.".into()
             }
-            Self::KeyUnknown => "Do not rely on it: anybody may have written it.",
-            Self::KeyframeInterval => "Restore the file if you do not know why.",
-            Self::FileIgnored => "Replace it by what it points to, or remove it.",
-            _ => RESTORE,
+            Self::KeyUnknown => "Do not rely on the key: no hash covers it.".into(),
+            Self::KeyframeInterval => "Restore the file if you cannot explain the change.".into(),
+            Self::FileIgnored => "Replace it by a copy of its target, or remove it.".into(),
+            _ => RESTORE.into(),
         }
     }
+}
+
+const RESTORE: &str = "Restore the file from git or from a backup that verifies; `git log -- FILE` shows who changed it. Do not repair it by hand: the hashes cannot be made to match.";
+
+fn restore_merged() -> Hint {
+    "Restore the file from git or from a backup that verifies. After a merge that left conflict markers or the lines of both sides, keep the records of one side (`git restore --source=HEAD --staged --worktree -- ':(glob)**/.versions/**'` in the vault's folder) and publish the other side's changes again. If git converted line ends, add the line `**/.versions/** -text -whitespace` to `.gitattributes` and let git write the files again (`find . -path '*/.versions/*' -exec touch {} +`, then `git restore -- ':(glob)**/.versions/**'`). Until then nothing in the file is served or published.".into()
+}
+
+fn dry_run(verb: Verb) -> Call {
+    Call::new(verb).word("--dry-run")
+}
+
+/// Printing the published text into a file.
+fn restored(placeholder: &'static str) -> Call {
+    Call::new(Verb::Read).word(placeholder).word("> FILE")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Everything else has an answer of its own.
+    /// All other codes have a remedy of their own.
     #[test]
-    fn a_file_is_brought_back_for_these_and_no_others() {
-        let restored = Code::ALL.iter().filter(|code| code.remedy() == RESTORE);
+    fn these_findings_and_no_others_ask_to_restore_the_file() {
+        let restored = Code::ALL.iter().filter(|code| code.remedy() == Hint::from(RESTORE));
         let restored: Vec<&str> = restored.map(|code| code.as_str()).collect();
         insta::assert_snapshot!(restored.join("\n"), @"
         content-hash-mismatch

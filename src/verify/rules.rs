@@ -3,7 +3,8 @@
 
 use super::finding::{Code, Finding};
 use super::log::{Record, View};
-use crate::chain::replay::{self, Replay};
+use crate::chain::replay;
+use crate::chain::walk::Walk;
 use crate::model::id::Id;
 use crate::model::layout;
 use crate::vault::Vault;
@@ -114,14 +115,11 @@ fn configurations(vault: &Vault, id: &Id, record: &Record) -> Vec<(u64, Option<C
     let Ok(history) = replay::load(vault.files(), id) else {
         return found;
     };
-    let mut replay = Replay::new(vault.files(), id, None);
-    for slot in &history.slots {
-        let Ok(entry) = &slot.entry else {
-            replay.lose();
-            continue;
-        };
-        let _ = replay.step(entry);
-        if let Some(retired) = entry.retired_at {
+    let mut walk = Walk::new(vault.files(), id, &history);
+    while let Some(step) = walk.next() {
+        let Ok(version) = step.version else { continue };
+        let entry = version.entry;
+        if let Some(retired) = entry.retired_at() {
             let removal = record.removals.iter().find(|removal| removal.at == retired);
             found.extend(removal.map(|removal| (removal.checkpoint, None)));
         }
@@ -129,7 +127,7 @@ fn configurations(vault: &Vault, id: &Id, record: &Record) -> Vec<(u64, Option<C
             seal.mark.version == Some(entry.version)
                 && seal.mark.chain_hash == Some(entry.chain_hash)
         });
-        if let (Some(seal), Some(text)) = (seal, replay.text())
+        if let (Some(seal), Some(text)) = (seal, version.text)
             && let Ok(config) = Config::parse(text)
         {
             found.push((seal.checkpoint, Some(config)));

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashSet};
 use super::artifact::Pass;
 use super::finding::{Code, Finding};
 use super::log::{Record, Seal};
-use crate::chain::history::{Entry, History};
+use crate::chain::history::{Entry, EntryState, History};
 use crate::head::EventKey;
 use crate::model::timestamp::Timestamp;
 use crate::vault::config::LogForm;
@@ -62,35 +62,35 @@ impl Pass<'_> {
     /// Whether the other tool, which does not know governance files, may have dropped this from the
     /// maps of the log.
     pub(super) fn may_be_dropped(&self) -> bool {
-        !self.id.is_document() && self.view.form == Some(LogForm::Full)
+        !self.id.is_document() && self.view.form.is_some_and(LogForm::is_shared)
     }
 
     /// Publication and retirement times stand in no pre-image; the text bounds them from below
     /// and the checkpoint from above. `updated` is the field of a document's text.
     pub(super) fn event_time(&mut self, entry: &Entry, updated: Option<Option<&str>>) {
-        let Some(event) = entry.published_at.or(entry.retired_at) else {
+        let Some(event) = entry.event_at() else {
             return;
         };
         let seal = self.sealed.first.get(&entry.version).copied();
-        let seal = seal.filter(|_| entry.published_at.is_some());
+        let seal = seal.filter(|_| entry.is_published());
         // Only ctx retires, and in a log of its own it does everything at one instant.
-        let exact = entry.retired_at.is_some()
-            || seal.is_some_and(|seal| self.rules.is_strict(seal.checkpoint));
+        let exact =
+            entry.is_retirement() || seal.is_some_and(|seal| self.rules.is_strict(seal.checkpoint));
         let bound = |time: Timestamp| if exact { time == event } else { time <= event };
         let updated = updated.map(|field| field.and_then(|text| text.parse::<Timestamp>().ok()));
         let message = match updated {
             Some(None) => "the text has no `updated_at` that binds its time".to_owned(),
             Some(Some(updated)) if !bound(updated) => {
-                format!("recorded for {event}, but the text is of {updated}")
+                format!("recorded for {event}, but the text is from {updated}")
             }
             // The other tool records an edit after it published it. A governance file has no field
             // of ours: it is published when it is recorded.
             _ if (exact || updated.is_none()) && !bound(entry.edited_at) => {
-                format!("recorded for {event}, but made at {}", entry.edited_at)
+                format!("recorded for {event}, but edited at {}", entry.edited_at)
             }
             _ => match seal {
                 Some(Seal { checkpoint, at, .. }) if event > *at || exact && event != *at => {
-                    format!("recorded for {event}, but checkpoint {checkpoint} is of {at}")
+                    format!("recorded for {event}, but checkpoint {checkpoint} is from {at}")
                 }
                 _ => return,
             },
@@ -106,7 +106,7 @@ impl Pass<'_> {
         let mut retirements: Vec<(u64, u64)> = entries
             .values()
             .filter_map(|entry| {
-                let checkpoint = self.sealed.removed.get(&entry.retired_at?)?;
+                let checkpoint = self.sealed.removed.get(&entry.retired_at()?)?;
                 Some((*checkpoint, entry.version))
             })
             .collect();
@@ -142,11 +142,11 @@ impl Pass<'_> {
                 continue;
             };
             if let Some(expected) = seal.mark.chain_hash.filter(|hash| *hash != entry.chain_hash) {
-                let message = "the history records another version than the log".to_owned();
+                let message = "the history and the log record different chain hashes".to_owned();
                 let finding = at(Code::CrossChainMismatch, message);
                 self.push(finding.values(&expected, &entry.chain_hash));
-            } else if entry.published_at.is_none() {
-                let message = "the history does not say that it was published".to_owned();
+            } else if !entry.is_published() {
+                let message = "the history does not record it as published".to_owned();
                 let finding = at(Code::CheckpointVersionUnpublished, message);
                 self.push(finding);
             }
@@ -167,54 +167,59 @@ impl Pass<'_> {
             let event =
                 || EventKey::of(entry).map_or_else(String::new, |event| format!(" ({event})"));
             let is_tail = version > last_sealed;
-            if entry.published_at.is_some() && !self.sealed.first.contains_key(&version) {
-                let message =
-                    format!("the history says published{}, but no checkpoint holds it", event());
-                self.find(Code::PublishedUnsealed, version, message);
-            }
-            if let Some(retired) = entry.retired_at
-                && !self.sealed.removed.contains_key(&retired)
-            {
+            if entry.is_published() && !self.sealed.first.contains_key(&version) {
                 let message = format!(
-                    "the history says retired{}, but no checkpoint of that time does",
+                    "the history records it as published{}, but no checkpoint holds it",
                     event()
                 );
                 self.find(Code::PublishedUnsealed, version, message);
-            } else if entry.retired_at.is_some() && !is_published {
-                let message = "the history says retired, but there was nothing left to retire";
+            }
+            if let Some(retired) = entry.retired_at()
+                && !self.sealed.removed.contains_key(&retired)
+            {
+                let message = format!(
+                    "the history records it as retired{}, but no checkpoint of that time removes it",
+                    event()
+                );
+                self.find(Code::PublishedUnsealed, version, message);
+            } else if entry.is_retirement() && !is_published {
+                let message =
+                    "the history records a retirement, but the document was not published";
                 self.find(Code::PublishedUnsealed, version, message);
             }
-            is_published = match (entry.published_at, entry.retired_at) {
-                (Some(_), _) => true,
-                (None, Some(_)) => false,
-                (None, None) => is_published,
+            is_published = match entry.state {
+                EntryState::Published(_) => true,
+                EntryState::Retired(_) => false,
+                EntryState::Unpublished => is_published,
             };
-            if entry.retired_at.is_some() {
+            if entry.is_retirement() {
                 self.checked.retirements += u64::from(is_tail);
             }
-            let is_event = entry.published_at.is_some() || entry.retired_at.is_some();
+            let is_event = entry.event_at().is_some();
             if is_event || !is_tail && !self.is_strictly_ours(version) {
                 continue;
             }
-            let (code, message) = match self.view.form {
-                Some(LogForm::Full) if self.id.is_document() => {
+            let (code, message) = match self.view.form.is_some_and(LogForm::is_shared) {
+                true if self.id.is_document() => {
                     (Code::VersionUnpublished, "it was never published")
                 }
-                _ => (Code::VersionUnsealed, "it was never published, and nothing seals it"),
+                _ => (Code::VersionUnsealed, "it was never published, and no checkpoint seals it"),
             };
             self.find(code, version, message);
         }
-        let mut retired: Vec<Timestamp> =
-            history.entries().filter_map(|entry| entry.retired_at).collect();
+        let mut retired: Vec<Timestamp> = history.entries().filter_map(Entry::retired_at).collect();
         retired.sort_unstable();
         for removal in &self.sealed.record.removals {
             if retired.binary_search(&removal.at).is_ok() {
                 continue;
             }
             let (code, message) = if self.may_be_dropped() {
-                (Code::PolicyUnsealed, "the other tool dropped it from the log")
+                (Code::PolicyUnsealed, "the reference implementation removed it from the log")
             } else {
-                (Code::UnrecordedRemoval, "it left the log, but its history does not say retired")
+                (
+                    Code::UnrecordedRemoval,
+                    "the checkpoint removes it, but its history does not record a retirement",
+                )
             };
             let finding = Finding::new(code, self.id.history_path(), message);
             self.push(finding.checkpoint(removal.checkpoint));

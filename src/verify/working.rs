@@ -23,7 +23,7 @@ impl Pass<'_> {
             Ok(Some(bytes)) => bytes,
             Ok(None) => {
                 let code = if self.id.is_document() { Code::DocumentMissing } else { drift };
-                self.push(Finding::new(code, path, "the file is not there"));
+                self.push(Finding::new(code, path, "the live file is missing"));
                 return;
             }
             Err(why) => {
@@ -86,7 +86,7 @@ pub(super) fn planted(vault: &Vault, paths: &[String], view: &View) -> Vec<Findi
             Ok(document) => document.frontmatter.status == Status::Published,
             // Other readers are less strict.
             Err(_) if claims_published(&bytes) => true,
-            Err(why) => return finding(Code::FileIgnored, format!("it is no document: {why}")),
+            Err(why) => return finding(Code::FileIgnored, format!("it is not a document: {why}")),
         };
         let message = "the file says published, but no checkpoint holds it now";
         finding(Code::PublishedWithoutHistory, message.to_owned()).filter(|_| is_published)
@@ -105,7 +105,7 @@ fn claims_published(bytes: &[u8]) -> bool {
 /// A vault inside of another one: whoever works there does not see the other.
 pub(super) fn inside(vault: &Vault) -> Option<Finding> {
     let (_, outer) = Vault::nested(vault.root())?;
-    let message = format!("the vault lies inside of another one, `{}`", outer.display());
+    let message = format!("the vault is inside another one, `{}`", outer.display());
     Some(Finding::new(Code::VaultNested, layout::CONTEXT_DIR, message))
 }
 
@@ -115,8 +115,12 @@ pub(super) fn ignored(found: &Found) -> Vec<Finding> {
     for (paths, code, message) in [
         (&found.nested, Code::VaultNested, "it is a vault of its own, which this one leaves alone"),
         (&found.links, Code::FileIgnored, "it is a symbolic link, which is not followed"),
-        (&found.not_files, Code::FileIgnored, "it is no regular file, so it is not read"),
-        (&found.unreadable_names, Code::FileIgnored, "its name is no text, so it cannot be an id"),
+        (&found.not_files, Code::FileIgnored, "it is not a regular file, so it is not read"),
+        (
+            &found.unreadable_names,
+            Code::FileIgnored,
+            "its name is not UTF-8, so it cannot be an id",
+        ),
     ] {
         findings.extend(paths.iter().map(|path| Finding::new(code, path, message)));
     }

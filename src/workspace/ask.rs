@@ -3,10 +3,10 @@
 
 use std::collections::BTreeSet;
 
-use super::Failure;
-use super::failure::Code;
-use super::search;
-use super::session::{Session, is_uri};
+use super::Workspace;
+use super::name::is_uri;
+use super::search::{self, OnSlow};
+use crate::report::failure::{Code, Failure};
 use crate::resolve::context::Question;
 use crate::resolve::{Known, Need, Plan, Resolution, Snapshot, Source};
 use crate::selector::{self, Atom, ErrorKind, Selector, StatusFilter, Term};
@@ -15,15 +15,15 @@ use crate::vault::federation::Authorities;
 use crate::words::Nearest;
 
 /// A selector and the vault at the checkpoint that it is asked of.
-pub(super) struct Asked<'v> {
-    pub(super) selector: Selector,
-    pub(super) snapshot: Snapshot<'v>,
-    pub(super) plan: Plan,
+pub(crate) struct Asked<'v> {
+    pub(crate) selector: Selector,
+    pub(crate) snapshot: Snapshot<'v>,
+    pub(crate) plan: Plan,
 }
 
 impl<'v> Asked<'v> {
     /// What it takes to answer: the version alone where a single URI names a document.
-    pub(super) fn need(text: &str) -> Need {
+    pub(crate) fn need(text: &str) -> Need {
         let text = text.trim();
         let is_uri = is_uri(text) && !text.contains(char::is_whitespace) && !text.ends_with('/');
         if is_uri { Need::Versions } else { Need::Fields }
@@ -31,12 +31,12 @@ impl<'v> Asked<'v> {
 
     /// Reads a selector as the head's configuration says, and plans it at `at`, at the checkpoint
     /// that its URIs are pinned to, or at the head.
-    pub(super) fn new(
-        session: &mut Session<'_>,
-        vault: &'v Vault,
-        source: &'v Source,
+    pub(crate) fn new(
+        workspace: &Workspace<'_>,
+        (vault, source): (&'v Vault, &'v Source),
         text: &str,
         at: Option<u64>,
+        on_slow: OnSlow<'_>,
     ) -> Result<Self, Failure> {
         let names_uris = text.to_ascii_lowercase().contains("contextnest:");
         let head = names_uris.then(|| Snapshot::of(vault, source, None)).transpose()?;
@@ -54,8 +54,8 @@ impl<'v> Asked<'v> {
         let at = match (at, selector.checkpoint) {
             (Some(at), Some(pin)) if at != pin => {
                 let message =
-                    format!("the URI is pinned to checkpoint {pin}, but `--at` says {at}");
-                return Err(Failure::new(Code::Usage, message).hint("leave one of them out"));
+                    format!("the URI is pinned to checkpoint {pin}, but `--at` names {at}");
+                return Err(Failure::new(Code::Usage, message).hint("give one of them only"));
             }
             (at, pin) => at.or(pin),
         };
@@ -63,31 +63,33 @@ impl<'v> Asked<'v> {
             (None, Some(head)) => head,
             (at, _) => Snapshot::of(vault, source, at)?,
         };
-        let mut ask = |query: &str| search::in_selector(session, vault, source, &snapshot, query);
+        let mut ask = |query: &str| {
+            search::in_selector(workspace, (vault, source), &snapshot, query, on_slow)
+        };
         let plan = Plan::new(&selector, &snapshot, &mut ask);
         let plan = plan.map_err(|why| Failure::plan(why, text))?;
         Ok(Self { selector, snapshot, plan })
     }
 
     /// What the answer is to.
-    pub(super) fn question(&self) -> Question {
+    pub(crate) fn question(&self) -> Question {
         let (class, backend) = (self.plan.class(), self.plan.backend.clone());
         Question::new(&self.snapshot, self.selector.to_string(), class, backend)
     }
 
     /// Adds what was looked at for the plan and is withheld to that of an answer.
-    pub(super) fn add_withheld(&mut self, resolution: &mut Resolution) {
+    pub(crate) fn add_withheld(&mut self, resolution: &mut Resolution) {
         resolution.withhold(&mut self.plan.withheld);
     }
 
     /// What the writer of a selector should know beside the answer.
-    pub(super) fn notes(&self, resolution: &Resolution) -> Result<Vec<String>, Failure> {
+    pub(crate) fn notes(&self, resolution: &Resolution) -> Result<Vec<String>, Failure> {
         let mut notes = self.plan.notes.clone();
         let terms = self.selector.expr.leaves();
         let is_draft = |term: &Term| *term == Term::Set(Atom::Status(StatusFilter::Draft));
         if terms.iter().any(|(term, _)| is_draft(term)) {
-            let note = "`status:draft` is always empty: only published documents are resolved; \
-                        `ctx status` shows drafts";
+            let note =
+                "`status:draft` is always empty, because only published documents are resolved";
             notes.push(note.to_owned());
         }
         // Documents that cannot be read may have the words that seem to be unknown.

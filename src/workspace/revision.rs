@@ -1,53 +1,56 @@
-//! What the arguments of `ctx verify` know of a log from elsewhere.
+//! The log as git has it at a revision, as an anchor for the verifier.
 
-use super::digest;
+use super::Workspace;
+use super::git::GitError;
+use crate::checkpoint::codec::{FORMS, path_of};
 use crate::checkpoint::log::Log;
-use crate::cli::failure::{Code, Failure};
-use crate::cli::git::GitError;
-use crate::cli::session::Session;
 use crate::model::digest::Digest;
+use crate::model::hint::{Hint, Verb};
 use crate::model::layout;
+use crate::report::failure::{Code, Failure};
 use crate::vault::Vault;
-use crate::vault::config::LogForm;
 use crate::verify::Anchor;
 
 /// `--expect-head HASH`.
-pub(super) fn expected(hash: &str) -> Result<Anchor, Failure> {
-    Ok(Anchor::expected(digest(hash)?))
+pub(crate) fn expected(hash: &str) -> Result<Anchor, Failure> {
+    let digest = hash.trim().parse().map_err(|why| {
+        Failure::new(Code::Usage, format!("`{hash}` is not a checkpoint hash: {why}"))
+            .hint(Hint::call("{} prints one", Verb::Head))
+    })?;
+    Ok(Anchor::expected(digest))
 }
 
 /// `--since REVISION`: the log as git has it at a revision, whichever of its forms it had then.
 ///
 /// Whatever git cannot say is a failure, never an anchor that holds nothing.
-pub(super) fn revision(
-    session: &mut Session<'_>,
+pub(crate) fn revision(
+    workspace: &Workspace<'_>,
     vault: &Vault,
     name: &str,
 ) -> Result<Anchor, Failure> {
-    let repository = Repository { session, vault };
+    let repository = Repository { workspace, vault };
     let commit = repository.commit(name)?;
     let Some(hashes) = repository.hashes(name, &commit)? else {
-        let message = format!("there was no vault in this folder at `{name}`");
-        return Err(Failure::new(Code::Usage, message).hint(
-            "name a revision at which the vault was here; one that is new or was moved has none",
-        ));
+        let message = format!("this folder was not a vault at revision `{name}`");
+        return Err(Failure::new(Code::Usage, message)
+            .hint("name a revision at which the vault existed in this folder"));
     };
     Ok(Anchor::revision(name.to_owned(), commit, hashes))
 }
 
 /// `--since-fork REVISION`: the log at the last commit that HEAD and a revision have in common. A
 /// branch that brings the vault in is compared with the empty log.
-pub(super) fn merge_base(
-    session: &mut Session<'_>,
+pub(crate) fn merge_base(
+    workspace: &Workspace<'_>,
     vault: &Vault,
     name: &str,
 ) -> Result<Anchor, Failure> {
-    let repository = Repository { session, vault };
+    let repository = Repository { workspace, vault };
     let commit = repository.commit(name)?;
     let base = repository.ask(&["merge-base", "HEAD", &commit]).map_err(|_| {
         let message = format!("HEAD and `{name}` have no commit in common");
         Failure::new(Code::Usage, message)
-            .hint("a shallow clone lacks it: fetch the whole history of both branches")
+            .hint("a shallow clone lacks it: fetch the full history of both branches")
     })?;
     let base = base.trim().to_owned();
     let theirs = repository.hashes(name, &commit)?.unwrap_or_default();
@@ -57,7 +60,7 @@ pub(super) fn merge_base(
 
 /// The repository that holds a vault.
 struct Repository<'s, 'w> {
-    session: &'s Session<'w>,
+    workspace: &'s Workspace<'w>,
     vault: &'s Vault,
 }
 
@@ -69,12 +72,12 @@ struct Entry {
 
 impl Repository<'_, '_> {
     fn bytes(&self, args: &[&str]) -> Result<Vec<u8>, GitError> {
-        (self.session.world.git)(self.vault.root(), args)
+        (self.workspace.environment.git)(self.vault.root(), args)
     }
 
     fn ask(&self, args: &[&str]) -> Result<String, GitError> {
         String::from_utf8(self.bytes(args)?)
-            .map_err(|_| GitError::Refused("what git says is no UTF-8".to_owned()))
+            .map_err(|_| GitError::Refused("the output of git is not UTF-8".to_owned()))
     }
 
     /// The commit that a name stands for, if it stands for one only.
@@ -83,15 +86,15 @@ impl Repository<'_, '_> {
         let wanted = format!("{name}^{{commit}}");
         let commit = self.ask(&["rev-parse", "--verify", "--end-of-options", &wanted]);
         let commit = commit.map_err(|_| {
-            Failure::new(Code::Usage, format!("git has no revision `{name}` here")).hint(
-                "name a commit, branch or tag of the repository that holds the vault; a shallow clone may lack it, and a branch that was just made has no earlier one",
+            Failure::new(Code::Usage, format!("git has no revision `{name}` in this repository")).hint(
+                "name a commit, branch or tag of the vault's repository; a shallow clone may lack it",
             )
         })?;
         let refs = self.refs(name)?;
         if let [first, second, ..] = refs.as_slice() {
-            let message = format!("`{name}` may be `{first}` or `{second}`");
+            let message = format!("`{name}` is ambiguous: it names `{first}` and `{second}`");
             return Err(Failure::new(Code::Usage, message)
-                .hint(format!("name it in full: `--since {second}`")));
+                .hint(format!("give the full name, such as `{second}`")));
         }
         Ok(commit.trim().to_owned())
     }
@@ -100,9 +103,8 @@ impl Repository<'_, '_> {
     /// nothing published is the beginning of every log.
     fn hashes(&self, name: &str, commit: &str) -> Result<Option<Vec<Digest>>, Failure> {
         let entries = self.tree(name, commit)?;
-        let forms = [(LogForm::Full, layout::FULL_LOG), (LogForm::Delta, layout::DELTA_LOG)];
         let entry_of = |path: &str| entries.iter().find(|entry| entry.path == path);
-        let found = forms.into_iter().find_map(|(form, path)| Some((form, entry_of(path)?)));
+        let found = FORMS.into_iter().find_map(|form| Some((form, entry_of(path_of(form))?)));
         let Some((form, entry)) = found else {
             return Ok(entry_of(layout::CONTEXT_DIR).map(|_| Vec::new()));
         };
@@ -110,7 +112,7 @@ impl Repository<'_, '_> {
         let log = Log::parse(form, &self.blob(name, entry)?);
         let chronicle = log.sound().map_err(|why| {
             Failure::new(Code::LogBroken, format!("the log `{path}` at `{name}` is broken: {why}"))
-                .hint("name a revision at which the vault was whole")
+                .hint("name a revision at which the vault was intact")
         })?;
         Ok(Some(chronicle.checkpoints().iter().map(|checkpoint| checkpoint.hash).collect()))
     }
@@ -159,8 +161,8 @@ impl Repository<'_, '_> {
 
 /// Git does not say anything of the folder.
 fn no_answer(why: &GitError) -> Failure {
-    Failure::new(Code::Usage, format!("--since asks git: {why}")).hint(
-        "the vault must lie in a git repository that is yours; in a hook of a bare repository set GIT_DIR and GIT_WORK_TREE",
+    Failure::new(Code::Usage, format!("`--since` needs git: {why}")).hint(
+        "the vault must be in a git repository that you own; in a hook of a bare repository set GIT_DIR and GIT_WORK_TREE",
     )
 }
 

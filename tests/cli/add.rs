@@ -74,7 +74,7 @@ fn a_draft_is_only_a_file() {
     -- stdout
     {
       "schema": "ctx.add",
-      "schema_version": 1,
+      "schema_version": 2,
       "id": "nodes/other",
       "path": "nodes/other.md",
       "status": "draft"
@@ -91,7 +91,7 @@ fn json_is_that_of_a_publication() {
     -- stdout
     {
       "schema": "ctx.add",
-      "schema_version": 1,
+      "schema_version": 2,
       "dry_run": false,
       "checkpoint": {
         "checkpoint": 1,
@@ -184,7 +184,7 @@ fn a_place_without_documents_is_refused() {
     -- stdout
     -- stderr
     error[misplaced]: `other/x.md` is not where this vault's layout has documents
-    hint: documents lie under `nodes/` and `sources/`; see `layout` and `exclude` in .context/config.yaml
+    hint: documents belong in `nodes/` or `sources/`; see `layout` and `exclude` in .context/config.yaml
     ");
     assert_snapshot!(place.ctx("add README --body x").whole(), @"
     exit: 2
@@ -211,7 +211,7 @@ fn a_place_without_documents_is_refused() {
     exit: 2
     -- stdout
     -- stderr
-    error[usage]: there is no type `polict`
+    error[usage]: unknown type `polict`
     hint: types are document, snippet, glossary, persona, prompt, source, tool, reference, skill
     ");
     assert_snapshot!(place.ctx("add nodes/x --tags 1st --body x").whole(), @"
@@ -235,7 +235,7 @@ fn what_cannot_be_published_is_not_written() {
     error[refused]: 1 file refused
       nodes/x.md
         error[source-invalid]: line 2: a source node needs a `source` block (add `source:` with transport and tools)
-    hint: nothing was written; mend what is named, or leave it out
+    hint: nothing was written; fix the documents, or leave them out
     ");
     assert_snapshot!(place.typed("add nodes/x --body -").stdin(b"a\xff").run().whole(), @"
     exit: 1

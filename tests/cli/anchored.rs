@@ -15,7 +15,7 @@ fn three() -> (Place, Place) {
     let place = Place::published(&[("nodes/a", "# A\n\nOne.\n"), ("nodes/b", "# B\n")]);
     place.edit("nodes/a.md", "One.", "Two.");
     place.ctx("publish --changed").ok();
-    let before = place.twin();
+    let before = place.duplicate();
     place.edit("nodes/a.md", "Two.", "Three.");
     place.ctx("publish --changed").ok();
     (place, before)
@@ -47,16 +47,16 @@ fn a_vault_that_was_put_back_is_found_and_not_written_to() {
       2 checkpoints, 4 artifacts, 5 versions recomputed
       head: checkpoint 2, sha256:f8759c8328fab6fe6bcb4099be5653809070e2873f170ff006c7a1c2b51465d8
 
-    Damage: what was recorded was altered, or is gone:
-      [head-rollback] .versions/checkpoints.jsonl, checkpoint 3: it is remembered here, but the log ends at checkpoint 2
+    Damage: recorded data was altered or is missing:
+      [head-rollback] .versions/checkpoints.jsonl, checkpoint 3: it is trusted on this machine, but the log ends at checkpoint 2
           expected sha256:8a5f13dd1ca5d62278bd007d9edae63e5cc98ceb6e015d3b59b131ae41ac174a
           in .versions/checkpoints.jsonl
 
-    What it means, and what to do:
-      [head-rollback] The log no longer has a checkpoint that is known from elsewhere.
-          What is missing here was published once. Look for it on other branches and in `git stash list`; else bring the log and the histories back from git or a backup. If it is remembered here, and the vault was put back on purpose, say so with `ctx head trust`; to --expect-head and --since say another hash or revision.
+    Meaning and remedy:
+      [head-rollback] The log ends before an anchor.
+          Look for the missing checkpoints on other branches and in `git stash list`, or restore the log and the histories from git or a backup. If the vault was reset on purpose, run `ctx head trust`, or pass another hash or revision to --expect-head or --since.
     -- stderr
-    hint: `ctx help CODE` says more of a finding
+    hint: `ctx help CODE` explains a finding
     ");
     let tree = place.tree();
     place.edit("nodes/a.md", "Two.", "Four.");
@@ -65,10 +65,10 @@ fn a_vault_that_was_put_back_is_found_and_not_written_to() {
     exit: 4
     -- stdout
     -- stderr
-    error[head-rollback]: checkpoint 3 (8a5f13dd1ca5) is remembered here, but the log ends at checkpoint 2
-    hint: nothing was written; bring the log back from git or a backup, and run `ctx verify`
+    error[head-rollback]: the trusted head is checkpoint 3 (8a5f13dd1ca5), but the log ends at checkpoint 2
+    hint: nothing was written; restore the log from git or a backup, then run `ctx verify`
     hint: `ctx checkpoint rebuild --dry-run` shows the log that the histories give
-    hint: if the vault was changed on purpose, `ctx head trust` remembers the log as it is
+    hint: if the vault was changed on purpose, `ctx head trust` trusts the log as it is
     ");
     for line in [
         "publish --changed --dry-run",
@@ -95,24 +95,28 @@ fn a_vault_that_was_put_back_is_found_and_not_written_to() {
         "neighbors nodes/a",
         "graph",
         "pack list",
-        "outline nodes/a",
+        "read --outline nodes/a",
         "checkpoint list",
-        "explain #x",
+        "resolve --explain #x",
     ] {
         let read = place.ctx(line);
-        let warnings =
-            read.stderr.lines().filter(|line| line.contains("the log may have been put back"));
+        let warnings = read
+            .stderr
+            .lines()
+            .filter(|line| line.contains("the log may be truncated or replaced"));
         assert_eq!(warnings.count(), 1, "{line}: {}", read.whole());
         assert!(read.stderr.contains("log ends at checkpoint 2; run `ctx verify`"), "{line}");
         if line != "graph" && line != "context" {
             let json: Value =
                 serde_json::from_str(&place.ctx(&format!("{line} --json")).stdout).unwrap();
             let note = json["notes"][0].as_str().unwrap_or_default();
-            assert!(note.starts_with("the log may have been put back"), "{line}: {json}");
+            assert!(note.starts_with("the log may be truncated or replaced"), "{line}: {json}");
         }
     }
     let out = place.home().join("out").display().to_string();
-    assert!(place.ctx(&format!("checkout 1 {out}")).stderr.contains("may have been put back"));
+    assert!(
+        place.ctx(&format!("checkout 1 {out}")).stderr.contains("may be truncated or replaced")
+    );
 
     assert_snapshot!(place.ctx("head trust --dry-run").whole(), @"
     exit: 0
@@ -162,7 +166,7 @@ fn another_history_in_the_same_place_is_a_fork() {
 fn nothing_is_anchored_by_an_empty_log() {
     let place = Place::vault();
     let head = place.ctx("head --json").exits(1).json("ctx.head");
-    assert_eq!((&head["checkpoint"], &head["remembered"]["checkpoint"]), (&0.into(), &0.into()));
+    assert_eq!((&head["checkpoint"], &head["trusted"]["checkpoint"]), (&0.into(), &0.into()));
     // Somebody else's vault in the place of the empty one.
     replace(&place, &Place::published(&[("nodes/x", "# X\n")]));
     assert!(place.ctx("verify").ok().stdout.starts_with("intact, not anchored\n"));
@@ -179,7 +183,7 @@ fn an_expected_head_is_demanded_in_the_log() {
     -- stdout
     sha256:8a5f13dd1ca5d62278bd007d9edae63e5cc98ceb6e015d3b59b131ae41ac174a
     -- stderr
-    checkpoint 3 of 2026-11-21T10:00:03.000Z
+    note: checkpoint 3 of 2026-11-21T10:00:03.000Z
     ");
     let hash = head.stdout.trim();
     let bare = |place: &Place, line: &str| place.typed(line).without("HOME").run();
@@ -200,20 +204,20 @@ fn an_expected_head_is_demanded_in_the_log() {
       2 checkpoints, 4 artifacts, 5 versions recomputed
       head: checkpoint 2, sha256:f8759c8328fab6fe6bcb4099be5653809070e2873f170ff006c7a1c2b51465d8
 
-    Damage: what was recorded was altered, or is gone:
+    Damage: recorded data was altered or is missing:
       [head-rollback] .versions/checkpoints.jsonl: no checkpoint has the hash that is expected; the log ends at checkpoint 2
           expected sha256:8a5f13dd1ca5d62278bd007d9edae63e5cc98ceb6e015d3b59b131ae41ac174a
           in .versions/checkpoints.jsonl
 
-    What it means, and what to do:
-      [head-rollback] The log no longer has a checkpoint that is known from elsewhere.
-          What is missing here was published once. Look for it on other branches and in `git stash list`; else bring the log and the histories back from git or a backup. If it is remembered here, and the vault was put back on purpose, say so with `ctx head trust`; to --expect-head and --since say another hash or revision.
+    Meaning and remedy:
+      [head-rollback] The log ends before an anchor.
+          Look for the missing checkpoints on other branches and in `git stash list`, or restore the log and the histories from git or a backup. If the vault was reset on purpose, run `ctx head trust`, or pass another hash or revision to --expect-head or --since.
     -- stderr
-    hint: `ctx help CODE` says more of a finding
+    hint: `ctx help CODE` explains a finding
     ");
     let misuse = place.ctx("verify --expect-head 5f70").exits(2);
     assert_snapshot!(misuse.stderr, @"
-    error[usage]: `5f70` is no checkpoint hash: expected `sha256:`, but found `5f70`
+    error[usage]: `5f70` is not a checkpoint hash: expected `sha256:`, but found `5f70`
     hint: `ctx head` prints one
     ");
 }
@@ -231,15 +235,15 @@ fn what_is_remembered_can_be_listed_and_forgotten() {
     assert_snapshot!(place.ctx("head forget").whole(), @"
     exit: 0
     -- stdout
-    forgotten
+    the trusted head was deleted
     -- stderr
     ");
     assert_eq!(place.ctx("head list").ok().stdout, "");
-    assert_eq!(place.ctx("head forget").ok().stdout, "nothing was remembered\n");
+    assert_eq!(place.ctx("head forget").ok().stdout, "there was no trusted head\n");
     assert!(place.ctx("verify").ok().stdout.starts_with("intact, not anchored\n"));
     let nowhere = place.typed("head trust").without("HOME").run().exits(2);
     assert_snapshot!(nowhere.stderr, @"
-    error[usage]: there is no place to remember a head in
+    error[usage]: there is no state directory for trusted heads
     hint: set HOME or XDG_STATE_HOME to a folder outside of the vault
     ");
 }
@@ -255,7 +259,7 @@ fn a_memory_that_cannot_be_read_stops_writers() {
         fs::write(&memory, broken).unwrap();
         let verify = place.ctx("verify").ok();
         assert!(verify.stdout.starts_with("intact, not anchored\n"), "{}", verify.stdout);
-        assert!(verify.stderr.starts_with("warning: the remembered head in"), "{}", verify.stderr);
+        assert!(verify.stderr.starts_with("warning: the trusted head in"), "{}", verify.stderr);
         place.edit("nodes/b.md", "# B", "# B ");
         let refused = place.ctx("publish --changed").exits(5);
         assert!(refused.stderr.contains("ctx head trust"), "{}", refused.stderr);
@@ -282,7 +286,7 @@ fn what_a_dead_command_left_is_told_from_a_forgery_by_its_intent() {
     // The histories were written, the checkpoint was not.
     place.edit("nodes/a.md", "Three.", "Four.");
     let history = "nodes/.versions/a/history.yaml";
-    let twin = place.twin();
+    let twin = place.duplicate();
     twin.ctx("publish --changed").ok();
     place.write(history, twin.bytes(history));
     place.write("nodes/a.md", place.read("nodes/a.md").replace("Four.", "Three."));
@@ -343,8 +347,8 @@ fn the_log_at_a_revision_is_the_beginning_of_this_one() {
     }
     let refused = before.ctx("verify --since nowhere").exits(2);
     assert_snapshot!(refused.stderr, @"
-    error[usage]: git has no revision `nowhere` here
-    hint: name a commit, branch or tag of the repository that holds the vault; a shallow clone may lack it, and a branch that was just made has no earlier one
+    error[usage]: git has no revision `nowhere` in this repository
+    hint: name a commit, branch or tag of the vault's repository; a shallow clone may lack it
     ");
     before.ctx("verify --since=-x").exits(2);
     before.ctx("verify --since=--output=/tmp/x").exits(2);
@@ -408,15 +412,19 @@ fn a_revision_that_cannot_be_read_anchors_nothing_and_passes_nothing() {
     git(&place, "tag origin/main");
     for name in ["origin/main", "origin/main~0", "origin/main^{commit}"] {
         let refused = since(&format!("verify --vault docs --since {name}")).exits(2);
-        assert!(refused.stderr.contains("may be `refs/remotes/origin/main`"), "{}", refused.stderr);
+        assert!(
+            refused.stderr.contains("it names `refs/remotes/origin/main`"),
+            "{}",
+            refused.stderr
+        );
     }
     since("verify --vault docs --since refs/remotes/origin/main").ok();
     // Before there was a vault, there was no log that could be the beginning of this one.
     git(&place, "mv docs handbook");
     let refused = since("verify --vault handbook --since HEAD --quiet").exits(2);
     assert_snapshot!(refused.stderr, @"
-    error[usage]: there was no vault in this folder at `HEAD`
-    hint: name a revision at which the vault was here; one that is new or was moved has none
+    error[usage]: this folder was not a vault at revision `HEAD`
+    hint: name a revision at which the vault existed in this folder
     ");
     git(&place, "mv handbook docs");
     // The blob of the log is not there, as in a clone without blobs.
@@ -544,7 +552,7 @@ fn the_memory_of_a_vault_that_is_gone_can_be_forgotten() {
     let root = place.root().display().to_string();
     fs::remove_dir_all(place.root()).unwrap();
     let out = place.args(&["head", "forget", &root]).within(place.home()).run().ok();
-    assert_eq!(out.stdout, "forgotten\n");
+    assert_eq!(out.stdout, "the trusted head was deleted\n");
     let out = place.args(&["head", "list"]).within(place.home()).run().ok();
     assert_eq!(out.stdout, "");
 }
@@ -775,7 +783,7 @@ fn a_planted_branch_that_is_ahead_takes_no_memory_with_it() {
 fn a_vault_is_not_reached_through_a_link_inside_a_work_tree() {
     let place = in_repository();
     place.ctx("verify --vault docs").ok();
-    let old = place.twin();
+    let old = place.duplicate();
     let _ = fs::remove_dir_all(old.path(".git"));
     place.edit("docs/nodes/a.md", "Three.", "Four.");
     place.ctx("publish --changed --vault docs").ok();
@@ -811,7 +819,7 @@ fn a_link_in_the_place_of_a_trusted_vault_is_refused_until_its_head_is_forgotten
     std::os::unix::fs::symlink(before.root(), place.root()).unwrap();
     let verify = || place.args(&["verify", "--vault", &root]).within(place.home()).run();
     let refused = verify().exits(2);
-    assert!(refused.stderr.contains("a head is trusted of the folder"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("it was a vault with a trusted head"), "{}", refused.stderr);
     place.args(&["head", "forget", &root]).within(place.home()).run().ok();
     verify().ok();
 }

@@ -66,7 +66,7 @@ fn a_block_of_markdown_says_where_each_text_is_from_and_where_it_ends() {
     -- stdout
     <!-- ctx:context selector="#nothing" class=set checkpoint=1 checkpoint_hash=sha256:28e0a0afd34d955208aa9145942713e8dd8091610b9493b1a4f3e81916ae78ee at=2026-11-21T10:00:01.000Z parts=0 tokens=60 left_out=0 withheld=0 -->
     -- stderr
-    no published document matches at checkpoint 1
+    note: no published document matches at checkpoint 1
     note: no published document has #nothing
     "##);
 }
@@ -86,7 +86,7 @@ fn what_does_not_fit_is_left_out_and_named() {
     Within 30 days.
     <!-- ctx:end chain_hash=sha256:97c09c95f4fbee966ef05da8da872ba0cdadf2c0b51601f6342114de8bc9a2e6 -->
     -- stderr
-    left out: 3 of 4 texts; 227 of 300 tokens are taken
+    left out: 3 of 4 texts; 227 of 300 tokens are used
       contextnest://nodes/a-long@1: 621 tokens; 239 were left
       contextnest://sources/token@1: 413 tokens; 146 were left
       contextnest://sources/board@1: 92 tokens; it depends on sources/token, which is left out
@@ -96,7 +96,7 @@ fn what_does_not_fit_is_left_out_and_named() {
     exit: 0
     -- stdout
     -- stderr
-    left out: 1 of 1 text; 20 tokens do not hold the first line of the block, 63 tokens
+    left out: 1 of 1 text; 20 tokens cannot hold the first line of the block, 63 tokens
       contextnest://nodes/returns@1: 93 tokens; 0 were left
     ");
     let json = place.ctx("resolve '#policy | #tickets' --format json --budget 300").ok();

@@ -42,7 +42,7 @@ fn two_checkpoints_differ_by_what_was_published_and_retired() {
 fn a_checkpoint_is_written_out_as_it_was() {
     let place = place();
     let before = place.tree();
-    assert_snapshot!(place.ctx("checkout 1 ../then").ok().stdout, @"wrote checkpoint 1 into ../then: 4 files");
+    assert_snapshot!(place.ctx("checkout 1 ../then").ok().stdout, @"wrote checkpoint 1 to ../then: 4 files");
     let written = files_in(&place.home().join("then"));
     let names: Vec<&str> = written.keys().map(String::as_str).collect();
     assert_eq!(names, [".context/config.yaml", "CONTEXT.md", "nodes/a.md", "nodes/b.md"]);
@@ -61,16 +61,16 @@ fn nothing_is_written_over_nor_into_the_vault_nor_unverified() {
     place.ctx("checkout 1 ../then").ok();
     assert_snapshot!(place.ctx("checkout 2 ../then").exits(1).stderr, @"
     error[exists]: the folder is not empty
-    hint: name a folder that is empty or not there; nothing is written over
+    hint: name an empty or new folder; no file is overwritten
     ");
     assert_snapshot!(place.ctx("checkout 2 inside").exits(2).stderr, @"
-    error[usage]: the folder lies in the vault
-    hint: name a folder outside of it
+    error[usage]: the folder is in the vault
+    hint: name a folder outside of the vault
     ");
     place.edit("nodes/.versions/b/v1.md", "# B", "# X");
     assert_snapshot!(place.ctx("checkout 2 ../other").exits(1).stderr, @"
     error[withheld]: `nodes/b` is withheld: the stored text has hash sha256:7182d203572e73025c4b9927f721873c862ad8b2b1c037d1044dc30e21b9ada6, but the history records sha256:571c66758608f69a319659a348469c8956eb4d5764117e4c4a06cdd434d11b48
-    hint: the chain does not vouch for it; run `ctx verify`
+    hint: the chain does not vouch for the text; run `ctx verify` for a full report
     ");
     assert_eq!(files_in(&place.home().join("other")).len(), 0);
 }

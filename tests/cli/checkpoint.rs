@@ -1,5 +1,6 @@
 //! `ctx checkpoint` and `ctx context`.
 
+use contextnest::vault::config::LogForm;
 use insta::assert_snapshot;
 
 use crate::harness::Place;
@@ -30,7 +31,7 @@ fn list_shows_every_event() {
     exit: 0
     -- stdout
     -- stderr
-    there is no checkpoint yet; `ctx publish --all` makes the first
+    hint: there is no checkpoint yet; `ctx publish --all` makes the first
     ");
 }
 
@@ -43,7 +44,7 @@ fn show_tells_what_changed_and_what_it_holds() {
     checkpoint 2 of 2026-11-21T10:00:02.000Z
     triggered by nodes/a
     hash sha256:88737b2743a32f3491958920fff36ccc0ff0942f4edf8eeb5e9cee81fc09b4fb
-    holds 4 artifacts:
+    holds 4 artifacts (* = set by this checkpoint):
         .context/config.yaml  v1  b04779682d6f
         CONTEXT.md            v1  0b291b9ba29b
       * nodes/a               v2  13a0547c1537
@@ -55,7 +56,7 @@ fn show_tells_what_changed_and_what_it_holds() {
     -- stdout
     {
       "schema": "ctx.checkpoint.show",
-      "schema_version": 1,
+      "schema_version": 2,
       "checkpoint": 3,
       "at": "2026-11-21T10:00:03.000Z",
       "triggered_by": "nodes/b",
@@ -88,24 +89,24 @@ fn show_tells_what_changed_and_what_it_holds() {
     exit: 1
     -- stdout
     -- stderr
-    error[unknown-checkpoint]: there is no checkpoint 4; the last one is 3
-    hint: `ctx checkpoint list` shows them all
+    error[unknown-checkpoint]: checkpoint 4 does not exist; the last one is 3
+    hint: `ctx checkpoint list` lists all checkpoints
     ");
     assert_snapshot!(place.ctx("checkpoint show 0").whole(), @"
     exit: 1
     -- stdout
     -- stderr
-    error[unknown-checkpoint]: there is no checkpoint 0; the last one is 3
-    hint: `ctx checkpoint list` shows them all
+    error[unknown-checkpoint]: checkpoint 0 does not exist; the last one is 3
+    hint: `ctx checkpoint list` lists all checkpoints
     ");
 }
 
 #[test]
 fn a_delta_log_exported_as_whole_maps_is_the_same_log() {
     let place = three();
-    let delta = place.ctx("checkpoint export").ok().stdout;
+    let delta = place.exported(LogForm::Delta);
     assert_eq!(delta, place.read(".versions/checkpoints.jsonl"));
-    let full = place.ctx("checkpoint export --form full").ok().stdout;
+    let full = place.exported(LogForm::Full);
     assert_snapshot!(full, @"
     # Auto-generated. Do not edit manually.
     checkpoints:
@@ -153,16 +154,14 @@ fn a_delta_log_exported_as_whole_maps_is_the_same_log() {
     let answer = place.ctx("resolve '#x' --json").ok().stdout;
     place.remove(".versions/checkpoints.jsonl");
     place.write(".versions/context_history.yaml", &full);
-    assert_eq!(place.ctx("checkpoint export --form full").ok().stdout, full);
-    assert_eq!(place.ctx("checkpoint export --form delta").ok().stdout, delta);
+    assert_eq!(place.exported(LogForm::Full), full);
+    assert_eq!(place.exported(LogForm::Delta), delta);
     assert_eq!(place.ctx("resolve '#x' --json").ok().stdout, answer);
     // The same hashes, but not the form that this vault's configuration ever asked for.
     let verify = place.ctx("verify --json").exits(1).json("ctx.verify");
     let found: Vec<&str> =
         verify["findings"].as_array().unwrap().iter().filter_map(|f| f["code"].as_str()).collect();
     assert_eq!(found, ["foreign-log"]);
-    let json = place.ctx("checkpoint export --json").ok().json("ctx.checkpoint.export");
-    assert_eq!((&json["form"], json["log"].as_str()), (&"delta".into(), Some(&*delta)));
 }
 
 #[test]
@@ -179,7 +178,7 @@ fn a_hash_that_does_not_follow_is_refused_by_those_who_rely_on_it() {
     -- stdout
     -- stderr
     error[log-broken]: checkpoint 1 has hash sha256:7311ea981f8abcbcc360ab66eea99fa9ac39028c60e0ddb6db66c05cbc49dec3, but the log records sha256:c64580b68d5bcb5268eb73385bb658bb5108fa79395b01c1b69e0ace5ec993aa
-    hint: run `ctx verify` for the whole picture; nothing was written
+    hint: nothing was written; run `ctx verify` for a full report
     hint: `ctx checkpoint rebuild --dry-run` shows the log that the histories give
     ");
     assert_snapshot!(place.ctx("list --at 1").whole(), @"
@@ -187,7 +186,7 @@ fn a_hash_that_does_not_follow_is_refused_by_those_who_rely_on_it() {
     -- stdout
     -- stderr
     error[log-broken]: checkpoint 1 has hash sha256:7311ea981f8abcbcc360ab66eea99fa9ac39028c60e0ddb6db66c05cbc49dec3, but the log records sha256:c64580b68d5bcb5268eb73385bb658bb5108fa79395b01c1b69e0ace5ec993aa
-    hint: run `ctx verify` for the whole picture; nothing was written
+    hint: nothing was written; run `ctx verify` for a full report
     hint: `ctx checkpoint rebuild --dry-run` shows the log that the histories give
     ");
 }
@@ -227,7 +226,7 @@ fn context_prints_the_instructions_and_a_map() {
     -- stdout
     {
       "schema": "ctx.context",
-      "schema_version": 1,
+      "schema_version": 2,
       "name": "Test",
       "checkpoint": 1,
       "instructions": "---\ntitle: \"Test\"\n---\n\n# Test\n\nWhat this vault is about, and how agents are to use it. This text goes to every agent first.\n\n- Act on published documents only, and cite them by `contextnest://` URI and version.\n",
@@ -252,6 +251,6 @@ fn context_prints_the_instructions_and_a_map() {
     -- stdout
     # Map of vault at checkpoint 0: 0 documents
     -- stderr
-    note: no checkpoint holds CONTEXT.md; the next publication takes it along
+    note: no checkpoint holds CONTEXT.md; the next publication includes it
     ");
 }

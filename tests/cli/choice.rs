@@ -93,9 +93,9 @@ fn all_or_nothing_lists_every_invalid_document() {
         error[title-invalid]: line 2: `title` has 201 characters; at most 200 are allowed (shorten it)
         warning[type-unknown]: line 3: type `post` is read as document (types are document, snippet, glossary, persona, prompt, source, tool, reference, skill)
       nodes/yaml.md
-        error[frontmatter-yaml]: the frontmatter is not valid YAML: line 3, column 7: unclosed bracket '[' (mend the line; a text with `: ` or `#` in it needs quotes)
-    hint: nothing was written; mend what is named, or leave it out
-    hint: `--skip-invalid` publishes the rest
+        error[frontmatter-yaml]: the frontmatter is not valid YAML: line 3, column 7: unclosed bracket '[' (fix the line; a text with `: ` or `#` in it needs quotes)
+    hint: nothing was written; fix the documents, or leave them out
+    hint: `--skip-invalid` publishes the valid documents
     ");
     assert_eq!(place.tree(), before);
     let error = place.ctx("publish --all --json").exits(1).json("ctx.error");
@@ -149,15 +149,15 @@ fn arguments_that_choose_nothing_are_misuse() {
     exit: 1
     -- stdout
     -- stderr
-    error[unknown-id]: there is no document `nodes/nothing`
-    hint: `ctx list` shows what is published, `ctx status` everything
+    error[unknown-id]: no document has the id `nodes/nothing`
+    hint: `ctx list` lists published documents, `ctx status` all of them
     ");
     place.write("nodes/a.md", "# A\n");
     assert_snapshot!(place.ctx("publish nodes/a@1").whole(), @"
     exit: 1
     -- stdout
     -- stderr
-    error[unknown-id]: there is no document `nodes/a@1`
+    error[unknown-id]: no document has the id `nodes/a@1`
     hint: did you mean `nodes/a`?
     ");
 }
@@ -169,7 +169,7 @@ fn an_unknown_id_names_the_nearest() {
     exit: 1
     -- stdout
     -- stderr
-    error[unknown-id]: there is no document `nodes/retruns`
+    error[unknown-id]: no document has the id `nodes/retruns`
     hint: did you mean `nodes/returns`?
     ");
 }
@@ -184,8 +184,8 @@ fn a_published_document_whose_file_is_gone_is_not_published_by_name() {
     -- stderr
     error[refused]: 1 file refused
       nodes/a.md
-        error[document-missing]: the file is not there (restore it, or take the document out with `ctx retire`)
-    hint: nothing was written; mend what is named, or leave it out
+        error[document-missing]: the live file is missing (restore the file, or run `ctx retire nodes/a` to withdraw the document)
+    hint: nothing was written; fix the documents, or leave them out
     ");
     assert_snapshot!(place.ctx("publish --all").whole(), @"
     exit: 0
@@ -208,8 +208,8 @@ fn ids_that_differ_only_in_case_are_refused() {
     error[refused]: 1 file refused
       nodes/Returns.md
         error[id-collision]: `nodes/Returns` and `nodes/returns` differ only in case or Unicode form (choose another name; a retired id is taken too, because its history stays)
-    hint: nothing was written; mend what is named, or leave it out
-    hint: `--skip-invalid` publishes the rest
+    hint: nothing was written; fix the documents, or leave them out
+    hint: `--skip-invalid` publishes the valid documents
     ");
     assert_eq!(place.tree(), before);
     assert_snapshot!(place.ctx("publish --all --skip-invalid").whole(), @"

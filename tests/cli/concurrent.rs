@@ -61,7 +61,7 @@ fn a_lock_that_is_not_given_back_is_told_after_ten_seconds() {
     -- stdout
     -- stderr
     error[locked]: another command is writing to this vault (process 1234)
-    hint: run it again when the other one is done
+    hint: run it again when the other process is done
     ");
     lock.unlock().unwrap();
     place.ctx("publish --changed").ok();

@@ -1,5 +1,6 @@
 //! From one form of the log to the other.
 
+use contextnest::vault::config::LogForm;
 use insta::assert_snapshot;
 
 use crate::harness::{Place, repository};
@@ -37,7 +38,7 @@ fn there_and_back_keeps_every_checkpoint_and_goes_on() {
       changed  .context/config.yaml  v2
     4 checkpoints converted to `full`, 1328 bytes to 2556
     -- stderr
-    the log that was there is kept in .versions/checkpoints.jsonl.replaced-1
+    note: the old log is kept in .versions/checkpoints.jsonl.replaced-1
     ");
     assert!(!place.has(DELTA));
     assert_eq!(hashes(&place)[..3], first[..]);
@@ -123,12 +124,12 @@ fn a_vault_of_the_other_tool_is_converted_and_verifies() {
       new  packs/onboarding.yml  v1
     17 checkpoints converted to `delta`, 12191 bytes to 5233
     -- stderr
-    the log that was there is kept in .versions/context_history.yaml.replaced-1
+    note: the old log is kept in .versions/context_history.yaml.replaced-1
     ");
     assert_eq!(hashes(&place)[..before.len()], before[..]);
     assert_snapshot!(place.ctx(&format!("verify {LATER}")).ok().stdout, @"
     intact, anchored to checkpoint 17
-      anchor: checkpoint 17, remembered here since 2026-11-22T08:00:00.000Z
+      anchor: checkpoint 17, trusted on this machine since 2026-11-22T08:00:00.000Z
       17 checkpoints, 7 artifacts, 19 versions recomputed
       head: checkpoint 17, sha256:d12c8bbc868bfaca4b3445caf1bb85e812e2f8b5216f0433d5696a75b1aaaf43
       covered by no hash: the notes of 13 versions
@@ -141,9 +142,9 @@ fn a_record_that_does_not_verify_is_not_converted() {
     place.edit("nodes/.versions/a/v1.md", "# a", "# forged");
     let before = place.tree();
     assert_snapshot!(place.ctx("checkpoint convert --to full").exits(1).stderr, @"
-    error[log-broken]: the record would not verify: `nodes/.versions/a/v1.md`: what is stored is not what was hashed
-    hint: the log was not converted; `ctx verify` lists everything
-    hint: Bring the file back from git or a backup that verifies; `git log -- FILE` shows who touched it. Do not repair it by hand: what is hashed cannot be made to fit.
+    error[log-broken]: the vault would not verify: `nodes/.versions/a/v1.md`: the stored text or diff does not have the recorded hash
+    hint: the log was not converted; `ctx verify` lists all findings
+    hint: Restore the file from git or from a backup that verifies; `git log -- FILE` shows who changed it. Do not repair it by hand: the hashes cannot be made to match.
     ");
     assert_eq!(place.tree(), before);
 }
@@ -161,7 +162,7 @@ fn what_it_expects_is_compared_before_anything_is_written() {
 #[test]
 fn an_empty_vault_has_nothing_to_convert() {
     assert_snapshot!(Place::vault().ctx("checkpoint convert --to full").exits(1).stderr, @"
-    error[log-broken]: there is no checkpoint yet
+    error[log-broken]: the log has no checkpoint yet
     hint: set `versions: {checkpoint_log: full}` in .context/config.yaml before the first publication
     ");
 }
@@ -182,23 +183,23 @@ fn two_logs_that_say_the_same_are_read_and_the_next_writer_clears_one_away() {
     let (place, twin) = halfway();
     assert_snapshot!(place.ctx("verify").ok().stdout, @"
     intact, anchored to checkpoint 4
-      anchor: checkpoint 4, remembered here since 2026-11-21T10:00:04.000Z
+      anchor: checkpoint 4, trusted on this machine since 2026-11-21T10:00:04.000Z
       4 checkpoints, 4 artifacts, 7 versions recomputed
       head: checkpoint 4, sha256:2b6151e23f7b2f0f2222c203da6f2f5efb64b5dca6dc6b1a0712d98966c80cd6
       covered by no hash: who retired 1 document
 
     Notes:
-      [unfinished] .versions/checkpoints.jsonl: it says what the log says: a conversion was interrupted
+      [unfinished] .versions/checkpoints.jsonl: it holds the same checkpoints as the log: a conversion was interrupted
           in .versions/checkpoints.jsonl
     ");
     assert_eq!(hashes(&place).len(), 4);
     place.ctx("checkpoint rebuild --from-scratch --dry-run").ok();
     assert_snapshot!(place.ctx("recover --dry-run").ok().stdout, @"
-    1 leftover would be moved to .context/local/recovered/
-      .versions/checkpoints.jsonl  the log before it was converted  1328 bytes
+    1 uncommitted file would be moved to .context/local/recovered/
+      .versions/checkpoints.jsonl  duplicate log  1328 bytes
     ");
     place.edit("nodes/a.md", "more", "much more");
-    assert_snapshot!(place.ctx("publish nodes/a").ok().stderr, @"note: 1 leftover of an interrupted command moved to .context/local/recovered/1/");
+    assert_snapshot!(place.ctx("publish nodes/a").ok().stderr, @"note: 1 uncommitted file of an interrupted command moved to .context/local/recovered/1/");
     assert!(!place.has(DELTA));
     assert_eq!(place.bytes(".context/local/recovered/1/versions/checkpoints.jsonl"), twin);
     assert_eq!(hashes(&place).len(), 5);
@@ -225,8 +226,8 @@ fn a_conversion_that_fails_half_way_says_what_was_published() {
     let run = place.typed("checkpoint convert --to full");
     assert_snapshot!(run.behind("trap '' XFSZ; ulimit -f 4").exits(5).stderr, @"
     error[io]: cannot create `.versions/context_history.yaml`: File too large (os error 27)
-    hint: a limit on the size of files is set here
-    hint: checkpoint 4, which asks for the form, was published; the log keeps its old one until you ask again
+    hint: the system limits the size of files
+    hint: checkpoint 4 was published and asks for the form; the log keeps its old form until you run the command again
     ");
     assert!(place.has(DELTA) && !place.has(FULL));
     assert!(!place.has(".versions/checkpoints.jsonl.replaced-1"));
@@ -253,7 +254,7 @@ fn two_logs_that_differ_are_relied_on_by_nobody() {
 fn a_planted_second_form_is_cleared_away() {
     let place = Place::published(&[("nodes/a", "# A\n")]);
     let log = place.read(".versions/checkpoints.jsonl");
-    let full = place.ctx("checkpoint export --form full").ok().stdout;
+    let full = place.exported(LogForm::Full);
     place.write(".versions/context_history.yaml", &full);
     place.ctx("add nodes/b --body two").ok();
     assert!(place.read(".versions/checkpoints.jsonl").starts_with(&log));
@@ -263,8 +264,8 @@ fn a_planted_second_form_is_cleared_away() {
     place.write(".versions/context_history.yaml", &full);
     assert_snapshot!(place.ctx("add nodes/c --body three").exits(1).stderr, @"
     error[log-broken]: `.versions/checkpoints.jsonl` and `.versions/context_history.yaml` exist both
-    hint: they do not say the same; nothing was written
-    hint: find out which one is yours (`git log -- .versions`), and move the other out of the vault
+    hint: the two log files differ; nothing was written
+    hint: find the right one with `git log -- .versions`, and move the other out of the vault
     ");
 }
 

@@ -26,6 +26,14 @@ fn ids(place: &Place, selector: &str) -> String {
     place.args(&["resolve", selector, "--ids"]).run().ok().lines().join(" ")
 }
 
+/// The answer to a selector, or how it is understood.
+fn answer(place: &Place, verb: &str, selector: &str) -> Output {
+    match verb {
+        "explain" => place.args(&["resolve", "--explain", selector, "--json"]).run(),
+        verb => place.args(&[verb, selector, "--json"]).run(),
+    }
+}
+
 #[test]
 fn what_a_search_finds_is_a_set_like_others() {
     let place = place();
@@ -35,7 +43,7 @@ fn what_a_search_finds_is_a_set_like_others() {
     nodes/fees     v1  document  Fees
     nodes/returns  v1  document  Returns
     -- stderr
-    note: delegated to builtin, which says what its searches find
+    note: delegated to builtin, which decides what a search finds
     ");
     for (selector, expected) in [
         ("contextnest://search/fee - #retail", "nodes/fees"),
@@ -52,8 +60,8 @@ fn what_a_search_finds_is_a_set_like_others() {
     exit: 0
     -- stdout
     -- stderr
-    no published document matches at checkpoint 1
-    note: delegated to builtin, which says what its searches find
+    note: no published document matches at checkpoint 1
+    note: delegated to builtin, which decides what a search finds
     ");
     let nothing = Place::vault().ctx("resolve contextnest://search/fee --json").ok();
     assert_eq!(nothing.json("ctx.resolve")["class"], "delegated");
@@ -63,7 +71,7 @@ fn what_a_search_finds_is_a_set_like_others() {
 fn an_answer_says_its_class_and_its_back_end() {
     let place = place();
     let said = |verb: &str, selector: &str| {
-        let json = place.args(&[verb, selector, "--json"]).run().ok().json(&format!("ctx.{verb}"));
+        let json = answer(&place, verb, selector).ok().json(&format!("ctx.{verb}"));
         (json["class"].as_str().unwrap().to_owned(), json["backend"].as_str().map(str::to_owned))
     };
     for verb in ["resolve", "explain"] {
@@ -85,7 +93,7 @@ fn an_answer_says_its_class_and_its_back_end() {
             assert_eq!(said(verb, selector), expected, "{verb} {selector}");
         }
     }
-    assert_snapshot!(place.ctx("explain 'contextnest://search/fee - #retail'").whole(), @"
+    assert_snapshot!(place.ctx("resolve --explain 'contextnest://search/fee - #retail'").whole(), @"
     exit: 0
     -- stdout
     contextnest://search/fee - #retail at checkpoint 1
@@ -97,7 +105,7 @@ fn an_answer_says_its_class_and_its_back_end() {
         #retail                          2
     cost: 3 sets looked up, 3 documents in them, 1 text in the answer
     -- stderr
-    note: delegated to builtin, which says what its searches find
+    note: delegated to builtin, which decides what a search finds
     ");
     let show = place.ctx("pack show money --json").ok().json("ctx.pack.show");
     assert_eq!((&show["class"], &show["backend"]), (&"delegated".into(), &"builtin".into()));
@@ -159,8 +167,8 @@ fn only_what_is_published_and_current_is_in_the_set() {
     Superseding words.
     <!-- ctx:end chain_hash=sha256:54cb6fe637e60c90900d93da485803661387dd6ba94a76d8da17f2ff1d216a7f -->
     -- stderr
-    note: delegated to program, which says what its searches find
-    note: hits of program left out, because they are no published documents: 5
+    note: delegated to program, which decides what a search finds
+    note: hits of program left out, because they are not published documents: 5
     "#);
 }
 
@@ -173,13 +181,13 @@ fn a_search_is_refused_for_the_past_and_answered_for_the_head() {
     exit: 1
     -- stdout
     -- stderr
-    error[search-past]: a search answers for the last checkpoint, 2, but this is asked of checkpoint 1
+    error[search-past]: a search answers for the last checkpoint, 2, but checkpoint 1 was asked for
       #retail | contextnest://search/fee
                 ^^^^^^^^^^^^^^^^^^^^^^^^
-    hint: leave the checkpoint out, or select by tag, type, folder or document
+    hint: omit the checkpoint, or select by tag, type, folder or document
     ");
     for line in [
-        "explain contextnest://search/fee --at 1",
+        "resolve --explain contextnest://search/fee --at 1",
         "resolve pack:money --at 1",
         "pack show money --at 1",
         "resolve 'contextnest://nodes/fees@1 | contextnest://search/fee'",
@@ -209,7 +217,7 @@ fn a_failure_of_the_back_end_keeps_its_code_and_its_hints() {
       #retail | contextnest://search/fee
                 ^^^^^^^^^^^^^^^^^^^^^^^^
       no model
-    hint: spec/search.md says how a program is asked and answers; without CTX_SEARCH_COMMAND and a program in your configuration the built-in index is used
+    hint: spec/search.md defines what a search program reads and prints; without CTX_SEARCH_COMMAND and a program in your configuration the built-in index is used
     ");
     let json = run("resolve pack:money --json").exits(5).json("ctx.error");
     let alone = run("search fee --json").exits(5).json("ctx.error");
@@ -239,8 +247,7 @@ fn what_a_search_had_to_withhold_is_withheld_by_the_answer() {
         for selector in
             ["contextnest://search/fee", "pack:money", "#retail + contextnest://search/fee"]
         {
-            let json = place.args(&[verb, selector, "--json"]).run().exits(1);
-            let json = json.json(&format!("ctx.{verb}"));
+            let json = answer(&place, verb, selector).exits(1).json(&format!("ctx.{verb}"));
             assert_eq!(json["withheld"].as_array().unwrap().len(), 1, "{verb} {selector}");
             assert_eq!(json["withheld"][0]["id"], "nodes/fees", "{verb} {selector}");
         }

@@ -12,7 +12,7 @@ fn the_tour_shows_the_main_job_and_leaves_a_vault() {
     exit: 0
     -- stdout
 
-    A vault with policies, a runbook, a glossary, a persona, a pack and a source node:
+    Make a vault with policies, a runbook, a glossary, a persona, a pack and a source node:
 
     $ ctx init my-vault --name Procurement --starter policy
     vault `Procurement` in [ROOT]/vault/my-vault
@@ -27,9 +27,9 @@ fn the_tour_shows_the_main_job_and_leaves_a_vault() {
       created packs/onboarding.yml
       created sources/vendor-tickets.md
       created .context/config.yaml
-    6 documents to publish; next: `ctx publish --all --dry-run`
+    next: `ctx publish --all --dry-run` shows 6 documents to publish
 
-    Everything in it is a draft. Publishing makes version 1 of each, sealed by one checkpoint:
+    All documents are drafts. Publishing makes version 1 of each, under one checkpoint:
 
     $ cd my-vault
 
@@ -45,13 +45,13 @@ fn the_tour_shows_the_main_job_and_leaves_a_vault() {
       new  packs/onboarding.yml              v1
       new  sources/vendor-tickets            v1
 
-    A policy changes. The file is a working copy until it is published:
+    A policy is edited. The change is not visible to agents until it is published:
 
     $ sed -i 's/score below 60/score below 50/' nodes/policies/vendor-risk.md
 
     $ ctx status
     Checkpoint 1 of 2026-11-21T10:00:00.000Z
-    Published, and the file is the published text: 5 documents
+    Published and unchanged: 5 documents
 
     Changed since publication (next: ctx publish --changed):
       nodes/policies/vendor-risk.md (v1)
@@ -61,7 +61,7 @@ fn the_tour_shows_the_main_job_and_leaves_a_vault() {
       changed  nodes/policies/vendor-risk  v2
       unchanged: 5 documents
 
-    What an agent may read is selected from published versions, the same for everyone:
+    Agents read published versions only. A selector chooses them, and gives everyone the same answer:
 
     $ ctx resolve '#policy + #procurement'
     nodes/policies/vendor-risk  v2  document  Vendor risk threshold
@@ -69,7 +69,7 @@ fn the_tour_shows_the_main_job_and_leaves_a_vault() {
     $ ctx resolve contextnest://nodes/policies/vendor-risk@1 --json
     {
       "schema": "ctx.resolve",
-      "schema_version": 1,
+      "schema_version": 2,
       "selector": "contextnest://nodes/policies/vendor-risk@1",
       "class": "direct",
       "checkpoint": 1,
@@ -99,7 +99,7 @@ fn the_tour_shows_the_main_job_and_leaves_a_vault() {
       "notes": []
     }
 
-    Which versions there are, and what changed between the two:
+    The versions of the policy, and the change between them:
 
     $ ctx history nodes/policies/vendor-risk
     v1  published  @1  keyframe  2026-11-21T10:00:00.000Z  ana@example.com  e9bf985f067e  (first release)
@@ -137,7 +137,7 @@ fn the_tour_shows_the_main_job_and_leaves_a_vault() {
     @1  2026-11-21T10:00:00.000Z  cc1081729d80  9 versions  sources/vendor-tickets
     @2  2026-11-21T10:00:00.001Z  e0dacf4d6cfe  1 version   nodes/policies/vendor-risk
 
-    Nothing was altered:
+    Verification recomputes every hash:
 
     $ ctx verify
     intact, not anchored
@@ -146,13 +146,13 @@ fn the_tour_shows_the_main_job_and_leaves_a_vault() {
       covered by no hash: the notes of 10 versions
 
     Notes:
-      [timestamp-future] nodes/policies/vendor-risk v2: it is of 2026-11-21T10:00:00.001Z, later than the clock
+      [timestamp-future] nodes/policies/vendor-risk v2: it is from 2026-11-21T10:00:00.001Z, later than the clock
           in nodes/policies/.versions/vendor-risk/history.yaml
       [timestamp-future] .versions/checkpoints.jsonl, checkpoint 2: it is of 2026-11-21T10:00:00.001Z, the clock says 2026-11-21T10:00:00.000Z
           in .versions/checkpoints.jsonl
-    hint: keep what `ctx head` prints elsewhere, and say `ctx verify --expect-head HASH`; only so can nobody cut off or rewrite everything
+    hint: store the output of `ctx head` elsewhere, and pass it to `ctx verify --expect-head`, to detect truncation or a full rewrite
 
-    In a copy, somebody alters one byte of what was published as version 1:
+    In a copy, an attacker alters one byte of version 1:
 
     $ cd .. && cp -r my-vault my-vault-altered && cd my-vault-altered
 
@@ -164,8 +164,8 @@ fn the_tour_shows_the_main_job_and_leaves_a_vault() {
       head: checkpoint 2, sha256:e0dacf4d6cfee0b825d2996ebf066dc27fb74d9a9c1edc04018a0dd24079bba0
       covered by no hash: the notes of 10 versions
 
-    Damage: what was recorded was altered, or is gone:
-      [content-hash-mismatch] nodes/policies/vendor-risk v1: what is stored is not what was hashed
+    Damage: recorded data was altered or is missing:
+      [content-hash-mismatch] nodes/policies/vendor-risk v1: the stored text or diff does not have the recorded hash
           expected sha256:fe0c6219477be6ee1b315397d50bd06744f707fcd5fef14f13dfedca6f0902a2
           found    sha256:b7ea3c51b6f65ac86491956df9c2d1e6edd0de44ad410c5ded3b3d58c5dfeb50
           in nodes/policies/.versions/vendor-risk/v1.md
@@ -177,20 +177,20 @@ fn the_tour_shows_the_main_job_and_leaves_a_vault() {
           expected sha256:d207e292731dbcf0e6836c5a29e06e3f63fcbceaba6909e663fc6e571e96fdba
           found    sha256:88ddf6cf82c627c733d289fdc41196be932a00956936e793f0ebadab10631fe3
           in nodes/policies/.versions/vendor-risk/history.yaml
-      [timestamp-future] nodes/policies/vendor-risk v2: it is of 2026-11-21T10:00:00.001Z, later than the clock
+      [timestamp-future] nodes/policies/vendor-risk v2: it is from 2026-11-21T10:00:00.001Z, later than the clock
           in nodes/policies/.versions/vendor-risk/history.yaml
       [timestamp-future] .versions/checkpoints.jsonl, checkpoint 2: it is of 2026-11-21T10:00:00.001Z, the clock says 2026-11-21T10:00:00.000Z
           in .versions/checkpoints.jsonl
 
-    What it means, and what to do:
-      [content-hash-mismatch] The stored text or diff is not the one that was hashed.
-      [version-unreconstructable] The text of a version cannot be had from what is stored.
-          Bring the file back from git or a backup that verifies; `git log -- FILE` shows who touched it. Do not repair it by hand: what is hashed cannot be made to fit.
-    hint: `ctx help CODE` says more of a finding
+    Meaning and remedy:
+      [content-hash-mismatch] A stored text or diff does not have its recorded hash.
+      [version-unreconstructable] The text of a version cannot be rebuilt.
+          Restore the file from git or from a backup that verifies; `git log -- FILE` shows who changed it. Do not repair it by hand: the hashes cannot be made to match.
+    hint: `ctx help CODE` explains a finding
 
-    exit code 1: an agent is not served that version, and CI stops.
+    Exit code 1: agents are not served that version, and CI fails.
 
-    The vault is yours to play with: cd my-vault
+    Try more commands in the vault: cd my-vault
     -- stderr
     "#);
     place.typed("verify").within(&place.path("my-vault")).run().ok();
@@ -200,7 +200,7 @@ fn the_tour_shows_the_main_job_and_leaves_a_vault() {
     -- stdout
     -- stderr
     error[exists]: `[ROOT]/vault/my-vault` exists already
-    hint: name another folder, or remove this one if it is an earlier demo, and say `ctx head forget FOLDER`
+    hint: name another folder; to repeat a demo, remove its folders and run `ctx head forget FOLDER`
     ");
 }
 

@@ -25,7 +25,7 @@ fn a_first_publication_happens_whole_or_not_at_all() {
     }
     let mut seen = std::collections::BTreeSet::new();
     for blocks in 0..9 {
-        let place = origin.twin();
+        let place = origin.duplicate();
         let before = place.tree();
         let output = place.typed("publish --all").behind(&limited(blocks));
         seen.insert(output.exit);
@@ -58,7 +58,7 @@ fn a_further_version_happens_whole_or_not_at_all() {
     origin.edit("nodes/b.md", "Line 3 ", "Line three ");
     let mut outcomes = std::collections::BTreeMap::new();
     for blocks in 0..16 {
-        let place = origin.twin();
+        let place = origin.duplicate();
         let before = place.tree();
         let log = place.read(".versions/checkpoints.jsonl");
         let output = place.typed("publish --changed").behind(&limited(blocks));
@@ -84,14 +84,14 @@ fn the_error_names_the_file() {
     -- stdout
     -- stderr
     error[io]: cannot create `nodes/.versions/a/v1.md`: File too large (os error 27)
-    hint: a limit on the size of files is set here
+    hint: the system limits the size of files
     ");
     assert_snapshot!(place.typed("add nodes/b --draft --body -").stdin(text(100)).behind(&limited(2)).whole(), @"
     exit: 5
     -- stdout
     -- stderr
     error[io]: cannot create `nodes/b.md`: File too large (os error 27)
-    hint: a limit on the size of files is set here
+    hint: the system limits the size of files
     ");
     assert!(!place.has("nodes/b.md"));
 }
@@ -139,8 +139,8 @@ fn what_lies_in_the_way_of_a_version_is_kept() {
     -- stderr
     error[refused]: 1 file refused
       nodes/.versions/b/history.yaml
-        error[history-unsealed]: `nodes/.versions/b/v1.md` is there, but no checkpoint seals it (a command was interrupted, or somebody forged it: `ctx verify` says what it is, and `ctx recover --dry-run` what can be done about it)
-    hint: nothing was written; mend what is named, or leave it out
+        error[history-unsealed]: `nodes/.versions/b/v1.md` is there, but no checkpoint seals it (either a command was interrupted or the entry is forged: run `ctx verify`, then `ctx recover --dry-run`)
+    hint: nothing was written; fix the documents, or leave them out
     ");
     assert_eq!(place.tree(), before);
     // Whoever began an event and died knows that no checkpoint ever sealed it.
@@ -151,7 +151,7 @@ fn what_lies_in_the_way_of_a_version_is_kept() {
     checkpoint 2 with 1 version, 2026-11-21T10:00:03.000Z
       new  nodes/b  v1
     -- stderr
-    note: 1 leftover of an interrupted command moved to .context/local/recovered/1/
+    note: 1 uncommitted file of an interrupted command moved to .context/local/recovered/1/
     ");
     let kept = place.read(".context/local/recovered/1/nodes/versions/b/v1.md");
     assert_eq!(kept, "left from something\n");

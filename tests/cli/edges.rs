@@ -47,7 +47,7 @@ fn told(output: &Output) -> String {
 
 #[test]
 fn a_damaged_vault_is_not_remembered() {
-    let place = three().twin();
+    let place = three().duplicate();
     place.edit(FIRST, "far", "fur");
     place.ctx("verify").exits(1);
     assert!(place.ctx("head --json").ok().json("ctx.head")["remembered"].is_null());
@@ -63,7 +63,7 @@ fn what_follows_the_last_whole_entry_is_counted() {
     assert_snapshot!(told(&place.ctx("verify --json").ok()), @"unfinished in nodes/.versions/a/history.yaml: it ends in 21 bytes that no checkpoint seals");
     // A whole entry of the event that was begun, and the beginning of another.
     place.write(HISTORY, &whole);
-    let twin = place.twin();
+    let twin = place.duplicate();
     twin.edit("nodes/a.md", "third", "fourth");
     twin.ctx("publish nodes/a").ok();
     place.write(HISTORY, [&twin.bytes(HISTORY)[..], b"  - v"].concat());
@@ -103,16 +103,16 @@ fn keys_that_mean_nothing_are_named_and_counted() {
     let keys: String = (0..12).map(|n| format!("key{n}: x\n")).collect();
     place.write(HISTORY, keys + &place.read(HISTORY));
     assert_snapshot!(found(&place), @"
-    history-respelled in nodes/.versions/a/history.yaml: it is not spelled as ctx spells it
-    key-unknown in nodes/.versions/a/history.yaml: 4 more keys mean nothing
-    key-unknown in nodes/.versions/a/history.yaml: line 1: `key0` means nothing
-    key-unknown in nodes/.versions/a/history.yaml: line 2: `key1` means nothing
-    key-unknown in nodes/.versions/a/history.yaml: line 3: `key2` means nothing
-    key-unknown in nodes/.versions/a/history.yaml: line 4: `key3` means nothing
-    key-unknown in nodes/.versions/a/history.yaml: line 5: `key4` means nothing
-    key-unknown in nodes/.versions/a/history.yaml: line 6: `key5` means nothing
-    key-unknown in nodes/.versions/a/history.yaml: line 7: `key6` means nothing
-    key-unknown in nodes/.versions/a/history.yaml: line 8: `key7` means nothing
+    history-respelled in nodes/.versions/a/history.yaml: it does not have the bytes that ctx writes
+    key-unknown in nodes/.versions/a/history.yaml: 4 more unknown keys
+    key-unknown in nodes/.versions/a/history.yaml: line 1: unknown key `key0`
+    key-unknown in nodes/.versions/a/history.yaml: line 2: unknown key `key1`
+    key-unknown in nodes/.versions/a/history.yaml: line 3: unknown key `key2`
+    key-unknown in nodes/.versions/a/history.yaml: line 4: unknown key `key3`
+    key-unknown in nodes/.versions/a/history.yaml: line 5: unknown key `key4`
+    key-unknown in nodes/.versions/a/history.yaml: line 6: unknown key `key5`
+    key-unknown in nodes/.versions/a/history.yaml: line 7: unknown key `key6`
+    key-unknown in nodes/.versions/a/history.yaml: line 8: unknown key `key7`
     ");
 }
 
@@ -125,8 +125,8 @@ fn each_broken_version_is_told_by_itself_and_its_consequences_are_not() {
     let (before, last) = history.rsplit_once("edited_by: ana@").unwrap();
     place.write(HISTORY, format!("{before}edited_by: eve@{last}"));
     assert_snapshot!(found(&place), @"
-    content-hash-mismatch 1 in nodes/.versions/a/v1.md: what is stored is not what was hashed (sha256:fbe1f783e10605c7e365b6c02ac28fb71cdb1df6da9f0ef19fbd4f517955ffd1 / sha256:461ee0a85c9e128545661bd3d0b7b7f4c6ea60e643fa0e3e763b81f7c55cb497)
-    chain-hash-mismatch 3 in nodes/.versions/a/history.yaml: the entry is not the one that was chained to those before it (sha256:5d71f3d0f0ef5f051abd3d399c4c5553b0f2f496c1b2fe0c6363c70433ef1f5a / sha256:9be6c36b362309a77670ce2fe99fca52bb50e10f7a63a1cb5c3b3dd0abfb6c3c)
+    content-hash-mismatch 1 in nodes/.versions/a/v1.md: the stored text or diff does not have the recorded hash (sha256:fbe1f783e10605c7e365b6c02ac28fb71cdb1df6da9f0ef19fbd4f517955ffd1 / sha256:461ee0a85c9e128545661bd3d0b7b7f4c6ea60e643fa0e3e763b81f7c55cb497)
+    chain-hash-mismatch 3 in nodes/.versions/a/history.yaml: the chain hash does not follow from the entry and the one before (sha256:5d71f3d0f0ef5f051abd3d399c4c5553b0f2f496c1b2fe0c6363c70433ef1f5a / sha256:9be6c36b362309a77670ce2fe99fca52bb50e10f7a63a1cb5c3b3dd0abfb6c3c)
     checksum-mismatch 1 in nodes/.versions/a/history.yaml: its `checksum` field is not that of its body (sha256:ea32530540573df4f4f15c4fff1ac04d2f428c41058b100cb928e60e96b2a268 / sha256:8004ff2390d8aba5825021a45d77b160dfd53eba9facd7d6004cad78ce26209a)
     checksum-mismatch 2 in nodes/.versions/a/history.yaml: its `checksum` field is not that of its body (sha256:a81a95146893c23a8c4077a7004bbb507750bcc6b77e68811cc5a08ad02ca741 / sha256:6eee755172ed1b46595ef8f603e818208fcd91d9a867fbc483ff5477a65af52c)
     checksum-mismatch 3 in nodes/.versions/a/history.yaml: its `checksum` field is not that of its body (sha256:f9ab411787dacc6ea7425f5ad27b9bb74e2dd0939a991f92b783d5d98541fa60 / sha256:999fe9ec2853f1b0a2a9348abe5a1ef632038e74426d6dfaddff6a941c6fddf7)
@@ -167,8 +167,8 @@ fn what_a_text_says_of_itself_is_told_with_both_values() {
     let place = three();
     place.edit(FIRST, "version: 1", "version: 7");
     assert_snapshot!(found(&place), @"
-    content-hash-mismatch 1 in nodes/.versions/a/v1.md: what is stored is not what was hashed (sha256:fbe1f783e10605c7e365b6c02ac28fb71cdb1df6da9f0ef19fbd4f517955ffd1 / sha256:51a0597af6e64fb8a10da26ddabcf012902ec29c7d89d67ff8f9a1a0854d6d41)
-    version-self-mismatch 1 in nodes/.versions/a/v1.md: the text says of itself something else than its entry (version 1, published / version 7, published)
+    content-hash-mismatch 1 in nodes/.versions/a/v1.md: the stored text or diff does not have the recorded hash (sha256:fbe1f783e10605c7e365b6c02ac28fb71cdb1df6da9f0ef19fbd4f517955ffd1 / sha256:51a0597af6e64fb8a10da26ddabcf012902ec29c7d89d67ff8f9a1a0854d6d41)
+    version-self-mismatch 1 in nodes/.versions/a/v1.md: the text states another version or status than its entry (version 1, published / version 7, published)
     version-unreconstructable 2 in nodes/.versions/a/history.yaml: the diff does not apply: line 7 of the diff: the text has another line here
     ");
     let place = three();
@@ -195,11 +195,11 @@ fn a_history_begins_with_its_first_version_and_goes_on_by_one() {
     assert_snapshot!(lay([second, first, third]), @"
     version-order 1 in nodes/.versions/a/history.yaml: it follows version 2
     version-gap 2 in nodes/.versions/a/history.yaml: the history begins at version 2
-    version-gap 3 in nodes/.versions/a/history.yaml: it follows version 1; what lies between is gone
+    version-gap 3 in nodes/.versions/a/history.yaml: it follows version 1; the versions between are missing
     ");
     assert_snapshot!(lay([first, third, second]), @"
     version-order 2 in nodes/.versions/a/history.yaml: it follows version 3
-    version-gap 3 in nodes/.versions/a/history.yaml: it follows version 1; what lies between is gone
+    version-gap 3 in nodes/.versions/a/history.yaml: it follows version 1; the versions between are missing
     ");
     assert_snapshot!(lay([first, second, second]), @"version-duplicate 2 in nodes/.versions/a/history.yaml: it is recorded twice, as a merge of two branches with `merge=union` leaves it");
 }
@@ -212,7 +212,7 @@ fn only_what_is_later_than_the_clock_is_of_the_future() {
         |now: &str| told(&place.typed("verify --json").without("HOME").var("CTX_NOW", now).run());
     assert_eq!(verify(&at), "");
     assert_snapshot!(verify("2026-11-21T10:00:02.500Z"), @"
-    timestamp-future 3 in nodes/.versions/a/history.yaml: it is of 2026-11-21T10:00:03.000Z, later than the clock
+    timestamp-future 3 in nodes/.versions/a/history.yaml: it is from 2026-11-21T10:00:03.000Z, later than the clock
     timestamp-future in .versions/checkpoints.jsonl: it is of 2026-11-21T10:00:03.000Z, the clock says 2026-11-21T10:00:02.500Z
     ");
 }

@@ -50,8 +50,8 @@ fn a_writer_who_read_an_older_version_is_shown_what_came_since() {
        
        The
        last
-    hint: `nodes/a.md` is made from version 2 already: look at what it holds
-    hint: nothing was written; expect what is published once you have taken it in
+    hint: `nodes/a.md` is based on version 2 already: check what it contains
+    hint: nothing was written; merge the published version, then expect it
     ");
     let hash = chain_hash(&place, 1);
     let by_hash = place.ctx(&format!("publish nodes/a --expect-hash {hash}")).exits(4);
@@ -89,15 +89,15 @@ fn what_cannot_be_patched_is_not_said_to_be() {
         refused.lines().find(|line| line.starts_with("hint:")).unwrap().to_owned()
     };
     let published = place.ctx("show nodes/a 2").ok().stdout;
-    assert_snapshot!(hint(&published), @"hint: `nodes/a.md` is made from version 2 already: look at what it holds");
+    assert_snapshot!(hint(&published), @"hint: `nodes/a.md` is based on version 2 already: check what it contains");
     let first = place.ctx("show nodes/a 1").ok().stdout;
-    assert_snapshot!(hint(&first.replace("one", "three")), @"hint: `ctx diff nodes/a 1 2` shows it: put it into `nodes/a.md` by hand, with `version: 2`");
+    assert_snapshot!(hint(&first.replace("one", "three")), @"hint: `ctx diff nodes/a 1 2` shows the changes: put them into your file by hand, and set `version` to the published one");
     // Lines that are the same, but come before the hunk's.
-    assert_snapshot!(hint(&first.replace("title: A", "title: B")), @"hint: `ctx diff nodes/a 1 2` shows it: put it into `nodes/a.md` by hand, with `version: 2`");
+    assert_snapshot!(hint(&first.replace("title: A", "title: B")), @"hint: `ctx diff nodes/a 1 2` shows the changes: put them into your file by hand, and set `version` to the published one");
     assert!(hint(&first.replace("others", "edited")).contains("| patch"));
     place.remove("nodes/a.md");
     let refused = place.ctx("publish nodes/a --expect-version 1").exits(4).stderr;
-    assert!(refused.contains("`nodes/a.md` is not there"), "{refused}");
+    assert!(refused.contains("the live file is missing"), "{refused}");
 }
 
 #[test]
@@ -142,7 +142,7 @@ fn an_expectation_that_cannot_be_held_against_anything_is_refused() {
 /// Two branches that publish a version 2 each, merged: the record of one, the live file of the other.
 fn crossed(ours: [&str; 2], theirs: [&str; 2]) -> Place {
     let place = Place::published(&[("nodes/a", "---\ntags: ['#x']\n---\n# A\n\none\n")]);
-    let other = place.twin();
+    let other = place.duplicate();
     other.edit("nodes/a.md", theirs[0], theirs[1]);
     other.ctx("publish nodes/a --as lee@example.com --now 2026-11-21T12:00:00.000Z").ok();
     place.edit("nodes/a.md", ours[0], ours[1]);
@@ -161,8 +161,8 @@ fn another_version_of_the_same_number_is_not_undone() {
     assert_snapshot!(place.ctx("publish nodes/a").exits(1).stderr, @"
     error[refused]: 1 file refused
       nodes/a.md
-        error[stale]: the file was not edited from the published version 2: its `checksum` or `updated_at` is another, as after a merge that took the history of one side and the file of the other (take in what `ctx diff nodes/a` shows, with `checksum` and `updated_at`, or say `ctx publish nodes/a --expect-hash sha256:7574843219cb6b69e1d4dafc85f136490fbbf4e852fd6a59741e538258e6d61f`)
-    hint: nothing was written; mend what is named, or leave it out
+        error[stale]: the file was not edited from the published version 2: its `checksum` or `updated_at` differs, as after a merge that took the history of one side and the file of the other (merge what `ctx diff nodes/a` shows, with `checksum` and `updated_at`, or run `ctx publish nodes/a --expect-hash sha256:7574843219cb6b69e1d4dafc85f136490fbbf4e852fd6a59741e538258e6d61f`)
+    hint: nothing was written; fix the documents, or leave them out
     ");
     // The number is on both sides, so it does not say which of the two was read.
     place.ctx("publish nodes/a --expect-version 2").exits(1);

@@ -14,7 +14,7 @@ fn the_tree_shows_each_set_and_what_a_pack_stands_for() {
          {node_types: [document]}\n",
     );
     place.ctx("publish --changed").ok();
-    assert_snapshot!(place.ctx("explain '(#a | server:\"a b\") pack:p -#c | type:source'").whole(), @r#"
+    assert_snapshot!(place.ctx("resolve --explain '(#a | server:\"a b\") pack:p -#c | type:source'").whole(), @r#"
     exit: 0
     -- stdout
     (#a | server:"a b") + pack:p - #c | type:source at checkpoint 2
@@ -37,12 +37,12 @@ fn the_tree_shows_each_set_and_what_a_pack_stands_for() {
     cost: 8 sets looked up, 8 documents in them, 2 texts in the answer
     -- stderr
     "#);
-    assert_snapshot!(place.ctx("explain 'pack:p -#b' --json").whole(), @r##"
+    assert_snapshot!(place.ctx("resolve --explain 'pack:p -#b' --json").whole(), @r##"
     exit: 0
     -- stdout
     {
       "schema": "ctx.explain",
-      "schema_version": 1,
+      "schema_version": 2,
       "selector": "pack:p - #b",
       "class": "set",
       "checkpoint": 2,
@@ -54,7 +54,7 @@ fn the_tree_shows_each_set_and_what_a_pack_stands_for() {
             "text": "pack:p",
             "documents": 2,
             "pack": {
-              "file": "packs/p.yml",
+              "path": "packs/p.yml",
               "version": 1
             },
             "parts": [
@@ -110,7 +110,7 @@ fn the_tree_shows_each_set_and_what_a_pack_stands_for() {
     }
     -- stderr
     "##);
-    assert_snapshot!(place.ctx("explain '#a' --at 1").whole(), @"
+    assert_snapshot!(place.ctx("resolve --explain '#a' --at 1").whole(), @"
     exit: 0
     -- stdout
     #a at checkpoint 1
@@ -118,12 +118,13 @@ fn the_tree_shows_each_set_and_what_a_pack_stands_for() {
     cost: 1 set looked up, 2 documents in them, 2 texts in the answer
     -- stderr
     ");
-    place.ctx("explain pack:p --at 1").exits(1);
+    place.ctx("resolve --explain pack:p --at 1").exits(1);
 }
 
 #[test]
 fn the_same_vault_gives_the_same_explanation() {
-    let explain = || vault().ctx("explain '#a #b | type:source - server:jira' --json").ok().stdout;
+    let explain =
+        || vault().ctx("resolve --explain '#a #b | type:source - server:jira' --json").ok().stdout;
     assert_eq!(explain(), explain());
 }
 
@@ -134,11 +135,11 @@ fn an_unknown_word_is_told_with_the_nearest_one() {
     exit: 0
     -- stdout
     -- stderr
-    no published document matches at checkpoint 1
+    note: no published document matches at checkpoint 1
     note: no published document has #paymnets; did you mean #payments?
     note: no published document has server:jria
     ");
-    assert_snapshot!(place.ctx("explain '#A'").whole(), @"
+    assert_snapshot!(place.ctx("resolve --explain '#A'").whole(), @"
     exit: 0
     -- stdout
     #A at checkpoint 1
@@ -177,8 +178,8 @@ fn all_pins_are_one_checkpoint_for_the_whole_selector() {
     exit: 2
     -- stdout
     -- stderr
-    error[usage]: the URI is pinned to checkpoint 1, but `--at` says 2
-    hint: leave one of them out
+    error[usage]: the URI is pinned to checkpoint 1, but `--at` names 2
+    hint: give one of them only
     ");
 }
 
@@ -280,12 +281,12 @@ fn a_section_that_is_not_there_is_an_error_wherever_it_stands() {
     exit: 1
     -- stdout
     -- stderr
-    error[unknown-anchor]: there is no section `#thre` in `nodes/r`
+    error[unknown-anchor]: no section has the anchor `#thre` in `nodes/r`
       #r
       #one
       #deep
       #two
-    hint: `ctx outline ID` shows them with their sizes
+    hint: `ctx read ID --outline` lists the sections with their sizes
     ");
     // A document outside of the answer is not looked at.
     place.ctx("resolve '#u + contextnest://nodes/r#thre'").ok();

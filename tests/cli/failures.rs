@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use contextnest::cli::failure::Code;
+use contextnest::report::failure::Code;
 use insta::assert_snapshot;
 
 use crate::harness::{Output, Place};
@@ -162,33 +162,33 @@ fn each_is_told_in_text_and_json_with_its_exit_code() {
     }
     assert_snapshot!(texts.into_values().collect::<Vec<_>>().join("\n"), @"
     error[clock-behind]: the clock says 2026-11-01T00:00:00.000Z, but the last checkpoint is of 2026-11-21T10:00:01.000Z
-    hint: set the clock; a checkpoint is never older than the one before
-    hint: if it is the clock of whoever published last that was wrong, and nobody relies on that checkpoint yet: bring `.versions` back from before it, and publish again
+    hint: set the clock: a checkpoint is never older than the one before
+    hint: if the clock of the last publication was wrong and its checkpoint is not in use yet, restore `.versions` from before it and publish again
 
     error[clock-ended]: the last checkpoint is of 9999-12-31T23:59:59.999Z, and no later time can be recorded
-    hint: set the clock; bring `.versions` back from before that checkpoint, and publish again
+    hint: set the clock, restore `.versions` from before that checkpoint, and publish again
 
     error[config-invalid]: `.context/config.yaml` cannot be read: line 2, column 7: unclosed bracket '['
-    hint: mend the line in .context/config.yaml; `ctx read .context/config.yaml` prints what was published
+    hint: fix the line in .context/config.yaml; `ctx read .context/config.yaml` prints the published version
 
     error[exists]: `nodes/a.md` exists already
     hint: edit the file and run `ctx publish`, or choose another id
 
     error[foreign-vault]: `acme` is another vault, which cannot be resolved yet; it is at `/srv/acme`
-    hint: with `--vault DIR` a command works in a vault that is on this machine
+    hint: `--vault DIR` runs the command in a vault on this machine
 
     error[governed]: this vault is governed: publication needs a review
     hint: this version of ctx publishes in ungoverned vaults only
 
-    error[head-fork]: checkpoint 1 is remembered here as c8cda864f998, but the log has 8eacc9244c9d
-    hint: nothing was written; bring the log back from git or a backup, and run `ctx verify`
+    error[head-fork]: checkpoint 1 is trusted with hash c8cda864f998, but the log has 8eacc9244c9d
+    hint: nothing was written; restore the log from git or a backup, then run `ctx verify`
     hint: `ctx checkpoint rebuild --dry-run` shows the log that the histories give
-    hint: if the vault was changed on purpose, `ctx head trust` remembers the log as it is
+    hint: if the vault was changed on purpose, `ctx head trust` trusts the log as it is
 
-    error[head-rollback]: checkpoint 1 (c8cda864f998) is remembered here, but the log ends at checkpoint 0
-    hint: nothing was written; bring the log back from git or a backup, and run `ctx verify`
+    error[head-rollback]: the trusted head is checkpoint 1 (c8cda864f998), but the log ends at checkpoint 0
+    hint: nothing was written; restore the log from git or a backup, then run `ctx verify`
     hint: `ctx checkpoint rebuild --dry-run` shows the log that the histories give
-    hint: if the vault was changed on purpose, `ctx head trust` remembers the log as it is
+    hint: if the vault was changed on purpose, `ctx head trust` trusts the log as it is
 
     error[id-invalid]: an id is a path of names: `..` is not a name
     hint: an id is a path in the vault without `.md`, such as `nodes/policies/returns`
@@ -196,76 +196,76 @@ fn each_is_told_in_text_and_json_with_its_exit_code() {
     error[io]: cannot lock `.context/local/lock`: Not a directory (os error 20)
 
     error[log-broken]: `.versions/checkpoints.jsonl`, entry 1: not a checkpoint: EOF while parsing an object at line 1 column 1
-    hint: run `ctx verify` for the whole picture; nothing was written
+    hint: nothing was written; run `ctx verify` for a full report
     hint: `ctx checkpoint rebuild --dry-run` shows the log that the histories give
 
     error[misplaced]: `elsewhere/a.md` is not where this vault's layout has documents
-    hint: documents lie under `nodes/` and `sources/`; see `layout` and `exclude` in .context/config.yaml
+    hint: documents belong in `nodes/` or `sources/`; see `layout` and `exclude` in .context/config.yaml
 
-    error[no-principal]: nobody said who acts
-    hint: say `--as you@example.com`, set CTX_PRINCIPAL, or run `git config --global user.email you@example.com`
+    error[no-principal]: no principal configured
+    hint: pass `--as you@example.com`, set CTX_PRINCIPAL, or run `git config --global user.email you@example.com`
 
     error[no-vault]: no vault in `[ROOT]` or any folder above it
-    hint: `ctx init` makes this folder a vault; `--vault DIR` names one elsewhere
+    hint: `ctx init` makes the current folder a vault; `--vault DIR` names another one
 
     error[not-as-expected]: expected version 7, but version 1 is published
-    hint: nothing was written; expect what is published once you have taken it in
+    hint: nothing was written; merge the published version, then expect it
 
     error[pack-invalid]: `packs/x.yml`, line 3, column 8: a pack names no other pack, but this names `pack:y`
     hint: repeat what the other pack selects
-    hint: `ctx pack check` looks at the live files
+    hint: `ctx pack check` checks the live pack files
 
     error[query-invalid]: the query holds no word
     hint: a word has letters or digits
 
     error[refused]: 1 file refused
       nodes/bad.md
-        error[frontmatter-yaml]: the frontmatter is not valid YAML: line 2, column 8: unclosed bracket '[' (mend the line; a text with `: ` or `#` in it needs quotes)
-    hint: nothing was written; mend what is named, or leave it out
+        error[frontmatter-yaml]: the frontmatter is not valid YAML: line 2, column 8: unclosed bracket '[' (fix the line; a text with `: ` or `#` in it needs quotes)
+    hint: nothing was written; fix the documents, or leave them out
 
     error[search-failed]: `sh` cannot be asked or understood: EOF while parsing a value at line 1 column 0
-    hint: spec/search.md says how a program is asked and answers; without CTX_SEARCH_COMMAND and a program in your configuration the built-in index is used
+    hint: spec/search.md defines what a search program reads and prints; without CTX_SEARCH_COMMAND and a program in your configuration the built-in index is used
 
-    error[search-past]: a search answers for the last checkpoint, 2, but this is asked of checkpoint 1
-    hint: leave the checkpoint out, or select by tag, type, folder or document
+    error[search-past]: a search answers for the last checkpoint, 2, but checkpoint 1 was asked for
+    hint: omit the checkpoint, or select by tag, type, folder or document
 
     error[selector-invalid]: expected a tag, a filter, a URI or `(`, but found the end
       #a |
           ^
 
-    error[unknown-anchor]: there is no section `#x`
+    error[unknown-anchor]: no section has the anchor `#x`
       #a
     hint: did you mean `#a`?
 
-    error[unknown-checkpoint]: there is no checkpoint 9; the last one is 1
-    hint: `ctx checkpoint list` shows them all
+    error[unknown-checkpoint]: checkpoint 9 does not exist; the last one is 1
+    hint: `ctx checkpoint list` lists all checkpoints
 
     error[unknown-id]: `nodes/x` is not published at checkpoint 1
     hint: did you mean `nodes/a`?
 
-    error[unknown-pack]: there is no pack `x` at checkpoint 1
-    hint: `ctx pack list` shows them; a file in packs/ is one once it is published
+    error[unknown-pack]: checkpoint 1 seals no pack `x`
+    hint: `ctx pack list` lists the packs; a file in packs/ counts once it is published
 
     error[unknown-version]: `nodes/a` has no version 9
-    hint: `ctx history nodes/a` shows them all
+    hint: `ctx history nodes/a` lists its versions
 
-    error[unremembered]: 1 leftover, and no command that was interrupted is remembered here
-        nodes/.versions/a/v2.md  a text that no entry has  20 bytes
-    hint: a command may have been interrupted, or somebody may have cut the log: look at them
-    hint: if a command was: `ctx recover --force` moves them to .context/local/recovered/
-    hint: if the log was cut: bring it back, or see what `ctx checkpoint rebuild --dry-run` makes of them
+    error[unremembered]: no intent record on this machine explains 1 uncommitted file
+      nodes/.versions/a/v2.md: text without an entry, 20 bytes
+    hint: either a command was interrupted, or the log was truncated: check the files
+    hint: after an interrupted command, `ctx recover --force` moves them to .context/local/recovered/
+    hint: after a truncation, restore the log, or see what `ctx checkpoint rebuild --dry-run` makes of them
 
     error[uri-invalid]: `contextnest://nodes/` is not one document
     hint: `ctx resolve` takes URIs of folders and tags
 
-    error[usage]: `first` is not the number of a version
+    error[usage]: `first` is not a version number
     hint: versions are numbered 1, 2, 3
 
     error[vault-not-allowed]: `acme` is another vault, and `allow` in the configuration does not list it
-    hint: whoever governs the vault may add it to `allow` in .context/config.yaml
+    hint: a steward of the vault can add it to `allow` in .context/config.yaml
 
     error[withheld]: `nodes/a` is withheld: the stored text has hash sha256:0ab55839dc48167751feca67b9256a6a088bc4d6787e91697c4f6aaae5753d7b, but the history records sha256:2d1fa8c2898804e4dc10f28e3886cb57ec36523aa5ce94a451e6dd7b329ece27
-    hint: the chain does not vouch for it; run `ctx verify`
+    hint: the chain does not vouch for the text; run `ctx verify` for a full report
     ");
 }
 
@@ -284,7 +284,7 @@ fn misuse_of_the_command_line_ends_with_two_and_help_with_zero() {
 
     For more information, try '--help'.
     ");
-    for line in ["resolve", "list --at", "checkpoint", "retire", "checkpoint export --form x", ""] {
+    for line in ["resolve", "list --at", "checkpoint", "retire", "checkpoint convert --to x", ""] {
         let output = place.ctx(line).exits(2);
         assert!(
             output.stdout.is_empty() && !output.stderr.is_empty(),

@@ -61,8 +61,8 @@ fn an_adopted_folder_is_published_without_touching_a_body() {
     error[refused]: 1 file refused
       posts/latin-1.md
         error[not-utf8]: not UTF-8 at byte 5 (convert the file to UTF-8)
-    hint: nothing was written; mend what is named, or leave it out
-    hint: `--skip-invalid` publishes the rest
+    hint: nothing was written; fix the documents, or leave them out
+    hint: `--skip-invalid` publishes the valid documents
     ");
     for (path, bytes) in &before {
         assert_eq!(place.bytes(path), *bytes, "{path}");

@@ -1,9 +1,10 @@
 //! Forgeries that recompute the hashes they break: what is left over betrays them.
 
+use contextnest::vault::config::LogForm;
 use std::collections::BTreeMap;
 
 use contextnest::chain::diff;
-use contextnest::chain::history::{Entry, History, Stored};
+use contextnest::chain::history::{Entry, EntryState, History, Stored};
 use contextnest::chain::preimage::chain_hash;
 use contextnest::checkpoint::state::{Mark, State};
 use contextnest::model::digest::Digest;
@@ -129,7 +130,7 @@ fn with_forged_context(stored: Stored, text: &str) -> Place {
         entry.stored = stored;
         entry.content_hash = Digest::of(text.as_bytes());
         let at = AT.parse().unwrap();
-        (entry.edited_at, entry.published_at) = (at, Some(at));
+        (entry.edited_at, entry.state) = (at, EntryState::Published(at));
     });
     let history = History::parse(place.read(CONTEXT).as_bytes()).unwrap();
     let hash = history.entry(3).unwrap().chain_hash.to_string();
@@ -269,7 +270,7 @@ fn a_version_that_nothing_seals_is_found_and_not_built_upon() {
     let path = "nodes/.versions/a/history.yaml";
     rechain(&place, path, false, |entry| {
         entry.stored = Stored::Diff("--- v1\n+++ v2\n".to_owned());
-        entry.published_at = None;
+        entry.state = EntryState::Unpublished;
         entry.edited_by = "eve@example.com".to_owned();
     });
     assert!(codes(&place).contains(&"version-unsealed".to_owned()), "{:?}", codes(&place));
@@ -299,7 +300,7 @@ fn an_unpublished_version_of_the_other_tool_is_a_note() {
         let old = place.read("nodes/legal/.versions/review/v1.md");
         let new = old.replace("version: 1", "version: 2").replace("published", "draft");
         entry.stored = Stored::Diff(diff::print(&old, &new, 1, 2));
-        entry.published_at = None;
+        entry.state = EntryState::Unpublished;
     });
     let output = place.typed("verify --json").var("CTX_NOW", "2026-11-22T10:00:00.000Z").run();
     let json = output.json("ctx.verify");
@@ -409,7 +410,7 @@ fn a_checkpoint_says_only_what_changes_and_comes_after_the_one_before() {
     let same = messages(true, &[], AT);
     assert!(has(&same, "it sets `nodes/a` to what it was"), "{same:?}");
     let absent = messages(false, &["nodes/zz"], AT);
-    assert!(has(&absent, "it removes `nodes/zz`, which was not there"), "{absent:?}");
+    assert!(has(&absent, "it removes `nodes/zz`, which was not published"), "{absent:?}");
     let earlier = messages(true, &[], "2026-11-21T10:00:01.500Z");
     assert!(has(&earlier, "it is of 2026-11-21T10:00:01.500Z, checkpoint 2 of"), "{earlier:?}");
     assert!(!has(&same, "checkpoint 2 of"), "{same:?}");
@@ -429,7 +430,7 @@ fn a_checkpoint_that_changes_nothing_was_not_written_by_ctx() {
 #[test]
 fn a_log_of_the_form_with_fewer_rules_is_not_ours() {
     let place = place();
-    let full = place.ctx("checkpoint export --form full").ok().stdout;
+    let full = place.exported(LogForm::Full);
     place.write(".versions/context_history.yaml", full);
     place.remove(LOG);
     assert_eq!(codes(&place), ["foreign-log"]);
@@ -630,11 +631,11 @@ fn a_publication_time_is_that_of_the_text() {
         times.map(|f| f["message"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
     };
     rechain(&place, path, true, |entry| {
-        entry.published_at = Some("2026-11-21T10:00:00.500Z".parse().unwrap());
+        entry.state = EntryState::Published("2026-11-21T10:00:00.500Z".parse().unwrap());
     });
     assert_eq!(
         messages(&place),
-        ["recorded for 2026-11-21T10:00:00.500Z, but the text is of 2026-11-21T10:00:01.000Z"]
+        ["recorded for 2026-11-21T10:00:00.500Z, but the text is from 2026-11-21T10:00:01.000Z"]
     );
     // Without that field nothing binds it.
     let text = place.read("nodes/.versions/a/v1.md");
@@ -642,7 +643,7 @@ fn a_publication_time_is_that_of_the_text() {
     let bare = text.replace(&format!("{field}\n"), "");
     place.write("nodes/.versions/a/v1.md", &bare);
     rechain(&place, path, true, |entry| {
-        entry.published_at = Some(entry.edited_at);
+        entry.state = EntryState::Published(entry.edited_at);
         entry.content_hash = Digest::of(bare.as_bytes());
     });
     assert_eq!(messages(&place), ["the text has no `updated_at` that binds its time"]);

@@ -14,9 +14,9 @@ fn changed_governance_files_are_taken_along_and_named() {
     exit: 0
     -- stdout
     Checkpoint 1 of 2026-11-21T10:00:01.000Z
-    Published, and the file is the published text: 1 document
+    Published and unchanged: 1 document
 
-    Governance files changed (next: any publication takes them along):
+    Governance files changed (the next publication includes them):
       CONTEXT.md (changed)
       packs/start.yml (new)
       stewards.yaml (new)
@@ -37,7 +37,7 @@ fn changed_governance_files_are_taken_along_and_named() {
     exit: 0
     -- stdout
     Checkpoint 2 of 2026-11-21T10:00:03.000Z
-    Published, and the file is the published text: 1 document
+    Published and unchanged: 1 document
     Nothing to publish
     -- stderr
     ");
@@ -81,9 +81,9 @@ fn a_deleted_one_is_retired() {
     exit: 0
     -- stdout
     Checkpoint 1 of 2026-11-21T10:00:01.000Z
-    Published, and the file is the published text: 1 document
+    Published and unchanged: 1 document
 
-    Governance files changed (next: any publication takes them along):
+    Governance files changed (the next publication includes them):
       packs/start.yml (deleted)
     -- stderr
     ");
@@ -124,19 +124,19 @@ fn one_that_is_no_text_stops_a_publication_and_is_named() {
     error[refused]: 1 file refused
       CONTEXT.md
         error[not-utf8]: not UTF-8 at byte 0 (convert the file to UTF-8)
-    hint: nothing was written; mend what is named, or leave it out
+    hint: nothing was written; fix the documents, or leave them out
     ");
     assert_snapshot!(place.ctx("status").whole(), @"
     exit: 0
     -- stdout
     Checkpoint 1 of 2026-11-21T10:00:01.000Z
-    Published, and the file is the published text: 0 documents
+    Published and unchanged: 0 documents
 
     Changed since publication (next: ctx publish --changed):
       nodes/a.md (v1)
 
-    Governance files changed (next: any publication takes them along):
-      CONTEXT.md (unreadable; nothing is published before it is mended)
+    Governance files changed (the next publication includes them):
+      CONTEXT.md (unreadable; fix it before the next publication)
     -- stderr
     ");
 }
@@ -152,7 +152,7 @@ fn one_is_retired_by_deleting_it_and_not_by_name() {
     error[refused]: 1 file refused
       CONTEXT.md
         error[not-a-document]: a governance file is retired by deleting it (delete the file; the next publication retires it)
-    hint: nothing was written; mend what is named, or leave it out
+    hint: nothing was written; fix the documents, or leave them out
     ");
     assert_eq!(place.tree(), before);
     place.remove("CONTEXT.md");

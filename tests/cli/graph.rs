@@ -49,18 +49,18 @@ fn neighbours_come_by_distance_with_the_way_to_them() {
     exit: 0
     -- stdout
     -- stderr
-    no document is linked with it in this way
+    note: no document is linked with it in this way
     ");
     assert_snapshot!(place.ctx("neighbors nodes/a --limit 1").whole(), @"
     exit: 0
     -- stdout
     1  nodes/b  B  -> reference
     -- stderr
-    there are more than 1; `--limit` lists them
+    hint: there are more than 1; raise `--limit` to list them
     ");
     let json = place.ctx("neighbors nodes/b@1 --json").ok().json("ctx.neighbors");
     assert_eq!(json["neighbors"][0]["id"], "nodes/a");
-    assert_eq!(json["neighbors"][0]["via"][0]["type"], "reference");
+    assert_eq!(json["neighbors"][0]["via"][0]["kind"], "reference");
 }
 
 #[test]
@@ -75,7 +75,7 @@ fn the_past_has_its_own_graph() {
     exit: 1
     -- stdout
     -- stderr
-    error[unknown-id]: there is no document `nodes/c`
+    error[unknown-id]: no document has the id `nodes/c`
     hint: did you mean `nodes/a`?
     ");
 }
@@ -148,9 +148,9 @@ fn sources_that_wait_for_each_other_are_refused() {
     exit: 1
     -- stdout
     error[dependency-cycle]: sources/a.md:7: sources depend on each other: sources/a -> sources/b -> sources/a
-      hint: take one of these out of `source.depends_on`
+      hint: remove one of these from `source.depends_on`
     error[dependency-cycle]: sources/b.md:7: sources depend on each other: sources/a -> sources/b -> sources/a
-      hint: take one of these out of `source.depends_on`
+      hint: remove one of these from `source.depends_on`
     3 documents checked: 2 errors, 0 warnings
     -- stderr
     ");
@@ -162,11 +162,11 @@ fn sources_that_wait_for_each_other_are_refused() {
     -- stderr
     error[refused]: 2 files refused
       sources/a.md
-        error[dependency-cycle]: sources depend on each other: sources/a -> sources/b -> sources/a (take one of these out of `source.depends_on`)
+        error[dependency-cycle]: sources depend on each other: sources/a -> sources/b -> sources/a (remove one of these from `source.depends_on`)
       sources/b.md
-        error[dependency-cycle]: sources depend on each other: sources/a -> sources/b -> sources/a (take one of these out of `source.depends_on`)
-    hint: nothing was written; mend what is named, or leave it out
-    hint: `--skip-invalid` publishes the rest
+        error[dependency-cycle]: sources depend on each other: sources/a -> sources/b -> sources/a (remove one of these from `source.depends_on`)
+    hint: nothing was written; fix the documents, or leave them out
+    hint: `--skip-invalid` publishes the valid documents
     ");
     let partly = place.ctx("publish --all --skip-invalid").exits(1);
     assert!(partly.stdout.contains("new  nodes/n"), "{}", partly.stdout);

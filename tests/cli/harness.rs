@@ -13,9 +13,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
-use contextnest::cli::git::GitError;
+use contextnest::checkpoint::log::Log;
 use contextnest::cli::{Streams, World};
+use contextnest::vault::Vault;
+use contextnest::vault::config::LogForm;
 use contextnest::vault::disk::{Disk, Overseer};
+use contextnest::workspace::Environment;
+use contextnest::workspace::git::GitError;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -107,7 +111,7 @@ impl Place {
     }
 
     /// A second place with the same files and the same clock.
-    pub(crate) fn twin(&self) -> Self {
+    pub(crate) fn duplicate(&self) -> Self {
         let twin = Self::copy_of(&self.root);
         twin.seconds.set(self.seconds.get());
         twin
@@ -286,15 +290,14 @@ impl Run<'_> {
     /// Runs it in this process, on a disk that somebody oversees.
     #[must_use]
     pub(crate) fn on(self, overseer: Arc<dyn Overseer>) -> Output {
-        let world = World {
+        let environment = Environment {
             cwd: self.cwd.clone(),
             vars: self.vars.clone(),
             clock: || 0,
             git: |_, _| Err(GitError::NotRun("not here".to_owned())),
-            terminal: false,
-            error_terminal: false,
             disk: Disk::overseen(overseer),
         };
+        let world = World { environment, terminal: false, error_terminal: false };
         let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
         let mut stdin = self.stdin.as_slice();
         let streams = Streams { stdin: &mut stdin, stdout: &mut stdout, stderr: &mut stderr };
@@ -353,7 +356,7 @@ impl Output {
         let value: Value = serde_json::from_str(text)
             .unwrap_or_else(|why| panic!("{}: {why}\n{}", self.what, self.whole()));
         assert_eq!(value["schema"], schema, "{}", self.whole());
-        assert_eq!(value["schema_version"], 1, "{}", self.whole());
+        assert_eq!(value["schema_version"], 2, "{}", self.whole());
         value
     }
 
@@ -363,10 +366,20 @@ impl Output {
     }
 }
 
+impl Place {
+    /// The checkpoint log in one of its forms.
+    pub(crate) fn exported(&self, form: LogForm) -> String {
+        let vault = Vault::open(&self.root).unwrap();
+        let log = Log::read(&vault).unwrap();
+        String::from_utf8(log.sound().unwrap().export(form)).unwrap()
+    }
+}
+
 impl Drop for Place {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            let names: Vec<String> = self.tree().into_keys().collect();
+            let tree = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| self.tree()));
+            let names: Vec<String> = tree.unwrap_or_default().into_keys().collect();
             eprintln!("{}:\n{}", self.root.display(), names.join("\n"));
         }
     }

@@ -26,51 +26,51 @@ fn malformed_yaml_is_told_with_line_and_column() {
     assert_snapshot!(refused("---\ntitle: a\ntags: [a, b\nowner: x\n---\n"), @"
     error[refused]: 1 file refused
       nodes/x.md
-        error[frontmatter-yaml]: the frontmatter is not valid YAML: line 4, column 6: illegal placement of ':' indicator (mend the line; a text with `: ` or `#` in it needs quotes)
-    hint: nothing was written; mend what is named, or leave it out
-    hint: `--skip-invalid` publishes the rest
+        error[frontmatter-yaml]: the frontmatter is not valid YAML: line 4, column 6: illegal placement of ':' indicator (fix the line; a text with `: ` or `#` in it needs quotes)
+    hint: nothing was written; fix the documents, or leave them out
+    hint: `--skip-invalid` publishes the valid documents
     ");
     assert_snapshot!(refused("---\ntitle: a: b\n---\n"), @"
     error[refused]: 1 file refused
       nodes/x.md
-        error[frontmatter-yaml]: the frontmatter is not valid YAML: line 2, column 9: mapping values are not allowed in this context (mend the line; a text with `: ` or `#` in it needs quotes)
-    hint: nothing was written; mend what is named, or leave it out
-    hint: `--skip-invalid` publishes the rest
+        error[frontmatter-yaml]: the frontmatter is not valid YAML: line 2, column 9: mapping values are not allowed in this context (fix the line; a text with `: ` or `#` in it needs quotes)
+    hint: nothing was written; fix the documents, or leave them out
+    hint: `--skip-invalid` publishes the valid documents
     ");
     assert_snapshot!(refused("---\ntitle: a\n\tx: b\n---\n"), @"
     error[refused]: 1 file refused
       nodes/x.md
-        error[frontmatter-yaml]: the frontmatter is not valid YAML: line 2, column 8: while scanning a plain scalar, found a tab (mend the line; a text with `: ` or `#` in it needs quotes)
-    hint: nothing was written; mend what is named, or leave it out
-    hint: `--skip-invalid` publishes the rest
+        error[frontmatter-yaml]: the frontmatter is not valid YAML: line 2, column 8: while scanning a plain scalar, found a tab (fix the line; a text with `: ` or `#` in it needs quotes)
+    hint: nothing was written; fix the documents, or leave them out
+    hint: `--skip-invalid` publishes the valid documents
     ");
     assert_snapshot!(refused("---\ntitle: a\nowner: x\ntitle: b\n---\n"), @"
     error[refused]: 1 file refused
       nodes/x.md
-        error[frontmatter-yaml]: the frontmatter is not valid YAML: line 4, column 1: duplicate key `title`, first 2 lines above (mend the line; a text with `: ` or `#` in it needs quotes)
-    hint: nothing was written; mend what is named, or leave it out
-    hint: `--skip-invalid` publishes the rest
+        error[frontmatter-yaml]: the frontmatter is not valid YAML: line 4, column 1: duplicate key `title`, first 2 lines above (fix the line; a text with `: ` or `#` in it needs quotes)
+    hint: nothing was written; fix the documents, or leave them out
+    hint: `--skip-invalid` publishes the valid documents
     ");
     assert_snapshot!(refused("---\n- a\n---\n"), @"
     error[refused]: 1 file refused
       nodes/x.md
         error[frontmatter-not-mapping]: line 2: expected `key: value` lines between the `---` lines (write fields such as `title: ...`, or begin the file with an empty line if the dashes are thematic breaks)
-    hint: nothing was written; mend what is named, or leave it out
-    hint: `--skip-invalid` publishes the rest
+    hint: nothing was written; fix the documents, or leave them out
+    hint: `--skip-invalid` publishes the valid documents
     ");
     assert_snapshot!(refused("---\ntitle: a\n"), @"
     error[refused]: 1 file refused
       nodes/x.md
         error[frontmatter-unclosed]: line 1 opens a frontmatter with `---` that no line `---` closes (close the block with a line `---`, or begin the file with an empty line if the dashes are a thematic break)
-    hint: nothing was written; mend what is named, or leave it out
-    hint: `--skip-invalid` publishes the rest
+    hint: nothing was written; fix the documents, or leave them out
+    hint: `--skip-invalid` publishes the valid documents
     ");
     assert_snapshot!(refused("---\nbase: &b {status: published}\n<<: *b\n---\n"), @"
     error[refused]: 1 file refused
       nodes/x.md
         error[frontmatter-merge-key]: line 3, column 1: a merge key at the top level, which readers read differently (write the merged fields out)
-    hint: nothing was written; mend what is named, or leave it out
-    hint: `--skip-invalid` publishes the rest
+    hint: nothing was written; fix the documents, or leave them out
+    hint: `--skip-invalid` publishes the valid documents
     ");
 }
 
@@ -84,24 +84,24 @@ fn bombs_are_refused_at_once() {
     assert_snapshot!(refused(bomb + "---\n"), @"
     error[refused]: 1 file refused
       nodes/x.md
-        error[frontmatter-yaml]: the frontmatter is not valid YAML: line 5, column 15: aliases expand to more than 64 KiB (mend the line; a text with `: ` or `#` in it needs quotes)
-    hint: nothing was written; mend what is named, or leave it out
-    hint: `--skip-invalid` publishes the rest
+        error[frontmatter-yaml]: the frontmatter is not valid YAML: line 5, column 15: aliases expand to more than 64 KiB (fix the line; a text with `: ` or `#` in it needs quotes)
+    hint: nothing was written; fix the documents, or leave them out
+    hint: `--skip-invalid` publishes the valid documents
     ");
     assert_snapshot!(refused(format!("---\na: {}{}\n---\n", "[".repeat(100), "]".repeat(100))), @"
     error[refused]: 1 file refused
       nodes/x.md
-        error[frontmatter-yaml]: the frontmatter is not valid YAML: line 2, column 36: recursion limit exceeded (mend the line; a text with `: ` or `#` in it needs quotes)
-    hint: nothing was written; mend what is named, or leave it out
-    hint: `--skip-invalid` publishes the rest
+        error[frontmatter-yaml]: the frontmatter is not valid YAML: line 2, column 36: recursion limit exceeded (fix the line; a text with `: ` or `#` in it needs quotes)
+    hint: nothing was written; fix the documents, or leave them out
+    hint: `--skip-invalid` publishes the valid documents
     ");
     let many: String = (0..8000).map(|n| format!("key{n}: x\n")).collect();
     assert_snapshot!(refused(format!("---\n{many}---\n")), @"
     error[refused]: 1 file refused
       nodes/x.md
         error[frontmatter-too-large]: the frontmatter has 86890 bytes; at most 65536 are read (move long texts into the body)
-    hint: nothing was written; mend what is named, or leave it out
-    hint: `--skip-invalid` publishes the rest
+    hint: nothing was written; fix the documents, or leave them out
+    hint: `--skip-invalid` publishes the valid documents
     ");
 }
 
@@ -113,8 +113,8 @@ fn a_file_too_large_to_read_is_refused() {
     error[refused]: 1 file refused
       nodes/x.md
         error[too-large]: `nodes/x.md` is larger than 16777216 bytes (split the document)
-    hint: nothing was written; mend what is named, or leave it out
-    hint: `--skip-invalid` publishes the rest
+    hint: nothing was written; fix the documents, or leave them out
+    hint: `--skip-invalid` publishes the valid documents
     ");
 }
 
@@ -136,9 +136,9 @@ fn links_and_fifos_are_neither_followed_nor_waited_for() {
       nodes/link.md
         error[symbolic-link]: it is a symbolic link, which is not followed (put the file itself here)
       nodes/fifo.md
-        error[not-a-file]: it is not a regular file (rename what lies there)
-    hint: nothing was written; mend what is named, or leave it out
-    hint: `--skip-invalid` publishes the rest
+        error[not-a-file]: it is not a regular file (rename it)
+    hint: nothing was written; fix the documents, or leave them out
+    hint: `--skip-invalid` publishes the valid documents
     ");
     assert_snapshot!(place.ctx("publish nodes/link").whole(), @"
     exit: 1
@@ -147,7 +147,7 @@ fn links_and_fifos_are_neither_followed_nor_waited_for() {
     error[refused]: 1 file refused
       nodes/link.md
         error[symbolic-link]: `nodes/link.md` goes through a symbolic link, which is not followed (put the file itself here)
-    hint: nothing was written; mend what is named, or leave it out
+    hint: nothing was written; fix the documents, or leave them out
     ");
     assert_snapshot!(place.ctx("publish nodes/fifo").whole(), @"
     exit: 1
@@ -155,14 +155,14 @@ fn links_and_fifos_are_neither_followed_nor_waited_for() {
     -- stderr
     error[refused]: 1 file refused
       nodes/fifo.md
-        error[not-a-file]: `nodes/fifo.md` is not a regular file (rename what lies there)
-    hint: nothing was written; mend what is named, or leave it out
+        error[not-a-file]: `nodes/fifo.md` is not a regular file (rename it)
+    hint: nothing was written; fix the documents, or leave them out
     ");
     assert_snapshot!(place.ctx("status").whole(), @"
     exit: 0
     -- stdout
     Checkpoint 1 of 2026-11-21T10:00:01.000Z
-    Published, and the file is the published text: 1 document
+    Published and unchanged: 1 document
 
     Invalid, cannot be published (next: ctx validate):
       nodes/fifo.md
@@ -178,7 +178,7 @@ fn links_and_fifos_are_neither_followed_nor_waited_for() {
     error[refused]: 1 file refused
       nodes/folder/.versions/new/history.yaml
         error[symbolic-link]: `nodes/folder/.versions/new/history.yaml` goes through a symbolic link, which is not followed (put the file itself here)
-    hint: nothing was written; mend what is named, or leave it out
+    hint: nothing was written; fix the documents, or leave them out
     ");
     assert!(!place.home().join("outside/new.md").exists());
     let stdout = place.ctx("publish nodes/folder/deep").exits(1);
@@ -196,11 +196,11 @@ fn a_published_document_replaced_by_a_link_is_still_served_and_never_followed() 
     exit: 1
     -- stdout
     intact, working copy differs
-      anchor: checkpoint 1, remembered here since 2026-11-21T10:00:01.000Z
+      anchor: checkpoint 1, trusted on this machine since 2026-11-21T10:00:01.000Z
       1 checkpoint, 3 artifacts, 3 versions recomputed
       head: checkpoint 1, sha256:c8cda864f998076dc45b7620db48a3aab69fa64d2556ecc46e57eba16af5045d
 
-    Working copy: a live file differs from what is published:
+    Working copy: live files that differ from their published versions:
       [drift] nodes/a: `nodes/a.md` goes through a symbolic link, which is not followed
           in nodes/a.md
 
@@ -208,11 +208,11 @@ fn a_published_document_replaced_by_a_link_is_still_served_and_never_followed() 
       [file-ignored] nodes/a.md: it is a symbolic link, which is not followed
           in nodes/a.md
 
-    What it means, and what to do:
-      [drift] A live file is no draft, but differs from the published text.
-          `ctx diff ID` shows the change, `ctx publish --changed` publishes it. To take it back, move the file (or the link or folder that is there) away, then `ctx read ID > FILE`.
+    Meaning and remedy:
+      [drift] A live file differs from the published text and is not a draft.
+          `ctx diff ID` shows the change, `ctx publish --changed` publishes it. To undo it, move the file away, then run `ctx read ID > FILE`.
     -- stderr
-    hint: `ctx help CODE` says more of a finding
+    hint: `ctx help CODE` explains a finding
     ");
     assert_snapshot!(place.ctx("publish --changed").whole(), @"
     exit: 1
@@ -221,8 +221,8 @@ fn a_published_document_replaced_by_a_link_is_still_served_and_never_followed() 
     error[refused]: 1 file refused
       nodes/a.md
         error[symbolic-link]: `nodes/a.md` goes through a symbolic link, which is not followed (put the file itself here)
-    hint: nothing was written; mend what is named, or leave it out
-    hint: `--skip-invalid` publishes the rest
+    hint: nothing was written; fix the documents, or leave them out
+    hint: `--skip-invalid` publishes the valid documents
     ");
     assert_snapshot!(place.ctx("diff nodes/a").whole(), @"
     exit: 1
@@ -373,7 +373,7 @@ fn no_variable_asks_for_more_threads_than_there_are_cores() {
 #[test]
 fn an_argument_of_many_anchors_is_read_without_recursion() {
     let place = Place::published(&[("nodes/a", "# A\n\n## B\n")]);
-    for line in ["read", "outline", "neighbors"] {
+    for line in ["read", "neighbors"] {
         let args = [line.to_owned(), "#a|".repeat(30_000)];
         place.args(&args).run().exits(2);
     }
@@ -390,7 +390,7 @@ fn no_pattern_of_a_configuration_that_is_too_large_is_compiled() {
     place.write(".context/config.yaml", format!("version: 1\nexclude:\n{patterns}"));
     assert_snapshot!(place.ctx("validate").exits(1).stdout, @"
     error[config]: .context/config.yaml:1: a configuration has at most 64 KiB
-      hint: mend the line; spec/vault.md lists the keys
+      hint: fix the line; spec/vault.md lists the keys
     0 documents checked: 1 error, 0 warnings
     ");
 }

@@ -174,10 +174,10 @@ fn what_others_wrote_is_never_written_over() {
         place.write("index.md", "# Mine\n");
         place.write("nodes/a.md", "# A\n");
         let published = place.ctx("publish --all").ok();
-        assert!(published.stderr.contains("was not made by `ctx index`"), "{}", published.stderr);
+        assert!(published.stderr.contains("is not a derived file"), "{}", published.stderr);
         let json = place.ctx("index --json").exits(1).json("ctx.index");
-        assert_eq!(json["files"][0]["outcome"], "not ours");
-        assert_eq!(json["files"][1]["outcome"], "not ours");
+        assert_eq!(json["files"][0]["outcome"], "foreign");
+        assert_eq!(json["files"][1]["outcome"], "foreign");
         assert_eq!(
             (place.read(name), place.read("index.md")),
             ("mine: true\n".into(), "# Mine\n".into())

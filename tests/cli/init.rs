@@ -63,7 +63,7 @@ fn a_starter_brings_real_content_that_publishes_at_once() {
       created sources/vendor-tickets.md
       created .context/config.yaml
     -- stderr
-    6 documents to publish; next: `ctx publish --all --dry-run`
+    next: `ctx publish --all --dry-run` shows 6 documents to publish
     ");
     assert_snapshot!(place.ctx("publish --all").whole(), @"
     exit: 0
@@ -84,7 +84,7 @@ fn a_starter_brings_real_content_that_publishes_at_once() {
     exit: 0
     -- stdout
     intact, anchored to checkpoint 1
-      anchor: checkpoint 1, remembered here since 2026-11-21T10:00:01.000Z
+      anchor: checkpoint 1, trusted on this machine since 2026-11-21T10:00:01.000Z
       1 checkpoint, 9 artifacts, 9 versions recomputed
       head: checkpoint 1, sha256:a3b7af562540c4b07d733adc3bef4b1e5a31b613046c17f534e9c6c5530478b4
     -- stderr
@@ -100,8 +100,8 @@ fn a_starter_never_meets_an_existing_file() {
     exit: 1
     -- stdout
     -- stderr
-    error[exists]: `nodes/glossary.md` exists already
-    hint: a starter is for a new folder; leave `--starter` out to adopt this one
+    error[exists]: the file `nodes/glossary.md` exists already
+    hint: a starter needs a new folder; omit `--starter` to keep the files of this one
     ");
     assert_eq!(place.tree(), before);
 }
@@ -122,7 +122,7 @@ fn an_adopted_folder_keeps_every_byte() {
       created CONTEXT.md
       created .context/config.yaml
     -- stderr
-    2 documents to publish; next: `ctx publish --all --dry-run`
+    next: `ctx publish --all --dry-run` shows 2 documents to publish
     ");
     let after = place.tree();
     for (path, bytes) in before {
@@ -143,7 +143,7 @@ fn an_existing_gitattributes_is_left_alone_and_the_line_printed() {
       created .context/.gitignore
       created .context/config.yaml
     -- stderr
-    add this line to .gitattributes: **/.versions/** -text -whitespace
+    hint: add this line to .gitattributes: **/.versions/** -text -whitespace
     next: `ctx add nodes/first --body "..."`
     "#);
     assert_eq!(place.read(".gitattributes"), "*.png binary");
@@ -171,8 +171,8 @@ fn a_vault_in_a_vault_is_warned_about() {
     exit: 1
     -- stdout
     -- stderr
-    error[exists]: this folder lies in the vault `[ROOT]/vault`
-    hint: use that vault, or make one beside it
+    error[exists]: the folder is in the vault `[ROOT]/vault`
+    hint: use that vault, or make the new one outside of it
     ");
 }
 
@@ -199,8 +199,8 @@ fn a_file_in_the_way_is_named() {
     exit: 1
     -- stdout
     -- stderr
-    error[exists]: cannot make the folder `[ROOT]/vault/file`: File exists (os error 17)
-    hint: name a folder, or a place where one can be made
+    error[exists]: cannot create the folder `[ROOT]/vault/file`: File exists (os error 17)
+    hint: name a folder, or a place where one can be created
     ");
 }
 
@@ -213,8 +213,8 @@ fn json_tells_the_same() {
     -- stdout
     {
       "schema": "ctx.init",
-      "schema_version": 1,
-      "root": "[ROOT]/vault",
+      "schema_version": 2,
+      "folder": "[ROOT]/vault",
       "name": "vault",
       "layout": "structured",
       "created": [
@@ -279,9 +279,9 @@ fn a_vault_that_was_robbed_is_not_begun_anew() {
     exit: 4
     -- stdout
     -- stderr
-    error[head-rollback]: a vault was here: checkpoint 1 (c8cda864f998) is remembered of it
-    hint: nothing was written; bring it back from git or a backup
-    hint: if it is gone on purpose: `ctx head forget .`
+    error[head-rollback]: the vault that was here has the trusted head c8cda864f998, checkpoint 1
+    hint: nothing was written; restore the vault from git or a backup
+    hint: if it was deleted on purpose, run `ctx head forget .` first
     ");
     place.remove(".context");
     place.ctx("init").exits(4);

@@ -30,15 +30,15 @@ fn nothing_is_damaged_and_what_it_does_not_record_is_noted() {
       [policy-unsealed] packs/onboarding.yml: no checkpoint holds it; the next publication takes it along
           in packs/onboarding.yml
     -- stderr
-    hint: keep what `ctx head` prints elsewhere, and say `ctx verify --expect-head HASH`; only so can nobody cut off or rewrite everything
+    hint: store the output of `ctx head` elsewhere, and pass it to `ctx verify --expect-head`, to detect truncation or a full rewrite
     ");
     assert_snapshot!(place.ctx("status").whole(), @"
     exit: 0
     -- stdout
     Checkpoint 16 of 2026-11-21T20:27:24.820Z
-    Published, and the file is the published text: 4 documents
+    Published and unchanged: 4 documents
 
-    Governance files changed (next: any publication takes them along):
+    Governance files changed (the next publication includes them):
       .context/config.yaml (new)
       CONTEXT.md (new)
       packs/onboarding.yml (new)
@@ -125,7 +125,7 @@ fn publishing_into_it_only_appends_in_the_same_spelling() {
     exit: 0
     -- stdout
     intact, anchored to checkpoint 17
-      anchor: checkpoint 17, remembered here since 2026-11-22T08:00:00.000Z
+      anchor: checkpoint 17, trusted on this machine since 2026-11-22T08:00:00.000Z
       17 checkpoints, 7 artifacts, 20 versions recomputed
       head: checkpoint 17, sha256:324c26938c33a79bfaebd4e1162c96153f936ba0eb405f2093a49b21dd58eb6d
       covered by no hash: the notes of 17 versions

@@ -21,7 +21,7 @@ fn a_document_whose_name_holds_an_invisible_character_is_refused_by_its_code_poi
         place.write(&format!("{id}.md"), "# A\n");
     }
     let before = place.tree();
-    assert_snapshot!(place.ctx("publish --all").whole(), @r"
+    assert_snapshot!(place.ctx("publish --all").whole(), @r#"
     exit: 1
     -- stdout
     -- stderr
@@ -32,9 +32,9 @@ fn a_document_whose_name_holds_an_invisible_character_is_refused_by_its_code_poi
         error[id-invalid]: an id holds no invisible character, but `nodes/❤\u{fe0f}` has U+FE0F (variation selector) at character 8 (the id without such characters is `nodes/❤`)
       nodes/👩\u{200d}💻.md
         error[id-invalid]: an id holds no invisible character, but `nodes/👩\u{200d}💻` has U+200D (zero width joiner) at character 8 (the id without such characters is `nodes/👩💻`)
-    hint: nothing was written; mend what is named, or leave it out
-    hint: `--skip-invalid` publishes the rest
-    ");
+    hint: nothing was written; fix the documents, or leave them out
+    hint: `--skip-invalid` publishes the valid documents
+    "#);
     assert_snapshot!(place.ctx("validate").whole(), @r"
     exit: 1
     -- stdout
@@ -47,11 +47,11 @@ fn a_document_whose_name_holds_an_invisible_character_is_refused_by_its_code_poi
     3 documents checked: 3 errors, 0 warnings
     -- stderr
     ");
-    assert_snapshot!(place.ctx("status").whole(), @r"
+    assert_snapshot!(place.ctx("status").whole(), @r#"
     exit: 0
     -- stdout
     Nothing is published yet
-    Published, and the file is the published text: 0 documents
+    Published and unchanged: 0 documents
 
     Invalid, cannot be published (next: ctx validate):
       nodes/a\u{2800}b.md
@@ -61,11 +61,11 @@ fn a_document_whose_name_holds_an_invisible_character_is_refused_by_its_code_poi
       nodes/👩\u{200d}💻.md
           an id holds no invisible character, but `nodes/👩\u{200d}💻` has U+200D (zero width joiner) at character 8
 
-    Governance files changed (next: any publication takes them along):
+    Governance files changed (the next publication includes them):
       .context/config.yaml (new)
       CONTEXT.md (new)
     -- stderr
-    ");
+    "#);
     assert_eq!(place.tree(), before);
 }
 
@@ -93,21 +93,21 @@ fn every_verb_that_makes_a_name_refuses_an_invisible_character() {
         assert_eq!(Invisible::first_in(&output.stderr), None, "{args:?}: {}", output.stderr);
     }
     assert_eq!(place.tree(), before);
-    assert_snapshot!(place.args(&["publish", "--all", "--as", "ana\u{2800}"]).run().whole(), @r"
+    assert_snapshot!(place.args(&["publish", "--all", "--as", "ana\u{2800}"]).run().whole(), @r#"
     exit: 2
     -- stdout
     -- stderr
     error[no-principal]: a principal holds no invisible character, but `ana\u{2800}` has U+2800 (blank braille pattern) at character 4
-    hint: say `--as ana`
-    ");
+    hint: pass `--as ana`
+    "#);
     let new = Place::new();
-    assert_snapshot!(new.args(&["init", "--name", "Team\u{a0}X\u{200b}"]).run().whole(), @r"
+    assert_snapshot!(new.args(&["init", "--name", "Team\u{a0}X\u{200b}"]).run().whole(), @r#"
     exit: 2
     -- stdout
     -- stderr
-    error[usage]: the name of the vault, `Team\u{a0}X\u{200b}`, has the invisible U+00A0 (no-break space) at character 5
-    hint: choose one without it, such as `--name 'Team X'`
-    ");
+    error[usage]: the vault name `Team\u{a0}X\u{200b}` contains the invisible U+00A0 (no-break space) at character 5
+    hint: choose a name without it, such as `--name 'Team X'`
+    "#);
 }
 
 #[test]
@@ -117,11 +117,11 @@ fn a_name_with_an_invisible_character_is_told_where_it_stands() {
     place.write("packs/p\u{ad}q.yml", "id: pq\nlabel: P\nquery: '#ok'\n");
     place.write("packs/p.yml", "id: \"p\\u200Bq\"\nlabel: P\nquery: '#ok'\n");
     place.edit(".context/config.yaml", "name: Test", "name: \"Te\\u00ADst\"");
-    assert_snapshot!(place.ctx("validate").whole(), @r"
+    assert_snapshot!(place.ctx("validate").whole(), @r#"
     exit: 1
     -- stdout
     warning[config]: .context/config.yaml:2: the name in `name` has the invisible U+00AD (soft hyphen) at character 3
-      hint: mend the line; spec/vault.md lists the keys
+      hint: fix the line; spec/vault.md lists the keys
     warning[tag-grammar]: nodes/a.md:2: tag `secret\u{2800}` selects nothing: it has the invisible U+2800 (blank braille pattern) at character 7
       hint: without it the tag is `secret`
     warning[pack-value]: packs/p.yml:1: a pack's id holds no invisible character, but `p\u{200b}q` has U+200B (zero width space) at character 2
@@ -130,8 +130,8 @@ fn a_name_with_an_invisible_character_is_told_where_it_stands() {
       hint: the id without such characters is `packs/pq.yml`
     1 document checked: 1 error, 3 warnings
     -- stderr
-    ");
-    assert_snapshot!(place.ctx("publish --all").whole(), @r"
+    "#);
+    assert_snapshot!(place.ctx("publish --all").whole(), @r#"
     exit: 0
     -- stdout
     checkpoint 1 with 4 versions, 2026-11-21T10:00:02.000Z
@@ -140,15 +140,15 @@ fn a_name_with_an_invisible_character_is_told_where_it_stands() {
       new  nodes/a               v1
       new  packs/p.yml           v1
     -- stderr
-    warning[config]: .context/config.yaml, line 2: the name in `name` has the invisible U+00AD (soft hyphen) at character 3 (mend the line; spec/vault.md lists the keys)
+    warning[config]: .context/config.yaml, line 2: the name in `name` has the invisible U+00AD (soft hyphen) at character 3 (fix the line; spec/vault.md lists the keys)
     warning[tag-grammar]: nodes/a, line 2: tag `secret\u{2800}` selects nothing: it has the invisible U+2800 (blank braille pattern) at character 7 (without it the tag is `secret`)
     warning[pack-value]: packs/p.yml, line 1: a pack's id holds no invisible character, but `p\u{200b}q` has U+200B (zero width space) at character 2 (without it the id is `pq`)
-    ");
-    assert_snapshot!(place.ctx("verify").whole(), @r"
+    "#);
+    assert_snapshot!(place.ctx("verify").whole(), @r#"
     exit: 0
     -- stdout
     intact, anchored to checkpoint 1
-      anchor: checkpoint 1, remembered here since 2026-11-21T10:00:02.000Z
+      anchor: checkpoint 1, trusted on this machine since 2026-11-21T10:00:02.000Z
       1 checkpoint, 4 artifacts, 4 versions recomputed
       head: checkpoint 1, sha256:2af7c313e8fa2beec4bba8d1b29177b89eec9ce5e5fd7f711bcb9dfd15f23f90
 
@@ -156,7 +156,7 @@ fn a_name_with_an_invisible_character_is_told_where_it_stands() {
       [policy-unsealed] packs/p\u{ad}q.yml: no checkpoint holds it, and no publication takes it along: an id holds no invisible character, but `packs/p\u{ad}q.yml` has U+00AD (soft hyphen) at character 8
           in packs/p\u{ad}q.yml
     -- stderr
-    ");
+    "#);
     assert_snapshot!(place.ctx("resolve pack:p\u{200b}q").whole(), @r"
     exit: 2
     -- stdout
@@ -194,13 +194,13 @@ fn no_line_of_any_verb_prints_an_invisible_character() {
         "resolve #x --format json",
         "search T",
         "search B --json",
-        "outline nodes/a",
-        "outline nodes/b",
+        "read --outline nodes/a",
+        "read --outline nodes/b",
         "graph",
         "neighbors nodes/b",
         "pack list",
         "pack show p",
-        "explain #x",
+        "resolve --explain #x",
         "checkpoint show 1",
         "read nodes/\u{2800}",
         "resolve \u{2800}",

@@ -38,7 +38,7 @@ fn list_shows_what_is_published_now_or_then() {
     exit: 0
     -- stdout
     -- stderr
-    nothing is published; `ctx status` shows what could be
+    hint: nothing is published; `ctx status` shows what can be
     ");
 }
 
@@ -84,7 +84,7 @@ fn read_takes_every_way_to_name_a_document() {
     -- stdout
     {
       "schema": "ctx.read",
-      "schema_version": 1,
+      "schema_version": 2,
       "id": "nodes/a",
       "uri": "contextnest://nodes/a@1",
       "title": "A",
@@ -141,21 +141,21 @@ fn read_says_what_is_there_instead() {
     -- stdout
     -- stderr
     error[unknown-id]: `nodes/new` is not published at checkpoint 2
-    hint: it was never published; `ctx publish nodes/new` does that
+    hint: it was never published; `ctx publish nodes/new` publishes it
 
     $ read nodes/a@9
     exit: 1
     -- stdout
     -- stderr
-    error[unknown-checkpoint]: there is no checkpoint 9; the last one is 2
-    hint: `ctx checkpoint list` shows them all
+    error[unknown-checkpoint]: checkpoint 9 does not exist; the last one is 2
+    hint: `ctx checkpoint list` lists all checkpoints
 
     $ read nodes/a@x
     exit: 2
     -- stdout
     -- stderr
     error[usage]: `x` is not the number of a checkpoint
-    hint: write `nodes/a@1`; `ctx checkpoint list` shows the numbers
+    hint: write `ID@1`; `ctx checkpoint list` lists the checkpoints
 
     $ read contextnest://nodes/
     exit: 2
@@ -181,7 +181,7 @@ fn history_recomputes_every_version() {
     -- stdout
     {
       "schema": "ctx.history",
-      "schema_version": 1,
+      "schema_version": 2,
       "id": "nodes/deep/b",
       "versions": [
         {
@@ -211,7 +211,7 @@ fn history_recomputes_every_version() {
     v2  published  @2  diff      2026-11-21T10:00:02.000Z  lee@example.com  893667e0a54a  (second | one)
         the diff does not apply: line 17 of the diff: the text has another line here
     -- stderr
-    hint: run `ctx verify` for the whole picture
+    hint: run `ctx verify` for a full report
     ");
     place.write("nodes/new.md", "# New\n");
     assert_snapshot!(place.ctx("history nodes/new").whole(), @"
@@ -219,7 +219,7 @@ fn history_recomputes_every_version() {
     -- stdout
     -- stderr
     error[unknown-id]: `nodes/new` was never published
-    hint: `ctx publish nodes/new` makes version 1
+    hint: `ctx publish nodes/new` publishes version 1
     ");
 }
 
@@ -249,7 +249,7 @@ fn show_prints_one_version() {
     -- stdout
     {
       "schema": "ctx.show",
-      "schema_version": 1,
+      "schema_version": 2,
       "id": "nodes/a",
       "version": 1,
       "checkpoint": 1,
@@ -262,13 +262,13 @@ fn show_prints_one_version() {
     -- stdout
     -- stderr
     error[unknown-version]: `nodes/a` has no version 3
-    hint: `ctx history nodes/a` shows them all
+    hint: `ctx history nodes/a` lists its versions
     ");
     assert_snapshot!(place.ctx("show nodes/a latest").whole(), @"
     exit: 2
     -- stdout
     -- stderr
-    error[usage]: `latest` is not the number of a version
+    error[usage]: `latest` is not a version number
     hint: versions are numbered 1, 2, 3
     ");
 }
@@ -280,6 +280,7 @@ fn diff_compares_versions_and_the_live_file() {
     exit: 0
     -- stdout
     -- stderr
+    note: v2 and live are equal
     ");
     assert_snapshot!(place.ctx("diff nodes/a 1 2").whole(), @"
     exit: 0
@@ -327,7 +328,7 @@ fn diff_compares_versions_and_the_live_file() {
     -- stdout
     {
       "schema": "ctx.diff",
-      "schema_version": 1,
+      "schema_version": 2,
       "id": "nodes/a",
       "from": "v2",
       "to": "live",
@@ -341,13 +342,14 @@ fn diff_compares_versions_and_the_live_file() {
     exit: 1
     -- stdout
     -- stderr
-    error[unknown-id]: `nodes/a.md` is not there
+    error[unknown-id]: the file `nodes/a.md` does not exist
     hint: `ctx read nodes/a` prints the published text
     ");
     assert_snapshot!(place.ctx("diff CONTEXT.md 1").whole(), @"
     exit: 0
     -- stdout
     -- stderr
+    note: v1 and live are equal
     ");
 }
 

@@ -25,12 +25,12 @@ fn line_ends_that_git_converted_are_named_with_what_mends_them() {
     assert!(place.read(LOG).ends_with("\r\n"));
     assert_snapshot!(place.ctx("list").exits(1).stderr, @"
     error[log-broken]: `.versions/checkpoints.jsonl`, entry 1: its line end was converted to CRLF; the line `**/.versions/** -text -whitespace` in `.gitattributes` keeps git from that
-    hint: run `ctx verify` for the whole picture; nothing was written
+    hint: nothing was written; run `ctx verify` for a full report
     hint: `ctx checkpoint rebuild --dry-run` shows the log that the histories give
     ");
     let verified = place.ctx("verify").exits(1).stdout;
-    let remedy = "put the line `**/.versions/** -text -whitespace` into `.gitattributes` and let git write \
-                  the files anew (`find . -path '*/.versions/*' -exec touch {} +`, then `git restore -- \
+    let remedy = "add the line `**/.versions/** -text -whitespace` to `.gitattributes` and let git write \
+                  the files again (`find . -path '*/.versions/*' -exec touch {} +`, then `git restore -- \
                   ':(glob)**/.versions/**'`)";
     assert!(verified.contains(remedy), "{verified}");
     place.write(".gitattributes", "**/.versions/** -text -whitespace\n");
@@ -53,7 +53,7 @@ fn the_lines_of_two_branches_one_after_the_other_are_named() {
     git(&place, "merge -q -X ours theirs");
     assert_snapshot!(place.ctx("status").exits(1).stderr, @"
     error[log-broken]: `.versions/checkpoints.jsonl`, entry 3 is checkpoint 2 again, as a merge of two branches with `merge=union` leaves it
-    hint: run `ctx verify` for the whole picture; nothing was written
+    hint: nothing was written; run `ctx verify` for a full report
     hint: `ctx checkpoint rebuild --dry-run` shows the log that the histories give
     ");
     let found: Vec<String> = place

@@ -45,7 +45,7 @@ fn a_moved_document_names_where_it_came_from() {
     triggered by nodes/deep/b
     hash sha256:e1032f5169759ff133ed162966b8927ff248855e12451c47f265fe7e6269211d
     removed nodes/a
-    holds 3 artifacts:
+    holds 3 artifacts (* = set by this checkpoint):
         .context/config.yaml  v1  b04779682d6f
         CONTEXT.md            v1  0b291b9ba29b
       * nodes/deep/b          v1  c34519d1c482
@@ -81,7 +81,7 @@ fn a_name_that_differs_only_in_case_would_share_the_old_history_on_some_systems(
     error[refused]: 1 file refused
       nodes/A.md
         error[id-collision]: `nodes/A` and `nodes/a` differ only in case or Unicode form (choose another name; a retired id is taken too, because its history stays)
-    hint: nothing was written; mend what is named, or leave it out
+    hint: nothing was written; fix the documents, or leave them out
     ");
     assert_eq!(place.tree(), before);
     place.ctx("retire nodes/a").ok();
@@ -92,7 +92,7 @@ fn a_name_that_differs_only_in_case_would_share_the_old_history_on_some_systems(
     error[refused]: 1 file refused
       nodes/A.md
         error[id-collision]: `nodes/A` and `nodes/a` differ only in case or Unicode form (choose another name; a retired id is taken too, because its history stays)
-    hint: nothing was written; mend what is named, or leave it out
+    hint: nothing was written; fix the documents, or leave them out
     ");
     assert!(!place.has("nodes/A.md"));
     place.ctx("verify").ok();
@@ -110,7 +110,7 @@ fn what_differs_from_its_published_text_is_not_moved() {
     error[refused]: 1 file refused
       nodes/a.md
         error[unpublished-changes]: its live file was changed (publish the change first, or undo it)
-    hint: nothing was written; mend what is named, or leave it out
+    hint: nothing was written; fix the documents, or leave them out
     ");
     assert_eq!(place.tree(), before);
     place.remove("nodes/a.md");
@@ -120,8 +120,8 @@ fn what_differs_from_its_published_text_is_not_moved() {
     -- stderr
     error[refused]: 1 file refused
       nodes/a.md
-        error[document-missing]: the file is not there (restore it, or take the document out with `ctx retire`)
-    hint: nothing was written; mend what is named, or leave it out
+        error[document-missing]: the live file is missing (restore the file, or run `ctx retire nodes/a` to withdraw the document)
+    hint: nothing was written; fix the documents, or leave them out
     ");
 }
 
@@ -150,7 +150,7 @@ fn targets_and_origins_that_do_not_fit_are_refused() {
     -- stdout
     -- stderr
     error[misplaced]: `elsewhere/b.md` is not where this vault's layout has documents
-    hint: documents lie under `nodes/` and `sources/`; see `layout` and `exclude` in .context/config.yaml
+    hint: documents belong in `nodes/` or `sources/`; see `layout` and `exclude` in .context/config.yaml
     ");
     assert_snapshot!(place.ctx("mv nodes/draft nodes/b").whole(), @"
     exit: 1
@@ -159,14 +159,14 @@ fn targets_and_origins_that_do_not_fit_are_refused() {
     error[refused]: 1 file refused
       nodes/draft.md
         error[not-published]: it is not published (rename the file; nothing is recorded about it)
-    hint: nothing was written; mend what is named, or leave it out
+    hint: nothing was written; fix the documents, or leave them out
     ");
     assert_snapshot!(place.ctx("mv nodes/nope nodes/b").whole(), @"
     exit: 1
     -- stdout
     -- stderr
-    error[unknown-id]: there is no document `nodes/nope`
-    hint: `ctx list` shows what is published, `ctx status` everything
+    error[unknown-id]: no document has the id `nodes/nope`
+    hint: `ctx list` lists published documents, `ctx status` all of them
     ");
     assert_snapshot!(place.ctx("mv CONTEXT.md nodes/b").whole(), @"
     exit: 1
@@ -175,7 +175,7 @@ fn targets_and_origins_that_do_not_fit_are_refused() {
     error[refused]: 1 file refused
       CONTEXT.md
         error[not-a-document]: a governance file keeps its name (edit it in place)
-    hint: nothing was written; mend what is named, or leave it out
+    hint: nothing was written; fix the documents, or leave them out
     ");
     assert_eq!(place.tree(), before);
 }

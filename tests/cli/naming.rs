@@ -40,9 +40,9 @@ fn an_edit_of_an_older_version_does_not_undo_the_newer_one() {
     assert_snapshot!(place.ctx("publish --changed").exits(1).stderr, @"
     error[refused]: 1 file refused
       nodes/a.md
-        error[stale]: the file was edited from version 1, but version 2 is published (take in what `ctx diff nodes/a 1 2` shows, and set `version: 2` in the file)
-    hint: nothing was written; mend what is named, or leave it out
-    hint: `--skip-invalid` publishes the rest
+        error[stale]: the file was edited from version 1, but version 2 is published (merge what `ctx diff nodes/a 1 2` shows, and set `version` in the file to the published version)
+    hint: nothing was written; fix the documents, or leave them out
+    hint: `--skip-invalid` publishes the valid documents
     ");
     assert!(place.ctx("read nodes/a").ok().stdout.contains("colleague"));
     place.write("nodes/a.md", mine.replace("version: 1", "version: 2"));
@@ -60,7 +60,7 @@ fn a_file_that_a_publication_left_behind_is_brought_up_to_date() {
     place.write("nodes/a.md", &left);
     assert_snapshot!(place.ctx("publish nodes/a").exits(0).stdout, @"
     nothing to publish
-      brought up to date: nodes/a (its file was left behind by a publication)
+      live file updated: nodes/a (an earlier publication left it behind)
     ");
     assert_eq!(place.read("nodes/a.md"), published);
     assert!(place.ctx("verify").ok().stdout.starts_with("intact"));

@@ -75,8 +75,8 @@ fn a_pack_is_the_sealed_one_and_its_past_stays() {
     exit: 1
     -- stdout
     -- stderr
-    error[unknown-pack]: there is no pack `buy.start` at checkpoint 4
-    hint: `ctx pack list` shows them; a file in packs/ is one once it is published
+    error[unknown-pack]: checkpoint 4 seals no pack `buy.start`
+    hint: `ctx pack list` lists the packs; a file in packs/ counts once it is published
     ");
     assert_eq!(place.ctx("resolve pack:buy.start --at 1 --json").ok().stdout, then);
 }
@@ -88,7 +88,7 @@ fn a_pack_that_is_not_there_or_cannot_be_used_is_an_error() {
     exit: 1
     -- stdout
     -- stderr
-    error[unknown-pack]: there is no pack `buy.strat` at checkpoint 2
+    error[unknown-pack]: checkpoint 2 seals no pack `buy.strat`
       #x | pack:buy.strat
            ^^^^^^^^^^^^^^
     hint: did you mean `pack:buy.start`?
@@ -97,8 +97,8 @@ fn a_pack_that_is_not_there_or_cannot_be_used_is_an_error() {
     exit: 1
     -- stdout
     -- stderr
-    error[unknown-pack]: there is no pack `other` at checkpoint 2
-    hint: `ctx pack list` shows them; a file in packs/ is one once it is published
+    error[unknown-pack]: checkpoint 2 seals no pack `other`
+    hint: `ctx pack list` lists the packs; a file in packs/ counts once it is published
     ");
     place.write("packs/bad.yml", "id: bad\nlabel: Bad\nquery: '#a + typ:tool'\n");
     place.write("packs/nest.yml", "id: nest\nlabel: Nest\nquery: 'pack:buy.start'\n");
@@ -108,11 +108,11 @@ fn a_pack_that_is_not_there_or_cannot_be_used_is_an_error() {
     exit: 1
     -- stdout
     -- stderr
-    error[pack-invalid]: `packs/bad.yml`, line 3, column 8: the query is no selector: expected a tag, a filter, `pack:` or a URI, but found `typ:`
+    error[pack-invalid]: `packs/bad.yml`, line 3, column 8: the query is not a selector: expected a tag, a filter, `pack:` or a URI, but found `typ:`
       #a + typ:tool
            ^^^^
     hint: did you mean `type:`?
-    hint: `ctx pack check` looks at the live files
+    hint: `ctx pack check` checks the live pack files
     ");
     assert_snapshot!(place.ctx("resolve pack:nest").whole(), @"
     exit: 1
@@ -120,14 +120,14 @@ fn a_pack_that_is_not_there_or_cannot_be_used_is_an_error() {
     -- stderr
     error[pack-invalid]: `packs/nest.yml`, line 3, column 8: a pack names no other pack, but this names `pack:buy.start`
     hint: repeat what the other pack selects
-    hint: `ctx pack check` looks at the live files
+    hint: `ctx pack check` checks the live pack files
     ");
     assert_snapshot!(place.ctx("resolve pack:buy.start").whole(), @"
     exit: 1
     -- stdout
     -- stderr
     error[pack-invalid]: `packs/buy.yml` and `packs/twin.yml` both have the id `buy.start`
-    hint: give one of them another id
+    hint: give one of the packs another id
     ");
 }
 
@@ -140,7 +140,7 @@ fn a_forged_pack_is_withheld_and_so_is_what_depends_on_it() {
     -- stdout
     -- stderr
     error[withheld]: `packs/buy.yml` is withheld, which may be the pack `buy.start`: the stored text has hash sha256:eb3621851311163c655c5383b8091592d2e47ef5a266a9a71dec7f94f3f92a2d, but the history records sha256:35f7017cacb318bdaa9f39a2cdbb4794a82130061ee5fefb84c58ded77fe31fa
-    hint: run `ctx verify` for the whole picture
+    hint: run `ctx verify` for a full report
     ");
     place.ctx("pack list").exits(1);
     place.ctx("resolve '#x'").ok();
@@ -152,9 +152,9 @@ fn a_withheld_pack_beside_the_one_asked_for_is_named() {
     place.write("packs/other.yml", "id: other\nlabel: Other\nquery: '#x'\n");
     place.ctx("publish --changed").ok();
     place.write("packs/.versions/buy.yml/v1.md", "forged");
-    for verb in ["resolve", "explain"] {
+    for (verb, schema) in [("resolve", "ctx.resolve"), ("resolve --explain", "ctx.explain")] {
         let json = place.ctx(&format!("{verb} pack:other --json")).exits(1);
-        let json = json.json(&format!("ctx.{verb}"));
+        let json = json.json(schema);
         assert_eq!(json["withheld"][0]["id"], "packs/buy.yml", "{verb}");
     }
 }
@@ -205,13 +205,13 @@ fn list_and_show_tell_what_is_sealed() {
     -- stdout
     {
       "schema": "ctx.pack.list",
-      "schema_version": 1,
+      "schema_version": 2,
       "checkpoint": 1,
       "packs": [
         {
           "id": "buy.start",
           "label": "Buying",
-          "file": "packs/buy.yml",
+          "path": "packs/buy.yml",
           "version": 1,
           "class": "set",
           "documents": 2
@@ -249,7 +249,7 @@ fn list_and_show_tell_what_is_sealed() {
     exit: 0
     -- stdout
     -- stderr
-    no pack is published; `ctx pack add` makes one
+    hint: no pack is published; `ctx pack add` makes one
     ");
     place.ctx("pack show buy.strat").exits(1);
 }
@@ -265,7 +265,7 @@ fn add_writes_a_file_that_reads_back_and_never_over_another() {
     -- stdout
     created packs/new.yml
     -- stderr
-    next: `ctx publish --changed` seals it; `ctx pack check` looks at it
+    next: `ctx pack check` checks it, `ctx publish --changed` seals it
     ");
     assert_snapshot!(place.read("packs/new.yml"), @"
     id: a b
@@ -291,14 +291,14 @@ fn add_writes_a_file_that_reads_back_and_never_over_another() {
     exit: 1
     -- stdout
     -- stderr
-    error[exists]: `packs/new.yml` has the id `a b`
+    error[exists]: `packs/new.yml` has the id `a b` already
     hint: choose another id with `--id`
     ");
     assert_snapshot!(place.ctx("pack add new --id other --query '#x'").whole(), @"
     exit: 1
     -- stdout
     -- stderr
-    error[exists]: `packs/new.yml` exists already
+    error[exists]: the file `packs/new.yml` exists already
     hint: edit the file, or choose another name
     ");
     for (line, exit) in [
@@ -336,62 +336,62 @@ fn check_and_validate_find_what_is_wrong_with_live_packs() {
          [contextnest://nodes/gone, contextnest://gone/, contextnest://tag/gone]\n",
     );
     place.write("packs/escape.yml", "id: e\nlabel: E\n\"\\e[31m\\u202E\": 1\nquery: \"#\\e[2J\"\n");
-    assert_snapshot!(place.ctx("pack check").whole(), @r"
+    assert_snapshot!(place.ctx("pack check").whole(), @r#"
     exit: 1
     -- stdout
     warning[pack-key]: packs/bad.yml:3:1: unknown key `lable`
-      hint: mend the line; spec/vault.md lists the keys
-    error[pack-query]: packs/bad.yml:4:8: the query is no selector: expected a tag, a filter, `pack:` or a URI, but found `typ:`
+      hint: fix the line; spec/vault.md lists the keys
+    error[pack-query]: packs/bad.yml:4:8: the query is not a selector: expected a tag, a filter, `pack:` or a URI, but found `typ:`
       #a + typ:tool
            ^^^^
       hint: did you mean `type:`?
-    error[pack-uri]: packs/bad.yml:5:12: `nodes/a` is no URI: expected `contextnest://`
+    error[pack-uri]: packs/bad.yml:5:12: `nodes/a` is not a URI: expected `contextnest://`
       hint: write `contextnest://` and the path of the document, without `.md`
     error[pack-twice]: packs/dead.yml:1:1: `packs/buy.yml` has the id `buy.start`, too
       hint: give one of them another id
     warning[pack-anchor]: packs/dead.yml:3:8: `nodes/risk` has no section `#vendro`
       hint: did you mean `#vendor`?
     warning[pack-dead]: packs/dead.yml:4:12: `contextnest://nodes/gone` names nothing that is here
-      hint: mend the path, or leave it out
+      hint: fix the path, or remove the line
     warning[pack-dead]: packs/dead.yml:4:38: `contextnest://gone/` names nothing that is here
-      hint: mend the path, or leave it out
+      hint: fix the path, or remove the line
     warning[pack-dead]: packs/dead.yml:4:59: `contextnest://tag/gone` names nothing that is here
-      hint: mend the path, or leave it out
+      hint: fix the path, or remove the line
     warning[pack-key]: packs/escape.yml:3:1: unknown key `\u{1b}[31m\u{202e}`
-      hint: mend the line; spec/vault.md lists the keys
-    error[pack-query]: packs/escape.yml:4:8: the query is no selector: expected a tag, but found `\u{1b}[2J`
+      hint: fix the line; spec/vault.md lists the keys
+    error[pack-query]: packs/escape.yml:4:8: the query is not a selector: expected a tag, but found `\u{1b}[2J`
       #\u{1b}[2J
       ^^^^^^^^^^
       hint: a tag is a letter, then letters, digits, `_` and `-`
     4 packs checked: 10 problems
     -- stderr
-    ");
-    assert_snapshot!(place.ctx("validate").whole(), @r"
+    "#);
+    assert_snapshot!(place.ctx("validate").whole(), @r#"
     exit: 0
     -- stdout
     warning[pack-key]: packs/bad.yml:3: unknown key `lable`
-      hint: mend the line; spec/vault.md lists the keys
-    warning[pack-query]: packs/bad.yml:4: the query is no selector: expected a tag, a filter, `pack:` or a URI, but found `typ:`
+      hint: fix the line; spec/vault.md lists the keys
+    warning[pack-query]: packs/bad.yml:4: the query is not a selector: expected a tag, a filter, `pack:` or a URI, but found `typ:`
       hint: did you mean `type:`?
-    warning[pack-uri]: packs/bad.yml:5: `nodes/a` is no URI: expected `contextnest://`
+    warning[pack-uri]: packs/bad.yml:5: `nodes/a` is not a URI: expected `contextnest://`
       hint: write `contextnest://` and the path of the document, without `.md`
     warning[pack-twice]: packs/dead.yml:1: `packs/buy.yml` has the id `buy.start`, too
       hint: give one of them another id
     warning[pack-anchor]: packs/dead.yml:3: `nodes/risk` has no section `#vendro`
       hint: did you mean `#vendor`?
     warning[pack-dead]: packs/dead.yml:4: `contextnest://nodes/gone` names nothing that is here
-      hint: mend the path, or leave it out
+      hint: fix the path, or remove the line
     warning[pack-dead]: packs/dead.yml:4: `contextnest://gone/` names nothing that is here
-      hint: mend the path, or leave it out
+      hint: fix the path, or remove the line
     warning[pack-dead]: packs/dead.yml:4: `contextnest://tag/gone` names nothing that is here
-      hint: mend the path, or leave it out
+      hint: fix the path, or remove the line
     warning[pack-key]: packs/escape.yml:3: unknown key `\u{1b}[31m\u{202e}`
-      hint: mend the line; spec/vault.md lists the keys
-    warning[pack-query]: packs/escape.yml:4: the query is no selector: expected a tag, but found `\u{1b}[2J`
+      hint: fix the line; spec/vault.md lists the keys
+    warning[pack-query]: packs/escape.yml:4: the query is not a selector: expected a tag, but found `\u{1b}[2J`
       hint: a tag is a letter, then letters, digits, `_` and `-`
     5 documents checked: 0 errors, 10 warnings
     -- stderr
-    ");
+    "#);
     let json = place.ctx("pack check --json").exits(1).json("ctx.pack.check");
     assert_eq!((json["checked"].as_u64(), json["problems"].as_u64()), (Some(4), Some(10)));
     assert_eq!(json["files"][0]["problems"][1]["caret"], "#a + typ:tool\n     ^^^^");

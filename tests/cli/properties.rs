@@ -123,7 +123,7 @@ fn the_same_command_gives_the_same_bytes_again() {
         vec!["checkpoint", "list", "--json"],
         vec!["verify", "--json"],
         vec!["graph", "--format", "json"],
-        vec!["explain", SELECTORS[2], "--json"],
+        vec!["resolve", "--explain", SELECTORS[2], "--json"],
     ]);
     for seed in 0..HISTORIES {
         let (place, _) = history(seed);

@@ -57,7 +57,7 @@ fn a_second_version_is_a_diff_behind_the_first() {
     -- stdout
     {
       "schema": "ctx.publish",
-      "schema_version": 1,
+      "schema_version": 2,
       "dry_run": false,
       "checkpoint": {
         "checkpoint": 2,
@@ -221,8 +221,8 @@ fn a_principal_comes_from_the_option_the_environment_git_or_the_author() {
     exit: 2
     -- stdout
     -- stderr
-    error[no-principal]: nobody said who acts
-    hint: say `--as you@example.com`, set CTX_PRINCIPAL, or run `git config --global user.email you@example.com`
+    error[no-principal]: no principal configured
+    hint: pass `--as you@example.com`, set CTX_PRINCIPAL, or run `git config --global user.email you@example.com`
     ");
     by(place.typed("publish nodes/d --author kim@example.com").without("CTX_PRINCIPAL"));
     assert_eq!(last("nodes/d"), "kim@example.com");
@@ -280,8 +280,8 @@ fn a_clock_a_day_behind_stops_everything() {
     -- stdout
     -- stderr
     error[clock-behind]: the clock says 2026-11-20T09:00:00.000Z, but the last checkpoint is of 2026-11-21T10:00:01.000Z
-    hint: set the clock; a checkpoint is never older than the one before
-    hint: if it is the clock of whoever published last that was wrong, and nobody relies on that checkpoint yet: bring `.versions` back from before it, and publish again
+    hint: set the clock: a checkpoint is never older than the one before
+    hint: if the clock of the last publication was wrong and its checkpoint is not in use yet, restore `.versions` from before it and publish again
     ");
     assert_eq!(place.tree(), before);
 }
@@ -372,8 +372,8 @@ fn a_file_that_says_no_version_undoes_none() {
     assert_snapshot!(place.ctx("publish nodes/n").exits(1).stderr, @"
     error[refused]: 1 file refused
       nodes/n.md
-        error[stale]: the file does not say from which version it was edited, but version 2 is published (see what it would undo with `ctx diff nodes/n`; then set `version: 2` in its frontmatter, or say `ctx publish nodes/n --expect-version 2`)
-    hint: nothing was written; mend what is named, or leave it out
+        error[stale]: the file does not say which version it was edited from; version 2 is published (see what it would undo with `ctx diff nodes/n`, then set `version` in its frontmatter, or run `ctx publish nodes/n --expect-version 2`)
+    hint: nothing was written; fix the documents, or leave them out
     ");
     let hash = place.ctx("head").ok().stdout;
     place.ctx("publish nodes/n --expect-version 1").exits(4);

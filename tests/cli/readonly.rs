@@ -95,7 +95,7 @@ fn writing_is_refused_with_the_file_and_the_reason() {
     }
     assert_snapshot!(ctx(&place, "publish nodes/b").stderr, @"
     error[io]: cannot lock `.context/local/lock`: Permission denied (os error 13)
-    hint: reading needs no permission to write; only this command does
+    hint: reading a vault needs no write permission; this command does
     ");
     assert_eq!(files_in(place.home()), before);
     set_modes(place.home(), 0o755, 0o644);

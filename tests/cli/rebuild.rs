@@ -72,7 +72,7 @@ fn what_agrees_with_the_histories_stays_and_the_rest_is_derived() {
       checkpoint 6  2026-11-21T10:00:07.000Z  1 version
     ");
     assert_eq!(place.read(LOG), broken);
-    assert_snapshot!(place.ctx("checkpoint rebuild").ok().stderr, @"the log that was there is kept in .versions/checkpoints.jsonl.replaced-1");
+    assert_snapshot!(place.ctx("checkpoint rebuild").ok().stderr, @"note: the old log is kept in .versions/checkpoints.jsonl.replaced-1");
     assert_eq!(place.read(LOG), log);
     assert_eq!(place.read(".versions/checkpoints.jsonl.replaced-1"), broken);
     place.ctx("verify").ok();
@@ -90,9 +90,9 @@ fn what_nobody_vouches_for_is_left_out_by_force_only() {
     exit: 1
     -- stdout
     -- stderr
-    error[log-broken]: 1 version cannot be vouched for
+    error[log-broken]: the chain does not vouch for 1 version
       nodes/d version 1: the stored text has hash sha256:f5cd781e09a404114d8289fc4a38474b7b1ed57df9f944e7e83559c612e1192c, but the history records sha256:e6baee76c67559e7b9ea13ebab86626d354bde029757bb697b09c4062438785a
-    hint: nothing was written; bring the histories back first, or leave these out with `--force`
+    hint: nothing was written; restore the histories first, or leave these versions out with `--force`
     ");
     assert_eq!(place.tree(), before);
     let forced = place.ctx("checkpoint rebuild --force").exits(1);
@@ -144,7 +144,7 @@ fn what_an_interrupted_command_left_is_not_made_a_checkpoint() {
 #[test]
 fn what_lies_beyond_the_remembered_head_takes_force() {
     let place = eventful("delta");
-    let twin = place.twin();
+    let twin = place.duplicate();
     place.edit("nodes/a.md", "more", "much more");
     place.ctx("publish nodes/a").ok();
     // The log breaks for somebody who never saw the last event.
@@ -166,11 +166,13 @@ fn what_lies_beyond_the_remembered_head_takes_force() {
     old.write(LOG, "");
     let before = old.tree();
     assert_snapshot!(old.ctx("checkpoint rebuild").exits(4).stderr, @"
-    error[unremembered]: 1 checkpoint would follow the last one that is remembered here
-    hint: nothing was written; look at what they hold with `--dry-run`: a writer that died, or somebody else, may have left it
-    hint: `--force` makes checkpoints of everything that the histories say was published
+    error[unremembered]: 1 checkpoint would follow the trusted head
+    hint: nothing was written; check with `ctx checkpoint rebuild --dry-run` what they hold: an interrupted command or an attacker may have left it
+    hint: `--force` makes checkpoints of all that the histories record as published
     ");
-    assert!(old.ctx("checkpoint rebuild --dry-run").ok().stderr.contains("it would be refused"));
+    assert!(
+        old.ctx("checkpoint rebuild --dry-run").ok().stderr.contains("refused without `--force`")
+    );
     assert_eq!(old.tree(), before);
     old.ctx("checkpoint rebuild --force").ok();
 }
@@ -185,7 +187,7 @@ fn what_a_log_that_went_on_has_lost_is_named() {
     place.ctx("head trust").ok();
     place.ctx("add nodes/later --body y").ok();
     let said = place.ctx("checkpoint rebuild --dry-run").exits(1).stderr;
-    assert!(said.contains("not in it: nodes/lost version 1"), "{said}");
+    assert!(said.contains("not in the log: nodes/lost version 1"), "{said}");
     let json = place.ctx("checkpoint rebuild --dry-run --json").exits(1);
     let json = json.json("ctx.checkpoint.rebuild");
     assert_eq!(json["passed_over"], serde_json::json!([{"id": "nodes/lost", "version": 1}]));
@@ -202,9 +204,9 @@ fn another_first_checkpoint_takes_a_word_of_its_own() {
     exit: 1
     -- stdout
     -- stderr
-    error[log-broken]: the log would begin with sha256:baad7f1875fec08c9d64311335dc216a69e91dad1bd78771540b36cccc60275f instead of sha256:e613dd2b304400eb0f089ba366d8007b1930f243e33bdfc885f36beaa5b6f7ae
-    hint: nothing was written; `ctx verify` says which histories are damaged: bring them back first
-    hint: `--force --new-first-checkpoint` does it; no head that was noted elsewhere, in CI, on other machines or in evidence, is then one of this log
+    error[log-broken]: the log would begin with sha256:baad7f1875fec08c9d64311335dc216a69e91dad1bd78771540b36cccc60275f (it began with sha256:e613dd2b304400eb0f089ba366d8007b1930f243e33bdfc885f36beaa5b6f7ae)
+    hint: nothing was written; `ctx verify` names the damaged histories: restore them first
+    hint: `--force --new-first-checkpoint` replaces it; no head that was stored elsewhere, in CI, on other machines or in evidence, will match this log
     ");
     let dry = place.ctx("checkpoint rebuild --force --dry-run --json").exits(1);
     let dry = dry.json("ctx.checkpoint.rebuild");
@@ -213,7 +215,7 @@ fn another_first_checkpoint_takes_a_word_of_its_own() {
     assert_eq!(place.tree(), before);
     let forced = place.ctx("checkpoint rebuild --force --new-first-checkpoint").exits(1);
     let first = dry["replaced_first"].as_str().unwrap();
-    let said = format!("warning: the log has another first checkpoint: it was {first}");
+    let said = format!("warning: the log has another first checkpoint; it was {first}");
     assert!(forced.stderr.contains(&said), "{}", forced.stderr);
     place.ctx("checkpoint list").ok();
 }

@@ -10,7 +10,7 @@ const HISTORY: &str = "nodes/.versions/a/history.yaml";
 /// Two versions of a document, published; and the vault as it was before the second.
 fn two() -> (Place, Place) {
     let place = Place::published(&[("nodes/a", "# A\n")]);
-    let before = place.twin();
+    let before = place.duplicate();
     // A memory is of one place.
     before.ctx("verify").ok();
     place.edit("nodes/a.md", "# A\n", "# A\n\nmore\n");
@@ -32,11 +32,11 @@ fn what_is_not_sealed_is_kept_and_the_next_publication_works() {
     let place = died_before_its_commit();
     assert_snapshot!(place.ctx("verify --allow-drift").ok().stdout, @"
     intact, working copy differs
-      anchor: checkpoint 1, remembered here since 2026-11-21T10:00:02.000Z
+      anchor: checkpoint 1, trusted on this machine since 2026-11-21T10:00:02.000Z
       1 checkpoint, 3 artifacts, 3 versions recomputed
       head: checkpoint 1, sha256:c8cda864f998076dc45b7620db48a3aab69fa64d2556ecc46e57eba16af5045d
 
-    Working copy: a live file differs from what is published:
+    Working copy: live files that differ from their published versions:
       [drift] nodes/a: the live file differs from the published text from line 13 on
           in nodes/a.md
 
@@ -44,16 +44,16 @@ fn what_is_not_sealed_is_kept_and_the_next_publication_works() {
       [unfinished] nodes/a: it ends in 1 entry that no checkpoint seals
           in nodes/.versions/a/history.yaml
 
-    What it means, and what to do:
-      [drift] A live file is no draft, but differs from the published text.
-          `ctx diff ID` shows the change, `ctx publish --changed` publishes it. To take it back, move the file (or the link or folder that is there) away, then `ctx read ID > FILE`.
+    Meaning and remedy:
+      [drift] A live file differs from the published text and is not a draft.
+          `ctx diff ID` shows the change, `ctx publish --changed` publishes it. To undo it, move the file away, then run `ctx read ID > FILE`.
     ");
     assert!(!place.ctx("read nodes/a").ok().stdout.contains("more"), "nobody serves it");
     assert_snapshot!(place.ctx("recover --dry-run").ok().whole(), @"
     exit: 0
     -- stdout
-    1 leftover would be moved to .context/local/recovered/
-      nodes/.versions/a/history.yaml  entries that no checkpoint seals  861 bytes  ana@example.com, 2026-11-21T10:00:02.000Z
+    1 uncommitted file would be moved to .context/local/recovered/
+      nodes/.versions/a/history.yaml  unsealed entries  861 bytes  ana@example.com, 2026-11-21T10:00:02.000Z
     -- stderr
     ");
     let tail = place.read(HISTORY).split_once("  - version: 2").unwrap().1.to_owned();
@@ -66,12 +66,12 @@ fn what_is_not_sealed_is_kept_and_the_next_publication_works() {
     checkpoint 2 with 1 version, 2026-11-21T10:00:07.000Z
       changed  nodes/a  v2
     -- stderr
-    note: 1 leftover of an interrupted command moved to .context/local/recovered/1/
+    note: 1 uncommitted file of an interrupted command moved to .context/local/recovered/1/
     ");
     let kept = place.read(".context/local/recovered/1/nodes/versions/a/history.yaml.end");
     assert_eq!(kept, format!("  - version: 2{tail}"));
     place.ctx("verify").ok();
-    assert_eq!(place.ctx("recover").ok().stdout, "no command was interrupted\n");
+    assert_eq!(place.ctx("recover").ok().stdout, "nothing to clean up\n");
 }
 
 #[test]
@@ -143,11 +143,11 @@ fn damage_before_the_end_of_the_log_is_not_torn() {
     assert_snapshot!(place.ctx("recover").exits(1).whole(), @"
     exit: 1
     -- stdout
-    lost: entry 1 of the log: not a checkpoint: expected value at line 1 column 47
+    lost: checkpoint 1: not a checkpoint: expected value at line 1 column 47
     -- stderr
-    what is lost comes back only from git or a backup; `ctx verify` says more
+    hint: restore what is lost from git or a backup; `ctx verify` reports more
     error[log-broken]: `.versions/checkpoints.jsonl`, entry 1: not a checkpoint: expected value at line 1 column 47
-    hint: run `ctx verify` for the whole picture; nothing was written
+    hint: nothing was written; run `ctx verify` for a full report
     hint: `ctx checkpoint rebuild --dry-run` shows the log that the histories give
     ");
     assert!(place.has("nodes/.versions/a/v9.md"), "nothing is moved beside damage");
@@ -160,11 +160,11 @@ fn versions_that_cannot_be_had_any_more_are_named() {
     assert_snapshot!(place.ctx("recover").exits(1).whole(), @"
     exit: 1
     -- stdout
-    no command was interrupted
+    nothing to clean up
     lost: nodes/a version 1: the keyframe `nodes/.versions/a/v1.md` is missing
     lost: nodes/a version 2: the version before it cannot be reconstructed
     -- stderr
-    what is lost comes back only from git or a backup; `ctx verify` says more
+    hint: restore what is lost from git or a backup; `ctx verify` reports more
     ");
 }
 
@@ -177,11 +177,11 @@ fn without_a_memory_it_is_somebody_who_decides() {
     exit: 4
     -- stdout
     -- stderr
-    error[unremembered]: 1 leftover, and no command that was interrupted is remembered here
-        nodes/.versions/a/history.yaml  entries that no checkpoint seals  861 bytes  ana@example.com, 2026-11-21T10:00:02.000Z
-    hint: a command may have been interrupted, or somebody may have cut the log: look at them
-    hint: if a command was: `ctx recover --force` moves them to .context/local/recovered/
-    hint: if the log was cut: bring it back, or see what `ctx checkpoint rebuild --dry-run` makes of them
+    error[unremembered]: no intent record on this machine explains 1 uncommitted file
+      nodes/.versions/a/history.yaml: unsealed entries, 861 bytes, ana@example.com, 2026-11-21T10:00:02.000Z
+    hint: either a command was interrupted, or the log was truncated: check the files
+    hint: after an interrupted command, `ctx recover --force` moves them to .context/local/recovered/
+    hint: after a truncation, restore the log, or see what `ctx checkpoint rebuild --dry-run` makes of them
     ");
     recover("publish nodes/a").exits(1);
     assert_eq!(place.tree(), before);
@@ -226,7 +226,7 @@ fn a_writer_that_died_is_cleared_up_after_without_its_hint() {
     let place = died_before_its_commit();
     place.write("nodes/b.md", "# B\n");
     let output = place.ctx("publish nodes/b").ok();
-    assert!(output.stderr.contains("1 leftover"), "{}", output.stderr);
+    assert!(output.stderr.contains("1 uncommitted file"), "{}", output.stderr);
     place.ctx("verify --allow-drift").ok();
     // It is looked for once.
     place.write(HISTORY, [place.bytes(HISTORY), b"  - ver".to_vec()].concat());
@@ -237,7 +237,7 @@ fn a_writer_that_died_is_cleared_up_after_without_its_hint() {
 fn died_after(line: &str) -> Place {
     let place = Place::published(&[("nodes/a", "# A\n"), ("nodes/b", "# B\n")]);
     place.edit("nodes/a.md", "# A\n", "# A\n\nmore\n");
-    let before = place.twin();
+    let before = place.duplicate();
     place.ctx(line).ok();
     for path in ["nodes/a.md", "nodes/b.md", "nodes/c.md"] {
         if before.has(path) {
@@ -255,20 +255,17 @@ fn files_that_were_left_behind_become_what_was_published() {
     for line in ["publish nodes/a", "retire nodes/b", "mv nodes/b nodes/c", "add nodes/c --body x"]
     {
         let place = died_after(line);
-        let whole = place.twin();
+        let whole = place.duplicate();
         whole.remove(".context/local");
         // Nothing that lies in the vault is believed: without word of it nothing is looked for.
-        assert!(
-            place.ctx("recover --dry-run").ok().stdout.contains("brought up to date"),
-            "{line}"
-        );
+        assert!(place.ctx("recover --dry-run").ok().stdout.contains("updated"), "{line}");
         let output = place.ctx("pack add p --query '#x'").ok();
         let output = if place.has(".context/local/event") {
             place.ctx("publish --changed").ok()
         } else {
             output
         };
-        assert!(output.stderr.contains("brought up to date"), "{line}: {}", output.stderr);
+        assert!(output.stderr.contains("updated"), "{line}: {}", output.stderr);
         if line != "publish nodes/a" {
             place.ctx("verify --allow-drift").ok();
         } else {
@@ -294,7 +291,7 @@ fn an_edit_that_was_saved_meanwhile_is_not_undone() {
 fn a_first_event_that_died_leaves_an_empty_vault() {
     let place = Place::vault();
     place.write("nodes/a.md", "# A\n");
-    let before = place.twin();
+    let before = place.duplicate();
     before.ctx("verify").ok();
     place.ctx("publish nodes/a").ok();
     before.write(HISTORY, place.bytes(HISTORY));
@@ -327,9 +324,9 @@ fn marks_of_a_merge_are_refused_with_the_way_out() {
     -- stdout
     -- stderr
     error[log-broken]: line 1 of `.versions/checkpoints.jsonl` is a conflict marker of git
-    hint: two branches have published: a record has one line of checkpoints
-    hint: in the vault's folder, keep this branch's: git restore --source=HEAD --staged --worktree -- ':(glob)**/.versions/**'
-    hint: then publish what the other branch published (`ctx publish ID...`), and retire or move again what it retired or moved
+    hint: both branches published; keep this branch's log, then publish the other branch's changes again
+    hint: in the vault's folder, keep this branch's log: git restore --source=HEAD --staged --worktree -- ':(glob)**/.versions/**'
+    hint: then run `ctx publish ID...` for what the other branch published, and retire or move again what it retired or moved
     ");
     place.ctx("read nodes/a").exits(1);
     place.ctx("verify").exits(1);
@@ -389,14 +386,14 @@ fn a_live_file_that_cannot_be_written_does_not_stop_the_next_event() {
 #[test]
 fn what_another_branch_retired_is_not_taken_for_left_behind() {
     let place = Place::published(&[("nodes/a", "# A\n"), ("nodes/b", "# B\n")]);
-    let other = place.twin();
+    let other = place.duplicate();
     other.ctx("retire nodes/b").ok();
     place.edit("nodes/a.md", "# A\n", "# A\n\nmore\n");
     place.ctx("publish nodes/a").ok();
     // The merge kept this branch's record, and the other's live file.
     place.write("nodes/b.md", other.read("nodes/b.md"));
     let output = place.ctx("publish --all").ok();
-    assert!(!output.stdout.contains("brought up to date"), "{}", output.stdout);
+    assert!(!output.stdout.contains("updated"), "{}", output.stdout);
 }
 
 #[test]
@@ -409,18 +406,18 @@ fn checkpoints_that_the_log_lost_or_that_do_not_follow_are_named() {
     let (first, second) = log.split_once('\n').unwrap();
     place.write(path, format!("{first}\n"));
     let cut = place.ctx("recover").exits(4);
-    assert_snapshot!(cut.stdout, @"lost: entry 2 of the log: checkpoint 2 is remembered here");
+    assert_snapshot!(cut.stdout, @"lost: checkpoint 2: the trusted head is checkpoint 2");
     let altered = second.replace("\"at\":\"2026-11-21T10:00:02", "\"at\":\"2026-11-21T10:00:03");
     assert_ne!(altered, second);
     place.write(path, format!("{first}\n{altered}"));
-    assert!(place.ctx("recover").exits(1).stdout.contains("lost: entry 2 of the log"));
+    assert!(place.ctx("recover").exits(1).stdout.contains("lost: checkpoint 2:"));
 }
 
 /// A vault with two versions of a document, and version 3 in its history, which died before its
 /// checkpoint.
 fn third_died_before_its_commit() -> Place {
     let (place, _) = two();
-    let twin = place.twin();
+    let twin = place.duplicate();
     twin.ctx("verify").ok();
     place.edit("nodes/a.md", "more\n", "more and more\n");
     place.ctx("publish nodes/a").ok();
@@ -456,7 +453,7 @@ fn a_history_without_an_end_to_cut_is_left_to_people() {
     exit: 1
     -- stdout
     -- stderr
-    warning: nothing was cleared beside nodes/a: its `versions` are not a block list at the end of the file
+    warning: nothing was moved beside the history of nodes/a: its `versions` are not a block list at the end of the file
     ");
     assert!(place.tree() == before);
 }
@@ -484,7 +481,7 @@ fn what_a_writer_left_is_left_over_on_another_branch_too() {
     place.write(".git/HEAD", "ref: refs/heads/topic\n");
     place.ctx("verify --allow-drift").ok();
     let told = place.ctx("publish nodes/a").ok().stderr;
-    assert!(told.contains("1 leftover of an interrupted command"), "{told}");
+    assert!(told.contains("1 uncommitted file of an interrupted command"), "{told}");
     // There is no word of it left on the other branch.
     place.write(HISTORY, &died);
     place.write(LOG, &before[LOG]);

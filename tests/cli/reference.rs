@@ -21,12 +21,9 @@ fn the_command_reference_is_what_help_says() {
 fn every_verb_has_a_sentence_and_an_example() {
     let place = Place::new();
     let help = place.ctx("--help").ok().stdout;
-    let commands = help.split_once("Commands:\n").unwrap().1.split_once("\n\n").unwrap().0;
-    for line in commands.lines().filter(|line| line.starts_with("  ") && !line.starts_with("   ")) {
-        let verb = line.split_whitespace().next().unwrap();
-        if verb == "help" {
-            continue;
-        }
+    let commands = help.split_once("Start:\n").unwrap().1.split_once("\nHelp:\n").unwrap().0;
+    let verbs = commands.lines().filter_map(|line| line.strip_prefix("  ")?.split(' ').next());
+    for verb in verbs {
         let help = place.ctx(&format!("{verb} --help")).ok().stdout;
         assert!(help.contains("Example"), "{verb}: {help}");
     }

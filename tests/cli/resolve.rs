@@ -110,7 +110,7 @@ fn text_json_ids_and_bodies_are_four_views_of_one_answer() {
     -- stdout
     {
       "schema": "ctx.resolve",
-      "schema_version": 1,
+      "schema_version": 2,
       "selector": "#a - #c",
       "class": "set",
       "checkpoint": 1,
@@ -166,22 +166,22 @@ fn a_checkpoint_answers_as_it_did_then() {
     exit: 2
     -- stdout
     -- stderr
-    error[usage]: the URI is pinned to checkpoint 1, but `--at` says 2
-    hint: leave one of them out
+    error[usage]: the URI is pinned to checkpoint 1, but `--at` names 2
+    hint: give one of them only
     ");
     assert_snapshot!(place.ctx("resolve '#a' --at 3").whole(), @"
     exit: 1
     -- stdout
     -- stderr
-    error[unknown-checkpoint]: there is no checkpoint 3; the last one is 2
-    hint: `ctx checkpoint list` shows them all
+    error[unknown-checkpoint]: checkpoint 3 does not exist; the last one is 2
+    hint: `ctx checkpoint list` lists all checkpoints
     ");
     assert_snapshot!(place.ctx("resolve '#a' --at 0").whole(), @"
     exit: 1
     -- stdout
     -- stderr
-    error[unknown-checkpoint]: there is no checkpoint 0; the last one is 2
-    hint: `ctx checkpoint list` shows them all
+    error[unknown-checkpoint]: checkpoint 0 does not exist; the last one is 2
+    hint: `ctx checkpoint list` lists all checkpoints
     ");
     assert_snapshot!(place.ctx("resolve '#a' --at x").whole(), @"
     exit: 2
@@ -212,7 +212,7 @@ fn an_empty_set_is_an_answer_and_drafts_that_would_match_are_hinted_at() {
     exit: 0
     -- stdout
     -- stderr
-    no published document matches at checkpoint 1
+    note: no published document matches at checkpoint 1
     note: no published document has #nothing
     ");
     assert_snapshot!(place.ctx("resolve '#nothing' --json").whole(), @r##"
@@ -220,7 +220,7 @@ fn an_empty_set_is_an_answer_and_drafts_that_would_match_are_hinted_at() {
     -- stdout
     {
       "schema": "ctx.resolve",
-      "schema_version": 1,
+      "schema_version": 2,
       "selector": "#nothing",
       "class": "set",
       "checkpoint": 1,
@@ -231,7 +231,7 @@ fn an_empty_set_is_an_answer_and_drafts_that_would_match_are_hinted_at() {
       ]
     }
     -- stderr
-    no published document matches at checkpoint 1
+    note: no published document matches at checkpoint 1
     note: no published document has #nothing
     "##);
     place.write("nodes/d.md", "---\ntags: [nothing]\n---\n# D\n");
@@ -239,8 +239,8 @@ fn an_empty_set_is_an_answer_and_drafts_that_would_match_are_hinted_at() {
     exit: 0
     -- stdout
     -- stderr
-    no published document matches at checkpoint 1
-    hint: 1 unpublished document matches; `ctx status` shows what is not published
+    note: no published document matches at checkpoint 1
+    hint: 1 unpublished document matches; `ctx status` lists what is not published
     note: no published document has #nothing
     ");
     place.write("nodes/e.md", "---\ntags: [nothing]\n---\n# E\n");
@@ -248,22 +248,22 @@ fn an_empty_set_is_an_answer_and_drafts_that_would_match_are_hinted_at() {
     exit: 0
     -- stdout
     -- stderr
-    no published document matches at checkpoint 1
-    hint: 2 unpublished documents match; `ctx status` shows what is not published
+    note: no published document matches at checkpoint 1
+    hint: 2 unpublished documents match; `ctx status` lists what is not published
     note: no published document has #nothing
     ");
     assert_snapshot!(place.ctx("resolve '#nothing' --at 1").whole(), @"
     exit: 0
     -- stdout
     -- stderr
-    no published document matches at checkpoint 1
+    note: no published document matches at checkpoint 1
     note: no published document has #nothing
     ");
     assert_snapshot!(Place::vault().ctx("resolve '#a'").whole(), @"
     exit: 0
     -- stdout
     -- stderr
-    no published document matches at checkpoint 0
+    note: no published document matches at checkpoint 0
     note: no published document has #a
     ");
 }
@@ -274,8 +274,8 @@ fn drafts_are_empty_and_that_is_explained() {
     exit: 0
     -- stdout
     -- stderr
-    no published document matches at checkpoint 1
-    note: `status:draft` is always empty: only published documents are resolved; `ctx status` shows drafts
+    note: no published document matches at checkpoint 1
+    note: `status:draft` is always empty, because only published documents are resolved
     ");
 }
 
@@ -334,15 +334,15 @@ fn a_syntax_error_shows_the_place() {
     -- stderr
     {
       "schema": "ctx.error",
-      "schema_version": 1,
+      "schema_version": 2,
       "code": "unknown-pack",
-      "message": "there is no pack `x` at checkpoint 1",
+      "message": "checkpoint 1 seals no pack `x`",
       "details": [
         "#a + pack:x",
         "     ^^^^^^"
       ],
       "hints": [
-        "`ctx pack list` shows them; a file in packs/ is one once it is published"
+        "`ctx pack list` lists the packs; a file in packs/ counts once it is published"
       ]
     }
     "##);

@@ -53,7 +53,7 @@ fn a_retired_document_leaves_the_map_and_keeps_its_history() {
     exit: 0
     -- stdout
     intact, anchored to checkpoint 2
-      anchor: checkpoint 2, remembered here since 2026-11-21T10:00:02.000Z
+      anchor: checkpoint 2, trusted on this machine since 2026-11-21T10:00:02.000Z
       2 checkpoints, 4 artifacts, 5 versions recomputed
       head: checkpoint 2, sha256:617f9a1f441a766c9d17e5911bbe1507cbb6a63500d025a305dfe5f1d6383fea
       covered by no hash: the notes of 1 version
@@ -71,7 +71,7 @@ fn its_file_may_be_gone() {
     -- stdout
     {
       "schema": "ctx.retire",
-      "schema_version": 1,
+      "schema_version": 2,
       "dry_run": false,
       "checkpoint": {
         "checkpoint": 2,
@@ -102,7 +102,7 @@ fn its_file_may_be_gone() {
     exit: 0
     -- stdout
     Checkpoint 2 of 2026-11-21T10:00:02.000Z
-    Published, and the file is the published text: 1 document
+    Published and unchanged: 1 document
     Nothing to publish
     -- stderr
     ");
@@ -142,8 +142,8 @@ fn a_retired_document_whose_file_is_gone_cannot_come_back_by_itself() {
     -- stderr
     error[refused]: 1 file refused
       nodes/a.md
-        error[document-missing]: the file is not there (restore it; `ctx history` and `ctx show` have its old texts)
-    hint: nothing was written; mend what is named, or leave it out
+        error[document-missing]: the live file is missing (restore the file; `ctx history nodes/a` lists its versions)
+    hint: nothing was written; fix the documents, or leave them out
     ");
     let old = place.ctx("show nodes/a 1").ok().stdout;
     place.write("nodes/a.md", old);
@@ -177,14 +177,14 @@ fn what_was_never_published_cannot_be_retired() {
     error[refused]: 1 file refused
       nodes/c.md
         error[not-published]: it was never published (leave it as a draft, or delete the file)
-    hint: nothing was written; mend what is named, or leave it out
+    hint: nothing was written; fix the documents, or leave them out
     ");
     assert_snapshot!(place.ctx("retire nodes/nope").whole(), @"
     exit: 1
     -- stdout
     -- stderr
-    error[unknown-id]: there is no document `nodes/nope`
-    hint: `ctx list` shows what is published, `ctx status` everything
+    error[unknown-id]: no document has the id `nodes/nope`
+    hint: `ctx list` lists published documents, `ctx status` all of them
     ");
 }
 

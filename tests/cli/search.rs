@@ -62,7 +62,7 @@ fn sections_are_found_with_version_chain_hash_and_class() {
     assert_snapshot!(output.stdout, @r###"
     {
       "schema": "ctx.search",
-      "schema_version": 1,
+      "schema_version": 2,
       "query": "late",
       "class": "delegated",
       "backend": "builtin",
@@ -125,7 +125,7 @@ fn scores_are_explained() {
         0.257922 body: fee (boost 1, idf 0.287682 for 4 of 5, 1 in 10 words, average 7.80)
         2.358998 heading: late (boost 2, idf 1.386294 for 1 of 5, 1 in 2 words, average 1.40)
         1.766059 body: late (boost 1, idf 1.386294 for 1 of 5, 2 in 10 words, average 7.80)
-        7.660687 in all, of which 1.000000 for the part of the query that was found
+        7.660687 in total, of which 1.000000 for the part of the query that was found
     -- stderr
     1 hit at checkpoint 1, delegated to builtin
     ");
@@ -150,7 +150,7 @@ fn words_phrases_tags_and_scripts_without_blanks_are_found() {
     exit: 0
     -- stdout
     -- stderr
-    no published section matches at checkpoint 1 (delegated to builtin)
+    note: no section matches at checkpoint 1, delegated to builtin
     ");
     assert_snapshot!(place.ctx("search '!'").whole(), @"
     exit: 2
@@ -165,7 +165,7 @@ fn words_phrases_tags_and_scripts_without_blanks_are_found() {
     exit: 0
     -- stdout
     -- stderr
-    nothing is published; `ctx status` shows what could be
+    hint: nothing is published; `ctx status` shows what can be
     ");
 }
 
@@ -371,9 +371,9 @@ echo '{"hits":[{"id":"nodes/returns","score":0.5},{"id":"nodes/fees","anchor":"r
         # 返品 返品規則は三十日です。
     -- stderr
     4 hits at checkpoint 1, delegated to program
-    note: hits of program left out, because they are no published documents: 3
+    note: hits of program left out, because they are not published documents: 3
     note: hits of program left out, because they were named before: 1
-    note: hits of program given as whole documents, because there are no such sections: 1
+    note: hits of program given as whole documents, because their sections do not exist: 1
     ");
     let json = run("search fee --limit 5 --json").ok().json("ctx.search");
     assert_eq!(
@@ -399,20 +399,20 @@ fn a_program_that_does_not_answer_is_an_error_and_no_index_takes_its_place() {
         let run = place.typed("search fee").var("CTX_SEARCH_COMMAND", &program);
         run.var("CTX_SEARCH_TIMEOUT", "1").run()
     };
-    assert_snapshot!(run("echo 'no \u{1b}[31mmodel' >&2; exit 7").whole(), @r"
+    assert_snapshot!(run("echo 'no \u{1b}[31mmodel' >&2; exit 7").whole(), @r#"
     exit: 5
     -- stdout
     -- stderr
     error[search-failed]: `program` failed: exit status: 7
       no \u{1b}[31mmodel
-    hint: spec/search.md says how a program is asked and answers; without CTX_SEARCH_COMMAND and a program in your configuration the built-in index is used
-    ");
+    hint: spec/search.md defines what a search program reads and prints; without CTX_SEARCH_COMMAND and a program in your configuration the built-in index is used
+    "#);
     assert_snapshot!(run("sleep 30").whole(), @"
     exit: 5
     -- stdout
     -- stderr
     error[search-failed]: `program` did not answer within 1 seconds
-    hint: spec/search.md says how a program is asked and answers; without CTX_SEARCH_COMMAND and a program in your configuration the built-in index is used
+    hint: spec/search.md defines what a search program reads and prints; without CTX_SEARCH_COMMAND and a program in your configuration the built-in index is used
     ");
     for script in
         ["echo nothing", "exec yes", "echo '{\"hits\":[{\"id\":\"nodes/fees\",\"score\":NaN}]}'"]
@@ -427,7 +427,7 @@ fn a_program_that_does_not_answer_is_an_error_and_no_index_takes_its_place() {
     -- stdout
     -- stderr
     error[config-invalid]: `program` is not run: its path is not absolute
-    hint: a program that searches is a file of yours outside of the vault, named by its absolute path
+    hint: a search program is a file outside of the vault, named by its absolute path
     ");
 }
 
@@ -463,10 +463,7 @@ fn only_the_user_names_a_program_and_never_the_vault() {
     assert_eq!(place.ctx("search late").ok().lines().len(), 2);
     fs::write(user.join("config.yaml"), of(&vault)).unwrap();
     let output = place.ctx("search late").ok();
-    assert_eq!(
-        output.stderr,
-        "no published section matches at checkpoint 1 (delegated to program)\n"
-    );
+    assert_eq!(output.stderr, "note: no section matches at checkpoint 1, delegated to program\n");
     assert!(ran());
     let output = place.typed("search late").var("XDG_CONFIG_HOME", &vault).run().ok();
     assert_eq!(output.lines().len(), 2, "there is none in the vault: {}", output.stderr);

@@ -14,7 +14,7 @@ fn place() -> Place {
 #[test]
 fn the_outline_lists_anchors_with_their_sizes() {
     let place = place();
-    assert_snapshot!(place.ctx("outline nodes/returns").whole(), @"
+    assert_snapshot!(place.ctx("read --outline nodes/returns").whole(), @"
     exit: 0
     -- stdout
     #returns       76 bytes  Returns
@@ -23,13 +23,13 @@ fn the_outline_lists_anchors_with_their_sizes() {
       #review      19 bytes  Review
     -- stderr
     ");
-    assert_snapshot!(place.ctx("outline nodes/plain").whole(), @"
+    assert_snapshot!(place.ctx("read --outline nodes/plain").whole(), @"
     exit: 0
     -- stdout
     -- stderr
-    the document has no headings
+    note: the document has no headings
     ");
-    let json = place.ctx("outline nodes/returns#exceptions --json").ok().json("ctx.outline");
+    let json = place.ctx("read --outline nodes/returns#exceptions --json").ok().json("ctx.outline");
     let anchors: Vec<&str> = json["sections"]
         .as_array()
         .unwrap()
@@ -64,7 +64,7 @@ fn an_unknown_anchor_lists_the_others_and_serves_nothing() {
     exit: 1
     -- stdout
     -- stderr
-    error[unknown-anchor]: there is no section `#exeptions`
+    error[unknown-anchor]: no section has the anchor `#exeptions`
       #returns
       #exceptions
       #bulk
@@ -75,7 +75,7 @@ fn an_unknown_anchor_lists_the_others_and_serves_nothing() {
     exit: 1
     -- stdout
     -- stderr
-    error[unknown-anchor]: there is no section `#x` in `nodes/plain`
+    error[unknown-anchor]: no section has the anchor `#x` in `nodes/plain`
     hint: the document has no headings
     ");
 }

@@ -34,7 +34,7 @@ fn status_names_every_standing_and_the_next_command() {
     exit: 0
     -- stdout
     Checkpoint 2 of 2026-11-21T10:00:02.000Z
-    Published, and the file is the published text: 1 document
+    Published and unchanged: 1 document
 
     Invalid, cannot be published (next: ctx validate):
       nodes/broken.md (v1)
@@ -45,7 +45,7 @@ fn status_names_every_standing_and_the_next_command() {
     Changed since publication (next: ctx publish --changed):
       nodes/changed.md (v1)
 
-    Published, but the file is missing (next: ctx retire ID):
+    Published, but the live file is missing (next: ctx retire ID):
       nodes/gone.md (v1)
 
     Published, with a draft of the next version (next: ctx publish ID):
@@ -58,7 +58,7 @@ fn status_names_every_standing_and_the_next_command() {
     Retired (next: ctx publish ID):
       nodes/retired.md
 
-    Governance files changed (next: any publication takes them along):
+    Governance files changed (the next publication includes them):
       CONTEXT.md (changed)
     -- stderr
     ");
@@ -67,13 +67,13 @@ fn status_names_every_standing_and_the_next_command() {
     -- stdout
     {
       "schema": "ctx.status",
-      "schema_version": 1,
+      "schema_version": 2,
       "checkpoint": 2,
       "documents": [
         {
           "path": "nodes/broken.md",
           "id": "nodes/broken",
-          "standing": "invalid",
+          "state": "invalid",
           "version": 1,
           "problems": [
             {
@@ -88,63 +88,63 @@ fn status_names_every_standing_and_the_next_command() {
         {
           "path": "nodes/changed.md",
           "id": "nodes/changed",
-          "standing": "changed",
+          "state": "changed",
           "version": 1,
           "problems": []
         },
         {
           "path": "nodes/draft.md",
           "id": "nodes/draft",
-          "standing": "draft",
+          "state": "draft",
           "version": 1,
           "problems": []
         },
         {
           "path": "nodes/gone.md",
           "id": "nodes/gone",
-          "standing": "missing",
+          "state": "missing",
           "version": 1,
           "problems": []
         },
         {
           "path": "nodes/new.md",
           "id": "nodes/new",
-          "standing": "unpublished",
+          "state": "unpublished",
           "version": null,
           "problems": []
         },
         {
           "path": "nodes/odd.md",
           "id": "nodes/odd",
-          "standing": "invalid",
+          "state": "invalid",
           "version": null,
           "problems": [
             {
               "code": "frontmatter-yaml",
               "severity": "error",
               "message": "the frontmatter is not valid YAML: line 2, column 9: mapping values are not allowed in this context",
-              "hint": "mend the line; a text with `: ` or `#` in it needs quotes"
+              "hint": "fix the line; a text with `: ` or `#` in it needs quotes"
             }
           ]
         },
         {
           "path": "nodes/retired.md",
           "id": "nodes/retired",
-          "standing": "retired",
+          "state": "retired",
           "version": null,
           "problems": []
         },
         {
           "path": "nodes/same.md",
           "id": "nodes/same",
-          "standing": "published",
+          "state": "published",
           "version": 1,
           "problems": []
         },
         {
           "path": "nodes/warned.md",
           "id": "nodes/warned",
-          "standing": "unpublished",
+          "state": "unpublished",
           "version": null,
           "problems": [
             {
@@ -160,7 +160,7 @@ fn status_names_every_standing_and_the_next_command() {
       "governance": [
         {
           "id": "CONTEXT.md",
-          "standing": "changed"
+          "state": "changed"
         }
       ]
     }
@@ -175,9 +175,9 @@ fn status_of_an_empty_and_of_a_clean_vault_is_short() {
     exit: 0
     -- stdout
     Nothing is published yet
-    Published, and the file is the published text: 0 documents
+    Published and unchanged: 0 documents
 
-    Governance files changed (next: any publication takes them along):
+    Governance files changed (the next publication includes them):
       .context/config.yaml (new)
       CONTEXT.md (new)
     -- stderr
@@ -186,7 +186,7 @@ fn status_of_an_empty_and_of_a_clean_vault_is_short() {
     exit: 0
     -- stdout
     Checkpoint 1 of 2026-11-21T10:00:01.000Z
-    Published, and the file is the published text: 1 document
+    Published and unchanged: 1 document
     Nothing to publish
     -- stderr
     ");
@@ -201,7 +201,7 @@ fn validate_checks_every_live_file() {
     error[title-invalid]: nodes/broken.md:2: `title` is not a text
       hint: write `title: ...` on one line
     error[frontmatter-yaml]: nodes/odd.md: the frontmatter is not valid YAML: line 2, column 9: mapping values are not allowed in this context
-      hint: mend the line; a text with `: ` or `#` in it needs quotes
+      hint: fix the line; a text with `: ` or `#` in it needs quotes
     warning[type-unknown]: nodes/warned.md:3: type `glosary` is read as document
       hint: did you mean `glossary`?
     8 documents checked: 2 errors, 1 warning
@@ -212,7 +212,7 @@ fn validate_checks_every_live_file() {
     -- stdout
     {
       "schema": "ctx.validate",
-      "schema_version": 1,
+      "schema_version": 2,
       "checked": 2,
       "errors": 0,
       "warnings": 1,
@@ -237,14 +237,14 @@ fn validate_checks_every_live_file() {
     exit: 1
     -- stdout
     -- stderr
-    error[unknown-id]: `nodes/gone.md` is not there
+    error[unknown-id]: the file `nodes/gone.md` does not exist
     hint: `ctx read nodes/gone` prints the published text
     ");
     assert_snapshot!(place.ctx("validate nodes/nope").whole(), @"
     exit: 1
     -- stdout
     -- stderr
-    error[unknown-id]: there is no document `nodes/nope`
+    error[unknown-id]: no document has the id `nodes/nope`
     hint: did you mean `nodes/new`?
     ");
 }
@@ -257,7 +257,7 @@ fn validate_looks_at_the_configuration_too() {
     exit: 0
     -- stdout
     warning[config]: .context/config.yaml:2: unknown key `governence`; did you mean `governance`?
-      hint: mend the line; spec/vault.md lists the keys
+      hint: fix the line; spec/vault.md lists the keys
     0 documents checked: 0 errors, 1 warning
     -- stderr
     ");
@@ -266,7 +266,7 @@ fn validate_looks_at_the_configuration_too() {
     exit: 1
     -- stdout
     error[config]: .context/config.yaml:2: expected `structured` or `obsidian`
-      hint: mend the line; spec/vault.md lists the keys
+      hint: fix the line; spec/vault.md lists the keys
     0 documents checked: 1 error, 0 warnings
     -- stderr
     ");
@@ -275,14 +275,14 @@ fn validate_looks_at_the_configuration_too() {
     -- stdout
     -- stderr
     error[config-invalid]: `.context/config.yaml` cannot be read: line 2, column 9: expected `structured` or `obsidian`
-    hint: mend the line in .context/config.yaml; `ctx read .context/config.yaml` prints what was published
+    hint: fix the line in .context/config.yaml; `ctx read .context/config.yaml` prints the published version
     ");
     assert_snapshot!(place.ctx("status").whole(), @"
     exit: 2
     -- stdout
     -- stderr
     error[config-invalid]: `.context/config.yaml` cannot be read: line 2, column 9: expected `structured` or `obsidian`
-    hint: mend the line in .context/config.yaml; `ctx read .context/config.yaml` prints what was published
+    hint: fix the line in .context/config.yaml; `ctx read .context/config.yaml` prints the published version
     ");
     // An auditor can look all the same.
     place.ctx("verify").ok();

@@ -50,7 +50,7 @@ fn one_alteration_is_found_by_its_code_and_nothing_is_repaired() {
     let origin = whole();
     let mut report = BTreeMap::new();
     for (code, alter) in TAMPERINGS {
-        let place = origin.twin();
+        let place = origin.duplicate();
         alter(&place);
         let before = if *code == Code::TooLarge { BTreeMap::new() } else { place.tree() };
         let (exit, codes) = found(&place, "verify --json");
@@ -132,7 +132,7 @@ fn what_an_alteration_says_can_be_acted_upon() {
         Code::Unfinished,
     ];
     let texts = TAMPERINGS.iter().filter(|(code, _)| chosen.contains(code)).map(|(code, alter)| {
-        let place = origin.twin();
+        let place = origin.duplicate();
         alter(&place);
         format!("== {code}\n{}", place.ctx("verify").whole())
     });
@@ -145,21 +145,21 @@ fn what_an_alteration_says_can_be_acted_upon() {
       head: checkpoint 4, sha256:6f415a8e6ca505f5a7b1a4f7cef14136119b484491cd0b3ca52f4d320098d858
       covered by no hash: who retired 1 document
 
-    Damage: what was recorded was altered, or is gone:
-      [chain-hash-mismatch] nodes/a v2: the entry is not the one that was chained to those before it
+    Damage: recorded data was altered or is missing:
+      [chain-hash-mismatch] nodes/a v2: the chain hash does not follow from the entry and the one before
           expected sha256:5d3e7a237162ee3bcceaf404183c63360e94bc76e69105176cb05e7973d312e2
           found    sha256:aa7658b0b1bb78dd5ebbf3e8ee39fdebed48960e185fa7c173ae914c53870ab7
           in nodes/.versions/a/history.yaml
 
     Notes:
-      [history-respelled] nodes/a: it is not spelled as ctx spells it
+      [history-respelled] nodes/a: it does not have the bytes that ctx writes
           in nodes/.versions/a/history.yaml
 
-    What it means, and what to do:
-      [chain-hash-mismatch] An entry is not bound to those before it.
-          Bring the file back from git or a backup that verifies; `git log -- FILE` shows who touched it. Do not repair it by hand: what is hashed cannot be made to fit.
+    Meaning and remedy:
+      [chain-hash-mismatch] The chain hash of an entry does not follow from its fields and the entry before.
+          Restore the file from git or from a backup that verifies; `git log -- FILE` shows who changed it. Do not repair it by hand: the hashes cannot be made to match.
     -- stderr
-    hint: `ctx help CODE` says more of a finding
+    hint: `ctx help CODE` explains a finding
 
     == version-unreconstructable
     exit: 1
@@ -169,20 +169,20 @@ fn what_an_alteration_says_can_be_acted_upon() {
       head: checkpoint 4, sha256:6f415a8e6ca505f5a7b1a4f7cef14136119b484491cd0b3ca52f4d320098d858
       covered by no hash: who retired 1 document
 
-    Damage: what was recorded was altered, or is gone:
-      [content-hash-mismatch] nodes/a v2: what is stored is not what was hashed
+    Damage: recorded data was altered or is missing:
+      [content-hash-mismatch] nodes/a v2: the stored text or diff does not have the recorded hash
           expected sha256:1aca6790437a1de4c774c7b0137e85d20cc2c077d0d7e4b0210863f94b237286
           found    sha256:e18d3494be53a1937c523ddb01f56795a2ede2dfc70a4247adda9eff99da9e34
           in nodes/.versions/a/history.yaml
       [version-unreconstructable] nodes/a v2: the diff does not apply: line 18 of the diff: the text has another line here
           in nodes/.versions/a/history.yaml
 
-    What it means, and what to do:
-      [content-hash-mismatch] The stored text or diff is not the one that was hashed.
-      [version-unreconstructable] The text of a version cannot be had from what is stored.
-          Bring the file back from git or a backup that verifies; `git log -- FILE` shows who touched it. Do not repair it by hand: what is hashed cannot be made to fit.
+    Meaning and remedy:
+      [content-hash-mismatch] A stored text or diff does not have its recorded hash.
+      [version-unreconstructable] The text of a version cannot be rebuilt.
+          Restore the file from git or from a backup that verifies; `git log -- FILE` shows who changed it. Do not repair it by hand: the hashes cannot be made to match.
     -- stderr
-    hint: `ctx help CODE` says more of a finding
+    hint: `ctx help CODE` explains a finding
 
     == diff-missing
     exit: 1
@@ -192,19 +192,19 @@ fn what_an_alteration_says_can_be_acted_upon() {
       head: checkpoint 4, sha256:6f415a8e6ca505f5a7b1a4f7cef14136119b484491cd0b3ca52f4d320098d858
       covered by no hash: who retired 1 document
 
-    Damage: what was recorded was altered, or is gone:
+    Damage: recorded data was altered or is missing:
       [diff-missing] nodes/a v2: the diff `nodes/.versions/a/v2.diff` is missing
           in nodes/.versions/a/v2.diff
 
     Notes:
-      [history-respelled] nodes/a: it is not spelled as ctx spells it
+      [history-respelled] nodes/a: it does not have the bytes that ctx writes
           in nodes/.versions/a/history.yaml
 
-    What it means, and what to do:
-      [diff-missing] A diff is not there.
-          Bring the file back from git or a backup that verifies; `git log -- FILE` shows who touched it. Do not repair it by hand: what is hashed cannot be made to fit.
+    Meaning and remedy:
+      [diff-missing] The file of a diff is missing.
+          Restore the file from git or from a backup that verifies; `git log -- FILE` shows who changed it. Do not repair it by hand: the hashes cannot be made to match.
     -- stderr
-    hint: `ctx help CODE` says more of a finding
+    hint: `ctx help CODE` explains a finding
 
     == entry-malformed
     exit: 1
@@ -214,19 +214,19 @@ fn what_an_alteration_says_can_be_acted_upon() {
       head: checkpoint 4, sha256:6f415a8e6ca505f5a7b1a4f7cef14136119b484491cd0b3ca52f4d320098d858
       covered by no hash: who retired 1 document
 
-    Damage: what was recorded was altered, or is gone:
+    Damage: recorded data was altered or is missing:
       [entry-malformed] nodes/a v2: line 10: `edited_by` is missing
           in nodes/.versions/a/history.yaml
 
     Notes:
-      [history-respelled] nodes/a: it is not spelled as ctx spells it
+      [history-respelled] nodes/a: it does not have the bytes that ctx writes
           in nodes/.versions/a/history.yaml
 
-    What it means, and what to do:
-      [entry-malformed] An entry lacks a field, or contradicts itself.
-          Bring the file back from git or a backup that verifies; `git log -- FILE` shows who touched it. Do not repair it by hand: what is hashed cannot be made to fit.
+    Meaning and remedy:
+      [entry-malformed] An entry lacks a field, or its fields contradict each other.
+          Restore the file from git or from a backup that verifies; `git log -- FILE` shows who changed it. Do not repair it by hand: the hashes cannot be made to match.
     -- stderr
-    hint: `ctx help CODE` says more of a finding
+    hint: `ctx help CODE` explains a finding
 
     == version-gap
     exit: 1
@@ -236,26 +236,26 @@ fn what_an_alteration_says_can_be_acted_upon() {
       head: checkpoint 4, sha256:6f415a8e6ca505f5a7b1a4f7cef14136119b484491cd0b3ca52f4d320098d858
       covered by no hash: who retired 1 document
 
-    Damage: what was recorded was altered, or is gone:
-      [chain-hash-mismatch] nodes/a v3: the entry is not the one that was chained to those before it
+    Damage: recorded data was altered or is missing:
+      [chain-hash-mismatch] nodes/a v3: the chain hash does not follow from the entry and the one before
           expected sha256:81d79115cdfa6118a11a6f818640083e98879894430fd462dfeecf9395dcc6bc
           found    sha256:0abed7cb29ea4424f7ab8ede00eb36f6cf319c6191b0e94dab688bacbe0ba352
           in nodes/.versions/a/history.yaml
       [version-unreconstructable] nodes/a v3: the diff does not apply: line 7 of the diff: the text has another line here
           in nodes/.versions/a/history.yaml
-      [version-gap] nodes/a v3: it follows version 1; what lies between is gone
+      [version-gap] nodes/a v3: it follows version 1; the versions between are missing
           in nodes/.versions/a/history.yaml
       [checkpoint-version-unknown] nodes/a v2, checkpoint 2: the history has no version 2
           in nodes/.versions/a/history.yaml
 
-    What it means, and what to do:
-      [chain-hash-mismatch] An entry is not bound to those before it.
-      [version-unreconstructable] The text of a version cannot be had from what is stored.
-      [version-gap] A version between two others is not there.
-      [checkpoint-version-unknown] The log seals a version that the history does not have.
-          Bring the file back from git or a backup that verifies; `git log -- FILE` shows who touched it. Do not repair it by hand: what is hashed cannot be made to fit.
+    Meaning and remedy:
+      [chain-hash-mismatch] The chain hash of an entry does not follow from its fields and the entry before.
+      [version-unreconstructable] The text of a version cannot be rebuilt.
+      [version-gap] A history skips a version number.
+      [checkpoint-version-unknown] The log seals a version that the history lacks.
+          Restore the file from git or from a backup that verifies; `git log -- FILE` shows who changed it. Do not repair it by hand: the hashes cannot be made to match.
     -- stderr
-    hint: `ctx help CODE` says more of a finding
+    hint: `ctx help CODE` explains a finding
 
     == unknown-hash-algorithm
     exit: 1
@@ -265,19 +265,19 @@ fn what_an_alteration_says_can_be_acted_upon() {
       head: checkpoint 4, sha256:6f415a8e6ca505f5a7b1a4f7cef14136119b484491cd0b3ca52f4d320098d858
       covered by no hash: who retired 1 document
 
-    Damage: what was recorded was altered, or is gone:
+    Damage: recorded data was altered or is missing:
       [unknown-hash-algorithm] nodes/a v2: line 15: `content_hash` is `md5:d41d8cd98f00b204e9800998ecf8427e`
           in nodes/.versions/a/history.yaml
 
     Notes:
-      [history-respelled] nodes/a: it is not spelled as ctx spells it
+      [history-respelled] nodes/a: it does not have the bytes that ctx writes
           in nodes/.versions/a/history.yaml
 
-    What it means, and what to do:
-      [unknown-hash-algorithm] A hash is not a SHA-256 hash.
-          Bring the file back from git or a backup that verifies; `git log -- FILE` shows who touched it. Do not repair it by hand: what is hashed cannot be made to fit.
+    Meaning and remedy:
+      [unknown-hash-algorithm] A hash names another algorithm than SHA-256.
+          Restore the file from git or from a backup that verifies; `git log -- FILE` shows who changed it. Do not repair it by hand: the hashes cannot be made to match.
     -- stderr
-    hint: `ctx help CODE` says more of a finding
+    hint: `ctx help CODE` explains a finding
 
     == history-unreadable
     exit: 1
@@ -287,15 +287,15 @@ fn what_an_alteration_says_can_be_acted_upon() {
       head: checkpoint 4, sha256:6f415a8e6ca505f5a7b1a4f7cef14136119b484491cd0b3ca52f4d320098d858
       covered by no hash: who retired 1 document
 
-    Damage: what was recorded was altered, or is gone:
+    Damage: recorded data was altered or is missing:
       [history-unreadable] nodes/a: the history cannot be read: line 1, column 11: unclosed bracket '[', but the log seals 3 of its versions
           in nodes/.versions/a/history.yaml
 
-    What it means, and what to do:
+    Meaning and remedy:
       [history-unreadable] A history cannot be read.
-          Bring the file back from git or a backup that verifies. If a merge left its marks in it, or the lines of both sides, keep the record of one side (`git restore --source=HEAD --staged --worktree -- ':(glob)**/.versions/**'` in the vault's folder) and publish again what the other side published. If git converted its line ends, put the line `**/.versions/** -text -whitespace` into `.gitattributes` and let git write the files anew (`find . -path '*/.versions/*' -exec touch {} +`, then `git restore -- ':(glob)**/.versions/**'`). Meanwhile nothing that it records is served or published.
+          Restore the file from git or from a backup that verifies. After a merge that left conflict markers or the lines of both sides, keep the records of one side (`git restore --source=HEAD --staged --worktree -- ':(glob)**/.versions/**'` in the vault's folder) and publish the other side's changes again. If git converted line ends, add the line `**/.versions/** -text -whitespace` to `.gitattributes` and let git write the files again (`find . -path '*/.versions/*' -exec touch {} +`, then `git restore -- ':(glob)**/.versions/**'`). Until then nothing in the file is served or published.
     -- stderr
-    hint: `ctx help CODE` says more of a finding
+    hint: `ctx help CODE` explains a finding
 
     == checkpoint-log-missing
     exit: 1
@@ -303,15 +303,15 @@ fn what_an_alteration_says_can_be_acted_upon() {
     damaged
       0 checkpoints, 4 artifacts, 7 versions recomputed
 
-    Damage: what was recorded was altered, or is gone:
-      [checkpoint-log-missing] .versions/checkpoints.jsonl: versions are published, but there is no checkpoint log
+    Damage: recorded data was altered or is missing:
+      [checkpoint-log-missing] .versions/checkpoints.jsonl: histories have published versions, but the checkpoint log is missing
           in .versions/checkpoints.jsonl
 
-    What it means, and what to do:
-      [checkpoint-log-missing] Versions are published, but there is no checkpoint log.
-          Bring the log back from git or a backup that verifies. Nothing is served or published meanwhile. Keep the histories: they say what was published.
+    Meaning and remedy:
+      [checkpoint-log-missing] Histories have published versions, but the checkpoint log is missing.
+          Restore the log from git or from a backup that verifies. Until then nothing is served or published. Keep the histories: they record what was published.
     -- stderr
-    hint: `ctx help CODE` says more of a finding
+    hint: `ctx help CODE` explains a finding
 
     == checkpoint-gap
     exit: 1
@@ -321,27 +321,27 @@ fn what_an_alteration_says_can_be_acted_upon() {
       head: checkpoint 4, sha256:6f415a8e6ca505f5a7b1a4f7cef14136119b484491cd0b3ca52f4d320098d858
       covered by no hash: who retired 1 document
 
-    Damage: what was recorded was altered, or is gone:
-      [checkpoint-hash-mismatch] .versions/checkpoints.jsonl, checkpoint 3: its hash does not follow from what it records
+    Damage: recorded data was altered or is missing:
+      [checkpoint-hash-mismatch] .versions/checkpoints.jsonl, checkpoint 3: its hash does not follow from its fields and the checkpoint before
           expected sha256:8a5f13dd1ca5d62278bd007d9edae63e5cc98ceb6e015d3b59b131ae41ac174a
           found    sha256:ddba364365b1cd0d47c9846977a895e318f706a23b57e46e4d3e3116e8864d00
           in .versions/checkpoints.jsonl
       [checkpoint-gap] .versions/checkpoints.jsonl, checkpoint 3: expected checkpoint 2, but found 3
           in .versions/checkpoints.jsonl
 
-    Unsettled: something is recorded by halves, or could not be looked at:
-      [published-unsealed] nodes/a v2: the history says published (ana@example.com, 2026-11-21T10:00:02.000Z), but no checkpoint holds it
+    Unsettled: incomplete or unreadable records:
+      [published-unsealed] nodes/a v2: the history records it as published (ana@example.com, 2026-11-21T10:00:02.000Z), but no checkpoint holds it
           in nodes/.versions/a/history.yaml
 
-    What it means, and what to do:
+    Meaning and remedy:
       [checkpoint-hash-mismatch] The hash of a checkpoint does not follow from its maps and the checkpoint before.
-          Bring the log back from git or a backup that verifies. Nothing is served or published meanwhile. Keep the histories: they say what was published.
-      [checkpoint-gap] Checkpoints are not numbered 1, 2, 3.
-          Bring the file back from git or a backup that verifies. If a merge left its marks in it, or the lines of both sides, keep the record of one side (`git restore --source=HEAD --staged --worktree -- ':(glob)**/.versions/**'` in the vault's folder) and publish again what the other side published. If git converted its line ends, put the line `**/.versions/** -text -whitespace` into `.gitattributes` and let git write the files anew (`find . -path '*/.versions/*' -exec touch {} +`, then `git restore -- ':(glob)**/.versions/**'`). Meanwhile nothing that it records is served or published.
-      [published-unsealed] A history says published or retired, but no checkpoint records it.
-          Find out who wrote it before you publish: with an append-only log nobody could tell afterwards. If a command was interrupted, ask whoever ran it: `ctx recover --dry-run` lists what no checkpoint seals, by whom and when. If the log was cut, restore it, or look with `ctx checkpoint rebuild --dry-run` at the checkpoints that the histories would give back.
+          Restore the log from git or from a backup that verifies. Until then nothing is served or published. Keep the histories: they record what was published.
+      [checkpoint-gap] The numbers of the checkpoints are not 1, 2, 3 and so on.
+          Restore the file from git or from a backup that verifies. After a merge that left conflict markers or the lines of both sides, keep the records of one side (`git restore --source=HEAD --staged --worktree -- ':(glob)**/.versions/**'` in the vault's folder) and publish the other side's changes again. If git converted line ends, add the line `**/.versions/** -text -whitespace` to `.gitattributes` and let git write the files again (`find . -path '*/.versions/*' -exec touch {} +`, then `git restore -- ':(glob)**/.versions/**'`). Until then nothing in the file is served or published.
+      [published-unsealed] A history records a publication or retirement that no checkpoint has.
+          Find out who wrote it before you publish again, because later nobody can tell. After an interrupted command, `ctx recover --dry-run` lists what no checkpoint seals, with author and time. If the log was truncated, restore it, or see with `ctx checkpoint rebuild --dry-run` which checkpoints the histories give.
     -- stderr
-    hint: `ctx help CODE` says more of a finding
+    hint: `ctx help CODE` explains a finding
 
     == cross-chain-mismatch
     exit: 1
@@ -351,23 +351,23 @@ fn what_an_alteration_says_can_be_acted_upon() {
       head: checkpoint 4, sha256:6f415a8e6ca505f5a7b1a4f7cef14136119b484491cd0b3ca52f4d320098d858
       covered by no hash: who retired 1 document
 
-    Damage: what was recorded was altered, or is gone:
-      [checkpoint-hash-mismatch] .versions/checkpoints.jsonl, checkpoint 2: its hash does not follow from what it records
+    Damage: recorded data was altered or is missing:
+      [checkpoint-hash-mismatch] .versions/checkpoints.jsonl, checkpoint 2: its hash does not follow from its fields and the checkpoint before
           expected sha256:f8759c8328fab6fe6bcb4099be5653809070e2873f170ff006c7a1c2b51465d8
           found    sha256:7c3bc8a061b4e3fcf4fc6531eb6a402000396161a1b661402047c0b8f66da9d0
           in .versions/checkpoints.jsonl
-      [cross-chain-mismatch] nodes/a v2, checkpoint 2: the history records another version than the log
+      [cross-chain-mismatch] nodes/a v2, checkpoint 2: the history and the log record different chain hashes
           expected sha256:0000000000000000000000000000000000000000000000000000000000000000
           found    sha256:5d3e7a237162ee3bcceaf404183c63360e94bc76e69105176cb05e7973d312e2
           in nodes/.versions/a/history.yaml
 
-    What it means, and what to do:
+    Meaning and remedy:
       [checkpoint-hash-mismatch] The hash of a checkpoint does not follow from its maps and the checkpoint before.
-          Bring the log back from git or a backup that verifies. Nothing is served or published meanwhile. Keep the histories: they say what was published.
-      [cross-chain-mismatch] A history records another chain hash than the checkpoint log.
-          Compare history and log with a copy that verifies; restore the one that is another.
+          Restore the log from git or from a backup that verifies. Until then nothing is served or published. Keep the histories: they record what was published.
+      [cross-chain-mismatch] The history and the checkpoint log record different chain hashes.
+          Compare the history and the log with a copy that verifies, and restore the one that differs.
     -- stderr
-    hint: `ctx help CODE` says more of a finding
+    hint: `ctx help CODE` explains a finding
 
     == id-collision
     exit: 1
@@ -377,25 +377,25 @@ fn what_an_alteration_says_can_be_acted_upon() {
       head: checkpoint 4, sha256:6f415a8e6ca505f5a7b1a4f7cef14136119b484491cd0b3ca52f4d320098d858
       covered by no hash: who retired 1 document
 
-    Damage: what was recorded was altered, or is gone:
+    Damage: recorded data was altered or is missing:
       [id-collision] nodes/a: it differs from `nodes/A` only in case or Unicode form
           in nodes/.versions/a/history.yaml
 
-    Unsettled: something is recorded by halves, or could not be looked at:
-      [published-unsealed] nodes/A v1: the history says published (ana@example.com, 2026-11-21T10:00:01.000Z), but no checkpoint holds it
+    Unsettled: incomplete or unreadable records:
+      [published-unsealed] nodes/A v1: the history records it as published (ana@example.com, 2026-11-21T10:00:01.000Z), but no checkpoint holds it
           in nodes/.versions/A/history.yaml
-      [published-unsealed] nodes/A v2: the history says published (ana@example.com, 2026-11-21T10:00:02.000Z), but no checkpoint holds it
+      [published-unsealed] nodes/A v2: the history records it as published (ana@example.com, 2026-11-21T10:00:02.000Z), but no checkpoint holds it
           in nodes/.versions/A/history.yaml
-      [published-unsealed] nodes/A v3: the history says published (ana@example.com, 2026-11-21T10:00:03.000Z), but no checkpoint holds it
+      [published-unsealed] nodes/A v3: the history records it as published (ana@example.com, 2026-11-21T10:00:03.000Z), but no checkpoint holds it
           in nodes/.versions/A/history.yaml
 
-    What it means, and what to do:
-      [id-collision] Two ids cannot be told apart by every system, or an id is reserved.
-          Find out which of the two is yours, and move the other away.
-      [published-unsealed] A history says published or retired, but no checkpoint records it.
-          Find out who wrote it before you publish: with an append-only log nobody could tell afterwards. If a command was interrupted, ask whoever ran it: `ctx recover --dry-run` lists what no checkpoint seals, by whom and when. If the log was cut, restore it, or look with `ctx checkpoint rebuild --dry-run` at the checkpoints that the histories would give back.
+    Meaning and remedy:
+      [id-collision] Some file systems do not distinguish two ids, or an id is reserved.
+          Find out which of the two is right, and move the other away.
+      [published-unsealed] A history records a publication or retirement that no checkpoint has.
+          Find out who wrote it before you publish again, because later nobody can tell. After an interrupted command, `ctx recover --dry-run` lists what no checkpoint seals, with author and time. If the log was truncated, restore it, or see with `ctx checkpoint rebuild --dry-run` which checkpoints the histories give.
     -- stderr
-    hint: `ctx help CODE` says more of a finding
+    hint: `ctx help CODE` explains a finding
 
     == torn-tail
     exit: 1
@@ -405,15 +405,15 @@ fn what_an_alteration_says_can_be_acted_upon() {
       head: checkpoint 4, sha256:6f415a8e6ca505f5a7b1a4f7cef14136119b484491cd0b3ca52f4d320098d858
       covered by no hash: who retired 1 document
 
-    Unsettled: something is recorded by halves, or could not be looked at:
+    Unsettled: incomplete or unreadable records:
       [torn-tail] .versions/checkpoints.jsonl: 5 bytes follow the last whole line
           in .versions/checkpoints.jsonl
 
-    What it means, and what to do:
-      [torn-tail] The checkpoint log, or a history, ends in an entry that is cut short.
-          If a command was interrupted, what it wrote was never acknowledged: look with `ctx recover --dry-run`. Else bring the file back from git or a backup.
+    Meaning and remedy:
+      [torn-tail] The checkpoint log or a history ends in an incomplete entry.
+          After an interrupted command, see with `ctx recover --dry-run` what it left; none of that was committed. Otherwise restore the file from git or a backup.
     -- stderr
-    hint: `ctx help CODE` says more of a finding
+    hint: `ctx help CODE` explains a finding
 
     == unfinished
     exit: 0
@@ -424,10 +424,10 @@ fn what_an_alteration_says_can_be_acted_upon() {
       covered by no hash: who retired 1 document
 
     Notes:
-      [unfinished] nodes/x: its folder holds files, but no history
+      [unfinished] nodes/x: its folder has files, but no history
           in nodes/.versions/x/history.yaml
     -- stderr
-    hint: keep what `ctx head` prints elsewhere, and say `ctx verify --expect-head HASH`; only so can nobody cut off or rewrite everything
+    hint: store the output of `ctx head` elsewhere, and pass it to `ctx verify --expect-head`, to detect truncation or a full rewrite
     ");
 }
 

@@ -31,9 +31,9 @@ fn publish(place: &Place, flags: &str) -> Output {
 fn an_event_that_is_not_remembered_stands_and_says_so() {
     let place = Place::published(&[("nodes/a", "# A\n")]);
     place.edit("nodes/a.md", "# A\n", "# A\n\nmore\n");
-    assert!(publish(&place, "").stderr.contains("is not remembered: cannot write"));
+    assert!(publish(&place, "").stderr.contains("the trusted head was not updated: cannot write"));
     place.edit("nodes/a.md", "# A\n", "# A\n\nmore\n");
-    assert!(publish(&place, "--json").stdout.contains("\"memory\""));
+    assert!(publish(&place, "--json").stdout.contains("\"trusted-head\""));
     assert!(place.ctx("history nodes/a").ok().stdout.contains("v3"));
 }
 
@@ -77,7 +77,7 @@ fn what_somebody_else_published_is_not_taken_apart() {
     let log = place.bytes(LOG);
     place.typed("add nodes/bobs --body two").var("CTX_PRINCIPAL", "bob@example.com").run().ok();
     place.edit("nodes/a.md", "# A\n", "# A\n\nmore\n");
-    let twin = place.twin();
+    let twin = place.duplicate();
     twin.ctx("publish nodes/a").ok();
     // A writer dies at the instant that somebody else has published at, and the log is cut.
     place.write(HISTORY, twin.bytes(HISTORY));
@@ -111,7 +111,7 @@ fn a_rule_of_which_the_publication_was_taken_out_is_unsettled() {
     let place = Place::with_maps();
     place.write("nodes/a.md", "# A\n");
     place.ctx("publish --all").ok();
-    let before = place.twin();
+    let before = place.duplicate();
     before.ctx("verify").ok();
     place.edit("CONTEXT.md", "\n", "\nMore rules.\n");
     place.ctx("publish --all").ok();

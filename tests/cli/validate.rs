@@ -25,7 +25,7 @@ fn links_that_lead_nowhere_are_warnings_with_their_lines() {
     warning[link-anchor]: nodes/a.md:4: `nodes/policy` has no section `#exeptions`
       hint: did you mean `#exceptions`?
     warning[link-broken]: nodes/a.md:5: the link leads to `nothing`, which is neither live nor published
-      hint: name a document that is there, or take the link away
+      hint: name an existing document, or remove the link
     warning[link-ambiguous]: nodes/a.md:5: `note` fits 2 documents; `nodes/x/note` is taken
       hint: write `[[nodes/x/note]]`, or the id of another
     warning[link-broken]: nodes/a.md:6: the link `contextnest://nodes/a@0` names no document: expected a checkpoint number from 1 after `@`, but found `0`

@@ -38,7 +38,7 @@ fn another_name_is_refused_with_its_location() {
     -- stdout
     -- stderr
     error[foreign-vault]: `acme` is another vault, which cannot be resolved yet; it is at `https://acme.example/vault`
-    hint: with `--vault DIR` a command works in a vault that is on this machine
+    hint: `--vault DIR` runs the command in a vault on this machine
     ");
     assert_snapshot!(place.ctx("read contextnest://acme/b#x --json").whole(), @r#"
     exit: 1
@@ -46,11 +46,11 @@ fn another_name_is_refused_with_its_location() {
     -- stderr
     {
       "schema": "ctx.error",
-      "schema_version": 1,
+      "schema_version": 2,
       "code": "foreign-vault",
       "message": "`acme` is another vault, which cannot be resolved yet; it is at `https://acme.example/vault`",
       "hints": [
-        "with `--vault DIR` a command works in a vault that is on this machine"
+        "`--vault DIR` runs the command in a vault on this machine"
       ]
     }
     "#);
@@ -61,7 +61,7 @@ fn another_name_is_refused_with_its_location() {
     error[vault-not-allowed]: `other` is another vault, and `allow` in the configuration does not list it
       #t | contextnest://other/tag/x
            ^^^^^^^^^^^^^^^^^^^^^^^^^
-    hint: whoever governs the vault may add it to `allow` in .context/config.yaml
+    hint: a steward of the vault can add it to `allow` in .context/config.yaml
     ");
     assert_snapshot!(place.ctx("resolve contextnest://acme/../nodes/a").whole(), @"
     exit: 2

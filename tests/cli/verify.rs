@@ -43,7 +43,7 @@ fn a_whole_vault_is_intact_but_not_anchored() {
     exit: 0
     -- stdout
     intact, anchored to checkpoint 2
-      anchor: checkpoint 2, remembered here since 2026-11-21T10:00:02.000Z
+      anchor: checkpoint 2, trusted on this machine since 2026-11-21T10:00:02.000Z
       2 checkpoints, 4 artifacts, 5 versions recomputed
       head: checkpoint 2, sha256:f8759c8328fab6fe6bcb4099be5653809070e2873f170ff006c7a1c2b51465d8
       covered by no hash: the notes of 1 version
@@ -54,19 +54,19 @@ fn a_whole_vault_is_intact_but_not_anchored() {
     -- stdout
     {
       "schema": "ctx.verify",
-      "schema_version": 1,
+      "schema_version": 2,
       "verdict": "intact, anchored",
       "whole": true,
       "anchors": [
         {
-          "source": "remembered",
+          "source": "trusted-head",
           "since": "2026-11-21T10:00:02.000Z",
           "checkpoint": 2,
-          "hash": "sha256:f8759c8328fab6fe6bcb4099be5653809070e2873f170ff006c7a1c2b51465d8"
+          "checkpoint_hash": "sha256:f8759c8328fab6fe6bcb4099be5653809070e2873f170ff006c7a1c2b51465d8"
         }
       ],
       "checkpoints": 2,
-      "head": "sha256:f8759c8328fab6fe6bcb4099be5653809070e2873f170ff006c7a1c2b51465d8",
+      "checkpoint_hash": "sha256:f8759c8328fab6fe6bcb4099be5653809070e2873f170ff006c7a1c2b51465d8",
       "artifacts": 4,
       "versions": 5,
       "unprotected_notes": 1,
@@ -97,34 +97,34 @@ fn drift_is_told_and_may_be_allowed() {
     exit: 1
     -- stdout
     intact, working copy differs
-      anchor: checkpoint 2, remembered here since 2026-11-21T10:00:02.000Z
+      anchor: checkpoint 2, trusted on this machine since 2026-11-21T10:00:02.000Z
       2 checkpoints, 4 artifacts, 5 versions recomputed
       head: checkpoint 2, sha256:f8759c8328fab6fe6bcb4099be5653809070e2873f170ff006c7a1c2b51465d8
       covered by no hash: the notes of 1 version
 
-    Working copy: a live file differs from what is published:
+    Working copy: live files that differ from their published versions:
       [policy-drift] CONTEXT.md: the live file differs from the published text from line 1 on
           in CONTEXT.md
       [drift] nodes/a: the live file differs from the published text from line 13 on
           in nodes/a.md
-      [document-missing] nodes/b: the file is not there
+      [document-missing] nodes/b: the live file is missing
           in nodes/b.md
       [published-without-history] nodes/planted: the file says published, but no checkpoint holds it now
           in nodes/planted.md
 
-    What it means, and what to do:
-      [policy-drift] A governance file differs from the one that the last checkpoint holds.
-          `ctx diff FILE` shows the change, `ctx publish FILE` publishes it (a file that is gone is retired). To take it back, move the file away if there is one, then `ctx read FILE > FILE`.
-      [drift] A live file is no draft, but differs from the published text.
-          `ctx diff ID` shows the change, `ctx publish --changed` publishes it. To take it back, move the file (or the link or folder that is there) away, then `ctx read ID > FILE`.
-      [document-missing] A published document has no live file.
-          `ctx read ID > FILE` brings it back, `ctx retire ID` retires it.
-      [published-without-history] A live file says published, but no checkpoint holds it.
-          `ctx publish ID` publishes it, `status: draft` makes it a draft, or delete it.
+    Meaning and remedy:
+      [policy-drift] A live governance file differs from its published version.
+          `ctx diff FILE` shows the change, `ctx publish FILE` publishes it (and retires a deleted file). To undo it, move the file away, then run `ctx read FILE > FILE`.
+      [drift] A live file differs from the published text and is not a draft.
+          `ctx diff ID` shows the change, `ctx publish --changed` publishes it. To undo it, move the file away, then run `ctx read ID > FILE`.
+      [document-missing] The live file of a published document is missing.
+          Restore the file with `ctx read ID > FILE`, or withdraw the document with `ctx retire ID`.
+      [published-without-history] A live file has the status published, but no checkpoint holds the document.
+          Run `ctx publish ID`, or set `status: draft` in the file, or delete it.
     -- stderr
-    hint: `ctx help CODE` says more of a finding
+    hint: `ctx help CODE` explains a finding
     ");
-    assert_snapshot!(place.ctx("verify --allow-drift").exits(0).stderr, @"hint: `ctx help CODE` says more of a finding");
+    assert_snapshot!(place.ctx("verify --allow-drift").exits(0).stderr, @"hint: `ctx help CODE` explains a finding");
     let json = place.ctx("verify --json").exits(1).json("ctx.verify");
     assert_eq!(json["verdict"], "intact, working copy differs");
 }
@@ -137,13 +137,13 @@ fn an_altered_text_is_damage_whatever_is_allowed() {
     exit: 1
     -- stdout
     damaged
-      anchor: checkpoint 2, remembered here since 2026-11-21T10:00:02.000Z
+      anchor: checkpoint 2, trusted on this machine since 2026-11-21T10:00:02.000Z
       2 checkpoints, 4 artifacts, 5 versions recomputed
       head: checkpoint 2, sha256:f8759c8328fab6fe6bcb4099be5653809070e2873f170ff006c7a1c2b51465d8
       covered by no hash: the notes of 1 version
 
-    Damage: what was recorded was altered, or is gone:
-      [content-hash-mismatch] nodes/a v1: what is stored is not what was hashed
+    Damage: recorded data was altered or is missing:
+      [content-hash-mismatch] nodes/a v1: the stored text or diff does not have the recorded hash
           expected sha256:28c96fd1cf24665250e158fe836c944986dcc9da8191d5368a98eabfc27a30d6
           found    sha256:0bb5ef62d6a77f0af08714cfae0c98dbef548720c4eaf000ce14d83b11a7de25
           in nodes/.versions/a/v1.md
@@ -156,12 +156,12 @@ fn an_altered_text_is_damage_whatever_is_allowed() {
           found    sha256:daec7054da1c161d82a54b7d58aa8d91c055c8874fa3f1e231d9088bb2450409
           in nodes/.versions/a/history.yaml
 
-    What it means, and what to do:
-      [content-hash-mismatch] The stored text or diff is not the one that was hashed.
-      [version-unreconstructable] The text of a version cannot be had from what is stored.
-          Bring the file back from git or a backup that verifies; `git log -- FILE` shows who touched it. Do not repair it by hand: what is hashed cannot be made to fit.
+    Meaning and remedy:
+      [content-hash-mismatch] A stored text or diff does not have its recorded hash.
+      [version-unreconstructable] The text of a version cannot be rebuilt.
+          Restore the file from git or from a backup that verifies; `git log -- FILE` shows who changed it. Do not repair it by hand: the hashes cannot be made to match.
     -- stderr
-    hint: `ctx help CODE` says more of a finding
+    hint: `ctx help CODE` explains a finding
     ");
 }
 
@@ -178,7 +178,7 @@ fn findings_in_json_carry_place_expected_and_found() {
       "expected": "sha256:571c66758608f69a319659a348469c8956eb4d5764117e4c4a06cdd434d11b48",
       "found": "sha256:2d167ba83f48ad09d6884521e7b270df134e47bade4e6e5dc00ecf0126dc356e",
       "id": "nodes/b",
-      "message": "what is stored is not what was hashed",
+      "message": "the stored text or diff does not have the recorded hash",
       "path": "nodes/.versions/b/v1.md",
       "version": 1
     }
@@ -198,28 +198,28 @@ fn a_cut_log_is_unsettled() {
       head: checkpoint 1, sha256:d3415e02d7a003e74ca1c6d19425a3c07cb1a752cb546253691011f7781b819e
       covered by no hash: the notes of 1 version
 
-    Damage: what was recorded was altered, or is gone:
-      [head-rollback] .versions/checkpoints.jsonl, checkpoint 2: it is remembered here, but the log ends at checkpoint 1
+    Damage: recorded data was altered or is missing:
+      [head-rollback] .versions/checkpoints.jsonl, checkpoint 2: it is trusted on this machine, but the log ends at checkpoint 1
           expected sha256:f8759c8328fab6fe6bcb4099be5653809070e2873f170ff006c7a1c2b51465d8
           in .versions/checkpoints.jsonl
 
-    Unsettled: something is recorded by halves, or could not be looked at:
-      [published-unsealed] nodes/a v2: the history says published (ana@example.com, 2026-11-21T10:00:02.000Z), but no checkpoint holds it
+    Unsettled: incomplete or unreadable records:
+      [published-unsealed] nodes/a v2: the history records it as published (ana@example.com, 2026-11-21T10:00:02.000Z), but no checkpoint holds it
           in nodes/.versions/a/history.yaml
 
-    Working copy: a live file differs from what is published:
+    Working copy: live files that differ from their published versions:
       [drift] nodes/a: the live file differs from the published text from line 5 on
           in nodes/a.md
 
-    What it means, and what to do:
-      [head-rollback] The log no longer has a checkpoint that is known from elsewhere.
-          What is missing here was published once. Look for it on other branches and in `git stash list`; else bring the log and the histories back from git or a backup. If it is remembered here, and the vault was put back on purpose, say so with `ctx head trust`; to --expect-head and --since say another hash or revision.
-      [published-unsealed] A history says published or retired, but no checkpoint records it.
-          Find out who wrote it before you publish: with an append-only log nobody could tell afterwards. If a command was interrupted, ask whoever ran it: `ctx recover --dry-run` lists what no checkpoint seals, by whom and when. If the log was cut, restore it, or look with `ctx checkpoint rebuild --dry-run` at the checkpoints that the histories would give back.
-      [drift] A live file is no draft, but differs from the published text.
-          `ctx diff ID` shows the change, `ctx publish --changed` publishes it. To take it back, move the file (or the link or folder that is there) away, then `ctx read ID > FILE`.
+    Meaning and remedy:
+      [head-rollback] The log ends before an anchor.
+          Look for the missing checkpoints on other branches and in `git stash list`, or restore the log and the histories from git or a backup. If the vault was reset on purpose, run `ctx head trust`, or pass another hash or revision to --expect-head or --since.
+      [published-unsealed] A history records a publication or retirement that no checkpoint has.
+          Find out who wrote it before you publish again, because later nobody can tell. After an interrupted command, `ctx recover --dry-run` lists what no checkpoint seals, with author and time. If the log was truncated, restore it, or see with `ctx checkpoint rebuild --dry-run` which checkpoints the histories give.
+      [drift] A live file differs from the published text and is not a draft.
+          `ctx diff ID` shows the change, `ctx publish --changed` publishes it. To undo it, move the file away, then run `ctx read ID > FILE`.
     -- stderr
-    hint: `ctx help CODE` says more of a finding
+    hint: `ctx help CODE` explains a finding
     ");
     // Nobody builds on what nothing seals.
     place.edit("nodes/a.md", "Two.", "Three.");
@@ -227,10 +227,10 @@ fn a_cut_log_is_unsettled() {
     exit: 4
     -- stdout
     -- stderr
-    error[head-rollback]: checkpoint 2 (f8759c8328fa) is remembered here, but the log ends at checkpoint 1
-    hint: nothing was written; bring the log back from git or a backup, and run `ctx verify`
+    error[head-rollback]: the trusted head is checkpoint 2 (f8759c8328fa), but the log ends at checkpoint 1
+    hint: nothing was written; restore the log from git or a backup, then run `ctx verify`
     hint: `ctx checkpoint rebuild --dry-run` shows the log that the histories give
-    hint: if the vault was changed on purpose, `ctx head trust` remembers the log as it is
+    hint: if the vault was changed on purpose, `ctx head trust` trusts the log as it is
     ");
 }
 
@@ -246,9 +246,9 @@ fn nothing_is_published_on_top_of_damage() {
     -- stderr
     error[refused]: 1 file refused
       nodes/.versions/a/history.yaml
-        error[history-broken]: its history cannot be extended: the stored text has hash sha256:0bb5ef62d6a77f0af08714cfae0c98dbef548720c4eaf000ce14d83b11a7de25, but the history records sha256:28c96fd1cf24665250e158fe836c944986dcc9da8191d5368a98eabfc27a30d6 (run `ctx verify`; nothing is published until the history is whole)
-    hint: nothing was written; mend what is named, or leave it out
-    hint: `--skip-invalid` publishes the rest
+        error[history-broken]: its history cannot be extended: the stored text has hash sha256:0bb5ef62d6a77f0af08714cfae0c98dbef548720c4eaf000ce14d83b11a7de25, but the history records sha256:28c96fd1cf24665250e158fe836c944986dcc9da8191d5368a98eabfc27a30d6 (run `ctx verify`; nothing is published while the history is broken)
+    hint: nothing was written; fix the documents, or leave them out
+    hint: `--skip-invalid` publishes the valid documents
     ");
     assert_eq!(place.tree(), before);
     let place = two();
@@ -258,7 +258,7 @@ fn nothing_is_published_on_top_of_damage() {
     -- stdout
     -- stderr
     error[log-broken]: `.versions/checkpoints.jsonl`, entry 1: not a checkpoint: missing field `at` at line 1 column 2
-    hint: run `ctx verify` for the whole picture; nothing was written
+    hint: nothing was written; run `ctx verify` for a full report
     hint: `ctx checkpoint rebuild --dry-run` shows the log that the histories give
     ");
     assert_snapshot!(place.ctx("list").whole(), @"
@@ -266,7 +266,7 @@ fn nothing_is_published_on_top_of_damage() {
     -- stdout
     -- stderr
     error[log-broken]: `.versions/checkpoints.jsonl`, entry 1: not a checkpoint: missing field `at` at line 1 column 2
-    hint: run `ctx verify` for the whole picture; nothing was written
+    hint: nothing was written; run `ctx verify` for a full report
     hint: `ctx checkpoint rebuild --dry-run` shows the log that the histories give
     ");
     assert_snapshot!(place.ctx("verify").whole(), @"
@@ -276,20 +276,20 @@ fn nothing_is_published_on_top_of_damage() {
       0 checkpoints, 4 artifacts, 5 versions recomputed
       covered by no hash: the notes of 1 version
 
-    Damage: what was recorded was altered, or is gone:
+    Damage: recorded data was altered or is missing:
       [checkpoint-log-unreadable] .versions/checkpoints.jsonl, checkpoint 1: entry 1: not a checkpoint: missing field `at` at line 1 column 2
           in .versions/checkpoints.jsonl
-      [head-rollback] .versions/checkpoints.jsonl, checkpoint 2: it is remembered here, but the log ends at checkpoint 0
+      [head-rollback] .versions/checkpoints.jsonl, checkpoint 2: it is trusted on this machine, but the log ends at checkpoint 0
           expected sha256:f8759c8328fab6fe6bcb4099be5653809070e2873f170ff006c7a1c2b51465d8
           in .versions/checkpoints.jsonl
 
-    What it means, and what to do:
-      [checkpoint-log-unreadable] The checkpoint log, or an entry of it, cannot be read.
-          Bring the file back from git or a backup that verifies. If a merge left its marks in it, or the lines of both sides, keep the record of one side (`git restore --source=HEAD --staged --worktree -- ':(glob)**/.versions/**'` in the vault's folder) and publish again what the other side published. If git converted its line ends, put the line `**/.versions/** -text -whitespace` into `.gitattributes` and let git write the files anew (`find . -path '*/.versions/*' -exec touch {} +`, then `git restore -- ':(glob)**/.versions/**'`). Meanwhile nothing that it records is served or published.
-      [head-rollback] The log no longer has a checkpoint that is known from elsewhere.
-          What is missing here was published once. Look for it on other branches and in `git stash list`; else bring the log and the histories back from git or a backup. If it is remembered here, and the vault was put back on purpose, say so with `ctx head trust`; to --expect-head and --since say another hash or revision.
+    Meaning and remedy:
+      [checkpoint-log-unreadable] The checkpoint log or an entry of it cannot be read.
+          Restore the file from git or from a backup that verifies. After a merge that left conflict markers or the lines of both sides, keep the records of one side (`git restore --source=HEAD --staged --worktree -- ':(glob)**/.versions/**'` in the vault's folder) and publish the other side's changes again. If git converted line ends, add the line `**/.versions/** -text -whitespace` to `.gitattributes` and let git write the files again (`find . -path '*/.versions/*' -exec touch {} +`, then `git restore -- ':(glob)**/.versions/**'`). Until then nothing in the file is served or published.
+      [head-rollback] The log ends before an anchor.
+          Look for the missing checkpoints on other branches and in `git stash list`, or restore the log and the histories from git or a backup. If the vault was reset on purpose, run `ctx head trust`, or pass another hash or revision to --expect-head or --since.
     -- stderr
-    hint: `ctx help CODE` says more of a finding
+    hint: `ctx help CODE` explains a finding
     ");
 }
 
@@ -300,8 +300,8 @@ fn a_part_of_a_vault_can_be_verified() {
     assert_snapshot!(place.ctx("verify nodes/b CONTEXT.md").whole(), @"
     exit: 0
     -- stdout
-    intact, anchored to checkpoint 2 (of 2 artifacts and the log; nothing else was checked)
-      anchor: checkpoint 2, remembered here since 2026-11-21T10:00:02.000Z
+    intact, anchored to checkpoint 2 (2 artifacts and the log; nothing else was checked)
+      anchor: checkpoint 2, trusted on this machine since 2026-11-21T10:00:02.000Z
       2 checkpoints, 2 artifacts, 2 versions recomputed
       head: checkpoint 2, sha256:f8759c8328fab6fe6bcb4099be5653809070e2873f170ff006c7a1c2b51465d8
     -- stderr
@@ -368,11 +368,11 @@ fn every_finding_is_explained() {
     -- stdout
     drift: a finding of `ctx verify`, class working copy
 
-    A live file is no draft, but differs from the published text.
+    A live file differs from the published text and is not a draft.
 
-    The file was edited after it was published, by you or by somebody else.
+    The file was edited after publication.
 
-    `ctx diff ID` shows the change, `ctx publish --changed` publishes it. To take it back, move the file (or the link or folder that is there) away, then `ctx read ID > FILE`.
+    `ctx diff ID` shows the change, `ctx publish --changed` publishes it. To undo it, move the file away, then run `ctx read ID > FILE`.
     -- stderr
     ");
     assert_snapshot!(place.ctx("help head-fork").whole(), @"
@@ -380,26 +380,26 @@ fn every_finding_is_explained() {
     -- stdout
     head-fork: a finding of `ctx verify`, class damage
 
-    The log has another checkpoint in the place of one that is known from elsewhere.
+    The log has another checkpoint in the place of an anchor.
 
-    Another history of checkpoints lies here: a rewritten one, another vault that was made in the same place, or a branch of the same name with another log.
+    The log was rewritten, another vault was made in the same folder, or another branch of the same name was checked out.
 
-    What is missing here was published once. Look for it on other branches and in `git stash list`; else bring the log and the histories back from git or a backup. If it is remembered here, and the vault was put back on purpose, say so with `ctx head trust`; to --expect-head and --since say another hash or revision.
+    Look for the missing checkpoints on other branches and in `git stash list`, or restore the log and the histories from git or a backup. If the vault was reset on purpose, run `ctx head trust`, or pass another hash or revision to --expect-head or --since.
 
     head-fork: an error, exit code 4
 
-    The log has another checkpoint in the place of the one that is remembered.
+    The log has another checkpoint in the place of the trusted head.
     -- stderr
     ");
     for code in contextnest::verify::Code::ALL {
         let help = place.ctx(&format!("help {code}")).ok().stdout;
-        for text in [code.meaning(), code.cause(), code.remedy()] {
+        for text in [code.meaning(), code.cause()] {
             assert!(help.contains(text) && text.ends_with('.'), "{code}: {help}");
         }
     }
     assert!(place.ctx("help checkpoint show").ok().stdout.contains("Number of the checkpoint"));
     assert_snapshot!(place.ctx("help driff").exits(2).stderr, @"
-    error[usage]: there is no verb or code `driff`
+    error[usage]: no verb or code is called `driff`
     hint: did you mean `diff`?
     ");
     place.ctx("help checkpoint nowhere").exits(2);
@@ -535,7 +535,7 @@ fn a_vault_inside_of_another_says_so() {
     let json = place.typed("verify --json").within(&team).run().ok().json("ctx.verify");
     assert_eq!(codes(&json), ["vault-nested"]);
     let list = place.typed("list").within(&team).run().ok();
-    assert!(list.stderr.contains("lies inside of the vault"), "{}", list.stderr);
+    assert!(list.stderr.contains("is inside the vault"), "{}", list.stderr);
     assert_eq!(place.typed("list --vault .").within(&team).run().ok().stderr, "");
 }
 
@@ -567,7 +567,9 @@ fn quiet_is_quiet_and_two_formats_are_refused() {
     let quiet = place.typed("verify --quiet").var("XDG_STATE_HOME", &state).run().ok();
     assert_eq!((quiet.stdout.as_str(), quiet.stderr.as_str()), ("", ""));
     let json = place.typed("verify --json").var("XDG_STATE_HOME", &state).run().ok();
-    assert!(json.json("ctx.verify")["memory"].as_str().unwrap().contains("remembered head"));
+    assert!(
+        json.json("ctx.verify")["trusted_head_error"].as_str().unwrap().contains("trusted head")
+    );
     for line in ["verify --sarif --json", "--json verify --sarif"] {
         place.ctx(line).exits(2);
     }
@@ -577,14 +579,14 @@ fn quiet_is_quiet_and_two_formats_are_refused() {
 fn codes_of_documents_are_explained() {
     let place = Place::vault();
     assert_snapshot!(place.ctx("help stale").ok().stdout, @"
-    stale: a problem of a document, a pack or the configuration, see spec/errors.md
+    stale: a problem of a document or its history
 
-    the file was edited from another version than the published one
+    The file was edited from another version than the published one.
     ");
     assert_snapshot!(place.ctx("help title-invalid").ok().stdout, @"
-    title-invalid: a problem of a document, see spec/document.md
+    title-invalid: a problem of a document
 
-    not a text, empty, or more than 200 characters
+    The title is empty, not text, or longer than 200 characters.
     ");
     let json = place.ctx("help drift --json").ok().json("ctx.help");
     assert_eq!(json["codes"][0]["code"], "drift");
@@ -609,7 +611,7 @@ fn what_was_published_of_a_rule_that_is_gone_or_broken_can_be_had() {
     place.remove("CONTEXT.md");
     let missing = place.ctx("diff CONTEXT.md").exits(1);
     assert_snapshot!(missing.stderr, @"
-    error[unknown-id]: `CONTEXT.md` is not there
+    error[unknown-id]: the file `CONTEXT.md` does not exist
     hint: `ctx read CONTEXT.md` prints the published text
     ");
     place.write(".context/config.yaml", "a: [\n");

@@ -14,7 +14,7 @@ fn a_document_that_the_chain_does_not_vouch_for_is_withheld_and_the_others_serve
     nodes/ac  v1  glossary  AC
     -- stderr
     error[withheld]: `nodes/ab` is withheld: the stored text has hash sha256:6f63f1a790c118338012532ab9542f0a649fa87fa724c0a70153e0b594fd3fb2, but the history records sha256:202fab2a691ec4188f3e349b1653665face44d57fe3c8ff5f1eb6e5648d8f0bd
-    hint: the chain does not vouch for it; run `ctx verify`
+    hint: the chain does not vouch for the text; run `ctx verify` for a full report
     ");
     assert_snapshot!(place.ctx("resolve '#b' --bodies").whole(), @r#"
     exit: 1
@@ -25,7 +25,7 @@ fn a_document_that_the_chain_does_not_vouch_for_is_withheld_and_the_others_serve
     <!-- ctx:end chain_hash=sha256:4e9c3f7226a062922d8e5096ae9cbd90ca0ef3ed601498fd5e8833e94f2a37ee -->
     -- stderr
     error[withheld]: `nodes/ab` is withheld: the stored text has hash sha256:6f63f1a790c118338012532ab9542f0a649fa87fa724c0a70153e0b594fd3fb2, but the history records sha256:202fab2a691ec4188f3e349b1653665face44d57fe3c8ff5f1eb6e5648d8f0bd
-    hint: the chain does not vouch for it; run `ctx verify`
+    hint: the chain does not vouch for the text; run `ctx verify` for a full report
     "#);
     let json = place.ctx("resolve '#a' --json --bodies").exits(1).json("ctx.resolve");
     assert_eq!(json["withheld"][0]["id"], "nodes/ab");
@@ -38,7 +38,7 @@ fn a_document_that_the_chain_does_not_vouch_for_is_withheld_and_the_others_serve
     error[withheld]: 2 documents are withheld
       nodes/ab: the stored text has hash sha256:6f63f1a790c118338012532ab9542f0a649fa87fa724c0a70153e0b594fd3fb2, but the history records sha256:202fab2a691ec4188f3e349b1653665face44d57fe3c8ff5f1eb6e5648d8f0bd
       nodes/ac: it has no history
-    hint: the chain does not vouch for it; run `ctx verify`
+    hint: the chain does not vouch for the text; run `ctx verify` for a full report
     ");
     assert_snapshot!(place.ctx("list").whole(), @"
     exit: 1
@@ -50,29 +50,29 @@ fn a_document_that_the_chain_does_not_vouch_for_is_withheld_and_the_others_serve
     error[withheld]: 2 documents are withheld
       nodes/ab: the stored text has hash sha256:6f63f1a790c118338012532ab9542f0a649fa87fa724c0a70153e0b594fd3fb2, but the history records sha256:202fab2a691ec4188f3e349b1653665face44d57fe3c8ff5f1eb6e5648d8f0bd
       nodes/ac: it has no history
-    hint: the chain does not vouch for it; run `ctx verify`
+    hint: the chain does not vouch for the text; run `ctx verify` for a full report
     ");
     assert_snapshot!(place.ctx("read nodes/ab").whole(), @"
     exit: 1
     -- stdout
     -- stderr
     error[withheld]: `nodes/ab` is withheld: the stored text has hash sha256:6f63f1a790c118338012532ab9542f0a649fa87fa724c0a70153e0b594fd3fb2, but the history records sha256:202fab2a691ec4188f3e349b1653665face44d57fe3c8ff5f1eb6e5648d8f0bd
-    hint: the chain does not vouch for it; run `ctx verify`
+    hint: the chain does not vouch for the text; run `ctx verify` for a full report
     ");
     assert_snapshot!(place.ctx("show nodes/ab 1").whole(), @"
     exit: 1
     -- stdout
     -- stderr
     error[withheld]: version 1 of `nodes/ab`: the stored text has hash sha256:6f63f1a790c118338012532ab9542f0a649fa87fa724c0a70153e0b594fd3fb2, but the history records sha256:202fab2a691ec4188f3e349b1653665face44d57fe3c8ff5f1eb6e5648d8f0bd
-    hint: run `ctx verify` for the whole picture
+    hint: run `ctx verify` for a full report
     ");
     assert_snapshot!(place.ctx("status").whole(), @"
     exit: 0
     -- stdout
     Checkpoint 1 of 2026-11-21T10:00:01.000Z
-    Published, and the file is the published text: 3 documents
+    Published and unchanged: 3 documents
 
-    Withheld, because the chain does not vouch for them (next: ctx verify):
+    Withheld, because the history does not verify (next: ctx verify):
       nodes/ab.md (v1)
           the stored text has hash sha256:6f63f1a790c118338012532ab9542f0a649fa87fa724c0a70153e0b594fd3fb2, but the history records sha256:202fab2a691ec4188f3e349b1653665face44d57fe3c8ff5f1eb6e5648d8f0bd
       nodes/ac.md (v1)

@@ -79,7 +79,7 @@ fn a_line_is_canonical_or_refused() {
     let text: String = cases.iter().map(|c| format!("{}\n", c.line)).collect();
     fs::write(dir.path().join(".versions/checkpoints.jsonl"), text).unwrap();
     let log = Log::read(&Vault::open(dir.path()).unwrap()).unwrap();
-    assert_eq!((log.torn, log.entries.len()), (0, cases.len()));
+    assert_eq!((log.diagnosis.torn, log.entries.len()), (0, cases.len()));
     for (case, entry) in cases.iter().zip(&log.entries) {
         let fault = entry.as_ref().err().map(|fault| match fault {
             EntryFault::Unreadable(_) => "unreadable",
@@ -110,11 +110,11 @@ fn a_log_of_whole_maps_is_read_up_to_an_end_that_is_none() {
         let log = Log::parse(LogForm::Full, case.text.as_bytes());
         let faults = log.entries.iter().filter(|entry| entry.is_err()).count();
         assert_eq!(
-            (log.unreadable.is_none(), log.entries.len(), faults, log.torn),
+            (log.diagnosis.unreadable.is_none(), log.entries.len(), faults, log.diagnosis.torn),
             (case.readable, case.entries, case.faults, case.torn),
             "{}: {:?}",
             case.name,
-            log.unreadable
+            log.diagnosis.unreadable
         );
     }
 }
@@ -127,5 +127,5 @@ fn bytes_after_the_last_newline_are_a_torn_line() {
     let line = &cases[0].line;
     fs::write(dir.path().join(".versions/checkpoints.jsonl"), line).unwrap();
     let log = Log::read(&Vault::open(dir.path()).unwrap()).unwrap();
-    assert_eq!((log.torn, log.entries.len()), (line.len(), 0));
+    assert_eq!((log.diagnosis.torn, log.entries.len()), (line.len(), 0));
 }

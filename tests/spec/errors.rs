@@ -1,16 +1,45 @@
 //! Every stable code stands in the specification, with its class or exit code.
 
-use contextnest::{cli, verify};
+use contextnest::{codes, report, verify};
 
 const ERRORS: &str = include_str!("../../spec/errors.md");
 const VERIFY: &str = include_str!("../../spec/verify.md");
 
 #[test]
 fn every_failure_is_specified_with_its_exit_code() {
-    for code in cli::failure::Code::ALL {
+    for code in report::failure::Code::ALL {
         let row = format!("| `{}` | {} | {} |", code.as_str(), code.exit(), code.meaning());
         assert!(ERRORS.contains(&row), "spec/errors.md lacks the row\n{row}");
     }
+}
+
+#[test]
+fn every_problem_is_specified() {
+    for problem in codes::problems() {
+        let row = format!("| `{}` | {} | {} |", problem.code, problem.of, problem.meaning);
+        assert!(ERRORS.contains(&row), "spec/errors.md lacks the row\n{row}");
+    }
+}
+
+/// The codes with a hyphen in the tables of the pages that define the conditions of problems.
+#[test]
+fn every_condition_of_a_problem_has_a_known_code() {
+    let known: Vec<&str> = codes::problems().map(|problem| problem.code).collect();
+    let pages = [
+        include_str!("../../spec/document.md"),
+        include_str!("../../spec/graph.md"),
+        include_str!("../../spec/selector.md"),
+        include_str!("../../spec/uri.md"),
+    ];
+    let mut found = 0;
+    for line in pages.iter().flat_map(|page| page.lines()) {
+        let code = line.strip_prefix("| `").and_then(|rest| rest.split_once("` |"));
+        if let Some((code, _)) = code.filter(|(code, _)| code.contains('-')) {
+            assert!(known.contains(&code), "`{code}` has no meaning");
+            found += 1;
+        }
+    }
+    assert!(found > 40, "{found}");
 }
 
 #[test]

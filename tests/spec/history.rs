@@ -1,7 +1,7 @@
 //! Histories: hashes, diffs, and the text of every version had back (`spec/history.md`).
 
 use contextnest::chain::diff;
-use contextnest::chain::history::{Entry, FaultKind, History, Stored};
+use contextnest::chain::history::{Entry, EntryState, FaultKind, History, Stored};
 use contextnest::chain::preimage::chain_hash;
 use contextnest::chain::replay::{load as load_history, reconstruct};
 use contextnest::document::text::normalise;
@@ -182,8 +182,7 @@ proptest! {
                 stored,
                 edited_by: by.to_owned(),
                 edited_at,
-                published_at: Some(edited_at),
-                retired_at: None,
+                state: EntryState::Published(edited_at),
                 note: None,
                 content_hash,
                 chain_hash: hash,

@@ -5,7 +5,8 @@ use std::fs;
 
 use contextnest::chain::history::Stored;
 use contextnest::chain::preimage::chain_hash;
-use contextnest::chain::replay::{Replay, load, reconstruct, sealed};
+use contextnest::chain::replay::{Replay, load, reconstruct};
+use contextnest::chain::vouched::sealed;
 use contextnest::checkpoint::log::Log;
 use contextnest::model::digest::Digest;
 use contextnest::model::id::Id;

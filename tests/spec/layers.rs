@@ -13,6 +13,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("what can be asked for", &["graph", "index", "selector", "pack"]),
     ("what is read", &["live", "resolve", "status", "search", "derived", "starter"]),
     ("what acts", &["verify", "recover", "publish", "convert"]),
+    ("what every front end shares", &["report", "workspace"]),
     ("front ends", &["cli", "main"]),
 ];
 

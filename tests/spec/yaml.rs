@@ -1,7 +1,7 @@
 //! YAML as it is read and spelled (`spec/yaml.md`). The spelling is seen through what writes it:
 //! edits of frontmatter and entries of histories.
 
-use contextnest::chain::history::{Entry, History, Stored};
+use contextnest::chain::history::{Entry, EntryState, History, Stored};
 use contextnest::document::edit::Edit;
 use contextnest::model::digest::Digest;
 use contextnest::yaml::{Dialect, Node, Value, parse};
@@ -95,8 +95,7 @@ fn a_long_text_is_a_block_only_where_that_is_exact() {
             stored: Stored::Diff(case.text.clone()),
             edited_by: "ana@example.com".to_owned(),
             edited_at: at,
-            published_at: None,
-            retired_at: None,
+            state: EntryState::Unpublished,
             note: None,
             content_hash: Digest::of(b""),
             chain_hash: Digest::of(b""),

@@ -4,8 +4,9 @@
 use std::path::Path;
 
 use contextnest::chain::history::{Entry, History, Slot};
-use contextnest::chain::replay;
-use contextnest::checkpoint::log::{Checkpoint, Log};
+use contextnest::chain::vouched;
+use contextnest::checkpoint::event::Checkpoint;
+use contextnest::checkpoint::log::Log;
 use contextnest::checkpoint::state::Mark;
 use contextnest::document::Document;
 use contextnest::document::frontmatter::Status;
@@ -79,11 +80,11 @@ fn publication_time(
         return None;
     }
     for (old, new) in old.iter().zip(&new).filter(|(old, new)| old != new) {
-        let (_, now) = (old.published_at?, new.published_at?);
-        if *old != (Entry { published_at: old.published_at, ..new.clone() }) {
+        let (_, now) = (old.published_at()?, new.published_at()?);
+        if *old != (Entry { state: old.state, ..new.clone() }) {
             return None;
         }
-        let text = replay::vouched(vault.files(), id, &before, old.version).ok()?;
+        let text = vouched::vouched(vault.files(), id, &before, old.version).ok()?;
         let updated: Timestamp =
             Document::parse(&text).ok()?.frontmatter.updated_at?.parse().ok()?;
         let seals = |checkpoint: &&Checkpoint| {
@@ -109,10 +110,10 @@ fn log(kind: Kind, before: &[u8], after: &[u8]) -> Option<&'static str> {
     }
     let read = |bytes| Log::parse(LogForm::Full, bytes);
     let (before, after) = (read(before), read(after));
-    let is_same = before.unreadable.is_none()
-        && after.unreadable.is_none()
+    let is_same = before.diagnosis.unreadable.is_none()
+        && after.diagnosis.unreadable.is_none()
         && before.entries == after.entries
-        && before.torn == after.torn;
+        && before.diagnosis.torn == after.diagnosis.torn;
     is_same.then_some("another spelling of the same record")
 }
 

@@ -8,6 +8,7 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 
 use contextnest::chain::history::Stored;
 use contextnest::chain::replay;
+use contextnest::chain::vouched;
 use contextnest::document::Document;
 use contextnest::model::id::Id;
 use contextnest::model::timestamp::Timestamp;
@@ -302,7 +303,7 @@ impl Store for Ours {
         let vault = self.vault.as_ref().ok_or("no vault")?;
         let id: Id = version.id().parse()?;
         let history = replay::load(vault.files(), &id)?;
-        Ok(replay::vouched(vault.files(), &id, &history, version.number)?)
+        Ok(vouched::vouched(vault.files(), &id, &history, version.number)?)
     }
 
     fn bytes(&self) -> Result<Bytes> {

@@ -1,17 +1,16 @@
 //! `ctx pack show`.
 
-use serde::Serialize;
-
-use crate::cli::rows::{DocumentJson, WithheldJson, document_table, tell_notes, tell_withheld};
-use crate::cli::search;
 use crate::cli::session::Session;
 use crate::cli::ui::shown;
-use crate::cli::{Answer, Failure};
+use crate::cli::{Answer, document};
 use crate::pack;
+use crate::report::failure::Failure;
+use crate::report::pack::PackShowReport;
 use crate::resolve::{Need, Plan, Snapshot};
 use crate::words::count;
+use crate::workspace::search;
 
-/// Show a sealed pack: its definition, and the documents that it selects
+/// Show the definition of a sealed pack and its documents
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx pack show procurement.onboarding\n  \
 ctx pack show procurement.onboarding --at 3 --json")]
@@ -23,27 +22,6 @@ pub(super) struct Show {
     at: Option<u64>,
 }
 
-#[derive(Serialize)]
-struct ShowJson<'s> {
-    id: &'s str,
-    label: Option<&'s str>,
-    description: Option<&'s str>,
-    file: &'s str,
-    version: u64,
-    class: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    backend: Option<&'s str>,
-    checkpoint: u64,
-    query: Option<String>,
-    includes: Vec<String>,
-    excludes: Vec<String>,
-    node_types: Vec<&'static str>,
-    audiences: &'s [String],
-    agent_instructions: Option<&'s str>,
-    documents: Vec<DocumentJson<'s>>,
-    withheld: Vec<WithheldJson>,
-}
-
 pub(super) fn run(args: &Show, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let vault = session.vault()?;
     let source = session.source(&vault, Need::Fields)?;
@@ -51,45 +29,27 @@ pub(super) fn run(args: &Show, session: &mut Session<'_>) -> Result<Answer, Fail
     let packs = snapshot.packs()?;
     let id = args.id.strip_prefix("pack:").unwrap_or(&args.id);
     let sealed = packs.find(id, snapshot.checkpoint())?;
-    let mut ask = |query: &str| search::in_selector(session, &vault, &source, &snapshot, query);
-    let mut plan = Plan::of_pack(sealed, &snapshot, &mut ask)?;
+    let mut plan = session.with_search(|workspace, on_slow| {
+        let places = (&vault, &source);
+        let mut ask =
+            |query: &str| search::in_selector(workspace, places, &snapshot, query, on_slow);
+        Ok(Plan::of_pack(sealed, &snapshot, &mut ask)?)
+    })?;
     let mut resolution = snapshot.resolve(&plan)?;
     resolution.withhold(&mut plan.withheld);
-    let definition = &sealed.pack;
     let checkpoint = snapshot.checkpoint();
     if session.ui.json {
-        let texts = |uris: &[pack::Placed<crate::uri::Uri>]| -> Vec<String> {
-            uris.iter().map(|uri| uri.value.to_string()).collect()
-        };
-        let json = ShowJson {
-            id: &definition.id,
-            label: definition.label.as_deref(),
-            description: definition.description.as_deref(),
-            file: sealed.file.as_str(),
-            version: sealed.version,
-            class: plan.class().as_str(),
-            backend: plan.backend.as_deref(),
-            checkpoint,
-            query: definition.query.as_ref().map(|query| query.value.to_string()),
-            includes: texts(&definition.includes),
-            excludes: texts(&definition.excludes),
-            node_types: definition.node_types.iter().map(|word| word.as_str()).collect(),
-            audiences: &definition.audiences,
-            agent_instructions: definition.agent_instructions.as_deref(),
-            documents: DocumentJson::all(&resolution.portions(), false),
-            withheld: resolution.withheld.iter().map(WithheldJson::from).collect(),
-        };
-        session.ui.result("pack.show", &json);
+        session.ui.report(&PackShowReport::new(checkpoint, sealed, &plan, &resolution));
     } else {
         let (file, version) = (shown(sealed.file.as_str()), sealed.version);
         session.ui.line(&format!("# {file} v{version} at checkpoint {checkpoint}"));
-        for line in pack::write(definition).lines() {
+        for line in pack::write(&sealed.pack).lines() {
             session.ui.line(&shown(line));
         }
         session.ui.line(&format!("\n# {}", count(resolution.documents.len(), "document")));
-        document_table(&resolution.portions()).iter().for_each(|row| session.ui.line(row));
+        session.ui.table(&document::rows(&resolution.portions()));
     }
-    tell_notes(session, plan.backend.as_deref(), &plan.notes);
-    tell_withheld(session, &resolution.withheld);
-    Ok(if resolution.withheld.is_empty() { Answer::Yes } else { Answer::No })
+    document::note(session, plan.backend.as_deref(), &plan.notes);
+    document::note_withheld(session, &resolution.withheld);
+    Ok(Answer::of(&resolution.withheld))
 }

@@ -1,13 +1,16 @@
-//! A report for people: the verdict, what it rests on, and the findings, worst first, with what
-//! they mean and what to do.
+//! A report for people: the verdict, its anchors, and the findings, worst first, each with its meaning
+//! and remedy.
 
 use std::collections::{BTreeSet, HashMap};
 
+use crate::cli::color::Paint;
+use crate::cli::failure::command;
 use crate::cli::ui::{Ui, shown};
+use crate::model::hint::Hint;
 use crate::verify::{Class, Code, Finding, Held, Report, Source, Verdict};
 use crate::words::count;
 
-/// So many findings of one kind are told one by one; one altered checkpoint can give thousands.
+/// How many findings of one code are listed; one altered checkpoint can give thousands.
 const MOST: usize = 20;
 
 pub(super) fn report(ui: &mut Ui<'_>, report: &Report, whole: bool) {
@@ -19,25 +22,34 @@ pub(super) fn report(ui: &mut Ui<'_>, report: &Report, whole: bool) {
     };
     if !whole {
         let checked = count(report.artifacts, "artifact");
-        verdict.push_str(&format!(" (of {checked} and the log; nothing else was checked)"));
+        verdict.push_str(&format!(" ({checked} and the log; nothing else was checked)"));
     }
-    ui.line(&verdict);
+    ui.painted(paint(report.verdict), &verdict);
     summary(ui, report);
     findings(ui, &report.findings);
     if report.omitted > 0 {
-        ui.line(&format!("  and {} more of kinds that are very many", report.omitted));
+        ui.line(&format!("  and {} more findings, which are not listed", report.omitted));
     }
     meanings(ui, &report.findings);
     let next = match report.verdict {
         Verdict::Damaged | Verdict::Unsettled | Verdict::WorkingCopyDiffers => {
-            "`ctx help CODE` says more of a finding"
+            "`ctx help CODE` explains a finding"
         }
         Verdict::IntactNotAnchored => {
-            "keep what `ctx head` prints elsewhere, and say `ctx verify --expect-head HASH`; only so can nobody cut off or rewrite everything"
+            "store the output of `ctx head` elsewhere, and pass it to `ctx verify --expect-head`, to detect truncation or a full rewrite"
         }
         Verdict::IntactAnchored | Verdict::NothingPublished => return,
     };
     ui.note(&format!("hint: {next}"));
+}
+
+fn paint(verdict: Verdict) -> Paint {
+    match verdict {
+        Verdict::Damaged => Paint::Bad,
+        Verdict::Unsettled | Verdict::WorkingCopyDiffers => Paint::Doubtful,
+        Verdict::NothingPublished => Paint::Plain,
+        Verdict::IntactAnchored | Verdict::IntactNotAnchored => Paint::Good,
+    }
 }
 
 fn summary(ui: &mut Ui<'_>, report: &Report) {
@@ -83,7 +95,9 @@ fn anchor(held: &Held) -> String {
     };
     match &held.source {
         Source::Expected => format!("anchor: {what}, as expected"),
-        Source::Remembered { since } => format!("anchor: {what}, remembered here since {since}"),
+        Source::Remembered { since } => {
+            format!("anchor: {what}, trusted on this machine since {since}")
+        }
         Source::Revision { name, commit } => {
             format!("anchor: {what}, at revision {}", at(name, commit))
         }
@@ -110,7 +124,8 @@ fn findings(ui: &mut Ui<'_>, findings: &[Finding]) {
         if class != Some(finding.code.class()) {
             class = Some(finding.code.class());
             ui.line("");
-            ui.line(&format!("{}:", heading(finding.code.class())));
+            let heading = format!("{}:", heading(finding.code.class()));
+            ui.painted(Paint::Heading, &heading);
         }
         ui.line(&format!("  [{}] {}: {}", finding.code, place(finding), shown(&finding.message)));
         for (name, value) in [("expected", &finding.expected), ("found   ", &finding.found)] {
@@ -123,7 +138,7 @@ fn findings(ui: &mut Ui<'_>, findings: &[Finding]) {
     let mut more: Vec<_> = told.into_iter().filter(|(_, n)| *n > MOST).collect();
     more.sort_unstable();
     for (code, n) in more {
-        ui.line(&format!("  [{code}] and {} more, which `--json` lists", n - MOST));
+        ui.line(&format!("  [{code}] and {} more; `--json` lists them", n - MOST));
     }
 }
 
@@ -145,33 +160,34 @@ fn place(finding: &Finding) -> String {
 /// What the findings mean and what to do, each kind once. A note needs no advice.
 fn meanings(ui: &mut Ui<'_>, findings: &[Finding]) {
     let mut told = BTreeSet::new();
-    let mut advice: Vec<(&str, Vec<Code>)> = Vec::new();
+    let mut advice: Vec<(Hint, Vec<Code>)> = Vec::new();
     for code in findings.iter().map(|f| f.code).filter(|code| code.class() != Class::Note) {
         if !told.insert(code) {
             continue;
         }
-        match advice.iter_mut().find(|(remedy, _)| *remedy == code.remedy()) {
+        let remedy = code.remedy();
+        match advice.iter_mut().find(|(other, _)| *other == remedy) {
             Some((_, codes)) => codes.push(code),
-            None => advice.push((code.remedy(), vec![code])),
+            None => advice.push((remedy, vec![code])),
         }
     }
     if !advice.is_empty() {
         ui.line("");
-        ui.line("What it means, and what to do:");
+        ui.painted(Paint::Heading, "Meaning and remedy:");
     }
     for (remedy, codes) in advice {
         for code in codes {
             ui.line(&format!("  [{code}] {}", code.meaning()));
         }
-        ui.line(&format!("      {remedy}"));
+        ui.line(&format!("      {}", remedy.render(command)));
     }
 }
 
 fn heading(class: Class) -> &'static str {
     match class {
-        Class::Damage => "Damage: what was recorded was altered, or is gone",
-        Class::Unsettled => "Unsettled: something is recorded by halves, or could not be looked at",
-        Class::WorkingCopy => "Working copy: a live file differs from what is published",
+        Class::Damage => "Damage: recorded data was altered or is missing",
+        Class::Unsettled => "Unsettled: incomplete or unreadable records",
+        Class::WorkingCopy => "Working copy: live files that differ from their published versions",
         Class::Note => "Notes",
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 
 use super::*;
-use crate::chain::history::{Entry, Stored};
+use crate::chain::history::{Entry, EntryState, Stored};
 use crate::document::Document;
 use crate::resolve::Served;
 use crate::uri::Uri;
@@ -78,8 +78,11 @@ fn served(n: usize, made: &Made, before: &[Served]) -> Served {
         stored: Stored::Keyframe,
         edited_by: made.title.clone(),
         edited_at: Timestamp::MIN,
-        published_at: n.is_multiple_of(2).then_some(Timestamp::MIN),
-        retired_at: None,
+        state: if n.is_multiple_of(2) {
+            EntryState::Published(Timestamp::MIN)
+        } else {
+            EntryState::Unpublished
+        },
         note: None,
         content_hash: hash,
         chain_hash: hash,

@@ -1,0 +1,49 @@
+//! Documents as tables, and what several verbs say beside them.
+
+use super::session::Session;
+use super::ui::shown;
+use crate::report::failure::Failure;
+use crate::resolve::Withheld;
+use crate::resolve::portion::Portion;
+
+/// A row for each document, with the sections that an answer narrows it to.
+pub(super) fn rows(portions: &[Portion<'_>]) -> Vec<Vec<String>> {
+    let row = |portions: &[Portion<'_>]| {
+        let d = portions.first()?.served;
+        let sections = portions.iter().filter_map(|portion| portion.section);
+        let anchors: String = sections.map(|section| format!(" #{}", section.anchor)).collect();
+        let name = match anchors.trim_start() {
+            one if !one.contains(' ') => format!("{}{one}", d.id),
+            several => format!("{} {several}", d.id),
+        };
+        Some(vec![
+            shown(&name).into_owned(),
+            format!("v{}", d.entry.version),
+            d.fields.node_type.as_str().to_owned(),
+            shown(d.title()).into_owned(),
+        ])
+    };
+    portions.chunk_by(Portion::is_beside).filter_map(row).collect()
+}
+
+/// Notes which back-end found the documents of a search, and what else the caller should know.
+pub(super) fn note(session: &mut Session<'_>, backend: Option<&str>, notes: &[String]) {
+    if let Some(backend) = backend {
+        let backend = shown(backend);
+        session
+            .ui
+            .note(&format!("note: delegated to {backend}, which decides what a search finds"));
+    }
+    for note in notes {
+        session.ui.note(&format!("note: {}", shown(note)));
+    }
+}
+
+/// Notes which documents were withheld.
+pub(super) fn note_withheld(session: &mut Session<'_>, withheld: &[Withheld]) {
+    if !withheld.is_empty() {
+        let report = Failure::withheld(withheld);
+        let text = super::failure::text(&report.report(super::failure::command));
+        session.ui.note(&text);
+    }
+}

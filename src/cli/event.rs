@@ -1,0 +1,121 @@
+//! An event as text: what was published or retired, and what could not be done besides.
+
+use super::color::Paint;
+use super::failure::command;
+use super::session::Session;
+use super::ui::shown;
+use super::{Answer, recover};
+use crate::document::validate::{Problem, Severity};
+use crate::publish::Outcome;
+use crate::report::Report;
+use crate::report::event::{EventReport, change};
+use crate::txn::{Item, Live};
+use crate::words::count;
+
+/// Prints an event, done or only planned, and says how the verb ends.
+pub(super) fn print<'o, R: Report>(
+    session: &mut Session<'_>,
+    outcome: &'o Outcome,
+    dry_run: bool,
+    report: fn(EventReport<'o>) -> R,
+) -> Answer {
+    match session.ui.json {
+        true => session.ui.report(&report(EventReport::new(outcome, dry_run, command))),
+        false => text(session, R::SCHEMA, outcome, dry_run),
+    }
+    note_trouble(session, outcome)
+}
+
+/// Notes what an event could not do besides, and says how the verb ends.
+pub(super) fn note_trouble(session: &mut Session<'_>, outcome: &Outcome) -> Answer {
+    let committed = outcome.committed.as_ref();
+    let left_alone = committed.map(|c| c.left_alone.as_slice()).unwrap_or_default();
+    for (path, why) in left_alone {
+        let path = shown(path);
+        session.ui.note(&format!("warning: published, but `{path}` was left as it is: {why}"));
+    }
+    for failed in committed.map(|c| c.after.as_slice()).unwrap_or_default() {
+        let why = shown(&failed.why);
+        session.ui.note(&match (failed.step, failed.path.as_deref()) {
+            ("trusted-head", _) => {
+                format!("warning: published, but the trusted head was not updated: {why}")
+            }
+            (_, Some(path)) => {
+                format!("note: the derived file `{}` was left as it is: {why}", shown(path))
+            }
+            (step, None) => format!("note: published, but the {step} was not updated: {why}"),
+        });
+    }
+    recover::note(session, &outcome.recovered);
+    if left_alone.iter().any(|(_, why)| !why.is_changed()) {
+        Answer::Incomplete
+    } else {
+        Answer::of(&outcome.refused)
+    }
+}
+
+pub(super) fn text(session: &mut Session<'_>, verb: &str, outcome: &Outcome, dry_run: bool) {
+    let ui = &mut session.ui;
+    match &outcome.checkpoint {
+        Some(checkpoint) => {
+            let what = count(outcome.items.len(), "version");
+            let (number, at) = (checkpoint.number, checkpoint.at);
+            let would = if dry_run { "would make " } else { "" };
+            ui.painted(Paint::Good, &format!("{would}checkpoint {number} with {what}, {at}"));
+        }
+        None => ui.line(&format!("nothing to {verb}")),
+    }
+    let row = |item: &Item| {
+        let id = shown(item.id.as_str()).into_owned();
+        vec![format!("  {}", change(item.change)), id, format!("v{}", item.version)]
+    };
+    ui.table(&outcome.items.iter().map(row).collect::<Vec<_>>());
+    match outcome.unchanged.as_slice() {
+        [] => {}
+        [id] => ui.line(&format!("  unchanged: {}", shown(id.as_str()))),
+        all => ui.line(&format!("  unchanged: {}", count(all.len(), "document"))),
+    }
+    for (id, _) in &outcome.behind {
+        let id = shown(id.as_str());
+        ui.line(&format!("  live file updated: {id} (an earlier publication left it behind)"));
+    }
+    for (id, why) in &outcome.left_out {
+        ui.line(&format!("  left out: {} ({why})", shown(id.as_str())));
+    }
+    for item in &outcome.items {
+        item.warnings.iter().for_each(|warning| note(session, item.id.as_str(), warning));
+    }
+    for refusal in &outcome.refused {
+        refusal.problems.iter().for_each(|problem| note(session, &refusal.path, problem));
+    }
+    if dry_run {
+        outcome.items.iter().for_each(|item| live_change(session, item));
+    }
+}
+
+fn note(session: &mut Session<'_>, place: &str, problem: &Problem) {
+    let line = problem.line.map_or_else(String::new, |n| format!(", line {n}"));
+    let severity = if problem.severity == Severity::Error { "error" } else { "warning" };
+    let (place, message, code) = (shown(place), shown(&problem.message), problem.code);
+    let hint = problem.hint.render(command);
+    let hint = shown(&hint);
+    session.ui.note(&format!("{severity}[{code}]: {place}{line}: {message} ({hint})"));
+}
+
+/// Shows what a publication would write into a live file.
+fn live_change(session: &mut Session<'_>, item: &Item) {
+    let path = item.id.live_path();
+    let shown_path = shown(&path).into_owned();
+    match &item.live {
+        Live::Keep => {}
+        Live::Create(_) => session.ui.line(&format!("would create {shown_path}")),
+        Live::Remove(_) => session.ui.line(&format!("would remove {shown_path}")),
+        Live::Replace { old, new } => {
+            let (old, new) = (String::from_utf8_lossy(old), String::from_utf8_lossy(new));
+            let then = if item.is_retirement() { "retired" } else { "published" };
+            let (from, to) = (format!("{shown_path} (now)"), format!("{shown_path} ({then})"));
+            let diff = crate::chain::diff::print_between(&old, &new, &from, &to);
+            session.ui.diff(&diff);
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! The verbs in groups of what people want to do, and the help of all of them.
+
+use std::ffi::OsString;
+
+use clap::{CommandFactory as _, FromArgMatches as _};
+
+use super::Cli;
+
+/// The verbs of each group, in the order in which `ctx --help` lists them.
+const GROUPS: [(&str, &[&str]); 6] = [
+    ("Start", &["init", "demo", "add"]),
+    ("Publish", &["status", "validate", "diff", "publish", "retire", "mv"]),
+    ("Read", &["list", "read", "resolve", "search", "context", "pack", "neighbors", "graph"]),
+    ("Verify and look back", &["verify", "head", "history", "show", "checkpoint", "checkout"]),
+    ("Maintain", &["recover", "index"]),
+    ("Help", &["help"]),
+];
+
+/// Options that some verbs have no use for.
+const UNUSED: [(&str, &[&str]); 2] = [("demo", &["vault"]), ("help", &["vault"])];
+
+/// The command with its groups.
+pub(super) fn command() -> clap::Command {
+    let mut command = Cli::command();
+    for (verb, options) in UNUSED {
+        for option in options {
+            command = command.mut_subcommand(verb, |verb| {
+                let hidden = clap::Arg::new(*option).long(*option).hide(true);
+                verb.arg(hidden.value_parser(clap::value_parser!(std::path::PathBuf)))
+            });
+        }
+    }
+    let mut groups = String::new();
+    for (group, verbs) in GROUPS {
+        groups.push_str(&format!("{group}:\n"));
+        for verb in verbs {
+            let about = command.find_subcommand(verb).and_then(clap::Command::get_about);
+            let about = about.map(ToString::to_string).unwrap_or_default();
+            groups.push_str(&format!("  {verb:<12}{about}\n"));
+        }
+        groups.push('\n');
+    }
+    let template = format!(
+        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{groups}{{options}}{{after-help}}"
+    );
+    command.help_template(template)
+}
+
+/// Reads a command line.
+pub(super) fn parse(args: Vec<OsString>) -> Result<Cli, clap::Error> {
+    let mut command = command();
+    let matches = command.try_get_matches_from_mut(args)?;
+    Cli::from_arg_matches(&matches).map_err(|why| why.format(&mut command))
+}
+
+/// The help texts of all verbs, as Markdown: the contents of `docs/cli.md`.
+pub fn reference() -> String {
+    let mut out = String::from(
+        "# Command reference\n\nGenerated from `ctx --help`; a test holds them equal.\n",
+    );
+    let mut section = |name: &str, command: &mut clap::Command| {
+        let help = command.render_long_help().to_string();
+        let lines: Vec<&str> = help.lines().map(str::trim_end).collect();
+        out.push_str(&format!("\n## {name}\n\n```text\n{}\n```\n", lines.join("\n").trim_end()));
+    };
+    let mut root = command().term_width(90);
+    root.build();
+    section("ctx", &mut root.clone());
+    for verb in root.get_subcommands() {
+        section(&format!("ctx {}", verb.get_name()), &mut verb.clone());
+        for part in verb.get_subcommands().filter(|c| c.get_name() != "help") {
+            section(&format!("ctx {} {}", verb.get_name(), part.get_name()), &mut part.clone());
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn every_verb_is_in_one_group() {
+        let listed: Vec<&str> =
+            GROUPS.iter().flat_map(|(_, verbs)| verbs.iter().copied()).collect();
+        let command = Cli::command();
+        let verbs: BTreeSet<&str> =
+            command.get_subcommands().map(clap::Command::get_name).collect();
+        assert_eq!(listed.len(), verbs.len());
+        assert_eq!(listed.into_iter().collect::<BTreeSet<_>>(), verbs);
+    }
+
+    #[test]
+    fn the_first_line_of_each_help_is_short_and_begins_with_a_verb() {
+        fn check(command: &clap::Command) {
+            let about = command.get_about().map(ToString::to_string).unwrap_or_default();
+            let name = command.get_name();
+            assert!(about.chars().count() <= 72, "{name}: {about}");
+            assert!(about.starts_with(char::is_uppercase) && !about.ends_with('.'), "{name}");
+            command.get_subcommands().filter(|part| part.get_name() != "help").for_each(check);
+        }
+        Cli::command().get_subcommands().for_each(check);
+    }
+}

@@ -1,0 +1,39 @@
+//! The steps that follow the commit of an event: the trusted head, the index, derived files.
+
+use crate::derived;
+use crate::head::{self, Head};
+use crate::index;
+use crate::txn::StepFailure;
+use crate::txn::after::Commit;
+
+/// Makes the new head the trusted one.
+pub(super) fn trust_head(commit: &Commit<'_>) -> Vec<StepFailure> {
+    let head = Head::after(commit.before, commit.checkpoint);
+    let Err(why) = head::advance(commit.vault, &head, commit.now) else { return Vec::new() };
+    // Else the log could be cut back to where it was, and what it lost pass for uncommitted files.
+    let upon = Head::of(commit.before);
+    head::withdraw(commit.vault, |intent| {
+        intent.upon == upon && intent.event.at == commit.checkpoint.at
+    });
+    vec![failure("trusted-head", None, why.to_string())]
+}
+
+/// Brings the posting index up to the new checkpoint.
+pub(super) fn follow_index(commit: &Commit<'_>) -> Vec<StepFailure> {
+    let Some(dir) = commit.vault.cache() else { return Vec::new() };
+    let followed = index::follow(dir, commit.vault, commit.before, commit.checkpoint);
+    followed.err().map(|why| failure("index", None, why.to_string())).into_iter().collect()
+}
+
+/// Writes the derived files again while the vault is small (DERIV-2).
+pub(super) fn write_derived(commit: &Commit<'_>) -> Vec<StepFailure> {
+    if !commit.vault.config().index.is_automatic(commit.documents) {
+        return Vec::new();
+    }
+    let failures = derived::after_publication(commit.vault).into_iter();
+    failures.map(|(path, why)| failure("derived", Some(path), why)).collect()
+}
+
+fn failure(step: &'static str, path: Option<String>, why: String) -> StepFailure {
+    StepFailure { step, path, why }
+}

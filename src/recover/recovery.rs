@@ -1,0 +1,123 @@
+//! Recovery after an interrupted command: what no checkpoint seals is moved away, live files are
+//! brought up to date, and what is lost is named.
+
+use std::mem;
+
+use super::lost::{Lost, lost};
+use crate::checkpoint::fault::LogError;
+use crate::head::{self, Head, HeadError};
+use crate::model::id::Id;
+use crate::txn::expect::{self, Expect, ExpectError};
+use crate::txn::{self, Leftover, Plan, Recovered, Scope, Uncleared};
+use crate::vault::Vault;
+use crate::vault::files::FileError;
+use crate::vault::lock::LockError;
+
+/// What a recovery is asked to do.
+#[derive(Debug)]
+pub struct Request<'r> {
+    /// What those who wait for the write lock are told.
+    pub holder: &'r str,
+    /// Write nothing.
+    pub dry_run: bool,
+    /// Move uncommitted files away although no intent record explains them.
+    pub force: bool,
+    /// What the caller has read.
+    pub expect: Expect,
+}
+
+/// What a recovery did, or would do.
+#[derive(Debug)]
+pub struct Recovery {
+    /// Whether an intent record explains all that is uncommitted.
+    pub is_explained: bool,
+    /// What was moved and brought up to date.
+    pub recovered: Recovered,
+    /// Artifacts beside whose histories nothing was moved.
+    pub broken: Vec<(Id, Uncleared)>,
+    /// What cannot be restored from the files.
+    pub lost: Lost,
+    /// Why nothing was touched: the log cannot be relied on.
+    pub unreliable: Option<Unreliable>,
+}
+
+/// Why a log cannot be relied on.
+#[derive(Debug)]
+pub enum Unreliable {
+    /// It is broken.
+    Log(LogError),
+    /// It does not hold the trusted head.
+    Head(HeadError),
+}
+
+/// Why nothing was done.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RecoverError {
+    /// Files or entries are uncommitted, and no intent record explains them.
+    #[error("no intent record explains what is uncommitted")]
+    Unexplained(Vec<Leftover>),
+    /// Something else is published than what the caller has read.
+    #[error(transparent)]
+    Expected(#[from] ExpectError),
+    /// Another process holds the write lock.
+    #[error(transparent)]
+    Lock(#[from] LockError),
+    /// Reading or writing failed.
+    #[error(transparent)]
+    File(#[from] FileError),
+}
+
+/// Moves away what an interrupted command left, brings live files up to date, and looks for what is
+/// lost. Beside a log that cannot be relied on, nothing is touched.
+///
+/// # Errors
+/// Nothing was done; see [`RecoverError`].
+pub fn recover(vault: &Vault, request: &Request<'_>) -> Result<Recovery, RecoverError> {
+    let _lock = if request.dry_run { None } else { Some(vault.lock(request.holder)?) };
+    let log = head::read_log(vault)?;
+    let sound = log.sound();
+    let faults: Vec<LogError> =
+        sound.iter().flat_map(|chronicle| chronicle.hash_faults(vault.files())).collect();
+    let lost = lost(vault, &log, &faults);
+    let sound = sound.and_then(|chronicle| faults.into_iter().next().map_or(Ok(chronicle), Err));
+    let chronicle = match sound {
+        Ok(chronicle) => chronicle,
+        Err(why) => return Ok(Recovery::untouched(lost, Unreliable::Log(why))),
+    };
+    if let Err(why) = head::check(vault, &chronicle) {
+        return Ok(Recovery::untouched(lost, Unreliable::Head(why)));
+    }
+    expect::check(vault, &chronicle, &[], request.expect)?;
+    let end = Head::of(&chronicle);
+    let interrupted = head::interrupted(vault, &end);
+    let mut plan = txn::plan(vault, &chronicle, &Scope::Everything);
+    let is_explained = plan.leftovers.iter().all(|left| left.is_of(interrupted.as_ref()));
+    if !is_explained && !request.force && !request.dry_run {
+        plan.leftovers.retain(|leftover| !leftover.is_of(interrupted.as_ref()));
+        return Err(RecoverError::Unexplained(plan.leftovers));
+    }
+    let broken = mem::take(&mut plan.broken);
+    let recovered = if request.dry_run {
+        planned(plan)
+    } else {
+        let recovered = txn::carry_out(vault, plan)?;
+        head::withdraw(vault, |intent| intent.upon == end);
+        recovered
+    };
+    Ok(Recovery { is_explained, recovered, broken, lost, unreliable: None })
+}
+
+/// What carrying out a plan would do.
+fn planned(plan: Plan) -> Recovered {
+    let caught_up = plan.behind.iter().map(|(id, _)| id.live_path()).collect();
+    Recovered { kept: plan.leftovers, caught_up, ..Recovered::default() }
+}
+
+impl Recovery {
+    fn untouched(lost: Lost, why: Unreliable) -> Self {
+        let recovered = Recovered::default();
+        let unreliable = Some(why);
+        Self { is_explained: true, recovered, broken: Vec::new(), lost, unreliable }
+    }
+}

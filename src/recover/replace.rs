@@ -1,0 +1,221 @@
+//! Replacing the log by one that is derived from the histories, or by its other form.
+
+use super::rebuild::{Rebuilt, Unsound, rebuild};
+use crate::checkpoint::chronicle::Chronicle;
+use crate::checkpoint::codec::path_of;
+use crate::checkpoint::fault::{Duplicate, LogError};
+use crate::checkpoint::log::Log;
+use crate::head::{self, Head, HeadError, MemoryError};
+use crate::model::digest::Digest;
+use crate::model::layout::limit;
+use crate::model::timestamp::Timestamp;
+use crate::txn::expect::{self, Expect, ExpectError};
+use crate::txn::keep;
+use crate::vault::Vault;
+use crate::vault::config::LogForm;
+use crate::vault::files::FileError;
+use crate::vault::lock::LockError;
+use crate::vault::write::Written;
+
+/// What a rebuild is asked to do.
+#[derive(Debug)]
+pub struct RebuildRequest<'r> {
+    /// What those who wait for the write lock are told.
+    pub holder: &'r str,
+    /// The clock.
+    pub now: Timestamp,
+    /// Keep nothing of the log that is there.
+    pub from_scratch: bool,
+    /// Write nothing.
+    pub dry_run: bool,
+    /// Replace the log although it would be refused.
+    pub force: bool,
+    /// With `force`: let the log begin with another first checkpoint.
+    pub new_first_checkpoint: bool,
+    /// What the caller has read.
+    pub expect: Expect,
+}
+
+/// What a rebuild did, or would do.
+#[derive(Debug)]
+pub struct Replacement {
+    /// The log that the histories give.
+    pub rebuilt: Rebuilt,
+    /// Whether it is the log that is there.
+    pub is_same: bool,
+    /// The end of the rebuilt log.
+    pub head: Head,
+    /// The first checkpoint of the old log, where the new one begins with another.
+    pub replaced_first: Option<Digest>,
+    /// Why it would be refused as it was asked for; set in a dry run only.
+    pub refused: Option<Refused>,
+    /// Where the old log is kept, if it was replaced.
+    pub kept: Option<String>,
+}
+
+/// Why a log is not replaced without force.
+#[derive(Debug, thiserror::Error)]
+pub enum Refused {
+    /// Versions that are recorded as published or retired are not vouched for.
+    #[error("the chain does not vouch for {}", crate::words::count(.0.len(), "version"))]
+    Unsound(Vec<(String, String)>),
+    /// The rebuilt log does not hold the trusted head.
+    #[error(transparent)]
+    Head(#[from] HeadError),
+    /// The rebuilt log has checkpoints after the trusted head.
+    #[error("{} would follow the trusted head", crate::words::count(*.0, "checkpoint"))]
+    Beyond(usize),
+    /// The log is whole, but the histories record something else.
+    #[error("the log is intact, but the histories record more or something else")]
+    Whole,
+    /// The log would begin with another first checkpoint.
+    #[error("the log would {after} (it began with {before})")]
+    NewFirst {
+        /// The first checkpoint before.
+        before: Digest,
+        /// What it would be.
+        after: String,
+    },
+}
+
+/// Why nothing was written.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RebuildError {
+    /// It takes force, or more than that.
+    #[error(transparent)]
+    Refused(#[from] Refused),
+    /// Both log files exist and differ.
+    #[error(transparent)]
+    Log(#[from] LogError),
+    /// Something else is published than what the caller has read.
+    #[error(transparent)]
+    Expected(#[from] ExpectError),
+    /// The new head cannot be trusted, or the trusted one not be read.
+    #[error(transparent)]
+    Trust(#[from] MemoryError),
+    /// Another process holds the write lock.
+    #[error(transparent)]
+    Lock(#[from] LockError),
+    /// Reading or writing failed.
+    #[error(transparent)]
+    File(#[from] FileError),
+}
+
+/// Derives the log from the histories and puts it in the place of the one that is there.
+///
+/// # Errors
+/// Nothing was written; see [`RebuildError`].
+pub fn rebuild_log(
+    vault: &Vault,
+    request: &RebuildRequest<'_>,
+) -> Result<Replacement, RebuildError> {
+    let _lock = if request.dry_run { None } else { Some(vault.lock(request.holder)?) };
+    let old = head::read_log(vault)?;
+    if old.diagnosis.duplicate == Some(Duplicate::Different) {
+        return Err(LogError::BothForms.into());
+    }
+    let is_sound = old.sound().and_then(|chronicle| chronicle.check_hashes(vault.files())).is_ok();
+    if request.expect.is_said() {
+        let log = head::open_log_locked(vault)?;
+        expect::check(vault, &log.sound()?, &[], request.expect)?;
+    }
+    let rebuilt = rebuild(vault, &old, request.from_scratch);
+    let is_same = rebuilt.is_same(&old);
+    let head = Head::of(&rebuilt.log.sound()?);
+    let mut refused = None;
+    if !is_same && !request.force {
+        // A log that lost its end, or everything, is whole and records too little.
+        let is_complete = old.sound().is_ok_and(|chronicle| {
+            let end = Head::of(&chronicle);
+            let records_enough = !old.is_blank() || head::interrupted(vault, &end).is_some();
+            records_enough && head::check(vault, &chronicle).is_ok()
+        });
+        refused = check(vault, &rebuilt, is_sound && is_complete)?;
+    }
+    let replaced_first = rebuilt.replaced_first(&old, &head::recall(vault).unwrap_or_default());
+    if let Some(before) = replaced_first
+        && request.force
+        && !request.new_first_checkpoint
+    {
+        refused = Some(Refused::NewFirst { before, after: beginning(&rebuilt) });
+    }
+    let mut kept = None;
+    if !request.dry_run && !is_same {
+        if let Some(refused) = refused {
+            return Err(refused.into());
+        }
+        kept = replace_log(vault, &rebuilt.log)?;
+        head::trust(vault, &head, request.now)?;
+    }
+    Ok(Replacement { rebuilt, is_same, head, replaced_first, refused, kept })
+}
+
+/// Why a rebuilt log should not replace the old one before a person has looked.
+fn check(
+    vault: &Vault,
+    rebuilt: &Rebuilt,
+    was_whole: bool,
+) -> Result<Option<Refused>, RebuildError> {
+    if !rebuilt.unsound.is_empty() {
+        let line =
+            |(id, version, why): &Unsound| (format!("{id} version {version}"), why.to_string());
+        return Ok(Some(Refused::Unsound(rebuilt.unsound.iter().map(line).collect())));
+    }
+    if let Err(why) = head::check(vault, &rebuilt.log.sound()?) {
+        return Ok(Some(why.into()));
+    }
+    let last = head::recall(vault)?.last().unwrap_or(usize::MAX);
+    let beyond = rebuilt.log.entries.len().saturating_sub(last);
+    Ok(match was_whole {
+        true => Some(Refused::Whole),
+        false if beyond > 0 => Some(Refused::Beyond(beyond)),
+        false => None,
+    })
+}
+
+fn beginning(rebuilt: &Rebuilt) -> String {
+    match rebuilt.log.entries.first() {
+        Some(Ok(first)) => format!("begin with {}", first.hash),
+        _ => "be empty".to_owned(),
+    }
+}
+
+/// Puts a rebuilt log in the place of the old one, which is kept beside it; gives the path of that.
+/// Only the holder of the write lock may ask for it.
+///
+/// # Errors
+/// Something could not be written; the old log is where it was.
+fn replace_log(vault: &Vault, new: &Log) -> Result<Option<String>, FileError> {
+    let (files, path) = (vault.files(), new.path());
+    let bytes = new.sound().map(|chronicle| chronicle.export(new.form)).unwrap_or_default();
+    let Some(old) = files.read_optional(path, limit::LOG)? else {
+        files.create_durable(path, &bytes)?;
+        return Ok(None);
+    };
+    let kept = keep::copy_beside(files, path)?;
+    files.replace(path, &old, &bytes).inspect_err(|_| {
+        let _ = files.remove_of_length(&kept, old.len() as u64);
+    })?;
+    Ok(Some(kept))
+}
+
+/// Puts a log in its other form beside the one that is there, whole and durable, and gives that another
+/// name, which it returns. Only the holder of the write lock may ask for it.
+///
+/// # Errors
+/// Something could not be written. Where both files are left, they say the same, and the next writer
+/// clears that away.
+pub fn exchange_log(
+    vault: &Vault,
+    old: &Chronicle<'_>,
+    form: LogForm,
+    bytes: &[u8],
+) -> Result<String, FileError> {
+    let (files, path) = (vault.files(), old.path());
+    files.create_durable(path_of(form), bytes)?;
+    let kept = keep::free_beside(files, path);
+    files.move_new(path, &kept)?;
+    files.sync(&[Written::Named(path)])?;
+    Ok(kept)
+}

@@ -1,0 +1,663 @@
+//! Errors of the domain as failures: the one place that gives each its code and its advice
+//! (`spec/errors.md`).
+
+use std::io::ErrorKind;
+
+use super::failure::{Code, Failure};
+use super::recover::{kind, recorded_by};
+use crate::chain::error::ChainError;
+use crate::checkpoint::fault::LogError;
+use crate::convert::ConvertError;
+use crate::derived::DerivedError;
+use crate::document::sections::UnknownAnchor;
+use crate::head::{HeadError, Lost, MemoryError};
+use crate::model::hint::{Call, Hint, Verb};
+use crate::model::id::IdError;
+use crate::publish::PublishError;
+use crate::recover::{RebuildError, RecoverError, Refused, Unreliable};
+use crate::resolve::checkout::CheckoutError;
+use crate::resolve::packs::PackError;
+use crate::resolve::plan::{PlanError, PlanFault};
+use crate::resolve::{ResolveError, UnknownSection, Withheld};
+use crate::search::configured::ConfiguredError;
+use crate::search::{QueryError, SearchError};
+use crate::selector::excerpt::caret;
+use crate::selector::{ParseError, Term};
+use crate::txn::Leftover;
+use crate::txn::expect::{ExpectError, HowToMerge, Mismatch, Moved};
+use crate::uri::{ForeignVault, UriError};
+use crate::vault::OpenError;
+use crate::vault::files::FileError;
+use crate::vault::lock::LockError;
+use crate::words::{count, nearest};
+
+/// How many lines of a list a failure has.
+const MOST: usize = 20;
+/// How many lines of a diff it has.
+const MOST_OF_DIFF: usize = 60;
+
+fn dry_run(verb: Verb) -> Call {
+    Call::new(verb).word("--dry-run")
+}
+
+fn verify_all() -> Hint {
+    Hint::call("run {} for a full report", Verb::Verify)
+}
+
+fn see_rebuild() -> Hint {
+    let rebuild = dry_run(Verb::CheckpointRebuild);
+    Hint::call("{} shows the log that the histories give", rebuild)
+}
+
+/// The first lines of a list, and how many more it has.
+fn first(most: usize, mut lines: Vec<String>) -> Vec<String> {
+    let more = lines.len().saturating_sub(most);
+    lines.truncate(most);
+    if more > 0 {
+        lines.push(format!("… {more} more"));
+    }
+    lines
+}
+
+impl Failure {
+    /// An invalid selector, with a caret under the place.
+    pub fn selector(why: &ParseError, text: &str) -> Self {
+        let mut failure = Self::new(Code::SelectorInvalid, why.to_string());
+        failure.reason = Some(why.code());
+        failure.details = why.caret(text).lines().map(str::to_owned).collect();
+        failure.hints.extend(why.hint().map(Hint::from));
+        failure
+    }
+
+    /// A selector that cannot be evaluated, with a caret under the term.
+    pub fn plan(why: PlanError<Self>, text: &str) -> Self {
+        let mut failure = Self::from(why.why);
+        // Under a whole selector carets say nothing.
+        if text.get(why.span.clone()) != Some(text.trim()) {
+            let caret = caret(text, &why.span);
+            failure.details.splice(0..0, caret.lines().map(str::to_owned));
+        }
+        failure
+    }
+
+    /// Documents whose histories do not verify.
+    pub fn withheld(withheld: &[Withheld]) -> Self {
+        let message = match withheld {
+            [one] => format!("`{}` is withheld: {}", one.id, one.why),
+            many => format!("{} documents are withheld", many.len()),
+        };
+        let mut failure = Self::new(Code::Withheld, message);
+        if withheld.len() > 1 {
+            failure.details = withheld.iter().map(|w| format!("{}: {}", w.id, w.why)).collect();
+        }
+        failure.hint(Hint::call(
+            "the chain does not vouch for the text; run {} for a full report",
+            Verb::Verify,
+        ))
+    }
+
+    /// No published document has this id.
+    pub fn unknown_id(id: &str, near: Option<&str>) -> Self {
+        let failure = Self::new(Code::UnknownId, format!("no document has the id `{id}`"));
+        match near {
+            Some(near) => failure.hint(format!("did you mean `{near}`?")),
+            None => failure.hint(Hint::calls(
+                "{} lists published documents, {} all of them",
+                [Verb::List.into(), Verb::Status.into()],
+            )),
+        }
+    }
+
+    /// A document that has no history.
+    pub fn never_published(id: &crate::model::id::Id) -> Self {
+        let publish = Call::new(Verb::Publish).value(id.as_str());
+        Self::new(Code::UnknownId, format!("`{id}` was never published"))
+            .hint(Hint::call("{} publishes version 1", publish))
+    }
+}
+
+impl From<OpenError> for Failure {
+    fn from(why: OpenError) -> Self {
+        let message = why.to_string();
+        match why {
+            OpenError::NotFound { .. } => Self::new(Code::NoVault, message).hint(Hint::call(
+                "{} makes the current folder a vault; `--vault DIR` names another one",
+                Verb::Init,
+            )),
+            OpenError::NotAVault { .. } => Self::new(Code::NoVault, message)
+                .hint(Hint::call("{} makes a folder a vault", Call::new(Verb::Init).word("DIR"))),
+            OpenError::Config(_) => {
+                let read = Call::new(Verb::Read).value(crate::model::layout::CONFIG);
+                Self::new(Code::ConfigInvalid, message).hint(Hint::call(
+                    "fix the line in .context/config.yaml; {} prints the published version",
+                    read,
+                ))
+            }
+            OpenError::File(why) => why.into(),
+        }
+    }
+}
+
+impl From<FileError> for Failure {
+    fn from(why: FileError) -> Self {
+        let message = why.to_string();
+        match why {
+            FileError::Changed { .. } => {
+                Self::new(Code::Changed, message).hint("check the file, then run the command again")
+            }
+            FileError::Link { .. } => Self::new(Code::Io, message)
+                .hint("symbolic links are not followed; copy the target into the vault"),
+            FileError::Io { action, source, .. } => {
+                let failure = Self::new(Code::Io, message);
+                let reads = ["read", "list", "open"].contains(&action);
+                match source.kind() {
+                    ErrorKind::PermissionDenied if reads => {
+                        failure.hint("grant yourself permission to read it, and run it again")
+                    }
+                    ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
+                        failure.hint("reading a vault needs no write permission; this command does")
+                    }
+                    ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
+                        failure.hint("free some disk space, and run it again")
+                    }
+                    ErrorKind::FileTooLarge => failure.hint("the system limits the size of files"),
+                    ErrorKind::AlreadyExists => failure.hint(Hint::call(
+                        "{} reports files that no history has as `unfinished`; move such a file away",
+                        Verb::Verify,
+                    )),
+                    _ => failure,
+                }
+            }
+            _ => Self::new(Code::Io, message),
+        }
+    }
+}
+
+impl From<LogError> for Failure {
+    fn from(why: LogError) -> Self {
+        let message = why.to_string();
+        match why {
+            LogError::File(why) => why.into(),
+            LogError::Unknown { last: 0, .. } => {
+                let publish = Call::new(Verb::Publish).word("--all");
+                Self::new(Code::UnknownCheckpoint, message)
+                    .hint(Hint::call("nothing is published yet; {} makes checkpoint 1", publish))
+            }
+            LogError::Unknown { .. } => Self::new(Code::UnknownCheckpoint, message)
+                .hint(Hint::call("{} lists all checkpoints", Verb::CheckpointList)),
+            LogError::Missing { .. } => Self::new(Code::LogBroken, message)
+                .hint("restore the log from git or a backup; keep the histories")
+                .hint(see_rebuild()),
+            LogError::Torn { .. } => Self::new(Code::LogBroken, message).hint(Hint::call(
+                "a command was interrupted, or the log was edited: {} shows what can be done",
+                dry_run(Verb::Recover),
+            )),
+            LogError::Conflict { .. } => Self::new(Code::LogBroken, message)
+                .hint("both branches published; keep this branch's log, then publish the other branch's changes again")
+                .hint("in the vault's folder, keep this branch's log: git restore --source=HEAD --staged --worktree -- ':(glob)**/.versions/**'")
+                .hint(Hint::call(
+                    "then run {} for what the other branch published, and retire or move again what it retired or moved",
+                    Call::new(Verb::Publish).word("ID..."),
+                )),
+            LogError::BothForms => Self::new(Code::LogBroken, message)
+                .hint("the two log files differ; nothing was written")
+                .hint("find the right one with `git log -- .versions`, and move the other out of the vault"),
+            _ => Self::new(Code::LogBroken, message)
+                .hint(Hint::call("nothing was written; run {} for a full report", Verb::Verify))
+                .hint(see_rebuild()),
+        }
+    }
+}
+
+impl From<HeadError> for Failure {
+    fn from(why: HeadError) -> Self {
+        let message = why.to_string();
+        let code = match why {
+            HeadError::Lost(Lost::Rollback { .. }) => Code::HeadRollback,
+            HeadError::Lost(Lost::Fork { .. }) => Code::HeadFork,
+            HeadError::Memory(why) => return why.into(),
+        };
+        Self::new(code, message)
+            .hint(Hint::call(
+                "nothing was written; restore the log from git or a backup, then run {}",
+                Verb::Verify,
+            ))
+            .hint(see_rebuild())
+            .hint(Hint::call(
+                "if the vault was changed on purpose, {} trusts the log as it is",
+                Verb::HeadTrust,
+            ))
+    }
+}
+
+impl From<MemoryError> for Failure {
+    fn from(why: MemoryError) -> Self {
+        let failure = Self::new(Code::Io, why.to_string());
+        match why {
+            MemoryError::Unreadable { .. } => failure.hint(Hint::calls(
+                "check the vault with {}, then trust its head with {}",
+                [Verb::Verify.into(), Verb::HeadTrust.into()],
+            )),
+            MemoryError::Io { .. } => failure,
+        }
+    }
+}
+
+impl From<IdError> for Failure {
+    fn from(why: IdError) -> Self {
+        let hint = match &why {
+            IdError::Invisible { .. } => why.hint(),
+            _ => "an id is a path in the vault without `.md`, such as `nodes/policies/returns`"
+                .to_owned(),
+        };
+        Self::new(Code::IdInvalid, why.to_string()).hint(hint)
+    }
+}
+
+impl From<UriError> for Failure {
+    fn from(why: UriError) -> Self {
+        let reason = Some(why.code());
+        Self { reason, ..Self::new(Code::UriInvalid, why.to_string()) }
+    }
+}
+
+impl From<ForeignVault> for Failure {
+    fn from(why: ForeignVault) -> Self {
+        let message = why.to_string();
+        match why {
+            ForeignVault::Unreachable { .. } => Self::new(Code::ForeignVault, message)
+                .hint("`--vault DIR` runs the command in a vault on this machine"),
+            ForeignVault::NotAllowed { .. } => Self::new(Code::VaultNotAllowed, message)
+                .hint("a steward of the vault can add it to `allow` in .context/config.yaml"),
+        }
+    }
+}
+
+impl From<PlanFault<Self>> for Failure {
+    fn from(why: PlanFault<Self>) -> Self {
+        let message = why.to_string();
+        match why {
+            PlanFault::Foreign(why) => why.into(),
+            PlanFault::Pack(why) => why.into(),
+            PlanFault::Search(why) => why,
+            PlanFault::TooLarge | PlanFault::TooManySearches => {
+                let reason = Some("selector-too-large");
+                let failure = Self { reason, ..Self::new(Code::SelectorInvalid, message) };
+                failure.hint("resolve it in parts")
+            }
+            PlanFault::Withheld(why) => why.into(),
+        }
+    }
+}
+
+impl From<PackError> for Failure {
+    fn from(why: PackError) -> Self {
+        let message = why.to_string();
+        match why {
+            PackError::Unknown { near: Some(near), .. } => Self::new(Code::UnknownPack, message)
+                .hint(format!("did you mean `{}`?", Term::Pack(near))),
+            PackError::Unknown { .. } => Self::new(Code::UnknownPack, message).hint(Hint::call(
+                "{} lists the packs; a file in packs/ counts once it is published",
+                Verb::PackList,
+            )),
+            PackError::Withheld { .. } => Self::new(Code::Withheld, message).hint(verify_all()),
+            PackError::Unusable { why, .. } => {
+                let mut failure = Self::new(Code::PackInvalid, message);
+                failure.reason = Some(why.code());
+                let caret = why.caret();
+                failure.details.extend(caret.iter().flat_map(|c| c.lines()).map(str::to_owned));
+                failure
+                    .hint(why.hint())
+                    .hint(Hint::call("{} checks the live pack files", Verb::PackCheck))
+            }
+            PackError::Twice { .. } => {
+                Self::new(Code::PackInvalid, message).hint("give one of the packs another id")
+            }
+        }
+    }
+}
+
+impl From<LockError> for Failure {
+    fn from(why: LockError) -> Self {
+        let message = why.to_string();
+        match why {
+            LockError::Held { .. } => {
+                Self::new(Code::Locked, message).hint("run it again when the other process is done")
+            }
+            LockError::File(why) => why.into(),
+        }
+    }
+}
+
+impl From<ChainError> for Failure {
+    fn from(why: ChainError) -> Self {
+        let message = why.to_string();
+        match why {
+            ChainError::VersionMissing(_) => Self::new(Code::UnknownVersion, message),
+            ChainError::File(why) => why.into(),
+            _ => Self::new(Code::Withheld, message).hint(verify_all()),
+        }
+    }
+}
+
+impl From<CheckoutError> for Failure {
+    fn from(why: CheckoutError) -> Self {
+        let message = why.to_string();
+        match why {
+            CheckoutError::NotEmpty => Self::new(Code::Exists, message)
+                .hint("name an empty or new folder; no file is overwritten"),
+            CheckoutError::Inside => {
+                Self::new(Code::Usage, message).hint("name a folder outside of the vault")
+            }
+            CheckoutError::Folder(_) => {
+                Self::new(Code::Io, message).hint("name a folder that can be created")
+            }
+            CheckoutError::Withheld(withheld) => Self::withheld(&withheld),
+            CheckoutError::Log(why) => why.into(),
+            CheckoutError::File(_) => {
+                Self::new(Code::Io, message).hint("remove the folder, and run it again")
+            }
+        }
+    }
+}
+
+impl From<DerivedError> for Failure {
+    fn from(why: DerivedError) -> Self {
+        match why {
+            DerivedError::Log(why) => why.into(),
+            DerivedError::Withheld(withheld) => Self::withheld(&withheld),
+        }
+    }
+}
+
+impl From<UnknownAnchor> for Failure {
+    fn from(why: UnknownAnchor) -> Self {
+        let failure = Self::new(Code::UnknownAnchor, why.to_string());
+        if why.known.is_empty() {
+            return failure.hint("the document has no headings");
+        }
+        let near = nearest(&why.anchor, why.known.iter().map(String::as_str)).map(str::to_owned);
+        let mut failure = match near {
+            Some(near) => failure.hint(format!("did you mean `#{near}`?")),
+            None => failure.hint(Hint::call(
+                "{} lists the sections with their sizes",
+                Call::new(Verb::Read).word("ID").word("--outline"),
+            )),
+        };
+        failure.details = why.known.into_iter().map(|anchor| format!("#{anchor}")).collect();
+        failure
+    }
+}
+
+impl From<ResolveError> for Failure {
+    fn from(why: ResolveError) -> Self {
+        match why {
+            ResolveError::Log(why) => why.into(),
+            ResolveError::Section(why) => why.into(),
+        }
+    }
+}
+
+impl From<UnknownSection> for Failure {
+    fn from(why: UnknownSection) -> Self {
+        let message = format!("{} in `{}`", why.why, why.id);
+        Self { message, ..why.why.into() }
+    }
+}
+
+impl From<Withheld> for Failure {
+    fn from(withheld: Withheld) -> Self {
+        Self::withheld(std::slice::from_ref(&withheld))
+    }
+}
+
+impl From<PublishError> for Failure {
+    fn from(why: PublishError) -> Self {
+        let message = why.to_string();
+        match why {
+            PublishError::Refused(refused) => {
+                let failure = Self { refused, ..Self::new(Code::Refused, message) };
+                failure.hint("nothing was written; fix the documents, or leave them out")
+            }
+            PublishError::Governed => Self::new(Code::Governed, message)
+                .hint("this version of ctx publishes in ungoverned vaults only"),
+            PublishError::UnknownId { id, near } => Self::unknown_id(id.as_str(), near.as_deref()),
+            PublishError::ClockEnded { .. } => Self::new(Code::ClockEnded, message).hint(
+                "set the clock, restore `.versions` from before that checkpoint, and publish again",
+            ),
+            PublishError::ClockBehind { .. } => Self::new(Code::ClockBehind, message)
+                .hint("set the clock: a checkpoint is never older than the one before")
+                .hint("if the clock of the last publication was wrong and its checkpoint is not in use yet, restore `.versions` from before it and publish again"),
+            PublishError::Exists(_) => Self::new(Code::Exists, message).hint(Hint::call(
+                "edit the file and run {}, or choose another id",
+                Verb::Publish,
+            )),
+            PublishError::Misplaced { .. } => Self::new(Code::Misplaced, message).hint(
+                "documents belong in `nodes/` or `sources/`; see `layout` and `exclude` in .context/config.yaml",
+            ),
+            PublishError::Policy { .. } => {
+                Self::new(Code::Withheld, message).hint(verify_all())
+            }
+            PublishError::Expected(why) => why.into(),
+            PublishError::Log(why) => why.into(),
+            PublishError::Head(why) => why.into(),
+            PublishError::Lock(why) => why.into(),
+            PublishError::Config(why) => why.into(),
+            PublishError::File(why) => why.into(),
+        }
+    }
+}
+
+impl From<ExpectError> for Failure {
+    fn from(why: ExpectError) -> Self {
+        let message = why.to_string();
+        match why {
+            ExpectError::Log(why) => why.into(),
+            ExpectError::NotOne => Self::new(Code::Usage, message)
+                .hint("name one document, or expect the head of the log with `--expect-hash`"),
+            ExpectError::Mismatch(mismatch) => Self::not_as_expected(message, &mismatch),
+        }
+    }
+}
+
+impl Failure {
+    /// What was published since, and how to merge it.
+    fn not_as_expected(message: String, mismatch: &Mismatch) -> Self {
+        let mut failure = Self::new(Code::NotAsExpected, message);
+        for moved in &mismatch.moved {
+            failure.details.extend(details(moved));
+        }
+        failure.hints.extend(mismatch.moved.iter().filter_map(how_to_merge));
+        failure.hint("nothing was written; merge the published version, then expect it")
+    }
+}
+
+/// Who changed what in between.
+fn details(moved: &Moved) -> Vec<String> {
+    let id = &moved.id;
+    let entry = |entry: &crate::chain::history::Entry| {
+        let (version, by, at) = (entry.version, &entry.edited_by, entry.edited_at);
+        let what = if entry.is_retirement() { " (retired)" } else { "" };
+        let note = entry.note.as_ref().map_or_else(String::new, |note| format!(": {note}"));
+        format!("{id} version {version}{what}, by {by} at {at}{note}")
+    };
+    let mut lines: Vec<String> = moved.between.iter().map(entry).collect();
+    let diff = moved.diff.iter().flat_map(|(diff, _)| diff.lines().map(str::to_owned));
+    lines.extend(first(MOST_OF_DIFF, diff.collect()));
+    lines
+}
+
+fn how_to_merge(moved: &Moved) -> Option<Hint> {
+    let (from, to, (_, how)) = (moved.from?, moved.to, moved.diff.as_ref()?);
+    let (path, id) = (moved.id.live_path(), moved.id.as_str());
+    let diff = Call::new(Verb::Diff).value(id).value(from.to_string()).value(to.to_string());
+    (to > from).then(|| match how {
+        HowToMerge::Done => {
+            format!("`{path}` is based on version {to} already: check what it contains").into()
+        }
+        HowToMerge::Patch => {
+            Hint::call("in the vault's folder, {} puts the changes into your file", diff.patching(path))
+        }
+        HowToMerge::ByHand => Hint::call(
+            "{} shows the changes: put them into your file by hand, and set `version` to the published one",
+            diff,
+        ),
+        HowToMerge::Absent => {
+            let show = Call::new(Verb::Show).value(id).value(to.to_string());
+            Hint::call("the live file is missing: {} prints what is published", show)
+        }
+    })
+}
+
+impl From<ConvertError> for Failure {
+    fn from(why: ConvertError) -> Self {
+        let message = why.to_string();
+        match why {
+            ConvertError::Publish(why) => why.into(),
+            ConvertError::Halfway { checkpoint, why } => Self::from(*why).hint(format!(
+                "checkpoint {checkpoint} was published and asks for the form; the log keeps its old form until you run the command again"
+            )),
+            ConvertError::Empty => Self::new(Code::LogBroken, message).hint(
+                "set `versions: {checkpoint_log: full}` in .context/config.yaml before the first publication",
+            ),
+            ConvertError::Unsound(finding) => {
+                let message = format!("the vault would not verify: `{}`: {message}", finding.path);
+                Self::new(Code::LogBroken, message)
+                    .hint(Hint::call(
+                        "the log was not converted; {} lists all findings",
+                        Verb::Verify,
+                    ))
+                    .hint(finding.code.remedy())
+            }
+            ConvertError::Inexpressible(_) => Self::new(Code::LogBroken, message).hint(Hint::call(
+                "the log was not converted; {} lists all findings",
+                Verb::Verify,
+            )),
+        }
+    }
+}
+
+impl From<RecoverError> for Failure {
+    fn from(why: RecoverError) -> Self {
+        match why {
+            RecoverError::Unexplained(leftovers) => Self::unexplained(&leftovers),
+            RecoverError::Expected(why) => why.into(),
+            RecoverError::Lock(why) => why.into(),
+            RecoverError::File(why) => why.into(),
+        }
+    }
+}
+
+impl Failure {
+    fn unexplained(leftovers: &[Leftover]) -> Self {
+        let all = count(leftovers.len(), "uncommitted file");
+        let message = format!("no intent record on this machine explains {all}");
+        let line = |left: &Leftover| {
+            let mut line = format!("{}: {}, {} bytes", left.path, kind(left.remains), left.bytes);
+            if let Some(key) = recorded_by(left).into_iter().next() {
+                line.push_str(&format!(", {key}"));
+            }
+            line
+        };
+        let mut failure = Self::new(Code::Unremembered, message)
+            .hint("either a command was interrupted, or the log was truncated: check the files")
+            .hint(Hint::call(
+                "after an interrupted command, {} moves them to .context/local/recovered/",
+                Call::new(Verb::Recover).word("--force"),
+            ))
+            .hint(Hint::call(
+                "after a truncation, restore the log, or see what {} makes of them",
+                dry_run(Verb::CheckpointRebuild),
+            ));
+        failure.details = first(MOST, leftovers.iter().map(line).collect());
+        failure
+    }
+}
+
+impl From<Unreliable> for Failure {
+    fn from(why: Unreliable) -> Self {
+        match why {
+            Unreliable::Log(why) => why.into(),
+            Unreliable::Head(why) => why.into(),
+        }
+    }
+}
+
+impl From<RebuildError> for Failure {
+    fn from(why: RebuildError) -> Self {
+        match why {
+            RebuildError::Refused(why) => why.into(),
+            RebuildError::Log(why) => why.into(),
+            RebuildError::Expected(why) => why.into(),
+            RebuildError::Trust(why) => why.into(),
+            RebuildError::Lock(why) => why.into(),
+            RebuildError::File(why) => why.into(),
+        }
+    }
+}
+
+impl From<Refused> for Failure {
+    fn from(why: Refused) -> Self {
+        let message = why.to_string();
+        let forced = "`--force` makes checkpoints of all that the histories record as published";
+        match why {
+            Refused::Head(why) => why.into(),
+            Refused::Unsound(versions) => {
+                let lines = versions.into_iter().map(|(version, why)| format!("{version}: {why}"));
+                let mut failure = Self::new(Code::LogBroken, message).hint(
+                    "nothing was written; restore the histories first, or leave these versions out with `--force`",
+                );
+                failure.details = first(MOST, lines.collect());
+                failure
+            }
+            Refused::Beyond(_) => Self::new(Code::Unremembered, message)
+                .hint(Hint::call(
+                    "nothing was written; check with {} what they hold: an interrupted command or an attacker may have left it",
+                    dry_run(Verb::CheckpointRebuild),
+                ))
+                .hint(forced),
+            Refused::Whole => Self::new(Code::LogBroken, message)
+                .hint(Hint::call(
+                    "nothing was written; {} cleans up after an interrupted command",
+                    Verb::Recover,
+                ))
+                .hint(forced),
+            Refused::NewFirst { .. } => Self::new(Code::LogBroken, message)
+                .hint(Hint::call(
+                    "nothing was written; {} names the damaged histories: restore them first",
+                    Verb::Verify,
+                ))
+                .hint("`--force --new-first-checkpoint` replaces it; no head that was stored elsewhere, in CI, on other machines or in evidence, will match this log"),
+        }
+    }
+}
+
+impl From<QueryError> for Failure {
+    fn from(why: QueryError) -> Self {
+        let failure = Self::new(Code::QueryInvalid, why.to_string());
+        match why {
+            QueryError::Empty => failure.hint("a word has letters or digits"),
+            _ => failure.hint("search for fewer words"),
+        }
+    }
+}
+
+impl From<SearchError> for Failure {
+    fn from(why: SearchError) -> Self {
+        let failure = Self::new(Code::SearchFailed, why.to_string());
+        match why {
+            SearchError::Log(why) => why.into(),
+            SearchError::Command { said, .. } => Self { details: said, ..failure }.hint(
+                "spec/search.md defines what a search program reads and prints; without CTX_SEARCH_COMMAND and a program in your configuration the built-in index is used",
+            ),
+            SearchError::Index(_) => failure.hint("run it again; if it fails again, report it"),
+        }
+    }
+}
+
+impl From<ConfiguredError> for Failure {
+    fn from(why: ConfiguredError) -> Self {
+        Self::new(Code::ConfigInvalid, why.to_string())
+            .hint("a search program is a file outside of the vault, named by its absolute path")
+    }
+}

@@ -1,0 +1,263 @@
+//! The checkpoint log: its entries, differences between two of them, rebuilding, converting.
+
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+
+use super::Report;
+use crate::checkpoint::chronicle::Chronicle;
+use crate::checkpoint::event::Checkpoint;
+use crate::checkpoint::state::{Mark, State};
+use crate::convert::Converted;
+use crate::model::id::Id;
+use crate::publish::Outcome;
+use crate::recover::Replacement;
+use crate::vault::config::LogForm;
+
+/// A checkpoint by itself.
+#[derive(Debug, Serialize)]
+pub struct CheckpointReport {
+    checkpoint: u64,
+    at: String,
+    triggered_by: String,
+    checkpoint_hash: String,
+}
+
+impl From<&Checkpoint> for CheckpointReport {
+    fn from(checkpoint: &Checkpoint) -> Self {
+        Self {
+            checkpoint: checkpoint.number,
+            at: checkpoint.at.to_string(),
+            triggered_by: checkpoint.triggered_by.to_string(),
+            checkpoint_hash: checkpoint.hash.to_string(),
+        }
+    }
+}
+
+/// A checkpoint with what it changed.
+#[derive(Debug, Serialize)]
+struct EntryReport {
+    #[serde(flatten)]
+    checkpoint: CheckpointReport,
+    set: Vec<MarkReport>,
+    removed: Vec<Id>,
+}
+
+/// The version that a checkpoint seals of an artifact.
+#[derive(Debug, Serialize)]
+struct MarkReport {
+    id: Id,
+    version: Option<u64>,
+    chain_hash: Option<String>,
+}
+
+impl MarkReport {
+    fn new(id: &Id, mark: &Mark) -> Self {
+        let chain_hash = mark.chain_hash.map(|hash| hash.to_string());
+        Self { id: id.clone(), version: mark.version, chain_hash }
+    }
+}
+
+impl From<&Checkpoint> for EntryReport {
+    fn from(checkpoint: &Checkpoint) -> Self {
+        Self {
+            checkpoint: checkpoint.into(),
+            set: checkpoint.set.iter().map(|(id, mark)| MarkReport::new(id, mark)).collect(),
+            removed: checkpoint.removed.clone(),
+        }
+    }
+}
+
+/// The answer of `checkpoint list`.
+#[derive(Debug, Serialize)]
+pub struct CheckpointsReport {
+    checkpoints: Vec<EntryReport>,
+}
+
+impl Report for CheckpointsReport {
+    const SCHEMA: &'static str = "checkpoint.list";
+}
+
+impl CheckpointsReport {
+    /// All checkpoints of a log, the newest last.
+    pub fn new(chronicle: &Chronicle<'_>) -> Self {
+        Self {
+            checkpoints: chronicle.checkpoints().iter().map(|c| EntryReport::from(*c)).collect(),
+        }
+    }
+}
+
+/// The answer of `checkpoint show`.
+#[derive(Debug, Serialize)]
+pub struct StateReport {
+    #[serde(flatten)]
+    entry: EntryReport,
+    holds: Vec<MarkReport>,
+}
+
+impl Report for StateReport {
+    const SCHEMA: &'static str = "checkpoint.show";
+}
+
+impl StateReport {
+    /// A checkpoint with everything that is published at it.
+    pub fn new(checkpoint: &Checkpoint, state: &State) -> Self {
+        let holds = state.iter().map(|(id, mark)| MarkReport::new(id, mark)).collect();
+        Self { entry: checkpoint.into(), holds }
+    }
+}
+
+/// The answer of `checkpoint diff`.
+#[derive(Debug, Serialize)]
+pub struct StateDiffReport<'d> {
+    older: u64,
+    newer: u64,
+    /// What differs, in byte order of ids.
+    pub changes: Vec<ChangeReport<'d>>,
+}
+
+/// An artifact that two checkpoints hold differently.
+#[derive(Debug, Serialize)]
+pub struct ChangeReport<'d> {
+    /// The artifact.
+    pub id: &'d Id,
+    /// `new`, `changed` or `removed`.
+    pub change: &'static str,
+    /// The version at the older checkpoint.
+    pub from: Option<u64>,
+    /// The version at the newer one.
+    pub to: Option<u64>,
+}
+
+impl Report for StateDiffReport<'_> {
+    const SCHEMA: &'static str = "checkpoint.diff";
+}
+
+impl<'d> StateDiffReport<'d> {
+    /// What the states of two checkpoints hold differently.
+    pub fn new((older, before): (u64, &'d State), (newer, after): (u64, &'d State)) -> Self {
+        let ids: BTreeSet<&Id> = before.iter().chain(after.iter()).map(|(id, _)| id).collect();
+        let change = |id: &'d Id| {
+            let (old, new) = (before.get(id.as_str()), after.get(id.as_str()));
+            let change = match (old, new) {
+                (None, _) => "new",
+                (_, None) => "removed",
+                (Some(old), Some(new)) if old == new => return None,
+                _ => "changed",
+            };
+            let version = |mark: Option<&Mark>| mark.and_then(|mark| mark.version);
+            Some(ChangeReport { id, change, from: version(old), to: version(new) })
+        };
+        Self { older, newer, changes: ids.into_iter().filter_map(change).collect() }
+    }
+}
+
+/// The answer of `checkpoint rebuild`.
+#[derive(Debug, Serialize)]
+pub struct RebuildReport {
+    dry_run: bool,
+    /// Whether the histories give the log that is there.
+    same: bool,
+    /// How many checkpoints of the old log stay.
+    kept: usize,
+    derived: Vec<EntryReport>,
+    entries_before: usize,
+    checkpoint_hash: Option<String>,
+    /// Versions that are left out because nothing vouches for them.
+    unsound: Vec<VersionReason>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    refused: Option<String>,
+    /// The first checkpoint that the log had, where it begins with another.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    replaced_first: Option<String>,
+    /// Versions that are recorded before the last checkpoint that stays, and that none holds.
+    passed_over: Vec<PassedOver>,
+    /// Where the old log is kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    replaced: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct PassedOver {
+    id: Id,
+    version: u64,
+}
+
+/// A version, and why nothing vouches for it.
+#[derive(Debug, Serialize)]
+pub(super) struct VersionReason {
+    pub(super) id: Id,
+    pub(super) version: u64,
+    pub(super) reason: String,
+}
+
+impl Report for RebuildReport {
+    const SCHEMA: &'static str = "checkpoint.rebuild";
+}
+
+impl RebuildReport {
+    /// What a rebuild did, or would do.
+    pub fn new(replacement: &Replacement, dry_run: bool) -> Self {
+        let rebuilt = &replacement.rebuilt;
+        let unsound = |(id, version, why): &(Id, u64, _)| VersionReason {
+            id: id.clone(),
+            version: *version,
+            reason: ToString::to_string(why as &crate::chain::error::ChainError),
+        };
+        let passed_over =
+            |(id, version): &(Id, u64)| PassedOver { id: id.clone(), version: *version };
+        Self {
+            dry_run,
+            same: replacement.is_same,
+            kept: rebuilt.kept,
+            derived: rebuilt.derived().map(EntryReport::from).collect(),
+            entries_before: rebuilt.before,
+            checkpoint_hash: replacement.head.hashes.map(|hashes| hashes.last.to_string()),
+            unsound: rebuilt.unsound.iter().map(unsound).collect(),
+            refused: replacement.refused.as_ref().map(ToString::to_string),
+            replaced_first: replacement.replaced_first.map(|first| first.to_string()),
+            passed_over: rebuilt.passed_over.iter().map(passed_over).collect(),
+            replaced: replacement.kept.clone(),
+        }
+    }
+}
+
+/// The answer of `checkpoint convert`.
+#[derive(Debug, Serialize)]
+pub struct ConvertReport {
+    dry_run: bool,
+    form: &'static str,
+    converted: bool,
+    checkpoints: u64,
+    /// The checkpoint that seals the configuration.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sealed_by: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bytes_before: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bytes_after: Option<u64>,
+    /// Where the old log is kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    replaced: Option<String>,
+}
+
+impl Report for ConvertReport {
+    const SCHEMA: &'static str = "checkpoint.convert";
+}
+
+impl ConvertReport {
+    /// What a conversion did, or would do.
+    pub fn new(converted: &Converted, form: LogForm, dry_run: bool) -> Self {
+        let number = |outcome: &Outcome| outcome.checkpoint.as_ref().map(|c| c.number);
+        Self {
+            dry_run,
+            form: form.as_str(),
+            converted: converted.bytes.is_some(),
+            checkpoints: converted.checkpoints,
+            sealed_by: converted.event.as_ref().and_then(number),
+            bytes_before: converted.bytes.map(|(before, _)| before),
+            bytes_after: converted.bytes.map(|(_, after)| after),
+            replaced: converted.kept.clone(),
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! Documents as they are handed out, with where they come from.
+
+use serde::Serialize;
+
+use super::Report;
+use crate::document::sections::Section;
+use crate::resolve::portion::Portion;
+use crate::resolve::{Served, Withheld};
+
+/// A published document, or the part of it that an answer holds.
+#[derive(Debug, Serialize)]
+pub struct DocumentReport<'d> {
+    id: &'d str,
+    uri: Option<String>,
+    title: &'d str,
+    #[serde(rename = "type")]
+    node_type: &'static str,
+    tags: &'d [String],
+    status: &'d str,
+    version: u64,
+    checkpoint: u64,
+    author: Option<&'d str>,
+    created_at: Option<&'d str>,
+    edited_by: &'d str,
+    edited_at: String,
+    published_at: Option<String>,
+    content_hash: String,
+    chain_hash: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    section: Option<SectionReport<'d>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    sections: Vec<SectionReport<'d>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tokens: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    body: Option<&'d str>,
+}
+
+/// A section of a document; `start` and `end` are bytes of the document's text.
+#[derive(Debug, Serialize)]
+pub struct SectionReport<'d> {
+    anchor: String,
+    title: String,
+    level: u8,
+    start: usize,
+    end: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tokens: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    body: Option<&'d str>,
+}
+
+impl From<&Section> for SectionReport<'_> {
+    fn from(section: &Section) -> Self {
+        Self {
+            anchor: section.anchor.clone(),
+            title: section.title.clone(),
+            level: section.level,
+            start: section.range.start,
+            end: section.range.end,
+            tokens: None,
+            body: None,
+        }
+    }
+}
+
+impl Report for DocumentReport<'_> {
+    const SCHEMA: &'static str = "read";
+}
+
+impl<'d> DocumentReport<'d> {
+    /// A whole document, with or without its body.
+    pub fn new(served: &'d Served, with_body: bool) -> Self {
+        let fields = &served.fields;
+        Self {
+            id: served.id.as_str(),
+            uri: served.uri().map(ToString::to_string),
+            title: served.title(),
+            node_type: fields.node_type.as_str(),
+            tags: &fields.tags,
+            status: fields.status.as_str(),
+            version: served.entry.version,
+            checkpoint: served.checkpoint,
+            author: fields.author.as_deref(),
+            created_at: fields.created_at.as_deref(),
+            edited_by: &served.entry.edited_by,
+            edited_at: served.entry.edited_at.to_string(),
+            published_at: served.entry.published_at().map(|t| t.to_string()),
+            content_hash: served.entry.content_hash.to_string(),
+            chain_hash: served.entry.chain_hash.to_string(),
+            section: None,
+            sections: Vec::new(),
+            tokens: None,
+            body: with_body.then(|| served.body()),
+        }
+    }
+
+    /// A document narrowed to one section, with the section's text.
+    pub fn of_section(served: &'d Served, section: &Section) -> Self {
+        let body = Some(&served.text[section.range.clone()]);
+        Self { section: Some(section.into()), body, ..Self::new(served, false) }
+    }
+
+    /// What an answer holds of each document: all of it, or some of its sections. `with_tokens` adds
+    /// the size of each text.
+    pub fn all(portions: &[Portion<'d>], with_body: bool, with_tokens: bool) -> Vec<Self> {
+        let documents = portions.chunk_by(Portion::is_beside);
+        let document = |portions: &[Portion<'d>]| {
+            let document = Self::of(portions, with_body)?;
+            Some(if with_tokens { document.with_tokens(portions) } else { document })
+        };
+        documents.filter_map(document).collect()
+    }
+
+    fn of(portions: &[Portion<'d>], with_body: bool) -> Option<Self> {
+        let first = portions.first()?;
+        let section = |portion: &Portion<'d>| {
+            let body = with_body.then(|| portion.text());
+            portion.section.map(|section| SectionReport { body, ..section.into() })
+        };
+        let sections: Vec<SectionReport<'d>> = portions.iter().filter_map(section).collect();
+        let is_whole = sections.is_empty();
+        Some(Self { sections, ..Self::new(first.served, with_body && is_whole) })
+    }
+
+    fn with_tokens(mut self, portions: &[Portion<'d>]) -> Self {
+        let tokens: Vec<u64> = portions.iter().map(Portion::tokens).collect();
+        for (section, tokens) in self.sections.iter_mut().zip(&tokens) {
+            section.tokens = Some(*tokens);
+        }
+        self.tokens = Some(tokens.iter().sum());
+        self
+    }
+}
+
+/// A document that is withheld because the chain does not vouch for it.
+#[derive(Debug, Serialize)]
+pub struct WithheldReport {
+    id: String,
+    reason: String,
+}
+
+impl WithheldReport {
+    /// Several of them.
+    pub fn all(withheld: &[Withheld]) -> Vec<Self> {
+        let one = |withheld: &Withheld| Self {
+            id: withheld.id.to_string(),
+            reason: withheld.why.to_string(),
+        };
+        withheld.iter().map(one).collect()
+    }
+}
+
+/// The answer of `read --outline`.
+#[derive(Debug, Serialize)]
+pub struct OutlineReport<'o> {
+    id: &'o str,
+    version: u64,
+    checkpoint: u64,
+    bytes: usize,
+    sections: Vec<SectionReport<'o>>,
+}
+
+impl Report for OutlineReport<'_> {
+    const SCHEMA: &'static str = "outline";
+}
+
+impl<'o> OutlineReport<'o> {
+    /// These sections of a document.
+    pub fn new(served: &'o Served, sections: &[Section]) -> Self {
+        Self {
+            id: served.id.as_str(),
+            version: served.entry.version,
+            checkpoint: served.checkpoint,
+            bytes: served.text.len(),
+            sections: sections.iter().map(SectionReport::from).collect(),
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! One event: the versions that it published or retired, and what followed its commit.
+
+use serde::Serialize;
+
+use super::checkpoint::CheckpointReport;
+use super::problem::{FileProblems, ProblemReport};
+use super::recover::RecoveredReport;
+use super::{Report, Spell};
+use crate::model::id::Id;
+use crate::publish::Outcome;
+use crate::txn::{Change, Item, StepFailure};
+
+/// What an event did, or would do.
+#[derive(Debug, Serialize)]
+pub struct EventReport<'e> {
+    dry_run: bool,
+    checkpoint: Option<CheckpointReport>,
+    versions: Vec<VersionReport<'e>>,
+    unchanged: &'e [Id],
+    brought_up_to_date: Vec<&'e Id>,
+    left_out: Vec<LeftOutReport<'e>>,
+    refused: Vec<FileProblems>,
+    /// Live files that were left as they are; the event stands.
+    not_updated: Vec<NotUpdatedReport<'e>>,
+    /// What the steps after the commit could not do.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    after_commit: Vec<StepReport<'e>>,
+    /// What was cleaned up of an interrupted command.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    recovered: Option<RecoveredReport<'e>>,
+}
+
+#[derive(Debug, Serialize)]
+struct VersionReport<'e> {
+    id: &'e Id,
+    change: &'static str,
+    version: u64,
+    chain_hash: String,
+    warnings: Vec<ProblemReport>,
+}
+
+#[derive(Debug, Serialize)]
+struct LeftOutReport<'e> {
+    id: &'e Id,
+    reason: &'e str,
+}
+
+#[derive(Debug, Serialize)]
+struct NotUpdatedReport<'e> {
+    path: &'e str,
+    reason: String,
+}
+
+#[derive(Debug, Serialize)]
+struct StepReport<'e> {
+    step: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path: Option<&'e str>,
+    reason: &'e str,
+}
+
+impl<'e> EventReport<'e> {
+    /// The report of an outcome.
+    pub fn new(outcome: &'e Outcome, dry_run: bool, spell: Spell) -> Self {
+        let committed = outcome.committed.as_ref();
+        let left_alone = committed.map(|c| c.left_alone.as_slice()).unwrap_or_default();
+        let after = committed.map(|c| c.after.as_slice()).unwrap_or_default();
+        let version = |item: &'e Item| VersionReport {
+            id: &item.id,
+            change: change(item.change),
+            version: item.version,
+            chain_hash: item.chain_hash.to_string(),
+            warnings: ProblemReport::all(&item.warnings, spell),
+        };
+        let refused = |refusal| FileProblems::of_refusal(refusal, spell);
+        let not_updated =
+            |(path, why): &'e (String, _)| NotUpdatedReport { path, reason: reason(why) };
+        let step = |failure: &'e StepFailure| StepReport {
+            step: failure.step,
+            path: failure.path.as_deref(),
+            reason: &failure.why,
+        };
+        let left_out = outcome.left_out.iter();
+        Self {
+            dry_run,
+            checkpoint: outcome.checkpoint.as_ref().map(CheckpointReport::from),
+            versions: outcome.items.iter().map(version).collect(),
+            unchanged: &outcome.unchanged,
+            brought_up_to_date: outcome.behind.iter().map(|(id, _)| id).collect(),
+            left_out: left_out.map(|(id, reason)| LeftOutReport { id, reason }).collect(),
+            refused: outcome.refused.iter().map(refused).collect(),
+            not_updated: left_alone.iter().map(not_updated).collect(),
+            after_commit: after.iter().map(step).collect(),
+            recovered: (!outcome.recovered.is_empty())
+                .then(|| RecoveredReport::from(&outcome.recovered)),
+        }
+    }
+}
+
+fn reason(why: &crate::vault::files::FileError) -> String {
+    why.to_string()
+}
+
+/// The name of a change: `new`, `changed`, `restored` or `retired`.
+pub fn change(change: Change) -> &'static str {
+    match change {
+        Change::New => "new",
+        Change::Changed => "changed",
+        Change::Restored => "restored",
+        Change::Retired => "retired",
+    }
+}
+
+/// The verbs that make an event; each has a schema of its own.
+macro_rules! events {
+    ($($(#[$doc:meta])* $name:ident $schema:literal;)*) => {
+        $(
+            $(#[$doc])*
+            #[derive(Debug, Serialize)]
+            #[serde(transparent)]
+            pub struct $name<'e>(pub EventReport<'e>);
+
+            impl Report for $name<'_> {
+                const SCHEMA: &'static str = $schema;
+            }
+        )*
+    };
+}
+
+events! {
+    /// The answer of `add`.
+    Added "add";
+    /// The answer of `publish`.
+    Published "publish";
+    /// The answer of `retire`.
+    Retired "retire";
+    /// The answer of `mv`.
+    Moved "mv";
+}
+
+/// The answer of `add --draft`.
+#[derive(Debug, Serialize)]
+pub struct DraftReport<'d> {
+    /// The new document.
+    pub id: &'d Id,
+    /// Its file.
+    pub path: &'d str,
+    /// Its status.
+    pub status: &'static str,
+}
+
+impl Report for DraftReport<'_> {
+    const SCHEMA: &'static str = "add";
+}

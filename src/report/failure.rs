@@ -1,0 +1,145 @@
+//! A failed command: a stable code, what happened, where, and how to fix it (`spec/errors.md`).
+
+use std::fmt;
+
+use serde::Serialize;
+
+use super::problem::FileProblems;
+use super::{Report, Spell};
+use crate::codes::codes;
+use crate::model::hint::Hint;
+use crate::publish::Refusal;
+
+codes! {
+    /// A kind of failure.
+    exit: u8,
+    /// The exit code of the process.
+    UnknownId "unknown-id" 1, "No document has this id at this checkpoint.";
+    UnknownVersion "unknown-version" 1, "The history has no such version.";
+    UnknownAnchor "unknown-anchor" 1, "The document has no section with this anchor.";
+    UnknownPack "unknown-pack" 1, "No pack with this id is sealed at this checkpoint.";
+    PackInvalid "pack-invalid" 1, "A pack file is invalid.";
+    ForeignVault "foreign-vault" 1, "The URI names another vault, which this version cannot resolve.";
+    UnknownCheckpoint "unknown-checkpoint" 1, "No checkpoint has this number.";
+    SearchPast "search-past" 1, "A search can only answer for the last checkpoint.";
+    Refused "refused" 1, "Some documents are invalid, so nothing was published.";
+    Withheld "withheld" 1, "A document is not served because its history does not verify.";
+    LogBroken "log-broken" 1, "The checkpoint log is damaged or incomplete.";
+    ClockBehind "clock-behind" 1, "The last checkpoint is more than 24 hours ahead of the clock.";
+    ClockEnded "clock-ended" 1, "The last checkpoint has the latest time that can be recorded.";
+    Exists "exists" 1, "The file or folder exists already.";
+    Usage "usage" 2, "The arguments are invalid or contradict each other.";
+    NoVault "no-vault" 2, "No vault was found.";
+    NoPrincipal "no-principal" 2, "No principal is configured.";
+    ConfigInvalid "config-invalid" 2, "The configuration cannot be read.";
+    IdInvalid "id-invalid" 2, "The text is not a valid id.";
+    Misplaced "misplaced" 2, "The layout of the vault has no documents at this path.";
+    SelectorInvalid "selector-invalid" 2, "The selector is invalid.";
+    UriInvalid "uri-invalid" 2, "The URI is invalid, or names something that is not served.";
+    QueryInvalid "query-invalid" 2, "The search query is invalid.";
+    Governed "governed" 3, "The vault is governed; publication needs a review.";
+    VaultNotAllowed "vault-not-allowed" 3, "The URI names a vault that the configuration does not allow.";
+    Locked "locked" 4, "Another process is writing to the vault.";
+    Changed "changed" 4, "Another process changed a file during the command.";
+    NotAsExpected "not-as-expected" 4, "The published version is not the one that the caller expects.";
+    Unremembered "unremembered" 4, "No intent record or trusted head explains these bytes.";
+    HeadRollback "head-rollback" 4, "The log ends before the trusted head.";
+    HeadFork "head-fork" 4, "The log has another checkpoint in the place of the trusted head.";
+    Io "io" 5, "Reading or writing failed.";
+    SearchFailed "search-failed" 5, "The search back-end failed.";
+}
+
+/// A failed command.
+#[derive(Debug)]
+pub struct Failure {
+    /// What kind of failure.
+    pub code: Code,
+    /// The rule of selectors or URIs that was broken.
+    pub reason: Option<&'static str>,
+    /// What happened: lower case, no full stop.
+    pub message: String,
+    /// Where, and what else is known, line by line.
+    pub details: Vec<String>,
+    /// How to fix it.
+    pub hints: Vec<Hint>,
+    /// Documents that were refused.
+    pub refused: Vec<Refusal>,
+}
+
+/// What happened, without code and hints.
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl Failure {
+    /// A failure without details and hints.
+    pub fn new(code: Code, message: impl Into<String>) -> Self {
+        Self {
+            code,
+            reason: None,
+            message: message.into(),
+            details: Vec::new(),
+            hints: Vec::new(),
+            refused: Vec::new(),
+        }
+    }
+
+    /// The same failure with one more hint.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<Hint>) -> Self {
+        self.hints.push(hint.into());
+        self
+    }
+
+    /// The failure as it is serialised, its hints as a front end spells them.
+    pub fn report(&self, spell: Spell) -> FailureReport<'_> {
+        let refused = self.refused.iter();
+        FailureReport {
+            code: self.code.as_str(),
+            reason: self.reason,
+            message: &self.message,
+            details: &self.details,
+            hints: self.hints.iter().map(|hint| hint.render(spell)).collect(),
+            documents: refused.map(|one| FileProblems::of_refusal(one, spell)).collect(),
+        }
+    }
+}
+
+/// A failure as it is serialised.
+#[derive(Debug, Serialize)]
+pub struct FailureReport<'f> {
+    /// The stable code.
+    pub code: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'static str>,
+    /// What happened.
+    pub message: &'f str,
+    /// Where, and what else is known.
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    pub details: &'f [String],
+    /// How to fix it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub hints: Vec<String>,
+    /// Problems of single documents.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub documents: Vec<FileProblems>,
+}
+
+impl Report for FailureReport<'_> {
+    const SCHEMA: &'static str = "error";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_unique_and_ordered_by_exit_code() {
+        let words: std::collections::BTreeSet<&str> =
+            Code::ALL.iter().map(|c| c.as_str()).collect();
+        assert_eq!(words.len(), Code::ALL.len());
+        assert!(Code::ALL.is_sorted_by_key(|c| c.exit()));
+    }
+}

@@ -1,0 +1,174 @@
+//! Who refers to whom.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::Report;
+use super::document::WithheldReport;
+use crate::document::links::LinkTarget;
+use crate::graph::memory::Memory;
+use crate::graph::rank::Hub;
+use crate::graph::walk::Neighbor;
+use crate::graph::{self, Catalog as _, Edge};
+use crate::model::id::Id;
+use crate::resolve::{Around, Listed, Listing, Withheld};
+
+/// An edge of the graph.
+#[derive(Debug, Serialize)]
+pub struct EdgeReport<'g> {
+    from: &'g str,
+    to: &'g str,
+    kind: &'static str,
+}
+
+impl<'g> From<&'g Edge> for EdgeReport<'g> {
+    fn from(edge: &'g Edge) -> Self {
+        Self { from: edge.from.as_str(), to: edge.to.as_str(), kind: edge.kind.as_str() }
+    }
+}
+
+/// The answer of `graph`.
+#[derive(Debug, Serialize)]
+pub struct GraphReport<'g> {
+    checkpoint: u64,
+    documents: Vec<NodeReport<'g>>,
+    edges: Vec<EdgeReport<'g>>,
+    unresolved: Vec<UnresolvedReport>,
+    withheld: Vec<WithheldReport>,
+}
+
+#[derive(Debug, Serialize)]
+struct NodeReport<'g> {
+    id: &'g str,
+    title: &'g str,
+    #[serde(rename = "type")]
+    node_type: &'static str,
+}
+
+/// A mention of something that the checkpoint does not hold.
+#[derive(Debug, Serialize)]
+struct UnresolvedReport {
+    from: Id,
+    to: String,
+    kind: &'static str,
+}
+
+impl Report for GraphReport<'_> {
+    const SCHEMA: &'static str = "graph";
+}
+
+impl<'g> GraphReport<'g> {
+    /// The graph of all documents that a checkpoint publishes.
+    pub fn new(checkpoint: u64, all: &'g Listing, graph: &Memory, edges: &'g [Edge]) -> Self {
+        let node = |listed: &'g Listed| NodeReport {
+            id: listed.id.as_str(),
+            title: listed.title(),
+            node_type: listed.metadata.node_type.as_str(),
+        };
+        Self {
+            checkpoint,
+            documents: all.documents.iter().map(node).collect(),
+            edges: edges.iter().map(EdgeReport::from).collect(),
+            unresolved: unresolved(graph),
+            withheld: WithheldReport::all(&all.withheld),
+        }
+    }
+}
+
+fn unresolved(graph: &Memory) -> Vec<UnresolvedReport> {
+    let mut found = Vec::new();
+    for from in graph.ids() {
+        for mention in graph.mentions(&from) {
+            if graph::resolve(graph, &from, &mention.target).is_none() {
+                let (LinkTarget::Document(to) | LinkTarget::Name(to)) = mention.target;
+                let kind = mention.kind.as_str();
+                found.push(UnresolvedReport { from: from.clone(), to, kind });
+            }
+        }
+    }
+    found
+}
+
+/// The answer of `graph --hubs`.
+#[derive(Debug, Serialize)]
+pub struct HubsReport<'g> {
+    checkpoint: u64,
+    /// The documents with the most inbound references, the most first.
+    pub hubs: Vec<HubReport<'g>>,
+    withheld: Vec<WithheldReport>,
+}
+
+/// A document that many others refer to.
+#[derive(Debug, Serialize)]
+pub struct HubReport<'g> {
+    /// Its id.
+    pub id: &'g str,
+    /// Its title.
+    pub title: &'g str,
+    /// How many documents refer to it.
+    pub degree: usize,
+}
+
+impl Report for HubsReport<'_> {
+    const SCHEMA: &'static str = "graph.hubs";
+}
+
+impl<'g> HubsReport<'g> {
+    /// These hubs of a checkpoint.
+    pub fn new(checkpoint: u64, all: &'g Listing, hubs: &'g [Hub]) -> Self {
+        let titles: BTreeMap<&Id, &str> =
+            all.documents.iter().map(|listed| (&listed.id, listed.title())).collect();
+        let hub = |hub: &'g Hub| HubReport {
+            id: hub.id.as_str(),
+            title: titles.get(&hub.id).copied().unwrap_or_default(),
+            degree: hub.degree,
+        };
+        let hubs = hubs.iter().map(hub).collect();
+        Self { checkpoint, hubs, withheld: WithheldReport::all(&all.withheld) }
+    }
+}
+
+/// The answer of `neighbors`.
+#[derive(Debug, Serialize)]
+pub struct NeighborsReport<'n> {
+    id: &'n str,
+    checkpoint: u64,
+    neighbors: Vec<NeighborReport<'n>>,
+    truncated: bool,
+    withheld: Vec<WithheldReport>,
+}
+
+#[derive(Debug, Serialize)]
+struct NeighborReport<'n> {
+    id: &'n str,
+    title: &'n str,
+    hops: usize,
+    via: Vec<EdgeReport<'n>>,
+}
+
+impl Report for NeighborsReport<'_> {
+    const SCHEMA: &'static str = "neighbors";
+}
+
+impl<'n> NeighborsReport<'n> {
+    /// What is around a document at a checkpoint.
+    pub fn new(id: &'n Id, checkpoint: u64, around: &'n Around) -> Self {
+        let titles: BTreeMap<&Id, &str> =
+            around.titles.iter().map(|(id, title)| (id, &**title)).collect();
+        let neighbor = |neighbor: &'n Neighbor| NeighborReport {
+            id: neighbor.id.as_str(),
+            title: titles.get(&neighbor.id).copied().unwrap_or_default(),
+            hops: neighbor.hops,
+            via: neighbor.via.iter().map(EdgeReport::from).collect(),
+        };
+        let withheld: &[Withheld] = &around.withheld;
+        Self {
+            id: id.as_str(),
+            checkpoint,
+            neighbors: around.found.neighbors.iter().map(neighbor).collect(),
+            truncated: around.found.truncated,
+            withheld: WithheldReport::all(withheld),
+        }
+    }
+}

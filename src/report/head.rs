@@ -1,0 +1,118 @@
+//! The head of the log, and the heads that this user trusts.
+
+use serde::Serialize;
+
+use super::Report;
+use crate::head::{Head, Remembered};
+use crate::model::timestamp::Timestamp;
+
+/// The answer of `head`.
+#[derive(Debug, Serialize)]
+pub struct HeadReport {
+    checkpoint: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    at: Option<String>,
+    checkpoint_hash: Option<String>,
+    /// The hash of checkpoint 1.
+    genesis: Option<String>,
+    /// The trusted head of this machine.
+    trusted: Option<TrustedReport>,
+}
+
+/// A trusted head.
+#[derive(Debug, Serialize)]
+pub struct TrustedReport {
+    path: String,
+    #[serde(rename = "ref")]
+    branch: Option<String>,
+    checkpoint: u64,
+    checkpoint_hash: Option<String>,
+    since: String,
+}
+
+impl From<&Remembered> for TrustedReport {
+    fn from(trusted: &Remembered) -> Self {
+        Self {
+            path: trusted.path.display().to_string(),
+            branch: trusted.branch.clone(),
+            checkpoint: trusted.head.checkpoint,
+            checkpoint_hash: hash(&trusted.head),
+            since: trusted.at.to_string(),
+        }
+    }
+}
+
+fn hash(head: &Head) -> Option<String> {
+    head.hashes.map(|hashes| hashes.last.to_string())
+}
+
+impl Report for HeadReport {
+    const SCHEMA: &'static str = "head";
+}
+
+impl HeadReport {
+    /// The end of a log, made at `at`, beside the trusted head.
+    pub fn new(head: &Head, at: Option<Timestamp>, trusted: Option<&Remembered>) -> Self {
+        Self {
+            checkpoint: head.checkpoint,
+            at: at.map(|at| at.to_string()),
+            checkpoint_hash: hash(head),
+            genesis: head.hashes.map(|hashes| hashes.genesis.to_string()),
+            trusted: trusted.map(TrustedReport::from),
+        }
+    }
+}
+
+/// The answer of `head trust`.
+#[derive(Debug, Serialize)]
+pub struct TrustReport {
+    dry_run: bool,
+    from: Option<TrustedReport>,
+    to: EndReport,
+}
+
+#[derive(Debug, Serialize)]
+struct EndReport {
+    checkpoint: u64,
+    checkpoint_hash: Option<String>,
+}
+
+impl Report for TrustReport {
+    const SCHEMA: &'static str = "head.trust";
+}
+
+impl TrustReport {
+    /// The change of the trusted head.
+    pub fn new(from: Option<&Remembered>, to: &Head, dry_run: bool) -> Self {
+        let to = EndReport { checkpoint: to.checkpoint, checkpoint_hash: hash(to) };
+        Self { dry_run, from: from.map(TrustedReport::from), to }
+    }
+}
+
+/// The answer of `head forget`.
+#[derive(Debug, Serialize)]
+pub struct ForgetReport {
+    /// Whether there was a trusted head.
+    pub forgotten: bool,
+}
+
+impl Report for ForgetReport {
+    const SCHEMA: &'static str = "head.forget";
+}
+
+/// The answer of `head list`.
+#[derive(Debug, Serialize)]
+pub struct HeadsReport {
+    heads: Vec<TrustedReport>,
+}
+
+impl Report for HeadsReport {
+    const SCHEMA: &'static str = "head.list";
+}
+
+impl HeadsReport {
+    /// All trusted heads of this user.
+    pub fn new(trusted: &[Remembered]) -> Self {
+        Self { heads: trusted.iter().map(TrustedReport::from).collect() }
+    }
+}

@@ -1,0 +1,171 @@
+//! The versions of one artifact, each recomputed, and the texts of single versions.
+
+use std::collections::HashMap;
+use std::mem;
+
+use serde::Serialize;
+
+use super::Report;
+use crate::chain::error::ChainError;
+use crate::chain::history::{Entry, History, Stored};
+use crate::chain::walk::Walk;
+use crate::checkpoint::chronicle::Chronicle;
+use crate::model::id::Id;
+use crate::model::timestamp::Timestamp;
+use crate::vault::files::Files;
+
+/// The answer of `history`.
+#[derive(Debug, Serialize)]
+pub struct HistoryReport<'h> {
+    id: &'h Id,
+    /// The versions in the order of the file.
+    pub versions: Vec<VersionReport<'h>>,
+    /// The lines of entries that cannot be read.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unreadable: Vec<usize>,
+}
+
+/// One version.
+#[derive(Debug, Serialize)]
+pub struct VersionReport<'h> {
+    /// Its number.
+    pub version: u64,
+    /// `published`, `retired` or `unpublished`.
+    pub state: &'static str,
+    /// The first checkpoint that seals it, or that its retirement takes effect at.
+    pub checkpoint: Option<u64>,
+    /// `keyframe` or `diff`.
+    pub stored: &'static str,
+    /// Who made it.
+    pub edited_by: &'h str,
+    /// When.
+    pub edited_at: String,
+    /// When it was published.
+    pub published_at: Option<String>,
+    /// When it retired the artifact.
+    pub retired_at: Option<String>,
+    /// A remark that no hash covers.
+    pub unprotected_note: Option<&'h str>,
+    /// The hash of the keyframe or diff.
+    pub content_hash: String,
+    /// The hash that binds the version to those before it.
+    pub chain_hash: String,
+    /// What is wrong with it.
+    pub problems: Vec<String>,
+}
+
+impl Report for HistoryReport<'_> {
+    const SCHEMA: &'static str = "history";
+}
+
+impl<'h> HistoryReport<'h> {
+    /// Recomputes every version of a history.
+    pub fn new(
+        files: &'h Files,
+        chronicle: &Chronicle<'_>,
+        id: &'h Id,
+        history: &'h History,
+    ) -> Self {
+        let seals = seals(chronicle, id, history);
+        let mut walk = Walk::new(files, id, history);
+        let mut report = Self { id, versions: Vec::new(), unreadable: Vec::new() };
+        while let Some(step) = walk.next() {
+            let Ok(mut version) = step.version else {
+                report.unreadable.push(step.slot.line);
+                continue;
+            };
+            let (entry, mut wrong) = (version.entry, mem::take(&mut version.wrong));
+            if wrong.is_empty() {
+                // What comes before it, back to its keyframe and the link of that, must be there.
+                wrong.extend(history.chain_to(entry.version).err().map(ChainError::from));
+            }
+            if wrong.is_empty() {
+                wrong.extend(version.check_text().err());
+                wrong.extend(version.check_retirement().err());
+            }
+            report.versions.push(VersionReport::new(entry, &seals, &wrong));
+        }
+        report
+    }
+
+    /// Whether nothing is wrong.
+    pub fn is_sound(&self) -> bool {
+        self.unreadable.is_empty() && self.versions.iter().all(|v| v.problems.is_empty())
+    }
+}
+
+impl<'h> VersionReport<'h> {
+    fn new(entry: &'h Entry, seals: &HashMap<u64, u64>, wrong: &[ChainError]) -> Self {
+        Self {
+            version: entry.version,
+            state: entry.state.as_str(),
+            checkpoint: seals.get(&entry.version).copied(),
+            stored: if entry.stored == Stored::Keyframe { "keyframe" } else { "diff" },
+            edited_by: &entry.edited_by,
+            edited_at: entry.edited_at.to_string(),
+            published_at: entry.published_at().map(|t| t.to_string()),
+            retired_at: entry.retired_at().map(|t| t.to_string()),
+            unprotected_note: entry.note.as_deref(),
+            content_hash: entry.content_hash.to_string(),
+            chain_hash: entry.chain_hash.to_string(),
+            problems: wrong.iter().map(ToString::to_string).collect(),
+        }
+    }
+}
+
+/// The first checkpoint that seals each version of an artifact; for a retirement, the one that
+/// removes the artifact.
+pub(crate) fn seals(chronicle: &Chronicle<'_>, id: &Id, history: &History) -> HashMap<u64, u64> {
+    let mut seals = HashMap::new();
+    let retired: HashMap<Timestamp, u64> =
+        history.entries().filter_map(|e| Some((e.retired_at()?, e.version))).collect();
+    for checkpoint in chronicle.checkpoints() {
+        if checkpoint.removed.contains(id)
+            && let Some(version) = retired.get(&checkpoint.at)
+        {
+            seals.entry(*version).or_insert(checkpoint.number);
+        }
+        for (_, mark) in checkpoint.set.iter().filter(|(set, _)| set == id) {
+            if let Some(version) = mark.version {
+                seals.entry(version).or_insert(checkpoint.number);
+            }
+        }
+    }
+    seals
+}
+
+/// The answer of `show`: the whole text of a version.
+#[derive(Debug, Serialize)]
+pub struct ShowReport<'s> {
+    /// The artifact.
+    pub id: &'s Id,
+    /// The version.
+    pub version: u64,
+    /// The first checkpoint that seals it.
+    pub checkpoint: Option<u64>,
+    /// Frontmatter and body, in normal form.
+    pub text: &'s str,
+}
+
+impl Report for ShowReport<'_> {
+    const SCHEMA: &'static str = "show";
+}
+
+/// The answer of `diff`.
+#[derive(Debug, Serialize)]
+pub struct DiffReport<'d> {
+    /// The artifact.
+    pub id: &'d Id,
+    /// `v` and a version, or `live`.
+    pub from: &'d str,
+    /// The same.
+    pub to: &'d str,
+    /// Whether the texts are equal.
+    pub equal: bool,
+    /// The unified diff; empty for equal texts.
+    pub diff: &'d str,
+}
+
+impl Report for DiffReport<'_> {
+    const SCHEMA: &'static str = "diff";
+}

@@ -1,0 +1,92 @@
+//! The shape of every answer: what a command, a tool or a page says, as values that can be serialised.
+//!
+//! One name stands for one thing in all of them (`docs/json.md`). A front end formats a report; it adds
+//! nothing to it.
+
+pub mod advice;
+pub mod checkpoint;
+pub mod document;
+pub mod event;
+pub mod failure;
+pub mod graph;
+pub mod head;
+pub mod history;
+pub mod pack;
+pub mod problem;
+pub mod recover;
+pub mod resolve;
+pub mod sarif;
+pub mod search;
+pub mod vault;
+pub mod verify;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::model::hint::Call;
+
+/// The version of all schemas. It changes when a key changes its name or its meaning.
+pub const SCHEMA_VERSION: u32 = 2;
+
+/// How a front end spells a call that a hint names.
+pub type Spell = fn(&Call) -> String;
+
+/// An answer that can be serialised.
+pub trait Report: Serialize {
+    /// The name of its schema, without `ctx.`.
+    const SCHEMA: &'static str;
+}
+
+#[derive(Serialize)]
+struct Envelope<'a, T> {
+    schema: String,
+    schema_version: u32,
+    #[serde(flatten)]
+    report: &'a T,
+}
+
+/// Returns a report as one JSON object that names its schema, with `notes` before its own notes.
+pub fn to_json<R: Report>(report: &R, notes: &[String]) -> String {
+    let schema = format!("ctx.{}", R::SCHEMA);
+    let envelope = Envelope { schema, schema_version: SCHEMA_VERSION, report };
+    let json = match notes {
+        [] => serde_json::to_string_pretty(&envelope),
+        notes => serde_json::to_string_pretty(&with_notes(&envelope, notes)),
+    };
+    // Only maps with keys that are no text could fail, and there are none.
+    json.unwrap_or_else(|why| format!("{{\"schema\": \"ctx.error\", \"message\": \"{why}\"}}"))
+}
+
+fn with_notes(report: &impl Serialize, notes: &[String]) -> Value {
+    let mut report = serde_json::to_value(report).unwrap_or_default();
+    if let Value::Object(fields) = &mut report {
+        let own = fields.remove("notes").and_then(|own| own.as_array().cloned());
+        let notes = notes.iter().cloned().map(Value::String);
+        fields.insert("notes".to_owned(), notes.chain(own.unwrap_or_default()).collect());
+    }
+    report
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Serialize)]
+    struct Answer {
+        title: &'static str,
+        notes: Vec<&'static str>,
+    }
+
+    impl Report for Answer {
+        const SCHEMA: &'static str = "answer";
+    }
+
+    #[test]
+    fn a_report_names_its_schema_and_begins_with_notes_about_the_vault() {
+        let answer = Answer { title: "a", notes: vec!["own"] };
+        let json = to_json(&answer, &["first".to_owned()]);
+        let value: Value = serde_json::from_str(&json).unwrap();
+        assert_eq!((&value["schema"], &value["schema_version"]), (&"ctx.answer".into(), &2.into()));
+        assert_eq!(value["notes"], serde_json::json!(["first", "own"]));
+    }
+}

@@ -1,0 +1,163 @@
+//! Context packs as a checkpoint seals them.
+
+use serde::Serialize;
+
+use super::Report;
+use super::document::{DocumentReport, WithheldReport};
+use crate::checkpoint::fault::LogError;
+use crate::pack::Placed;
+use crate::resolve::packs::{Packs, SealedPack, Unusable};
+use crate::resolve::plan::PlanFault;
+use crate::resolve::{Plan, Resolution, Snapshot};
+use crate::uri::{Class, Uri};
+
+/// The answer of `pack list`.
+#[derive(Debug, Serialize)]
+pub struct PacksReport<'l> {
+    checkpoint: u64,
+    /// The packs in byte order of their ids.
+    pub packs: Vec<PackReport<'l>>,
+    unusable: Vec<UnusableReport<'l>>,
+    withheld: Vec<WithheldReport>,
+}
+
+/// A sealed pack.
+#[derive(Debug, Serialize)]
+pub struct PackReport<'l> {
+    /// Its id in selectors.
+    pub id: &'l str,
+    /// Its name for people.
+    pub label: Option<&'l str>,
+    /// Its file in the vault.
+    pub path: &'l str,
+    /// The version of the file.
+    pub version: u64,
+    /// Absent where the pack names what cannot be resolved.
+    pub class: Option<&'static str>,
+    /// Absent also where the pack names a search, which is not asked for a list.
+    pub documents: Option<usize>,
+}
+
+#[derive(Debug, Serialize)]
+struct UnusableReport<'l> {
+    path: &'l str,
+    code: &'static str,
+    reason: String,
+}
+
+impl Report for PacksReport<'_> {
+    const SCHEMA: &'static str = "pack.list";
+}
+
+impl<'l> PacksReport<'l> {
+    /// The packs of a checkpoint, with the number of documents of each.
+    ///
+    /// # Errors
+    /// The log cannot be relied on.
+    pub fn new(snapshot: &Snapshot<'_>, packs: &'l Packs) -> Result<Self, LogError> {
+        let usable = packs.usable.iter().map(|pack| PackReport::new(pack, snapshot));
+        let unusable = |sealed: &'l Unusable| UnusableReport {
+            path: sealed.file.as_str(),
+            code: sealed.why.code(),
+            reason: sealed.why.kind.to_string(),
+        };
+        Ok(Self {
+            checkpoint: snapshot.checkpoint(),
+            packs: usable.collect::<Result<_, _>>()?,
+            unusable: packs.unusable.iter().map(unusable).collect(),
+            withheld: WithheldReport::all(&packs.withheld),
+        })
+    }
+}
+
+impl<'l> PackReport<'l> {
+    fn new(sealed: &'l SealedPack, snapshot: &Snapshot<'_>) -> Result<Self, LogError> {
+        let plan = Plan::of_pack(sealed, snapshot, &mut |_| Err(NotAsked));
+        let (class, documents) = match plan {
+            Ok(plan) => (Some(plan.class()), Some(snapshot.count(&plan)?)),
+            Err(PlanFault::Search(NotAsked)) => (Some(Class::Delegated), None),
+            Err(_) => (None, None),
+        };
+        Ok(Self {
+            id: &sealed.pack.id,
+            label: sealed.pack.label.as_deref(),
+            path: sealed.file.as_str(),
+            version: sealed.version,
+            class: class.map(Class::as_str),
+            documents,
+        })
+    }
+}
+
+/// A search in a pack: its answer comes from a back-end and may take long.
+struct NotAsked;
+
+/// The answer of `pack show`.
+#[derive(Debug, Serialize)]
+pub struct PackShowReport<'s> {
+    id: &'s str,
+    label: Option<&'s str>,
+    description: Option<&'s str>,
+    path: &'s str,
+    version: u64,
+    class: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    backend: Option<&'s str>,
+    checkpoint: u64,
+    query: Option<String>,
+    includes: Vec<String>,
+    excludes: Vec<String>,
+    node_types: Vec<&'static str>,
+    audiences: &'s [String],
+    agent_instructions: Option<&'s str>,
+    documents: Vec<DocumentReport<'s>>,
+    withheld: Vec<WithheldReport>,
+}
+
+impl Report for PackShowReport<'_> {
+    const SCHEMA: &'static str = "pack.show";
+}
+
+impl<'s> PackShowReport<'s> {
+    /// A sealed pack with the documents that it selects at a checkpoint.
+    pub fn new(
+        checkpoint: u64,
+        sealed: &'s SealedPack,
+        plan: &'s Plan,
+        resolution: &'s Resolution,
+    ) -> Self {
+        let pack = &sealed.pack;
+        let texts = |uris: &[Placed<Uri>]| uris.iter().map(|uri| uri.value.to_string()).collect();
+        Self {
+            id: &pack.id,
+            label: pack.label.as_deref(),
+            description: pack.description.as_deref(),
+            path: sealed.file.as_str(),
+            version: sealed.version,
+            class: plan.class().as_str(),
+            backend: plan.backend.as_deref(),
+            checkpoint,
+            query: pack.query.as_ref().map(|query| query.value.to_string()),
+            includes: texts(&pack.includes),
+            excludes: texts(&pack.excludes),
+            node_types: pack.node_types.iter().map(|word| word.as_str()).collect(),
+            audiences: &pack.audiences,
+            agent_instructions: pack.agent_instructions.as_deref(),
+            documents: DocumentReport::all(&resolution.portions(), false, false),
+            withheld: WithheldReport::all(&resolution.withheld),
+        }
+    }
+}
+
+/// The answer of `pack add`.
+#[derive(Debug, Serialize)]
+pub struct PackAddReport<'a> {
+    /// The id of the new pack.
+    pub id: &'a str,
+    /// Its file.
+    pub path: &'a str,
+}
+
+impl Report for PackAddReport<'_> {
+    const SCHEMA: &'static str = "pack.add";
+}

@@ -1,0 +1,134 @@
+//! What a recovery moved, brought up to date, and found lost.
+
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+
+use super::Report;
+use super::checkpoint::VersionReason;
+use crate::head::EventKey;
+use crate::recover::{LostVersion, Recovery};
+use crate::txn::{Leftover, Recovered, Remains};
+
+/// The answer of `recover`.
+#[derive(Debug, Serialize)]
+pub struct RecoverReport<'r> {
+    dry_run: bool,
+    /// Whether an intent record explains all that is uncommitted.
+    explained: bool,
+    #[serde(flatten)]
+    recovered: RecoveredReport<'r>,
+    broken: Vec<BrokenReport<'r>>,
+    lost_versions: Vec<VersionReason>,
+    lost_checkpoints: Vec<LostCheckpoint<'r>>,
+}
+
+/// What was moved and brought up to date.
+#[derive(Debug, Serialize)]
+pub struct RecoveredReport<'r> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    folder: Option<&'r str>,
+    uncommitted: Vec<UncommittedReport<'r>>,
+    brought_up_to_date: &'r [String],
+}
+
+/// A file, or the end of one, that no checkpoint seals.
+#[derive(Debug, Serialize)]
+pub struct UncommittedReport<'r> {
+    /// Path in the vault.
+    pub path: &'r str,
+    /// What it is.
+    pub kind: &'static str,
+    /// The first byte.
+    pub from: u64,
+    /// How many bytes.
+    pub bytes: u64,
+    /// The events that recorded it.
+    pub events: Vec<EventReport<'r>>,
+}
+
+/// Who recorded something, and when.
+#[derive(Debug, Serialize)]
+pub struct EventReport<'r> {
+    at: String,
+    by: &'r str,
+}
+
+#[derive(Debug, Serialize)]
+struct BrokenReport<'r> {
+    id: &'r str,
+    reason: String,
+}
+
+#[derive(Debug, Serialize)]
+struct LostCheckpoint<'r> {
+    checkpoint: usize,
+    reason: &'r str,
+}
+
+impl Report for RecoverReport<'_> {
+    const SCHEMA: &'static str = "recover";
+}
+
+impl<'r> RecoverReport<'r> {
+    /// What a recovery did, or would do.
+    pub fn new(recovery: &'r Recovery, dry_run: bool) -> Self {
+        let lost = |lost: &LostVersion| VersionReason {
+            id: lost.id.clone(),
+            version: lost.version,
+            reason: lost.why.to_string(),
+        };
+        let gone = |(checkpoint, reason): &'r (usize, String)| LostCheckpoint {
+            checkpoint: *checkpoint,
+            reason,
+        };
+        let broken = recovery.broken.iter();
+        Self {
+            dry_run,
+            explained: recovery.is_explained,
+            recovered: RecoveredReport::from(&recovery.recovered),
+            broken: broken
+                .map(|(id, why)| BrokenReport { id: id.as_str(), reason: why.to_string() })
+                .collect(),
+            lost_versions: recovery.lost.versions.iter().map(lost).collect(),
+            lost_checkpoints: recovery.lost.checkpoints.iter().map(gone).collect(),
+        }
+    }
+}
+
+impl<'r> From<&'r Recovered> for RecoveredReport<'r> {
+    fn from(recovered: &'r Recovered) -> Self {
+        Self {
+            folder: recovered.folder.as_deref(),
+            uncommitted: recovered.kept.iter().map(UncommittedReport::from).collect(),
+            brought_up_to_date: &recovered.caught_up,
+        }
+    }
+}
+
+impl<'r> From<&'r Leftover> for UncommittedReport<'r> {
+    fn from(leftover: &'r Leftover) -> Self {
+        let Leftover { path, remains, from, bytes, .. } = leftover;
+        let events = recorded_by(leftover).into_iter();
+        let events = events.map(|key| EventReport { at: key.at.to_string(), by: &key.by });
+        let kind = kind(*remains);
+        Self { path, kind, from: *from, bytes: *bytes, events: events.collect() }
+    }
+}
+
+/// The events that recorded uncommitted bytes, as far as they can be read.
+pub fn recorded_by(leftover: &Leftover) -> BTreeSet<&EventKey> {
+    leftover.events.iter().flatten().collect()
+}
+
+/// What uncommitted bytes are.
+pub fn kind(remains: Remains) -> &'static str {
+    match remains {
+        Remains::Temporary => "temporary file",
+        Remains::Text => "text without an entry",
+        Remains::History => "unsealed history",
+        Remains::Entries => "unsealed entries",
+        Remains::Log => "bytes after the last checkpoint",
+        Remains::Duplicate => "duplicate log",
+    }
+}

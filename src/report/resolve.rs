@@ -1,0 +1,274 @@
+//! Answers to selectors: documents, what a budget left out, how a selector is understood.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::Report;
+use super::document::{DocumentReport, WithheldReport};
+use crate::model::layout;
+use crate::resolve::context::{Context, LeftOut, Reason};
+use crate::resolve::{Cost, Explained, Plan, Resolution, Served, Snapshot, Withheld};
+
+/// The answer of `resolve`.
+#[derive(Debug, Serialize)]
+pub struct ResolveReport<'r> {
+    selector: String,
+    class: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    backend: Option<&'r str>,
+    checkpoint: u64,
+    documents: Vec<DocumentReport<'r>>,
+    #[serde(flatten)]
+    context: Option<ContextReport<'r>>,
+    withheld: Vec<WithheldReport>,
+    notes: &'r [String],
+}
+
+impl Report for ResolveReport<'_> {
+    const SCHEMA: &'static str = "resolve";
+}
+
+/// How much of an answer is given.
+#[derive(Clone, Copy, Debug)]
+pub struct Detail {
+    /// Whether the texts are part of it.
+    pub bodies: bool,
+    /// Whether the sizes in tokens are.
+    pub tokens: bool,
+}
+
+impl<'r> ResolveReport<'r> {
+    /// What `context` holds of a resolution.
+    pub fn new(
+        (selector, checkpoint): (String, u64),
+        plan: &'r Plan,
+        context: &'r Context<'r>,
+        resolution: &Resolution,
+        notes: &'r [String],
+        detail: Detail,
+    ) -> Self {
+        Self {
+            selector,
+            class: plan.class().as_str(),
+            backend: plan.backend.as_deref(),
+            checkpoint,
+            documents: DocumentReport::all(&context.portions, detail.bodies, detail.tokens),
+            context: detail.tokens.then(|| ContextReport::from(context)),
+            withheld: WithheldReport::all(&resolution.withheld),
+            notes,
+        }
+    }
+}
+
+/// What a budget does to an answer.
+#[derive(Debug, Serialize)]
+struct ContextReport<'r> {
+    budget: Option<u64>,
+    tokens: u64,
+    left_out: Vec<LeftOutReport<'r>>,
+}
+
+#[derive(Debug, Serialize)]
+struct LeftOutReport<'r> {
+    id: &'r str,
+    uri: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    anchor: Option<&'r str>,
+    tokens: u64,
+    reason: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    left: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    depends_on: Option<&'r str>,
+}
+
+impl<'c> From<&'c Context<'_>> for ContextReport<'c> {
+    fn from(context: &'c Context<'_>) -> Self {
+        let left_out = context.left_out.iter().map(LeftOutReport::from).collect();
+        Self { budget: context.budget, tokens: context.tokens(), left_out }
+    }
+}
+
+impl<'c> From<&'c LeftOut<'_>> for LeftOutReport<'c> {
+    fn from(out: &'c LeftOut<'_>) -> Self {
+        let (left, depends_on) = match &out.why {
+            Reason::Budget { left } => (Some(*left), None),
+            Reason::Dependency(id) => (None, Some(id.as_str())),
+        };
+        Self {
+            id: out.portion.served.id.as_str(),
+            uri: out.portion.uri().map(|uri| uri.to_string()),
+            anchor: out.portion.section.map(|section| section.anchor.as_str()),
+            tokens: out.portion.tokens(),
+            reason: out.why.as_str(),
+            left,
+            depends_on,
+        }
+    }
+}
+
+/// The answer of `resolve --explain`.
+#[derive(Debug, Serialize)]
+pub struct ExplainReport<'e> {
+    selector: &'e str,
+    class: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    backend: Option<&'e str>,
+    checkpoint: u64,
+    tree: NodeReport<'e>,
+    cost: CostReport,
+    withheld: Vec<WithheldReport>,
+    notes: &'e [String],
+}
+
+#[derive(Debug, Serialize)]
+struct NodeReport<'e> {
+    text: &'e str,
+    documents: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pack: Option<PackReport<'e>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    parts: Vec<Self>,
+}
+
+#[derive(Debug, Serialize)]
+struct PackReport<'e> {
+    path: &'e str,
+    version: u64,
+}
+
+#[derive(Debug, Serialize)]
+struct CostReport {
+    lookups: usize,
+    postings: u64,
+    documents: u64,
+}
+
+impl Report for ExplainReport<'_> {
+    const SCHEMA: &'static str = "explain";
+}
+
+impl<'e> ExplainReport<'e> {
+    /// How the selector is understood at a checkpoint.
+    pub fn new(
+        (selector, checkpoint): (&'e str, u64),
+        plan: &'e Plan,
+        (tree, cost): (&'e Explained, &Cost),
+        withheld: &[Withheld],
+        notes: &'e [String],
+    ) -> Self {
+        let Cost { lookups, postings, documents } = *cost;
+        Self {
+            selector,
+            class: plan.class().as_str(),
+            backend: plan.backend.as_deref(),
+            checkpoint,
+            tree: NodeReport::from(tree),
+            cost: CostReport { lookups, postings, documents },
+            withheld: WithheldReport::all(withheld),
+            notes,
+        }
+    }
+}
+
+impl<'e> From<&'e Explained> for NodeReport<'e> {
+    fn from(explained: &'e Explained) -> Self {
+        let pack = explained.pack.as_ref();
+        Self {
+            text: &explained.text,
+            documents: explained.documents,
+            pack: pack.map(|(file, version)| PackReport { path: file.as_str(), version: *version }),
+            parts: explained.parts.iter().map(Self::from).collect(),
+        }
+    }
+}
+
+/// The answer of `list`.
+#[derive(Debug, Serialize)]
+pub struct ListReport<'l> {
+    checkpoint: u64,
+    documents: Vec<DocumentReport<'l>>,
+    withheld: Vec<WithheldReport>,
+}
+
+impl Report for ListReport<'_> {
+    const SCHEMA: &'static str = "list";
+}
+
+impl<'l> ListReport<'l> {
+    /// All that a checkpoint publishes.
+    pub fn new(checkpoint: u64, all: &'l Resolution) -> Self {
+        let documents = all.documents.iter().map(|one| DocumentReport::new(one, false)).collect();
+        Self { checkpoint, documents, withheld: WithheldReport::all(&all.withheld) }
+    }
+}
+
+/// The answer of `context`: the instructions for agents and a map of what is published.
+#[derive(Debug, Serialize)]
+pub struct MapReport<'c> {
+    /// The name of the vault.
+    pub name: String,
+    /// The checkpoint that all of it is of.
+    pub checkpoint: u64,
+    /// `CONTEXT.md`, as the checkpoint seals it.
+    pub instructions: Option<&'c str>,
+    /// How many documents are published.
+    pub documents: usize,
+    /// Documents by type.
+    pub types: BTreeMap<&'c str, usize>,
+    /// Documents by tag.
+    pub tags: BTreeMap<&'c str, usize>,
+    /// Documents by folder.
+    pub folders: BTreeMap<&'c str, usize>,
+    withheld: Vec<WithheldReport>,
+}
+
+impl Report for MapReport<'_> {
+    const SCHEMA: &'static str = "context";
+}
+
+impl<'c> MapReport<'c> {
+    /// The map of a snapshot, with its verified `CONTEXT.md`.
+    pub fn new(
+        snapshot: &Snapshot<'_>,
+        all: &'c Resolution,
+        instructions: Option<&'c Served>,
+    ) -> Self {
+        let documents = &all.documents;
+        Self {
+            name: snapshot.name(),
+            checkpoint: snapshot.checkpoint(),
+            instructions: instructions.map(|served| &*served.text),
+            documents: documents.len(),
+            types: counted(documents, |d| vec![d.fields.node_type.as_str()]),
+            tags: counted(documents, |d| d.fields.tags.iter().map(String::as_str).collect()),
+            folders: counted(documents, |d| {
+                d.id.as_str().rsplit_once('/').map(|(folder, _)| folder).into_iter().collect()
+            }),
+            withheld: WithheldReport::all(&all.withheld),
+        }
+    }
+}
+
+/// Takes the vault's instructions for agents; withheld ones are added to what `all` withholds.
+pub fn instructions(snapshot: &Snapshot<'_>, all: &mut Resolution) -> Option<Served> {
+    match layout::CONTEXT.parse().ok().and_then(|id| snapshot.get(&id))? {
+        Ok(served) => Some(served),
+        Err(withheld) => {
+            all.withheld.push(withheld);
+            None
+        }
+    }
+}
+
+fn counted<'d>(
+    documents: &'d [Served],
+    words: impl Fn(&'d Served) -> Vec<&'d str>,
+) -> BTreeMap<&'d str, usize> {
+    let mut counts = BTreeMap::new();
+    for word in documents.iter().flat_map(words) {
+        *counts.entry(word).or_insert(0) += 1;
+    }
+    counts
+}

@@ -1,0 +1,89 @@
+//! What a search found.
+
+use serde::Serialize;
+
+use super::Report;
+use super::document::WithheldReport;
+use crate::search::{Answer, Hit, Reason, Snippet};
+use crate::uri::Class;
+
+/// The class of every answer (paper, section 6.3).
+pub const CLASS: &str = Class::Delegated.as_str();
+
+/// The answer of `search`.
+#[derive(Debug, Serialize)]
+pub struct SearchReport<'s> {
+    query: &'s str,
+    class: &'static str,
+    backend: &'s str,
+    checkpoint: u64,
+    hits: Vec<HitReport<'s>>,
+    withheld: Vec<WithheldReport>,
+    notes: &'s [String],
+}
+
+#[derive(Debug, Serialize)]
+struct HitReport<'s> {
+    id: &'s str,
+    anchor: Option<&'s str>,
+    uri: Option<String>,
+    title: &'s str,
+    heading: Option<&'s str>,
+    #[serde(rename = "type")]
+    node_type: &'static str,
+    tags: &'s [String],
+    version: u64,
+    checkpoint: u64,
+    chain_hash: String,
+    class: &'static str,
+    score: f64,
+    snippet: &'s Snippet,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    explain: Option<&'s [Reason]>,
+}
+
+impl Report for SearchReport<'_> {
+    const SCHEMA: &'static str = "search";
+}
+
+impl<'s> SearchReport<'s> {
+    /// What `backend` answered at a checkpoint; `explain` adds how each score came about.
+    pub fn new(
+        (query, backend): (&'s str, &'s str),
+        checkpoint: u64,
+        answer: &'s Answer,
+        explain: bool,
+    ) -> Self {
+        Self {
+            query,
+            class: CLASS,
+            backend,
+            checkpoint,
+            hits: answer.hits.iter().map(|hit| HitReport::new(hit, explain)).collect(),
+            withheld: WithheldReport::all(&answer.withheld),
+            notes: &answer.notes,
+        }
+    }
+}
+
+impl<'s> HitReport<'s> {
+    fn new(hit: &'s Hit, explain: bool) -> Self {
+        let served = &hit.served;
+        Self {
+            id: served.id.as_str(),
+            anchor: hit.section.as_ref().map(|section| section.anchor.as_str()),
+            uri: hit.uri().map(|uri| uri.to_string()),
+            title: served.title(),
+            heading: hit.section.as_ref().map(|section| section.title.as_str()),
+            node_type: served.fields.node_type.as_str(),
+            tags: &served.fields.tags,
+            version: served.entry.version,
+            checkpoint: served.checkpoint,
+            chain_hash: hit.chain_hash().to_string(),
+            class: CLASS,
+            score: hit.score,
+            snippet: &hit.snippet,
+            explain: explain.then_some(&hit.reasons),
+        }
+    }
+}

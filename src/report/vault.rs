@@ -1,0 +1,172 @@
+//! A vault as a whole: making one, its live files, derived files, copies.
+
+use serde::Serialize;
+
+use super::problem::ProblemReport;
+use super::{Report, Spell};
+use crate::derived::{Derived, Outcome};
+use crate::model::id::Id;
+use crate::status::{Row, Status};
+
+/// The answer of `init`.
+#[derive(Debug, Serialize)]
+pub struct InitReport {
+    /// The vault's folder.
+    pub folder: String,
+    /// Its name.
+    pub name: String,
+    /// `structured` or `obsidian`.
+    pub layout: &'static str,
+    /// The files that were written.
+    pub created: Vec<String>,
+    /// How many documents there are to publish.
+    pub documents: usize,
+}
+
+impl Report for InitReport {
+    const SCHEMA: &'static str = "init";
+}
+
+/// The answer of `status`.
+#[derive(Debug, Serialize)]
+pub struct StatusReport<'s> {
+    checkpoint: u64,
+    documents: Vec<RowReport<'s>>,
+    governance: Vec<GovernanceReport<'s>>,
+}
+
+#[derive(Debug, Serialize)]
+struct RowReport<'s> {
+    path: &'s str,
+    id: Option<&'s str>,
+    state: &'static str,
+    version: Option<u64>,
+    problems: Vec<ProblemReport>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    withheld: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct GovernanceReport<'s> {
+    id: &'s str,
+    state: &'static str,
+}
+
+impl Report for StatusReport<'_> {
+    const SCHEMA: &'static str = "status";
+}
+
+impl<'s> StatusReport<'s> {
+    /// How live files differ from a checkpoint.
+    pub fn new(status: &'s Status, checkpoint: u64, spell: Spell) -> Self {
+        let row = |row: &'s Row| RowReport {
+            path: &row.path,
+            id: row.id.as_ref().map(Id::as_str),
+            state: row.state.as_str(),
+            version: row.version,
+            problems: ProblemReport::all(&row.problems, spell),
+            withheld: row.withheld.as_ref().map(|withheld| withheld.why.to_string()),
+        };
+        let governance = status.governance.iter();
+        Self {
+            checkpoint,
+            documents: status.documents.iter().map(row).collect(),
+            governance: governance
+                .map(|(id, state)| GovernanceReport { id: id.as_str(), state: state.as_str() })
+                .collect(),
+        }
+    }
+}
+
+/// The answer of `index`.
+#[derive(Debug, Serialize)]
+pub struct IndexReport<'i> {
+    files: Vec<DerivedReport<'i>>,
+}
+
+#[derive(Debug, Serialize)]
+struct DerivedReport<'i> {
+    path: &'i str,
+    outcome: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+}
+
+impl Report for IndexReport<'_> {
+    const SCHEMA: &'static str = "index";
+}
+
+impl<'i> IndexReport<'i> {
+    /// What became of each derived file, or would.
+    pub fn new(files: &'i [Derived], outcomes: &[Outcome]) -> Self {
+        let file = |(file, outcome): (&'i Derived, &Outcome)| DerivedReport {
+            path: &file.path,
+            outcome: outcome.as_str(),
+            reason: outcome.reason(),
+        };
+        Self { files: files.iter().zip(outcomes).map(file).collect() }
+    }
+}
+
+/// The answer of `checkout`.
+#[derive(Debug, Serialize)]
+pub struct CheckoutReport {
+    /// The checkpoint.
+    pub checkpoint: u64,
+    /// Where it was written.
+    pub folder: String,
+    /// How many files.
+    pub artifacts: usize,
+}
+
+impl Report for CheckoutReport {
+    const SCHEMA: &'static str = "checkout";
+}
+
+/// The answer of `demo`.
+#[derive(Debug, Serialize)]
+pub struct DemoReport {
+    /// The folder of the vault.
+    pub folder: String,
+    /// The folder of the copy with one altered byte.
+    pub altered_copy: String,
+    /// The commands with what they printed.
+    pub steps: Vec<DemoStep>,
+}
+
+/// One command of the demo.
+#[derive(Debug, Serialize)]
+pub struct DemoStep {
+    /// As a user types it.
+    pub command: String,
+    /// The exit code.
+    pub exit: u8,
+    /// What it printed.
+    pub output: String,
+}
+
+impl Report for DemoReport {
+    const SCHEMA: &'static str = "demo";
+}
+
+/// The answer of `help CODE`.
+#[derive(Debug, Serialize)]
+pub struct CodesReport {
+    /// One entry for each thing that has the code.
+    pub codes: Vec<CodeReport>,
+}
+
+/// What a code stands for.
+#[derive(Debug, Serialize)]
+pub struct CodeReport {
+    /// The code.
+    pub code: String,
+    /// What kind of thing has it.
+    pub is: String,
+    /// Paragraphs: the meaning, and of a finding its causes and remedy.
+    pub text: Vec<String>,
+}
+
+impl Report for CodesReport {
+    const SCHEMA: &'static str = "help";
+}

@@ -1,0 +1,129 @@
+//! The report of a verifier.
+
+use serde::Serialize;
+
+use super::Report;
+use crate::verify::{self, Finding, Held, Source};
+
+/// The answer of `verify`.
+#[derive(Debug, Serialize)]
+pub struct VerifyReport {
+    verdict: &'static str,
+    /// Whether the whole vault was checked, not only what was asked for.
+    whole: bool,
+    anchors: Vec<AnchorReport>,
+    checkpoints: u64,
+    /// The hash of the last checkpoint.
+    checkpoint_hash: Option<String>,
+    artifacts: usize,
+    versions: u64,
+    unprotected_notes: u64,
+    unprotected_retirements: u64,
+    /// Findings that are counted and not listed.
+    #[serde(skip_serializing_if = "is_zero")]
+    omitted: u64,
+    /// Why the trusted head could not be read or updated.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    trusted_head_error: Option<String>,
+    findings: Vec<FindingReport>,
+}
+
+fn is_zero(n: &u64) -> bool {
+    *n == 0
+}
+
+#[derive(Debug, Serialize)]
+struct AnchorReport {
+    source: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    since: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    revision: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    commit: Option<String>,
+    /// How many checkpoints the revision has that this log does not have.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    behind: Option<u64>,
+    checkpoint: u64,
+    checkpoint_hash: Option<String>,
+}
+
+impl From<&Held> for AnchorReport {
+    fn from(held: &Held) -> Self {
+        let (mut since, mut revision, mut commit, mut behind) = (None, None, None, None);
+        let source = match &held.source {
+            Source::Expected => "expected",
+            Source::Remembered { since: at } => {
+                since = Some(at.to_string());
+                "trusted-head"
+            }
+            Source::Revision { name, commit: of } => {
+                revision = Some(name.clone());
+                commit = Some(of.clone());
+                "revision"
+            }
+            Source::MergeBase { name, commit: of, behind: beyond } => {
+                revision = Some(name.clone());
+                commit = Some(of.clone());
+                behind = Some(*beyond);
+                "merge-base"
+            }
+        };
+        let checkpoint_hash = held.hash.map(|hash| hash.to_string());
+        let checkpoint = held.checkpoint;
+        Self { source, since, revision, commit, behind, checkpoint, checkpoint_hash }
+    }
+}
+
+#[derive(Debug, Serialize)]
+struct FindingReport {
+    code: &'static str,
+    class: &'static str,
+    path: String,
+    id: Option<String>,
+    version: Option<u64>,
+    checkpoint: Option<u64>,
+    expected: Option<String>,
+    found: Option<String>,
+    message: String,
+}
+
+impl From<&Finding> for FindingReport {
+    fn from(finding: &Finding) -> Self {
+        Self {
+            code: finding.code.as_str(),
+            class: finding.code.class().as_str(),
+            path: finding.path.clone(),
+            id: finding.id.as_ref().map(ToString::to_string),
+            version: finding.version,
+            checkpoint: finding.checkpoint,
+            expected: finding.expected.clone(),
+            found: finding.found.clone(),
+            message: finding.message.clone(),
+        }
+    }
+}
+
+impl Report for VerifyReport {
+    const SCHEMA: &'static str = "verify";
+}
+
+impl VerifyReport {
+    /// What a verifier found; `whole` says whether it looked at everything.
+    pub fn new(report: &verify::Report, whole: bool) -> Self {
+        Self {
+            verdict: report.verdict.as_str(),
+            whole,
+            anchors: report.anchors.iter().map(AnchorReport::from).collect(),
+            checkpoints: report.checkpoints,
+            checkpoint_hash: report.head.map(|hash| hash.to_string()),
+            artifacts: report.artifacts,
+            versions: report.versions,
+            unprotected_notes: report.unprotected_notes,
+            unprotected_retirements: report.unprotected_retirements,
+            omitted: report.omitted,
+            trusted_head_error: report.memory.as_ref().map(ToString::to_string),
+            findings: report.findings.iter().map(FindingReport::from).collect(),
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! Who acts, and when.
+
+use std::path::Path;
+
+use super::Workspace;
+use super::git::GitError;
+use crate::model::principal::Principal;
+use crate::model::timestamp::Timestamp;
+use crate::publish::Author;
+use crate::report::failure::{Code, Failure};
+use crate::vault::Vault;
+use crate::vault::outside;
+use crate::words::argument;
+
+impl Workspace<'_> {
+    /// The time: `--now`, `CTX_NOW`, or the clock.
+    pub(crate) fn now(&self) -> Result<Timestamp, Failure> {
+        let given = self.options.now.as_deref().or_else(|| self.environment.var("CTX_NOW"));
+        match given {
+            Some(text) => text
+                .parse()
+                .map_err(|why| Failure::new(Code::Usage, format!("invalid time: {why}"))),
+            None => Ok(Timestamp::from_millis((self.environment.clock)())),
+        }
+    }
+
+    /// Who acts: `--as`, `CTX_PRINCIPAL`, git's `user.email` in the vault, else `fallback`.
+    pub(crate) fn principal(
+        &self,
+        root: &Path,
+        fallback: Option<&str>,
+    ) -> Result<Principal, Failure> {
+        let named = self.options.principal.clone();
+        let named = named.or_else(|| self.environment.var("CTX_PRINCIPAL").map(str::to_owned));
+        let named = named.or_else(|| self.git_email(root));
+        let Some(name) = named.or_else(|| fallback.map(str::to_owned)) else {
+            return Err(Failure::new(Code::NoPrincipal, "no principal configured")
+                .hint("pass `--as you@example.com`, set CTX_PRINCIPAL, or run `git config --global user.email you@example.com`"));
+        };
+        name.parse().map_err(|why: crate::model::principal::PrincipalError| {
+            let failure = Failure::new(Code::NoPrincipal, why.to_string());
+            match why.near() {
+                Some(near) => failure.hint(format!("pass `--as {}`", argument(near.as_str()))),
+                None => failure,
+            }
+        })
+    }
+
+    fn git_email(&self, root: &Path) -> Option<String> {
+        self.git_line(root, &["config", "--get", "user.email"])
+    }
+
+    /// One line that git says of a folder.
+    fn git_line(&self, root: &Path, args: &[&str]) -> Option<String> {
+        line_of((self.environment.git)(root, args).ok()?)
+    }
+
+    /// The ref, or else the commit, that is checked out in the repository that holds a folder.
+    pub(super) fn checked_out(&self, root: &Path) -> Option<String> {
+        let told = outside::checked_out(root)?;
+        if !told.ends_with("/.invalid") {
+            return Some(told);
+        }
+        // A repository that keeps its refs in tables (reftable) tells only git.
+        match (self.environment.git)(root, &["symbolic-ref", "--quiet", "HEAD"]) {
+            // Whoever made it wait would make it wait again.
+            Err(GitError::NotRun(_)) => None,
+            Err(GitError::Refused(_)) => self.git_line(root, &["rev-parse", "--verify", "HEAD"]),
+            Ok(name) => line_of(name),
+        }
+    }
+
+    /// Who publishes, when, and why.
+    pub(crate) fn author(
+        &self,
+        vault: &Vault,
+        note: Option<&str>,
+        author: Option<&str>,
+    ) -> Result<Author, Failure> {
+        Ok(Author {
+            principal: self.principal(vault.root(), author)?,
+            author: author.map(str::to_owned),
+            now: self.now()?,
+            note: note.map(str::to_owned),
+        })
+    }
+
+    /// What those who wait for the lock are told about a verb that publishes nothing.
+    pub(crate) fn holder(&self, verb: &str) -> Result<String, Failure> {
+        Ok(format!("ctx {verb}, since {}", self.now()?))
+    }
+}
+
+/// One line that a program printed.
+fn line_of(bytes: Vec<u8>) -> Option<String> {
+    let line = String::from_utf8(bytes).ok()?.trim().to_owned();
+    (!line.is_empty()).then_some(line)
+}

@@ -1,0 +1,64 @@
+//! A vault as every front end opens it: found or named, with the clock, the principal and the user's own
+//! folders, and with the grammar by which arguments name documents, versions and selectors.
+//!
+//! `open` finds the vault, `identity` says who acts and when, `name` reads ids and URIs, `ask` reads
+//! selectors, `version` texts of versions, `revision` the log at a git revision, `init` makes a vault.
+
+pub(crate) mod ask;
+pub mod git;
+mod identity;
+pub(crate) mod init;
+pub(crate) mod name;
+mod open;
+pub(crate) mod revision;
+pub(crate) mod search;
+pub(crate) mod validate;
+pub(crate) mod version;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use crate::vault::disk::Disk;
+use git::GitError;
+
+/// Everything outside the process that an operation may depend on.
+pub struct Environment {
+    /// The current folder.
+    pub cwd: PathBuf,
+    /// The environment variables.
+    pub vars: BTreeMap<String, String>,
+    /// Milliseconds since 1970, from the clock.
+    pub clock: fn() -> i64,
+    /// What git prints when it is run in a folder with these arguments.
+    pub git: fn(&Path, &[&str]) -> Result<Vec<u8>, GitError>,
+    /// The disk that is written to.
+    pub disk: Disk,
+}
+
+impl Environment {
+    /// A variable that is set and not empty.
+    pub(crate) fn var(&self, name: &str) -> Option<&str> {
+        self.vars.get(name).map(String::as_str).filter(|value| !value.is_empty())
+    }
+}
+
+/// What a user may set for every operation.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// The vault's folder, instead of the nearest vault above the current folder.
+    pub vault: Option<PathBuf>,
+    /// Who acts.
+    pub principal: Option<String>,
+    /// Seconds to wait for the write lock.
+    pub lock_timeout: Option<u64>,
+    /// The time, instead of the clock.
+    pub now: Option<String>,
+}
+
+/// Where an operation works, and on whose behalf.
+pub struct Workspace<'e> {
+    /// The outside world.
+    pub environment: &'e Environment,
+    /// What the user set.
+    pub options: Options,
+}

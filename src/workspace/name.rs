@@ -1,0 +1,192 @@
+//! How an argument names a document: an id, a URI, or the path of its file.
+
+use std::path::{Component, Path, PathBuf};
+
+use super::Workspace;
+use crate::live::is_known;
+use crate::model::hint::{Hint, Verb};
+use crate::model::id::Id;
+use crate::report::failure::{Code, Failure};
+use crate::resolve::{Snapshot, Source};
+use crate::uri::{Target, Uri};
+use crate::vault::Vault;
+use crate::vault::federation::Authorities;
+use crate::words::nearest;
+
+/// A document as an argument names it.
+#[derive(Debug)]
+pub(crate) struct Named {
+    pub(crate) id: Id,
+    pub(crate) checkpoint: Option<u64>,
+    /// The section that `#anchor` names.
+    pub(crate) anchor: Option<String>,
+}
+
+impl Named {
+    fn whole(id: Id) -> Self {
+        Self { id, checkpoint: None, anchor: None }
+    }
+}
+
+impl Workspace<'_> {
+    /// The id that an argument names; a live file or a history of it must exist.
+    ///
+    /// # Errors
+    /// The argument is no name, or nothing has it.
+    pub(crate) fn known_id(&self, vault: &Vault, text: &str) -> Result<Id, Failure> {
+        let id = self.named(vault, text)?;
+        if is_known(vault, &id) {
+            return Ok(id);
+        }
+        let live = vault.documents().documents;
+        let near = nearest(id.as_str(), live.iter().filter_map(|path| path.strip_suffix(".md")));
+        Err(Failure::unknown_id(id.as_str(), near))
+    }
+
+    /// The id that an argument names; the log may be all that has it.
+    ///
+    /// # Errors
+    /// The argument is no name, or nothing has it.
+    pub(crate) fn recorded_id(&self, vault: &Vault, text: &str) -> Result<Id, Failure> {
+        let unknown = match self.known_id(vault, text) {
+            Err(failure) if failure.code == Code::UnknownId => failure,
+            known => return known,
+        };
+        let id = self.named(vault, text)?;
+        let log = crate::head::read_log(vault)?;
+        let mut sealed = log.entries.iter().flatten().flat_map(|checkpoint| &checkpoint.set);
+        if sealed.any(|(set, _)| *set == id) { Ok(id) } else { Err(unknown) }
+    }
+
+    /// Reads how an argument names a document that is there now: an id, a URI, or the path of its
+    /// file. An id stands for itself, whatever characters it holds.
+    pub(crate) fn named(&self, vault: &Vault, text: &str) -> Result<Id, Failure> {
+        if is_uri(text) {
+            let named = of_uri(text, &vault.config().authorities)?;
+            return match (named.checkpoint, &named.anchor) {
+                (None, None) => Ok(named.id),
+                (None, Some(anchor)) => {
+                    Err(Failure::new(Code::Usage, format!("`#{anchor}` names a section"))
+                        .hint(format!("this operation takes a whole document: `{}`", named.id)))
+                }
+                (Some(pin), _) => {
+                    Err(Failure::new(Code::Usage, format!("`@{pin}` names an earlier checkpoint"))
+                        .hint(format!("this operation takes the current document: `{}`", named.id)))
+                }
+            };
+        }
+        if let Some(id) = text.parse::<Id>().ok().filter(|id| is_known(vault, id)) {
+            return Ok(id);
+        }
+        match self.of_path(vault, text) {
+            Some(id) => Ok(id),
+            None => Ok(text.parse()?),
+        }
+    }
+
+    /// Like [`Workspace::named`], but `ID@N` names the document at checkpoint N and `ID#anchor` a
+    /// section of it. In this form `@`, `#`, `%` and blanks of an id are percent-encoded, so that
+    /// no file can take the place of a pin or a section. A URI is read as the head's configuration says.
+    pub(crate) fn named_at(
+        &self,
+        vault: &Vault,
+        source: &Source,
+        text: &str,
+    ) -> Result<Named, Failure> {
+        if is_uri(text) {
+            return of_uri(text, &Snapshot::of(vault, source, None)?.authorities()?);
+        }
+        if let Some((name, anchor)) = text.rsplit_once('#')
+            && let Ok(named) = self.pinned(vault, name)
+            && is_known(vault, &named.id)
+        {
+            return Ok(Named { anchor: Some(anchor.to_owned()), ..named });
+        }
+        self.pinned(vault, text)
+    }
+
+    /// Reads `ID` or `ID@N`.
+    fn pinned(&self, vault: &Vault, text: &str) -> Result<Named, Failure> {
+        let Some((name, number)) = text.rsplit_once('@') else {
+            return Ok(Named::whole(self.named(vault, text)?));
+        };
+        let checkpoint = crate::yaml::canonical_number(number).filter(|n| *n > 0);
+        if checkpoint.is_some() && !name.is_empty() {
+            let id = self.named(vault, name)?;
+            let uri: Uri = match is_known(vault, &id) {
+                true => Uri::document(id),
+                false => format!("contextnest://{name}").parse()?,
+            };
+            if let Target::Document { id, .. } = uri.target {
+                return Ok(Named { checkpoint, ..Named::whole(id) });
+            }
+        }
+        let literal = self.named(vault, text)?;
+        if is_known(vault, &literal) {
+            return Ok(Named::whole(literal));
+        }
+        Err(Failure::new(Code::Usage, format!("`{number}` is not the number of a checkpoint"))
+            .hint(Hint::call("write `ID@1`; {} lists the checkpoints", Verb::CheckpointList)))
+    }
+
+    /// Reads the id of something new: an id from the vault's folder, or, if it is written as a
+    /// path (`./x`, `../x`, `x.md`), the file at that path from here.
+    pub(crate) fn new_id(&self, vault: &Vault, text: &str) -> Result<Id, Failure> {
+        let is_path = text.starts_with("./") || text.starts_with("../") || text.ends_with(".md");
+        if !is_path {
+            return Ok(text.parse()?);
+        }
+        let cwd =
+            self.environment.cwd.canonicalize().unwrap_or_else(|_| self.environment.cwd.clone());
+        let path = lexical(&cwd.join(text));
+        // From outside of the vault a path is one in the vault.
+        let path = match path.strip_prefix(vault.root()) {
+            Ok(inside) => inside.to_string_lossy().into_owned(),
+            Err(_) => text.to_owned(),
+        };
+        Ok(path.strip_suffix(".md").unwrap_or(&path).parse()?)
+    }
+
+    /// The id of the file at a path, seen from the current folder or from the vault's.
+    fn of_path(&self, vault: &Vault, text: &str) -> Option<Id> {
+        let from_here = lexical(&self.environment.cwd.canonicalize().ok()?.join(text));
+        let here = from_here.strip_prefix(vault.root()).ok().and_then(Path::to_str);
+        [here, Some(text)].into_iter().flatten().find_map(|path| {
+            let id = if path.ends_with(".md") && path != crate::model::layout::CONTEXT {
+                Id::of_document_file(path).ok()?
+            } else {
+                path.parse().ok()?
+            };
+            is_known(vault, &id).then_some(id)
+        })
+    }
+}
+
+/// Whether a text is meant as a URI.
+pub(crate) fn is_uri(text: &str) -> bool {
+    text.get(..14).is_some_and(|scheme| scheme.eq_ignore_ascii_case("contextnest://"))
+}
+
+fn of_uri(text: &str, authorities: &Authorities) -> Result<Named, Failure> {
+    let uri = Uri::parse_in(text, authorities)?;
+    match uri.local()?.clone() {
+        Target::Document { id, checkpoint, anchor } => Ok(Named { id, checkpoint, anchor }),
+        _ => Err(Failure::new(Code::UriInvalid, format!("`{text}` is not one document"))
+            .hint(Hint::call("{} takes URIs of folders and tags", Verb::Resolve))),
+    }
+}
+
+/// A path with `.` and `..` resolved by its text alone.
+fn lexical(path: &Path) -> PathBuf {
+    let mut out = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => {
+                out.pop();
+            }
+            Component::CurDir => {}
+            part => out.push(part),
+        }
+    }
+    out
+}

@@ -1,0 +1,131 @@
+//! Finding a vault and the user's folders that belong to it.
+
+use crate::model::visible::shown;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::Workspace;
+use crate::head;
+use crate::model::hint::{Call, Hint, Verb};
+use crate::report::failure::{Code, Failure};
+use crate::vault::Vault;
+use crate::vault::lock;
+use crate::vault::named;
+use crate::vault::outside::{self, State};
+use crate::words::argument;
+
+impl Workspace<'_> {
+    /// The vault: `--vault`, `CTX_VAULT`, or the nearest one from here upwards.
+    pub(crate) fn vault(&self) -> Result<Vault, Failure> {
+        let named = self.options.vault.clone();
+        let named = named.or_else(|| self.environment.var("CTX_VAULT").map(PathBuf::from));
+        let vault = match named {
+            Some(dir) => {
+                let dir = self.environment.cwd.join(dir);
+                let vault = Vault::open(&dir)?;
+                self.refuse_links(&dir, &vault)?;
+                vault
+            }
+            None => {
+                let vault = Vault::find(&self.environment.cwd)?;
+                if let Some(dir) = self.walked_to(vault.root()) {
+                    self.refuse_links(&dir, &vault)?;
+                }
+                vault
+            }
+        };
+        Ok(self.outfit(vault))
+    }
+
+    /// The vault's folder as the user's shell walked to it, which may be through links.
+    fn walked_to(&self, root: &Path) -> Option<PathBuf> {
+        let walked = Path::new(self.environment.var("PWD")?);
+        let real = |path: &Path| path.canonicalize().ok();
+        if !walked.is_absolute() || real(walked)? != real(&self.environment.cwd)? {
+            return None;
+        }
+        let named = walked.ancestors().find(|dir| real(dir).is_some_and(|dir| dir == root));
+        named.map(Path::to_owned)
+    }
+
+    /// Refuses a vault that was named through a link inside a git work tree, or through a link in the
+    /// place of a folder of which a head is trusted (VAULT-25).
+    fn refuse_links(&self, dir: &Path, vault: &Vault) -> Result<(), Failure> {
+        let work_tree =
+            self.environment.var("GIT_WORK_TREE").map(|tree| self.environment.cwd.join(tree));
+        let home = self.state_home();
+        let was_trusted =
+            |path: &Path| home.as_ref().is_some_and(|home| head::is_remembered(home, path));
+        for link in named::links_to(dir, work_tree.as_deref()) {
+            let path = shown(&link.path.display().to_string()).into_owned();
+            let root = vault.root().display().to_string();
+            let root = argument(&root);
+            if link.is_in_work_tree {
+                let message = format!("`{path}` is a symbolic link inside a git work tree");
+                return Err(Failure::new(Code::Usage, message).hint(format!(
+                    "name the target, which has its own trusted head: `--vault {root}`"
+                )));
+            }
+            if was_trusted(&link.unfollowed) {
+                let was = link.unfollowed.display().to_string();
+                let message = format!(
+                    "`{path}` is now a symbolic link, but it was a vault with a trusted head"
+                );
+                return Err(Failure::new(Code::Usage, message).hint(Hint::call(
+                    "if the vault was moved on purpose, run {} and try again",
+                    Call::new(Verb::HeadForget).value(was),
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// The nearest vault and the one that contains it, where the user did not say which one to use.
+    pub(crate) fn nested(&self) -> Option<(PathBuf, PathBuf)> {
+        let is_named = self.options.vault.is_some() || self.environment.var("CTX_VAULT").is_some();
+        if is_named { None } else { Vault::nested(&self.environment.cwd) }
+    }
+
+    /// The vault with its folders in the user's directories.
+    pub(crate) fn outfit(&self, vault: Vault) -> Vault {
+        let root = vault.root();
+        let checked_out = self.checked_out(root);
+        // All commits that are checked out by themselves share one index; each is a memory of its own,
+        // because another one is no change.
+        let branch = checked_out.as_deref().filter(|name| name.starts_with("refs/"));
+        let cache = outside::cache_home(|name| self.environment.var(name));
+        let cache = cache.and_then(|home| folder_beside(&home, root, branch));
+        let state = self.state_in(root, checked_out.clone());
+        let vault = vault.with_cache(cache).with_state(state).on(self.environment.disk.clone());
+        vault.with_patience(self.patience())
+    }
+
+    /// How long this command waits for another writer.
+    pub(crate) fn patience(&self) -> Duration {
+        self.options.lock_timeout.map_or(lock::PATIENCE, Duration::from_secs)
+    }
+
+    /// Where the head of a vault in a folder is remembered.
+    pub(crate) fn state_of(&self, root: &Path) -> Option<State> {
+        self.state_in(root, self.checked_out(root))
+    }
+
+    fn state_in(&self, root: &Path, checked_out: Option<String>) -> Option<State> {
+        let home = self.state_home()?;
+        let dir = folder_beside(&home, root, checked_out.as_deref())?;
+        let repository = checked_out.as_ref().and_then(|_| outside::repository(root));
+        Some(State { home, dir, checked_out, repository })
+    }
+
+    /// The user's directory of state.
+    pub(crate) fn state_home(&self) -> Option<PathBuf> {
+        outside::state_home(|name| self.environment.var(name))
+    }
+}
+
+/// The folder of a vault in a directory of the user. What lies in the vault is not out of the reach of
+/// those who write there.
+fn folder_beside(home: &Path, root: &Path, checked_out: Option<&str>) -> Option<PathBuf> {
+    let dir = outside::folder_of(home, root, checked_out);
+    (!outside::lies_in(&dir, root)).then_some(dir)
+}

@@ -1,0 +1,113 @@
+//! The text of one version, of what is published, or of the live file.
+
+use crate::chain::error::ChainError;
+use crate::chain::history::History;
+use crate::chain::{replay, vouched};
+use crate::checkpoint::chronicle::Chronicle;
+use crate::document::text::normalise;
+use crate::live;
+use crate::model::hint::{Call, Hint, Verb};
+use crate::model::id::Id;
+use crate::model::layout::limit;
+use crate::report::failure::{Code, Failure};
+use crate::resolve::{Served, Snapshot};
+use crate::vault::Vault;
+use crate::words::nearest;
+
+/// Reads `3` or `v3`.
+pub(crate) fn number(text: &str) -> Result<u64, Failure> {
+    let digits = text.strip_prefix('v').unwrap_or(text);
+    crate::yaml::canonical_number(digits).filter(|n| *n > 0).ok_or_else(|| {
+        Failure::new(Code::Usage, format!("`{text}` is not a version number"))
+            .hint("versions are numbered 1, 2, 3")
+    })
+}
+
+/// The verified text of a version, with the history that it comes from. A version that the log seals
+/// must be the one that it seals.
+pub(crate) fn text_of(
+    vault: &Vault,
+    chronicle: &Chronicle<'_>,
+    id: &Id,
+    version: u64,
+) -> Result<(String, History), Failure> {
+    let failed = |why: ChainError| match why {
+        ChainError::HistoryMissing => Failure::never_published(id),
+        ChainError::VersionMissing(_) => {
+            let history = Call::new(Verb::History).value(id.as_str());
+            Failure::new(Code::UnknownVersion, format!("`{id}` has no version {version}"))
+                .hint(Hint::call("{} lists its versions", history))
+        }
+        why => Failure::new(Code::Withheld, format!("version {version} of `{id}`: {why}"))
+            .hint(Hint::call("run {} for a full report", Verb::Verify)),
+    };
+    let history = replay::load(vault.files(), id).map_err(failed)?;
+    let text = vouched::vouched(vault.files(), id, &history, version).map_err(failed)?;
+    let found = history.entry(version).map(|entry| entry.chain_hash);
+    let sealed = chronicle.checkpoints().iter().flat_map(|c| &c.set);
+    for (_, mark) in sealed.filter(|(set, _)| set == id) {
+        if let (Some((number, expected)), Some(found)) = (mark.sealed(), found)
+            && number == version
+            && expected != found
+        {
+            return Err(failed(ChainError::CrossChain { expected, found }));
+        }
+    }
+    Ok((text, history))
+}
+
+/// The live text of an artifact, in normal form.
+pub(crate) fn live_text(vault: &Vault, id: &Id) -> Result<String, Failure> {
+    let path = id.live_path();
+    let missing = || missing_file(id);
+    if !id.is_document() {
+        let bytes = vault.files().read_optional(&path, limit::DOCUMENT)?.ok_or_else(missing)?;
+        let text = crate::document::utf8(&bytes)
+            .map_err(|why| Failure::new(Code::Refused, format!("`{path}` is {why}")))?;
+        return Ok(normalise(text).into_owned());
+    }
+    match live::read(vault, &path) {
+        None => Err(missing()),
+        Some(live::LiveFile { content: Ok(content), .. }) => {
+            Ok(normalise(&content.text).into_owned())
+        }
+        Some(live::LiveFile { content: Err(problem), .. }) => {
+            Err(Failure::new(Code::Refused, format!("`{path}`: {}", problem.message))
+                .hint(problem.hint))
+        }
+    }
+}
+
+/// An artifact without a live file.
+pub(crate) fn missing_file(id: &Id) -> Failure {
+    let read = Call::new(Verb::Read).value(id.as_str());
+    Failure::new(Code::UnknownId, format!("the file `{}` does not exist", id.live_path()))
+        .hint(Hint::call("{} prints the published text", read))
+}
+
+/// The verified text of an artifact, or a failure that says what is there instead.
+pub(crate) fn published(
+    vault: &Vault,
+    snapshot: &Snapshot<'_>,
+    id: &Id,
+) -> Result<Served, Failure> {
+    match snapshot.get(id) {
+        Some(Ok(served)) => Ok(served),
+        Some(Err(withheld)) => Err(withheld.into()),
+        None => {
+            let at = snapshot.checkpoint();
+            let message = format!("`{id}` is not published at checkpoint {at}");
+            let call = |verb| Call::new(verb).value(id.as_str());
+            let hint = if vault.files().exists(&id.history_path()) {
+                Hint::call("{} shows when it was", call(Verb::History))
+            } else if vault.files().exists(&id.live_path()) {
+                Hint::call("it was never published; {} publishes it", call(Verb::Publish))
+            } else {
+                let known = snapshot.state()?.iter().map(|(id, _)| id.as_str());
+                let near = nearest(id.as_str(), known);
+                return Err(Failure { message, ..Failure::unknown_id(id.as_str(), near) });
+            };
+            Err(Failure::new(Code::UnknownId, message).hint(hint))
+        }
+    }
+}
