@@ -11,7 +11,7 @@ use rayon::prelude::*;
 use crate::document::frontmatter::Frontmatter;
 use crate::document::validate::{Problem, Severity, problems};
 use crate::document::{Document, utf8};
-use crate::model::id::Id;
+use crate::model::id::DocumentId;
 use crate::model::layout::{self, limit};
 use crate::pack;
 use crate::uri::Uri;
@@ -28,7 +28,7 @@ pub struct LiveFile {
     /// Path in the vault.
     pub path: String,
     /// Its id; none where the name makes no id.
-    pub id: Option<Id>,
+    pub id: Option<DocumentId>,
     /// The text and its parts, or why it cannot be read.
     pub content: Result<Text, Problem>,
 }
@@ -60,7 +60,7 @@ impl LiveFile {
 }
 
 /// The warning for an id that no URI of the vault can name.
-fn unnamed(id: &Id, authorities: &Authorities) -> Option<Problem> {
+fn unnamed(id: &DocumentId, authorities: &Authorities) -> Option<Problem> {
     if Uri::document(id.clone()).within(authorities).is_some() {
         return None;
     }
@@ -75,7 +75,7 @@ fn unnamed(id: &Id, authorities: &Authorities) -> Option<Problem> {
 
 /// Reads one live document; `None` where there is no such file.
 pub fn read(vault: &Vault, path: &str) -> Option<LiveFile> {
-    let id = match Id::of_document_file(path) {
+    let id = match DocumentId::of_document_file(path) {
         Ok(id) => Ok(id),
         Err(why) => Err(error("id-invalid", why.to_string(), why.hint())),
     };
@@ -152,14 +152,17 @@ const HINTED: (usize, u64) = (1_000, 1 << 20);
 
 /// The fields of live documents that are not published, as far as a hint is worth it: none of those
 /// that are large or cannot be read, and nothing where there are very many.
-pub fn drafts(vault: &Vault, is_published: impl Fn(&Id) -> bool) -> Option<Vec<(Id, Frontmatter)>> {
+pub fn drafts(
+    vault: &Vault,
+    is_published: impl Fn(&DocumentId) -> bool,
+) -> Option<Vec<(DocumentId, Frontmatter)>> {
     let paths = vault.documents().documents.into_iter();
-    let named = paths.filter_map(|path| Some((Id::of_document_file(&path).ok()?, path)));
-    let drafts: Vec<(Id, String)> = named.filter(|(id, _)| !is_published(id)).collect();
+    let named = paths.filter_map(|path| Some((DocumentId::of_document_file(&path).ok()?, path)));
+    let drafts: Vec<(DocumentId, String)> = named.filter(|(id, _)| !is_published(id)).collect();
     if drafts.len() > HINTED.0 {
         return None;
     }
-    let fields = |(id, path): (Id, String)| {
+    let fields = |(id, path): (DocumentId, String)| {
         let text = parse(vault.files().read(&path, HINTED.1).ok()?).ok()?;
         let is_plain = is_plain_root_file(vault, &path, &text.document);
         (!is_plain).then_some((id, text.document.frontmatter))
@@ -169,7 +172,7 @@ pub fn drafts(vault: &Vault, is_published: impl Fn(&Id) -> bool) -> Option<Vec<(
 
 /// What is odd about the text of a governance file. Only a configuration that cannot be read is
 /// an error: nothing can be done before it is mended.
-pub fn policy_problems(id: &Id, text: &str, authorities: &Authorities) -> Vec<Problem> {
+pub fn policy_problems(id: &DocumentId, text: &str, authorities: &Authorities) -> Vec<Problem> {
     if id.is_pack() {
         return pack::read(text, authorities).problems.iter().map(Problem::from).collect();
     }
@@ -197,7 +200,7 @@ pub fn policy_problems(id: &Id, text: &str, authorities: &Authorities) -> Vec<Pr
 /// itself.
 pub fn policy(vault: &Vault, is_wanted: impl Fn(&str) -> bool) -> Vec<(String, Vec<Problem>)> {
     let check = |path: String| {
-        let id = Id::of_governance_file(&path);
+        let id = DocumentId::of_governance_file(&path);
         let found = match (vault.files().read(&path, limit::DOCUMENT), id) {
             (Err(why), _) => vec![unreadable(&why)],
             (_, Err(why)) => vec![error("id-invalid", why.to_string(), why.hint())],
@@ -220,6 +223,6 @@ pub(crate) fn is_plain_root_file(vault: &Vault, path: &str, document: &Document)
 }
 
 /// Whether an id has a live file or a history.
-pub(crate) fn is_known(vault: &Vault, id: &Id) -> bool {
+pub(crate) fn is_known(vault: &Vault, id: &DocumentId) -> bool {
     vault.files().exists(&id.live_path()) || vault.files().exists(&id.history_path())
 }

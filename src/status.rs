@@ -11,7 +11,7 @@ use crate::document::text::normalise;
 use crate::document::utf8;
 use crate::document::validate::{Problem, Severity};
 use crate::live::{self, LiveFile};
-use crate::model::id::Id;
+use crate::model::id::DocumentId;
 use crate::model::layout::limit;
 use crate::resolve::{Snapshot, Withheld};
 use crate::vault::Vault;
@@ -59,7 +59,7 @@ pub struct Row {
     /// Path of the live file.
     pub path: String,
     /// Its id; none where the name makes no id.
-    pub id: Option<Id>,
+    pub id: Option<DocumentId>,
     /// Its state.
     pub state: DocumentState,
     /// The published version.
@@ -101,7 +101,7 @@ pub struct Status {
     /// Documents in byte order of their paths.
     pub documents: Vec<Row>,
     /// Governance files that differ from the last checkpoint, in byte order.
-    pub governance: Vec<(Id, GovernanceState)>,
+    pub governance: Vec<(DocumentId, GovernanceState)>,
 }
 
 /// Compares every working copy with the head.
@@ -113,8 +113,8 @@ pub fn status(vault: &Vault, head: &Snapshot<'_>) -> Result<Status, LogError> {
     let live = live::all(vault);
     let mut documents: Vec<Row> =
         live.into_par_iter().map(|file| row(vault, head, state, file)).collect();
-    let missing: Vec<&Id> = {
-        let present: std::collections::HashSet<&Id> =
+    let missing: Vec<&DocumentId> = {
+        let present: std::collections::HashSet<&DocumentId> =
             documents.iter().filter_map(|row| row.id.as_ref()).collect();
         head.documents()?.filter(|id| !present.contains(id)).collect()
     };
@@ -176,17 +176,21 @@ fn row(vault: &Vault, head: &Snapshot<'_>, state: &State, file: LiveFile) -> Row
 }
 
 /// Whether a document that is not published has a history that ends in its retirement.
-fn is_retired(vault: &Vault, id: &Id) -> bool {
+fn is_retired(vault: &Vault, id: &DocumentId) -> bool {
     replay::load(vault.files(), id).is_ok_and(|history| {
         let last = history.last_version().and_then(|version| history.entry(version));
         last.is_some_and(Entry::is_retirement)
     })
 }
 
-fn governance(vault: &Vault, head: &Snapshot<'_>, state: &State) -> Vec<(Id, GovernanceState)> {
+fn governance(
+    vault: &Vault,
+    head: &Snapshot<'_>,
+    state: &State,
+) -> Vec<(DocumentId, GovernanceState)> {
     let live = vault.governance_files();
     let sealed = state.iter().map(|(id, _)| id).filter(|id| !id.is_document());
-    let mut ids: Vec<Id> =
+    let mut ids: Vec<DocumentId> =
         sealed.cloned().chain(live.iter().filter_map(|path| path.parse().ok())).collect();
     ids.sort_unstable();
     ids.dedup();
@@ -196,7 +200,11 @@ fn governance(vault: &Vault, head: &Snapshot<'_>, state: &State) -> Vec<(Id, Gov
         .collect()
 }
 
-fn governance_state(vault: &Vault, head: &Snapshot<'_>, id: &Id) -> Option<GovernanceState> {
+fn governance_state(
+    vault: &Vault,
+    head: &Snapshot<'_>,
+    id: &DocumentId,
+) -> Option<GovernanceState> {
     let live = match vault.files().read_optional(&id.live_path(), limit::DOCUMENT) {
         Ok(live) => live,
         Err(_) => return Some(GovernanceState::Unreadable),

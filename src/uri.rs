@@ -15,7 +15,7 @@ use std::str::FromStr;
 
 pub use error::UriError;
 
-use crate::model::id::Id;
+use crate::model::id::DocumentId;
 use crate::vault::federation::{Authorities, Owner};
 use crate::yaml::canonical_number;
 
@@ -72,7 +72,7 @@ pub enum Target {
     /// A document, or one of its sections.
     Document {
         /// The document.
-        id: Id,
+        id: DocumentId,
         /// The checkpoint whose version is meant; the newest where absent. At least 1.
         checkpoint: Option<u64>,
         /// The section that is meant. Not empty, and without `/`.
@@ -99,16 +99,16 @@ pub enum Class {
 
 impl Uri {
     /// The URI of the newest version of a document, for an id that [`Uri::can_name`].
-    pub fn document(id: Id) -> Self {
+    pub fn document(id: DocumentId) -> Self {
         Self::new(id, None)
     }
 
     /// The URI of the version of a document at a checkpoint, for an id that [`Uri::can_name`].
-    pub fn pinned(id: Id, checkpoint: u64) -> Self {
+    pub fn pinned(id: DocumentId, checkpoint: u64) -> Self {
         Self::new(id, Some(checkpoint))
     }
 
-    fn new(id: Id, checkpoint: Option<u64>) -> Self {
+    fn new(id: DocumentId, checkpoint: Option<u64>) -> Self {
         Target::Document { id, checkpoint, anchor: None }.into()
     }
 
@@ -188,7 +188,7 @@ impl Uri {
     }
 
     /// Whether a URI can name this id: what begins with `tag/` or `search/` means something else.
-    pub fn can_name(id: &Id) -> bool {
+    pub fn can_name(id: &DocumentId) -> bool {
         !matches!(id.as_str().split_once('/'), Some((TAG | SEARCH, _)))
     }
 
@@ -355,7 +355,7 @@ mod tests {
         for (id, expected) in
             [("tag/x", false), ("search/a/b", false), ("tag", true), ("tags/x", true)]
         {
-            let id: Id = id.parse().unwrap();
+            let id: DocumentId = id.parse().unwrap();
             assert_eq!(Uri::can_name(&id), expected);
             let read_back = Uri::document(id.clone()).to_string().parse().ok();
             assert_eq!(read_back == Some(Uri::document(id)), expected);
@@ -365,7 +365,7 @@ mod tests {
     fn uris() -> impl Strategy<Value = Uri> {
         let names = "[a-z\u{e9}\u{65e5} .@#%:+&_-]{1,6}(/[a-z0-9 ~-]{1,6}){0,3}";
         let id = names.prop_filter_map("an id that a URI can name", |text| {
-            text.parse::<Id>().ok().filter(Uri::can_name)
+            text.parse::<DocumentId>().ok().filter(Uri::can_name)
         });
         let anchor = "[a-z\u{e9} %#@+-]{1,8}";
         let document = (id.clone(), prop::option::of(1u64..), prop::option::of(anchor))
@@ -392,7 +392,7 @@ mod tests {
             let namespace = if has_name { "namespace: home\n" } else { "" };
             let config = format!("{namespace}federation: federated\nregistry: {{acme: /a}}\n");
             let names = crate::vault::config::Config::parse(&config).unwrap().authorities;
-            let id: Id = id.parse().unwrap();
+            let id: DocumentId = id.parse().unwrap();
             match Uri::document(id.clone()).within(&names) {
                 Some(uri) => {
                     prop_assert_eq!(Uri::parse_in(&uri.to_string(), &names), Ok(uri.clone()));

@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use contextnest::model::id::Id;
+use contextnest::model::id::DocumentId;
 use contextnest::model::timestamp::Timestamp;
 use contextnest::publish::{self, Author, Mode, Request, Which};
 use contextnest::vault::Vault;
@@ -97,7 +97,7 @@ impl Place {
         let which = if count == self.ids.len() {
             Which::All
         } else {
-            let ids = self.ids.iter().take(count).map(|id| id.parse::<Id>());
+            let ids = self.ids.iter().take(count).map(|id| id.parse::<DocumentId>());
             Which::Ids(ids.collect::<std::result::Result<_, _>>()?)
         };
         let now = Timestamp::from_millis(BEGIN + 60_000 * i64::try_from(round)?);

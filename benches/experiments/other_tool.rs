@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use contextnest::chain::replay;
 use contextnest::chain::vouched;
 use contextnest::model::digest::Digest;
-use contextnest::model::id::Id;
+use contextnest::model::id::DocumentId;
 use contextnest::model::timestamp::Timestamp;
 use contextnest::vault::Vault;
 use serde_yaml::Value;
@@ -186,7 +186,7 @@ impl OtherTool<'_> {
         for (id, version) in entry["document_versions"].as_mapping().into_iter().flatten() {
             let (Some(name), Some(version)) = (id.as_str(), version.as_u64()) else { continue };
             let hash = entry["document_chain_hashes"][name].as_str().unwrap_or_default();
-            if name.parse::<Id>().is_ok_and(|id| id.is_document()) {
+            if name.parse::<DocumentId>().is_ok_and(|id| id.is_document()) {
                 versions.insert(name.to_owned(), (version, hash.to_owned()));
             }
         }
@@ -205,7 +205,7 @@ impl OtherTool<'_> {
 
     /// The text of a version; reading is not what is tried here.
     fn text(&self, id: &str, version: u64) -> Result<String> {
-        let (vault, id) = (Vault::open(self.root)?, id.parse::<Id>()?);
+        let (vault, id) = (Vault::open(self.root)?, id.parse::<DocumentId>()?);
         let history = replay::load(vault.files(), &id)?;
         Ok(vouched::vouched(vault.files(), &id, &history, version)?)
     }

@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use contextnest::head;
-use contextnest::model::id::Id;
+use contextnest::model::id::DocumentId;
 use contextnest::model::timestamp::Timestamp;
 use contextnest::publish::{Author, Mode, PublishError, Request, Which, publish};
 use contextnest::resolve::Snapshot;
@@ -27,7 +27,7 @@ fn open(root: &Path) -> Outcome<Vault> {
     Ok(Vault::open(root).map_err(told)?.with_patience(Duration::from_secs(600)))
 }
 
-fn request(id: &Id, expect: Expect) -> Outcome<Request> {
+fn request(id: &DocumentId, expect: Expect) -> Outcome<Request> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_err(told)?;
     let now = Timestamp::from_millis(i64::try_from(now.as_millis()).map_err(told)?);
     let principal = "ana@example.com".parse().map_err(told)?;
@@ -41,7 +41,7 @@ fn request(id: &Id, expect: Expect) -> Outcome<Request> {
 /// Makes a document and publishes it.
 pub(crate) fn publish_new(root: &Path, id: &str) -> Outcome<()> {
     fs::write(root.join(format!("{id}.md")), "# Text\n").map_err(told)?;
-    let id: Id = id.parse().map_err(told)?;
+    let id: DocumentId = id.parse().map_err(told)?;
     publish(&open(root)?, &request(&id, Expect::default())?).map(drop).map_err(told)
 }
 
@@ -49,7 +49,7 @@ pub(crate) fn publish_new(root: &Path, id: &str) -> Outcome<()> {
 /// whether it was.
 pub(crate) fn append(root: &Path, id: &str, line: &str) -> Outcome<bool> {
     let vault = open(root)?;
-    let id: Id = id.parse().map_err(told)?;
+    let id: DocumentId = id.parse().map_err(told)?;
     let (version, text) = {
         let log = head::open_log(&vault).map_err(told)?;
         let snapshot = Snapshot::at(&vault, &log.sound().map_err(told)?, None).map_err(told)?;

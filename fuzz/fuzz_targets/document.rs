@@ -8,7 +8,7 @@ use contextnest::document::edit::{Edit, checksum_of};
 use contextnest::document::text::{normalise, split};
 use contextnest::document::validate::problems;
 use contextnest::document::{Document, links, sections, utf8};
-use contextnest::model::id::Id;
+use contextnest::model::id::DocumentId;
 use contextnest_fuzz::input::Input;
 use libfuzzer_sys::fuzz_target;
 
@@ -38,7 +38,7 @@ fn read_all(text: &str, document: &Document) {
     for problem in problems(document, &[]) {
         assert!(!problem.code.is_empty());
     }
-    let id: Id = "nodes/a/b".parse().expect("it is an id");
+    let id: DocumentId = "nodes/a/b".parse().expect("it is an id");
     let lines = text.split(['\n', '\r']).count();
     for link in links::links(&id, text, document) {
         assert!(link.line <= lines);

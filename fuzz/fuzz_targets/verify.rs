@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 use contextnest::chain::history::{Entry, History, Stored};
 use contextnest::checkpoint::log::Log;
 use contextnest::document::text::normalise;
-use contextnest::model::id::Id;
+use contextnest::model::id::DocumentId;
 use contextnest::resolve::Snapshot;
 use contextnest::vault::Vault;
 use contextnest::vault::config::LogForm;
@@ -65,7 +65,7 @@ fn check(good: &Good, tree: &Tree) {
     let Ok(log) = Log::read(&vault) else { return };
     let Ok(chronicle) = log.sound() else { return };
     let Ok(snapshot) = Snapshot::at(&vault, &chronicle, None) else { return };
-    let served = |id: &Id| {
+    let served = |id: &DocumentId| {
         let served = snapshot.get(id)?;
         if let Ok(served) = &served {
             assert!(good.published(id, &served.text), "{id}: {:?}", served.text);
@@ -73,7 +73,7 @@ fn check(good: &Good, tree: &Tree) {
         assert!(served.is_ok() || !whole, "{id} is withheld, but: {report:#?}");
         Some(served.is_ok())
     };
-    let found: Vec<&Id> = good.head.iter().filter(|id| served(id).is_some()).collect();
+    let found: Vec<&DocumentId> = good.head.iter().filter(|id| served(id).is_some()).collect();
     // The text of no document is lost while all that holds it is as it was.
     if changed.is_empty() && tree.len() == good.files.len() {
         assert_eq!(found.len(), good.head.len());

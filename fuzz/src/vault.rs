@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use contextnest::chain::replay;
 use contextnest::checkpoint::log::Log;
-use contextnest::model::id::Id;
+use contextnest::model::id::DocumentId;
 use contextnest::model::timestamp::Timestamp;
 use contextnest::publish::{Author, Mode, Request, Which, publish, retire};
 use contextnest::vault::Vault;
@@ -22,9 +22,9 @@ pub struct Good {
     /// The files that it is made of.
     pub files: Tree,
     /// The text of every published version, by id and version.
-    pub texts: BTreeMap<(Id, u64), String>,
+    pub texts: BTreeMap<(DocumentId, u64), String>,
     /// The artifacts that the head holds.
-    pub head: Vec<Id>,
+    pub head: Vec<DocumentId>,
 }
 
 /// The instant of an event, some minutes after the first.
@@ -106,7 +106,7 @@ impl Good {
     }
 
     /// Whether a text is what was published as some version of an artifact.
-    pub fn published(&self, id: &Id, text: &str) -> bool {
+    pub fn published(&self, id: &DocumentId, text: &str) -> bool {
         self.texts.iter().any(|((known, _), good)| known == id && good == text)
     }
 

@@ -11,7 +11,7 @@ use super::error::ChainError;
 use crate::document::frontmatter::{Frontmatter, Status};
 use crate::document::text::split;
 use crate::document::{Document, Unreadable};
-use crate::model::id::Id;
+use crate::model::id::DocumentId;
 use crate::model::layout::limit;
 use crate::yaml::{Node, Value};
 
@@ -47,7 +47,11 @@ impl Reader {
     ///
     /// # Errors
     /// [`ChainError::Text`].
-    pub(crate) fn read(&mut self, id: &Id, text: &str) -> Result<Option<Described>, ChainError> {
+    pub(crate) fn read(
+        &mut self,
+        id: &DocumentId,
+        text: &str,
+    ) -> Result<Option<Described>, ChainError> {
         if !id.is_document() {
             return Ok(None);
         }

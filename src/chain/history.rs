@@ -10,7 +10,7 @@ mod read;
 mod spelling;
 
 use crate::model::digest::Digest;
-use crate::model::id::Id;
+use crate::model::id::DocumentId;
 use crate::model::layout::limit;
 use crate::model::timestamp::Timestamp;
 use crate::torn;
@@ -167,7 +167,7 @@ impl Entry {
 
     /// The file with the version's full text, or with its diff where that is a file; none where the
     /// history itself has the diff.
-    pub fn text_path(&self, id: &Id) -> Option<String> {
+    pub fn text_path(&self, id: &DocumentId) -> Option<String> {
         match self.stored {
             Stored::Keyframe => Some(id.keyframe_path(self.version)),
             Stored::DiffFile => Some(id.diff_path(self.version)),

@@ -9,12 +9,12 @@ use super::preimage::chain_hash;
 use crate::document::Unreadable;
 use crate::document::text::{is_normal, normalise, normalised, split};
 use crate::model::digest::Digest;
-use crate::model::id::Id;
+use crate::model::id::DocumentId;
 use crate::model::layout::limit;
 use crate::vault::files::Files;
 
 /// Whether the vault holds the history of an artifact, readable or not.
-pub(crate) fn has_history(files: &Files, id: &Id) -> bool {
+pub(crate) fn has_history(files: &Files, id: &DocumentId) -> bool {
     files.exists(&id.history_path())
 }
 
@@ -22,13 +22,17 @@ pub(crate) fn has_history(files: &Files, id: &Id) -> bool {
 ///
 /// # Errors
 /// [`ChainError::HistoryMissing`], or why it cannot be read.
-pub fn load(files: &Files, id: &Id) -> Result<History, ChainError> {
+pub fn load(files: &Files, id: &DocumentId) -> Result<History, ChainError> {
     load_beyond(files, id, 0)
 }
 
 /// The same for who knows that a version is sealed: an end that is cut short lies beyond it, or else
 /// the history is broken.
-pub(crate) fn load_beyond(files: &Files, id: &Id, sealed: u64) -> Result<History, ChainError> {
+pub(crate) fn load_beyond(
+    files: &Files,
+    id: &DocumentId,
+    sealed: u64,
+) -> Result<History, ChainError> {
     match files.read_optional(&id.history_path(), limit::HISTORY)? {
         Some(bytes) => Ok(History::read(&bytes, sealed)?),
         None => Err(ChainError::HistoryMissing),
@@ -39,7 +43,7 @@ pub(crate) fn load_beyond(files: &Files, id: &Id, sealed: u64) -> Result<History
 #[derive(Debug)]
 pub struct Replay<'v> {
     files: &'v Files,
-    id: &'v Id,
+    id: &'v DocumentId,
     previous: Option<Digest>,
     /// Whether the entry before could not be read, so that the next is bound to nothing known.
     lost: bool,
@@ -53,7 +57,7 @@ pub struct Replay<'v> {
 
 impl<'v> Replay<'v> {
     /// Starts after the entry with chain hash `previous`, before a keyframe.
-    pub fn new(files: &'v Files, id: &'v Id, previous: Option<Digest>) -> Self {
+    pub fn new(files: &'v Files, id: &'v DocumentId, previous: Option<Digest>) -> Self {
         Self {
             files,
             id,
@@ -193,7 +197,7 @@ fn owned_utf8(bytes: Vec<u8>) -> Result<String, ChainError> {
 /// The first reason why the text cannot be vouched for.
 pub fn reconstruct(
     files: &Files,
-    id: &Id,
+    id: &DocumentId,
     history: &History,
     version: u64,
 ) -> Result<String, ChainError> {
@@ -217,7 +221,7 @@ mod tests {
     fn a_reader_rebuilds_no_more_text_than_its_limit() {
         let place = tempfile::tempdir().unwrap();
         let files = Files::open(place.path()).unwrap();
-        let id: Id = "nodes/a".parse().unwrap();
+        let id: DocumentId = "nodes/a".parse().unwrap();
         let diff = diff::print("a\n", "b\n", 1, 2);
         let entry = Entry {
             version: 2,

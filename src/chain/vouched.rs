@@ -7,7 +7,7 @@ use crate::document::Document;
 use crate::document::edit::Edit;
 use crate::document::frontmatter::Status;
 use crate::model::digest::Digest;
-use crate::model::id::Id;
+use crate::model::id::DocumentId;
 use crate::vault::files::Files;
 
 /// A version that the chain vouches for, with what the log says of it.
@@ -28,7 +28,7 @@ pub struct SealedVersion {
 /// The first reason why it may not be served.
 pub fn sealed(
     files: &Files,
-    id: &Id,
+    id: &DocumentId,
     history: &History,
     version: u64,
     chain_hash: &Digest,
@@ -58,7 +58,7 @@ pub fn sealed(
 }
 
 /// The document that a text is. Governance files are stored verbatim and say nothing of themselves.
-pub(crate) fn document_of(id: &Id, text: &str) -> Result<Option<Document>, ChainError> {
+pub(crate) fn document_of(id: &DocumentId, text: &str) -> Result<Option<Document>, ChainError> {
     if !id.is_document() {
         return Ok(None);
     }
@@ -67,7 +67,7 @@ pub(crate) fn document_of(id: &Id, text: &str) -> Result<Option<Document>, Chain
 
 /// The document that a text is, if it says of itself what its entry says.
 pub(crate) fn self_described(
-    id: &Id,
+    id: &DocumentId,
     entry: &Entry,
     text: &str,
 ) -> Result<Option<Document>, ChainError> {
@@ -82,7 +82,7 @@ pub(crate) fn self_described(
 /// Whether a retiring text is what retiring makes of the text that was published last. No map holds
 /// the hash of a retirement, so this is what binds it.
 pub(crate) fn check_retirement(
-    id: &Id,
+    id: &DocumentId,
     entry: &Entry,
     published: &str,
     text: &str,
@@ -105,7 +105,7 @@ pub(crate) fn check_retirement(
 /// The first reason why the text cannot be vouched for.
 pub fn vouched(
     files: &Files,
-    id: &Id,
+    id: &DocumentId,
     history: &History,
     version: u64,
 ) -> Result<String, ChainError> {

@@ -12,13 +12,13 @@ use super::error::ChainError;
 use super::history::{Entry, Fault, History, Slot, Stored};
 use super::replay::Replay;
 use super::vouched::{check_retirement, describes_itself};
-use crate::model::id::Id;
+use crate::model::id::DocumentId;
 use crate::vault::files::Files;
 
 /// Walks over the entries of a history.
 #[derive(Debug)]
 pub(crate) struct Walk<'v> {
-    id: &'v Id,
+    id: &'v DocumentId,
     slots: Enumerate<slice::Iter<'v, Slot>>,
     replay: Replay<'v>,
     described: described::Reader,
@@ -59,14 +59,14 @@ pub(crate) struct Recomputed<'w, 'v> {
     pub(crate) is_base_lost: bool,
     /// Whether the text is stored where and how a writer of ours stores it.
     pub(crate) is_as_written: bool,
-    id: &'v Id,
+    id: &'v DocumentId,
     published: Option<&'w str>,
     described: &'w mut described::Reader,
 }
 
 impl<'v> Walk<'v> {
     /// Stands before the first entry.
-    pub(crate) fn new(files: &'v Files, id: &'v Id, history: &'v History) -> Self {
+    pub(crate) fn new(files: &'v Files, id: &'v DocumentId, history: &'v History) -> Self {
         Self {
             id,
             slots: history.slots.iter().enumerate(),

@@ -9,7 +9,7 @@ use super::state::{Mark, State};
 use super::{codec, maps};
 use crate::chain::replay;
 use crate::model::digest::Digest;
-use crate::model::id::Id;
+use crate::model::id::DocumentId;
 use crate::model::timestamp::Timestamp;
 use crate::vault::config::LogForm;
 use crate::vault::files::{Files, Stamp};
@@ -103,13 +103,13 @@ impl<'l> Chronicle<'l> {
     fn check_forward<'c>(
         &self,
         before: &State,
-        retired: &mut HashMap<&'c Id, u64>,
+        retired: &mut HashMap<&'c DocumentId, u64>,
         checkpoint: &'c Checkpoint,
     ) -> Result<(), LogError> {
         if before.is_empty() && retired.is_empty() {
             return Ok(());
         }
-        let version_of = |id: &Id| before.get(id.as_str()).and_then(|mark| mark.version);
+        let version_of = |id: &DocumentId| before.get(id.as_str()).and_then(|mark| mark.version);
         for (id, mark) in &checkpoint.set {
             let least = version_of(id).or_else(|| retired.get(id).copied());
             if let (Some(version), Some(least)) = (mark.version, least)
@@ -186,9 +186,9 @@ impl<'l> Chronicle<'l> {
         &self,
         state: &mut State,
         at: Timestamp,
-        triggered_by: Id,
-        set: Vec<(Id, Mark)>,
-        removed: Vec<Id>,
+        triggered_by: DocumentId,
+        set: Vec<(DocumentId, Mark)>,
+        removed: Vec<DocumentId>,
     ) -> (Checkpoint, Append) {
         let number = self.head_number() + 1;
         let hash = Digest::of(b"");

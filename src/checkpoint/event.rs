@@ -2,7 +2,7 @@
 
 use super::state::{Mark, State, in_json_order};
 use crate::model::digest::Digest;
-use crate::model::id::Id;
+use crate::model::id::DocumentId;
 use crate::model::timestamp::Timestamp;
 
 /// One publication event.
@@ -13,14 +13,14 @@ pub struct Checkpoint {
     /// When it happened.
     pub at: Timestamp,
     /// The greatest id of the event.
-    pub triggered_by: Id,
+    pub triggered_by: DocumentId,
     /// The hash over the complete maps and the checkpoint before.
     pub hash: Digest,
     /// Artifacts that are new or have another version since the checkpoint before, in the order of
     /// CKPT-11 whatever the form of the log: two logs are compared as lists of checkpoints.
-    pub set: Vec<(Id, Mark)>,
+    pub set: Vec<(DocumentId, Mark)>,
     /// Artifacts that left the maps.
-    pub removed: Vec<Id>,
+    pub removed: Vec<DocumentId>,
 }
 
 impl Checkpoint {
@@ -54,6 +54,8 @@ impl Checkpoint {
 
 /// The id that an event of these is recorded under: the greatest of a document, else the greatest
 /// (CKPT-3).
-pub(crate) fn trigger<'i>(ids: impl Iterator<Item = &'i Id> + Clone) -> Option<&'i Id> {
+pub(crate) fn trigger<'i>(
+    ids: impl Iterator<Item = &'i DocumentId> + Clone,
+) -> Option<&'i DocumentId> {
     ids.clone().filter(|id| id.is_document()).max().or_else(|| ids.max())
 }

@@ -1,7 +1,7 @@
 //! What can be wrong with a log, and with one entry of it.
 
 use crate::model::digest::{Digest, DigestError};
-use crate::model::id::Id;
+use crate::model::id::DocumentId;
 use crate::model::layout;
 use crate::torn;
 use crate::vault::files::FileError;
@@ -160,7 +160,7 @@ pub enum LogError {
         /// The checkpoint.
         number: u64,
         /// The artifact.
-        id: Id,
+        id: DocumentId,
         /// The version that stands there.
         version: u64,
     },

@@ -16,7 +16,7 @@ use super::event::Checkpoint;
 use super::state::{Mark, json_order, write_number, write_string};
 use crate::chain::preimage::checkpoint_hash;
 use crate::model::digest::{Digest, Hasher, Sink};
-use crate::model::id::Id;
+use crate::model::id::DocumentId;
 
 /// The most entries of a page; it is halved beyond them.
 const FULL: usize = 96;
@@ -42,7 +42,10 @@ pub(crate) struct Compared {
 /// Recomputes the hash of each checkpoint from the maps that it and all before it make, and from the
 /// recorded hash of the one before it (`spec/checkpoint.md`, CKPT-13), within the bounds of CKPT-39.
 /// `has_history` says whether the vault holds the history of an artifact.
-pub(crate) fn compare(checkpoints: &[&Checkpoint], has_history: &dyn Fn(&Id) -> bool) -> Compared {
+pub(crate) fn compare(
+    checkpoints: &[&Checkpoint],
+    has_history: &dyn Fn(&DocumentId) -> bool,
+) -> Compared {
     let end = affordable(checkpoints, has_history);
     let compared = compare_until(&checkpoints[..end], MOST_FAULTY);
     Compared { end: compared.end.or((end < checkpoints.len()).then_some(end)), ..compared }
@@ -54,10 +57,10 @@ pub(crate) fn first_fault(checkpoints: &[&Checkpoint]) -> Option<usize> {
 }
 
 /// How many checkpoints may be recomputed.
-fn affordable(checkpoints: &[&Checkpoint], has_history: &dyn Fn(&Id) -> bool) -> usize {
+fn affordable(checkpoints: &[&Checkpoint], has_history: &dyn Fn(&DocumentId) -> bool) -> usize {
     let (mut maps, mut work) = (HashMap::new(), 0);
     let mut size = 0;
-    let spelled = |id: &Id| 2 * id.as_str().len() as u64 + Digest::TEXT_LENGTH as u64;
+    let spelled = |id: &DocumentId| 2 * id.as_str().len() as u64 + Digest::TEXT_LENGTH as u64;
     for (n, checkpoint) in checkpoints.iter().enumerate() {
         for id in &checkpoint.removed {
             size -= maps.remove(id).unwrap_or(0);
@@ -162,8 +165,8 @@ impl Maps {
     }
 
     /// Fills empty maps at once.
-    fn fill(&mut self, set: &[(Id, Mark)]) {
-        let mut set: Vec<&(Id, Mark)> = set.iter().collect();
+    fn fill(&mut self, set: &[(DocumentId, Mark)]) {
+        let mut set: Vec<&(DocumentId, Mark)> = set.iter().collect();
         set.sort_by(|(a, _), (b, _)| json_order(a.as_str(), b.as_str()));
         // Of an id that stands there twice the last counts, as it does entry by entry.
         set.reverse();
@@ -183,7 +186,7 @@ impl Maps {
             .collect();
     }
 
-    fn set(&mut self, id: &Id, mark: Mark) {
+    fn set(&mut self, id: &DocumentId, mark: Mark) {
         let (at, place) = self.find(id.as_str());
         let spelled = spell(id, mark);
         let page = match self.pages.get_mut(at) {
@@ -209,7 +212,7 @@ impl Maps {
         }
     }
 
-    fn remove(&mut self, id: &Id) {
+    fn remove(&mut self, id: &DocumentId) {
         let (at, Ok(n)) = self.find(id.as_str()) else {
             return;
         };
@@ -291,7 +294,7 @@ fn short(place: usize) -> u32 {
 }
 
 /// What stands of an artifact in the three texts.
-fn spell(id: &Id, mark: Mark) -> [Vec<u8>; TEXTS] {
+fn spell(id: &DocumentId, mark: Mark) -> [Vec<u8>; TEXTS] {
     let mut texts = [id.as_str().as_bytes().to_vec(), Vec::new(), Vec::new()];
     let key = |out: &mut Vec<u8>| {
         out.reserve(id.as_str().len() + Digest::TEXT_LENGTH + 8);
@@ -319,7 +322,11 @@ mod tests {
     use crate::checkpoint::state::State;
     use proptest::prelude::*;
 
-    fn checkpoint(number: u64, set: Vec<(Id, Mark)>, removed: Vec<Id>) -> Checkpoint {
+    fn checkpoint(
+        number: u64,
+        set: Vec<(DocumentId, Mark)>,
+        removed: Vec<DocumentId>,
+    ) -> Checkpoint {
         let at = "2026-11-21T20:06:06.689Z".parse().unwrap();
         let hash = Digest::of(&number.to_le_bytes());
         Checkpoint { number, at, triggered_by: "x".parse().unwrap(), hash, set, removed }
@@ -352,7 +359,7 @@ mod tests {
             ids in prop::collection::vec("[a-z\"é\u{e000}\u{fffd}😀日]{1,3}", 60),
             events in prop::collection::vec(prop::collection::vec(change(), 0..20), 1..150),
         ) {
-            let ids: Vec<Option<Id>> = ids.iter().map(|id| id.parse().ok()).collect();
+            let ids: Vec<Option<DocumentId>> = ids.iter().map(|id| id.parse().ok()).collect();
             let mut all = Vec::new();
             for (n, event) in events.iter().enumerate() {
                 let (mut set, mut removed) = (Vec::new(), Vec::new());
@@ -375,7 +382,7 @@ mod tests {
 
     #[test]
     fn wrong_hashes_stop_the_comparison() {
-        let id: Id = "a".parse().unwrap();
+        let id: DocumentId = "a".parse().unwrap();
         let mark = Mark::new(1, Digest::of(b""));
         let all: Vec<Checkpoint> =
             (1..1000).map(|n| checkpoint(n, vec![(id.clone(), mark)], vec![])).collect();
@@ -388,7 +395,8 @@ mod tests {
     #[test]
     fn a_log_without_histories_is_hashed_within_its_bound() {
         let ids = (0..60_000).map(|n: u32| format!("{n:0500}").parse().unwrap());
-        let set: Vec<(Id, Mark)> = ids.map(|id| (id, Mark::new(1, Digest::of(b"")))).collect();
+        let set: Vec<(DocumentId, Mark)> =
+            ids.map(|id| (id, Mark::new(1, Digest::of(b"")))).collect();
         let mut all = vec![checkpoint(1, set.clone(), vec![])];
         all.extend((2..100).map(|n| checkpoint(n, vec![set[0].clone()], vec![])));
         let all: Vec<&Checkpoint> = all.iter().collect();

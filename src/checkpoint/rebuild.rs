@@ -7,7 +7,7 @@ use super::event::{Checkpoint, trigger};
 use super::maps;
 use super::state::{Mark, State};
 use crate::model::digest::Digest;
-use crate::model::id::Id;
+use crate::model::id::DocumentId;
 use crate::model::timestamp::Timestamp;
 
 /// A version that a history records as published or retired.
@@ -16,7 +16,7 @@ pub struct Recorded {
     /// When.
     pub at: Timestamp,
     /// The artifact.
-    pub id: Id,
+    pub id: DocumentId,
     /// The version.
     pub version: u64,
     /// Its chain hash.
@@ -28,19 +28,19 @@ pub struct Recorded {
 /// How many of these entries, from the first on, follow from themselves and agree with the histories.
 pub fn longest_prefix<F>(entries: &[Result<Checkpoint, F>], records: &[Recorded]) -> usize {
     let whole: Vec<&Checkpoint> = entries.iter().map_while(|entry| entry.as_ref().ok()).collect();
-    let published: BTreeSet<(&Id, u64, &Digest)> = records
+    let published: BTreeSet<(&DocumentId, u64, &Digest)> = records
         .iter()
         .filter(|record| !record.retired)
         .map(|record| (&record.id, record.version, &record.chain_hash))
         .collect();
-    let retired: BTreeSet<(&Id, Timestamp)> =
+    let retired: BTreeSet<(&DocumentId, Timestamp)> =
         records.iter().filter(|record| record.retired).map(|r| (&r.id, r.at)).collect();
     let agrees = |checkpoint: &Checkpoint| {
-        let is_set = |(id, mark): &(Id, Mark)| {
+        let is_set = |(id, mark): &(DocumentId, Mark)| {
             mark.sealed().is_some_and(|(version, hash)| published.contains(&(id, version, &hash)))
         };
         // The other tool drops governance files from its maps, and says so nowhere.
-        let is_gone = |id: &Id| !id.is_document() || retired.contains(&(id, checkpoint.at));
+        let is_gone = |id: &DocumentId| !id.is_document() || retired.contains(&(id, checkpoint.at));
         checkpoint.set.iter().all(is_set) && checkpoint.removed.iter().all(is_gone)
     };
     let mut numbers = 1..;
@@ -66,14 +66,14 @@ pub fn derive(before: &[&Checkpoint], mut records: Vec<Recorded>) -> Vec<Checkpo
         let (event, later) = rest.split_at(together);
         rest = later;
         // The last version of an artifact is the one that its event sealed.
-        let latest: BTreeMap<&Id, &Recorded> = event.iter().map(|r| (&r.id, r)).collect();
-        let is_there = |id: &Id| state.get(id.as_str()).is_some();
-        let removed: Vec<Id> = latest
+        let latest: BTreeMap<&DocumentId, &Recorded> = event.iter().map(|r| (&r.id, r)).collect();
+        let is_there = |id: &DocumentId| state.get(id.as_str()).is_some();
+        let removed: Vec<DocumentId> = latest
             .values()
             .filter(|record| record.retired && is_there(&record.id))
             .map(|record| record.id.clone())
             .collect();
-        let set: Vec<(Id, Mark)> = latest
+        let set: Vec<(DocumentId, Mark)> = latest
             .values()
             .filter(|record| !record.retired)
             .map(|record| (record.id.clone(), Mark::new(record.version, record.chain_hash)))
@@ -94,7 +94,7 @@ pub fn derive(before: &[&Checkpoint], mut records: Vec<Recorded>) -> Vec<Checkpo
 mod tests {
     use super::*;
 
-    fn id(text: &str) -> Id {
+    fn id(text: &str) -> DocumentId {
         text.parse().unwrap()
     }
 

@@ -4,14 +4,14 @@ use super::state::State;
 use crate::chain::error::ChainError;
 use crate::chain::replay;
 use crate::chain::vouched;
-use crate::model::id::Id;
+use crate::model::id::DocumentId;
 use crate::vault::Vault;
 
 /// The verified text that a checkpoint seals of an artifact.
 pub(crate) fn sealed_text(
     vault: &Vault,
     state: &State,
-    id: &Id,
+    id: &DocumentId,
 ) -> Option<Result<String, ChainError>> {
     let mark = state.get(id.as_str())?;
     let (version, hash) = match mark.sealed() {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use crate::chain::preimage::checkpoint_hash;
 use crate::model::digest::{Digest, Hasher, Sink};
-use crate::model::id::Id;
+use crate::model::id::DocumentId;
 use crate::model::timestamp::Timestamp;
 
 /// What a checkpoint records of one artifact. Our logs always have both; a log of whole maps may
@@ -33,12 +33,12 @@ impl Mark {
 /// What is published at one checkpoint: every artifact with its version and chain hash.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct State {
-    marks: BTreeMap<Id, Mark>,
+    marks: BTreeMap<DocumentId, Mark>,
 }
 
 impl State {
     /// The artifacts in byte order of their ids.
-    pub fn iter(&self) -> impl Iterator<Item = (&Id, &Mark)> {
+    pub fn iter(&self) -> impl Iterator<Item = (&DocumentId, &Mark)> {
         self.marks.iter()
     }
 
@@ -57,11 +57,11 @@ impl State {
         self.marks.is_empty()
     }
 
-    pub(crate) fn set(&mut self, id: Id, mark: Mark) -> Option<Mark> {
+    pub(crate) fn set(&mut self, id: DocumentId, mark: Mark) -> Option<Mark> {
         self.marks.insert(id, mark)
     }
 
-    pub(crate) fn remove(&mut self, id: &Id) -> Option<Mark> {
+    pub(crate) fn remove(&mut self, id: &DocumentId) -> Option<Mark> {
         self.marks.remove(id)
     }
 
@@ -89,8 +89,8 @@ impl State {
         checkpoint_hash(previous, checkpoint, at, triggered_by, versions, chain_hashes)
     }
 
-    fn in_json_order(&self) -> Vec<(&Id, &Mark)> {
-        let mut ordered: Vec<(&Id, &Mark)> = self.marks.iter().collect();
+    fn in_json_order(&self) -> Vec<(&DocumentId, &Mark)> {
+        let mut ordered: Vec<(&DocumentId, &Mark)> = self.marks.iter().collect();
         ordered.sort_by(|(a, _), (b, _)| json_order(a.as_str(), b.as_str()));
         ordered
     }
@@ -108,12 +108,12 @@ pub(super) fn json_order(a: &str, b: &str) -> Ordering {
 }
 
 /// Puts the entries of a map into the order of its keys in RFC 8785.
-pub(super) fn in_json_order(set: &mut [(Id, Mark)]) {
+pub(super) fn in_json_order(set: &mut [(DocumentId, Mark)]) {
     set.sort_by(|(a, _), (b, _)| json_order(a.as_str(), b.as_str()));
 }
 
-impl FromIterator<(Id, Mark)> for State {
-    fn from_iter<T: IntoIterator<Item = (Id, Mark)>>(marks: T) -> Self {
+impl FromIterator<(DocumentId, Mark)> for State {
+    fn from_iter<T: IntoIterator<Item = (DocumentId, Mark)>>(marks: T) -> Self {
         Self { marks: marks.into_iter().collect() }
     }
 }
@@ -121,7 +121,7 @@ impl FromIterator<(Id, Mark)> for State {
 /// Writes the RFC 8785 form of a map whose entries come in the order of its keys.
 pub(super) fn write_map<'m, S: Sink, V>(
     out: &mut S,
-    entries: impl Iterator<Item = (&'m Id, V)>,
+    entries: impl Iterator<Item = (&'m DocumentId, V)>,
     write_value: impl Fn(&mut S, V),
 ) {
     out.put(b"{");
@@ -185,7 +185,7 @@ mod tests {
         ) {
             let mut state = State::default();
             let (mut versions, mut hashes) = (BTreeMap::new(), BTreeMap::new());
-            for (n, id) in ids.iter().filter_map(|i| i.parse::<Id>().ok()).enumerate() {
+            for (n, id) in ids.iter().filter_map(|i| i.parse::<DocumentId>().ok()).enumerate() {
                 let mark = Mark::new(n as u64 + 1, Digest::of(id.as_str().as_bytes()));
                 versions.insert(id.to_string(), n as u64 + 1);
                 hashes.insert(id.to_string(), mark.chain_hash.unwrap());

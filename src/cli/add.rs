@@ -5,7 +5,7 @@ use super::session::Session;
 use super::{Acting, Answer, event};
 use crate::document::edit::Edit;
 use crate::document::frontmatter::NodeType;
-use crate::model::id::Id;
+use crate::model::id::DocumentId;
 use crate::model::layout::limit;
 use crate::model::tag::is_tag;
 use crate::publish::{self, NewDocument, Request, Which};
@@ -49,8 +49,8 @@ pub(super) struct Add {
 
 pub(super) fn run(args: &Add, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let vault = session.acting(&args.acting)?;
-    let id: Id = session.workspace.new_id(&vault, &args.id)?;
-    Id::of_document_file(&id.live_path())?;
+    let id: DocumentId = session.workspace.new_id(&vault, &args.id)?;
+    DocumentId::of_document_file(&id.live_path())?;
     publish::check_place(&vault, &id)?;
     let body = text_or_input(args.body.as_deref(), session)?;
     let author = session.workspace.author(&vault, args.note.as_deref(), None)?;

@@ -10,7 +10,7 @@ use super::ui::shown;
 use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::event::Checkpoint as Entry;
 use crate::checkpoint::state::State;
-use crate::model::id::Id;
+use crate::model::id::DocumentId;
 use crate::report::checkpoint::{CheckpointsReport, StateDiffReport, StateReport};
 use crate::report::failure::Failure;
 use crate::words::count;
@@ -128,8 +128,8 @@ fn show(session: &mut Session<'_>, entry: &Entry, state: &State) {
         ui.line(&format!("removed {}", shown(id.as_str())));
     }
     ui.line(&format!("holds {} (* = set by this checkpoint):", count(state.len(), "artifact")));
-    let changed: HashSet<&Id> = entry.set.iter().map(|(id, _)| id).collect();
-    let row = |(id, mark): (&Id, &crate::checkpoint::state::Mark)| {
+    let changed: HashSet<&DocumentId> = entry.set.iter().map(|(id, _)| id).collect();
+    let row = |(id, mark): (&DocumentId, &crate::checkpoint::state::Mark)| {
         let version = mark.version.map_or_else(|| "-".to_owned(), |v| format!("v{v}"));
         let hash = mark.chain_hash.map_or_else(|| "-".to_owned(), |hash| hash.short());
         let star = if changed.contains(id) { "  * " } else { "    " };

@@ -2,7 +2,7 @@
 
 use crate::head;
 use crate::model::hint::{Hint, Verb};
-use crate::model::id::Id;
+use crate::model::id::DocumentId;
 use crate::publish::Mode;
 use crate::report::failure::{Code, Failure};
 use crate::txn::expect::{self, Expect};
@@ -50,7 +50,7 @@ impl ExpectHead {
 }
 
 /// Refuses a write without an event, under the lock, if something else is published than expected.
-pub(super) fn check(vault: &Vault, ids: &[&Id], expect: Expect) -> Result<(), Failure> {
+pub(super) fn check(vault: &Vault, ids: &[&DocumentId], expect: Expect) -> Result<(), Failure> {
     if expect == Expect::default() {
         return Ok(());
     }

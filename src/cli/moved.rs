@@ -3,7 +3,7 @@
 use super::expect::ExpectArgs;
 use super::session::Session;
 use super::{Acting, Answer, event};
-use crate::model::id::Id;
+use crate::model::id::DocumentId;
 use crate::report::event::Moved;
 use crate::report::failure::Failure;
 
@@ -36,8 +36,8 @@ pub(super) fn run(args: &Mv, session: &mut Session<'_>) -> Result<Answer, Failur
     let mode = args.expect.mode(args.dry_run)?;
     let author = workspace.author(&vault, args.note.as_deref(), None)?;
     let old = workspace.named(&vault, &args.old)?;
-    let new: Id = workspace.new_id(&vault, &args.new)?;
-    Id::of_document_file(&new.live_path())?;
+    let new: DocumentId = workspace.new_id(&vault, &args.new)?;
+    DocumentId::of_document_file(&new.live_path())?;
     let outcome = crate::publish::move_document(&vault, &old, &new, &author, mode)?;
     Ok(event::print(session, &outcome, args.dry_run, Moved))
 }

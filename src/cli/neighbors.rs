@@ -6,7 +6,7 @@ use super::{Answer, document};
 use crate::document::links::LinkKind;
 use crate::graph::Edge;
 use crate::graph::walk::{Direction, Neighbor, Walk};
-use crate::model::id::Id;
+use crate::model::id::DocumentId;
 use crate::report::failure::Failure;
 use crate::report::graph::NeighborsReport;
 use crate::resolve::{Need, Snapshot};
@@ -62,14 +62,14 @@ pub(super) fn run(args: &Neighbors, session: &mut Session<'_>) -> Result<Answer,
         if let Some(Err(withheld)) = snapshot.get(&named.id) {
             return Err(withheld.into());
         }
-        let near = nearest(named.id.as_str(), snapshot.documents()?.map(Id::as_str));
+        let near = nearest(named.id.as_str(), snapshot.documents()?.map(DocumentId::as_str));
         return Err(Failure::unknown_id(named.id.as_str(), near));
     };
     let found = &around.found;
     if session.ui.json {
         session.ui.report(&NeighborsReport::new(&named.id, snapshot.checkpoint(), &around));
     } else {
-        let title = |id: &Id| around.titles.get(id).map(String::as_str).unwrap_or_default();
+        let title = |id: &DocumentId| around.titles.get(id).map(String::as_str).unwrap_or_default();
         let rows = found.neighbors.iter().map(|n| row(n, title(&n.id)));
         session.ui.table(&rows.collect::<Vec<_>>());
     }

@@ -10,7 +10,7 @@ mod setting;
 use crate::checkpoint::fault::LogError;
 use crate::checkpoint::log::Log;
 use crate::head;
-use crate::model::id::Id;
+use crate::model::id::DocumentId;
 use crate::publish::{self, Author, Mode, Outcome, PublishError};
 use crate::recover;
 use crate::txn::expect::{self, Expect};
@@ -105,8 +105,13 @@ pub fn convert(vault: &Vault, request: &Request<'_>) -> Result<Converted, Conver
             refuse_unsound(&report)?;
         }
         let edit = |text: &str| setting::set(text, request.form);
-        event =
-            Some(publish::set_policy(vault, &Id::config(), &request.author, request.mode, edit)?);
+        event = Some(publish::set_policy(
+            vault,
+            &DocumentId::config(),
+            &request.author,
+            request.mode,
+            edit,
+        )?);
     }
     let converted = if request.mode.dry_run {
         would_convert(vault, request, event.as_ref())?

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{MARKS, Source};
 use crate::document::frontmatter::{Source as Fetched, Status};
 use crate::document::links::LinkKind;
-use crate::model::id::Id;
+use crate::model::id::DocumentId;
 use crate::model::transport::Transport;
 use crate::resolve::Listed;
 use crate::yaml::emit::{in_flow, scalar};
@@ -102,15 +102,15 @@ fn fetching(listed: &Listed, fetched: &Fetched) -> Vec<String> {
     lines.push(format!("tools: {}", flow(fetched.tools.iter().map(String::as_str))));
     let needed = listed.needed();
     if !needed.is_empty() {
-        lines.push(format!("depends_on: {}", flow(needed.iter().map(Id::as_str))));
+        lines.push(format!("depends_on: {}", flow(needed.iter().map(DocumentId::as_str))));
     }
     lines.extend(fetched.cache_ttl.map(|ttl| format!("cache_ttl: {ttl}")));
     lines
 }
 
 /// Who uses which server: the transport is the declared one, else that of the source.
-fn servers<'s>(source: &'s Source<'_>) -> BTreeMap<(Transport, &'s str), BTreeSet<&'s Id>> {
-    let mut found: BTreeMap<(Transport, &str), BTreeSet<&Id>> = BTreeMap::new();
+fn servers<'s>(source: &'s Source<'_>) -> BTreeMap<(Transport, &'s str), BTreeSet<&'s DocumentId>> {
+    let mut found: BTreeMap<(Transport, &str), BTreeSet<&DocumentId>> = BTreeMap::new();
     for listed in &source.published {
         let Some(fetched) = &listed.metadata.source else { continue };
         let Some(name) = fetched.server.as_deref() else { continue };

@@ -18,7 +18,7 @@ pub use names::{Names, Resolved};
 pub use read::{dependencies, read};
 
 use super::Document;
-use crate::model::id::{Id, IdError};
+use crate::model::id::{DocumentId, IdError};
 use crate::uri::UriError;
 
 /// The most links that a document has; what follows is not seen.
@@ -65,7 +65,7 @@ impl LinkKind {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LinkTarget {
-    /// The document with this id (the text of a valid [`Id`]); checkpoint and anchor stand beside.
+    /// The document with this id (the text of a valid [`DocumentId`]); checkpoint and anchor stand beside.
     Document(String),
     /// A wikilink by name or by the end of a path, as in `[[name]]` and `[[folder/name]]`. It needs
     /// the ids of a vault to be resolved: see [`Names`].
@@ -74,7 +74,7 @@ pub enum LinkTarget {
 
 impl LinkTarget {
     /// The document that it names by its id.
-    pub fn document(&self) -> Option<Id> {
+    pub fn document(&self) -> Option<DocumentId> {
         match self {
             Self::Document(id) => id.parse().ok(),
             Self::Name(_) => None,
@@ -120,7 +120,7 @@ pub enum Unusable {
     Encoding,
     /// A path that breaks a rule of ids.
     #[error(transparent)]
-    Id(IdError),
+    DocumentId(IdError),
     /// A URI that breaks a rule of URIs.
     #[error(transparent)]
     Uri(UriError),
@@ -139,7 +139,7 @@ pub struct Links {
 
 /// Every link of a document, in the order of the text (frontmatter fields first), bounded. A link
 /// that is repeated is given each time.
-pub fn links(id: &Id, text: &str, document: &Document) -> Vec<Link> {
+pub fn links(id: &DocumentId, text: &str, document: &Document) -> Vec<Link> {
     read(id, text, &document.frontmatter, document.parts.body).links
 }
 
@@ -165,7 +165,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn id(text: &str) -> Id {
+    fn id(text: &str) -> DocumentId {
         text.parse().unwrap()
     }
 

@@ -5,25 +5,25 @@ use std::sync::Arc;
 
 use super::{Catalog, Mention, name_key};
 use crate::document::links::{LinkKind, LinkTarget, Names};
-use crate::model::id::Id;
+use crate::model::id::DocumentId;
 
 /// The documents of one checkpoint with what they mention.
 #[derive(Clone, Debug, Default)]
 pub struct Memory {
-    documents: BTreeMap<Id, BTreeSet<Mention>>,
+    documents: BTreeMap<DocumentId, BTreeSet<Mention>>,
     /// Documents by the key of their last segment.
     named: HashMap<String, Arc<Names>>,
     /// Who mentions an id exactly, by its text.
-    by_id: HashMap<String, Vec<(Id, LinkKind)>>,
+    by_id: HashMap<String, Vec<(DocumentId, LinkKind)>>,
     /// Who mentions a name, by its key.
-    by_name: HashMap<String, Vec<(Id, Mention)>>,
+    by_name: HashMap<String, Vec<(DocumentId, Mention)>>,
 }
 
 impl Memory {
     /// Takes in documents, each with what it mentions.
-    pub fn new(documents: impl IntoIterator<Item = (Id, BTreeSet<Mention>)>) -> Self {
+    pub fn new(documents: impl IntoIterator<Item = (DocumentId, BTreeSet<Mention>)>) -> Self {
         let mut memory = Self { documents: documents.into_iter().collect(), ..Self::default() };
-        let mut named: HashMap<String, Vec<Id>> = HashMap::new();
+        let mut named: HashMap<String, Vec<DocumentId>> = HashMap::new();
         for (id, mentions) in &memory.documents {
             named.entry(name_key(id.as_str())).or_default().push(id.clone());
             for mention in mentions {
@@ -46,23 +46,23 @@ impl Memory {
 }
 
 impl Catalog for Memory {
-    fn holds(&self, id: &Id) -> bool {
+    fn holds(&self, id: &DocumentId) -> bool {
         self.documents.contains_key(id)
     }
 
-    fn ids(&self) -> Vec<Id> {
+    fn ids(&self) -> Vec<DocumentId> {
         self.documents.keys().cloned().collect()
     }
 
-    fn mentions(&self, id: &Id) -> BTreeSet<Mention> {
+    fn mentions(&self, id: &DocumentId) -> BTreeSet<Mention> {
         self.documents.get(id).cloned().unwrap_or_default()
     }
 
-    fn mentioned_by(&self, id: &Id) -> Vec<(Id, LinkKind)> {
+    fn mentioned_by(&self, id: &DocumentId) -> Vec<(DocumentId, LinkKind)> {
         self.by_id.get(id.as_str()).cloned().unwrap_or_default()
     }
 
-    fn naming(&self, key: &str) -> Vec<(Id, Mention)> {
+    fn naming(&self, key: &str) -> Vec<(DocumentId, Mention)> {
         self.by_name.get(key).cloned().unwrap_or_default()
     }
 

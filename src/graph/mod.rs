@@ -19,7 +19,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::document::links::{Link, LinkKind, LinkTarget, Names, last_segment};
-use crate::model::id::{Id, fold};
+use crate::model::id::{DocumentId, fold};
 
 use order::Dependencies;
 
@@ -42,9 +42,9 @@ impl From<Link> for Mention {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Edge {
     /// Who refers.
-    pub from: Id,
+    pub from: DocumentId,
     /// To whom.
-    pub to: Id,
+    pub to: DocumentId,
     /// How.
     pub kind: LinkKind,
 }
@@ -55,19 +55,19 @@ pub struct Edge {
 /// target, by the folded last segment of a name ([`name_key`]).
 pub trait Catalog {
     /// Whether the checkpoint holds this document.
-    fn holds(&self, id: &Id) -> bool;
+    fn holds(&self, id: &DocumentId) -> bool;
 
     /// Every document, in byte order.
-    fn ids(&self) -> Vec<Id>;
+    fn ids(&self) -> Vec<DocumentId>;
 
     /// What a document mentions, each once.
-    fn mentions(&self, id: &Id) -> BTreeSet<Mention>;
+    fn mentions(&self, id: &DocumentId) -> BTreeSet<Mention>;
 
     /// Who mentions exactly this id, and how.
-    fn mentioned_by(&self, id: &Id) -> Vec<(Id, LinkKind)>;
+    fn mentioned_by(&self, id: &DocumentId) -> Vec<(DocumentId, LinkKind)>;
 
     /// Who mentions a name with this key.
-    fn naming(&self, key: &str) -> Vec<(Id, Mention)>;
+    fn naming(&self, key: &str) -> Vec<(DocumentId, Mention)>;
 
     /// The documents whose last segment has this key. It is asked for each mention of a name, so it
     /// must not look at each of them every time.
@@ -80,7 +80,11 @@ pub fn name_key(name: &str) -> String {
 }
 
 /// The document that a mention means, if the catalog holds it.
-pub fn resolve(catalog: &impl Catalog, from: &Id, target: &LinkTarget) -> Option<Id> {
+pub fn resolve(
+    catalog: &impl Catalog,
+    from: &DocumentId,
+    target: &LinkTarget,
+) -> Option<DocumentId> {
     match target {
         LinkTarget::Document(id) => id.parse().ok().filter(|id| catalog.holds(id)),
         LinkTarget::Name(name) => {
@@ -92,7 +96,7 @@ pub fn resolve(catalog: &impl Catalog, from: &Id, target: &LinkTarget) -> Option
 
 /// The edges that leave a document. One that refers to itself has no edge for that, unless it
 /// depends on itself, which is a cycle.
-pub fn outgoing(catalog: &impl Catalog, id: &Id) -> BTreeSet<Edge> {
+pub fn outgoing(catalog: &impl Catalog, id: &DocumentId) -> BTreeSet<Edge> {
     let edge = |mention: Mention| {
         let to = resolve(catalog, id, &mention.target)?;
         Some(Edge { from: id.clone(), to, kind: mention.kind })
@@ -101,7 +105,7 @@ pub fn outgoing(catalog: &impl Catalog, id: &Id) -> BTreeSet<Edge> {
 }
 
 /// Edges by the documents that they lead to.
-type ByTarget = HashMap<Id, Vec<Edge>>;
+type ByTarget = HashMap<DocumentId, Vec<Edge>>;
 
 /// The edges that lead to documents. A name that many documents have is resolved once for each
 /// mention of it, however many of these documents are asked for.
@@ -118,7 +122,7 @@ impl<'c, C: Catalog> Incoming<'c, C> {
     }
 
     /// The edges that lead to a document.
-    pub fn of(&self, id: &Id) -> BTreeSet<Edge> {
+    pub fn of(&self, id: &DocumentId) -> BTreeSet<Edge> {
         let exactly = self.catalog.holds(id).then(|| self.catalog.mentioned_by(id));
         let edge = |(from, kind)| Edge { from, to: id.clone(), kind };
         let exactly = exactly.into_iter().flatten().map(edge);
@@ -131,7 +135,7 @@ impl<'c, C: Catalog> Incoming<'c, C> {
         if let Some(known) = self.by_name.borrow().get(key) {
             return Rc::clone(known);
         }
-        let mut edges: HashMap<Id, Vec<Edge>> = HashMap::new();
+        let mut edges: HashMap<DocumentId, Vec<Edge>> = HashMap::new();
         for (from, mention) in self.catalog.naming(key) {
             if let Some(to) = resolve(self.catalog, &from, &mention.target) {
                 let edge = Edge { from, to: to.clone(), kind: mention.kind };
@@ -150,7 +154,10 @@ pub fn edges(catalog: &impl Catalog) -> Vec<Edge> {
 }
 
 /// What these sources depend on, and what that depends on, to the end.
-pub fn dependencies(catalog: &impl Catalog, starts: impl IntoIterator<Item = Id>) -> Dependencies {
+pub fn dependencies(
+    catalog: &impl Catalog,
+    starts: impl IntoIterator<Item = DocumentId>,
+) -> Dependencies {
     order::closure(starts, |id| {
         let needed = outgoing(catalog, id).into_iter();
         needed.filter(|edge| edge.kind == LinkKind::DependsOn).map(|edge| edge.to).collect()

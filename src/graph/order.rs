@@ -8,15 +8,15 @@ use crate::document::Document;
 use crate::document::frontmatter::Frontmatter;
 use crate::document::links;
 use crate::document::validate::{Problem, Severity};
-use crate::model::id::Id;
+use crate::model::id::DocumentId;
 
 /// What each source depends on. A source without an entry depends on nothing.
-pub type Dependencies = BTreeMap<Id, BTreeSet<Id>>;
+pub type Dependencies = BTreeMap<DocumentId, BTreeSet<DocumentId>>;
 
 /// Sources that wait for each other: the first depends on the second, and so on, and the last on
 /// the first.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Cycle(Vec<Id>);
+pub struct Cycle(Vec<DocumentId>);
 
 /// How many sources of a cycle are printed.
 const SHOWN: usize = 20;
@@ -47,21 +47,21 @@ impl Cycle {
 }
 
 /// What a source depends on, as its frontmatter says; nothing for other documents.
-pub fn needed(id: &Id, fields: &Frontmatter) -> BTreeSet<Id> {
+pub fn needed(id: &DocumentId, fields: &Frontmatter) -> BTreeSet<DocumentId> {
     links::dependencies(id, fields).iter().filter_map(|link| link.target.document()).collect()
 }
 
 /// What a source depends on, as its text says; none for a text that cannot be read.
-pub fn needed_by_text(id: &Id, text: &str) -> Option<BTreeSet<Id>> {
+pub fn needed_by_text(id: &DocumentId, text: &str) -> Option<BTreeSet<DocumentId>> {
     Some(needed(id, &Document::parse(text).ok()?.frontmatter))
 }
 
 /// Everything that `starts` depend on, directly or not, as `of` tells it of one source.
 pub fn closure(
-    starts: impl IntoIterator<Item = Id>,
-    mut of: impl FnMut(&Id) -> BTreeSet<Id>,
+    starts: impl IntoIterator<Item = DocumentId>,
+    mut of: impl FnMut(&DocumentId) -> BTreeSet<DocumentId>,
 ) -> Dependencies {
-    let mut open: Vec<Id> = starts.into_iter().collect();
+    let mut open: Vec<DocumentId> = starts.into_iter().collect();
     let mut found = Dependencies::new();
     while let Some(id) = open.pop() {
         if !found.contains_key(&id) {
@@ -76,9 +76,12 @@ pub fn closure(
 /// The order in which `wanted` sources are hydrated: each after those it depends on, be it by way
 /// of a source that is not wanted; of those that may come next, the smallest in byte order. Sources
 /// for which there is no such order come last, in byte order.
-pub fn hydration_order(dependencies: &Dependencies, wanted: &BTreeSet<Id>) -> Vec<Id> {
-    let mut waiting: BTreeMap<&Id, usize> = BTreeMap::new();
-    let mut dependents: BTreeMap<&Id, Vec<&Id>> = BTreeMap::new();
+pub fn hydration_order(
+    dependencies: &Dependencies,
+    wanted: &BTreeSet<DocumentId>,
+) -> Vec<DocumentId> {
+    let mut waiting: BTreeMap<&DocumentId, usize> = BTreeMap::new();
+    let mut dependents: BTreeMap<&DocumentId, Vec<&DocumentId>> = BTreeMap::new();
     for id in wanted {
         waiting.entry(id).or_insert(0);
     }
@@ -91,7 +94,7 @@ pub fn hydration_order(dependencies: &Dependencies, wanted: &BTreeSet<Id>) -> Ve
     }
     // What is not wanted goes first, so that it never decides between two that are.
     let key = |id| (wanted.contains(id), id);
-    let mut ready: BTreeSet<(bool, &Id)> =
+    let mut ready: BTreeSet<(bool, &DocumentId)> =
         waiting.iter().filter(|(_, n)| **n == 0).map(|(id, _)| key(*id)).collect();
     let mut order = Vec::with_capacity(wanted.len());
     while let Some((is_wanted, id)) = ready.pop_first() {
@@ -107,13 +110,13 @@ pub fn hydration_order(dependencies: &Dependencies, wanted: &BTreeSet<Id>) -> Ve
             }
         }
     }
-    let done: BTreeSet<Id> = order.iter().cloned().collect();
+    let done: BTreeSet<DocumentId> = order.iter().cloned().collect();
     order.extend(wanted.difference(&done).cloned());
     order
 }
 
 /// The groups of sources that wait for each other, directly or not, in byte order of their smallest.
-pub fn knots(dependencies: &Dependencies) -> Vec<BTreeSet<Id>> {
+pub fn knots(dependencies: &Dependencies) -> Vec<BTreeSet<DocumentId>> {
     let mut search = Search::new(dependencies);
     for id in dependencies.keys() {
         search.visit(id);
@@ -124,8 +127,12 @@ pub fn knots(dependencies: &Dependencies) -> Vec<BTreeSet<Id>> {
 }
 
 /// A shortest cycle through one source of a knot.
-pub fn cycle(dependencies: &Dependencies, knot: &BTreeSet<Id>, through: &Id) -> Cycle {
-    let mut before: BTreeMap<&Id, &Id> = BTreeMap::new();
+pub fn cycle(
+    dependencies: &Dependencies,
+    knot: &BTreeSet<DocumentId>,
+    through: &DocumentId,
+) -> Cycle {
+    let mut before: BTreeMap<&DocumentId, &DocumentId> = BTreeMap::new();
     let mut open = VecDeque::from([through]);
     while let Some(id) = open.pop_front() {
         for next in dependencies.get(id).into_iter().flatten().filter(|id| knot.contains(*id)) {
@@ -149,10 +156,10 @@ pub fn cycle(dependencies: &Dependencies, knot: &BTreeSet<Id>, through: &Id) -> 
 struct Search<'d> {
     dependencies: &'d Dependencies,
     /// When a source was met, and the earliest one on the stack that it reaches.
-    met: BTreeMap<&'d Id, (usize, usize)>,
-    stack: Vec<&'d Id>,
-    on_stack: BTreeSet<&'d Id>,
-    knots: Vec<BTreeSet<Id>>,
+    met: BTreeMap<&'d DocumentId, (usize, usize)>,
+    stack: Vec<&'d DocumentId>,
+    on_stack: BTreeSet<&'d DocumentId>,
+    knots: Vec<BTreeSet<DocumentId>>,
 }
 
 impl<'d> Search<'d> {
@@ -161,7 +168,7 @@ impl<'d> Search<'d> {
         Self { dependencies, met, stack, on_stack: BTreeSet::new(), knots: Vec::new() }
     }
 
-    fn visit(&mut self, start: &'d Id) {
+    fn visit(&mut self, start: &'d DocumentId) {
         if self.met.contains_key(start) {
             return;
         }
@@ -190,7 +197,7 @@ impl<'d> Search<'d> {
         }
     }
 
-    fn enter(&mut self, id: &'d Id) -> impl Iterator<Item = &'d Id> + use<'d> {
+    fn enter(&mut self, id: &'d DocumentId) -> impl Iterator<Item = &'d DocumentId> + use<'d> {
         let at = self.met.len();
         self.met.insert(id, (at, at));
         self.stack.push(id);
@@ -198,14 +205,14 @@ impl<'d> Search<'d> {
         self.dependencies.get(id).into_iter().flatten()
     }
 
-    fn lower(&mut self, id: &Id, to: usize) {
+    fn lower(&mut self, id: &DocumentId, to: usize) {
         if let Some((_, low)) = self.met.get_mut(id) {
             *low = (*low).min(to);
         }
     }
 
     /// Takes a whole component off the stack if `id` is where it was entered.
-    fn leave(&mut self, id: &'d Id) -> usize {
+    fn leave(&mut self, id: &'d DocumentId) -> usize {
         let (at, low) = self.met.get(id).copied().unwrap_or_default();
         if at == low {
             let from = self.stack.iter().rposition(|other| *other == id).unwrap_or(0);
@@ -213,7 +220,7 @@ impl<'d> Search<'d> {
             component.iter().for_each(|id| {
                 self.on_stack.remove(id);
             });
-            let component: BTreeSet<Id> = component.into_iter().cloned().collect();
+            let component: BTreeSet<DocumentId> = component.into_iter().cloned().collect();
             let needs_itself = self.dependencies.get(id).is_some_and(|needed| needed.contains(id));
             if component.len() > 1 || needs_itself {
                 self.knots.push(component);
@@ -236,13 +243,13 @@ mod tests {
         found
     }
 
-    fn ids(text: &str) -> BTreeSet<Id> {
+    fn ids(text: &str) -> BTreeSet<DocumentId> {
         text.split(' ').map(|id| id.parse().unwrap()).collect()
     }
 
     fn order(pairs: &[(&str, &str)], wanted: &str) -> String {
         let order = hydration_order(&of(pairs), &ids(wanted));
-        order.iter().map(Id::as_str).collect::<Vec<_>>().join(" ")
+        order.iter().map(DocumentId::as_str).collect::<Vec<_>>().join(" ")
     }
 
     #[test]
@@ -267,8 +274,8 @@ mod tests {
 
     #[test]
     fn a_long_chain_is_no_deep_recursion() {
-        let name = |n: usize| -> Id { format!("s/{n:06}").parse().unwrap() };
-        let next = |id: &Id| -> BTreeSet<Id> {
+        let name = |n: usize| -> DocumentId { format!("s/{n:06}").parse().unwrap() };
+        let next = |id: &DocumentId| -> BTreeSet<DocumentId> {
             let n: usize = id.as_str()[2..].parse().unwrap();
             BTreeSet::from([name((n + 1) % 50_000)])
         };
@@ -286,7 +293,7 @@ mod tests {
         pairs.prop_map(|pairs| {
             let mut found = Dependencies::new();
             for (from, to) in pairs {
-                let id = |n: u8| -> Id { format!("s{n}").parse().unwrap() };
+                let id = |n: u8| -> DocumentId { format!("s{n}").parse().unwrap() };
                 found.entry(id(from)).or_default().insert(id(to));
             }
             found
@@ -300,7 +307,7 @@ mod tests {
             let mut next = all.clone();
             for needed in next.values_mut() {
                 let more = needed.iter().filter_map(|id| all.get(id)).flatten().cloned();
-                let more: BTreeSet<Id> = more.collect();
+                let more: BTreeSet<DocumentId> = more.collect();
                 needed.extend(more);
             }
             if next == all {
@@ -313,15 +320,15 @@ mod tests {
     proptest! {
         #[test]
         fn an_order_respects_every_path(found in graphs(), wanted in prop::collection::btree_set(0..7_u8, 0..7)) {
-            let wanted: BTreeSet<Id> = wanted.iter().map(|n| format!("s{n}").parse().unwrap()).collect();
+            let wanted: BTreeSet<DocumentId> = wanted.iter().map(|n| format!("s{n}").parse().unwrap()).collect();
             let order = hydration_order(&found, &wanted);
-            prop_assert_eq!(&order.iter().cloned().collect::<BTreeSet<Id>>(), &wanted);
+            prop_assert_eq!(&order.iter().cloned().collect::<BTreeSet<DocumentId>>(), &wanted);
             prop_assert_eq!(order.len(), wanted.len());
             let reach = reachable(&found);
-            let waits = |id: &Id| reach.get(id).into_iter().flatten().any(|to| {
+            let waits = |id: &DocumentId| reach.get(id).into_iter().flatten().any(|to| {
                 reach.get(to).is_some_and(|back| back.contains(to))
             });
-            let place = |id: &Id| order.iter().position(|other| other == id);
+            let place = |id: &DocumentId| order.iter().position(|other| other == id);
             for (from, needed) in &reach {
                 for to in needed.iter().filter(|to| !waits(from) && *to != from) {
                     if let (Some(from), Some(to)) = (place(from), place(to)) {
@@ -334,9 +341,9 @@ mod tests {
         #[test]
         fn knots_are_what_reaches_itself(found in graphs()) {
             let reach = reachable(&found);
-            let in_knots: BTreeSet<Id> = knots(&found).into_iter().flatten().collect();
+            let in_knots: BTreeSet<DocumentId> = knots(&found).into_iter().flatten().collect();
             let looped = reach.iter().filter(|(id, to)| to.contains(*id)).map(|(id, _)| id.clone());
-            prop_assert_eq!(&in_knots, &looped.collect::<BTreeSet<Id>>());
+            prop_assert_eq!(&in_knots, &looped.collect::<BTreeSet<DocumentId>>());
             for knot in knots(&found) {
                 for id in &knot {
                     let Cycle(path) = cycle(&found, &knot, id);

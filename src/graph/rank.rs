@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use super::{Catalog, edges};
 use crate::document::links::LinkKind;
-use crate::model::id::Id;
+use crate::model::id::DocumentId;
 
 /// A document and how many others refer to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hub {
     /// The document.
-    pub id: Id,
+    pub id: DocumentId,
     /// Documents whose bodies refer to it, each counted once.
     pub degree: usize,
 }
@@ -18,7 +18,7 @@ pub struct Hub {
 /// The `limit` documents with the most inbound references, the most referred to first, equal ones
 /// in byte order. A document that nobody refers to is none.
 pub fn hubs(catalog: &impl Catalog, limit: usize) -> Vec<Hub> {
-    let mut degrees: BTreeMap<Id, usize> = BTreeMap::new();
+    let mut degrees: BTreeMap<DocumentId, usize> = BTreeMap::new();
     for edge in edges(catalog) {
         if edge.kind == LinkKind::Reference {
             *degrees.entry(edge.to).or_insert(0) += 1;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Catalog, Edge, Incoming, outgoing};
 use crate::document::links::LinkKind;
-use crate::model::id::Id;
+use crate::model::id::DocumentId;
 
 /// Which way edges are followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,7 +34,7 @@ pub struct Walk {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Neighbor {
     /// The document.
-    pub id: Id,
+    pub id: DocumentId,
     /// The fewest steps that lead to it.
     pub hops: usize,
     /// The edges by which it was reached, from documents one step nearer.
@@ -51,13 +51,13 @@ pub struct Neighborhood {
 }
 
 /// Walks from a document, breadth first.
-pub fn neighbors(catalog: &impl Catalog, start: &Id, walk: &Walk) -> Neighborhood {
+pub fn neighbors(catalog: &impl Catalog, start: &DocumentId, walk: &Walk) -> Neighborhood {
     let mut found = Neighborhood::default();
     let mut seen = BTreeSet::from([start.clone()]);
     let mut frontier = vec![start.clone()];
     let incoming = Incoming::new(catalog);
     for hops in 1..=walk.hops {
-        let mut reached: BTreeMap<Id, BTreeSet<Edge>> = BTreeMap::new();
+        let mut reached: BTreeMap<DocumentId, BTreeSet<Edge>> = BTreeMap::new();
         for id in &frontier {
             for edge in edges_of(catalog, &incoming, id, walk) {
                 let other = if edge.from == *id { &edge.to } else { &edge.from };
@@ -86,7 +86,7 @@ pub fn neighbors(catalog: &impl Catalog, start: &Id, walk: &Walk) -> Neighborhoo
 fn edges_of<C: Catalog>(
     catalog: &C,
     incoming: &Incoming<'_, C>,
-    id: &Id,
+    id: &DocumentId,
     walk: &Walk,
 ) -> BTreeSet<Edge> {
     let mut edges = BTreeSet::new();
@@ -109,13 +109,13 @@ mod tests {
     use crate::graph::{Mention, edges};
     use proptest::prelude::*;
 
-    fn id(text: &str) -> Id {
+    fn id(text: &str) -> DocumentId {
         text.parse().unwrap()
     }
 
     /// A catalog from lines `from kind target`, where `?name` is a wikilink.
     fn catalog(ids: &[&str], lines: &[(&str, LinkKind, &str)]) -> Memory {
-        let mut documents: BTreeMap<Id, BTreeSet<Mention>> =
+        let mut documents: BTreeMap<DocumentId, BTreeSet<Mention>> =
             ids.iter().map(|text| (id(text), BTreeSet::new())).collect();
         for (from, kind, target) in lines {
             let target = match target.strip_prefix('?') {
@@ -203,9 +203,9 @@ mod tests {
             near.remove(&start);
             let walk = Walk { hops, direction, kind: None, limit: 100 };
             let found = neighbors(&vault, &start, &walk).neighbors;
-            let order: Vec<(usize, &Id)> = found.iter().map(|n| (n.hops, &n.id)).collect();
+            let order: Vec<(usize, &DocumentId)> = found.iter().map(|n| (n.hops, &n.id)).collect();
             prop_assert!(order.is_sorted());
-            let found: BTreeMap<Id, usize> = found.iter().map(|n| (n.id.clone(), n.hops)).collect();
+            let found: BTreeMap<DocumentId, usize> = found.iter().map(|n| (n.id.clone(), n.hops)).collect();
             prop_assert_eq!(found, near);
         }
     }

@@ -24,7 +24,7 @@ use crate::checkpoint::event::Checkpoint;
 use crate::checkpoint::fault::Damaged;
 use crate::checkpoint::maps;
 use crate::model::digest::Digest;
-use crate::model::id::Id;
+use crate::model::id::DocumentId;
 use crate::model::timestamp::Timestamp;
 use crate::vault::{Vault, outside};
 
@@ -233,7 +233,7 @@ struct Last {
     lives: bool,
 }
 
-fn last_row(index: &Index, id: &Id) -> Result<Option<Last>, Damaged> {
+fn last_row(index: &Index, id: &DocumentId) -> Result<Option<Last>, Damaged> {
     let mut last: Option<(u32, u32, u32)> = None;
     for segment in &index.segments {
         for row in segment.rows_of(id.as_str())? {
@@ -259,7 +259,7 @@ struct Sealed {
 
 /// What some checkpoints did: new versions of each artifact, and ends of old rows.
 struct Rows<'c> {
-    new: BTreeMap<&'c Id, Vec<Sealed>>,
+    new: BTreeMap<&'c DocumentId, Vec<Sealed>>,
     endings: BTreeMap<u32, u32>,
 }
 
@@ -268,10 +268,10 @@ impl<'c> Rows<'c> {
     /// one map only, or has a number that does not fit.
     fn of(
         checkpoints: &[&'c Checkpoint],
-        last: impl Fn(&Id) -> Result<Option<Last>, Damaged>,
+        last: impl Fn(&DocumentId) -> Result<Option<Last>, Damaged>,
     ) -> Result<Self, Damaged> {
-        let (mut new, mut endings) = (BTreeMap::<&Id, Vec<Sealed>>::new(), BTreeMap::new());
-        let mut before: HashMap<&Id, Option<Last>> = HashMap::new();
+        let (mut new, mut endings) = (BTreeMap::<&DocumentId, Vec<Sealed>>::new(), BTreeMap::new());
+        let mut before: HashMap<&DocumentId, Option<Last>> = HashMap::new();
         for checkpoint in checkpoints {
             let number = u32::try_from(checkpoint.number).map_err(|_| Damaged)?;
             for id in checkpoint.set.iter().map(|(id, _)| id).chain(&checkpoint.removed) {
@@ -320,7 +320,7 @@ fn write(
         checkpoints: &times,
         endings: &rows.endings,
     };
-    let artifacts: Vec<(&Id, Vec<Sealed>)> = rows.new.into_iter().collect();
+    let artifacts: Vec<(&DocumentId, Vec<Sealed>)> = rows.new.into_iter().collect();
     let (mut done, all) = (0, artifacts.len());
     let read = artifacts.chunks(BATCH).flat_map(|batch| {
         at_work(done, all);
@@ -346,7 +346,7 @@ fn create(
 }
 
 /// The rows of one artifact.
-fn lived(vault: &Vault, id: &Id, versions: &[Sealed]) -> Vec<Lived> {
+fn lived(vault: &Vault, id: &DocumentId, versions: &[Sealed]) -> Vec<Lived> {
     let history = id.is_document().then(|| replay::load(vault.files(), id));
     let contents = |sealed: &Sealed| {
         let read = |history: &Result<_, ChainError>| {

@@ -33,7 +33,7 @@ pub use row::Metadata;
 use crate::checkpoint::state::{Mark, State};
 use crate::document::links::LinkKind;
 use crate::model::digest::Digest;
-use crate::model::id::Id;
+use crate::model::id::DocumentId;
 use crate::model::timestamp::Timestamp;
 use crate::vault::Vault;
 use crate::vault::config::LogForm;
@@ -181,7 +181,7 @@ pub struct At<'i> {
 #[derive(Clone, Debug)]
 pub struct Held {
     /// The artifact.
-    pub id: Id,
+    pub id: DocumentId,
     /// Its version.
     pub version: u64,
     /// The chain hash that the log records.
@@ -279,7 +279,7 @@ impl At<'_> {
     }
 
     /// Rows of a document.
-    pub(crate) fn of_document(&self, id: &Id) -> Result<RoaringBitmap, Damaged> {
+    pub(crate) fn of_document(&self, id: &DocumentId) -> Result<RoaringBitmap, Damaged> {
         Ok(self.row_of(id.as_str())?.into_iter().collect())
     }
 

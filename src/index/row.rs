@@ -8,7 +8,7 @@ use crate::document::Document;
 use crate::document::frontmatter::{Frontmatter, NodeType, Source};
 use crate::document::links::{Link, LinkKind, LinkTarget, links};
 use crate::graph::{Mention, name_key};
-use crate::model::id::Id;
+use crate::model::id::DocumentId;
 
 /// One version of one artifact, as the log seals it. The id comes first: rows are searched by it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -51,7 +51,7 @@ pub struct Metadata {
 
 impl Metadata {
     /// The fields of a verified text.
-    pub fn of(id: &Id, text: &str, document: &Document) -> Self {
+    pub fn of(id: &DocumentId, text: &str, document: &Document) -> Self {
         Self::new(&document.frontmatter, links(id, text, document))
     }
 

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use super::{Index, refresh};
 use crate::checkpoint::log::Log;
 use crate::graph::walk::{Direction, Walk};
-use crate::model::id::Id;
+use crate::model::id::DocumentId;
 use crate::model::timestamp::Timestamp;
 use crate::publish::{self, Author, Mode, Request, Which};
 use crate::resolve::{Around, Known, Plan, Resolution, Snapshot, Source};
@@ -115,7 +115,7 @@ impl Place {
                 publish::publish(vault, &request).unwrap();
             }
             Step::Retire { document } => {
-                let id: Id = DOCUMENTS[usize::from(document)].parse().unwrap();
+                let id: DocumentId = DOCUMENTS[usize::from(document)].parse().unwrap();
                 // What was never published cannot be retired.
                 let _ = publish::retire(vault, &[id], &author, Mode::default());
             }
@@ -173,7 +173,7 @@ fn compare(vault: &Vault, index: Index, rebuilt: Index) {
             let by_index = Snapshot::of(vault, source, Some(number)).unwrap();
             assert_eq!(by_index.state().unwrap(), by_log.state().unwrap(), "at {number}");
             assert_eq!(by_index.made_at(), by_log.made_at());
-            for id in DOCUMENTS.map(|id| id.parse::<Id>().unwrap()) {
+            for id in DOCUMENTS.map(|id| id.parse::<DocumentId>().unwrap()) {
                 let walk = Walk { hops: 2, direction: Direction::Both, kind: None, limit: 99 };
                 let (found, expected) = (by_index.around(&id, &walk), by_log.around(&id, &walk));
                 let said = |around: Option<Around>| around.map(|a| (a.found, a.withheld.len()));

@@ -8,14 +8,14 @@ use unicode_security::confusable_detection::skeleton;
 use super::LiveFile;
 use super::linked::warning;
 use crate::document::validate::Problem;
-use crate::model::id::Id;
+use crate::model::id::DocumentId;
 
 /// The code of the warning.
 pub const CODE: &str = "id-confusable";
 
 /// A warning for each live document whose id has the skeleton of another id among `ids`, which holds
 /// those of the live and the published documents. Ids that collide are not told here.
-pub fn problems(files: &[LiveFile], ids: &BTreeSet<Id>) -> Vec<(String, Problem)> {
+pub fn problems(files: &[LiveFile], ids: &BTreeSet<DocumentId>) -> Vec<(String, Problem)> {
     let mut alike: HashMap<String, Alike<'_>> = HashMap::new();
     for id in ids {
         let same = alike.entry(skeleton_of(id)).or_insert(Alike { first: id, second: None });
@@ -37,16 +37,16 @@ pub fn problems(files: &[LiveFile], ids: &BTreeSet<Id>) -> Vec<(String, Problem)
 /// Of the ids with one skeleton the first, and the first that does not collide with it: one of them
 /// is another id than any that is asked about, however many there are.
 struct Alike<'i> {
-    first: &'i Id,
-    second: Option<&'i Id>,
+    first: &'i DocumentId,
+    second: Option<&'i DocumentId>,
 }
 
-fn skeleton_of(id: &Id) -> String {
+fn skeleton_of(id: &DocumentId) -> String {
     skeleton(id.as_str()).collect()
 }
 
 /// Where two different ids differ first.
-fn difference(id: &Id, other: &Id) -> String {
+fn difference(id: &DocumentId, other: &DocumentId) -> String {
     let (mut ours, mut theirs) = (id.as_str().chars(), other.as_str().chars());
     for at in 1.. {
         match (ours.next(), theirs.next()) {

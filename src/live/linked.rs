@@ -19,17 +19,17 @@ use crate::document::links::{
 use crate::document::sections::{has_section, sections};
 use crate::document::validate::{Problem, Severity};
 use crate::graph::{name_key, order};
-use crate::model::id::Id;
+use crate::model::id::DocumentId;
 use crate::vault::Vault;
 use crate::words::Nearest;
 
 /// The documents of the head.
 pub trait Published {
     /// Their ids.
-    fn ids(&self) -> Vec<Id>;
+    fn ids(&self) -> Vec<DocumentId>;
 
     /// The text of one of them, if it can be had.
-    fn text(&self, id: &Id) -> Option<String>;
+    fn text(&self, id: &DocumentId) -> Option<String>;
 }
 
 /// The codes of problems with links, in the order of the specification.
@@ -40,10 +40,10 @@ pub const CODES: [&str; 5] =
 pub struct Surroundings<'v> {
     vault: &'v Vault,
     published: &'v dyn Published,
-    ids: BTreeSet<Id>,
+    ids: BTreeSet<DocumentId>,
     named: HashMap<String, Names>,
     /// The anchors of documents that were asked for.
-    anchors: RefCell<HashMap<Id, Rc<BTreeSet<String>>>>,
+    anchors: RefCell<HashMap<DocumentId, Rc<BTreeSet<String>>>>,
     near: RefCell<Nearest>,
 }
 
@@ -51,9 +51,9 @@ impl<'v> Surroundings<'v> {
     /// The live files of a vault, and what is published.
     pub fn new(vault: &'v Vault, published: &'v dyn Published) -> Self {
         let paths = vault.documents().documents;
-        let live = paths.iter().filter_map(|path| Id::of_document_file(path).ok());
-        let ids: BTreeSet<Id> = live.chain(published.ids()).collect();
-        let mut named: HashMap<String, Vec<Id>> = HashMap::new();
+        let live = paths.iter().filter_map(|path| DocumentId::of_document_file(path).ok());
+        let ids: BTreeSet<DocumentId> = live.chain(published.ids()).collect();
+        let mut named: HashMap<String, Vec<DocumentId>> = HashMap::new();
         for id in &ids {
             named.entry(name_key(id.as_str())).or_default().push(id.clone());
         }
@@ -63,7 +63,7 @@ impl<'v> Surroundings<'v> {
     }
 
     /// The ids of the live and the published documents.
-    pub fn ids(&self) -> &BTreeSet<Id> {
+    pub fn ids(&self) -> &BTreeSet<DocumentId> {
         &self.ids
     }
 
@@ -86,10 +86,10 @@ impl<'v> Surroundings<'v> {
         problems
     }
 
-    fn problem(&self, from: &Id, link: &Link) -> Option<Problem> {
+    fn problem(&self, from: &DocumentId, link: &Link) -> Option<Problem> {
         let line = Some(link.line);
         let target = match &link.target {
-            LinkTarget::Document(name) => match name.parse::<Id>() {
+            LinkTarget::Document(name) => match name.parse::<DocumentId>() {
                 Ok(id) if self.holds(&id, link) => id,
                 _ => return Some(self.broken(name, link)),
             },
@@ -124,7 +124,7 @@ impl<'v> Surroundings<'v> {
         Some(warning("link-anchor", line, message, hint))
     }
 
-    fn holds(&self, id: &Id, link: &Link) -> bool {
+    fn holds(&self, id: &DocumentId, link: &Link) -> bool {
         let is_past = link.checkpoint.is_some() || link.kind == LinkKind::DerivedFrom;
         self.ids.contains(id) || (is_past && is_known(self.vault, id))
     }
@@ -136,7 +136,7 @@ impl<'v> Surroundings<'v> {
             LinkKind::DerivedFrom => "`derived_from`",
         };
         let message = format!("{what} leads to `{name}`, which is neither live nor published");
-        let near = self.hint(name, self.ids.iter().map(Id::as_str));
+        let near = self.hint(name, self.ids.iter().map(DocumentId::as_str));
         let hint = near.map_or_else(
             || Hint::from("name an existing document, or remove the link"),
             |near| format!("did you mean `{near}`?").into(),
@@ -149,7 +149,7 @@ impl<'v> Surroundings<'v> {
     }
 
     /// The anchors of a document, of its live file where there is one.
-    fn anchors_of(&self, id: &Id) -> Rc<BTreeSet<String>> {
+    fn anchors_of(&self, id: &DocumentId) -> Rc<BTreeSet<String>> {
         if let Some(known) = self.anchors.borrow().get(id) {
             return Rc::clone(known);
         }
@@ -173,7 +173,7 @@ impl<'v> Surroundings<'v> {
             let (id, content) = (file.id.as_ref()?, file.content.as_ref().ok()?);
             Some(order::needed(id, &content.document.frontmatter))
         };
-        let live: HashMap<&Id, &LiveFile> =
+        let live: HashMap<&DocumentId, &LiveFile> =
             files.iter().filter_map(|file| Some((file.id.as_ref()?, file))).collect();
         let found = order::closure(live.keys().map(|id| (*id).clone()), |id| {
             let known = match live.get(id) {

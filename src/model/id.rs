@@ -19,7 +19,7 @@ pub const MAX_ID_BYTES: usize = 512;
 /// The id of a document or governance file. Its text is shared: a log, the state that follows from
 /// it and an answer hold the same ids.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Id(Arc<str>);
+pub struct DocumentId(Arc<str>);
 
 /// What an id names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,14 +68,14 @@ impl IdError {
             Self::Invisible { id, .. } => Some(without_invisible(id)),
             _ => None,
         };
-        match plain.filter(|id| id.parse::<Id>().is_ok()) {
+        match plain.filter(|id| id.parse::<DocumentId>().is_ok()) {
             Some(id) => format!("the id without such characters is `{id}`"),
             None => "rename the file".to_owned(),
         }
     }
 }
 
-impl Id {
+impl DocumentId {
     /// The id as text.
     pub fn as_str(&self) -> &str {
         &self.0
@@ -206,7 +206,7 @@ pub fn fold(name: &str) -> String {
     caseless::default_case_fold_str(name).nfc().collect()
 }
 
-impl FromStr for Id {
+impl FromStr for DocumentId {
     type Err = IdError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
@@ -231,25 +231,25 @@ impl FromStr for Id {
     }
 }
 
-impl fmt::Display for Id {
+impl fmt::Display for DocumentId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl serde::Serialize for Id {
+impl serde::Serialize for DocumentId {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(&self.0)
     }
 }
 
-impl fmt::Debug for Id {
+impl fmt::Debug for DocumentId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:?}", self.0)
     }
 }
 
-impl Borrow<str> for Id {
+impl Borrow<str> for DocumentId {
     fn borrow(&self) -> &str {
         &self.0
     }
@@ -262,33 +262,36 @@ mod tests {
 
     #[test]
     fn a_path_names_its_history() {
-        let id: Id = "nodes/legal/pricing".parse().unwrap();
+        let id: DocumentId = "nodes/legal/pricing".parse().unwrap();
         assert_eq!(id.live_path(), "nodes/legal/pricing.md");
         assert_eq!(id.history_path(), "nodes/legal/.versions/pricing/history.yaml");
-        let root: Id = "CONTEXT.md".parse().unwrap();
+        let root: DocumentId = "CONTEXT.md".parse().unwrap();
         assert_eq!((root.kind(), root.live_path()), (Kind::Governance, "CONTEXT.md".to_owned()));
         assert_eq!(root.history_dir(), ".versions/CONTEXT.md");
-        let config: Id = ".context/config.yaml".parse().unwrap();
+        let config: DocumentId = ".context/config.yaml".parse().unwrap();
         assert_eq!(config.history_dir(), ".context/.versions/config.yaml");
         for id in [id, root, config] {
-            assert_eq!(Id::of_history_dir(&id.history_dir()).unwrap(), id);
+            assert_eq!(DocumentId::of_history_dir(&id.history_dir()).unwrap(), id);
         }
     }
 
     #[test]
     fn names_that_two_systems_would_read_differently_are_refused() {
         for text in ["", "/a", "a/", "a//b", "a/../b", ".", "a\\b", "a\nb", "e\u{301}"] {
-            assert!(text.parse::<Id>().is_err(), "{text:?}");
+            assert!(text.parse::<DocumentId>().is_err(), "{text:?}");
         }
         for path in ["CONTEXT.md.md", "nodes/a.yml.md", "packs/x.yml.md", "a.yaml.md"] {
-            assert!(matches!(Id::of_document_file(path), Err(IdError::Reserved(_))), "{path}");
+            assert!(
+                matches!(DocumentId::of_document_file(path), Err(IdError::Reserved(_))),
+                "{path}"
+            );
         }
-        assert!("x".repeat(513).parse::<Id>().is_err());
+        assert!("x".repeat(513).parse::<DocumentId>().is_err());
     }
 
     #[test]
     fn folding_joins_what_a_file_system_may_join() {
-        let fold = |s: &str| s.parse::<Id>().unwrap().folded();
+        let fold = |s: &str| s.parse::<DocumentId>().unwrap().folded();
         assert_eq!(fold("Nodes/ÉTÉ"), fold("nodes/été"));
         assert_eq!(fold("straße"), fold("STRASSE"));
         assert_ne!(fold("a"), fold("b"));
@@ -297,9 +300,9 @@ mod tests {
     proptest! {
         #[test]
         fn parsing_undoes_display(text in "[a-zA-Zé日 .@#%:_-]{1,8}(/[a-z0-9 -]{1,8}){0,3}") {
-            if let Ok(id) = text.parse::<Id>() {
-                prop_assert_eq!(id.to_string().parse::<Id>().unwrap(), id.clone());
-                prop_assert_eq!(Id::of_history_dir(&id.history_dir()).unwrap(), id);
+            if let Ok(id) = text.parse::<DocumentId>() {
+                prop_assert_eq!(id.to_string().parse::<DocumentId>().unwrap(), id.clone());
+                prop_assert_eq!(DocumentId::of_history_dir(&id.history_dir()).unwrap(), id);
             }
         }
     }

@@ -21,7 +21,7 @@ use crate::head::EventKey;
 use crate::live;
 use crate::model::digest::Digest;
 use crate::model::hint::{Call, Hint, Verb};
-use crate::model::id::Id;
+use crate::model::id::DocumentId;
 use crate::model::layout::limit;
 use crate::model::timestamp::Timestamp;
 use crate::txn;
@@ -88,7 +88,7 @@ impl Base {
 
 impl Desk<'_> {
     /// What the next version of an artifact follows; every hash on the way recomputed.
-    pub(super) fn base(&self, id: &Id, last_sealed: Option<u64>) -> Result<Base, Refusal> {
+    pub(super) fn base(&self, id: &DocumentId, last_sealed: Option<u64>) -> Result<Base, Refusal> {
         let refuse = |why: &ChainError| {
             if let ChainError::File(why @ FileError::Link { .. }) = why {
                 return refused_file(&id.history_path(), why);
@@ -165,7 +165,7 @@ impl Desk<'_> {
     }
 
     /// Refuses bytes that no checkpoint seals: of a writer that died, or of somebody else.
-    fn unsealed(&self, id: &Id, message: &str) -> Refusal {
+    fn unsealed(&self, id: &DocumentId, message: &str) -> Refusal {
         let hint = Hint::calls(
             "either a command was interrupted or the entry is forged: run {}, then {}",
             [Verb::Verify.into(), Call::new(Verb::Recover).word("--dry-run")],
@@ -176,7 +176,7 @@ impl Desk<'_> {
     /// Prepares a document for publication. `fresh` is the text of one that is not on disk yet.
     pub(super) fn prepare(
         &self,
-        id: &Id,
+        id: &DocumentId,
         fresh: Option<&str>,
         last_sealed: Option<u64>,
         which: &Which,
@@ -193,7 +193,7 @@ impl Desk<'_> {
 
     fn document(
         &self,
-        id: &Id,
+        id: &DocumentId,
         fresh: Option<&str>,
         last_sealed: Option<u64>,
         which: &Which,
@@ -295,7 +295,7 @@ impl Desk<'_> {
     /// The record of a new version: a full text or a diff, both hashes, the bytes to append.
     pub(super) fn next_version(
         &self,
-        id: &Id,
+        id: &DocumentId,
         base: &Base,
         text: &str,
         change: Change,
@@ -383,11 +383,11 @@ impl Desk<'_> {
     }
 
     /// Prepares a governance file, which is stored as it is; one that is gone is retired.
-    pub(super) fn prepare_governance(&self, id: &Id, last_sealed: Option<u64>) -> Governed {
+    pub(super) fn prepare_governance(&self, id: &DocumentId, last_sealed: Option<u64>) -> Governed {
         self.governance(id, last_sealed).unwrap_or_else(Governed::Refused)
     }
 
-    fn governance(&self, id: &Id, last_sealed: Option<u64>) -> Result<Governed, Refusal> {
+    fn governance(&self, id: &DocumentId, last_sealed: Option<u64>) -> Result<Governed, Refusal> {
         let path = id.live_path();
         let bytes = self
             .vault
@@ -400,7 +400,7 @@ impl Desk<'_> {
     /// Prepares a governance file that holds these bytes, or is not there.
     pub(super) fn governance_of(
         &self,
-        id: &Id,
+        id: &DocumentId,
         last_sealed: Option<u64>,
         bytes: Option<&[u8]>,
     ) -> Result<Governed, Refusal> {
@@ -470,7 +470,7 @@ pub(super) fn refused_file(path: &str, why: &FileError) -> Refusal {
 }
 
 /// Advice for a published document whose live file is missing.
-pub(super) fn restore_or_retire(id: &Id) -> Hint {
+pub(super) fn restore_or_retire(id: &DocumentId) -> Hint {
     let retire = Call::new(Verb::Retire).value(id.as_str());
     Hint::call("restore the file, or run {} to withdraw the document", retire)
 }

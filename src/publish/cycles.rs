@@ -7,7 +7,7 @@ use super::desk::Desk;
 use super::{Outcome, Refusal};
 use crate::checkpoint::sealed::sealed_text;
 use crate::graph::order;
-use crate::model::id::Id;
+use crate::model::id::DocumentId;
 use crate::txn::Item;
 
 impl Desk<'_> {
@@ -24,8 +24,9 @@ impl Desk<'_> {
         }
     }
 
-    fn cyclic(&self, items: &[Item]) -> BTreeMap<Id, Refusal> {
-        let event: BTreeMap<&Id, &Item> = items.iter().map(|item| (&item.id, item)).collect();
+    fn cyclic(&self, items: &[Item]) -> BTreeMap<DocumentId, Refusal> {
+        let event: BTreeMap<&DocumentId, &Item> =
+            items.iter().map(|item| (&item.id, item)).collect();
         let starts = items.iter().filter(|item| !item.depends_on.is_empty());
         let found = order::closure(starts.map(|item| item.id.clone()), |id| match event.get(id) {
             Some(item) => item.depends_on.clone(),
@@ -45,7 +46,7 @@ impl Desk<'_> {
     }
 
     /// What a source of the head depends on.
-    fn sealed_needs(&self, id: &Id) -> Option<BTreeSet<Id>> {
+    fn sealed_needs(&self, id: &DocumentId) -> Option<BTreeSet<DocumentId>> {
         let text = sealed_text(self.vault, &self.state, id)?.ok()?;
         order::needed_by_text(id, &text)
     }

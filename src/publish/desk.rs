@@ -10,7 +10,7 @@ use crate::checkpoint::event::{Checkpoint, trigger};
 use crate::checkpoint::sealed::sealed_text;
 use crate::checkpoint::state::{Mark, State};
 use crate::live;
-use crate::model::id::{Id, fold};
+use crate::model::id::{DocumentId, fold};
 use crate::model::timestamp::Timestamp;
 use crate::txn::Item;
 use crate::txn::expect::Expect;
@@ -31,7 +31,7 @@ pub(super) struct Desk<'a> {
     /// What the writer said that it has read; that was compared.
     pub(super) expect: Expect,
     /// Governance files that get back into the maps as they are.
-    resealed: Vec<(Id, Mark)>,
+    resealed: Vec<(DocumentId, Mark)>,
 }
 
 impl<'a> Desk<'a> {
@@ -75,9 +75,9 @@ impl<'a> Desk<'a> {
     /// The last sealed version of each of these artifacts, whether or not the head still has it.
     pub(super) fn last_sealed<'i>(
         &self,
-        ids: impl IntoIterator<Item = &'i Id>,
-    ) -> BTreeMap<&'i Id, u64> {
-        let mut wanted: BTreeMap<&Id, u64> = ids.into_iter().map(|id| (id, 0)).collect();
+        ids: impl IntoIterator<Item = &'i DocumentId>,
+    ) -> BTreeMap<&'i DocumentId, u64> {
+        let mut wanted: BTreeMap<&DocumentId, u64> = ids.into_iter().map(|id| (id, 0)).collect();
         for checkpoint in self.chronicle.checkpoints() {
             for (id, mark) in &checkpoint.set {
                 if let (Some(last), Some(version)) = (wanted.get_mut(id), mark.version) {
@@ -92,7 +92,7 @@ impl<'a> Desk<'a> {
     /// Refuses new ids that a file system or a reader may take for another one. A retired id counts:
     /// its history stays.
     pub(super) fn collisions(&self, items: &[Item]) -> Vec<Refusal> {
-        let new: Vec<&Id> = items
+        let new: Vec<&DocumentId> = items
             .iter()
             .filter(|item| self.state.get(item.id.as_str()).is_none() && !item.is_retirement())
             .map(|item| &item.id)
@@ -112,7 +112,7 @@ impl<'a> Desk<'a> {
                 spellings.insert(name);
             }
         }
-        let refuse = |id: &&Id| {
+        let refuse = |id: &&DocumentId| {
             let twin = |name| spelled.get(&fold(name))?.iter().find(|other| **other != name);
             let (name, other) = id.with_folders().find_map(|name| Some((name, twin(name)?)))?;
             let message = format!("`{name}` and `{other}` differ only in case or Unicode form");
@@ -124,7 +124,7 @@ impl<'a> Desk<'a> {
 
     /// How many documents the next checkpoint holds.
     pub(super) fn documents_after(&self, items: &[Item]) -> usize {
-        let mut ids: BTreeSet<&Id> =
+        let mut ids: BTreeSet<&DocumentId> =
             self.state.iter().map(|(id, _)| id).filter(|id| id.is_document()).collect();
         for item in items.iter().filter(|item| item.id.is_document()) {
             match item.is_retirement() {
@@ -143,9 +143,10 @@ impl<'a> Desk<'a> {
         let mark = |item: &Item| (item.id.clone(), Mark::new(item.version, item.chain_hash));
         let (retired, set): (Vec<&Item>, Vec<&Item>) =
             items.iter().partition(|item| item.is_retirement());
-        let mut set: Vec<(Id, Mark)> = set.into_iter().map(mark).chain(resealed).collect();
+        let mut set: Vec<(DocumentId, Mark)> = set.into_iter().map(mark).chain(resealed).collect();
         set.sort_by(|(a, _), (b, _)| a.cmp(b));
-        let mut removed: Vec<Id> = retired.into_iter().map(|item| item.id.clone()).collect();
+        let mut removed: Vec<DocumentId> =
+            retired.into_iter().map(|item| item.id.clone()).collect();
         removed.sort_unstable();
         Some(self.chronicle.next(&mut self.state, self.at, trigger, set, removed))
     }
@@ -153,7 +154,7 @@ impl<'a> Desk<'a> {
 
 /// The governance mode that the last checkpoint seals.
 fn sealed_governance(vault: &Vault, state: &State) -> Result<Governance, PublishError> {
-    let id = Id::config();
+    let id = DocumentId::config();
     match sealed_text(vault, state, &id) {
         None => Ok(Governance::Ungoverned),
         Some(Err(why)) => Err(PublishError::Policy { id, why }),
@@ -175,14 +176,14 @@ impl Desk<'_> {
         let Which::Ids(ids) = which else {
             return Ok(());
         };
-        let is_new = |id: &Id| new.iter().any(|new| new.id == *id);
+        let is_new = |id: &DocumentId| new.iter().any(|new| new.id == *id);
         match ids.iter().find(|id| !is_new(id) && !live::is_known(self.vault, id)) {
             None => Ok(()),
             Some(id) => Err(self.unknown(id)),
         }
     }
 
-    pub(super) fn unknown(&self, id: &Id) -> PublishError {
+    pub(super) fn unknown(&self, id: &DocumentId) -> PublishError {
         let live = self.vault.documents().documents;
         let live = live.iter().filter_map(|path| path.strip_suffix(".md"));
         let known = self.state.iter().map(|(id, _)| id.as_str()).chain(live);
@@ -193,17 +194,17 @@ impl Desk<'_> {
     }
 
     /// The artifacts to look at, each once, in byte order.
-    pub(super) fn candidates(&self, which: &Which, outcome: &mut Outcome) -> Vec<Id> {
+    pub(super) fn candidates(&self, which: &Which, outcome: &mut Outcome) -> Vec<DocumentId> {
         match which {
             Which::Ids(ids) => {
-                let ids: BTreeSet<&Id> = ids.iter().collect();
+                let ids: BTreeSet<&DocumentId> = ids.iter().collect();
                 ids.into_iter().cloned().collect()
             }
             Which::All => {
                 let found = self.vault.documents();
                 let mut ids = Vec::with_capacity(found.documents.len());
                 for path in &found.documents {
-                    match Id::of_document_file(path) {
+                    match DocumentId::of_document_file(path) {
                         Ok(id) => ids.push(id),
                         Err(why) => {
                             let (why, hint) = (why.to_string(), why.hint());
@@ -231,12 +232,12 @@ impl Desk<'_> {
 
     /// Adds the governance files that changed since the last checkpoint, and gives those back
     /// that did not change but that the last checkpoint has lost (the other tool drops them).
-    pub(super) fn take_governance_along(&self, outcome: &mut Outcome) -> Vec<(Id, Mark)> {
+    pub(super) fn take_governance_along(&self, outcome: &mut Outcome) -> Vec<(DocumentId, Mark)> {
         // A file whose name makes no id is left as it is, and keeps no other from being published.
         let live = self.vault.governance_files();
-        let live = live.iter().filter_map(|path| Id::of_governance_file(path).ok());
+        let live = live.iter().filter_map(|path| DocumentId::of_governance_file(path).ok());
         let sealed = self.state.iter().map(|(id, _)| id).filter(|id| !id.is_document()).cloned();
-        let mut ids: BTreeSet<Id> = sealed.chain(live).collect();
+        let mut ids: BTreeSet<DocumentId> = sealed.chain(live).collect();
         for item in &outcome.items {
             ids.remove(&item.id);
         }

@@ -28,7 +28,7 @@ use crate::checkpoint::event::Checkpoint;
 use crate::checkpoint::fault::LogError;
 use crate::document::validate::{Problem, Severity};
 use crate::head::{self, EventKey, Head, HeadError, Intent};
-use crate::model::id::Id;
+use crate::model::id::DocumentId;
 use crate::model::principal::Principal;
 use crate::model::timestamp::Timestamp;
 use crate::txn::after::{Commit, Step};
@@ -58,7 +58,7 @@ pub struct Author {
 #[derive(Clone, Debug)]
 pub enum Which {
     /// These, drafts or not.
-    Ids(Vec<Id>),
+    Ids(Vec<DocumentId>),
     /// Every document that has not been retired.
     All,
     /// Published documents whose live file differs and does not say `draft`.
@@ -69,7 +69,7 @@ pub enum Which {
 #[derive(Clone, Debug)]
 pub struct NewDocument {
     /// Its id.
-    pub id: Id,
+    pub id: DocumentId,
     /// Its text.
     pub text: String,
 }
@@ -133,11 +133,11 @@ pub struct Outcome {
     /// The new versions in byte order of their ids.
     pub items: Vec<Item>,
     /// Documents that already are what the last checkpoint holds.
-    pub unchanged: Vec<Id>,
+    pub unchanged: Vec<DocumentId>,
     /// Documents whose file a former publication could not write, and which it is to catch up with.
-    pub behind: Vec<(Id, Live)>,
+    pub behind: Vec<(DocumentId, Live)>,
     /// Documents that were not taken, with the reason.
-    pub left_out: Vec<(Id, &'static str)>,
+    pub left_out: Vec<(DocumentId, &'static str)>,
     /// Documents that were refused while others were published.
     pub refused: Vec<Refusal>,
     /// Whether it was written, and what could not be brought up to date afterwards.
@@ -160,7 +160,7 @@ pub enum PublishError {
     #[error("no document has the id `{id}`")]
     UnknownId {
         /// The id.
-        id: Id,
+        id: DocumentId,
         /// An id that exists and looks like it.
         near: Option<String>,
     },
@@ -206,7 +206,7 @@ pub enum PublishError {
     #[error("`{id}` of the last checkpoint cannot be read: {why}")]
     Policy {
         /// The governance file.
-        id: Id,
+        id: DocumentId,
         /// Why.
         why: crate::chain::error::ChainError,
     },
@@ -246,9 +246,9 @@ pub fn add(vault: &Vault, new: NewDocument, request: &Request) -> Result<Outcome
 ///
 /// # Errors
 /// [`PublishError::Exists`] or [`PublishError::Misplaced`].
-pub fn check_place(vault: &Vault, id: &Id) -> Result<(), PublishError> {
+pub fn check_place(vault: &Vault, id: &DocumentId) -> Result<(), PublishError> {
     let path = id.live_path();
-    if Id::of_document_file(&path).is_err() || !vault.is_document_path(&path) {
+    if DocumentId::of_document_file(&path).is_err() || !vault.is_document_path(&path) {
         return Err(PublishError::Misplaced { path });
     }
     if vault.files().exists(&path) {
@@ -261,7 +261,7 @@ pub fn check_place(vault: &Vault, id: &Id) -> Result<(), PublishError> {
 struct Event<'e> {
     author: &'e Author,
     mode: Mode,
-    subjects: &'e [&'e Id],
+    subjects: &'e [&'e DocumentId],
 }
 
 /// Runs one event from the lock to the commit. `choose` fills in the versions and says whether
@@ -354,7 +354,7 @@ fn commit_event(
 fn run(vault: &Vault, request: &Request, new: &[NewDocument]) -> Result<Outcome, PublishError> {
     // A dry run shows everything: what would be refused, and what the others would become.
     let skip_invalid = request.mode.skip_invalid || request.mode.dry_run;
-    let subjects: Vec<&Id> = match &request.which {
+    let subjects: Vec<&DocumentId> = match &request.which {
         Which::Ids(ids) => ids.iter().collect(),
         Which::All | Which::Changed => Vec::new(),
     };
@@ -364,7 +364,7 @@ fn run(vault: &Vault, request: &Request, new: &[NewDocument]) -> Result<Outcome,
         let ids = desk.candidates(&request.which, outcome);
         desk.check_known(&request.which, new)?;
         let last_sealed = desk.last_sealed(&ids);
-        let prepare = |id: &Id| {
+        let prepare = |id: &DocumentId| {
             let fresh = new.iter().find(|new| new.id == *id).map(|new| new.text.as_str());
             desk.prepare(id, fresh, last_sealed.get(id).copied(), &request.which)
         };

@@ -6,7 +6,7 @@ use super::{Author, Event, Mode, Outcome, PublishError, Refusal, check_place, ev
 use crate::document::text::normalise;
 use crate::document::{Document, utf8};
 use crate::model::hint::Hint;
-use crate::model::id::Id;
+use crate::model::id::DocumentId;
 use crate::model::layout::limit;
 use crate::txn::{Change, Item, Live};
 use crate::uri::Uri;
@@ -18,8 +18,8 @@ use crate::vault::Vault;
 /// Nothing was moved; see [`PublishError`].
 pub fn move_document(
     vault: &Vault,
-    old: &Id,
-    new: &Id,
+    old: &DocumentId,
+    new: &DocumentId,
     author: &Author,
     mode: Mode,
 ) -> Result<Outcome, PublishError> {
@@ -38,7 +38,7 @@ pub fn move_document(
 
 impl Desk<'_> {
     /// The two versions of a move: the old id retired, the new one published.
-    fn moved(&self, old: &Id, new: &Id) -> Result<[Item; 2], Refusal> {
+    fn moved(&self, old: &DocumentId, new: &DocumentId) -> Result<[Item; 2], Refusal> {
         let refuse = |code, message: &str, hint: Hint| {
             Err(Refusal::new(old.live_path(), code, message.to_owned(), hint))
         };

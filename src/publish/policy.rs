@@ -4,7 +4,7 @@ use super::artifact::{Governed, refused_file};
 use super::desk::Desk;
 use super::{Author, Event, Mode, Outcome, PublishError, Refusal, event};
 use crate::document::utf8;
-use crate::model::id::Id;
+use crate::model::id::DocumentId;
 use crate::model::layout::limit;
 use crate::txn::Live;
 use crate::vault::Vault;
@@ -16,7 +16,7 @@ use crate::vault::Vault;
 /// Nothing was changed; see [`PublishError`].
 pub fn set_policy(
     vault: &Vault,
-    id: &Id,
+    id: &DocumentId,
     author: &Author,
     mode: Mode,
     edit: impl Fn(&str) -> Result<String, String>,
@@ -34,7 +34,7 @@ pub fn set_policy(
 impl Desk<'_> {
     fn edited(
         &self,
-        id: &Id,
+        id: &DocumentId,
         edit: &impl Fn(&str) -> Result<String, String>,
     ) -> Result<Governed, Refusal> {
         let path = id.live_path();

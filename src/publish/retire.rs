@@ -8,7 +8,7 @@ use super::desk::Desk;
 use super::{Author, Event, Mode, Outcome, PublishError, Refusal, event};
 use crate::document::edit::Edit;
 use crate::document::utf8;
-use crate::model::id::Id;
+use crate::model::id::DocumentId;
 use crate::model::layout::limit;
 use crate::txn::stamp::retired_live;
 use crate::txn::{Change, Item, Live};
@@ -20,12 +20,12 @@ use crate::vault::Vault;
 /// Nothing was retired; see [`PublishError`].
 pub fn retire(
     vault: &Vault,
-    ids: &[Id],
+    ids: &[DocumentId],
     author: &Author,
     mode: Mode,
 ) -> Result<Outcome, PublishError> {
-    let ids: BTreeSet<&Id> = ids.iter().collect();
-    let subjects: Vec<&Id> = ids.iter().copied().collect();
+    let ids: BTreeSet<&DocumentId> = ids.iter().collect();
+    let subjects: Vec<&DocumentId> = ids.iter().copied().collect();
     event(vault, &Event { author, mode, subjects: &subjects }, |desk, outcome| {
         let last_sealed = desk.last_sealed(ids.iter().copied());
         for id in ids.iter().copied() {
@@ -58,7 +58,7 @@ pub fn retire(
 
 impl Desk<'_> {
     /// The version with which a published document leaves the map.
-    pub(super) fn retirement(&self, id: &Id, base: &Base) -> Result<Item, Refusal> {
+    pub(super) fn retirement(&self, id: &DocumentId, base: &Base) -> Result<Item, Refusal> {
         let refuse_edit = |why: &crate::document::edit::EditError| {
             Refusal::new(id.live_path(), "frontmatter-spelling", why.to_string(), why.hint())
         };

@@ -8,7 +8,7 @@ use crate::chain::walk::Walk;
 use crate::document::frontmatter::Frontmatter;
 use crate::model::digest::Digest;
 use crate::model::hint::{Call, Hint, Verb};
-use crate::model::id::Id;
+use crate::model::id::DocumentId;
 use crate::model::timestamp::Timestamp;
 use crate::txn::expect::Expect;
 use crate::vault::files::Files;
@@ -35,7 +35,7 @@ enum Base {
 /// it has read that one.
 pub(super) fn refuse(
     files: &Files,
-    id: &Id,
+    id: &DocumentId,
     live: &Frontmatter,
     last: &Last<'_>,
     expect: Expect,
@@ -78,7 +78,7 @@ pub(super) fn refuse(
     Err(Refusal::new(id.live_path(), "stale", message, hint))
 }
 
-fn base(files: &Files, id: &Id, live: &Frontmatter, last: &Last<'_>) -> Option<Base> {
+fn base(files: &Files, id: &DocumentId, live: &Frontmatter, last: &Last<'_>) -> Option<Base> {
     match live.version {
         Some(edited) if (1..last.version).contains(&edited) => Some(Base::Older(edited)),
         Some(edited) => {
@@ -92,7 +92,7 @@ fn base(files: &Files, id: &Id, live: &Frontmatter, last: &Last<'_>) -> Option<B
 /// Whether no version of the history was given the `checksum` of a file, or its `updated_at`. Whoever
 /// has taken in the last version may have set nothing but `version`; editors that keep `updated_at`
 /// themselves make it later.
-fn is_of_another(files: &Files, id: &Id, live: &Frontmatter, last: &Last<'_>) -> bool {
+fn is_of_another(files: &Files, id: &DocumentId, live: &Frontmatter, last: &Last<'_>) -> bool {
     let (checksum, at) = (digest(live.checksum.as_ref()), instant(live.updated_at.as_ref()));
     let is_strange = |given: &[Fields]| {
         let end = given.last().and_then(|fields| instant(fields.updated_at.as_ref()));

@@ -9,7 +9,7 @@ use crate::chain::walk::Walk;
 use crate::checkpoint::fault::LogError;
 use crate::checkpoint::log::Log;
 use crate::head;
-use crate::model::id::Id;
+use crate::model::id::DocumentId;
 use crate::vault::Vault;
 
 use crate::txn::leftovers;
@@ -21,7 +21,7 @@ const MOST_GONE: usize = 1000;
 #[derive(Debug)]
 pub struct LostVersion {
     /// The artifact.
-    pub id: Id,
+    pub id: DocumentId,
     /// The version.
     pub version: u64,
     /// Why.
@@ -63,7 +63,7 @@ pub(crate) fn lost(vault: &Vault, log: &Log, faults: &[LogError]) -> Lost {
     lost
 }
 
-fn of_artifact(vault: &Vault, id: &Id, versions: &[u64]) -> Vec<LostVersion> {
+fn of_artifact(vault: &Vault, id: &DocumentId, versions: &[u64]) -> Vec<LostVersion> {
     let all = |why: &dyn Fn(u64) -> ChainError| {
         let gone = versions.iter();
         gone.map(|n| LostVersion { id: id.clone(), version: *n, why: why(*n) }).collect()

@@ -15,7 +15,7 @@ use crate::checkpoint::maps;
 use crate::checkpoint::rebuild::{Recorded, derive, longest_prefix};
 use crate::head::{self, EventKey, Memories};
 use crate::model::digest::Digest;
-use crate::model::id::Id;
+use crate::model::id::DocumentId;
 use crate::txn::leftovers;
 use crate::vault::Vault;
 
@@ -32,11 +32,11 @@ pub struct Rebuilt {
     pub unsound: Vec<Unsound>,
     /// Versions that are recorded as published no later than the last checkpoint that stays, and that
     /// none of these holds: a log that was cut and then went on has lost them.
-    pub passed_over: Vec<(Id, u64)>,
+    pub passed_over: Vec<(DocumentId, u64)>,
 }
 
 /// A version that nothing vouches for, and why.
-pub type Unsound = (Id, u64, ChainError);
+pub type Unsound = (DocumentId, u64, ChainError);
 
 impl Rebuilt {
     /// The checkpoints that come from the histories alone.
@@ -68,9 +68,9 @@ impl Rebuilt {
 /// Computes the log that the histories give, from the longest beginning of the old one on that agrees
 /// with them, or from nothing. Reads only.
 pub fn rebuild(vault: &Vault, old: &Log, from_scratch: bool) -> Rebuilt {
-    let mut ids: Vec<Id> = leftovers::recorded(old).into_keys().collect();
+    let mut ids: Vec<DocumentId> = leftovers::recorded(old).into_keys().collect();
     let folders = vault.history_folders();
-    ids.extend(folders.iter().filter_map(|dir| Id::of_history_dir(dir).ok()));
+    ids.extend(folders.iter().filter_map(|dir| DocumentId::of_history_dir(dir).ok()));
     ids.sort_unstable();
     ids.dedup();
     // What a writer of this user left that died is no event.
@@ -94,10 +94,10 @@ pub fn rebuild(vault: &Vault, old: &Log, from_scratch: bool) -> Rebuilt {
 }
 
 /// What is recorded as published up to the last of these checkpoints, and in none of them.
-fn passed_over(kept: &[&Checkpoint], records: &[Recorded]) -> Vec<(Id, u64)> {
+fn passed_over(kept: &[&Checkpoint], records: &[Recorded]) -> Vec<(DocumentId, u64)> {
     let Some(last) = kept.last() else { return Vec::new() };
     let sealed = kept.iter().flat_map(|checkpoint| &checkpoint.set);
-    let sealed: BTreeSet<(&Id, Option<u64>)> =
+    let sealed: BTreeSet<(&DocumentId, Option<u64>)> =
         sealed.map(|(id, mark)| (id, mark.version)).collect();
     let is_lost = |record: &&Recorded| {
         !record.retired
@@ -110,7 +110,7 @@ fn passed_over(kept: &[&Checkpoint], records: &[Recorded]) -> Vec<(Id, u64)> {
 /// What one history records, and what of it nothing vouches for.
 fn recorded(
     vault: &Vault,
-    id: &Id,
+    id: &DocumentId,
     never_acknowledged: &[EventKey],
 ) -> (Vec<Recorded>, Vec<Unsound>) {
     let (mut sound, mut unsound) = (Vec::new(), Vec::new());

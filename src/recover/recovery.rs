@@ -6,7 +6,7 @@ use std::mem;
 use super::lost::{Lost, lost};
 use crate::checkpoint::fault::LogError;
 use crate::head::{self, Head, HeadError};
-use crate::model::id::Id;
+use crate::model::id::DocumentId;
 use crate::txn::expect::{self, Expect, ExpectError};
 use crate::txn::{self, Leftover, Plan, Recovered, Scope, Uncleared};
 use crate::vault::Vault;
@@ -34,7 +34,7 @@ pub struct Recovery {
     /// What was moved and brought up to date.
     pub recovered: Recovered,
     /// Artifacts beside whose histories nothing was moved.
-    pub broken: Vec<(Id, Uncleared)>,
+    pub broken: Vec<(DocumentId, Uncleared)>,
     /// What cannot be restored from the files.
     pub lost: Lost,
     /// Why nothing was touched: the log cannot be relied on.

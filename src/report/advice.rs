@@ -109,7 +109,7 @@ impl Failure {
     }
 
     /// A document that has no history.
-    pub fn never_published(id: &crate::model::id::Id) -> Self {
+    pub fn never_published(id: &crate::model::id::DocumentId) -> Self {
         let publish = Call::new(Verb::Publish).value(id.as_str());
         Self::new(Code::UnknownId, format!("`{id}` was never published"))
             .hint(Hint::call("{} publishes version 1", publish))

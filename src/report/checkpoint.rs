@@ -9,7 +9,7 @@ use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::event::Checkpoint;
 use crate::checkpoint::state::{Mark, State};
 use crate::convert::Converted;
-use crate::model::id::Id;
+use crate::model::id::DocumentId;
 use crate::publish::Outcome;
 use crate::recover::Replacement;
 use crate::vault::config::LogForm;
@@ -40,19 +40,19 @@ struct EntryReport {
     #[serde(flatten)]
     checkpoint: CheckpointReport,
     set: Vec<MarkReport>,
-    removed: Vec<Id>,
+    removed: Vec<DocumentId>,
 }
 
 /// The version that a checkpoint seals of an artifact.
 #[derive(Debug, Serialize)]
 struct MarkReport {
-    id: Id,
+    id: DocumentId,
     version: Option<u64>,
     chain_hash: Option<String>,
 }
 
 impl MarkReport {
-    fn new(id: &Id, mark: &Mark) -> Self {
+    fn new(id: &DocumentId, mark: &Mark) -> Self {
         let chain_hash = mark.chain_hash.map(|hash| hash.to_string());
         Self { id: id.clone(), version: mark.version, chain_hash }
     }
@@ -120,7 +120,7 @@ pub struct StateDiffReport<'d> {
 #[derive(Debug, Serialize)]
 pub struct ChangeReport<'d> {
     /// The artifact.
-    pub id: &'d Id,
+    pub id: &'d DocumentId,
     /// `new`, `changed` or `removed`.
     pub change: &'static str,
     /// The version at the older checkpoint.
@@ -136,8 +136,9 @@ impl Report for StateDiffReport<'_> {
 impl<'d> StateDiffReport<'d> {
     /// What the states of two checkpoints hold differently.
     pub fn new((older, before): (u64, &'d State), (newer, after): (u64, &'d State)) -> Self {
-        let ids: BTreeSet<&Id> = before.iter().chain(after.iter()).map(|(id, _)| id).collect();
-        let change = |id: &'d Id| {
+        let ids: BTreeSet<&DocumentId> =
+            before.iter().chain(after.iter()).map(|(id, _)| id).collect();
+        let change = |id: &'d DocumentId| {
             let (old, new) = (before.get(id.as_str()), after.get(id.as_str()));
             let change = match (old, new) {
                 (None, _) => "new",
@@ -179,14 +180,14 @@ pub struct RebuildReport {
 
 #[derive(Debug, Serialize)]
 struct PassedOver {
-    id: Id,
+    id: DocumentId,
     version: u64,
 }
 
 /// A version, and why nothing vouches for it.
 #[derive(Debug, Serialize)]
 pub(super) struct VersionReason {
-    pub(super) id: Id,
+    pub(super) id: DocumentId,
     pub(super) version: u64,
     pub(super) reason: String,
 }
@@ -199,13 +200,13 @@ impl RebuildReport {
     /// What a rebuild did, or would do.
     pub fn new(replacement: &Replacement, dry_run: bool) -> Self {
         let rebuilt = &replacement.rebuilt;
-        let unsound = |(id, version, why): &(Id, u64, _)| VersionReason {
+        let unsound = |(id, version, why): &(DocumentId, u64, _)| VersionReason {
             id: id.clone(),
             version: *version,
             reason: ToString::to_string(why as &crate::chain::error::ChainError),
         };
         let passed_over =
-            |(id, version): &(Id, u64)| PassedOver { id: id.clone(), version: *version };
+            |(id, version): &(DocumentId, u64)| PassedOver { id: id.clone(), version: *version };
         Self {
             dry_run,
             same: replacement.is_same,

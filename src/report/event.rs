@@ -6,7 +6,7 @@ use super::checkpoint::CheckpointReport;
 use super::problem::{FileProblems, ProblemReport};
 use super::recover::RecoveredReport;
 use super::{Report, Spell};
-use crate::model::id::Id;
+use crate::model::id::DocumentId;
 use crate::publish::Outcome;
 use crate::txn::{Change, Item, StepFailure};
 
@@ -16,8 +16,8 @@ pub struct EventReport<'e> {
     dry_run: bool,
     checkpoint: Option<CheckpointReport>,
     versions: Vec<VersionReport<'e>>,
-    unchanged: &'e [Id],
-    brought_up_to_date: Vec<&'e Id>,
+    unchanged: &'e [DocumentId],
+    brought_up_to_date: Vec<&'e DocumentId>,
     left_out: Vec<LeftOutReport<'e>>,
     refused: Vec<FileProblems>,
     /// Live files that were left as they are; the event stands.
@@ -32,7 +32,7 @@ pub struct EventReport<'e> {
 
 #[derive(Debug, Serialize)]
 struct VersionReport<'e> {
-    id: &'e Id,
+    id: &'e DocumentId,
     change: &'static str,
     version: u64,
     chain_hash: String,
@@ -41,7 +41,7 @@ struct VersionReport<'e> {
 
 #[derive(Debug, Serialize)]
 struct LeftOutReport<'e> {
-    id: &'e Id,
+    id: &'e DocumentId,
     reason: &'e str,
 }
 
@@ -142,7 +142,7 @@ events! {
 #[derive(Debug, Serialize)]
 pub struct DraftReport<'d> {
     /// The new document.
-    pub id: &'d Id,
+    pub id: &'d DocumentId,
     /// Its file.
     pub path: &'d str,
     /// Its status.

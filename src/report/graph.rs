@@ -11,7 +11,7 @@ use crate::graph::memory::Memory;
 use crate::graph::rank::Hub;
 use crate::graph::walk::Neighbor;
 use crate::graph::{self, Catalog as _, Edge};
-use crate::model::id::Id;
+use crate::model::id::DocumentId;
 use crate::resolve::{Around, Listed, Listing, Withheld};
 
 /// An edge of the graph.
@@ -49,7 +49,7 @@ struct NodeReport<'g> {
 /// A mention of something that the checkpoint does not hold.
 #[derive(Debug, Serialize)]
 struct UnresolvedReport {
-    from: Id,
+    from: DocumentId,
     to: String,
     kind: &'static str,
 }
@@ -117,7 +117,7 @@ impl Report for HubsReport<'_> {
 impl<'g> HubsReport<'g> {
     /// These hubs of a checkpoint.
     pub fn new(checkpoint: u64, all: &'g Listing, hubs: &'g [Hub]) -> Self {
-        let titles: BTreeMap<&Id, &str> =
+        let titles: BTreeMap<&DocumentId, &str> =
             all.documents.iter().map(|listed| (&listed.id, listed.title())).collect();
         let hub = |hub: &'g Hub| HubReport {
             id: hub.id.as_str(),
@@ -153,8 +153,8 @@ impl Report for NeighborsReport<'_> {
 
 impl<'n> NeighborsReport<'n> {
     /// What is around a document at a checkpoint.
-    pub fn new(id: &'n Id, checkpoint: u64, around: &'n Around) -> Self {
-        let titles: BTreeMap<&Id, &str> =
+    pub fn new(id: &'n DocumentId, checkpoint: u64, around: &'n Around) -> Self {
+        let titles: BTreeMap<&DocumentId, &str> =
             around.titles.iter().map(|(id, title)| (id, &**title)).collect();
         let neighbor = |neighbor: &'n Neighbor| NeighborReport {
             id: neighbor.id.as_str(),

@@ -10,14 +10,14 @@ use crate::chain::error::ChainError;
 use crate::chain::history::{Entry, History, Stored};
 use crate::chain::walk::Walk;
 use crate::checkpoint::chronicle::Chronicle;
-use crate::model::id::Id;
+use crate::model::id::DocumentId;
 use crate::model::timestamp::Timestamp;
 use crate::vault::files::Files;
 
 /// The answer of `history`.
 #[derive(Debug, Serialize)]
 pub struct HistoryReport<'h> {
-    id: &'h Id,
+    id: &'h DocumentId,
     /// The versions in the order of the file.
     pub versions: Vec<VersionReport<'h>>,
     /// The lines of entries that cannot be read.
@@ -63,7 +63,7 @@ impl<'h> HistoryReport<'h> {
     pub fn new(
         files: &'h Files,
         chronicle: &Chronicle<'_>,
-        id: &'h Id,
+        id: &'h DocumentId,
         history: &'h History,
     ) -> Self {
         let seals = seals(chronicle, id, history);
@@ -115,7 +115,11 @@ impl<'h> VersionReport<'h> {
 
 /// The first checkpoint that seals each version of an artifact; for a retirement, the one that
 /// removes the artifact.
-pub(crate) fn seals(chronicle: &Chronicle<'_>, id: &Id, history: &History) -> HashMap<u64, u64> {
+pub(crate) fn seals(
+    chronicle: &Chronicle<'_>,
+    id: &DocumentId,
+    history: &History,
+) -> HashMap<u64, u64> {
     let mut seals = HashMap::new();
     let retired: HashMap<Timestamp, u64> =
         history.entries().filter_map(|e| Some((e.retired_at()?, e.version))).collect();
@@ -138,7 +142,7 @@ pub(crate) fn seals(chronicle: &Chronicle<'_>, id: &Id, history: &History) -> Ha
 #[derive(Debug, Serialize)]
 pub struct ShowReport<'s> {
     /// The artifact.
-    pub id: &'s Id,
+    pub id: &'s DocumentId,
     /// The version.
     pub version: u64,
     /// The first checkpoint that seals it.
@@ -155,7 +159,7 @@ impl Report for ShowReport<'_> {
 #[derive(Debug, Serialize)]
 pub struct DiffReport<'d> {
     /// The artifact.
-    pub id: &'d Id,
+    pub id: &'d DocumentId,
     /// `v` and a version, or `live`.
     pub from: &'d str,
     /// The same.

@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::problem::ProblemReport;
 use super::{Report, Spell};
 use crate::derived::{Derived, Outcome};
-use crate::model::id::Id;
+use crate::model::id::DocumentId;
 use crate::status::{Row, Status};
 
 /// The answer of `init`.
@@ -61,7 +61,7 @@ impl<'s> StatusReport<'s> {
     pub fn new(status: &'s Status, checkpoint: u64, spell: Spell) -> Self {
         let row = |row: &'s Row| RowReport {
             path: &row.path,
-            id: row.id.as_ref().map(Id::as_str),
+            id: row.id.as_ref().map(DocumentId::as_str),
             state: row.state.as_str(),
             version: row.version,
             problems: ProblemReport::all(&row.problems, spell),

@@ -8,7 +8,7 @@ use crate::checkpoint::fault::LogError;
 use crate::graph::Catalog;
 use crate::graph::walk::{Neighborhood, Walk, neighbors};
 use crate::index::{At, Damaged};
-use crate::model::id::Id;
+use crate::model::id::DocumentId;
 
 /// What lies around a document.
 #[derive(Debug, Default)]
@@ -16,7 +16,7 @@ pub struct Around {
     /// The neighbours that may be served.
     pub found: Neighborhood,
     /// Their titles.
-    pub titles: BTreeMap<Id, String>,
+    pub titles: BTreeMap<DocumentId, String>,
     /// Documents whose links are not known, or that were reached and may not be served.
     pub withheld: Vec<Withheld>,
 }
@@ -27,7 +27,7 @@ impl Snapshot<'_> {
     ///
     /// # Errors
     /// As [`Snapshot::state`].
-    pub fn around(&self, id: &Id, walk: &Walk) -> Result<Option<Around>, LogError> {
+    pub fn around(&self, id: &DocumentId, walk: &Walk) -> Result<Option<Around>, LogError> {
         if let Some(at) = self.map.index() {
             match self.around_in(at, id, walk) {
                 Ok(around) => return Ok(around),
@@ -45,7 +45,12 @@ impl Snapshot<'_> {
         Ok(Some(Around { found, titles, withheld }))
     }
 
-    fn around_in(&self, at: At<'_>, id: &Id, walk: &Walk) -> Result<Option<Around>, Damaged> {
+    fn around_in(
+        &self,
+        at: At<'_>,
+        id: &DocumentId,
+        walk: &Walk,
+    ) -> Result<Option<Around>, Damaged> {
         let mut around = Around { withheld: self.unreadable(at)?, ..Around::default() };
         let mut without = BTreeSet::new();
         match self.get(id) {

@@ -7,7 +7,7 @@ use rayon::prelude::*;
 
 use super::{Snapshot, Withheld};
 use crate::checkpoint::fault::LogError;
-use crate::model::id::Id;
+use crate::model::id::DocumentId;
 use crate::model::layout;
 use crate::vault::files::{FileError, Files};
 use crate::vault::write::Written;
@@ -50,7 +50,7 @@ pub fn checkout(snapshot: &Snapshot<'_>, dir: &Path) -> Result<usize, CheckoutEr
     if std::fs::read_dir(dir).map_err(CheckoutError::Folder)?.next().is_some() {
         return Err(CheckoutError::NotEmpty);
     }
-    let ids: Vec<&Id> = snapshot.state()?.iter().map(|(id, _)| id).collect();
+    let ids: Vec<&DocumentId> = snapshot.state()?.iter().map(|(id, _)| id).collect();
     // Texts are not kept between the two passes: a vault may be larger than memory.
     let withheld: Vec<Withheld> = ids.par_iter().filter_map(|id| snapshot.get(id)?.err()).collect();
     if !withheld.is_empty() {

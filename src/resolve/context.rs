@@ -11,7 +11,7 @@ use super::portion::{Line, Portion, tokens};
 use super::{Resolution, Snapshot};
 use crate::graph::order::needed;
 use crate::model::digest::Digest;
-use crate::model::id::Id;
+use crate::model::id::DocumentId;
 use crate::model::timestamp::Timestamp;
 use crate::uri::Class;
 
@@ -80,7 +80,7 @@ pub enum Reason {
         left: u64,
     },
     /// The source depends on this one, which is left out, or a part of it.
-    Dependency(Id),
+    Dependency(DocumentId),
 }
 
 impl Reason {
@@ -138,8 +138,8 @@ impl<'r> Context<'r> {
         let head = self.head_tokens();
         self.fits = head <= budget;
         let mut left = budget.saturating_sub(head);
-        let needs: Vec<BTreeSet<Id>> = self.portions.iter().map(needs).collect();
-        let mut missing: BTreeSet<&Id> = BTreeSet::new();
+        let needs: Vec<BTreeSet<DocumentId>> = self.portions.iter().map(needs).collect();
+        let mut missing: BTreeSet<&DocumentId> = BTreeSet::new();
         let mut reasons: Vec<Option<Reason>> = Vec::with_capacity(needs.len());
         for (portion, needs) in self.portions.iter().zip(&needs) {
             let tokens = portion.tokens();
@@ -221,11 +221,11 @@ impl LeftOut<'_> {
 /// leave out are visited.
 fn leave_out_dependents<'p>(
     portions: &'p [Portion<'_>],
-    needs: &[BTreeSet<Id>],
-    mut missing: BTreeSet<&'p Id>,
+    needs: &[BTreeSet<DocumentId>],
+    mut missing: BTreeSet<&'p DocumentId>,
     reasons: &mut [Option<Reason>],
 ) {
-    let mut dependents: HashMap<&Id, Vec<usize>> = HashMap::new();
+    let mut dependents: HashMap<&DocumentId, Vec<usize>> = HashMap::new();
     for (n, needs) in needs.iter().enumerate().filter(|(n, _)| reasons[*n].is_none()) {
         needs.iter().for_each(|id| dependents.entry(id).or_default().push(n));
     }
@@ -247,7 +247,7 @@ fn leave_out_dependents<'p>(
 }
 
 /// What a source depends on, other than itself.
-fn needs(portion: &Portion<'_>) -> BTreeSet<Id> {
+fn needs(portion: &Portion<'_>) -> BTreeSet<DocumentId> {
     let Portion { served, .. } = portion;
     let mut needs = match served.fields.source {
         Some(_) => needed(&served.id, &served.fields),
@@ -257,7 +257,7 @@ fn needs(portion: &Portion<'_>) -> BTreeSet<Id> {
     needs
 }
 
-fn lacking(needs: &BTreeSet<Id>, missing: &BTreeSet<&Id>) -> Option<Reason> {
+fn lacking(needs: &BTreeSet<DocumentId>, missing: &BTreeSet<&DocumentId>) -> Option<Reason> {
     needs.iter().find(|id| missing.contains(id)).cloned().map(Reason::Dependency)
 }
 

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use super::plan::Part;
 use super::{Served, universe};
 use crate::document::sections::{Section, UnknownAnchor};
-use crate::model::id::Id;
+use crate::model::id::DocumentId;
 use crate::selector::{Atom, Expr, Node};
 
 /// A document lacks a section that was asked for.
@@ -17,7 +17,7 @@ use crate::selector::{Atom, Expr, Node};
 #[error("`{id}`: {why}")]
 pub struct UnknownSection {
     /// The document.
-    pub id: Id,
+    pub id: DocumentId,
     /// Which section, and which there are.
     #[source]
     pub why: UnknownAnchor,
@@ -35,8 +35,8 @@ enum Extent<'p> {
 pub(super) fn sections(
     parts: &Expr<Part>,
     documents: &[Served],
-) -> Result<BTreeMap<Id, Vec<Section>>, UnknownSection> {
-    let mut anchors: BTreeMap<&Id, BTreeSet<&str>> = BTreeMap::new();
+) -> Result<BTreeMap<DocumentId, Vec<Section>>, UnknownSection> {
+    let mut anchors: BTreeMap<&DocumentId, BTreeSet<&str>> = BTreeMap::new();
     for (part, _) in parts.leaves() {
         if let Part { atom: Atom::Document(id), anchor: Some(anchor) } = part {
             anchors.entry(id).or_default().insert(anchor);

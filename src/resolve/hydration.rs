@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use super::{Resolution, Snapshot};
 use crate::graph::order::{self, needed};
-use crate::model::id::Id;
+use crate::model::id::DocumentId;
 
 impl Resolution {
     /// Puts the sources of the answer into hydration order; they take the places that sources have,
@@ -15,7 +15,8 @@ impl Resolution {
         if places.len() < 2 {
             return;
         }
-        let wanted: BTreeSet<Id> = places.iter().map(|n| self.documents[*n].id.clone()).collect();
+        let wanted: BTreeSet<DocumentId> =
+            places.iter().map(|n| self.documents[*n].id.clone()).collect();
         let found = order::closure(wanted.iter().cloned(), |id| {
             match self.documents.binary_search_by(|served| served.id.cmp(id)) {
                 Ok(n) => needed(id, &self.documents[n].fields),
@@ -30,7 +31,7 @@ impl Resolution {
         if order.iter().eq(&wanted) {
             return;
         }
-        let rank: HashMap<&Id, usize> = order.iter().zip(0..).collect();
+        let rank: HashMap<&DocumentId, usize> = order.iter().zip(0..).collect();
         let (mut sources, mut others) = (Vec::new(), Vec::new());
         for served in self.documents.drain(..) {
             match rank.get(&served.id) {

@@ -10,14 +10,14 @@ use roaring::RoaringBitmap;
 use crate::document::links::{LinkKind, LinkTarget, Names};
 use crate::graph::{Catalog, Mention, name_key};
 use crate::index::{At, Damaged, Held};
-use crate::model::id::Id;
+use crate::model::id::DocumentId;
 
 /// The catalog of a checkpoint. It answers with nothing once the index turned out to be damaged,
 /// which [`Linked::sound`] says in the end.
 pub(super) struct Linked<'i> {
     at: At<'i>,
     /// Documents that may not be served now, whatever they said when they were indexed.
-    without: &'i BTreeSet<Id>,
+    without: &'i BTreeSet<DocumentId>,
     damaged: Cell<bool>,
     /// What was decoded: a walk asks for the same rows and names again and again.
     rows: RefCell<HashMap<u32, Rc<Held>>>,
@@ -25,7 +25,7 @@ pub(super) struct Linked<'i> {
 }
 
 impl<'i> Linked<'i> {
-    pub(super) fn new(at: At<'i>, without: &'i BTreeSet<Id>) -> Self {
+    pub(super) fn new(at: At<'i>, without: &'i BTreeSet<DocumentId>) -> Self {
         let (rows, named) = (RefCell::default(), RefCell::default());
         Self { at, without, damaged: Cell::new(false), rows, named }
     }
@@ -43,10 +43,10 @@ impl<'i> Linked<'i> {
     }
 
     /// The documents of those rows that hold, in byte order.
-    fn ids_of(&self, rows: Result<RoaringBitmap, Damaged>) -> Vec<Id> {
+    fn ids_of(&self, rows: Result<RoaringBitmap, Damaged>) -> Vec<DocumentId> {
         let rows = rows.and_then(|rows| self.at.holding(rows));
         let ids = |rows: RoaringBitmap| rows.iter().map(|row| Ok(self.at.held(row)?.id)).collect();
-        let mut ids: Vec<Id> = self.answer(rows.and_then(ids));
+        let mut ids: Vec<DocumentId> = self.answer(rows.and_then(ids));
         ids.retain(|id| !self.without.contains(id));
         ids.sort_unstable();
         ids
@@ -70,14 +70,18 @@ impl<'i> Linked<'i> {
     }
 
     /// Who mentions exactly this id in one way.
-    fn exactly(&self, id: &Id, kind: LinkKind) -> Result<Vec<(Id, LinkKind)>, Damaged> {
+    fn exactly(
+        &self,
+        id: &DocumentId,
+        kind: LinkKind,
+    ) -> Result<Vec<(DocumentId, LinkKind)>, Damaged> {
         let mention = Mention { kind, target: LinkTarget::Document(id.as_str().to_owned()) };
         let mut found = self.serving(self.at.linking(kind, id.as_str()))?;
         found.retain(|held| held.metadata.as_ref().is_some_and(|m| m.mentions.contains(&mention)));
         Ok(found.iter().map(|held| (held.id.clone(), kind)).collect())
     }
 
-    fn mentions_of(&self, id: &Id) -> Result<BTreeSet<Mention>, Damaged> {
+    fn mentions_of(&self, id: &DocumentId) -> Result<BTreeSet<Mention>, Damaged> {
         let Some(row) = self.at.row_of(id.as_str())? else { return Ok(BTreeSet::new()) };
         let held = self.held(row)?;
         Ok(held.metadata.as_ref().map(|m| m.mentions.clone()).unwrap_or_default())
@@ -85,25 +89,25 @@ impl<'i> Linked<'i> {
 }
 
 impl Catalog for Linked<'_> {
-    fn holds(&self, id: &Id) -> bool {
+    fn holds(&self, id: &DocumentId) -> bool {
         let row = self.at.get(id.as_str());
         !self.without.contains(id) && self.answer(row).is_some_and(|held| held.metadata.is_some())
     }
 
-    fn ids(&self) -> Vec<Id> {
+    fn ids(&self) -> Vec<DocumentId> {
         self.ids_of(self.at.known())
     }
 
-    fn mentions(&self, id: &Id) -> BTreeSet<Mention> {
+    fn mentions(&self, id: &DocumentId) -> BTreeSet<Mention> {
         self.answer(self.mentions_of(id))
     }
 
-    fn mentioned_by(&self, id: &Id) -> Vec<(Id, LinkKind)> {
+    fn mentioned_by(&self, id: &DocumentId) -> Vec<(DocumentId, LinkKind)> {
         let kinds = LinkKind::ALL.iter();
         kinds.flat_map(|(_, kind)| self.answer(self.exactly(id, *kind))).collect()
     }
 
-    fn naming(&self, key: &str) -> Vec<(Id, Mention)> {
+    fn naming(&self, key: &str) -> Vec<(DocumentId, Mention)> {
         let is_named = |mention: &&Mention| match &mention.target {
             LinkTarget::Name(name) => name_key(name) == key,
             LinkTarget::Document(_) => false,

@@ -9,13 +9,13 @@ use crate::checkpoint::fault::LogError;
 use crate::document::links::LinkKind;
 use crate::graph::memory::Memory;
 use crate::index::{At, Damaged, Metadata};
-use crate::model::id::Id;
+use crate::model::id::DocumentId;
 
 /// A published document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listed {
     /// Its id.
-    pub id: Id,
+    pub id: DocumentId,
     /// Its version.
     pub version: u64,
     /// The fields of its text, which was verified when they were read.
@@ -38,7 +38,7 @@ impl Listed {
     }
 
     /// What a source depends on.
-    pub fn needed(&self) -> BTreeSet<Id> {
+    pub fn needed(&self) -> BTreeSet<DocumentId> {
         let mentions = self.metadata.mentions.iter().filter(|m| m.kind == LinkKind::DependsOn);
         mentions.filter_map(|mention| mention.target.document()).collect()
     }

@@ -10,7 +10,7 @@ use crate::checkpoint::event::Checkpoint;
 use crate::checkpoint::fault::LogError;
 use crate::checkpoint::state::{Mark, State};
 use crate::index::{At, Damaged};
-use crate::model::id::Id;
+use crate::model::id::DocumentId;
 use crate::model::timestamp::Timestamp;
 
 /// What a checkpoint records of an artifact.
@@ -30,7 +30,7 @@ pub(super) struct Map<'v> {
     /// From the log, or gathered from the index when somebody wants to see all of it.
     state: OnceLock<State>,
     checkpoints: Vec<&'v Checkpoint>,
-    sealed: OnceLock<HashMap<Id, Timestamp>>,
+    sealed: OnceLock<HashMap<DocumentId, Timestamp>>,
 }
 
 impl<'v> Map<'v> {
@@ -81,7 +81,7 @@ impl<'v> Map<'v> {
     pub(super) fn recorded(
         &self,
         of: &Snapshot<'v>,
-        id: &Id,
+        id: &DocumentId,
     ) -> Result<Option<Recorded>, LogError> {
         if let Some(at) = self.index() {
             match at.get(id.as_str()) {
@@ -103,8 +103,8 @@ impl<'v> Map<'v> {
 /// When the version that each artifact has in the end was first sealed.
 fn first_sealed<'c>(
     checkpoints: impl Iterator<Item = &'c &'c Checkpoint>,
-) -> HashMap<Id, Timestamp> {
-    let mut sealed: HashMap<&Id, (Option<u64>, Timestamp)> = HashMap::new();
+) -> HashMap<DocumentId, Timestamp> {
+    let mut sealed: HashMap<&DocumentId, (Option<u64>, Timestamp)> = HashMap::new();
     for checkpoint in checkpoints {
         for (id, mark) in &checkpoint.set {
             let first = (mark.version, checkpoint.at);

@@ -38,7 +38,7 @@ use crate::document::links::{self, Links};
 use crate::document::sections::{self, Section, UnknownAnchor};
 use crate::index::{At, Damaged};
 use crate::model::digest::Digest;
-use crate::model::id::Id;
+use crate::model::id::DocumentId;
 use crate::model::timestamp::Timestamp;
 use crate::selector;
 use crate::uri::Uri;
@@ -74,7 +74,7 @@ pub struct Snapshot<'v> {
 #[derive(Clone, Debug)]
 pub struct Served {
     /// The document.
-    pub id: Id,
+    pub id: DocumentId,
     /// The checkpoint it was resolved at.
     pub checkpoint: u64,
     /// Its record.
@@ -137,7 +137,7 @@ impl Served {
 #[derive(Debug)]
 pub struct Withheld {
     /// The document.
-    pub id: Id,
+    pub id: DocumentId,
     /// Why.
     pub why: ChainError,
 }
@@ -150,7 +150,7 @@ pub struct Resolution {
     pub documents: Vec<Served>,
     /// The sections that a document is narrowed to, in the order of its text; a document that is
     /// not among these is put out whole.
-    pub sections: BTreeMap<Id, Vec<Section>>,
+    pub sections: BTreeMap<DocumentId, Vec<Section>>,
     /// Documents that had to be looked at and failed, in byte order of their ids.
     pub withheld: Vec<Withheld>,
 }
@@ -249,7 +249,7 @@ impl<'v> Snapshot<'v> {
     ///
     /// # Errors
     /// As [`Snapshot::state`].
-    pub fn documents(&self) -> Result<impl Iterator<Item = &Id>, LogError> {
+    pub fn documents(&self) -> Result<impl Iterator<Item = &DocumentId>, LogError> {
         Ok(self.state()?.iter().map(|(id, _)| id).filter(|id| id.is_document()))
     }
 
@@ -269,13 +269,13 @@ impl<'v> Snapshot<'v> {
     ///
     /// # Errors
     /// As [`Snapshot::state`].
-    pub fn holds(&self, id: &Id) -> Result<bool, LogError> {
+    pub fn holds(&self, id: &DocumentId) -> Result<bool, LogError> {
         Ok(self.map.recorded(self, id)?.is_some())
     }
 
     /// The configuration as the checkpoint seals it.
     pub fn config(&self) -> Option<Config> {
-        Config::parse(&self.get(&Id::config())?.ok()?.text).ok()
+        Config::parse(&self.get(&DocumentId::config())?.ok()?.text).ok()
     }
 
     /// The name of the vault as the checkpoint seals it, else that of its folder: nobody is served a name
@@ -285,7 +285,7 @@ impl<'v> Snapshot<'v> {
     }
 
     /// The verified text of one artifact; `None` where the checkpoint does not hold it.
-    pub fn get(&self, id: &Id) -> Option<Result<Served, Withheld>> {
+    pub fn get(&self, id: &DocumentId) -> Option<Result<Served, Withheld>> {
         let served = match self.map.recorded(self, id) {
             Ok(None) => return None,
             Ok(Some(recorded)) => match recorded.mark.sealed() {
@@ -299,7 +299,7 @@ impl<'v> Snapshot<'v> {
 
     fn serve(
         &self,
-        id: &Id,
+        id: &DocumentId,
         version: u64,
         chain_hash: &Digest,
         recorded: &Recorded,
@@ -432,7 +432,7 @@ impl<'v> Snapshot<'v> {
 
 /// Which of `documents` a selector would select if they were published: for the hint that an
 /// empty answer carries. Working copies are looked at, never served.
-pub fn matching_drafts(plan: &Plan, documents: Vec<(Id, Frontmatter)>) -> Vec<Id> {
+pub fn matching_drafts(plan: &Plan, documents: Vec<(DocumentId, Frontmatter)>) -> Vec<DocumentId> {
     let drafts = universe::Drafts::new(documents);
     let found = never(selector::eval(&plan.parts.atoms(), &drafts));
     drafts.ids(&found)

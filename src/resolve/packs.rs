@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use crate::chain::error::ChainError;
-use crate::model::id::Id;
+use crate::model::id::DocumentId;
 use crate::model::layout;
 use crate::pack::{self, Pack, PackProblem};
 use crate::uri::Uri;
@@ -18,7 +18,7 @@ use super::{Snapshot, Withheld};
 #[derive(Clone, Debug)]
 pub struct SealedPack {
     /// Its file.
-    pub file: Id,
+    pub file: DocumentId,
     /// Its version.
     pub version: u64,
     /// What it says.
@@ -29,7 +29,7 @@ pub struct SealedPack {
 #[derive(Clone, Debug)]
 pub struct Unusable {
     /// Its file.
-    pub file: Id,
+    pub file: DocumentId,
     /// The id that it claims.
     pub id: Option<String>,
     /// The first reason.
@@ -69,15 +69,15 @@ pub enum PackError {
         /// The id.
         id: String,
         /// A file.
-        first: Id,
+        first: DocumentId,
         /// Another one.
-        second: Id,
+        second: DocumentId,
     },
     /// The file cannot be used.
     #[error("`{file}`, line {}, column {}: {}", .why.line, .why.column, .why.kind)]
     Unusable {
         /// The file.
-        file: Id,
+        file: DocumentId,
         /// Why not.
         why: PackProblem,
     },
@@ -87,7 +87,7 @@ pub enum PackError {
         /// What was asked for.
         id: String,
         /// The file.
-        file: Id,
+        file: DocumentId,
         /// Why it is withheld.
         why: String,
     },
@@ -130,29 +130,29 @@ impl Snapshot<'_> {
         Ok(packs)
     }
 
-    fn pack_files(&self) -> Result<Vec<Id>, Withheld> {
+    fn pack_files(&self) -> Result<Vec<DocumentId>, Withheld> {
         let prefix = format!("{}/", layout::PACKS);
         let indexed = self.indexed(|at| {
             let rows = at.holding(at.of_folder(&prefix)?)?;
-            rows.iter().map(|row| Ok(at.held(row)?.id)).collect::<Result<Vec<Id>, _>>()
+            rows.iter().map(|row| Ok(at.held(row)?.id)).collect::<Result<Vec<DocumentId>, _>>()
         });
         let mut files = match indexed {
             Some(files) => files,
             None => match self.state() {
                 Ok(state) => state.iter().map(|(id, _)| id.clone()).collect(),
                 Err(why) => {
-                    let (id, why) = (Id::config(), ChainError::Log(Box::new(why)));
+                    let (id, why) = (DocumentId::config(), ChainError::Log(Box::new(why)));
                     return Err(Withheld { id, why });
                 }
             },
         };
-        files.retain(Id::is_pack);
+        files.retain(DocumentId::is_pack);
         files.sort_unstable();
         Ok(files)
     }
 
     /// The URI of a document at the checkpoint; `None` for the few ids that no URI can name.
-    pub(super) fn uri(&self, id: &Id) -> Option<Uri> {
+    pub(super) fn uri(&self, id: &DocumentId) -> Option<Uri> {
         let uri = Uri::pinned(id.clone(), self.checkpoint());
         // No vault has the name of a folder of the structured layout, so most need not be looked up.
         let first = id.as_str().split_once('/').map(|(first, _)| first);
@@ -169,7 +169,7 @@ impl Snapshot<'_> {
     /// # Errors
     /// The configuration is withheld.
     pub fn authorities(&self) -> Result<Authorities, Withheld> {
-        let sealed = self.get(&Id::config()).transpose()?;
+        let sealed = self.get(&DocumentId::config()).transpose()?;
         Ok(match sealed {
             Some(served) => Config::parse(&served.text).map(|c| c.authorities).unwrap_or_default(),
             None => self.vault.config().authorities.clone(),

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
 
-use crate::model::id::Id;
+use crate::model::id::DocumentId;
 use crate::selector::{Atom, Expr, Node, Selector, Term};
 use crate::uri::{Class, ForeignVault, Target, Uri};
 
@@ -37,7 +37,7 @@ pub struct Leaf {
     /// As the selector says it.
     pub term: Term,
     /// The file and the version of a pack.
-    pub pack: Option<(Id, u64)>,
+    pub pack: Option<(DocumentId, u64)>,
     /// What it comes to.
     pub stands_for: Expr<Part>,
 }
@@ -67,7 +67,7 @@ pub struct Searched {
     /// Who found it.
     pub backend: String,
     /// The documents.
-    pub ids: Vec<Id>,
+    pub ids: Vec<DocumentId>,
     /// Documents that belong to the answer, or may, and may not be served.
     pub withheld: Vec<Withheld>,
     /// What else the reader should know.
@@ -276,7 +276,7 @@ impl<'p, 'v, E> Planner<'p, 'v, E> {
     }
 
     /// The documents that a search finds, in byte order.
-    fn found(&mut self, query: &str) -> Result<Vec<Id>, PlanFault<E>> {
+    fn found(&mut self, query: &str) -> Result<Vec<DocumentId>, PlanFault<E>> {
         if let Some(searched) = self.searched.get(query) {
             return Ok(searched.ids.clone());
         }

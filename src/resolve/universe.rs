@@ -13,20 +13,20 @@ use roaring::RoaringBitmap;
 use super::{Resolution, Served, Snapshot, Withheld};
 use crate::checkpoint::fault::LogError;
 use crate::document::frontmatter::Frontmatter;
-use crate::model::id::Id;
+use crate::model::id::DocumentId;
 use crate::selector::{Atom, StatusFilter, Universe};
 
 /// The published documents of a snapshot, read as far as they were asked for.
 pub(super) struct Sets<'s, 'v> {
     snapshot: &'s Snapshot<'v>,
-    ids: Vec<&'s Id>,
+    ids: Vec<&'s DocumentId>,
     /// Boxed, because most stay empty where a selector names ids only.
     cells: Vec<OnceLock<Box<Result<Served, Withheld>>>>,
 }
 
 impl<'s, 'v> Sets<'s, 'v> {
     pub(super) fn new(snapshot: &'s Snapshot<'v>) -> Result<Self, LogError> {
-        let ids: Vec<&Id> = snapshot.documents()?.collect();
+        let ids: Vec<&DocumentId> = snapshot.documents()?.collect();
         let cells = ids.iter().map(|_| OnceLock::new()).collect();
         Ok(Self { snapshot, ids, cells })
     }
@@ -92,7 +92,7 @@ impl Universe for Sets<'_, '_> {
 /// Whether a published document is in the set that an atom names.
 pub(super) fn matches<'f>(
     atom: &Atom,
-    id: &Id,
+    id: &DocumentId,
     fields: impl Fn() -> Option<&'f Frontmatter>,
 ) -> bool {
     let source = |f: &'f Frontmatter| f.source.as_ref();
@@ -113,16 +113,16 @@ pub(super) fn matches<'f>(
 
 /// Working copies as if they were published.
 pub(super) struct Drafts {
-    documents: Vec<(Id, Frontmatter)>,
+    documents: Vec<(DocumentId, Frontmatter)>,
 }
 
 impl Drafts {
-    pub(super) fn new(mut documents: Vec<(Id, Frontmatter)>) -> Self {
+    pub(super) fn new(mut documents: Vec<(DocumentId, Frontmatter)>) -> Self {
         documents.sort_by(|(a, _), (b, _)| a.cmp(b));
         Self { documents }
     }
 
-    pub(super) fn ids(&self, found: &RoaringBitmap) -> Vec<Id> {
+    pub(super) fn ids(&self, found: &RoaringBitmap) -> Vec<DocumentId> {
         found.iter().filter_map(|n| Some(self.documents.get(n as usize)?.0.clone())).collect()
     }
 }
@@ -131,7 +131,7 @@ impl Universe for Drafts {
     type Error = Infallible;
 
     fn select(&self, atom: &Atom, _: Option<&RoaringBitmap>) -> Result<RoaringBitmap, Infallible> {
-        let fits = |(id, fields): &(Id, Frontmatter)| matches(atom, id, || Some(fields));
+        let fits = |(id, fields): &(DocumentId, Frontmatter)| matches(atom, id, || Some(fields));
         let numbered = (0..).zip(&self.documents);
         Ok(numbered.filter(|(_, document)| fits(document)).map(|(n, _)| n).collect())
     }

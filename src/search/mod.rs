@@ -27,7 +27,7 @@ pub use snippet::Snippet;
 use crate::checkpoint::fault::LogError;
 use crate::document::sections::Section;
 use crate::model::digest::Digest;
-use crate::model::id::Id;
+use crate::model::id::DocumentId;
 use crate::resolve::plan::Searched;
 use crate::resolve::portion::Portion;
 use crate::resolve::{Served, Snapshot, Withheld};
@@ -72,7 +72,7 @@ pub struct Found {
     /// What it found.
     pub hits: Vec<RawHit>,
     /// Documents that it could not read, so that nobody knows whether they belong to the answer.
-    pub unread: Vec<Id>,
+    pub unread: Vec<DocumentId>,
 }
 
 /// A document, or a part of one, that a back-end proposes.
@@ -259,7 +259,7 @@ impl Dropped {
 
 /// A proposal for a document that the head holds.
 struct Candidate {
-    id: Id,
+    id: DocumentId,
     hit: RawHit,
 }
 
@@ -277,8 +277,8 @@ struct Sieve<'a, 'v> {
     snapshot: &'a Snapshot<'v>,
     query: &'a Query,
     /// What was read; nothing where the document is withheld.
-    read: HashMap<Id, Option<Document>>,
-    shown: HashSet<(Id, Option<String>)>,
+    read: HashMap<DocumentId, Option<Document>>,
+    shown: HashSet<(DocumentId, Option<String>)>,
     dropped: Dropped,
 }
 
@@ -287,7 +287,7 @@ impl Sieve<'_, '_> {
     fn candidates(&mut self, hits: Vec<RawHit>) -> Result<Vec<Candidate>, LogError> {
         let mut kept = Vec::with_capacity(hits.len());
         for hit in hits {
-            let id = hit.id.parse::<Id>().ok().filter(Id::is_document);
+            let id = hit.id.parse::<DocumentId>().ok().filter(DocumentId::is_document);
             match id {
                 Some(id) if self.snapshot.holds(&id)? => match hit.score.is_finite() {
                     true => kept.push(Candidate { id, hit }),

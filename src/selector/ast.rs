@@ -13,7 +13,7 @@ use std::fmt;
 use std::ops::Range;
 
 use crate::document::frontmatter::NodeType;
-use crate::model::id::Id;
+use crate::model::id::DocumentId;
 use crate::model::transport::Transport;
 use crate::model::visible::steers;
 use crate::uri::{Target, Uri};
@@ -74,7 +74,7 @@ pub enum Atom {
     /// Source nodes of this server.
     Server(String),
     /// The document with this id.
-    Document(Id),
+    Document(DocumentId),
     /// Documents beneath this folder, a path that ends in `/`.
     Folder(String),
 }

@@ -17,12 +17,12 @@ use crate::document::frontmatter::Status;
 use crate::document::links::{Link, LinkKind, links};
 use crate::document::text::normalise;
 use crate::document::{Document, utf8};
-use crate::model::id::Id;
+use crate::model::id::DocumentId;
 use crate::model::layout::limit;
 use crate::vault::Vault;
 
 /// The documents of the last event whose live files it did not bring up to date.
-pub(super) fn of_last_event(vault: &Vault, chronicle: &Chronicle<'_>) -> Vec<(Id, Live)> {
+pub(super) fn of_last_event(vault: &Vault, chronicle: &Chronicle<'_>) -> Vec<(DocumentId, Live)> {
     let Some(head) = chronicle.head() else { return Vec::new() };
     let Ok(before) = chronicle.state_at(head.number - 1) else { return Vec::new() };
     let Ok(state) = chronicle.state_at(head.number) else { return Vec::new() };
@@ -41,12 +41,12 @@ struct Event<'e> {
     before: State,
     state: State,
     /// What the documents of the event come from, as it was before.
-    origins: OnceLock<HashSet<Id>>,
+    origins: OnceLock<HashSet<DocumentId>>,
 }
 
 impl Event<'_> {
     /// What is to become of the file of a document that the event published.
-    fn published(&self, id: &Id) -> Option<Live> {
+    fn published(&self, id: &DocumentId) -> Option<Live> {
         if !id.is_document() {
             return None;
         }
@@ -68,7 +68,7 @@ impl Event<'_> {
     }
 
     /// What is to become of the file of a document that the event retired or moved.
-    fn retired(&self, id: &Id) -> Option<Live> {
+    fn retired(&self, id: &DocumentId) -> Option<Live> {
         if !id.is_document() {
             return None;
         }
@@ -89,11 +89,11 @@ impl Event<'_> {
         Some(Live::Replace { old: bytes, new: new.into_bytes() })
     }
 
-    fn origins(&self) -> &HashSet<Id> {
+    fn origins(&self) -> &HashSet<DocumentId> {
         let is_origin = |link: &Link| {
             link.kind == LinkKind::DerivedFrom && link.checkpoint == Some(self.head.number - 1)
         };
-        let named = |(id, _): &(Id, _)| -> Option<Vec<Id>> {
+        let named = |(id, _): &(DocumentId, _)| -> Option<Vec<DocumentId>> {
             let text = sealed_text(self.vault, &self.state, id)?.ok()?;
             let document = Document::parse(&text).ok()?;
             let links = links(id, &text, &document);

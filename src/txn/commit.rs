@@ -11,7 +11,7 @@ use super::after::StepFailure;
 use super::hint;
 use super::item::{Item, Live};
 use crate::checkpoint::chronicle::Append;
-use crate::model::id::Id;
+use crate::model::id::DocumentId;
 use crate::model::layout;
 use crate::model::timestamp::Timestamp;
 use crate::vault::files::{FileError, Files};
@@ -34,7 +34,7 @@ pub struct Committed {
 pub(crate) fn commit(
     files: &Files,
     items: &[Item],
-    behind: &[(Id, Live)],
+    behind: &[(DocumentId, Live)],
     event: Option<(&Append, Timestamp)>,
 ) -> Result<Committed, FileError> {
     let lives = lives(items, behind);
@@ -76,7 +76,10 @@ fn replacements<'l>(lives: &'l [(String, &Live)]) -> Vec<Replacement<'l>> {
 }
 
 /// The live files of an event, and those that a former one left behind.
-pub(crate) fn lives<'l>(items: &'l [Item], behind: &'l [(Id, Live)]) -> Vec<(String, &'l Live)> {
+pub(crate) fn lives<'l>(
+    items: &'l [Item],
+    behind: &'l [(DocumentId, Live)],
+) -> Vec<(String, &'l Live)> {
     let items = items.iter().map(|item| (item.id.live_path(), &item.live));
     items.chain(behind.iter().map(|(id, live)| (id.live_path(), live))).collect()
 }

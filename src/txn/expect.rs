@@ -11,7 +11,7 @@ use crate::checkpoint::state::{Mark, State};
 use crate::document::text::normalise;
 use crate::document::{Document, utf8};
 use crate::model::digest::Digest;
-use crate::model::id::Id;
+use crate::model::id::DocumentId;
 use crate::model::layout::limit;
 use crate::vault::Vault;
 
@@ -49,7 +49,7 @@ pub enum ExpectError {
 #[derive(Debug)]
 pub struct Mismatch {
     /// The document of which something else was expected; none where it is the head.
-    pub id: Option<Id>,
+    pub id: Option<DocumentId>,
     /// What was expected.
     pub expected: String,
     /// What is published.
@@ -63,7 +63,7 @@ pub struct Mismatch {
 #[derive(Debug)]
 pub struct Moved {
     /// The document.
-    pub id: Id,
+    pub id: DocumentId,
     /// The version that was read; none where it is not known.
     pub from: Option<u64>,
     /// The version that is published.
@@ -94,15 +94,15 @@ pub enum HowToMerge {
 pub fn check(
     vault: &Vault,
     chronicle: &Chronicle<'_>,
-    ids: &[&Id],
+    ids: &[&DocumentId],
     expect: Expect,
 ) -> Result<(), ExpectError> {
     if expect == Expect::default() {
         return Ok(());
     }
     let state = chronicle.state_at(chronicle.head_number())?;
-    let published = |state: &State, id: &Id| state.get(id.as_str()).and_then(Mark::sealed);
-    let moved = |from: Option<u64>, id: &Id| {
+    let published = |state: &State, id: &DocumentId| state.get(id.as_str()).and_then(Mark::sealed);
+    let moved = |from: Option<u64>, id: &DocumentId| {
         let to = published(&state, id).map_or(0, |(version, _)| version);
         (from != Some(to)).then(|| Moved::of(vault, id, from, to))
     };
@@ -161,7 +161,7 @@ fn named(version: u64) -> String {
     }
 }
 
-fn how_to_merge(vault: &Vault, id: &Id, to: u64, diff: &str) -> HowToMerge {
+fn how_to_merge(vault: &Vault, id: &DocumentId, to: u64, diff: &str) -> HowToMerge {
     let Ok(bytes) = vault.files().read(&id.live_path(), limit::DOCUMENT) else {
         return HowToMerge::Absent;
     };
@@ -176,7 +176,7 @@ fn how_to_merge(vault: &Vault, id: &Id, to: u64, diff: &str) -> HowToMerge {
 }
 
 impl Moved {
-    fn of(vault: &Vault, id: &Id, from: Option<u64>, to: u64) -> Self {
+    fn of(vault: &Vault, id: &DocumentId, from: Option<u64>, to: u64) -> Self {
         let mut moved = Self { id: id.clone(), from, to, between: Vec::new(), diff: None };
         let Ok(history) = replay::load(vault.files(), id) else { return moved };
         let since = |entry: &&Entry| from.is_some_and(|from| entry.version > from);

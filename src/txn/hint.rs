@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::id::Id;
+use crate::model::id::DocumentId;
 use crate::model::layout;
 use crate::model::timestamp::Timestamp;
 use crate::vault::files::{FileError, Files};
@@ -30,7 +30,7 @@ struct Stored<'i> {
 pub(crate) fn write<'i>(
     files: &Files,
     at: Timestamp,
-    ids: impl IntoIterator<Item = &'i Id>,
+    ids: impl IntoIterator<Item = &'i DocumentId>,
 ) -> Result<(), FileError> {
     let ids = ids.into_iter().map(|id| Cow::from(id.as_str())).collect();
     let stored = Stored { at: at.to_string(), ids };
@@ -47,7 +47,7 @@ pub(crate) fn is_left(files: &Files) -> bool {
 
 /// What the event of an instant was about to touch; none where its writer left no word, or another one
 /// did since, or it cannot be read.
-pub(crate) fn read(files: &Files, at: Timestamp) -> Option<BTreeSet<Id>> {
+pub(crate) fn read(files: &Files, at: Timestamp) -> Option<BTreeSet<DocumentId>> {
     let bytes = files.read(layout::HINT, LIMIT).ok()?;
     let stored: Stored<'_> = serde_json::from_slice(&bytes).ok()?;
     let is_of_it = stored.at.parse() == Ok(at);

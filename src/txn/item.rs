@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::document::validate::Problem;
 use crate::model::digest::Digest;
-use crate::model::id::Id;
+use crate::model::id::DocumentId;
 
 /// What an event does to an artifact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +41,7 @@ pub enum Live {
 #[derive(Clone, Debug)]
 pub struct Item {
     /// The artifact.
-    pub id: Id,
+    pub id: DocumentId,
     /// What the event does to it.
     pub change: Change,
     /// The new version.
@@ -53,7 +53,7 @@ pub struct Item {
     /// What happens to the live file.
     pub live: Live,
     /// What a source depends on.
-    pub(crate) depends_on: BTreeSet<Id>,
+    pub(crate) depends_on: BTreeSet<DocumentId>,
     pub(crate) keyframe: Option<(String, String)>,
     pub(crate) history: Extension,
 }

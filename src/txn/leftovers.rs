@@ -12,7 +12,7 @@ use crate::checkpoint::fault::LogError;
 use crate::checkpoint::log::Log;
 use crate::checkpoint::sealed::sealed_text;
 use crate::head::EventKey;
-use crate::model::id::Id;
+use crate::model::id::DocumentId;
 use crate::model::layout;
 use crate::vault::Vault;
 use crate::vault::config::{Config, LogForm};
@@ -82,13 +82,13 @@ pub enum Uncleared {
 pub(super) struct Sealed<'i> {
     form: LogForm,
     /// The last version that any checkpoint seals.
-    last: BTreeMap<&'i Id, u64>,
+    last: BTreeMap<&'i DocumentId, u64>,
     /// Those that the head has.
-    published: BTreeSet<&'i Id>,
+    published: BTreeSet<&'i DocumentId>,
 }
 
 impl<'i> Sealed<'i> {
-    pub(super) fn of(chronicle: &Chronicle<'_>, ids: &'i BTreeSet<Id>) -> Self {
+    pub(super) fn of(chronicle: &Chronicle<'_>, ids: &'i BTreeSet<DocumentId>) -> Self {
         let mut sealed =
             Self { form: chronicle.form(), last: BTreeMap::new(), published: BTreeSet::new() };
         for checkpoint in chronicle.checkpoints() {
@@ -112,7 +112,7 @@ impl<'i> Sealed<'i> {
 /// A retirement is sealed by the id's leaving the maps. The other tool records versions of documents
 /// that were never published; we do not.
 pub(crate) fn first_unsealed(
-    id: &Id,
+    id: &DocumentId,
     history: &History,
     last_sealed: u64,
     is_published: bool,
@@ -146,16 +146,18 @@ pub(crate) fn are_of(event: &EventKey, events: &[Option<EventKey>]) -> bool {
 }
 
 /// Every artifact that the log or a folder of histories names.
-pub(super) fn everything(vault: &Vault, chronicle: &Chronicle<'_>) -> BTreeSet<Id> {
+pub(super) fn everything(vault: &Vault, chronicle: &Chronicle<'_>) -> BTreeSet<DocumentId> {
     let recorded = chronicle.checkpoints().iter().flat_map(|c| c.set.iter().map(|(id, _)| id));
-    let mut ids: BTreeSet<Id> = recorded.cloned().collect();
-    ids.extend(vault.history_folders().iter().filter_map(|dir| Id::of_history_dir(dir).ok()));
+    let mut ids: BTreeSet<DocumentId> = recorded.cloned().collect();
+    ids.extend(
+        vault.history_folders().iter().filter_map(|dir| DocumentId::of_history_dir(dir).ok()),
+    );
     ids
 }
 
 /// Every artifact that a log seals, however broken it is, with its versions in order.
-pub(crate) fn recorded(log: &Log) -> BTreeMap<Id, Vec<u64>> {
-    let mut ids: BTreeMap<Id, Vec<u64>> = BTreeMap::new();
+pub(crate) fn recorded(log: &Log) -> BTreeMap<DocumentId, Vec<u64>> {
+    let mut ids: BTreeMap<DocumentId, Vec<u64>> = BTreeMap::new();
     for (id, mark) in log.entries.iter().flatten().flat_map(|checkpoint| &checkpoint.set) {
         ids.entry(id.clone()).or_default().extend(mark.version);
     }
@@ -202,7 +204,7 @@ pub(crate) fn sealed_form(
     chronicle: &Chronicle<'_>,
 ) -> Result<Option<LogForm>, LogError> {
     let state = chronicle.state_at(chronicle.head_number())?;
-    let text = sealed_text(vault, &state, &Id::config()).and_then(Result::ok);
+    let text = sealed_text(vault, &state, &DocumentId::config()).and_then(Result::ok);
     Ok(text.and_then(|text| Config::parse(&text).ok()?.checkpoint_log))
 }
 
@@ -217,7 +219,7 @@ fn whole(files: &Files, path: String, remains: Remains) -> Option<Leftover> {
 /// What is sealed cannot be told from what is not.
 pub(super) fn of_artifact(
     vault: &Vault,
-    id: &Id,
+    id: &DocumentId,
     sealed: &Sealed<'_>,
 ) -> Result<Vec<Leftover>, Uncleared> {
     let last_sealed = sealed.last.get(id).copied().unwrap_or(0);

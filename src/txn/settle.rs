@@ -11,7 +11,7 @@ use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::fault::LogError;
 use crate::checkpoint::log::Log;
 use crate::head::{self, Head, HeadError};
-use crate::model::id::Id;
+use crate::model::id::DocumentId;
 use crate::vault::Vault;
 use crate::vault::files::FileError;
 use crate::vault::write::Written;
@@ -35,7 +35,7 @@ pub enum SettleError {
 #[derive(Clone, Debug)]
 pub enum Scope {
     /// These.
-    Ids(BTreeSet<Id>),
+    Ids(BTreeSet<DocumentId>),
     /// All that the log or a folder of histories names.
     Everything,
 }
@@ -46,9 +46,9 @@ pub struct Plan {
     /// Bytes that no checkpoint seals, in byte order of their paths.
     pub leftovers: Vec<Leftover>,
     /// Live files that the last event did not bring up to date.
-    pub behind: Vec<(Id, Live)>,
+    pub behind: Vec<(DocumentId, Live)>,
     /// Artifacts beside whose histories nothing is cleared.
-    pub broken: Vec<(Id, Uncleared)>,
+    pub broken: Vec<(DocumentId, Uncleared)>,
 }
 
 impl Plan {

@@ -6,7 +6,7 @@ use crate::document::edit::{Edit, checksum_of};
 use crate::document::frontmatter::NodeType;
 use crate::document::text::normalise;
 use crate::document::validate::{derived_title, foreign_values};
-use crate::model::id::Id;
+use crate::model::id::DocumentId;
 use crate::yaml::Node;
 
 /// The values that do not follow from the text itself.
@@ -22,7 +22,7 @@ pub(crate) struct Stamp {
 
 impl Stamp {
     /// The change that makes a live text the published one.
-    pub(crate) fn edit(&self, id: &Id, live: &str, document: &Document) -> Edit {
+    pub(crate) fn edit(&self, id: &DocumentId, live: &str, document: &Document) -> Edit {
         let fields = &document.frontmatter;
         let absent = |key: &str| fields.get(key).is_none_or(Node::is_null);
         let mut edit = Edit::default();
@@ -53,7 +53,7 @@ impl Stamp {
 /// The bytes that a live file should have, if it is what the sealed text was made from: a
 /// publication that could not write it afterwards has left it behind.
 pub(crate) fn left_behind(
-    id: &Id,
+    id: &DocumentId,
     live: &str,
     document: &Document,
     sealed: &str,

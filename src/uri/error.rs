@@ -81,7 +81,7 @@ pub enum UriError {
     },
     /// A path that breaks the rules of ids.
     #[error(transparent)]
-    Id(IdError),
+    DocumentId(IdError),
 }
 
 impl UriError {
@@ -121,7 +121,7 @@ impl UriError {
             Self::Anchor { .. } => "uri-anchor",
             Self::Tag { .. } => "uri-tag",
             Self::Query { .. } => "uri-query",
-            Self::Id(_) => "uri-id",
+            Self::DocumentId(_) => "uri-id",
         }
     }
 }

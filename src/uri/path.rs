@@ -1,7 +1,7 @@
 //! The path of a URI: segments decoded, dots resolved, the vault's name taken off, what it names.
 
 use super::{Authority, SEARCH, TAG, Target, Uri, UriError};
-use crate::model::id::Id;
+use crate::model::id::DocumentId;
 use crate::model::tag::is_tag;
 use crate::vault::federation::{Authorities, Owner};
 
@@ -89,7 +89,7 @@ impl<'u> Path<'u> {
                     return Err(UriError::EncodedSlash { segment });
                 }
                 let names: Vec<&str> = self.segments.iter().map(|(_, name)| &**name).collect();
-                let id: Id = names.join("/").parse().map_err(UriError::Id)?;
+                let id: DocumentId = names.join("/").parse().map_err(UriError::DocumentId)?;
                 Ok(if self.folder {
                     Target::Folder(format!("{id}/"))
                 } else {

@@ -18,7 +18,7 @@ use crate::chain::walk::{Recomputed, Walk};
 use crate::checkpoint::state::Mark;
 use crate::document::text::checksum;
 use crate::model::digest::Digest;
-use crate::model::id::Id;
+use crate::model::id::DocumentId;
 use crate::model::principal::Principal;
 use crate::model::timestamp::Timestamp;
 use crate::torn;
@@ -59,7 +59,7 @@ impl Checked {
 /// `names` are those of the files in the folder of its history, where they are known.
 pub(super) fn check(
     vault: &Vault,
-    id: &Id,
+    id: &DocumentId,
     names: Option<&[String]>,
     view: &View,
     rules: &Rules,
@@ -100,7 +100,7 @@ pub(super) fn check(
 /// One artifact at work.
 pub(super) struct Pass<'p> {
     pub(super) vault: &'p Vault,
-    pub(super) id: &'p Id,
+    pub(super) id: &'p DocumentId,
     names: Option<&'p [String]>,
     pub(super) view: &'p View,
     pub(super) rules: &'p Rules,

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::codes::codes;
-use crate::model::id::Id;
+use crate::model::id::DocumentId;
 
 /// The severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -107,7 +107,7 @@ pub struct Finding {
     /// The file it was found in.
     pub path: String,
     /// The artifact.
-    pub id: Option<Id>,
+    pub id: Option<DocumentId>,
     /// The version.
     pub version: Option<u64>,
     /// The checkpoint.
@@ -135,7 +135,7 @@ impl Finding {
         }
     }
 
-    pub(super) fn id(mut self, id: &Id) -> Self {
+    pub(super) fn id(mut self, id: &DocumentId) -> Self {
         self.id = Some(id.clone());
         self
     }

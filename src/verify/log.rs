@@ -16,7 +16,7 @@ use crate::checkpoint::maps::{self, Compared};
 use crate::checkpoint::state::{Mark, State};
 use crate::head::{EventKey, Hashes, Head};
 use crate::model::digest::Digest;
-use crate::model::id::Id;
+use crate::model::id::DocumentId;
 use crate::model::layout;
 use crate::model::timestamp::Timestamp;
 use crate::torn;
@@ -48,7 +48,7 @@ pub(super) struct Record {
 /// What the log says, as far as it can be read.
 #[derive(Debug, Default)]
 pub(super) struct View {
-    pub(super) records: HashMap<Id, Record>,
+    pub(super) records: HashMap<DocumentId, Record>,
     pub(super) head: State,
     pub(super) head_number: u64,
     /// The recorded hash of each checkpoint.
@@ -147,7 +147,7 @@ struct Pass<'h> {
     /// Entries that could not be read since then.
     skipped: u64,
     /// The highest version of each artifact so far.
-    highest: HashMap<Id, u64>,
+    highest: HashMap<DocumentId, u64>,
 }
 
 impl Pass<'_> {
@@ -274,7 +274,7 @@ impl Pass<'_> {
         }
     }
 
-    fn mark(&mut self, checkpoint: &Checkpoint, id: &Id, mark: Mark) {
+    fn mark(&mut self, checkpoint: &Checkpoint, id: &DocumentId, mark: Mark) {
         let number = checkpoint.number;
         if let Some(why) = id.unfit() {
             let finding = Finding::new(Code::IdCollision, self.path, why.to_string());

@@ -27,7 +27,7 @@ pub use finding::{Class, Code, Finding};
 use crate::checkpoint::log::Log;
 use crate::head::{self, Head, Memories, MemoryError};
 use crate::model::digest::Digest;
-use crate::model::id::Id;
+use crate::model::id::DocumentId;
 use crate::model::layout;
 use crate::model::timestamp::Timestamp;
 use crate::vault::Vault;
@@ -43,7 +43,7 @@ pub struct Request<'r> {
     /// The clock; only compared with recorded times, and kept with a remembered head.
     pub now: Timestamp,
     /// Check the log and these artifacts only.
-    pub only: Option<BTreeSet<Id>>,
+    pub only: Option<BTreeSet<DocumentId>>,
     /// What is known of the log from elsewhere, beside the head that is remembered of it.
     pub anchors: Vec<Anchor>,
     /// Told how far it is.
@@ -205,8 +205,9 @@ fn recompute(
     let (ids, documents, policy) = match request.only.clone() {
         Some(only) => {
             let exist = |path: &String| vault.files().exists(path);
-            let live = only.iter().map(Id::live_path).filter(exist);
-            let (documents, policy) = live.partition(|path| Id::of_document_file(path).is_ok());
+            let live = only.iter().map(DocumentId::live_path).filter(exist);
+            let (documents, policy) =
+                live.partition(|path| DocumentId::of_document_file(path).is_ok());
             (only, documents, policy)
         }
         None => {
@@ -218,7 +219,7 @@ fn recompute(
             (ids, survey.found.documents, vault.governance_files())
         }
     };
-    let ids: Vec<Id> = ids.into_iter().collect();
+    let ids: Vec<DocumentId> = ids.into_iter().collect();
     let names = Names(whole.then_some(&survey.histories));
     let checked = artifacts(vault, &ids, &names, &view, &rules, request.progress);
     let published = checked.published;
@@ -310,11 +311,11 @@ fn elsewhere(memories: &Memories, view: &log::View, path: &str) -> Option<Findin
 }
 
 /// Every artifact that the log or a history names.
-fn everything(view: &log::View, histories: &[Folder]) -> (BTreeSet<Id>, Vec<Finding>) {
-    let mut ids: BTreeSet<Id> = view.records.keys().cloned().collect();
+fn everything(view: &log::View, histories: &[Folder]) -> (BTreeSet<DocumentId>, Vec<Finding>) {
+    let mut ids: BTreeSet<DocumentId> = view.records.keys().cloned().collect();
     let mut findings = Vec::new();
     for dir in histories.iter().map(|folder| &folder.path) {
-        match Id::of_history_dir(dir) {
+        match DocumentId::of_history_dir(dir) {
             Ok(id) => {
                 // Of an id in the log this has been said already.
                 if let Some(why) = id.unfit().filter(|_| !ids.contains(&id)) {
@@ -333,7 +334,7 @@ fn everything(view: &log::View, histories: &[Folder]) -> (BTreeSet<Id>, Vec<Find
 struct Names<'s>(Option<&'s Vec<Folder>>);
 
 impl Names<'_> {
-    fn of(&self, id: &Id) -> Option<&[String]> {
+    fn of(&self, id: &DocumentId) -> Option<&[String]> {
         let (folders, dir) = (self.0?, id.history_dir());
         let found = folders.binary_search_by(|folder| folder.path.cmp(&dir));
         Some(found.map_or(&[], |n| &folders[n].names))
@@ -346,7 +347,7 @@ const PIECE: usize = 16_384;
 /// Checks artifacts, each by itself.
 fn artifacts(
     vault: &Vault,
-    ids: &[Id],
+    ids: &[DocumentId],
     names: &Names<'_>,
     view: &log::View,
     rules: &Rules,
@@ -400,8 +401,8 @@ fn verdict(report: &Report, published: bool) -> Verdict {
 }
 
 /// Ids that some file system or reader takes for one.
-fn collisions(ids: &BTreeSet<Id>) -> Vec<Finding> {
-    let mut folded: BTreeMap<String, Vec<&Id>> = BTreeMap::new();
+fn collisions(ids: &BTreeSet<DocumentId>) -> Vec<Finding> {
+    let mut folded: BTreeMap<String, Vec<&DocumentId>> = BTreeMap::new();
     for id in ids {
         folded.entry(id.folded()).or_default().push(id);
     }

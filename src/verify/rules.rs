@@ -5,7 +5,7 @@ use super::finding::{Code, Finding};
 use super::log::{Record, View};
 use crate::chain::replay;
 use crate::chain::walk::Walk;
-use crate::model::id::Id;
+use crate::model::id::DocumentId;
 use crate::model::layout;
 use crate::vault::Vault;
 use crate::vault::config::{Config, DEFAULT_KEYFRAME_INTERVAL, LogForm};
@@ -25,7 +25,7 @@ impl Rules {
     /// Reads every sealed version of the configuration.
     pub(super) fn of(vault: &Vault, view: &View) -> (Self, Vec<Finding>) {
         let nothing = Record::default();
-        let id = Id::config();
+        let id = DocumentId::config();
         let record = view.records.get(&id).unwrap_or(&nothing);
         let configs = configurations(vault, &id, record);
         let mut rules = Self::default();
@@ -110,7 +110,7 @@ fn strictness(
 /// The sealed versions of the configuration that can be had and read, each with the checkpoint that
 /// seals it first, and nothing from the checkpoint on that retires it. What cannot be had is reported
 /// where its history is checked.
-fn configurations(vault: &Vault, id: &Id, record: &Record) -> Vec<(u64, Option<Config>)> {
+fn configurations(vault: &Vault, id: &DocumentId, record: &Record) -> Vec<(u64, Option<Config>)> {
     let mut found = Vec::new();
     let Ok(history) = replay::load(vault.files(), id) else {
         return found;

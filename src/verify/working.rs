@@ -8,7 +8,7 @@ use super::log::View;
 use crate::document::frontmatter::Status;
 use crate::document::text::normalise;
 use crate::document::{Document, utf8};
-use crate::model::id::Id;
+use crate::model::id::DocumentId;
 use crate::model::layout::{self, limit};
 use crate::vault::Vault;
 use crate::vault::files::FileError;
@@ -67,13 +67,13 @@ fn first_difference(sealed: &str, live: &str) -> String {
 pub(super) fn planted(vault: &Vault, paths: &[String], view: &View) -> Vec<Finding> {
     // What the head holds has been compared with its live file already.
     let beside_head = |path: &&String| {
-        let id = Id::of_document_file(path);
+        let id = DocumentId::of_document_file(path);
         !id.is_ok_and(|id| view.head.get(id.as_str()).is_some())
     };
     let planted = |path: &String| {
         let finding = |code, message: String| {
             let finding = Finding::new(code, path, message);
-            Some(Finding { id: Id::of_document_file(path).ok(), ..finding })
+            Some(Finding { id: DocumentId::of_document_file(path).ok(), ..finding })
         };
         let bytes = match vault.files().read_optional(path, limit::DOCUMENT) {
             Ok(bytes) => bytes?,
@@ -144,7 +144,7 @@ pub(super) fn strays(survey: &Survey) -> Vec<Finding> {
 pub(super) fn unsealed_policy(paths: &[String], view: &View) -> Vec<Finding> {
     let unsealed = paths.iter().filter(|path| view.head.get(path).is_none());
     let finding = |path: &String| {
-        let message = match Id::of_governance_file(path) {
+        let message = match DocumentId::of_governance_file(path) {
             Ok(_) => "no checkpoint holds it; the next publication takes it along".to_owned(),
             Err(why) => format!("no checkpoint holds it, and no publication takes it along: {why}"),
         };

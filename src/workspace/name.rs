@@ -5,7 +5,7 @@ use std::path::{Component, Path, PathBuf};
 use super::Workspace;
 use crate::live::is_known;
 use crate::model::hint::{Hint, Verb};
-use crate::model::id::Id;
+use crate::model::id::DocumentId;
 use crate::report::failure::{Code, Failure};
 use crate::resolve::{Snapshot, Source};
 use crate::uri::{Target, Uri};
@@ -16,14 +16,14 @@ use crate::words::nearest;
 /// A document as an argument names it.
 #[derive(Debug)]
 pub(crate) struct Named {
-    pub(crate) id: Id,
+    pub(crate) id: DocumentId,
     pub(crate) checkpoint: Option<u64>,
     /// The section that `#anchor` names.
     pub(crate) anchor: Option<String>,
 }
 
 impl Named {
-    fn whole(id: Id) -> Self {
+    fn whole(id: DocumentId) -> Self {
         Self { id, checkpoint: None, anchor: None }
     }
 }
@@ -33,7 +33,7 @@ impl Workspace<'_> {
     ///
     /// # Errors
     /// The argument is no name, or nothing has it.
-    pub(crate) fn known_id(&self, vault: &Vault, text: &str) -> Result<Id, Failure> {
+    pub(crate) fn known_id(&self, vault: &Vault, text: &str) -> Result<DocumentId, Failure> {
         let id = self.named(vault, text)?;
         if is_known(vault, &id) {
             return Ok(id);
@@ -47,7 +47,7 @@ impl Workspace<'_> {
     ///
     /// # Errors
     /// The argument is no name, or nothing has it.
-    pub(crate) fn recorded_id(&self, vault: &Vault, text: &str) -> Result<Id, Failure> {
+    pub(crate) fn recorded_id(&self, vault: &Vault, text: &str) -> Result<DocumentId, Failure> {
         let unknown = match self.known_id(vault, text) {
             Err(failure) if failure.code == Code::UnknownId => failure,
             known => return known,
@@ -60,7 +60,7 @@ impl Workspace<'_> {
 
     /// Reads how an argument names a document that is there now: an id, a URI, or the path of its
     /// file. An id stands for itself, whatever characters it holds.
-    pub(crate) fn named(&self, vault: &Vault, text: &str) -> Result<Id, Failure> {
+    pub(crate) fn named(&self, vault: &Vault, text: &str) -> Result<DocumentId, Failure> {
         if is_uri(text) {
             let named = of_uri(text, &vault.config().authorities)?;
             return match (named.checkpoint, &named.anchor) {
@@ -75,7 +75,7 @@ impl Workspace<'_> {
                 }
             };
         }
-        if let Some(id) = text.parse::<Id>().ok().filter(|id| is_known(vault, id)) {
+        if let Some(id) = text.parse::<DocumentId>().ok().filter(|id| is_known(vault, id)) {
             return Ok(id);
         }
         match self.of_path(vault, text) {
@@ -131,7 +131,7 @@ impl Workspace<'_> {
 
     /// Reads the id of something new: an id from the vault's folder, or, if it is written as a
     /// path (`./x`, `../x`, `x.md`), the file at that path from here.
-    pub(crate) fn new_id(&self, vault: &Vault, text: &str) -> Result<Id, Failure> {
+    pub(crate) fn new_id(&self, vault: &Vault, text: &str) -> Result<DocumentId, Failure> {
         let is_path = text.starts_with("./") || text.starts_with("../") || text.ends_with(".md");
         if !is_path {
             return Ok(text.parse()?);
@@ -148,12 +148,12 @@ impl Workspace<'_> {
     }
 
     /// The id of the file at a path, seen from the current folder or from the vault's.
-    fn of_path(&self, vault: &Vault, text: &str) -> Option<Id> {
+    fn of_path(&self, vault: &Vault, text: &str) -> Option<DocumentId> {
         let from_here = lexical(&self.environment.cwd.canonicalize().ok()?.join(text));
         let here = from_here.strip_prefix(vault.root()).ok().and_then(Path::to_str);
         [here, Some(text)].into_iter().flatten().find_map(|path| {
             let id = if path.ends_with(".md") && path != crate::model::layout::CONTEXT {
-                Id::of_document_file(path).ok()?
+                DocumentId::of_document_file(path).ok()?
             } else {
                 path.parse().ok()?
             };

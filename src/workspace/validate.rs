@@ -7,7 +7,7 @@ use super::version::missing_file;
 use crate::document::validate::{Problem, Severity};
 use crate::live::linked::{Published, Surroundings};
 use crate::live::{self, LiveFile, confusable};
-use crate::model::id::Id;
+use crate::model::id::DocumentId;
 use crate::report::failure::Failure;
 use crate::resolve::Snapshot;
 use crate::vault::Vault;
@@ -72,7 +72,7 @@ fn of_governance(vault: &Vault, found: &mut Vec<(String, Vec<Problem>)>) {
         .collect();
     // A pack whose name makes no id is told as such, whatever it says.
     let (named, _): (Vec<_>, Vec<_>) =
-        packs.into_iter().partition(|(path, _)| Id::of_governance_file(path).is_ok());
+        packs.into_iter().partition(|(path, _)| DocumentId::of_governance_file(path).is_ok());
     let seen: HashSet<&str> = named.iter().map(|(path, _)| path.as_str()).collect();
     found.extend(live::policy(vault, |path| !seen.contains(path)));
     found.extend(named);
@@ -82,11 +82,11 @@ fn of_governance(vault: &Vault, found: &mut Vec<(String, Vec<Problem>)>) {
 struct Head<'v>(Option<Snapshot<'v>>);
 
 impl Published for Head<'_> {
-    fn ids(&self) -> Vec<Id> {
+    fn ids(&self) -> Vec<DocumentId> {
         self.0.iter().filter_map(|head| head.documents().ok()).flatten().cloned().collect()
     }
 
-    fn text(&self, id: &Id) -> Option<String> {
+    fn text(&self, id: &DocumentId) -> Option<String> {
         Some(self.0.as_ref()?.get(id)?.ok()?.text)
     }
 }

@@ -7,7 +7,7 @@ use crate::checkpoint::chronicle::Chronicle;
 use crate::document::text::normalise;
 use crate::live;
 use crate::model::hint::{Call, Hint, Verb};
-use crate::model::id::Id;
+use crate::model::id::DocumentId;
 use crate::model::layout::limit;
 use crate::report::failure::{Code, Failure};
 use crate::resolve::{Served, Snapshot};
@@ -28,7 +28,7 @@ pub(crate) fn number(text: &str) -> Result<u64, Failure> {
 pub(crate) fn text_of(
     vault: &Vault,
     chronicle: &Chronicle<'_>,
-    id: &Id,
+    id: &DocumentId,
     version: u64,
 ) -> Result<(String, History), Failure> {
     let failed = |why: ChainError| match why {
@@ -57,7 +57,7 @@ pub(crate) fn text_of(
 }
 
 /// The live text of an artifact, in normal form.
-pub(crate) fn live_text(vault: &Vault, id: &Id) -> Result<String, Failure> {
+pub(crate) fn live_text(vault: &Vault, id: &DocumentId) -> Result<String, Failure> {
     let path = id.live_path();
     let missing = || missing_file(id);
     if !id.is_document() {
@@ -79,7 +79,7 @@ pub(crate) fn live_text(vault: &Vault, id: &Id) -> Result<String, Failure> {
 }
 
 /// An artifact without a live file.
-pub(crate) fn missing_file(id: &Id) -> Failure {
+pub(crate) fn missing_file(id: &DocumentId) -> Failure {
     let read = Call::new(Verb::Read).value(id.as_str());
     Failure::new(Code::UnknownId, format!("the file `{}` does not exist", id.live_path()))
         .hint(Hint::call("{} prints the published text", read))
@@ -89,7 +89,7 @@ pub(crate) fn missing_file(id: &Id) -> Failure {
 pub(crate) fn published(
     vault: &Vault,
     snapshot: &Snapshot<'_>,
-    id: &Id,
+    id: &DocumentId,
 ) -> Result<Served, Failure> {
     match snapshot.get(id) {
         Some(Ok(served)) => Ok(served),

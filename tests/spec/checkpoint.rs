@@ -8,7 +8,7 @@ use contextnest::checkpoint::fault::EntryFault;
 use contextnest::checkpoint::log::Log;
 use contextnest::checkpoint::state::{Mark, State};
 use contextnest::model::digest::{Digest, Sink as _};
-use contextnest::model::id::Id;
+use contextnest::model::id::DocumentId;
 use contextnest::vault::Vault;
 use contextnest::vault::config::LogForm;
 use serde::Deserialize;
@@ -47,7 +47,7 @@ fn a_checkpoint_hash_covers_the_complete_maps() {
             |out| out.put(case.hashes.as_bytes()),
         );
         assert_eq!(from_bytes.to_string(), case.checkpoint_hash, "{}", case.name);
-        let mut marks: BTreeMap<Id, Mark> = BTreeMap::new();
+        let mut marks: BTreeMap<DocumentId, Mark> = BTreeMap::new();
         let nothing = Mark { version: None, chain_hash: None };
         for (id, version) in &case.document_versions {
             let mark = marks.entry(id.parse().unwrap()).or_insert(nothing);

@@ -6,7 +6,7 @@ use contextnest::chain::preimage::chain_hash;
 use contextnest::chain::replay::{load as load_history, reconstruct};
 use contextnest::document::text::normalise;
 use contextnest::model::digest::Digest;
-use contextnest::model::id::Id;
+use contextnest::model::id::DocumentId;
 use contextnest::model::timestamp::Timestamp;
 use contextnest::vault::files::Files;
 use proptest::prelude::*;
@@ -156,7 +156,7 @@ proptest! {
     fn every_version_of_forty_is_had_back(edits in edits(), interval in 1..13_u64, first in 1..3_u64) {
         let dir = tempfile::tempdir().unwrap();
         let files = Files::open(dir.path()).unwrap();
-        let id: Id = "CONTEXT.md".parse().unwrap();
+        let id: DocumentId = "CONTEXT.md".parse().unwrap();
         let start: Timestamp = "2026-11-21T20:06:06.689Z".parse().unwrap();
         let (mut lines, mut texts): (Vec<&str>, Vec<String>) = (vec!["first\n"], Vec::new());
         let (mut previous, mut base) = (None, String::new());

@@ -9,7 +9,7 @@ use contextnest::chain::replay::{Replay, load, reconstruct};
 use contextnest::chain::vouched::sealed;
 use contextnest::checkpoint::log::Log;
 use contextnest::model::digest::Digest;
-use contextnest::model::id::Id;
+use contextnest::model::id::DocumentId;
 use contextnest::vault::Vault;
 use contextnest::vault::config::LogForm;
 use serde::Deserialize;
@@ -55,7 +55,7 @@ fn vault() -> (Vault, Expected) {
 fn every_version_is_reconstructed_and_every_hash_recomputed() {
     let (vault, expected) = vault();
     for (id, versions) in &expected.documents {
-        let id: Id = id.parse().unwrap();
+        let id: DocumentId = id.parse().unwrap();
         let history = load(vault.files(), &id).unwrap();
         assert_eq!(history.slots.len(), versions.len(), "{id}");
         let mut replay = Replay::new(vault.files(), &id, None);

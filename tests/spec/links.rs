@@ -2,7 +2,7 @@
 
 use contextnest::document::Document;
 use contextnest::document::links::{LinkTarget, Names, read};
-use contextnest::model::id::Id;
+use contextnest::model::id::DocumentId;
 use serde::Deserialize;
 
 use crate::vectors::load;
@@ -45,7 +45,7 @@ struct Name {
 fn every_text_has_these_links() {
     let cases: Vec<Case> = load("links/cases.json");
     for case in cases {
-        let id: Id = case.id.parse().unwrap();
+        let id: DocumentId = case.id.parse().unwrap();
         let document = Document::parse(&case.text).unwrap();
         let found = read(&id, &case.text, &document.frontmatter, document.parts.body);
         let links: Vec<Expected> = found
@@ -72,7 +72,7 @@ fn every_text_has_these_links() {
 fn every_name_leads_where_it_should() {
     let cases: Vec<Name> = load("links/names.json");
     for case in cases {
-        let ids: Vec<Id> = case.ids.iter().map(|id| id.parse().unwrap()).collect();
+        let ids: Vec<DocumentId> = case.ids.iter().map(|id| id.parse().unwrap()).collect();
         let names = Names::new(ids);
         let found = names.resolve(&case.link, &case.from.parse().unwrap());
         let means = found.as_ref().map(|found| found.id.to_string());

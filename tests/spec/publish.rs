@@ -2,7 +2,7 @@
 
 use contextnest::chain::replay;
 use contextnest::document::text::normalise;
-use contextnest::model::id::Id;
+use contextnest::model::id::DocumentId;
 use contextnest::model::timestamp::Timestamp;
 use contextnest::publish::{Author, Mode, Request, Which, publish};
 use contextnest::vault::Vault;
@@ -40,7 +40,7 @@ proptest! {
         std::fs::create_dir_all(dir.path().join(".context")).unwrap();
         std::fs::create_dir(dir.path().join("nodes")).unwrap();
         let path = dir.path().join("nodes/a.md");
-        let id: Id = "nodes/a".parse().unwrap();
+        let id: DocumentId = "nodes/a".parse().unwrap();
         let vault = Vault::open(dir.path()).unwrap();
         let mut published: Vec<String> = Vec::new();
         for (n, body) in bodies.iter().enumerate() {

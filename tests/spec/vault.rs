@@ -1,6 +1,6 @@
 //! Ids and timestamps (`spec/vault.md`).
 
-use contextnest::model::id::{Id, IdError, Kind};
+use contextnest::model::id::{DocumentId, IdError, Kind};
 use contextnest::model::principal::Principal;
 use contextnest::model::timestamp::Timestamp;
 use contextnest::model::visible::Invisible;
@@ -68,7 +68,7 @@ fn word(error: &IdError) -> &'static str {
 fn a_path_gives_its_id() {
     let cases: Ids = load("id/cases.json");
     for case in cases.documents {
-        let found = Id::of_document_file(&case.path);
+        let found = DocumentId::of_document_file(&case.path);
         let error = found.as_ref().err().map(word);
         assert_eq!(error, case.error.as_deref(), "{}", case.name);
         let Ok(id) = found else { continue };
@@ -105,14 +105,14 @@ fn exactly_the_listed_characters_are_invisible() {
 fn an_id_says_what_it_names() {
     let cases: Ids = load("id/cases.json");
     for case in cases.ids {
-        let id: Id = case.id.parse().unwrap();
+        let id: DocumentId = case.id.parse().unwrap();
         let kind = match id.kind() {
             Kind::Document => "document",
             Kind::Governance => "governance",
         };
         let found = (kind, id.live_path(), id.history_path());
         assert_eq!(found, (case.kind.as_str(), case.live, case.history));
-        assert_eq!(Id::of_history_dir(&id.history_dir()).unwrap(), id);
+        assert_eq!(DocumentId::of_history_dir(&id.history_dir()).unwrap(), id);
     }
 }
 
@@ -120,7 +120,7 @@ fn an_id_says_what_it_names() {
 fn ids_collide_as_their_folded_forms_do() {
     let cases: Ids = load("id/cases.json");
     for case in cases.collisions {
-        let [a, b] = case.ids.each_ref().map(|id| id.parse::<Id>().unwrap());
+        let [a, b] = case.ids.each_ref().map(|id| id.parse::<DocumentId>().unwrap());
         assert_eq!(a.folded() == b.folded(), case.collide, "{a} {b}");
     }
 }

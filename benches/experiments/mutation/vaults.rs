@@ -8,7 +8,7 @@ use contextnest::checkpoint::log::Log;
 use contextnest::document::Document;
 use contextnest::document::frontmatter::Status;
 use contextnest::document::text::normalise;
-use contextnest::model::id::Id;
+use contextnest::model::id::DocumentId;
 use contextnest::vault::Vault;
 
 use crate::corpus::{self, Draw};
@@ -51,7 +51,7 @@ pub(super) struct Target {
     pub(super) path: String,
     pub(super) role: Role,
     /// The artifact, of a live file or a history.
-    pub(super) id: Option<Id>,
+    pub(super) id: Option<DocumentId>,
     pub(super) bytes: Vec<u8>,
 }
 
@@ -169,8 +169,8 @@ pub(super) fn targets(root: &Path) -> Result<Vec<Target>> {
     let mut targets = Vec::new();
     for path in files(root)? {
         let name = path.rsplit('/').next().unwrap_or(&path);
-        let id = Id::of_document_file(&path).ok();
-        let governance = path.parse::<Id>().ok().filter(|id| !id.is_document());
+        let id = DocumentId::of_document_file(&path).ok();
+        let governance = path.parse::<DocumentId>().ok().filter(|id| !id.is_document());
         let (role, id) = if path == log.path() {
             (Role::Log, None)
         } else if path.contains(".versions/") {
@@ -180,7 +180,7 @@ pub(super) fn targets(root: &Path) -> Result<Vec<Target>> {
                 _ => Role::Keyframe,
             };
             let dir = path.strip_suffix("/history.yaml");
-            (role, dir.and_then(|dir| Id::of_history_dir(dir).ok()))
+            (role, dir.and_then(|dir| DocumentId::of_history_dir(dir).ok()))
         } else if vault.governance_files().contains(&path) {
             (Role::Governance, governance)
         } else if id.as_ref().is_some_and(|id| head.get(id.as_str()).is_some()) {

@@ -10,7 +10,7 @@ use contextnest::chain::history::Stored;
 use contextnest::chain::replay;
 use contextnest::chain::vouched;
 use contextnest::document::Document;
-use contextnest::model::id::Id;
+use contextnest::model::id::DocumentId;
 use contextnest::model::timestamp::Timestamp;
 use contextnest::vault::Vault;
 
@@ -301,7 +301,7 @@ impl Store for Ours {
             self.vault = Some(Vault::open(&self.root)?);
         }
         let vault = self.vault.as_ref().ok_or("no vault")?;
-        let id: Id = version.id().parse()?;
+        let id: DocumentId = version.id().parse()?;
         let history = replay::load(vault.files(), &id)?;
         Ok(vouched::vouched(vault.files(), &id, &history, version.number)?)
     }

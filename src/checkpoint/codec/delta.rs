@@ -12,7 +12,7 @@ use crate::checkpoint::event::Checkpoint;
 use crate::checkpoint::fault::EntryFault;
 use crate::checkpoint::state::{Mark, json_order, write_map, write_number, write_string};
 use crate::model::digest::{Digest, Sink};
-use crate::model::id::Id;
+use crate::model::id::DocumentId;
 use crate::torn;
 
 /// A line as JSON. The first line of a large vault is most of its log, hence what it sets becomes
@@ -37,7 +37,7 @@ struct Text<'l>(Cow<'l, str>);
 
 /// The entries of an object in the order of the line, even if a key stands there twice; or what is
 /// wrong with the first that is none.
-struct Set(Result<Vec<(Id, Mark)>, EntryFault>);
+struct Set(Result<Vec<(DocumentId, Mark)>, EntryFault>);
 
 impl<'de: 'l, 'l> Deserialize<'de> for Text<'l> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -95,11 +95,11 @@ impl<'de> Deserialize<'de> for Set {
 fn read_mark(
     Text(id): &Text<'_>,
     (version, Text(chain)): &(u64, Text<'_>),
-) -> Result<(Id, Mark), EntryFault> {
+) -> Result<(DocumentId, Mark), EntryFault> {
     Ok((read_id(id)?, Mark::new(number(*version, "set")?, digest(chain, "set")?)))
 }
 
-fn read_id(text: &str) -> Result<Id, EntryFault> {
+fn read_id(text: &str) -> Result<DocumentId, EntryFault> {
     text.parse().map_err(|e| EntryFault::Field("id", format!("`{text}`: {e}")))
 }
 
@@ -148,7 +148,7 @@ pub(super) fn parse(line: &[u8]) -> Result<Checkpoint, EntryFault> {
     if !checkpoint.removed.is_sorted_by(|a, b| a < b) {
         return unreadable("removed ids are not in order");
     }
-    let is_set = |id: &Id| {
+    let is_set = |id: &DocumentId| {
         checkpoint.set.binary_search_by(|(set, _)| json_order(set.as_str(), id.as_str())).is_ok()
     };
     if checkpoint.removed.iter().any(is_set) {
@@ -196,7 +196,7 @@ fn write(out: &mut impl Sink, checkpoint: &Checkpoint) {
         write_string(out, id.as_str());
     }
     out.put(b"],\"set\":");
-    let mut set: Vec<&(Id, Mark)> = checkpoint.set.iter().collect();
+    let mut set: Vec<&(DocumentId, Mark)> = checkpoint.set.iter().collect();
     set.sort_by(|(a, _), (b, _)| json_order(a.as_str(), b.as_str()));
     write_map(out, set.into_iter().map(|(id, mark)| (id, mark)), |out, mark| {
         out.put(b"[");

@@ -10,7 +10,7 @@ use crate::checkpoint::event::Checkpoint;
 use crate::checkpoint::fault::EntryFault;
 use crate::checkpoint::state::{Mark, State, in_json_order};
 use crate::model::digest::Digest;
-use crate::model::id::Id;
+use crate::model::id::DocumentId;
 use crate::torn;
 use crate::yaml::{self, Dialect, List, Node, emit};
 
@@ -155,7 +155,7 @@ fn read_entry(item: &Node, state: &mut State) -> Result<Checkpoint, EntryFault> 
         .parse()
         .map_err(|e| EntryFault::Field("triggered_by", format!("`{trigger}`: {e}")))?;
     let hash = digest("checkpoint_hash", text("checkpoint_hash")?)?;
-    let mut marks: BTreeMap<Id, Mark> = BTreeMap::new();
+    let mut marks: BTreeMap<DocumentId, Mark> = BTreeMap::new();
     for (id, node) in pairs("document_versions", field("document_versions")?)? {
         let version = node.number().filter(in_range).ok_or_else(|| {
             EntryFault::Field("document_versions", node.text().unwrap_or("a collection").to_owned())
@@ -166,9 +166,9 @@ fn read_entry(item: &Node, state: &mut State) -> Result<Checkpoint, EntryFault> 
         let hash = digest("document_chain_hashes", node.text().unwrap_or_default())?;
         marks.entry(id).or_insert(Mark { version: None, chain_hash: None }).chain_hash = Some(hash);
     }
-    let removed: Vec<Id> =
+    let removed: Vec<DocumentId> =
         state.iter().map(|(id, _)| id).filter(|id| !marks.contains_key(*id)).cloned().collect();
-    let mut set: Vec<(Id, Mark)> =
+    let mut set: Vec<(DocumentId, Mark)> =
         marks.into_iter().filter(|(id, mark)| state.get(id.as_str()) != Some(mark)).collect();
     set.shrink_to_fit();
     in_json_order(&mut set);
@@ -189,7 +189,10 @@ fn digest(field: &'static str, text: &str) -> Result<Digest, EntryFault> {
     text.parse().map_err(|e| EntryFault::of_digest(field, text, &e))
 }
 
-fn pairs<'n>(field: &'static str, node: &'n Node) -> Result<Vec<(Id, &'n Node)>, EntryFault> {
+fn pairs<'n>(
+    field: &'static str,
+    node: &'n Node,
+) -> Result<Vec<(DocumentId, &'n Node)>, EntryFault> {
     let entries =
         node.entries().ok_or_else(|| EntryFault::Field(field, "not a mapping".to_owned()))?;
     entries

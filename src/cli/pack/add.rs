@@ -6,7 +6,7 @@ use crate::cli::session::Session;
 use crate::cli::ui::shown;
 use crate::cli::{Answer, Locking};
 use crate::live;
-use crate::model::id::Id;
+use crate::model::id::DocumentId;
 use crate::pack::{self, Pack, Placed};
 use crate::report::failure::{Code, Failure};
 use crate::report::pack::PackAddReport;
@@ -61,7 +61,7 @@ pub(super) struct Add {
 
 pub(super) fn run(args: &Add, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let vault = session.locking(&args.locking)?;
-    let file = Id::of_governance_file(&format!("packs/{}.yml", args.name))?;
+    let file = DocumentId::of_governance_file(&format!("packs/{}.yml", args.name))?;
     if !file.is_pack() || args.name.starts_with('.') {
         return Err(Failure::new(Code::Usage, format!("`{file}` is not the name of a pack file"))
             .hint("a name has no `/` and does not begin with a dot"));

@@ -8,7 +8,7 @@
 use std::ops::Range;
 use std::sync::OnceLock;
 
-use crate::model::id::{Id, fold};
+use crate::model::id::{DocumentId, fold};
 
 use super::last_segment;
 
@@ -16,7 +16,7 @@ use super::last_segment;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Resolved<'i> {
     /// The document that is meant.
-    pub id: &'i Id,
+    pub id: &'i DocumentId,
     /// How many others fit as well, where only byte order decided: then the name is ambiguous.
     pub others: usize,
 }
@@ -25,7 +25,7 @@ pub struct Resolved<'i> {
 #[derive(Clone, Debug, Default)]
 pub struct Names {
     /// In byte order, each once.
-    ids: Vec<Id>,
+    ids: Vec<DocumentId>,
     /// Made when a name is first resolved: most groups are never asked.
     order: OnceLock<Order>,
 }
@@ -42,7 +42,7 @@ struct Order {
 
 impl Names {
     /// Takes in documents, in any order.
-    pub fn new(mut ids: Vec<Id>) -> Self {
+    pub fn new(mut ids: Vec<DocumentId>) -> Self {
         ids.sort_unstable();
         ids.dedup();
         Self { ids, order: OnceLock::new() }
@@ -53,7 +53,7 @@ impl Names {
     ///
     /// An id that equals the name wins, then ids that end in it, then ids that do so apart from
     /// case. Of several, the one in the folder of `from` is meant, else the least in byte order.
-    pub fn resolve(&self, name: &str, from: &Id) -> Option<Resolved<'_>> {
+    pub fn resolve(&self, name: &str, from: &DocumentId) -> Option<Resolved<'_>> {
         let Self { ids, order } = self;
         if let Ok(n) = ids.binary_search_by(|id| id.as_str().cmp(name)) {
             return Some(Resolved { id: &ids[n], others: 0 });
@@ -78,7 +78,7 @@ impl Names {
 }
 
 fn resolved<'i>(
-    ids: &'i [Id],
+    ids: &'i [DocumentId],
     beside: Option<usize>,
     order: &ByEnd,
     fits: Range<usize>,
@@ -91,11 +91,11 @@ fn resolved<'i>(
 }
 
 impl Order {
-    fn of(ids: &[Id]) -> Self {
-        let folded: Vec<String> = ids.iter().map(Id::folded).collect();
-        let exact = ByEnd::of(ids.iter().map(Id::as_str));
+    fn of(ids: &[DocumentId]) -> Self {
+        let folded: Vec<String> = ids.iter().map(DocumentId::folded).collect();
+        let exact = ByEnd::of(ids.iter().map(DocumentId::as_str));
         let similar = ByEnd::of(folded.iter().map(String::as_str));
-        let length = |id: &Id| folder(id.as_str()).len();
+        let length = |id: &DocumentId| folder(id.as_str()).len();
         let mut by_folder: Vec<(usize, usize)> = ids.iter().map(length).zip(0..).collect();
         by_folder.sort_by_key(|(length, n)| &ids[*n].as_str()[..*length]);
         Self { folded, exact, similar, by_folder }
@@ -177,17 +177,21 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn id(text: &str) -> Id {
+    fn id(text: &str) -> DocumentId {
         text.parse().unwrap()
     }
 
     /// GRAPH-10 as it reads: each document is compared with the name.
-    fn compared<'i>(name: &str, from: &Id, ids: &'i [Id]) -> Option<(&'i Id, usize)> {
+    fn compared<'i>(
+        name: &str,
+        from: &DocumentId,
+        ids: &'i [DocumentId],
+    ) -> Option<(&'i DocumentId, usize)> {
         if let Some(id) = ids.iter().find(|id| id.as_str() == name) {
             return Some((id, 0));
         }
         let same = ids.iter().filter(|id| ends_in(id.as_str(), name));
-        let mut fits: Vec<&Id> = same.collect();
+        let mut fits: Vec<&DocumentId> = same.collect();
         if fits.is_empty() {
             fits.extend(ids.iter().filter(|id| ends_in(&id.folded(), &fold(name))));
         }
@@ -231,7 +235,7 @@ mod tests {
             ids in prop::collection::vec("([aAß]/){0,2}[aAß\u{e9}]{1,2}", 0..12),
             name in "([aAß]/){0,2}[aAß\u{e9}]{1,2}", from in "([aAß]/){0,2}x",
         ) {
-            let ids: Vec<Id> = ids.iter().map(|text| id(text)).collect();
+            let ids: Vec<DocumentId> = ids.iter().map(|text| id(text)).collect();
             let names = Names::new(ids.clone());
             let found = names.resolve(&name, &id(&from)).map(|r| (r.id, r.others));
             prop_assert_eq!(found, compared(&name, &id(&from), &ids));

@@ -10,14 +10,14 @@ use super::{
 };
 use crate::document::frontmatter::{Frontmatter, NodeType};
 use crate::document::sections::MARKDOWN;
-use crate::model::id::Id;
+use crate::model::id::DocumentId;
 use crate::model::layout;
 use crate::uri::{Target, Uri};
 use crate::yaml::Node;
 
 /// Reads the links of a document, and the places that want to be links. `fields` and the offset of
 /// the body are those of the text.
-pub fn read(id: &Id, text: &str, fields: &Frontmatter, body: usize) -> Links {
+pub fn read(id: &DocumentId, text: &str, fields: &Frontmatter, body: usize) -> Links {
     let mut reader = Reader { id, found: Links::default() };
     reader.origins(fields);
     reader.dependencies(fields);
@@ -26,14 +26,14 @@ pub fn read(id: &Id, text: &str, fields: &Frontmatter, body: usize) -> Links {
 }
 
 /// The documents that a source depends on, as its frontmatter says.
-pub fn dependencies(id: &Id, fields: &Frontmatter) -> Vec<Link> {
+pub fn dependencies(id: &DocumentId, fields: &Frontmatter) -> Vec<Link> {
     let mut reader = Reader { id, found: Links::default() };
     reader.dependencies(fields);
     reader.found.links
 }
 
 struct Reader<'d> {
-    id: &'d Id,
+    id: &'d DocumentId,
     found: Links,
 }
 
@@ -62,7 +62,7 @@ impl Reader<'_> {
             return self.uri_text(kind, text, line);
         }
         let path: String = text.nfc().collect();
-        match path.strip_suffix(".md").unwrap_or(&path).parse::<Id>() {
+        match path.strip_suffix(".md").unwrap_or(&path).parse::<DocumentId>() {
             Ok(id) if is_document(&id) => self.add(kind, LinkTarget::Document(text_of(&id)), line),
             // Another system may keep a title or a web address here.
             _ => {}
@@ -184,10 +184,10 @@ impl Reader<'_> {
                 Err(why) => return self.broken(dest, why, line),
             }
         } else {
-            match name.strip_suffix(".md").unwrap_or(&name).parse::<Id>() {
+            match name.strip_suffix(".md").unwrap_or(&name).parse::<DocumentId>() {
                 Ok(id) if is_document(&id) => LinkTarget::Name(text_of(&id)),
                 Ok(_) => return,
-                Err(why) => return self.broken(dest, Unusable::Id(why), line),
+                Err(why) => return self.broken(dest, Unusable::DocumentId(why), line),
             }
         };
         self.push(Link { kind: LinkKind::Reference, target, anchor, checkpoint: None, line });
@@ -287,12 +287,12 @@ fn line_of(node: &Node) -> usize {
     node.line + 1
 }
 
-fn text_of(id: &Id) -> String {
+fn text_of(id: &DocumentId) -> String {
     id.as_str().to_owned()
 }
 
 /// Whether documents have such ids: no governance file, no index, nothing in a hidden folder.
-fn is_document(id: &Id) -> bool {
+fn is_document(id: &DocumentId) -> bool {
     let text = id.as_str();
     let never = |file: &str| file.strip_suffix(".md") == Some(text);
     id.is_document()
@@ -302,7 +302,7 @@ fn is_document(id: &Id) -> bool {
 }
 
 /// What a path, seen from the folder of a document, names; nothing where that is no document.
-fn resolve_path(from: &Id, path: &str) -> Result<Option<LinkTarget>, Unusable> {
+fn resolve_path(from: &DocumentId, path: &str) -> Result<Option<LinkTarget>, Unusable> {
     let (above, path) = match path.strip_prefix('/') {
         Some(path) => ("", path),
         None => (folder(from.as_str()), path),
@@ -318,7 +318,8 @@ fn resolve_path(from: &Id, path: &str) -> Result<Option<LinkTarget>, Unusable> {
         }
     }
     let path: String = names.join("/").nfc().collect();
-    let id: Id = path.strip_suffix(".md").unwrap_or(&path).parse().map_err(Unusable::Id)?;
+    let id: DocumentId =
+        path.strip_suffix(".md").unwrap_or(&path).parse().map_err(Unusable::DocumentId)?;
     Ok(is_document(&id).then(|| LinkTarget::Document(text_of(&id))))
 }
 

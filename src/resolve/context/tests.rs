@@ -71,7 +71,7 @@ fn served(n: usize, made: &Made, before: &[Served]) -> Served {
     let document = Document::parse(&text).unwrap();
     let mut fields = document.frontmatter;
     fields.title = Some(made.title.clone());
-    let id: Id = format!("nodes/d{n}").parse().unwrap();
+    let id: DocumentId = format!("nodes/d{n}").parse().unwrap();
     let hash = Digest::of(text.as_bytes());
     let entry = Entry {
         version: 1,
@@ -240,7 +240,7 @@ proptest! {
             prop_assert!(part.iter().all(|one| rest.any(|other| other == one)), "a subsequence");
         }
         prop_assert_eq!(taken.len() + out.len(), all.len());
-        let missing: BTreeSet<&Id> = out.iter().map(|(id, _)| id).collect();
+        let missing: BTreeSet<&DocumentId> = out.iter().map(|(id, _)| id).collect();
         for portion in &context.portions {
             prop_assert!(needs(portion).iter().all(|id| !missing.contains(id)));
         }

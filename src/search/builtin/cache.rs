@@ -22,7 +22,7 @@ use super::segment::{self, Totals};
 use super::{Builtin, Ready};
 use crate::checkpoint::fault::LogError;
 use crate::model::digest::Digest;
-use crate::model::id::Id;
+use crate::model::id::DocumentId;
 use crate::vault::files::Files;
 use crate::vault::outside;
 
@@ -221,7 +221,7 @@ impl Cache {
             checkpoint: of.snapshot.checkpoint(),
             head: of.head.to_string(),
             totals,
-            unread: unread.iter().map(Id::to_string).collect(),
+            unread: unread.iter().map(DocumentId::to_string).collect(),
             files: stamps(&folder)?,
         };
         self.exchange(&current)?;
@@ -270,7 +270,7 @@ impl Current {
         self.checkpoint == of.snapshot.checkpoint() && head == Some(of.head)
     }
 
-    fn unread_ids(&self) -> Option<Vec<Id>> {
+    fn unread_ids(&self) -> Option<Vec<DocumentId>> {
         self.unread.iter().map(|id| id.parse().ok()).collect()
     }
 }

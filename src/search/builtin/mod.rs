@@ -23,7 +23,7 @@ use tantivy::{Index, IndexWriter};
 use super::{Backend, Found, Query, SearchError};
 use crate::checkpoint::fault::LogError;
 use crate::model::digest::Digest;
-use crate::model::id::Id;
+use crate::model::id::DocumentId;
 use crate::resolve::Snapshot;
 
 use article::{Article, Fields, Mark, mark};
@@ -95,7 +95,7 @@ impl Builtin<'_, '_> {
         let (schema, fields) = article::schema();
         let index = Index::create_in_ram(schema);
         article::teach(&index);
-        let wanted: Vec<&Id> = self.snapshot.documents()?.collect();
+        let wanted: Vec<&DocumentId> = self.snapshot.documents()?.collect();
         let unread = self.fill(&index, &fields, &[], &wanted)?;
         let ready = Ready::open(&index, fields, unread)?;
         Ok(self.answer(&ready, query, limit)?)
@@ -111,7 +111,7 @@ impl Builtin<'_, '_> {
     fn difference(
         &self,
         mut indexed: HashMap<String, Mark>,
-    ) -> Result<(Vec<&Id>, Vec<String>), LogError> {
+    ) -> Result<(Vec<&DocumentId>, Vec<String>), LogError> {
         let mut wanted = Vec::new();
         let state = self.snapshot.state()?;
         for id in self.snapshot.documents()? {
@@ -132,9 +132,9 @@ impl Builtin<'_, '_> {
         index: &Index,
         fields: &Fields,
         gone: &[String],
-        wanted: &[&Id],
-    ) -> tantivy::Result<Vec<Id>> {
-        let read = |id: &Id| match self.snapshot.get(id) {
+        wanted: &[&DocumentId],
+    ) -> tantivy::Result<Vec<DocumentId>> {
+        let read = |id: &DocumentId| match self.snapshot.get(id) {
             Some(Ok(served)) => Some(Article::new(&served)),
             _ => None,
         };
@@ -147,12 +147,12 @@ struct Ready {
     fields: Fields,
     segments: Vec<Segment>,
     totals: Totals,
-    unread: Vec<Id>,
+    unread: Vec<DocumentId>,
 }
 
 impl Ready {
     /// Opens an index and counts what is in it.
-    fn open(index: &Index, fields: Fields, unread: Vec<Id>) -> tantivy::Result<Self> {
+    fn open(index: &Index, fields: Fields, unread: Vec<DocumentId>) -> tantivy::Result<Self> {
         let segments = segment::segments(index)?;
         let mut totals = Totals::default();
         segments.iter().try_for_each(|segment| segment.count(&mut totals))?;
@@ -165,12 +165,12 @@ fn fill<R>(
     index: &Index,
     fields: &Fields,
     gone: &[String],
-    wanted: &[&Id],
+    wanted: &[&DocumentId],
     read: &R,
     on_slow: &dyn Fn(usize),
-) -> tantivy::Result<Vec<Id>>
+) -> tantivy::Result<Vec<DocumentId>>
 where
-    R: Fn(&Id) -> Option<Article> + Sync,
+    R: Fn(&DocumentId) -> Option<Article> + Sync,
 {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let writers = if wanted.len() <= CHUNK { 1 } else { cores.div_ceil(2).min(MAX_WRITERS) };

@@ -265,10 +265,10 @@ mod tests {
     use super::super::segment::segments;
     use super::super::{Ready, fill};
     use super::*;
-    use crate::model::id::Id;
+    use crate::model::id::DocumentId;
     use crate::search::words::folded;
 
-    type Vault = BTreeMap<Id, Article>;
+    type Vault = BTreeMap<DocumentId, Article>;
 
     /// An index that follows a vault, and the vault as it is now.
     struct Following {
@@ -286,13 +286,13 @@ mod tests {
         }
 
         /// Publishes and retires documents.
-        fn follow(&mut self, set: Vault, retired: &BTreeSet<Id>) {
-            let old = |id: &&Id| self.vault.contains_key(*id);
+        fn follow(&mut self, set: Vault, retired: &BTreeSet<DocumentId>) {
+            let old = |id: &&DocumentId| self.vault.contains_key(*id);
             let gone: BTreeSet<String> =
-                set.keys().chain(retired).filter(old).map(Id::to_string).collect();
+                set.keys().chain(retired).filter(old).map(DocumentId::to_string).collect();
             let gone: Vec<String> = gone.into_iter().collect();
-            let wanted: Vec<&Id> = set.keys().collect();
-            let read = |id: &Id| set.get(id).cloned();
+            let wanted: Vec<&DocumentId> = set.keys().collect();
+            let read = |id: &DocumentId| set.get(id).cloned();
             fill(&self.index, &self.fields, &gone, &wanted, &read, &|_| {}).unwrap();
             self.vault.retain(|id, _| !retired.contains(id));
             self.vault.extend(set);
@@ -408,7 +408,7 @@ mod tests {
         })
     }
 
-    fn retired() -> impl Strategy<Value = BTreeSet<Id>> {
+    fn retired() -> impl Strategy<Value = BTreeSet<DocumentId>> {
         let ids = prop::collection::btree_set("[a-f](/[a-c])?", 0..4);
         ids.prop_map(|ids| ids.iter().map(|id| id.parse().unwrap()).collect())
     }
@@ -475,7 +475,7 @@ mod tests {
     #[test]
     fn a_document_says_what_it_is_called_once_and_all_its_sections_hear_it() {
         let mut index = Following::new();
-        let id: Id = "a".parse().unwrap();
+        let id: DocumentId = "a".parse().unwrap();
         let unit = |text: &str| (String::new(), text.to_owned());
         let article = Article {
             id: id.to_string(),
