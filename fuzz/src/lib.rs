@@ -43,7 +43,7 @@ pub fn check_log(form: LogForm, bytes: &[u8]) {
     }
 
     // The other form has a place for complete maps only, and keeps them.
-    let sealed = |c: &contextnest::checkpoint::log::Checkpoint| {
+    let sealed = |c: &contextnest::checkpoint::event::Checkpoint| {
         c.set.iter().all(|(_, mark)| mark.sealed().is_some())
     };
     if bytes.len() < 1 << 14 && chronicle.checkpoints().iter().all(|c| sealed(c)) {

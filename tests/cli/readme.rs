@@ -18,25 +18,45 @@ fn commands(markdown: &str) -> Vec<&str> {
     found
 }
 
-#[test]
-fn every_command_of_the_readme_works_when_pasted() {
-    let readme = fs::read_to_string(repository().join("README.md")).unwrap();
-    let lines = commands(&readme);
-    assert_eq!(
-        lines[..3],
-        ["cargo run --release -- demo my-vault", "cargo test", "cargo install --path . --locked",]
-    );
+/// Runs the commands of these texts in one shell, with `ctx` for what builds and runs it.
+fn paste(place: &Place, texts: &[&str]) {
+    let lines = texts.iter().flat_map(|text| commands(text));
     // The two that build from the source are what runs this test.
     let script: Vec<String> = lines
-        .iter()
-        .filter(|line| **line != "cargo test" && !line.starts_with("cargo install"))
+        .filter(|line| *line != "cargo test" && !line.starts_with("cargo install"))
         .map(|line| line.replace("cargo run --release -- ", "ctx "))
         .collect();
     assert!(script.iter().all(|line| !line.contains("cargo ")), "{script:?}");
     let bin = Path::new(env!("CARGO_BIN_EXE_ctx")).parent().unwrap();
     let script = format!("set -e; PATH={}:$PATH\n{}", bin.display(), script.join("\n"));
-    let place = Place::new();
     place.args::<&str>(&[]).shell(&script).exits(0);
+}
+
+fn text(path: &str) -> String {
+    fs::read_to_string(repository().join(path)).unwrap()
+}
+
+#[test]
+fn every_command_of_the_readme_and_the_guide_works_when_pasted() {
+    let readme = text("README.md");
+    let place = Place::new();
+    paste(&place, &[&readme, &text("docs/guide.md"), &text("docs/json.md")]);
     assert!(place.has("my-vault/.versions/checkpoints.jsonl"));
     assert!(place.has("handbook/nodes/policies/.versions/returns/history.yaml"));
+    assert!(commands(&readme).contains(&"cargo test"), "CI reads the test command from here");
+    assert!(readme.lines().count() <= 200);
+}
+
+/// Every link to a file of the repository leads to one.
+#[test]
+fn links_of_the_documentation_lead_somewhere() {
+    let pages = ["README.md", "docs/guide.md", "docs/json.md", "docs/hooks.md", "spec/README.md"];
+    for page in pages {
+        let folder = repository().join(page);
+        for target in text(page).split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+            let path = target.split('#').next().unwrap();
+            let is_file = !path.is_empty() && !path.contains("://");
+            assert!(!is_file || folder.parent().unwrap().join(path).exists(), "{page}: {target}");
+        }
+    }
 }
