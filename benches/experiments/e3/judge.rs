@@ -271,7 +271,7 @@ fn verify(root: &Path, args: &[&str], state: Option<&Path>) -> Result<Report> {
     };
     Ok(Report {
         exit: said.exit,
-        head: json["head"].as_str().map(str::to_owned),
+        head: json["checkpoint_hash"].as_str().map(str::to_owned),
         verdict: json["verdict"].as_str().unwrap_or_default().to_owned(),
         findings: json["findings"].as_array().cloned().unwrap_or_default(),
     })

@@ -61,7 +61,7 @@ fn measured(root: &Path, documents: usize, table: &mut String) -> Result<Vec<Str
         if is_told == code.is_empty() || output.status.success() != code.is_empty() {
             broken.push(format!("`{attack}` in {documents} documents"));
         }
-        Ok(json["head"].as_str().unwrap_or_default().to_owned())
+        Ok(json["checkpoint_hash"].as_str().unwrap_or_default().to_owned())
     };
     let head = told("none", "", &[])?;
     let keyframe = format!("{}/v1.md", history_dir(DOCUMENT));
