@@ -24,7 +24,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use contextnest::resolve::{Need, Plan, Snapshot, Source};
+use contextnest::resolve::{CheckpointSource, Need, QueryPlan, Snapshot};
 use contextnest::selector::parse;
 use contextnest::vault::{Vault, outside};
 
@@ -142,9 +142,9 @@ fn without_cache(root: &Path, size: usize) -> Result<Option<Duration>> {
 fn evaluate(root: &Path) -> Result<Duration> {
     let folder = outside::folder_of(&cache_of(root), &root.canonicalize()?, None);
     let vault = Vault::open(root)?.with_cache(Some(folder));
-    let source = Source::open(&vault, Need::Fields, &mut |_, _| ())?;
+    let source = CheckpointSource::open(&vault, Need::Fields, &mut |_, _| ())?;
     let snapshot = Snapshot::of(&vault, &source, None)?;
-    let plan = Plan::new(&parse(SELECTOR)?, &snapshot, &mut |query| Err(query.to_owned()))?;
+    let plan = QueryPlan::new(&parse(SELECTOR)?, &snapshot, &mut |query| Err(query.to_owned()))?;
     let mut times = Vec::new();
     for _ in 0..200 {
         let began = Instant::now();

@@ -32,13 +32,14 @@ pub mod codes;
 pub mod convert;
 pub mod derived;
 pub mod document;
+pub mod govern;
 pub mod graph;
-pub mod head;
+
 pub mod index;
 pub mod live;
 pub mod model;
 pub mod pack;
-pub mod publish;
+
 pub mod recover;
 pub mod report;
 pub mod resolve;
@@ -47,6 +48,7 @@ pub mod selector;
 mod starter;
 pub mod status;
 mod torn;
+pub mod trust;
 pub mod txn;
 pub mod uri;
 pub mod vault;

@@ -19,7 +19,7 @@ use crate::vault::Vault;
 use crate::vault::config::{Config, Layout};
 use crate::vault::federation::Authorities;
 use crate::vault::files::FileError;
-use crate::vault::walk::Found;
+use crate::vault::walk::WalkedFiles;
 use crate::yaml::{self, Dialect};
 
 /// A live document.
@@ -117,7 +117,7 @@ fn error(code: &'static str, message: String, hint: impl Into<Hint>) -> Problem 
 }
 
 /// Names of documents behind which lies no file that could be read, each with the reason.
-pub fn irregular(found: &Found) -> Vec<(String, Problem)> {
+pub fn irregular(found: &WalkedFiles) -> Vec<(String, Problem)> {
     let all =
         |paths: &[String], code, message: &str, hint: &'static str| -> Vec<(String, Problem)> {
             let problem = error(code, message.to_owned(), hint);
@@ -172,7 +172,7 @@ pub fn drafts(
 
 /// What is odd about the text of a governance file. Only a configuration that cannot be read is
 /// an error: nothing can be done before it is mended.
-pub fn policy_problems(id: &DocumentId, text: &str, authorities: &Authorities) -> Vec<Problem> {
+pub fn governance_problems(id: &DocumentId, text: &str, authorities: &Authorities) -> Vec<Problem> {
     if id.is_pack() {
         return pack::read(text, authorities).problems.iter().map(Problem::from).collect();
     }
@@ -206,7 +206,7 @@ pub fn policy(vault: &Vault, is_wanted: impl Fn(&str) -> bool) -> Vec<(String, V
             (_, Err(why)) => vec![error("id-invalid", why.to_string(), why.hint())],
             (Ok(bytes), Ok(id)) => match utf8(&bytes) {
                 Err(why) => vec![error(why.code(), why.to_string(), why.hint())],
-                Ok(text) => policy_problems(&id, text, &vault.config().authorities),
+                Ok(text) => governance_problems(&id, text, &vault.config().authorities),
             },
         };
         (path, found)

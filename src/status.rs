@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use crate::chain::history::Entry;
 use crate::chain::replay;
 use crate::checkpoint::fault::LogError;
-use crate::checkpoint::state::State;
+use crate::checkpoint::state::PublishedSet;
 use crate::document::frontmatter;
 use crate::document::text::normalise;
 use crate::document::utf8;
@@ -138,7 +138,7 @@ pub fn status(vault: &Vault, head: &Snapshot<'_>) -> Result<Status, LogError> {
     Ok(Status { documents, governance: governance(vault, head, state) })
 }
 
-fn row(vault: &Vault, head: &Snapshot<'_>, state: &State, file: LiveFile) -> Row {
+fn row(vault: &Vault, head: &Snapshot<'_>, state: &PublishedSet, file: LiveFile) -> Row {
     let problems = file.problems(vault);
     let mut row = Row {
         path: file.path,
@@ -186,7 +186,7 @@ fn is_retired(vault: &Vault, id: &DocumentId) -> bool {
 fn governance(
     vault: &Vault,
     head: &Snapshot<'_>,
-    state: &State,
+    state: &PublishedSet,
 ) -> Vec<(DocumentId, GovernanceState)> {
     let live = vault.governance_files();
     let sealed = state.iter().map(|(id, _)| id).filter(|id| !id.is_document());

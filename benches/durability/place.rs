@@ -5,12 +5,12 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use contextnest::govern::{self, Author, Mode, Request, Which};
 use contextnest::model::id::DocumentId;
 use contextnest::model::timestamp::Timestamp;
-use contextnest::publish::{self, Author, Mode, Request, Which};
 use contextnest::vault::Vault;
 use contextnest::vault::disk::Disk;
-use contextnest::vault::outside::State;
+use contextnest::vault::outside::StateFolder;
 
 use crate::corpus;
 use crate::process::{Result, cache_of, command, output};
@@ -107,9 +107,9 @@ impl Place {
         let began = Instant::now();
         let cache = (self.beside != Beside::Nothing).then(|| cache_of(&self.root));
         let (home, dir) = (self.home.clone(), self.memory());
-        let state = State { home, dir, checked_out: None, repository: None };
+        let state = StateFolder { home, dir, checked_out: None, repository: None };
         let vault = Vault::open(&self.root)?.with_cache(cache).with_state(Some(state));
-        let outcome = publish::publish(&how(vault.on(disk)), &request)?;
+        let outcome = govern::publish(&how(vault.on(disk)), &request)?;
         let ended = Instant::now();
         let done = outcome.items.iter().filter(|item| item.id.is_document()).count();
         if done != count || outcome.committed.is_none_or(|c| !c.left_alone.is_empty()) {

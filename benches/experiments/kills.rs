@@ -86,7 +86,10 @@ fn complaint(args: &[&str], output: &Output) -> String {
 /// Kills publications, prints the table, and gives the claims that did not hold.
 pub(crate) fn kills(options: &Options) -> Result<Vec<String>> {
     let mut out = String::new();
-    head(&mut out, "documents | killed | before the commit | after it | too late | leftovers kept");
+    head(
+        &mut out,
+        "documents | killed | before the commit | after it | too late | uncommitted kept",
+    );
     let mut broken = Vec::new();
     let rounds: &[(usize, usize)] = if options.quick { &QUICK_KILLS } else { &KILLS };
     for (documents, times) in rounds {

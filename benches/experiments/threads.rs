@@ -6,11 +6,11 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use contextnest::head;
+use contextnest::govern::{Author, Mode, PublishError, Request, Which, publish};
 use contextnest::model::id::DocumentId;
 use contextnest::model::timestamp::Timestamp;
-use contextnest::publish::{Author, Mode, PublishError, Request, Which, publish};
 use contextnest::resolve::Snapshot;
+use contextnest::trust;
 use contextnest::txn::expect::Expect;
 use contextnest::vault::Vault;
 
@@ -51,7 +51,7 @@ pub(crate) fn append(root: &Path, id: &str, line: &str) -> Outcome<bool> {
     let vault = open(root)?;
     let id: DocumentId = id.parse().map_err(told)?;
     let (version, text) = {
-        let log = head::open_log(&vault).map_err(told)?;
+        let log = trust::open_log(&vault).map_err(told)?;
         let snapshot = Snapshot::at(&vault, &log.sound().map_err(told)?, None).map_err(told)?;
         let served = snapshot.get(&id).ok_or("it is not published")?;
         let served = served.map_err(|withheld| told(withheld.why))?;

@@ -7,7 +7,7 @@
 
 use std::sync::LazyLock;
 
-use contextnest::chain::history::{Entry, History, Stored};
+use contextnest::chain::history::{Entry, History, TextStorage};
 use contextnest::checkpoint::log::Log;
 use contextnest::document::text::normalise;
 use contextnest::model::id::DocumentId;
@@ -118,7 +118,7 @@ fn recorded(path: &str, bytes: Option<&[u8]>) -> String {
 fn without_note(mut entry: Entry) -> Entry {
     entry.note = None;
     // What is hashed is the normal form of a diff.
-    if let Stored::Diff(diff) = &mut entry.stored {
+    if let TextStorage::Diff(diff) = &mut entry.stored {
         *diff = normalise(diff).into_owned();
     }
     entry

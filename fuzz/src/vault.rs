@@ -8,7 +8,7 @@ use contextnest::chain::replay;
 use contextnest::checkpoint::log::Log;
 use contextnest::model::id::DocumentId;
 use contextnest::model::timestamp::Timestamp;
-use contextnest::publish::{Author, Mode, Request, Which, publish, retire};
+use contextnest::govern::{Author, Mode, Request, Which, publish, retire};
 use contextnest::vault::Vault;
 use contextnest::vault::config::LogForm;
 

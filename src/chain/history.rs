@@ -77,7 +77,7 @@ pub struct Slot {
 
 /// How a version's text is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Stored {
+pub enum TextStorage {
     /// In full, in `v<N>.md`.
     Keyframe,
     /// As the diff from the version before, in the entry.
@@ -124,7 +124,7 @@ pub struct Entry {
     /// Its number.
     pub version: u64,
     /// Where its text is.
-    pub stored: Stored,
+    pub stored: TextStorage,
     /// Who made it.
     pub edited_by: String,
     /// When it was made.
@@ -169,9 +169,9 @@ impl Entry {
     /// history itself has the diff.
     pub fn text_path(&self, id: &DocumentId) -> Option<String> {
         match self.stored {
-            Stored::Keyframe => Some(id.keyframe_path(self.version)),
-            Stored::DiffFile => Some(id.diff_path(self.version)),
-            Stored::Diff(_) => None,
+            TextStorage::Keyframe => Some(id.keyframe_path(self.version)),
+            TextStorage::DiffFile => Some(id.diff_path(self.version)),
+            TextStorage::Diff(_) => None,
         }
     }
 }
@@ -318,7 +318,7 @@ impl History {
                 return Err(ChainGap::Missing(version - (end - index) as u64));
             }
             chain.push(entry);
-            if entry.stored == Stored::Keyframe {
+            if entry.stored == TextStorage::Keyframe {
                 chain.reverse();
                 let previous = match index.checked_sub(1).map(|i| &self.slots[i].entry) {
                     None => None,
@@ -345,7 +345,7 @@ impl History {
 
     /// How many diffs follow the last full text.
     pub fn diffs_at_end(&self) -> usize {
-        self.entries().rev().take_while(|entry| entry.stored != Stored::Keyframe).count()
+        self.entries().rev().take_while(|entry| entry.stored != TextStorage::Keyframe).count()
     }
 
     /// Whether its entries are a block list at the end of the file, to which one can be appended.
@@ -406,7 +406,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn entry(version: u64, stored: Stored, note: Option<String>) -> Entry {
+    fn entry(version: u64, stored: TextStorage, note: Option<String>) -> Entry {
         let at: Timestamp = "2026-11-21T20:06:06.689Z".parse().unwrap();
         Entry {
             version,
@@ -422,9 +422,11 @@ mod tests {
 
     #[test]
     fn an_entry_has_one_spelling() {
-        let mut history = History::new().append(&entry(1, Stored::Keyframe, None), 10).unwrap();
+        let mut history =
+            History::new().append(&entry(1, TextStorage::Keyframe, None), 10).unwrap();
         let parsed = History::parse(history.as_bytes()).unwrap();
-        let second = entry(2, Stored::Diff("--- v1\n+++ v2\n".to_owned()), Some("why: so".into()));
+        let second =
+            entry(2, TextStorage::Diff("--- v1\n+++ v2\n".to_owned()), Some("why: so".into()));
         history.push_str(&parsed.append(&second, 10).unwrap());
         insta::assert_snapshot!(history, @r"
         keyframe_interval: 10
@@ -493,7 +495,7 @@ mod tests {
 
     #[test]
     fn nothing_is_appended_to_a_spelling_that_it_would_break() {
-        let first = History::new().append(&entry(1, Stored::Keyframe, None), 10);
+        let first = History::new().append(&entry(1, TextStorage::Keyframe, None), 10);
         let good = first.unwrap();
         for text in [
             "versions: [{version: 1}]\n".to_owned(),
@@ -505,12 +507,12 @@ mod tests {
             format!("{good}more: 1\n"),
         ] {
             let history = History::parse(text.as_bytes()).unwrap();
-            let second = entry(2, Stored::Keyframe, None);
+            let second = entry(2, TextStorage::Keyframe, None);
             assert_eq!(history.append(&second, 10), Err(AppendError::Spelling), "{text}");
         }
         let unindented = good.replace("\n  ", "\n");
         let history = History::parse(unindented.as_bytes()).unwrap();
-        let second = entry(2, Stored::Diff("--- v1\n+++ v2\n".to_owned()), None);
+        let second = entry(2, TextStorage::Diff("--- v1\n+++ v2\n".to_owned()), None);
         let text = history.append(&second, 10).unwrap();
         let both = History::parse(format!("{unindented}{text}").as_bytes()).unwrap();
         assert_eq!(both.slots[1].entry, Ok(second));
@@ -519,7 +521,7 @@ mod tests {
 
     #[test]
     fn a_version_beyond_all_numbers_is_a_fault() {
-        let text = History::new().append(&entry(1, Stored::DiffFile, None), 10).unwrap();
+        let text = History::new().append(&entry(1, TextStorage::DiffFile, None), 10).unwrap();
         let more = text.split_once("versions:\n").unwrap().1.to_owned();
         let text = text.replace("version: 1", "version: 18446744073709551615") + &more;
         let history = History::parse(text.as_bytes()).unwrap();
@@ -533,8 +535,8 @@ mod tests {
             let more = entries[1..].iter().map(|entry| spell(entry, spelling::INDENT));
             History::parse((first + &more.collect::<String>()).as_bytes()).unwrap()
         };
-        let full = |n| entry(n, Stored::Keyframe, None);
-        let diff = |n| entry(n, Stored::Diff("--- \n".to_owned()), None);
+        let full = |n| entry(n, TextStorage::Keyframe, None);
+        let diff = |n| entry(n, TextStorage::Diff("--- \n".to_owned()), None);
         let gap = spelled(&[full(1), diff(2), diff(5), diff(6)]);
         assert_eq!(gap.chain_to(6), Err(ChainGap::Missing(4)));
         assert_eq!(gap.chain_to(3), Err(ChainGap::Missing(3)));
@@ -554,10 +556,10 @@ mod tests {
     #[test]
     fn a_history_has_room_up_to_its_limit() {
         let mut history = History::parse(
-            History::new().append(&entry(1, Stored::Keyframe, None), 10).unwrap().as_bytes(),
+            History::new().append(&entry(1, TextStorage::Keyframe, None), 10).unwrap().as_bytes(),
         )
         .unwrap();
-        let second = entry(2, Stored::Keyframe, None);
+        let second = entry(2, TextStorage::Keyframe, None);
         let text = history.append(&second, 10).unwrap();
         history.length = limit::HISTORY - text.len() as u64;
         assert_eq!(history.append(&second, 10), Ok(text));
@@ -576,7 +578,7 @@ mod tests {
 
     #[test]
     fn a_line_has_room_up_to_its_limit() {
-        let good = History::new().append(&entry(1, Stored::Keyframe, None), 10).unwrap();
+        let good = History::new().append(&entry(1, TextStorage::Keyframe, None), 10).unwrap();
         let with = |length: usize| format!("{good}#{}\n", "x".repeat(length - 1));
         assert!(History::parse(with(limit::LINE).as_bytes()).is_ok());
         let line = good.lines().count() + 1;
@@ -590,7 +592,7 @@ mod tests {
             let mut bytes = String::new();
             let mut expected = Vec::new();
             for (n, text) in texts.iter().enumerate() {
-                let stored = if n == 0 { Stored::Keyframe } else { Stored::Diff(text.clone()) };
+                let stored = if n == 0 { TextStorage::Keyframe } else { TextStorage::Diff(text.clone()) };
                 let new = entry(n as u64 + 1, stored, Some(text.clone()));
                 let history = if n == 0 { History::new() } else { History::parse(bytes.as_bytes()).unwrap() };
                 bytes.push_str(&history.append(&new, 10).unwrap());

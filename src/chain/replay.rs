@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::diff;
 use super::error::ChainError;
-use super::history::{Entry, History, Stored};
+use super::history::{Entry, History, TextStorage};
 use super::preimage::chain_hash;
 use crate::document::Unreadable;
 use crate::document::text::{is_normal, normalise, normalised, split};
@@ -134,7 +134,7 @@ impl<'v> Replay<'v> {
             }
         };
         let diff = match &entry.stored {
-            Stored::Keyframe => {
+            TextStorage::Keyframe => {
                 let path = self.id.keyframe_path(entry.version);
                 let Some(bytes) = self.files.read_optional(&path, limit::DOCUMENT)? else {
                     return Err(ChainError::KeyframeMissing(path));
@@ -152,8 +152,8 @@ impl<'v> Replay<'v> {
                 (self.rebuilt, self.rebuilt_frontmatter) = (0, 0);
                 return Ok(text);
             }
-            Stored::Diff(diff) => Cow::Borrowed(diff),
-            Stored::DiffFile => {
+            TextStorage::Diff(diff) => Cow::Borrowed(diff),
+            TextStorage::DiffFile => {
                 let path = self.id.diff_path(entry.version);
                 let Some(bytes) = self.files.read_optional(&path, limit::HISTORY)? else {
                     return Err(ChainError::DiffMissing(path));
@@ -226,7 +226,7 @@ mod tests {
         let entry = Entry {
             version: 2,
             content_hash: Digest::of(diff.as_bytes()),
-            stored: Stored::Diff(diff),
+            stored: TextStorage::Diff(diff),
             edited_by: "ana".to_owned(),
             edited_at: Timestamp::MIN,
             state: EntryState::Unpublished,

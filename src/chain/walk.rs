@@ -9,7 +9,7 @@ use std::slice;
 
 use super::described::{self, Described};
 use super::error::ChainError;
-use super::history::{Entry, Fault, History, Slot, Stored};
+use super::history::{Entry, Fault, History, Slot, TextStorage};
 use super::replay::Replay;
 use super::vouched::{check_retirement, describes_itself};
 use crate::model::id::DocumentId;
@@ -98,7 +98,7 @@ impl<'v> Walk<'v> {
         };
         let bytes_before = self.replay.text().map(str::len);
         let wrong = self.replay.step(entry);
-        let is_keyframe = entry.stored == Stored::Keyframe;
+        let is_keyframe = entry.stored == TextStorage::Keyframe;
         self.is_sound = wrong.is_empty() && (self.is_sound || is_keyframe);
         let text = self.replay.text();
         let (is_base_lost, diffs_before) = (self.is_base_lost, self.diffs);

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::event::Checkpoint;
 use super::fault::{Duplicate, LogError};
 use super::log::Log;
-use super::state::{Mark, State};
+use super::state::{Mark, PublishedSet};
 use super::{codec, maps};
 use crate::chain::replay;
 use crate::model::digest::Digest;
@@ -53,8 +53,8 @@ impl<'l> Chronicle<'l> {
     ///
     /// # Errors
     /// No such checkpoint, or its hash does not follow.
-    pub fn state_at(&self, number: u64) -> Result<State, LogError> {
-        let mut state = State::default();
+    pub fn state_at(&self, number: u64) -> Result<PublishedSet, LogError> {
+        let mut state = PublishedSet::default();
         if number == 0 {
             return Ok(state);
         }
@@ -102,7 +102,7 @@ impl<'l> Chronicle<'l> {
     /// in a log of ours, to one that was retired. `retired` holds what may come after a removal.
     fn check_forward<'c>(
         &self,
-        before: &State,
+        before: &PublishedSet,
         retired: &mut HashMap<&'c DocumentId, u64>,
         checkpoint: &'c Checkpoint,
     ) -> Result<(), LogError> {
@@ -184,7 +184,7 @@ impl<'l> Chronicle<'l> {
     /// head and becomes that of the new checkpoint.
     pub(crate) fn next(
         &self,
-        state: &mut State,
+        state: &mut PublishedSet,
         at: Timestamp,
         triggered_by: DocumentId,
         set: Vec<(DocumentId, Mark)>,

@@ -1,6 +1,6 @@
 //! One publication event: what it set and removed, and the hash over the maps that it leaves.
 
-use super::state::{Mark, State, in_json_order};
+use super::state::{Mark, PublishedSet, in_json_order};
 use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
 use crate::model::timestamp::Timestamp;
@@ -30,7 +30,7 @@ impl Checkpoint {
     }
 
     /// Turns the state before it into its own.
-    pub(crate) fn apply(&self, state: &mut State) {
+    pub(crate) fn apply(&self, state: &mut PublishedSet) {
         if state.is_empty() {
             // Nothing can be removed, and a map is built at once faster than entry by entry.
             *state = self.set.iter().cloned().collect();
@@ -45,7 +45,7 @@ impl Checkpoint {
     }
 
     /// Turns the state before it into its own, and takes the hash that follows from that.
-    pub(super) fn seal(&mut self, state: &mut State, previous: Option<&Digest>) {
+    pub(super) fn seal(&mut self, state: &mut PublishedSet, previous: Option<&Digest>) {
         in_json_order(&mut self.set);
         self.apply(state);
         self.hash = state.hash(previous, self.number, self.at, self.triggered_by.as_str());

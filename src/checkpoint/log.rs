@@ -207,7 +207,7 @@ impl Log {
 mod tests {
     use super::*;
     use crate::checkpoint::codec::MAX_FAULTY;
-    use crate::checkpoint::state::{Mark, State};
+    use crate::checkpoint::state::{Mark, PublishedSet};
     use crate::model::digest::Digest;
     use crate::model::timestamp::Timestamp;
 
@@ -262,7 +262,7 @@ mod tests {
         let at: Timestamp = "2026-11-21T20:06:06.689Z".parse().unwrap();
         let trigger = ids[1].parse().unwrap();
         let chronicle = empty.sound().unwrap();
-        let (first, _) = chronicle.next(&mut State::default(), at, trigger, set, Vec::new());
+        let (first, _) = chronicle.next(&mut PublishedSet::default(), at, trigger, set, Vec::new());
         let log = Log::of(LogForm::Delta, vec![first]);
         let [delta, full] = [LogForm::Delta, LogForm::Full]
             .map(|form| Log::parse(form, &log.sound().unwrap().export(form)));

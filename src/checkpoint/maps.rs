@@ -1,7 +1,7 @@
 //! The two maps of a checkpoint as the bytes that are hashed, for whoever hashes many checkpoints
 //! that follow one another.
 //!
-//! [`State::hash`](super::state::State::hash) spells both maps anew each time, which is right for one
+//! [`PublishedSet::hash`](super::state::PublishedSet::hash) spells both maps anew each time, which is right for one
 //! checkpoint. Here they are kept spelled, in pages of some entries: a change costs a page, and a hash
 //! is one pass of SHA-256 over the pages. Pages are shared between a state and the copies that are
 //! taken of it, so that many checkpoints are hashed at once in the memory of little more than one.
@@ -319,7 +319,7 @@ fn spell(id: &DocumentId, mark: Mark) -> [Vec<u8>; TEXTS] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::checkpoint::state::State;
+    use crate::checkpoint::state::PublishedSet;
     use proptest::prelude::*;
 
     fn checkpoint(
@@ -334,7 +334,7 @@ mod tests {
 
     fn check(checkpoints: &[Checkpoint]) {
         let checkpoints: Vec<&Checkpoint> = checkpoints.iter().collect();
-        let (mut state, mut previous) = (State::default(), None);
+        let (mut state, mut previous) = (PublishedSet::default(), None);
         let simple: Vec<Digest> = checkpoints
             .iter()
             .map(|checkpoint| {

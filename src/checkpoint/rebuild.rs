@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::event::{Checkpoint, trigger};
 use super::maps;
-use super::state::{Mark, State};
+use super::state::{Mark, PublishedSet};
 use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
 use crate::model::timestamp::Timestamp;
@@ -52,7 +52,7 @@ pub fn longest_prefix<F>(entries: &[Result<Checkpoint, F>], records: &[Recorded]
 
 /// The checkpoints that follow these, from what is recorded after the last of them.
 pub fn derive(before: &[&Checkpoint], mut records: Vec<Recorded>) -> Vec<Checkpoint> {
-    let mut state = State::default();
+    let mut state = PublishedSet::default();
     before.iter().for_each(|checkpoint| checkpoint.apply(&mut state));
     let mut previous = before.last().map(|checkpoint| checkpoint.hash);
     let mut number = before.len() as u64;
@@ -131,7 +131,7 @@ mod tests {
 
         // As the other tool writes its next checkpoint.
         let first = entries[0].clone().unwrap();
-        let mut state = State::default();
+        let mut state = PublishedSet::default();
         first.apply(&mut state);
         let mut second = Checkpoint { number: 2, at: at(2), ..first.clone() };
         (second.set, second.removed) = (Vec::new(), vec![id("CONTEXT.md")]);

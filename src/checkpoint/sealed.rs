@@ -1,6 +1,6 @@
 //! What a checkpoint seals of one artifact.
 
-use super::state::State;
+use super::state::PublishedSet;
 use crate::chain::error::ChainError;
 use crate::chain::replay;
 use crate::chain::vouched;
@@ -10,7 +10,7 @@ use crate::vault::Vault;
 /// The verified text that a checkpoint seals of an artifact.
 pub(crate) fn sealed_text(
     vault: &Vault,
-    state: &State,
+    state: &PublishedSet,
     id: &DocumentId,
 ) -> Option<Result<String, ChainError>> {
     let mark = state.get(id.as_str())?;

@@ -32,11 +32,11 @@ impl Mark {
 
 /// What is published at one checkpoint: every artifact with its version and chain hash.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct State {
+pub struct PublishedSet {
     marks: BTreeMap<DocumentId, Mark>,
 }
 
-impl State {
+impl PublishedSet {
     /// The artifacts in byte order of their ids.
     pub fn iter(&self) -> impl Iterator<Item = (&DocumentId, &Mark)> {
         self.marks.iter()
@@ -112,7 +112,7 @@ pub(super) fn in_json_order(set: &mut [(DocumentId, Mark)]) {
     set.sort_by(|(a, _), (b, _)| json_order(a.as_str(), b.as_str()));
 }
 
-impl FromIterator<(DocumentId, Mark)> for State {
+impl FromIterator<(DocumentId, Mark)> for PublishedSet {
     fn from_iter<T: IntoIterator<Item = (DocumentId, Mark)>>(marks: T) -> Self {
         Self { marks: marks.into_iter().collect() }
     }
@@ -183,7 +183,7 @@ mod tests {
         fn our_maps_are_those_of_the_jcs_library(
             ids in prop::collection::btree_set("[a-z\"é\u{e000}\u{fffd}😀日 ]{1,6}(/[a-z\"😀\u{fb01}]{1,4})?", 0..12)
         ) {
-            let mut state = State::default();
+            let mut state = PublishedSet::default();
             let (mut versions, mut hashes) = (BTreeMap::new(), BTreeMap::new());
             for (n, id) in ids.iter().filter_map(|i| i.parse::<DocumentId>().ok()).enumerate() {
                 let mark = Mark::new(n as u64 + 1, Digest::of(id.as_str().as_bytes()));

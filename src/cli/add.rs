@@ -5,10 +5,10 @@ use super::session::Session;
 use super::{Acting, Answer, event};
 use crate::document::edit::Edit;
 use crate::document::frontmatter::NodeType;
+use crate::govern::{self, NewDocument, Request, Which};
 use crate::model::id::DocumentId;
 use crate::model::layout::limit;
 use crate::model::tag::is_tag;
-use crate::publish::{self, NewDocument, Request, Which};
 use crate::report::event::{Added, DraftReport};
 use crate::report::failure::{Code, Failure};
 use crate::words::{argument, nearest};
@@ -51,7 +51,7 @@ pub(super) fn run(args: &Add, session: &mut Session<'_>) -> Result<Answer, Failu
     let vault = session.acting(&args.acting)?;
     let id: DocumentId = session.workspace.new_id(&vault, &args.id)?;
     DocumentId::of_document_file(&id.live_path())?;
-    publish::check_place(&vault, &id)?;
+    govern::check_place(&vault, &id)?;
     let body = text_or_input(args.body.as_deref(), session)?;
     let author = session.workspace.author(&vault, args.note.as_deref(), None)?;
     let mut edit = Edit::default();
@@ -83,7 +83,7 @@ pub(super) fn run(args: &Add, session: &mut Session<'_>) -> Result<Answer, Failu
     }
     let which = Which::Ids(vec![id.clone()]);
     let request = Request { author, which, mode: args.expect.mode(false)? };
-    let outcome = publish::add(&vault, NewDocument { id, text }, &request)?;
+    let outcome = govern::add(&vault, NewDocument { id, text }, &request)?;
     Ok(event::print(session, &outcome, false, Added))
 }
 

@@ -9,7 +9,7 @@ use super::session::Session;
 use super::ui::shown;
 use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::event::Checkpoint as Entry;
-use crate::checkpoint::state::State;
+use crate::checkpoint::state::PublishedSet;
 use crate::model::id::DocumentId;
 use crate::report::checkpoint::{CheckpointsReport, StateDiffReport, StateReport};
 use crate::report::failure::Failure;
@@ -94,7 +94,7 @@ fn list(session: &mut Session<'_>, chronicle: &Chronicle<'_>) {
     session.ui.table(&rows);
 }
 
-fn diff(session: &mut Session<'_>, before: (u64, &State), after: (u64, &State)) {
+fn diff(session: &mut Session<'_>, before: (u64, &PublishedSet), after: (u64, &PublishedSet)) {
     let report = StateDiffReport::new(before, after);
     if session.ui.json {
         session.ui.report(&report);
@@ -115,7 +115,7 @@ fn diff(session: &mut Session<'_>, before: (u64, &State), after: (u64, &State)) 
     }
 }
 
-fn show(session: &mut Session<'_>, entry: &Entry, state: &State) {
+fn show(session: &mut Session<'_>, entry: &Entry, state: &PublishedSet) {
     if session.ui.json {
         session.ui.report(&StateReport::new(entry, state));
         return;

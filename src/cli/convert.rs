@@ -4,7 +4,7 @@ use super::expect::ExpectHead;
 use super::session::Session;
 use super::{Acting, Answer, event, progress, recover};
 use crate::convert::{Converted, Request, convert};
-use crate::publish::Mode;
+use crate::govern::Mode;
 use crate::report::checkpoint::ConvertReport;
 use crate::report::failure::Failure;
 use crate::vault::config::LogForm;

@@ -6,7 +6,7 @@ use super::session::Session;
 use super::ui::shown;
 use super::{Answer, recover};
 use crate::document::validate::{Problem, Severity};
-use crate::publish::Outcome;
+use crate::govern::Outcome;
 use crate::report::Report;
 use crate::report::event::{EventReport, change};
 use crate::txn::{Item, Live};

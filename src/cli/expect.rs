@@ -1,10 +1,10 @@
 //! `--expect-version` and `--expect-hash`, of every verb that writes to the vault.
 
-use crate::head;
+use crate::govern::Mode;
 use crate::model::hint::{Hint, Verb};
 use crate::model::id::DocumentId;
-use crate::publish::Mode;
 use crate::report::failure::{Code, Failure};
+use crate::trust;
 use crate::txn::expect::{self, Expect};
 use crate::vault::Vault;
 
@@ -54,6 +54,6 @@ pub(super) fn check(vault: &Vault, ids: &[&DocumentId], expect: Expect) -> Resul
     if expect == Expect::default() {
         return Ok(());
     }
-    let log = head::open_log_locked(vault)?;
+    let log = trust::open_log_locked(vault)?;
     Ok(expect::check(vault, &log.sound()?, ids, expect)?)
 }

@@ -6,9 +6,9 @@ use super::Answer;
 use super::session::Session;
 use super::ui::shown;
 use crate::checkpoint::log::Log;
-use crate::head::{self, Head as End, Remembered};
 use crate::report::failure::{Code, Failure};
 use crate::report::head::{ForgetReport, HeadReport, HeadsReport, TrustReport};
+use crate::trust::{self, Head as End, TrustedHead};
 use crate::vault::Vault;
 
 /// Print the hash of the last checkpoint, or manage the trusted head
@@ -62,10 +62,10 @@ fn end_of(log: &Log) -> Result<End, Failure> {
 
 fn print(session: &mut Session<'_>) -> Result<Answer, Failure> {
     let vault = session.vault()?;
-    let log = head::open_log(&vault)?;
+    let log = trust::open_log(&vault)?;
     let end = end_of(&log)?;
     let at = log.sound()?.head().map(|checkpoint| checkpoint.at);
-    let heads = head::recall(&vault)?;
+    let heads = trust::trusted_heads(&vault)?;
     if session.ui.json {
         session.ui.report(&HeadReport::new(&end, at, heads.binding().next()));
     } else if let Some((hashes, at)) = end.hashes.zip(at) {
@@ -75,18 +75,18 @@ fn print(session: &mut Session<'_>) -> Result<Answer, Failure> {
         session.ui.note("note: nothing is published yet, so there is no head");
     }
     // The output is meant to be stored: a head that does not follow the trusted one is an error.
-    head::check(&vault, &log.sound()?)?;
+    trust::check(&vault, &log.sound()?)?;
     Ok(if end.hashes.is_some() { Answer::Yes } else { Answer::No })
 }
 
 fn trust(session: &mut Session<'_>, dry_run: bool) -> Result<Answer, Failure> {
     let vault = session.vault()?;
     check_state(&vault)?;
-    let end = end_of(&head::read_log(&vault)?)?;
-    let heads = head::recall(&vault).unwrap_or_default();
+    let end = end_of(&trust::read_log(&vault)?)?;
+    let heads = trust::trusted_heads(&vault).unwrap_or_default();
     let before = heads.binding().next();
     if !dry_run {
-        head::trust(&vault, &end, session.workspace.now()?)?;
+        trust::trust(&vault, &end, session.workspace.now()?)?;
     }
     if session.ui.json {
         session.ui.report(&TrustReport::new(before, &end, dry_run));
@@ -105,7 +105,7 @@ fn trust(session: &mut Session<'_>, dry_run: bool) -> Result<Answer, Failure> {
 fn forget(session: &mut Session<'_>) -> Result<Answer, Failure> {
     let vault = session.vault()?;
     check_state(&vault)?;
-    let forgotten = head::forget(&vault)?;
+    let forgotten = trust::forget(&vault)?;
     Ok(print_forgotten(session, forgotten))
 }
 
@@ -114,11 +114,11 @@ fn forget_folder(session: &mut Session<'_>, folder: &Path) -> Result<Answer, Fai
     let home = session.workspace.state_home().ok_or_else(no_state)?;
     let path = session.workspace.environment.cwd.join(folder);
     // A link may have taken the place of the folder.
-    let path = match head::is_remembered(&home, &path) {
+    let path = match trust::is_trusted(&home, &path) {
         true => path,
         false => path.canonicalize().unwrap_or(path),
     };
-    let forgotten = head::forget_everywhere(&home, &path)?;
+    let forgotten = trust::forget_everywhere(&home, &path)?;
     Ok(print_forgotten(session, forgotten > 0))
 }
 
@@ -133,7 +133,7 @@ fn print_forgotten(session: &mut Session<'_>, forgotten: bool) -> Answer {
 
 fn list(session: &mut Session<'_>) -> Result<Answer, Failure> {
     let home = session.workspace.state_home().ok_or_else(no_state)?;
-    let (heads, unreadable) = head::all(&home);
+    let (heads, unreadable) = trust::all(&home);
     for why in &unreadable {
         session.ui.note(&format!("warning: {why}"));
     }
@@ -141,7 +141,7 @@ fn list(session: &mut Session<'_>) -> Result<Answer, Failure> {
         session.ui.report(&HeadsReport::new(&heads));
         return Ok(Answer::Yes);
     }
-    let row = |head: &Remembered| {
+    let row = |head: &TrustedHead| {
         vec![
             shown(&head.path.display().to_string()).into_owned(),
             head.branch.as_deref().map_or_else(|| "-".to_owned(), |b| shown(b).into_owned()),

@@ -38,6 +38,6 @@ pub(super) fn run(args: &Mv, session: &mut Session<'_>) -> Result<Answer, Failur
     let old = workspace.named(&vault, &args.old)?;
     let new: DocumentId = workspace.new_id(&vault, &args.new)?;
     DocumentId::of_document_file(&new.live_path())?;
-    let outcome = crate::publish::move_document(&vault, &old, &new, &author, mode)?;
+    let outcome = crate::govern::move_document(&vault, &old, &new, &author, mode)?;
     Ok(event::print(session, &outcome, args.dry_run, Moved))
 }

@@ -3,7 +3,7 @@
 use super::expect::ExpectArgs;
 use super::session::Session;
 use super::{Acting, Answer, event};
-use crate::publish::{Mode, PublishError, Request, Which, publish};
+use crate::govern::{Mode, PublishError, Request, Which, publish};
 use crate::report::event::Published;
 use crate::report::failure::Failure;
 

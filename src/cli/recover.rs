@@ -8,7 +8,7 @@ use crate::model::layout;
 use crate::recover::{Lost, Request, recover};
 use crate::report::failure::Failure;
 use crate::report::recover::{RecoverReport, kind, recorded_by};
-use crate::txn::{Leftover, Recovered};
+use crate::txn::{Recovered, UncommittedFile};
 use crate::words::count;
 
 /// Clean up after an interrupted command and report what is lost
@@ -90,22 +90,22 @@ fn note_left_alone(session: &mut Session<'_>, recovered: &Recovered) {
     left_alone.iter().for_each(|line| session.ui.note(line));
 }
 
-fn rows(leftovers: &[Leftover]) -> Vec<String> {
-    let row = |leftover: &Leftover| {
-        let mut events = recorded_by(leftover).into_iter();
+fn rows(uncommitted: &[UncommittedFile]) -> Vec<String> {
+    let row = |file: &UncommittedFile| {
+        let mut events = recorded_by(file).into_iter();
         let one = events.next().map(|key| shown(&key.to_string()).into_owned());
         let more = match events.len() {
             0 => String::new(),
             more => format!(", and {}", count(more, "more event")),
         };
         vec![
-            format!("  {}", shown(&leftover.path)),
-            kind(leftover.remains).to_owned(),
-            format!("{} bytes", leftover.bytes),
+            format!("  {}", shown(&file.path)),
+            kind(file.remains).to_owned(),
+            format!("{} bytes", file.bytes),
             one.unwrap_or_default() + &more,
         ]
     };
-    let rows: Vec<Vec<String>> = leftovers.iter().map(row).collect();
+    let rows: Vec<Vec<String>> = uncommitted.iter().map(row).collect();
     first(table(&rows).into_iter(), |line| line)
 }
 

@@ -36,6 +36,6 @@ pub(super) fn run(args: &Retire, session: &mut Session<'_>) -> Result<Answer, Fa
     let author = workspace.author(&vault, args.note.as_deref(), None)?;
     let ids = args.ids.iter().map(|text| workspace.named(&vault, text));
     let ids: Vec<_> = ids.collect::<Result<_, _>>()?;
-    let outcome = crate::publish::retire(&vault, &ids, &author, mode)?;
+    let outcome = crate::govern::retire(&vault, &ids, &author, mode)?;
     Ok(event::print(session, &outcome, args.dry_run, Retired))
 }

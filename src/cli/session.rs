@@ -6,9 +6,9 @@ use std::io::Read;
 use super::ui::{Ui, shown};
 use super::{Acting, Locking};
 use crate::checkpoint::log::Log;
-use crate::head::{self, HeadError};
 use crate::report::failure::Failure;
-use crate::resolve::{Need, Source};
+use crate::resolve::{CheckpointSource, Need};
+use crate::trust::{self, HeadError};
 use crate::vault::Vault;
 use crate::words::count;
 use crate::workspace::Workspace;
@@ -50,9 +50,13 @@ impl Session<'_> {
     }
 
     /// Where the checkpoints of a vault are read from: the index, or the log.
-    pub(super) fn source(&mut self, vault: &Vault, need: Need) -> Result<Source, Failure> {
+    pub(super) fn source(
+        &mut self,
+        vault: &Vault,
+        need: Need,
+    ) -> Result<CheckpointSource, Failure> {
         let mut line = self.ui.progress();
-        let source = Source::open(vault, need, &mut |done, all| {
+        let source = CheckpointSource::open(vault, need, &mut |done, all| {
             line.tell(|| format!("indexing: {done} of {}", count(all, "document")));
         })?;
         drop(line);
@@ -62,9 +66,9 @@ impl Session<'_> {
 
     /// The log of a vault, for verbs that rely on it.
     pub(super) fn log(&mut self, vault: &Vault) -> Result<Log, Failure> {
-        let log = head::open_log(vault)?;
+        let log = trust::open_log(vault)?;
         if let Ok(chronicle) = log.sound() {
-            self.warn_of_lost_head(head::check(vault, &chronicle));
+            self.warn_of_lost_head(trust::check(vault, &chronicle));
         }
         Ok(log)
     }

@@ -9,10 +9,10 @@ mod setting;
 
 use crate::checkpoint::fault::LogError;
 use crate::checkpoint::log::Log;
-use crate::head;
+use crate::govern::{self, Author, Mode, Outcome, PublishError};
 use crate::model::id::DocumentId;
-use crate::publish::{self, Author, Mode, Outcome, PublishError};
 use crate::recover;
+use crate::trust;
 use crate::txn::expect::{self, Expect};
 use crate::txn::{self, Recovered};
 use crate::vault::Vault;
@@ -92,7 +92,7 @@ impl From<FileError> for ConvertError {
 /// The log is what it was. If the event was published before, it stays: the configuration asks for
 /// the form, and a log keeps its own until it is converted.
 pub fn convert(vault: &Vault, request: &Request<'_>) -> Result<Converted, ConvertError> {
-    let log = head::open_log(vault)?;
+    let log = trust::open_log(vault)?;
     if log.sound()?.head().is_none() {
         return Err(ConvertError::Empty);
     }
@@ -105,7 +105,7 @@ pub fn convert(vault: &Vault, request: &Request<'_>) -> Result<Converted, Conver
             refuse_unsound(&report)?;
         }
         let edit = |text: &str| setting::set(text, request.form);
-        event = Some(publish::set_policy(
+        event = Some(govern::set_governance_file(
             vault,
             &DocumentId::config(),
             &request.author,
@@ -166,7 +166,7 @@ fn would_convert(
     request: &Request<'_>,
     event: Option<&Outcome>,
 ) -> Result<Converted, ConvertError> {
-    let mut log = head::open_log(vault)?;
+    let mut log = trust::open_log(vault)?;
     if log.form == request.form {
         return Ok(unchanged(&log));
     }

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{MARKS, Source};
-use crate::document::frontmatter::{Source as Fetched, Status};
+use super::{DerivedInput, MARKS};
+use crate::document::frontmatter::{SourceBlock, Status};
 use crate::document::links::LinkKind;
 use crate::model::id::DocumentId;
 use crate::model::transport::Transport;
@@ -18,7 +18,7 @@ const LISTS: [(&str, Transport); 4] = [
     ("function", Transport::Function),
 ];
 
-pub(super) fn text(source: &Source<'_>) -> String {
+pub(super) fn text(source: &DerivedInput<'_>) -> String {
     let mut out = format!("{}; do not edit\nversion: 1\n", MARKS[0]);
     let at = source.snapshot.made_at().map(|at| scalar(&at.to_string())).unwrap_or_default();
     out.push_str(&format!("generated_at: {at}\n"));
@@ -95,7 +95,7 @@ fn document(listed: &Listed) -> Vec<String> {
     lines
 }
 
-fn fetching(listed: &Listed, fetched: &Fetched) -> Vec<String> {
+fn fetching(listed: &Listed, fetched: &SourceBlock) -> Vec<String> {
     let mut lines = Vec::new();
     lines.extend(fetched.transport.map(|t| format!("transport: {}", t.as_str())));
     lines.extend(fetched.server.as_ref().map(|server| format!("server: {}", scalar(server))));
@@ -109,7 +109,9 @@ fn fetching(listed: &Listed, fetched: &Fetched) -> Vec<String> {
 }
 
 /// Who uses which server: the transport is the declared one, else that of the source.
-fn servers<'s>(source: &'s Source<'_>) -> BTreeMap<(Transport, &'s str), BTreeSet<&'s DocumentId>> {
+fn servers<'s>(
+    source: &'s DerivedInput<'_>,
+) -> BTreeMap<(Transport, &'s str), BTreeSet<&'s DocumentId>> {
     let mut found: BTreeMap<(Transport, &str), BTreeSet<&DocumentId>> = BTreeMap::new();
     for listed in &source.published {
         let Some(fetched) = &listed.metadata.source else { continue };

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Derived, MARKS, Source};
+use super::{Derived, DerivedInput, MARKS};
 use crate::model::layout;
 use crate::model::visible::steers;
 use crate::resolve::Listed;
@@ -12,7 +12,7 @@ use crate::words::count;
 /// Documents by folder; that of the root is empty, and others have no final `/`.
 type Folders<'s> = BTreeMap<&'s str, Vec<&'s Listed>>;
 
-fn by_folder<'s>(source: &'s Source<'_>) -> Folders<'s> {
+fn by_folder<'s>(source: &'s DerivedInput<'_>) -> Folders<'s> {
     let mut folders = Folders::new();
     for listed in &source.published {
         let folder = listed.id.as_str().rsplit_once('/').map_or("", |(folder, _)| folder);
@@ -22,7 +22,7 @@ fn by_folder<'s>(source: &'s Source<'_>) -> Folders<'s> {
 }
 
 /// The index of the whole vault.
-pub(super) fn root(source: &Source<'_>) -> Derived {
+pub(super) fn root(source: &DerivedInput<'_>) -> Derived {
     let mut text = head(source, &source.name, source.published.len());
     for (folder, documents) in by_folder(source) {
         let heading = if folder.is_empty() { "(root)".to_owned() } else { escaped(folder) };
@@ -33,7 +33,7 @@ pub(super) fn root(source: &Source<'_>) -> Derived {
 }
 
 /// An index for each folder that holds documents, but for the root.
-pub(super) fn folders(source: &Source<'_>) -> Vec<Derived> {
+pub(super) fn folders(source: &DerivedInput<'_>) -> Vec<Derived> {
     let file = |(folder, documents): (&str, Vec<&Listed>)| {
         let mut text = head(source, folder, documents.len());
         text.push('\n');
@@ -43,7 +43,7 @@ pub(super) fn folders(source: &Source<'_>) -> Vec<Derived> {
     by_folder(source).into_iter().filter(|(folder, _)| !folder.is_empty()).map(file).collect()
 }
 
-fn head(source: &Source<'_>, name: &str, documents: usize) -> String {
+fn head(source: &DerivedInput<'_>, name: &str, documents: usize) -> String {
     let at = source.snapshot.made_at().map(|at| at.to_string()).unwrap_or_default();
     let number = source.snapshot.checkpoint();
     let (mark, count) = (MARKS[1], count(documents, "document"));

@@ -70,7 +70,7 @@ pub enum DerivedError {
 }
 
 /// What the files of a checkpoint are made from.
-struct Source<'s> {
+struct DerivedInput<'s> {
     snapshot: &'s Snapshot<'s>,
     config: Config,
     name: String,
@@ -89,7 +89,7 @@ pub fn files(vault: &Vault, which: Which) -> Result<Vec<Derived>, DerivedError> 
         Which::Asked => Need::Versions,
         Which::Automatic => Need::Fields,
     };
-    let from = resolve::Source::open(vault, need, &mut |_, _| ())?;
+    let from = resolve::CheckpointSource::open(vault, need, &mut |_, _| ())?;
     let snapshot = Snapshot::of(vault, &from, None)?;
     let config = snapshot.config().unwrap_or_else(|| vault.config().clone());
     if snapshot.checkpoint() == 0
@@ -109,7 +109,7 @@ pub fn files(vault: &Vault, which: Which) -> Result<Vec<Derived>, DerivedError> 
     let hubs = graph::rank::hubs(&graph, HUBS);
     let folders = config.index.folders;
     let name = snapshot.name();
-    let source = Source { snapshot: &snapshot, config, name, published, edges, hubs };
+    let source = DerivedInput { snapshot: &snapshot, config, name, published, edges, hubs };
     let mut files =
         vec![Derived { path: layout::CONTEXT_YAML.to_owned(), text: context::text(&source) }];
     if folders || which == Which::Asked {
@@ -163,11 +163,12 @@ fn bring(vault: &Vault, file: &Derived, dry_run: bool) -> Result<Outcome, FileEr
         return Ok(Outcome::NoFolder);
     }
     let names = vault.files().names(folder)?;
-    let twins: BTreeSet<String> = names.into_iter().filter(|n| fold(n) == fold(name)).collect();
-    if let Some(other) = twins.iter().find(|twin| *twin != name) {
+    let duplicates: BTreeSet<String> =
+        names.into_iter().filter(|n| fold(n) == fold(name)).collect();
+    if let Some(other) = duplicates.iter().find(|duplicate| *duplicate != name) {
         return Ok(Outcome::Foreign(file.path.replacen(name, other, 1)));
     }
-    if twins.is_empty() {
+    if duplicates.is_empty() {
         if !dry_run {
             vault.files().create_durable(&file.path, file.text.as_bytes())?;
         }

@@ -100,7 +100,7 @@ impl Status {
 
 /// The `source` block of a source node.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Source {
+pub struct SourceBlock {
     /// The protocol.
     pub transport: Option<Transport>,
     /// Name of the server, as the configuration declares it.
@@ -141,7 +141,7 @@ pub struct Frontmatter {
     /// `checksum` as written.
     pub checksum: Option<String>,
     /// The `source` block, of source nodes only.
-    pub source: Option<Source>,
+    pub source: Option<SourceBlock>,
 }
 
 impl Frontmatter {
@@ -205,13 +205,13 @@ fn read_tags(node: Option<&Node>) -> (Vec<String>, Vec<String>) {
     (tags, odd)
 }
 
-fn read_source(node: &Node) -> Source {
+fn read_source(node: &Node) -> SourceBlock {
     let texts = |key: &str| -> Vec<String> {
         let items = node.get(key).and_then(Node::items).unwrap_or_default();
         items.iter().filter_map(Node::text).map(str::to_owned).collect()
     };
     let text = |key: &str| node.get(key).filter(|n| !n.is_null()).and_then(Node::text);
-    Source {
+    SourceBlock {
         transport: text("transport").and_then(Transport::from_word),
         server: text("server").map(str::to_owned),
         tools: texts("tools"),

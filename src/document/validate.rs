@@ -55,7 +55,7 @@ pub(crate) struct Foreign<'d> {
 /// Lists what is wrong with a document, in the order of its lines. `servers` are those that the
 /// configuration declares.
 pub fn problems(document: &Document, servers: &[Server]) -> Vec<Problem> {
-    let mut found = Found { problems: Vec::new() };
+    let mut found = ProblemList { problems: Vec::new() };
     let fields = &document.frontmatter;
     found.texts(document);
     if let Some(node) = fields.get("type").filter(|n| !n.is_null())
@@ -139,11 +139,11 @@ fn first_heading(body: &str) -> Option<String> {
     Some(words.join(" "))
 }
 
-struct Found {
+struct ProblemList {
     problems: Vec<Problem>,
 }
 
-impl Found {
+impl ProblemList {
     fn add(
         &mut self,
         severity: Severity,

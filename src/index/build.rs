@@ -249,7 +249,7 @@ fn last_row(index: &Index, id: &DocumentId) -> Result<Option<Last>, Damaged> {
 }
 
 /// A version that some checkpoints sealed, without its text.
-struct Sealed {
+struct SealedRow {
     version: u64,
     chain_hash: Digest,
     sealed: u64,
@@ -259,7 +259,7 @@ struct Sealed {
 
 /// What some checkpoints did: new versions of each artifact, and ends of old rows.
 struct Rows<'c> {
-    new: BTreeMap<&'c DocumentId, Vec<Sealed>>,
+    new: BTreeMap<&'c DocumentId, Vec<SealedRow>>,
     endings: BTreeMap<u32, u32>,
 }
 
@@ -270,7 +270,8 @@ impl<'c> Rows<'c> {
         checkpoints: &[&'c Checkpoint],
         last: impl Fn(&DocumentId) -> Result<Option<Last>, Damaged>,
     ) -> Result<Self, Damaged> {
-        let (mut new, mut endings) = (BTreeMap::<&DocumentId, Vec<Sealed>>::new(), BTreeMap::new());
+        let (mut new, mut endings) =
+            (BTreeMap::<&DocumentId, Vec<SealedRow>>::new(), BTreeMap::new());
         let mut before: HashMap<&DocumentId, Option<Last>> = HashMap::new();
         for checkpoint in checkpoints {
             let number = u32::try_from(checkpoint.number).map_err(|_| Damaged)?;
@@ -295,7 +296,13 @@ impl<'c> Rows<'c> {
                 };
                 let again = known.filter(|(known, _)| *known == version);
                 let sealed = again.map_or(checkpoint.number, |(_, sealed)| sealed);
-                versions.push(Sealed { version, chain_hash, sealed, born: number, ended: NEVER });
+                versions.push(SealedRow {
+                    version,
+                    chain_hash,
+                    sealed,
+                    born: number,
+                    ended: NEVER,
+                });
             }
         }
         Ok(Self { new, endings })
@@ -320,7 +327,7 @@ fn write(
         checkpoints: &times,
         endings: &rows.endings,
     };
-    let artifacts: Vec<(&DocumentId, Vec<Sealed>)> = rows.new.into_iter().collect();
+    let artifacts: Vec<(&DocumentId, Vec<SealedRow>)> = rows.new.into_iter().collect();
     let (mut done, all) = (0, artifacts.len());
     let read = artifacts.chunks(BATCH).flat_map(|batch| {
         at_work(done, all);
@@ -346,9 +353,9 @@ fn create(
 }
 
 /// The rows of one artifact.
-fn lived(vault: &Vault, id: &DocumentId, versions: &[Sealed]) -> Vec<Lived> {
+fn lived(vault: &Vault, id: &DocumentId, versions: &[SealedRow]) -> Vec<Lived> {
     let history = id.is_document().then(|| replay::load(vault.files(), id));
-    let contents = |sealed: &Sealed| {
+    let contents = |sealed: &SealedRow| {
         let read = |history: &Result<_, ChainError>| {
             let history = history.as_ref().ok()?;
             let (version, hash) = (sealed.version, &sealed.chain_hash);
@@ -360,7 +367,7 @@ fn lived(vault: &Vault, id: &DocumentId, versions: &[Sealed]) -> Vec<Lived> {
             Some(history) => read(history).map_or(Contents::Unreadable, Contents::Document),
         }
     };
-    let row = |sealed: &Sealed| Lived {
+    let row = |sealed: &SealedRow| Lived {
         row: Row {
             id: id.as_str().to_owned(),
             version: sealed.version,
@@ -386,10 +393,11 @@ fn merge(dir: &Path, segments: &[Segment], hash: &Digest) -> Option<String> {
     }
     let earlier = endings.split_off(&first.rows().start);
     let (endings, within) = (endings, earlier);
-    let mut sources: Vec<_> = segments.iter().map(|s| Source::new(s, &within).peekable()).collect();
+    let mut sources: Vec<_> =
+        segments.iter().map(|s| OldRows::new(s, &within).peekable()).collect();
     let rows = std::iter::from_fn(|| {
         // By id and then by age; segments are in the order of age.
-        let key = |source: &mut std::iter::Peekable<Source<'_>>| match source.peek()? {
+        let key = |source: &mut std::iter::Peekable<OldRows<'_>>| match source.peek()? {
             Ok(lived) => Some(lived.row.id.clone()),
             Err(Damaged) => Some(String::new()),
         };
@@ -409,19 +417,19 @@ fn merge(dir: &Path, segments: &[Segment], hash: &Digest) -> Option<String> {
 }
 
 /// The rows of one segment, ended where a later one says so.
-struct Source<'s> {
+struct OldRows<'s> {
     segment: &'s Segment,
     left: std::ops::Range<u32>,
     within: &'s BTreeMap<u32, u32>,
 }
 
-impl<'s> Source<'s> {
+impl<'s> OldRows<'s> {
     fn new(segment: &'s Segment, within: &'s BTreeMap<u32, u32>) -> Self {
         Self { segment, left: segment.rows(), within }
     }
 }
 
-impl Iterator for Source<'_> {
+impl Iterator for OldRows<'_> {
     type Item = Result<Lived, Damaged>;
 
     fn next(&mut self) -> Option<Self::Item> {

@@ -30,7 +30,7 @@ pub use crate::checkpoint::fault::Damaged;
 pub use build::{follow, refresh};
 pub use row::Metadata;
 
-use crate::checkpoint::state::{Mark, State};
+use crate::checkpoint::state::{Mark, PublishedSet};
 use crate::document::links::LinkKind;
 use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
@@ -377,7 +377,7 @@ impl At<'_> {
     ///
     /// # Errors
     /// The index is damaged.
-    pub fn state(&self) -> Result<State, Damaged> {
+    pub fn state(&self) -> Result<PublishedSet, Damaged> {
         let mut all = RoaringBitmap::new();
         all.insert_range(0..self.index.end());
         let mark = |row| {

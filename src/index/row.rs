@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use crate::document::Document;
-use crate::document::frontmatter::{Frontmatter, NodeType, Source};
+use crate::document::frontmatter::{Frontmatter, NodeType, SourceBlock};
 use crate::document::links::{Link, LinkKind, LinkTarget, links};
 use crate::graph::{Mention, name_key};
 use crate::model::id::DocumentId;
@@ -44,7 +44,7 @@ pub struct Metadata {
     /// Its tags, without `#`.
     pub tags: Vec<String>,
     /// What a source says of itself.
-    pub source: Option<Source>,
+    pub source: Option<SourceBlock>,
     /// What it mentions.
     pub mentions: BTreeSet<Mention>,
 }

@@ -7,11 +7,11 @@ use proptest::prelude::*;
 
 use super::{Index, refresh};
 use crate::checkpoint::log::Log;
+use crate::govern::{self, Author, Mode, Request, Which};
 use crate::graph::walk::{Direction, Walk};
 use crate::model::id::DocumentId;
 use crate::model::timestamp::Timestamp;
-use crate::publish::{self, Author, Mode, Request, Which};
-use crate::resolve::{Around, Known, Plan, Resolution, Snapshot, Source};
+use crate::resolve::{Around, CheckpointSource, Known, QueryPlan, Resolution, Snapshot};
 use crate::selector::parse;
 use crate::vault::Vault;
 
@@ -112,12 +112,12 @@ impl Place {
                     which: Which::All,
                     mode: Mode { skip_invalid: true, ..Mode::default() },
                 };
-                publish::publish(vault, &request).unwrap();
+                govern::publish(vault, &request).unwrap();
             }
             Step::Retire { document } => {
                 let id: DocumentId = DOCUMENTS[usize::from(document)].parse().unwrap();
                 // What was never published cannot be retired.
-                let _ = publish::retire(vault, &[id], &author, Mode::default());
+                let _ = govern::retire(vault, &[id], &author, Mode::default());
             }
         }
     }
@@ -146,8 +146,8 @@ fn said(resolution: &Resolution) -> Vec<(String, u64, String)> {
     documents.map(|d| (d.id.to_string(), d.entry.version, d.text.clone())).collect()
 }
 
-fn plan(snapshot: &Snapshot<'_>, text: &str) -> Plan {
-    Plan::new(&parse(text).unwrap(), snapshot, &mut |query| Err(query.to_owned())).unwrap()
+fn plan(snapshot: &Snapshot<'_>, text: &str) -> QueryPlan {
+    QueryPlan::new(&parse(text).unwrap(), snapshot, &mut |query| Err(query.to_owned())).unwrap()
 }
 
 fn ask(snapshot: &Snapshot<'_>, text: &str) -> Resolution {
@@ -166,7 +166,7 @@ fn compare(vault: &Vault, index: Index, rebuilt: Index) {
     let dir = &index.dir.clone();
     let log = Log::read(vault).unwrap();
     let chronicle = log.sound().unwrap();
-    let (index, rebuilt) = (Source::from(index), Source::from(rebuilt));
+    let (index, rebuilt) = (CheckpointSource::from(index), CheckpointSource::from(rebuilt));
     for number in 1..=chronicle.head_number() {
         let by_log = Snapshot::at(vault, &chronicle, Some(number)).unwrap();
         for source in [&index, &rebuilt] {
@@ -281,7 +281,7 @@ fn no_damage_to_the_index_changes_an_answer() {
     let whole: Vec<Vec<u8>> = names.iter().map(|path| fs::read(path).unwrap()).collect();
     let check = |what: &str| {
         if let Some(index) = Index::open(&place.cache, &place.vault) {
-            let source = Source::from(index);
+            let source = CheckpointSource::from(index);
             let snapshot = Snapshot::of(&place.vault, &source, None);
             for (text, expected) in SELECTORS.iter().zip(&expected) {
                 let Ok(snapshot) = &snapshot else { break };
@@ -325,7 +325,7 @@ fn a_poisoned_row_is_never_served() {
     assert_eq!((ours.len(), theirs.len()), (1, 1));
     fs::copy(Path::new(&theirs[0]), &ours[0]).unwrap();
     let Some(index) = Index::open(&place.cache, &place.vault) else { return };
-    let source = Source::from(index);
+    let source = CheckpointSource::from(index);
     let snapshot = Snapshot::of(&place.vault, &source, None).unwrap();
     let found = ask(&snapshot, "#all");
     let ours = Log::read(&place.vault).unwrap();

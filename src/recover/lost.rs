@@ -8,11 +8,11 @@ use crate::chain::replay;
 use crate::chain::walk::Walk;
 use crate::checkpoint::fault::LogError;
 use crate::checkpoint::log::Log;
-use crate::head;
 use crate::model::id::DocumentId;
+use crate::trust;
 use crate::vault::Vault;
 
-use crate::txn::leftovers;
+use crate::txn::uncommitted;
 
 /// So many checkpoints that the log ends before are named one by one.
 const MOST_GONE: usize = 1000;
@@ -53,10 +53,10 @@ pub(crate) fn lost(vault: &Vault, log: &Log, faults: &[LogError]) -> Lost {
             lost.checkpoints.push((number, fault.to_string()));
         }
     }
-    let last = head::recall(vault).ok().and_then(|memories| memories.last()).unwrap_or(0);
+    let last = trust::trusted_heads(vault).ok().and_then(|heads| heads.last()).unwrap_or(0);
     let gone = (log.entries.len() + 1..=last).take(MOST_GONE);
     lost.checkpoints.extend(gone.map(|n| (n, format!("the trusted head is checkpoint {last}"))));
-    let ids = leftovers::recorded(log);
+    let ids = uncommitted::recorded(log);
     let looked: Vec<Vec<LostVersion>> =
         ids.par_iter().map(|(id, versions)| of_artifact(vault, id, versions)).collect();
     lost.versions = looked.into_iter().flatten().collect();

@@ -13,10 +13,10 @@ use crate::checkpoint::event::Checkpoint;
 use crate::checkpoint::log::Log;
 use crate::checkpoint::maps;
 use crate::checkpoint::rebuild::{Recorded, derive, longest_prefix};
-use crate::head::{self, EventKey, Memories};
 use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
-use crate::txn::leftovers;
+use crate::trust::{self, EventKey, TrustedHeads};
+use crate::txn::uncommitted;
 use crate::vault::Vault;
 
 /// A log as the histories give it.
@@ -51,14 +51,15 @@ impl Rebuilt {
 
     /// The first checkpoint of the old log, or of what is remembered of it, where the log would begin
     /// with another one: no head that was noted elsewhere would be of it any more.
-    pub fn replaced_first(&self, old: &Log, remembered: &Memories) -> Option<Digest> {
+    pub fn replaced_first(&self, old: &Log, remembered: &TrustedHeads) -> Option<Digest> {
         fn first(log: &Log) -> Option<&Checkpoint> {
             log.entries.first()?.as_ref().ok()
         }
         // A line that does not say the truth about itself says nothing of the log that there was.
         let is_sound =
             |first: &&Checkpoint| first.number == 1 && maps::first_fault(&[*first]).is_none();
-        let remembered = remembered.binding().find_map(|memory| Some(memory.head.hashes?.genesis));
+        let remembered =
+            remembered.binding().find_map(|trusted| Some(trusted.head.hashes?.genesis));
         let known = remembered.or_else(|| first(old).filter(is_sound).map(|first| first.hash));
         let new = first(&self.log).map(|first| first.hash);
         known.filter(|known| new != Some(*known))
@@ -68,13 +69,13 @@ impl Rebuilt {
 /// Computes the log that the histories give, from the longest beginning of the old one on that agrees
 /// with them, or from nothing. Reads only.
 pub fn rebuild(vault: &Vault, old: &Log, from_scratch: bool) -> Rebuilt {
-    let mut ids: Vec<DocumentId> = leftovers::recorded(old).into_keys().collect();
+    let mut ids: Vec<DocumentId> = uncommitted::recorded(old).into_keys().collect();
     let folders = vault.history_folders();
     ids.extend(folders.iter().filter_map(|dir| DocumentId::of_history_dir(dir).ok()));
     ids.sort_unstable();
     ids.dedup();
     // What a writer of this user left that died is no event.
-    let intents = head::intents(vault).into_iter();
+    let intents = trust::intents(vault).into_iter();
     let never_acknowledged: Vec<EventKey> = intents.map(|intent| intent.event).collect();
     let read: Vec<(Vec<Recorded>, Vec<Unsound>)> =
         ids.par_iter().map(|id| recorded(vault, id, &never_acknowledged)).collect();

@@ -5,10 +5,10 @@ use std::mem;
 
 use super::lost::{Lost, lost};
 use crate::checkpoint::fault::LogError;
-use crate::head::{self, Head, HeadError};
 use crate::model::id::DocumentId;
+use crate::trust::{self, Head, HeadError};
 use crate::txn::expect::{self, Expect, ExpectError};
-use crate::txn::{self, Leftover, Plan, Recovered, Scope, Uncleared};
+use crate::txn::{self, CleanupPlan, Recovered, Scope, Uncleared, UncommittedFile};
 use crate::vault::Vault;
 use crate::vault::files::FileError;
 use crate::vault::lock::LockError;
@@ -56,7 +56,7 @@ pub enum Unreliable {
 pub enum RecoverError {
     /// Files or entries are uncommitted, and no intent record explains them.
     #[error("no intent record explains what is uncommitted")]
-    Unexplained(Vec<Leftover>),
+    Unexplained(Vec<UncommittedFile>),
     /// Something else is published than what the caller has read.
     #[error(transparent)]
     Expected(#[from] ExpectError),
@@ -75,7 +75,7 @@ pub enum RecoverError {
 /// Nothing was done; see [`RecoverError`].
 pub fn recover(vault: &Vault, request: &Request<'_>) -> Result<Recovery, RecoverError> {
     let _lock = if request.dry_run { None } else { Some(vault.lock(request.holder)?) };
-    let log = head::read_log(vault)?;
+    let log = trust::read_log(vault)?;
     let sound = log.sound();
     let faults: Vec<LogError> =
         sound.iter().flat_map(|chronicle| chronicle.hash_faults(vault.files())).collect();
@@ -85,33 +85,33 @@ pub fn recover(vault: &Vault, request: &Request<'_>) -> Result<Recovery, Recover
         Ok(chronicle) => chronicle,
         Err(why) => return Ok(Recovery::untouched(lost, Unreliable::Log(why))),
     };
-    if let Err(why) = head::check(vault, &chronicle) {
+    if let Err(why) = trust::check(vault, &chronicle) {
         return Ok(Recovery::untouched(lost, Unreliable::Head(why)));
     }
     expect::check(vault, &chronicle, &[], request.expect)?;
     let end = Head::of(&chronicle);
-    let interrupted = head::interrupted(vault, &end);
+    let interrupted = trust::interrupted(vault, &end);
     let mut plan = txn::plan(vault, &chronicle, &Scope::Everything);
-    let is_explained = plan.leftovers.iter().all(|left| left.is_of(interrupted.as_ref()));
+    let is_explained = plan.uncommitted.iter().all(|left| left.is_of(interrupted.as_ref()));
     if !is_explained && !request.force && !request.dry_run {
-        plan.leftovers.retain(|leftover| !leftover.is_of(interrupted.as_ref()));
-        return Err(RecoverError::Unexplained(plan.leftovers));
+        plan.uncommitted.retain(|file| !file.is_of(interrupted.as_ref()));
+        return Err(RecoverError::Unexplained(plan.uncommitted));
     }
     let broken = mem::take(&mut plan.broken);
     let recovered = if request.dry_run {
         planned(plan)
     } else {
         let recovered = txn::carry_out(vault, plan)?;
-        head::withdraw(vault, |intent| intent.upon == end);
+        trust::withdraw(vault, |intent| intent.upon == end);
         recovered
     };
     Ok(Recovery { is_explained, recovered, broken, lost, unreliable: None })
 }
 
 /// What carrying out a plan would do.
-fn planned(plan: Plan) -> Recovered {
+fn planned(plan: CleanupPlan) -> Recovered {
     let caught_up = plan.behind.iter().map(|(id, _)| id.live_path()).collect();
-    Recovered { kept: plan.leftovers, caught_up, ..Recovered::default() }
+    Recovered { kept: plan.uncommitted, caught_up, ..Recovered::default() }
 }
 
 impl Recovery {

@@ -5,10 +5,10 @@ use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::codec::path_of;
 use crate::checkpoint::fault::{Duplicate, LogError};
 use crate::checkpoint::log::Log;
-use crate::head::{self, Head, HeadError, MemoryError};
 use crate::model::digest::Digest;
 use crate::model::layout::limit;
 use crate::model::timestamp::Timestamp;
+use crate::trust::{self, Head, HeadError, TrustError};
 use crate::txn::expect::{self, Expect, ExpectError};
 use crate::txn::keep;
 use crate::vault::Vault;
@@ -93,7 +93,7 @@ pub enum RebuildError {
     Expected(#[from] ExpectError),
     /// The new head cannot be trusted, or the trusted one not be read.
     #[error(transparent)]
-    Trust(#[from] MemoryError),
+    Trust(#[from] TrustError),
     /// Another process holds the write lock.
     #[error(transparent)]
     Lock(#[from] LockError),
@@ -111,13 +111,13 @@ pub fn rebuild_log(
     request: &RebuildRequest<'_>,
 ) -> Result<Replacement, RebuildError> {
     let _lock = if request.dry_run { None } else { Some(vault.lock(request.holder)?) };
-    let old = head::read_log(vault)?;
+    let old = trust::read_log(vault)?;
     if old.diagnosis.duplicate == Some(Duplicate::Different) {
         return Err(LogError::BothForms.into());
     }
     let is_sound = old.sound().and_then(|chronicle| chronicle.check_hashes(vault.files())).is_ok();
     if request.expect.is_said() {
-        let log = head::open_log_locked(vault)?;
+        let log = trust::open_log_locked(vault)?;
         expect::check(vault, &log.sound()?, &[], request.expect)?;
     }
     let rebuilt = rebuild(vault, &old, request.from_scratch);
@@ -128,12 +128,13 @@ pub fn rebuild_log(
         // A log that lost its end, or everything, is whole and records too little.
         let is_complete = old.sound().is_ok_and(|chronicle| {
             let end = Head::of(&chronicle);
-            let records_enough = !old.is_blank() || head::interrupted(vault, &end).is_some();
-            records_enough && head::check(vault, &chronicle).is_ok()
+            let records_enough = !old.is_blank() || trust::interrupted(vault, &end).is_some();
+            records_enough && trust::check(vault, &chronicle).is_ok()
         });
         refused = check(vault, &rebuilt, is_sound && is_complete)?;
     }
-    let replaced_first = rebuilt.replaced_first(&old, &head::recall(vault).unwrap_or_default());
+    let replaced_first =
+        rebuilt.replaced_first(&old, &trust::trusted_heads(vault).unwrap_or_default());
     if let Some(before) = replaced_first
         && request.force
         && !request.new_first_checkpoint
@@ -146,7 +147,7 @@ pub fn rebuild_log(
             return Err(refused.into());
         }
         kept = replace_log(vault, &rebuilt.log)?;
-        head::trust(vault, &head, request.now)?;
+        trust::trust(vault, &head, request.now)?;
     }
     Ok(Replacement { rebuilt, is_same, head, replaced_first, refused, kept })
 }
@@ -162,10 +163,10 @@ fn check(
             |(id, version, why): &Unsound| (format!("{id} version {version}"), why.to_string());
         return Ok(Some(Refused::Unsound(rebuilt.unsound.iter().map(line).collect())));
     }
-    if let Err(why) = head::check(vault, &rebuilt.log.sound()?) {
+    if let Err(why) = trust::check(vault, &rebuilt.log.sound()?) {
         return Ok(Some(why.into()));
     }
-    let last = head::recall(vault)?.last().unwrap_or(usize::MAX);
+    let last = trust::trusted_heads(vault)?.last().unwrap_or(usize::MAX);
     let beyond = rebuilt.log.entries.len().saturating_sub(last);
     Ok(match was_whole {
         true => Some(Refused::Whole),

@@ -10,10 +10,9 @@ use crate::checkpoint::fault::LogError;
 use crate::convert::ConvertError;
 use crate::derived::DerivedError;
 use crate::document::sections::UnknownAnchor;
-use crate::head::{HeadError, Lost, MemoryError};
+use crate::govern::PublishError;
 use crate::model::hint::{Call, Hint, Verb};
 use crate::model::id::IdError;
-use crate::publish::PublishError;
 use crate::recover::{RebuildError, RecoverError, Refused, Unreliable};
 use crate::resolve::checkout::CheckoutError;
 use crate::resolve::packs::PackError;
@@ -23,7 +22,8 @@ use crate::search::configured::ConfiguredError;
 use crate::search::{QueryError, SearchError};
 use crate::selector::excerpt::caret;
 use crate::selector::{ParseError, Term};
-use crate::txn::Leftover;
+use crate::trust::{HeadError, Lost, TrustError};
+use crate::txn::UncommittedFile;
 use crate::txn::expect::{ExpectError, HowToMerge, Mismatch, Moved};
 use crate::uri::{ForeignVault, UriError};
 use crate::vault::OpenError;
@@ -230,15 +230,15 @@ impl From<HeadError> for Failure {
     }
 }
 
-impl From<MemoryError> for Failure {
-    fn from(why: MemoryError) -> Self {
+impl From<TrustError> for Failure {
+    fn from(why: TrustError) -> Self {
         let failure = Self::new(Code::Io, why.to_string());
         match why {
-            MemoryError::Unreadable { .. } => failure.hint(Hint::calls(
+            TrustError::Unreadable { .. } => failure.hint(Hint::calls(
                 "check the vault with {}, then trust its head with {}",
                 [Verb::Verify.into(), Verb::HeadTrust.into()],
             )),
-            MemoryError::Io { .. } => failure,
+            TrustError::Io { .. } => failure,
         }
     }
 }
@@ -540,7 +540,7 @@ impl From<ConvertError> for Failure {
 impl From<RecoverError> for Failure {
     fn from(why: RecoverError) -> Self {
         match why {
-            RecoverError::Unexplained(leftovers) => Self::unexplained(&leftovers),
+            RecoverError::Unexplained(uncommitted) => Self::unexplained(&uncommitted),
             RecoverError::Expected(why) => why.into(),
             RecoverError::Lock(why) => why.into(),
             RecoverError::File(why) => why.into(),
@@ -549,10 +549,10 @@ impl From<RecoverError> for Failure {
 }
 
 impl Failure {
-    fn unexplained(leftovers: &[Leftover]) -> Self {
-        let all = count(leftovers.len(), "uncommitted file");
+    fn unexplained(uncommitted: &[UncommittedFile]) -> Self {
+        let all = count(uncommitted.len(), "uncommitted file");
         let message = format!("no intent record on this machine explains {all}");
-        let line = |left: &Leftover| {
+        let line = |left: &UncommittedFile| {
             let mut line = format!("{}: {}, {} bytes", left.path, kind(left.remains), left.bytes);
             if let Some(key) = recorded_by(left).into_iter().next() {
                 line.push_str(&format!(", {key}"));
@@ -569,7 +569,7 @@ impl Failure {
                 "after a truncation, restore the log, or see what {} makes of them",
                 dry_run(Verb::CheckpointRebuild),
             ));
-        failure.details = first(MOST, leftovers.iter().map(line).collect());
+        failure.details = first(MOST, uncommitted.iter().map(line).collect());
         failure
     }
 }

@@ -7,10 +7,10 @@ use serde::Serialize;
 use super::Report;
 use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::event::Checkpoint;
-use crate::checkpoint::state::{Mark, State};
+use crate::checkpoint::state::{Mark, PublishedSet};
 use crate::convert::Converted;
+use crate::govern::Outcome;
 use crate::model::id::DocumentId;
-use crate::publish::Outcome;
 use crate::recover::Replacement;
 use crate::vault::config::LogForm;
 
@@ -101,7 +101,7 @@ impl Report for StateReport {
 
 impl StateReport {
     /// A checkpoint with everything that is published at it.
-    pub fn new(checkpoint: &Checkpoint, state: &State) -> Self {
+    pub fn new(checkpoint: &Checkpoint, state: &PublishedSet) -> Self {
         let holds = state.iter().map(|(id, mark)| MarkReport::new(id, mark)).collect();
         Self { entry: checkpoint.into(), holds }
     }
@@ -135,7 +135,10 @@ impl Report for StateDiffReport<'_> {
 
 impl<'d> StateDiffReport<'d> {
     /// What the states of two checkpoints hold differently.
-    pub fn new((older, before): (u64, &'d State), (newer, after): (u64, &'d State)) -> Self {
+    pub fn new(
+        (older, before): (u64, &'d PublishedSet),
+        (newer, after): (u64, &'d PublishedSet),
+    ) -> Self {
         let ids: BTreeSet<&DocumentId> =
             before.iter().chain(after.iter()).map(|(id, _)| id).collect();
         let change = |id: &'d DocumentId| {

@@ -6,8 +6,8 @@ use super::checkpoint::CheckpointReport;
 use super::problem::{FileProblems, ProblemReport};
 use super::recover::RecoveredReport;
 use super::{Report, Spell};
+use crate::govern::Outcome;
 use crate::model::id::DocumentId;
-use crate::publish::Outcome;
 use crate::txn::{Change, Item, StepFailure};
 
 /// What an event did, or would do.

@@ -7,8 +7,8 @@ use serde::Serialize;
 use super::problem::FileProblems;
 use super::{Report, Spell};
 use crate::codes::codes;
+use crate::govern::Refusal;
 use crate::model::hint::Hint;
-use crate::publish::Refusal;
 
 codes! {
     /// A kind of failure.

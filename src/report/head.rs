@@ -3,8 +3,8 @@
 use serde::Serialize;
 
 use super::Report;
-use crate::head::{Head, Remembered};
 use crate::model::timestamp::Timestamp;
+use crate::trust::{Head, TrustedHead};
 
 /// The answer of `head`.
 #[derive(Debug, Serialize)]
@@ -30,8 +30,8 @@ pub struct TrustedReport {
     since: String,
 }
 
-impl From<&Remembered> for TrustedReport {
-    fn from(trusted: &Remembered) -> Self {
+impl From<&TrustedHead> for TrustedReport {
+    fn from(trusted: &TrustedHead) -> Self {
         Self {
             path: trusted.path.display().to_string(),
             branch: trusted.branch.clone(),
@@ -52,7 +52,7 @@ impl Report for HeadReport {
 
 impl HeadReport {
     /// The end of a log, made at `at`, beside the trusted head.
-    pub fn new(head: &Head, at: Option<Timestamp>, trusted: Option<&Remembered>) -> Self {
+    pub fn new(head: &Head, at: Option<Timestamp>, trusted: Option<&TrustedHead>) -> Self {
         Self {
             checkpoint: head.checkpoint,
             at: at.map(|at| at.to_string()),
@@ -83,7 +83,7 @@ impl Report for TrustReport {
 
 impl TrustReport {
     /// The change of the trusted head.
-    pub fn new(from: Option<&Remembered>, to: &Head, dry_run: bool) -> Self {
+    pub fn new(from: Option<&TrustedHead>, to: &Head, dry_run: bool) -> Self {
         let to = EndReport { checkpoint: to.checkpoint, checkpoint_hash: hash(to) };
         Self { dry_run, from: from.map(TrustedReport::from), to }
     }
@@ -112,7 +112,7 @@ impl Report for HeadsReport {
 
 impl HeadsReport {
     /// All trusted heads of this user.
-    pub fn new(trusted: &[Remembered]) -> Self {
+    pub fn new(trusted: &[TrustedHead]) -> Self {
         Self { heads: trusted.iter().map(TrustedReport::from).collect() }
     }
 }

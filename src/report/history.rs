@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::Report;
 use crate::chain::error::ChainError;
-use crate::chain::history::{Entry, History, Stored};
+use crate::chain::history::{Entry, History, TextStorage};
 use crate::chain::walk::Walk;
 use crate::checkpoint::chronicle::Chronicle;
 use crate::model::id::DocumentId;
@@ -100,7 +100,7 @@ impl<'h> VersionReport<'h> {
             version: entry.version,
             state: entry.state.as_str(),
             checkpoint: seals.get(&entry.version).copied(),
-            stored: if entry.stored == Stored::Keyframe { "keyframe" } else { "diff" },
+            stored: if entry.stored == TextStorage::Keyframe { "keyframe" } else { "diff" },
             edited_by: &entry.edited_by,
             edited_at: entry.edited_at.to_string(),
             published_at: entry.published_at().map(|t| t.to_string()),

@@ -8,7 +8,7 @@ use crate::checkpoint::fault::LogError;
 use crate::pack::Placed;
 use crate::resolve::packs::{Packs, SealedPack, Unusable};
 use crate::resolve::plan::PlanFault;
-use crate::resolve::{Plan, Resolution, Snapshot};
+use crate::resolve::{QueryPlan, Resolution, Snapshot};
 use crate::uri::{Class, Uri};
 
 /// The answer of `pack list`.
@@ -72,7 +72,7 @@ impl<'l> PacksReport<'l> {
 
 impl<'l> PackReport<'l> {
     fn new(sealed: &'l SealedPack, snapshot: &Snapshot<'_>) -> Result<Self, LogError> {
-        let plan = Plan::of_pack(sealed, snapshot, &mut |_| Err(NotAsked));
+        let plan = QueryPlan::of_pack(sealed, snapshot, &mut |_| Err(NotAsked));
         let (class, documents) = match plan {
             Ok(plan) => (Some(plan.class()), Some(snapshot.count(&plan)?)),
             Err(PlanFault::Search(NotAsked)) => (Some(Class::Delegated), None),
@@ -123,7 +123,7 @@ impl<'s> PackShowReport<'s> {
     pub fn new(
         checkpoint: u64,
         sealed: &'s SealedPack,
-        plan: &'s Plan,
+        plan: &'s QueryPlan,
         resolution: &'s Resolution,
     ) -> Self {
         let pack = &sealed.pack;

@@ -4,9 +4,9 @@ use serde::Serialize;
 
 use super::{Report, Spell};
 use crate::document::validate::{Problem, Severity};
+use crate::govern::Refusal;
 use crate::live::packs::PackFile;
 use crate::pack::PackProblem;
-use crate::publish::Refusal;
 
 /// One problem.
 #[derive(Debug, Serialize)]

@@ -6,9 +6,9 @@ use serde::Serialize;
 
 use super::Report;
 use super::checkpoint::VersionReason;
-use crate::head::EventKey;
 use crate::recover::{LostVersion, Recovery};
-use crate::txn::{Leftover, Recovered, Remains};
+use crate::trust::EventKey;
+use crate::txn::{Recovered, UncommittedFile, UncommittedKind};
 
 /// The answer of `recover`.
 #[derive(Debug, Serialize)]
@@ -106,10 +106,10 @@ impl<'r> From<&'r Recovered> for RecoveredReport<'r> {
     }
 }
 
-impl<'r> From<&'r Leftover> for UncommittedReport<'r> {
-    fn from(leftover: &'r Leftover) -> Self {
-        let Leftover { path, remains, from, bytes, .. } = leftover;
-        let events = recorded_by(leftover).into_iter();
+impl<'r> From<&'r UncommittedFile> for UncommittedReport<'r> {
+    fn from(file: &'r UncommittedFile) -> Self {
+        let UncommittedFile { path, remains, from, bytes, .. } = file;
+        let events = recorded_by(file).into_iter();
         let events = events.map(|key| EventReport { at: key.at.to_string(), by: &key.by });
         let kind = kind(*remains);
         Self { path, kind, from: *from, bytes: *bytes, events: events.collect() }
@@ -117,18 +117,18 @@ impl<'r> From<&'r Leftover> for UncommittedReport<'r> {
 }
 
 /// The events that recorded uncommitted bytes, as far as they can be read.
-pub fn recorded_by(leftover: &Leftover) -> BTreeSet<&EventKey> {
-    leftover.events.iter().flatten().collect()
+pub fn recorded_by(file: &UncommittedFile) -> BTreeSet<&EventKey> {
+    file.events.iter().flatten().collect()
 }
 
 /// What uncommitted bytes are.
-pub fn kind(remains: Remains) -> &'static str {
+pub fn kind(remains: UncommittedKind) -> &'static str {
     match remains {
-        Remains::Temporary => "temporary file",
-        Remains::Text => "text without an entry",
-        Remains::History => "unsealed history",
-        Remains::Entries => "unsealed entries",
-        Remains::Log => "bytes after the last checkpoint",
-        Remains::Duplicate => "duplicate log",
+        UncommittedKind::Temporary => "temporary file",
+        UncommittedKind::Text => "text without an entry",
+        UncommittedKind::History => "unsealed history",
+        UncommittedKind::Entries => "unsealed entries",
+        UncommittedKind::Log => "bytes after the last checkpoint",
+        UncommittedKind::Duplicate => "duplicate log",
     }
 }

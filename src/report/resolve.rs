@@ -8,7 +8,7 @@ use super::Report;
 use super::document::{DocumentReport, WithheldReport};
 use crate::model::layout;
 use crate::resolve::context::{Context, LeftOut, Reason};
-use crate::resolve::{Cost, Explained, Plan, Resolution, Served, Snapshot, Withheld};
+use crate::resolve::{Cost, Explained, QueryPlan, Resolution, Served, Snapshot, Withheld};
 
 /// The answer of `resolve`.
 #[derive(Debug, Serialize)]
@@ -42,7 +42,7 @@ impl<'r> ResolveReport<'r> {
     /// What `context` holds of a resolution.
     pub fn new(
         (selector, checkpoint): (String, u64),
-        plan: &'r Plan,
+        plan: &'r QueryPlan,
         context: &'r Context<'r>,
         resolution: &Resolution,
         notes: &'r [String],
@@ -153,7 +153,7 @@ impl<'e> ExplainReport<'e> {
     /// How the selector is understood at a checkpoint.
     pub fn new(
         (selector, checkpoint): (&'e str, u64),
-        plan: &'e Plan,
+        plan: &'e QueryPlan,
         (tree, cost): (&'e Explained, &Cost),
         withheld: &[Withheld],
         notes: &'e [String],

@@ -39,7 +39,7 @@ pub fn of(report: &Report, version: &str, spell: Spell) -> String {
             "results": results,
             "invocations": [{
                 "executionSuccessful": true,
-                "toolExecutionNotifications": report.memory.iter().map(|why| json!({
+                "toolExecutionNotifications": report.trust_error.iter().map(|why| json!({
                     "level": "warning",
                     "message": {"text": why.to_string()},
                 })).collect::<Vec<_>>(),

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::Report;
-use crate::verify::{self, Finding, Held, Source};
+use crate::verify::{self, AnchorResult, AnchorSource, Finding};
 
 /// The answer of `verify`.
 #[derive(Debug, Serialize)]
@@ -48,21 +48,21 @@ struct AnchorReport {
     checkpoint_hash: Option<String>,
 }
 
-impl From<&Held> for AnchorReport {
-    fn from(held: &Held) -> Self {
+impl From<&AnchorResult> for AnchorReport {
+    fn from(held: &AnchorResult) -> Self {
         let (mut since, mut revision, mut commit, mut behind) = (None, None, None, None);
         let source = match &held.source {
-            Source::Expected => "expected",
-            Source::Remembered { since: at } => {
+            AnchorSource::Expected => "expected",
+            AnchorSource::Trusted { since: at } => {
                 since = Some(at.to_string());
                 "trusted-head"
             }
-            Source::Revision { name, commit: of } => {
+            AnchorSource::Revision { name, commit: of } => {
                 revision = Some(name.clone());
                 commit = Some(of.clone());
                 "revision"
             }
-            Source::MergeBase { name, commit: of, behind: beyond } => {
+            AnchorSource::MergeBase { name, commit: of, behind: beyond } => {
                 revision = Some(name.clone());
                 commit = Some(of.clone());
                 behind = Some(*beyond);
@@ -122,7 +122,7 @@ impl VerifyReport {
             unprotected_notes: report.unprotected_notes,
             unprotected_retirements: report.unprotected_retirements,
             omitted: report.omitted,
-            trusted_head_error: report.memory.as_ref().map(ToString::to_string),
+            trusted_head_error: report.trust_error.as_ref().map(ToString::to_string),
             findings: report.findings.iter().map(FindingReport::from).collect(),
         }
     }

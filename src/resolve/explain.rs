@@ -6,7 +6,7 @@ use std::fmt;
 
 use roaring::RoaringBitmap;
 
-use super::plan::{Leaf, Part, Plan};
+use super::plan::{Leaf, Part, QueryPlan};
 use crate::model::id::DocumentId;
 use crate::selector::{Atom, Expr, Node, Term, Universe, eval};
 use crate::uri::Class;
@@ -37,7 +37,7 @@ pub struct Cost {
 
 /// Explains a plan over the documents of a universe.
 pub(super) fn explain<U: Universe>(
-    plan: &Plan,
+    plan: &QueryPlan,
     universe: &U,
 ) -> Result<(Explained, Cost, RoaringBitmap), U::Error> {
     let counted = Counted { universe, cost: RefCell::default() };

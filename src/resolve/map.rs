@@ -8,7 +8,7 @@ use super::Snapshot;
 use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::event::Checkpoint;
 use crate::checkpoint::fault::LogError;
-use crate::checkpoint::state::{Mark, State};
+use crate::checkpoint::state::{Mark, PublishedSet};
 use crate::index::{At, Damaged};
 use crate::model::id::DocumentId;
 use crate::model::timestamp::Timestamp;
@@ -28,14 +28,14 @@ pub(super) struct Map<'v> {
     index: Option<At<'v>>,
     damaged: OnceLock<()>,
     /// From the log, or gathered from the index when somebody wants to see all of it.
-    state: OnceLock<State>,
+    state: OnceLock<PublishedSet>,
     checkpoints: Vec<&'v Checkpoint>,
     sealed: OnceLock<HashMap<DocumentId, Timestamp>>,
 }
 
 impl<'v> Map<'v> {
     /// The map at a checkpoint of the log.
-    pub(super) fn of_log(chronicle: &Chronicle<'v>, checkpoint: u64, state: State) -> Self {
+    pub(super) fn of_log(chronicle: &Chronicle<'v>, checkpoint: u64, state: PublishedSet) -> Self {
         let mut checkpoints = chronicle.checkpoints().to_vec();
         checkpoints.truncate(usize::try_from(checkpoint).unwrap_or(usize::MAX));
         let (damaged, sealed) = (OnceLock::new(), OnceLock::new());
@@ -59,7 +59,7 @@ impl<'v> Map<'v> {
     }
 
     /// All of it.
-    pub(super) fn state(&self, of: &Snapshot<'v>) -> Result<&State, LogError> {
+    pub(super) fn state(&self, of: &Snapshot<'v>) -> Result<&PublishedSet, LogError> {
         if let Some(state) = self.state.get() {
             return Ok(state);
         }
@@ -69,7 +69,7 @@ impl<'v> Map<'v> {
                 Err(damaged) => self.give_up(at, damaged),
             }
         }
-        let log = crate::head::read_log(of.vault)?;
+        let log = crate::trust::read_log(of.vault)?;
         let chronicle = log.sound()?;
         let state = chronicle.state_at(of.checkpoint)?;
         let upto = usize::try_from(of.checkpoint).unwrap_or(usize::MAX);

@@ -32,7 +32,7 @@ use crate::chain::vouched;
 use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::codec;
 use crate::checkpoint::fault::LogError;
-use crate::checkpoint::state::State;
+use crate::checkpoint::state::PublishedSet;
 use crate::document::frontmatter::Frontmatter;
 use crate::document::links::{self, Links};
 use crate::document::sections::{self, Section, UnknownAnchor};
@@ -54,8 +54,8 @@ pub use around::Around;
 pub use explain::{Cost, Explained};
 pub use extent::UnknownSection;
 pub use listing::{Listed, Listing};
-pub use plan::{Plan, PlanError};
-pub use source::{Need, Source};
+pub use plan::{PlanError, QueryPlan};
+pub use source::{CheckpointSource, Need};
 
 /// A vault as it was at one checkpoint.
 #[derive(Debug)]
@@ -212,7 +212,11 @@ impl<'v> Snapshot<'v> {
     ///
     /// # Errors
     /// As [`Snapshot::at`].
-    pub fn of(vault: &'v Vault, source: &'v Source, number: Option<u64>) -> Result<Self, LogError> {
+    pub fn of(
+        vault: &'v Vault,
+        source: &'v CheckpointSource,
+        number: Option<u64>,
+    ) -> Result<Self, LogError> {
         let Some(at) = source.index_at(number)? else {
             return Self::at(vault, &source.log(vault)?.sound()?, number);
         };
@@ -241,7 +245,7 @@ impl<'v> Snapshot<'v> {
     ///
     /// # Errors
     /// An index turned out to be damaged, and the log cannot be relied on.
-    pub fn state(&self) -> Result<&State, LogError> {
+    pub fn state(&self) -> Result<&PublishedSet, LogError> {
         self.map.state(self)
     }
 
@@ -331,7 +335,7 @@ impl<'v> Snapshot<'v> {
     ///
     /// # Errors
     /// See [`ResolveError`].
-    pub fn resolve(&self, plan: &Plan) -> Result<Resolution, ResolveError> {
+    pub fn resolve(&self, plan: &QueryPlan) -> Result<Resolution, ResolveError> {
         let expr = plan.parts.atoms();
         let indexed = self.indexed(|at| {
             let posted = Posted::new(self, at);
@@ -351,7 +355,7 @@ impl<'v> Snapshot<'v> {
     /// Narrows documents to sections, and puts sources into their order.
     fn finish(
         &self,
-        plan: &Plan,
+        plan: &QueryPlan,
         mut resolution: Resolution,
     ) -> Result<Resolution, UnknownSection> {
         resolution.sections = extent::sections(&plan.parts, &resolution.documents)?;
@@ -369,7 +373,7 @@ impl<'v> Snapshot<'v> {
     ///
     /// # Errors
     /// As [`Snapshot::state`].
-    pub fn count(&self, plan: &Plan) -> Result<usize, LogError> {
+    pub fn count(&self, plan: &QueryPlan) -> Result<usize, LogError> {
         let expr = plan.parts.atoms();
         let indexed = self.indexed(|at| at.holding(selector::eval(&expr, &Posted::new(self, at))?));
         let found = match indexed {
@@ -383,7 +387,7 @@ impl<'v> Snapshot<'v> {
     ///
     /// # Errors
     /// See [`ResolveError`].
-    pub fn explain(&self, plan: &Plan) -> Result<(Explained, Cost, Resolution), ResolveError> {
+    pub fn explain(&self, plan: &QueryPlan) -> Result<(Explained, Cost, Resolution), ResolveError> {
         let indexed = self.indexed(|at| {
             let posted = Posted::new(self, at);
             let (explained, cost, found) = explain::explain(plan, &posted.holding())?;
@@ -432,7 +436,10 @@ impl<'v> Snapshot<'v> {
 
 /// Which of `documents` a selector would select if they were published: for the hint that an
 /// empty answer carries. Working copies are looked at, never served.
-pub fn matching_drafts(plan: &Plan, documents: Vec<(DocumentId, Frontmatter)>) -> Vec<DocumentId> {
+pub fn matching_drafts(
+    plan: &QueryPlan,
+    documents: Vec<(DocumentId, Frontmatter)>,
+) -> Vec<DocumentId> {
     let drafts = universe::Drafts::new(documents);
     let found = never(selector::eval(&plan.parts.atoms(), &drafts));
     drafts.ids(&found)

@@ -1,7 +1,7 @@
 //! From what a selector says to what is evaluated: packs are replaced by what they are defined as, and
 //! searches by what they find, so that only sets that every universe knows are left.
 //!
-//! A [`Plan`] keeps what stands for what, for explanations. Packs are one level deep, so a plan is at
+//! A [`QueryPlan`] keeps what stands for what, for explanations. Packs are one level deep, so a plan is at
 //! most twice as deep as a selector; [`MAX_PARTS`] bounds its size, [`MAX_SEARCHES`] what it asks of
 //! others. Who answers a search is the caller's affair, and so is the error of that: `E`.
 
@@ -44,7 +44,7 @@ pub struct Leaf {
 
 /// A selector that can be evaluated.
 #[derive(Debug)]
-pub struct Plan {
+pub struct QueryPlan {
     /// The selector's terms, each with what stands for it.
     pub expr: Expr<Leaf>,
     /// What stands for the whole.
@@ -109,7 +109,7 @@ pub enum PlanFault<E> {
     TooManySearches,
 }
 
-impl Plan {
+impl QueryPlan {
     /// What stands for a selector at a checkpoint.
     ///
     /// # Errors
@@ -200,8 +200,8 @@ impl<'p, 'v, E> Planner<'p, 'v, E> {
         Self { snapshot, search, packs: OnceCell::new(), searched: BTreeMap::new(), parts: 0 }
     }
 
-    fn into_plan(self, expr: Expr<Leaf>) -> Plan {
-        let mut plan = Plan {
+    fn into_plan(self, expr: Expr<Leaf>) -> QueryPlan {
+        let mut plan = QueryPlan {
             parts: expr.parts(),
             expr,
             withheld: self.packs.into_inner().map(|packs| packs.withheld).unwrap_or_default(),

@@ -5,14 +5,14 @@ use std::sync::OnceLock;
 
 use crate::checkpoint::fault::LogError;
 use crate::checkpoint::log::Log;
-use crate::head::{self, HeadError};
 use crate::index::{self, At, Damaged, Index};
+use crate::trust::{self, HeadError};
 use crate::vault::Vault;
 
 /// What a vault's checkpoints are read from: the index where there is one, and the log, which is read
 /// when the index cannot answer.
 #[derive(Debug, Default)]
-pub struct Source {
+pub struct CheckpointSource {
     index: Option<Index>,
     log: OnceLock<Log>,
 }
@@ -27,7 +27,7 @@ pub enum Need {
     Fields,
 }
 
-impl Source {
+impl CheckpointSource {
     /// Opens what can answer questions about a vault. `at_work` is told how many of how many
     /// documents were read while an index is made.
     ///
@@ -73,8 +73,8 @@ impl Source {
     /// See [`HeadError`].
     pub fn check_head(&self, vault: &Vault) -> Result<(), HeadError> {
         match (&self.index, self.log.get()) {
-            (Some(index), _) => head::check_end(vault, index.head(), |n| index.hash_of(n)),
-            (None, Some(log)) => log.sound().map_or(Ok(()), |log| head::check(vault, &log)),
+            (Some(index), _) => trust::check_end(vault, index.head(), |n| index.hash_of(n)),
+            (None, Some(log)) => log.sound().map_or(Ok(()), |log| trust::check(vault, &log)),
             (None, None) => Ok(()),
         }
     }
@@ -87,12 +87,12 @@ impl Source {
         if let Some(log) = self.log.get() {
             return Ok(log);
         }
-        let log = head::open_log(vault)?;
+        let log = trust::open_log(vault)?;
         Ok(self.log.get_or_init(|| log))
     }
 }
 
-impl From<Index> for Source {
+impl From<Index> for CheckpointSource {
     fn from(index: Index) -> Self {
         Self { index: Some(index), log: OnceLock::new() }
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::program::{self, Failed};
-use super::{Backend, Found, MAX_HITS, Part, Query, RawHit, SearchError};
+use super::{Backend, MAX_HITS, Part, Proposals, Query, RawHit, SearchError};
 
 /// The number of the protocol.
 const PROTOCOL: u32 = 1;
@@ -70,7 +70,7 @@ impl Backend for Command {
         &self.name
     }
 
-    fn search(&self, query: &Query, limit: usize) -> Result<Found, SearchError> {
+    fn search(&self, query: &Query, limit: usize) -> Result<Proposals, SearchError> {
         let (protocol, query, vault) = (PROTOCOL, query.text(), self.vault.as_path());
         let question = Question { protocol, query, limit, checkpoint: self.checkpoint, vault };
         let fail = |problem: String, said: &str| SearchError::Command {
@@ -94,7 +94,7 @@ impl Backend for Command {
             score: hit.score,
             reasons: Vec::new(),
         });
-        Ok(Found { hits: hits.collect(), unread: Vec::new() })
+        Ok(Proposals { hits: hits.collect(), unread: Vec::new() })
     }
 }
 
@@ -102,7 +102,7 @@ impl Backend for Command {
 mod tests {
     use super::*;
 
-    fn answer(script: &str) -> Result<Found, SearchError> {
+    fn answer(script: &str) -> Result<Proposals, SearchError> {
         let argv = ["/bin/sh", "-c", script].map(str::to_owned).to_vec();
         let program = Program { argv, timeout: DEFAULT_TIMEOUT };
         let query = Query::parse("late \"fee\"").unwrap();

@@ -49,7 +49,7 @@ pub trait Backend {
     ///
     /// # Errors
     /// It cannot answer.
-    fn search(&self, query: &Query, limit: usize) -> Result<Found, SearchError>;
+    fn search(&self, query: &Query, limit: usize) -> Result<Proposals, SearchError>;
 }
 
 /// The back-end of a vault in which nothing is published.
@@ -61,14 +61,14 @@ impl Backend for Nothing {
         builtin::NAME
     }
 
-    fn search(&self, _: &Query, _: usize) -> Result<Found, SearchError> {
-        Ok(Found::default())
+    fn search(&self, _: &Query, _: usize) -> Result<Proposals, SearchError> {
+        Ok(Proposals::default())
     }
 }
 
 /// What a back-end proposes.
 #[derive(Debug, Default)]
-pub struct Found {
+pub struct Proposals {
     /// What it found.
     pub hits: Vec<RawHit>,
     /// Documents that it could not read, so that nobody knows whether they belong to the answer.

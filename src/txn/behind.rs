@@ -11,7 +11,7 @@ use super::stamp::{left_behind, retired_live};
 use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::event::Checkpoint;
 use crate::checkpoint::sealed::sealed_text;
-use crate::checkpoint::state::State;
+use crate::checkpoint::state::PublishedSet;
 use crate::document::edit::Edit;
 use crate::document::frontmatter::Status;
 use crate::document::links::{Link, LinkKind, links};
@@ -38,8 +38,8 @@ pub(super) fn of_last_event(vault: &Vault, chronicle: &Chronicle<'_>) -> Vec<(Do
 struct Event<'e> {
     vault: &'e Vault,
     head: &'e Checkpoint,
-    before: State,
-    state: State,
+    before: PublishedSet,
+    state: PublishedSet,
     /// What the documents of the event come from, as it was before.
     origins: OnceLock<HashSet<DocumentId>>,
 }

@@ -7,7 +7,7 @@ use crate::chain::replay;
 use crate::chain::vouched;
 use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::fault::LogError;
-use crate::checkpoint::state::{Mark, State};
+use crate::checkpoint::state::{Mark, PublishedSet};
 use crate::document::text::normalise;
 use crate::document::{Document, utf8};
 use crate::model::digest::Digest;
@@ -101,7 +101,8 @@ pub fn check(
         return Ok(());
     }
     let state = chronicle.state_at(chronicle.head_number())?;
-    let published = |state: &State, id: &DocumentId| state.get(id.as_str()).and_then(Mark::sealed);
+    let published =
+        |state: &PublishedSet, id: &DocumentId| state.get(id.as_str()).and_then(Mark::sealed);
     let moved = |from: Option<u64>, id: &DocumentId| {
         let to = published(&state, id).map_or(0, |(version, _)| version);
         (from != Some(to)).then(|| Moved::of(vault, id, from, to))

@@ -16,7 +16,7 @@ const LIMIT: u64 = 8 << 20;
 
 /// The word as it is written.
 #[derive(Serialize, Deserialize)]
-struct Stored<'i> {
+struct StoredHint<'i> {
     at: String,
     #[serde(borrow)]
     ids: Vec<Cow<'i, str>>,
@@ -33,7 +33,7 @@ pub(crate) fn write<'i>(
     ids: impl IntoIterator<Item = &'i DocumentId>,
 ) -> Result<(), FileError> {
     let ids = ids.into_iter().map(|id| Cow::from(id.as_str())).collect();
-    let stored = Stored { at: at.to_string(), ids };
+    let stored = StoredHint { at: at.to_string(), ids };
     let text = serde_json::to_string(&stored).unwrap_or_default() + "\n";
     // What is there has been dealt with, whether or not it could be taken back.
     remove(files);
@@ -49,7 +49,7 @@ pub(crate) fn is_left(files: &Files) -> bool {
 /// did since, or it cannot be read.
 pub(crate) fn read(files: &Files, at: Timestamp) -> Option<BTreeSet<DocumentId>> {
     let bytes = files.read(layout::HINT, LIMIT).ok()?;
-    let stored: Stored<'_> = serde_json::from_slice(&bytes).ok()?;
+    let stored: StoredHint<'_> = serde_json::from_slice(&bytes).ok()?;
     let is_of_it = stored.at.parse() == Ok(at);
     is_of_it.then(|| stored.ids.iter().filter_map(|name| name.parse().ok()).collect())
 }

@@ -1,9 +1,9 @@
-//! Moving leftovers out of the way, into a folder of their own. A whole file gets another name; the end
+//! Moving uncommitted out of the way, into a folder of their own. A whole file gets another name; the end
 //! of one is copied there first, durable, and only then cut off.
 
 use std::collections::BTreeSet;
 
-use super::leftovers::Leftover;
+use super::uncommitted::UncommittedFile;
 use crate::model::layout;
 use crate::vault::files::{FileError, Files};
 use crate::vault::write::Written;
@@ -13,42 +13,45 @@ const PIECE: usize = 8 << 20;
 /// What is added to the name of a file of which only the end was taken.
 const END: &str = ".end";
 
-/// Keeps leftovers, and takes them away from where they lie; gives the folder that holds them.
-pub(super) fn keep(files: &Files, leftovers: &[Leftover]) -> Result<Option<String>, FileError> {
-    if leftovers.is_empty() {
+/// Keeps uncommitted, and takes them away from where they lie; gives the folder that holds them.
+pub(super) fn keep(
+    files: &Files,
+    uncommitted: &[UncommittedFile],
+) -> Result<Option<String>, FileError> {
+    if uncommitted.is_empty() {
         return Ok(None);
     }
     let folder = next_folder(files);
     let mut kept: BTreeSet<String> = BTreeSet::new();
-    let (ends, whole): (Vec<&Leftover>, Vec<&Leftover>) =
-        leftovers.iter().partition(|leftover| leftover.from > 0);
-    let mut name = |leftover: &Leftover, end: &str| {
-        let mut copy = format!("{folder}/{}{end}", visible(&leftover.path));
+    let (ends, whole): (Vec<&UncommittedFile>, Vec<&UncommittedFile>) =
+        uncommitted.iter().partition(|file| file.from > 0);
+    let mut name = |file: &UncommittedFile, end: &str| {
+        let mut copy = format!("{folder}/{}{end}", visible(&file.path));
         while !kept.insert(copy.clone()) {
             copy.push('~');
         }
         copy
     };
-    let copies: Vec<String> = ends.iter().map(|leftover| name(leftover, END)).collect();
-    for (leftover, copy) in ends.iter().zip(&copies) {
-        copy_end(files, &leftover.path, leftover.from, leftover.bytes, copy)?;
+    let copies: Vec<String> = ends.iter().map(|file| name(file, END)).collect();
+    for (file, copy) in ends.iter().zip(&copies) {
+        copy_end(files, &file.path, file.from, file.bytes, copy)?;
     }
     let written: Vec<Written<'_>> = copies.iter().map(|copy| Written::New(copy)).collect();
     files.sync(&written)?;
-    for leftover in &ends {
-        files.cut(&leftover.path, leftover.from + leftover.bytes, leftover.from)?;
+    for file in &ends {
+        files.cut(&file.path, file.from + file.bytes, file.from)?;
     }
-    let moved: Vec<String> = whole.iter().map(|leftover| name(leftover, "")).collect();
-    for (leftover, new) in whole.iter().zip(&moved) {
-        files.move_new(&leftover.path, new)?;
+    let moved: Vec<String> = whole.iter().map(|file| name(file, "")).collect();
+    for (file, new) in whole.iter().zip(&moved) {
+        files.move_new(&file.path, new)?;
     }
-    let old = whole.iter().map(|leftover| leftover.path.as_str());
+    let old = whole.iter().map(|file| file.path.as_str());
     let names: Vec<Written<'_>> =
         moved.iter().map(String::as_str).chain(old).map(Written::Named).collect();
     files.sync(&names)?;
     // A folder of a history that never was.
-    for leftover in leftovers.iter().filter(|leftover| leftover.path.ends_with(layout::HISTORY)) {
-        if let Some((folder, _)) = leftover.path.rsplit_once('/') {
+    for file in uncommitted.iter().filter(|file| file.path.ends_with(layout::HISTORY)) {
+        if let Some((folder, _)) = file.path.rsplit_once('/') {
             files.remove_empty_folder(folder);
         }
     }

@@ -5,13 +5,13 @@ use std::collections::{BTreeSet, HashSet};
 
 use super::commit;
 use super::item::Live;
-use super::leftovers::{Leftover, Uncleared};
-use super::{behind, hint, keep, leftovers};
+use super::uncommitted::{Uncleared, UncommittedFile};
+use super::{behind, hint, keep, uncommitted};
 use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::fault::LogError;
 use crate::checkpoint::log::Log;
-use crate::head::{self, Head, HeadError};
 use crate::model::id::DocumentId;
+use crate::trust::{self, Head, HeadError};
 use crate::vault::Vault;
 use crate::vault::files::FileError;
 use crate::vault::write::Written;
@@ -42,19 +42,19 @@ pub enum Scope {
 
 /// What an interrupted command left.
 #[derive(Debug, Default)]
-pub struct Plan {
+pub struct CleanupPlan {
     /// Bytes that no checkpoint seals, in byte order of their paths.
-    pub leftovers: Vec<Leftover>,
+    pub uncommitted: Vec<UncommittedFile>,
     /// Live files that the last event did not bring up to date.
     pub behind: Vec<(DocumentId, Live)>,
     /// Artifacts beside whose histories nothing is cleared.
     pub broken: Vec<(DocumentId, Uncleared)>,
 }
 
-impl Plan {
+impl CleanupPlan {
     /// Whether there is nothing to do.
     pub fn is_empty(&self) -> bool {
-        self.leftovers.is_empty() && self.behind.is_empty()
+        self.uncommitted.is_empty() && self.behind.is_empty()
     }
 }
 
@@ -64,7 +64,7 @@ pub struct Recovered {
     /// The folder that holds what was moved, where anything was.
     pub folder: Option<String>,
     /// What was moved there.
-    pub kept: Vec<Leftover>,
+    pub kept: Vec<UncommittedFile>,
     /// Live files that were brought up to date.
     pub caught_up: Vec<String>,
     /// Live files that were left as they are, and why.
@@ -92,31 +92,34 @@ impl Recovered {
 }
 
 /// Finds what writers that died have left. Reads only.
-pub fn plan(vault: &Vault, chronicle: &Chronicle<'_>, scope: &Scope) -> Plan {
+pub fn plan(vault: &Vault, chronicle: &Chronicle<'_>, scope: &Scope) -> CleanupPlan {
     let behind = behind::of_last_event(vault, chronicle);
-    Plan { behind, ..leftovers_of(vault, chronicle, scope) }
+    CleanupPlan { behind, ..leftovers_of(vault, chronicle, scope) }
 }
 
-fn leftovers_of(vault: &Vault, chronicle: &Chronicle<'_>, scope: &Scope) -> Plan {
+fn leftovers_of(vault: &Vault, chronicle: &Chronicle<'_>, scope: &Scope) -> CleanupPlan {
     let everything;
     let ids = match scope {
         Scope::Ids(ids) => ids,
         Scope::Everything => {
-            everything = leftovers::everything(vault, chronicle);
+            everything = uncommitted::everything(vault, chronicle);
             &everything
         }
     };
-    let sealed = leftovers::Sealed::of(chronicle, ids);
+    let sealed = uncommitted::SealedVersions::of(chronicle, ids);
     let looked: Vec<_> =
-        ids.par_iter().map(|id| (id, leftovers::of_artifact(vault, id, &sealed))).collect();
-    let mut plan = Plan { leftovers: leftovers::of_vault(vault, chronicle), ..Plan::default() };
+        ids.par_iter().map(|id| (id, uncommitted::of_artifact(vault, id, &sealed))).collect();
+    let mut plan = CleanupPlan {
+        uncommitted: uncommitted::of_vault(vault, chronicle),
+        ..CleanupPlan::default()
+    };
     for (id, found) in looked {
         match found {
-            Ok(found) => plan.leftovers.extend(found),
+            Ok(found) => plan.uncommitted.extend(found),
             Err(why) => plan.broken.push((id.clone(), why)),
         }
     }
-    plan.leftovers.sort_by(|a, b| a.path.cmp(&b.path));
+    plan.uncommitted.sort_by(|a, b| a.path.cmp(&b.path));
     plan
 }
 
@@ -125,9 +128,9 @@ fn leftovers_of(vault: &Vault, chronicle: &Chronicle<'_>, scope: &Scope) -> Plan
 ///
 /// # Errors
 /// Something could not be kept, or was changed meanwhile; what was not cleared stays where it is.
-pub fn carry_out(vault: &Vault, plan: Plan) -> Result<Recovered, FileError> {
-    let folder = keep::keep(vault.files(), &plan.leftovers)?;
-    let mut recovered = Recovered { folder, kept: plan.leftovers, ..Recovered::default() };
+pub fn carry_out(vault: &Vault, plan: CleanupPlan) -> Result<Recovered, FileError> {
+    let folder = keep::keep(vault.files(), &plan.uncommitted)?;
+    let mut recovered = Recovered { folder, kept: plan.uncommitted, ..Recovered::default() };
     let lives: Vec<(String, &Live)> =
         plan.behind.iter().map(|(id, live)| (id.live_path(), live)).collect();
     let left_alone = commit::bring_up_to_date(vault.files(), &lives)?;
@@ -153,9 +156,9 @@ pub fn carry_out(vault: &Vault, plan: Plan) -> Result<Recovered, FileError> {
 pub(crate) fn settled_log(vault: &Vault) -> Result<(Log, Recovered), SettleError> {
     let mut recovered = Recovered::default();
     loop {
-        let log = head::open_log_locked(vault)?;
+        let log = trust::open_log_locked(vault)?;
         let chronicle = log.sound()?;
-        head::check(vault, &chronicle)?;
+        trust::check(vault, &chronicle)?;
         let settled = settle(vault, &chronicle)?;
         let is_settled = !settled.changed_anything();
         recovered.take(settled);
@@ -175,7 +178,7 @@ pub(crate) fn settled_log(vault: &Vault) -> Result<(Log, Recovered), SettleError
 /// See [`carry_out`]; or the log does not follow from itself.
 fn settle(vault: &Vault, chronicle: &Chronicle<'_>) -> Result<Recovered, SettleError> {
     let was_hinted = hint::is_left(vault.files());
-    let interrupted = head::interrupted(vault, &Head::of(chronicle));
+    let interrupted = trust::interrupted(vault, &Head::of(chronicle));
     let has_torn_end = chronicle.torn() > 0;
     let has_temporaries = vault.files().has_temporaries();
     let is_converted = chronicle.duplicate().is_some();
@@ -192,8 +195,8 @@ fn settle(vault: &Vault, chronicle: &Chronicle<'_>) -> Result<Recovered, SettleE
         }
     };
     let mut plan = leftovers_of(vault, chronicle, &scope);
-    plan.leftovers.retain(|leftover| leftover.is_of(interrupted.as_ref()));
-    if interrupted.is_some() && !plan.leftovers.is_empty() {
+    plan.uncommitted.retain(|file| file.is_of(interrupted.as_ref()));
+    if interrupted.is_some() && !plan.uncommitted.is_empty() {
         // A log that was altered before its end might not name what it once sealed.
         chronicle.check_hashes(vault.files())?;
     }
@@ -202,7 +205,7 @@ fn settle(vault: &Vault, chronicle: &Chronicle<'_>) -> Result<Recovered, SettleE
     }
     let recovered = carry_out(vault, plan)?;
     if let Some(event) = interrupted {
-        head::withdraw(vault, |intent| intent.event == event);
+        trust::withdraw(vault, |intent| intent.event == event);
     }
     Ok(recovered)
 }

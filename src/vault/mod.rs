@@ -22,7 +22,7 @@ use std::time::Duration;
 use config::{Config, Layout};
 use disk::Disk;
 use files::{FileError, Files};
-use outside::State;
+use outside::StateFolder;
 
 use crate::model::layout;
 use crate::yaml;
@@ -35,7 +35,7 @@ pub struct Vault {
     config_error: Option<yaml::Error>,
     layout: Layout,
     cache: Option<PathBuf>,
-    state: Option<State>,
+    state: Option<StateFolder>,
     patience: Duration,
     holder: lock::Holder,
 }
@@ -147,13 +147,13 @@ impl Vault {
 
     /// The vault with the place in which its head is remembered.
     #[must_use]
-    pub fn with_state(mut self, state: Option<State>) -> Self {
+    pub fn with_state(mut self, state: Option<StateFolder>) -> Self {
         self.state = state;
         self
     }
 
     /// Where the head is remembered, outside of the vault.
-    pub fn state(&self) -> Option<&State> {
+    pub fn state(&self) -> Option<&StateFolder> {
         self.state.as_ref()
     }
 

@@ -63,7 +63,7 @@ fn digits_of(key: &[u8]) -> String {
 
 /// Where the head of a vault is remembered, in the user's directory of state.
 #[derive(Clone, Debug)]
-pub struct State {
+pub struct StateFolder {
     /// The user's directory of state.
     pub home: PathBuf,
     /// The folder of this path and of what git has checked out there.

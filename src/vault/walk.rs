@@ -13,7 +13,7 @@ use crate::model::layout;
 
 /// What a walk found, as `/`-separated paths in the vault.
 #[derive(Debug, Default)]
-pub struct Found {
+pub struct WalkedFiles {
     /// Candidate documents: paths of `.md` files where the layout puts documents.
     pub documents: Vec<String>,
     /// Files and folders whose names are no text (not UTF-8), shown with replacement characters.
@@ -30,7 +30,7 @@ pub struct Found {
 #[derive(Debug, Default)]
 pub struct Survey {
     /// What lies where documents do.
-    pub found: Found,
+    pub found: WalkedFiles,
     /// The folders inside of a `.versions` folder.
     pub histories: Vec<Folder>,
     /// What else lies in a `.versions` folder and is no checkpoint log.
@@ -53,7 +53,7 @@ pub struct Folder {
 
 impl Vault {
     /// Lists the files that the layout makes documents, in byte order.
-    pub fn documents(&self) -> Found {
+    pub fn documents(&self) -> WalkedFiles {
         self.look_through(|path| self.is_document_folder(path)).found
     }
 
@@ -248,7 +248,7 @@ impl Survey {
 
     fn sort(&mut self) {
         self.histories.sort_unstable_by(|a, b| a.path.cmp(&b.path));
-        let Found { documents, unreadable_names, links, nested, not_files } = &mut self.found;
+        let WalkedFiles { documents, unreadable_names, links, nested, not_files } = &mut self.found;
         let lists = [documents, unreadable_names, links, nested, not_files];
         for list in [&mut self.strays, &mut self.links, &mut self.unlisted].into_iter().chain(lists)
         {
@@ -257,7 +257,7 @@ impl Survey {
     }
 }
 
-impl Found {
+impl WalkedFiles {
     /// Takes in what lies in a folder of documents.
     fn take(&mut self, vault: &Vault, path: &str, is_text: bool, kind: Kind) {
         let list = match kind {

@@ -5,25 +5,25 @@
 
 use super::finding::{Code, Finding};
 use super::log::View;
-use crate::head::{Head, Lost, Remembered};
 use crate::model::digest::Digest;
 use crate::model::timestamp::Timestamp;
+use crate::trust::{Head, Lost, TrustedHead};
 
 /// What is known of a log from outside of the vault.
 #[derive(Clone, Debug)]
 pub struct Anchor {
     /// Who knows it.
-    pub source: Source,
+    pub source: AnchorSource,
     known: Known,
 }
 
 /// From where a checkpoint is known.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Source {
+pub enum AnchorSource {
     /// Named in the request.
     Expected,
-    /// Remembered in the user's directory of state.
-    Remembered {
+    /// Trusted in the user's directory of state.
+    Trusted {
         /// Since when.
         since: Timestamp,
     },
@@ -60,37 +60,37 @@ enum Known {
 
 /// An anchor that the log holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Held {
+pub struct AnchorResult {
     /// Who knows it.
-    pub source: Source,
+    pub source: AnchorSource,
     /// The last checkpoint that is known there; 0 where it was an empty log.
     pub checkpoint: u64,
     /// Its hash.
     pub hash: Option<Digest>,
 }
 
-impl Held {
+impl AnchorResult {
     /// Whether it vouches for a checkpoint.
     pub fn vouches(&self) -> bool {
-        self.checkpoint > 0 && !matches!(self.source, Source::MergeBase { .. })
+        self.checkpoint > 0 && !matches!(self.source, AnchorSource::MergeBase { .. })
     }
 }
 
 impl Anchor {
     /// A hash that one of the log's checkpoints must have.
     pub fn expected(hash: Digest) -> Self {
-        Self { source: Source::Expected, known: Known::Somewhere(hash) }
+        Self { source: AnchorSource::Expected, known: Known::Somewhere(hash) }
     }
 
-    /// The head that the user's memory holds.
-    pub fn remembered(memory: &Remembered) -> Self {
-        let source = Source::Remembered { since: memory.at };
-        Self { source, known: Known::Head(memory.head) }
+    /// The head that the user's trusted holds.
+    pub fn remembered(trusted: &TrustedHead) -> Self {
+        let source = AnchorSource::Trusted { since: trusted.at };
+        Self { source, known: Known::Head(trusted.head) }
     }
 
     /// The hashes of all checkpoints at a revision, with which the log must begin.
     pub fn revision(name: String, commit: String, hashes: Vec<Digest>) -> Self {
-        let source = Source::Revision { name, commit };
+        let source = AnchorSource::Revision { name, commit };
         Self { source, known: Known::Sequence(hashes) }
     }
 
@@ -102,16 +102,16 @@ impl Anchor {
         base: Vec<Digest>,
         theirs: Vec<Digest>,
     ) -> Self {
-        let source = Source::MergeBase { name, commit, behind: 0 };
+        let source = AnchorSource::MergeBase { name, commit, behind: 0 };
         Self { source, known: Known::Fork { base, theirs } }
     }
 
     /// Whether the log holds it; else what that is called.
-    pub(super) fn check(self, view: &View, path: &str) -> Result<Held, Finding> {
+    pub(super) fn check(self, view: &View, path: &str) -> Result<AnchorResult, Finding> {
         let last = view.head_number;
         let hash_of = |number: u64| view.hash_of(number);
         let source = self.source;
-        let held = |checkpoint, hash| Held { source: source.clone(), checkpoint, hash };
+        let held = |checkpoint, hash| AnchorResult { source: source.clone(), checkpoint, hash };
         match self.known {
             Known::Somewhere(hash) => match view.number_of(&hash) {
                 Some(checkpoint) => Ok(held(checkpoint, Some(hash))),
@@ -138,7 +138,7 @@ impl Anchor {
                 let same = (1..).zip(&theirs).take_while(|(n, hash)| hash_of(*n) == Some(**hash));
                 let beyond = theirs.len() - same.count();
                 let mut held = held(base.len() as u64, base.last().copied());
-                if let Source::MergeBase { behind, .. } = &mut held.source {
+                if let AnchorSource::MergeBase { behind, .. } = &mut held.source {
                     *behind = beyond as u64;
                 }
                 Ok(held)
@@ -161,16 +161,16 @@ fn sequence(hashes: &[Digest], view: &View) -> Option<Lost> {
 }
 
 /// What a head that is not held is in a report.
-fn finding_of(why: &Lost, source: &Source, path: &str) -> Finding {
+fn finding_of(why: &Lost, source: &AnchorSource, path: &str) -> Finding {
     let known = match source {
-        Source::Expected => "expected".to_owned(),
-        Source::Remembered { .. } => "trusted on this machine".to_owned(),
-        Source::Revision { name, .. } => format!("known from revision {name}"),
-        Source::MergeBase { name, .. } => format!("known from the merge base with {name}"),
+        AnchorSource::Expected => "expected".to_owned(),
+        AnchorSource::Trusted { .. } => "trusted on this machine".to_owned(),
+        AnchorSource::Revision { name, .. } => format!("known from revision {name}"),
+        AnchorSource::MergeBase { name, .. } => format!("known from the merge base with {name}"),
     };
     // Git alone knows whether a branch is merely behind another one.
     let fork = match source {
-        Source::Revision { name, .. } => format!(
+        AnchorSource::Revision { name, .. } => format!(
             "; this branch is behind {name}, or its log was rolled back: `--since-fork {name}` accepts the former"
         ),
         _ => String::new(),

@@ -7,11 +7,11 @@ use super::finding::{Code, Finding};
 use super::gathered::{Gathered, OF_ARTIFACT};
 use super::log::{Record, View};
 use super::rules::Rules;
-use super::sealed::Sealed;
+use super::sealed::SealIndex;
 use crate::chain::described::Described;
 use crate::chain::error::ChainError;
 use crate::chain::form::{self, Form, Sizes};
-use crate::chain::history::{Entry, FaultKind, History, HistoryError, Stored};
+use crate::chain::history::{Entry, FaultKind, History, HistoryError, TextStorage};
 use crate::chain::replay;
 use crate::chain::vouched;
 use crate::chain::walk::{Recomputed, Walk};
@@ -66,7 +66,7 @@ pub(super) fn check(
 ) -> Checked {
     let nothing = Record::default();
     let record = view.records.get(id).unwrap_or(&nothing);
-    let sealed = Sealed::new(record);
+    let sealed = SealIndex::new(record);
     let checked = Checked::new(OF_ARTIFACT);
     let mut pass = Pass { vault, id, names, view, rules, sealed, checked };
     let mut head = view.head.get(id.as_str()).copied();
@@ -78,7 +78,7 @@ pub(super) fn check(
             if !pass.is_begun(&mut history) {
                 return pass.checked;
             }
-            pass.leftovers(&history);
+            pass.uncommitted(&history);
             pass.uncovered(&history);
             head = head.or_else(|| pass.dropped_mark(&history));
             let text = pass.history(&history, head.and_then(|mark| mark.sealed()));
@@ -104,7 +104,7 @@ pub(super) struct Pass<'p> {
     names: Option<&'p [String]>,
     pub(super) view: &'p View,
     pub(super) rules: &'p Rules,
-    pub(super) sealed: Sealed<'p>,
+    pub(super) sealed: SealIndex<'p>,
     pub(super) checked: Checked,
 }
 
@@ -186,7 +186,7 @@ impl Pass<'_> {
     }
 
     /// Files beside the history that belong to none of its entries.
-    fn leftovers(&mut self, history: &History) {
+    fn uncommitted(&mut self, history: &History) {
         let dir = self.id.history_dir();
         let listed;
         let names = match self.names {
@@ -336,10 +336,10 @@ impl Pass<'_> {
             return;
         }
         let message = match (prescribed, &entry.stored) {
-            (Form::Keyframe, Stored::Diff(_) | Stored::DiffFile) => {
+            (Form::Keyframe, TextStorage::Diff(_) | TextStorage::DiffFile) => {
                 "it is stored as a diff, but ctx stores this version in full"
             }
-            (Form::Diff, Stored::Keyframe) => {
+            (Form::Diff, TextStorage::Keyframe) => {
                 "it is stored in full, but ctx stores this version as a diff"
             }
             _ => return,

@@ -13,13 +13,13 @@ use crate::checkpoint::event::Checkpoint;
 use crate::checkpoint::fault::{EntryFault, LogError};
 use crate::checkpoint::log::Log;
 use crate::checkpoint::maps::{self, Compared};
-use crate::checkpoint::state::{Mark, State};
-use crate::head::{EventKey, Hashes, Head};
+use crate::checkpoint::state::{Mark, PublishedSet};
 use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
 use crate::model::layout;
 use crate::model::timestamp::Timestamp;
 use crate::torn;
+use crate::trust::{EventKey, Hashes, Head};
 use crate::vault::config::LogForm;
 use crate::vault::files::Files;
 
@@ -49,7 +49,7 @@ pub(super) struct Record {
 #[derive(Debug, Default)]
 pub(super) struct View {
     pub(super) records: HashMap<DocumentId, Record>,
-    pub(super) head: State,
+    pub(super) head: PublishedSet,
     pub(super) head_number: u64,
     /// The recorded hash of each checkpoint.
     pub(super) hashes: BTreeMap<u64, Digest>,

@@ -21,15 +21,15 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::prelude::*;
 
-pub use anchor::{Anchor, Held, Source};
+pub use anchor::{Anchor, AnchorResult, AnchorSource};
 pub use finding::{Class, Code, Finding};
 
 use crate::checkpoint::log::Log;
-use crate::head::{self, Head, Memories, MemoryError};
 use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
 use crate::model::layout;
 use crate::model::timestamp::Timestamp;
+use crate::trust::{self, Head, TrustError, TrustedHeads};
 use crate::vault::Vault;
 use crate::vault::files::FileError;
 use crate::vault::walk::{Folder, Survey};
@@ -113,9 +113,9 @@ pub struct Report {
     /// What may be said.
     pub verdict: Verdict,
     /// What the log was compared with, and holds. An anchor that it does not hold is a finding.
-    pub anchors: Vec<Held>,
+    pub anchors: Vec<AnchorResult>,
     /// Why the remembered head could not be read or brought up to date.
-    pub memory: Option<MemoryError>,
+    pub trust_error: Option<TrustError>,
     /// Checkpoints read.
     pub checkpoints: u64,
     /// Hash of the last checkpoint.
@@ -168,7 +168,7 @@ fn recompute(
     let now = request.now;
     let whole = request.only.is_none();
     // What is remembered of a log is never ahead of one that is read later.
-    let (memories, intents) = (head::recall(vault), head::intents(vault));
+    let (heads, intents) = (trust::trusted_heads(vault), trust::intents(vault));
     // The log is read on one core; the others look through the folders meanwhile.
     let survey = || if whole { vault.survey() } else { Survey::default() };
     let is_supposed = supposed.is_some();
@@ -180,18 +180,19 @@ fn recompute(
         findings.take(log::check_strictly(log, &rules));
     }
     let (log_exists, path) = log.map_or((true, layout::DELTA_LOG), |log| (log.exists, log.path()));
-    let (memories, memory) = match memories {
-        Ok(memories) => (memories, None),
-        Err(why) => (Memories::default(), Some(why)),
+    let (heads, trust_error) = match heads {
+        Ok(heads) => (heads, None),
+        Err(why) => (TrustedHeads::default(), Some(why)),
     };
-    let other = elsewhere(&memories, &view, path);
-    let compared = anchors(request, &memories).into_iter().map(|anchor| anchor.check(&view, path));
+    let other = elsewhere(&heads, &view, path);
+    let compared = anchors(request, &heads).into_iter().map(|anchor| anchor.check(&view, path));
     let (held, lost): (Vec<_>, Vec<_>) = compared.partition(Result::is_ok);
     findings.extend(lost.into_iter().filter_map(Result::err));
     // A branch of which nothing is remembered is anchored to no other memory while another one is ahead.
-    let is_known = memories.here.is_some() || other.is_none();
-    let is_sure = |held: &Held| is_known || !matches!(held.source, Source::Remembered { .. });
-    let held: Vec<Held> = held.into_iter().filter_map(Result::ok).filter(is_sure).collect();
+    let is_known = heads.here.is_some() || other.is_none();
+    let is_sure =
+        |held: &AnchorResult| is_known || !matches!(held.source, AnchorSource::Trusted { .. });
+    let held: Vec<AnchorResult> = held.into_iter().filter_map(Result::ok).filter(is_sure).collect();
     findings.extend(other);
     let is_whole = view.complete || !log_exists;
     let intent = intents.into_iter().find(|intent| is_whole && intent.upon == view.end());
@@ -242,7 +243,7 @@ fn recompute(
         omitted,
         verdict: Verdict::Damaged,
         anchors: held,
-        memory,
+        trust_error,
         checkpoints: view.head_number,
         head: view.hash_of(view.head_number),
         artifacts: ids.len(),
@@ -251,8 +252,8 @@ fn recompute(
         unprotected_retirements: checked.retirements,
     };
     report.verdict = verdict(&report, if whole { is_sealed } else { published });
-    if whole && !is_supposed && report.verdict.is_whole() && report.memory.is_none() {
-        report.memory = head::advance(vault, &view.end(), now).err();
+    if whole && !is_supposed && report.verdict.is_whole() && report.trust_error.is_none() {
+        report.trust_error = trust::advance(vault, &view.end(), now).err();
     }
     Ok(report)
 }
@@ -284,7 +285,7 @@ fn read_log(vault: &Vault) -> Result<(Option<Log>, Vec<Finding>), FileError> {
         let finding = Finding::new(code, path_of(why), why.to_string());
         Ok((None, vec![finding]))
     };
-    match head::read_log(vault) {
+    match trust::read_log(vault) {
         Ok(log) => Ok((Some(log), Vec::new())),
         Err(why @ FileError::TooLarge { .. }) => instead(Code::TooLarge, &why),
         Err(why @ (FileError::Link { .. } | FileError::NotRegular { .. })) => {
@@ -295,16 +296,16 @@ fn read_log(vault: &Vault) -> Result<(Option<Log>, Vec<Finding>), FileError> {
 }
 
 /// The anchors of a request and what is remembered, as far as it says anything.
-fn anchors(request: &Request<'_>, memories: &Memories) -> Vec<Anchor> {
-    let known = memories.binding().filter(|memory| memory.head.checkpoint > 0);
+fn anchors(request: &Request<'_>, heads: &TrustedHeads) -> Vec<Anchor> {
+    let known = heads.binding().filter(|trusted| trusted.head.checkpoint > 0);
     request.anchors.iter().cloned().chain(known.map(Anchor::remembered)).collect()
 }
 
 /// What is remembered of the same place with another branch checked out says nothing of this log, but
 /// whoever relies on what is remembered here should know of it.
-fn elsewhere(memories: &Memories, view: &log::View, path: &str) -> Option<Finding> {
+fn elsewhere(heads: &TrustedHeads, view: &log::View, path: &str) -> Option<Finding> {
     let is_held = |head: &Head| head.is_held(view.head_number, |n| view.hash_of(n)).is_ok();
-    let other = memories.elsewhere(is_held)?;
+    let other = heads.elsewhere(is_held)?;
     let place = other.branch.as_deref().unwrap_or_default();
     let message = format!("on `{place}` this machine trusts a checkpoint that this log lacks");
     Some(Finding::new(Code::HeadElsewhere, path, message).checkpoint(other.head.checkpoint))
@@ -393,7 +394,7 @@ fn verdict(report: &Report, published: bool) -> Verdict {
         Verdict::WorkingCopyDiffers
     } else if !published {
         Verdict::NothingPublished
-    } else if report.anchors.iter().any(Held::vouches) {
+    } else if report.anchors.iter().any(AnchorResult::vouches) {
         Verdict::IntactAnchored
     } else {
         Verdict::IntactNotAnchored
@@ -406,8 +407,8 @@ fn collisions(ids: &BTreeSet<DocumentId>) -> Vec<Finding> {
     for id in ids {
         folded.entry(id.folded()).or_default().push(id);
     }
-    let twins = folded.into_values().filter(|same| same.len() > 1);
-    twins
+    let duplicates = folded.into_values().filter(|same| same.len() > 1);
+    duplicates
         .flat_map(|same| {
             let message = format!("it differs from `{}` only in case or Unicode form", same[0]);
             let others = same[1..].iter();

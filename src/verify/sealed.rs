@@ -7,12 +7,12 @@ use super::artifact::Pass;
 use super::finding::{Code, Finding};
 use super::log::{Record, Seal};
 use crate::chain::history::{Entry, EntryState, History};
-use crate::head::EventKey;
 use crate::model::timestamp::Timestamp;
+use crate::trust::EventKey;
 use crate::vault::config::LogForm;
 
 /// What a log says of one artifact, to be asked for versions and times.
-pub(super) struct Sealed<'r> {
+pub(super) struct SealIndex<'r> {
     pub(super) record: &'r Record,
     /// The first seal of each version.
     first: BTreeMap<u64, &'r Seal>,
@@ -20,7 +20,7 @@ pub(super) struct Sealed<'r> {
     removed: BTreeMap<Timestamp, u64>,
 }
 
-impl<'r> Sealed<'r> {
+impl<'r> SealIndex<'r> {
     pub(super) fn new(record: &'r Record) -> Self {
         let mut first = BTreeMap::new();
         for seal in &record.seals {

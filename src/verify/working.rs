@@ -12,7 +12,7 @@ use crate::model::id::DocumentId;
 use crate::model::layout::{self, limit};
 use crate::vault::Vault;
 use crate::vault::files::FileError;
-use crate::vault::walk::{Found, Survey};
+use crate::vault::walk::{Survey, WalkedFiles};
 
 impl Pass<'_> {
     /// Compares the live file of a published artifact with the sealed text.
@@ -110,7 +110,7 @@ pub(super) fn inside(vault: &Vault) -> Option<Finding> {
 }
 
 /// What has a document's name but is none.
-pub(super) fn ignored(found: &Found) -> Vec<Finding> {
+pub(super) fn ignored(found: &WalkedFiles) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (paths, code, message) in [
         (&found.nested, Code::VaultNested, "it is a vault of its own, which this one leaves alone"),

@@ -8,7 +8,7 @@ use super::name::is_uri;
 use super::search::{self, OnSlow};
 use crate::report::failure::{Code, Failure};
 use crate::resolve::context::Question;
-use crate::resolve::{Known, Need, Plan, Resolution, Snapshot, Source};
+use crate::resolve::{CheckpointSource, Known, Need, QueryPlan, Resolution, Snapshot};
 use crate::selector::{self, Atom, ErrorKind, Selector, StatusFilter, Term};
 use crate::vault::Vault;
 use crate::vault::federation::Authorities;
@@ -18,7 +18,7 @@ use crate::words::Nearest;
 pub(crate) struct Asked<'v> {
     pub(crate) selector: Selector,
     pub(crate) snapshot: Snapshot<'v>,
-    pub(crate) plan: Plan,
+    pub(crate) plan: QueryPlan,
 }
 
 impl<'v> Asked<'v> {
@@ -33,7 +33,7 @@ impl<'v> Asked<'v> {
     /// that its URIs are pinned to, or at the head.
     pub(crate) fn new(
         workspace: &Workspace<'_>,
-        (vault, source): (&'v Vault, &'v Source),
+        (vault, source): (&'v Vault, &'v CheckpointSource),
         text: &str,
         at: Option<u64>,
         on_slow: OnSlow<'_>,
@@ -66,7 +66,7 @@ impl<'v> Asked<'v> {
         let mut ask = |query: &str| {
             search::in_selector(workspace, (vault, source), &snapshot, query, on_slow)
         };
-        let plan = Plan::new(&selector, &snapshot, &mut ask);
+        let plan = QueryPlan::new(&selector, &snapshot, &mut ask);
         let plan = plan.map_err(|why| Failure::plan(why, text))?;
         Ok(Self { selector, snapshot, plan })
     }

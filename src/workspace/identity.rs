@@ -4,9 +4,9 @@ use std::path::Path;
 
 use super::Workspace;
 use super::git::GitError;
+use crate::govern::Author;
 use crate::model::principal::Principal;
 use crate::model::timestamp::Timestamp;
-use crate::publish::Author;
 use crate::report::failure::{Code, Failure};
 use crate::vault::Vault;
 use crate::vault::outside;

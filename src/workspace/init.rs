@@ -4,7 +4,6 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use super::Workspace;
-use crate::head::{self, Head};
 use crate::model::hint::{Call, Hint, Verb};
 use crate::model::layout;
 use crate::model::layout::limit;
@@ -12,6 +11,7 @@ use crate::model::visible::{Invisible, without_invisible};
 use crate::report::failure::{Code, Failure};
 use crate::report::vault::InitReport;
 use crate::starter::{self, NewFile, Starter};
+use crate::trust::{self, Head};
 use crate::vault::config::Layout;
 use crate::vault::files::Files;
 use crate::vault::write::Written;
@@ -68,7 +68,7 @@ impl Workspace<'_> {
     /// Refuses a place whose vault has a trusted head: a new vault would replace it.
     fn refuse_forgetting(&self, files: &Files, dir: &Path) -> Result<(), Failure> {
         let Some(state) = self.state_of(files.root()) else { return Ok(()) };
-        let trusted = head::recall_in(&state, files.root())?;
+        let trusted = trust::trusted_heads_in(&state, files.root())?;
         let known =
             trusted.binding().find_map(|head| Some((head.head.checkpoint, head.head.hashes?)));
         let Some((checkpoint, hashes)) = known else { return Ok(()) };
@@ -102,7 +102,7 @@ impl Workspace<'_> {
         let mut paths: Vec<&str> = wanted.iter().map(|(path, _)| *path).collect();
         files.sync(&paths.iter().map(|path| Written::New(path)).collect::<Vec<_>>())?;
         // The log is trusted from its beginning.
-        if let Err(why) = head::trust(begun, &Head::NONE, self.now()?) {
+        if let Err(why) = trust::trust(begun, &Head::NONE, self.now()?) {
             notes.push(format!("warning: the trusted head could not be written: {why}"));
         }
         files.create_new(config, text.as_bytes())?;

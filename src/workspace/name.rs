@@ -7,7 +7,7 @@ use crate::live::is_known;
 use crate::model::hint::{Hint, Verb};
 use crate::model::id::DocumentId;
 use crate::report::failure::{Code, Failure};
-use crate::resolve::{Snapshot, Source};
+use crate::resolve::{CheckpointSource, Snapshot};
 use crate::uri::{Target, Uri};
 use crate::vault::Vault;
 use crate::vault::federation::Authorities;
@@ -53,7 +53,7 @@ impl Workspace<'_> {
             known => return known,
         };
         let id = self.named(vault, text)?;
-        let log = crate::head::read_log(vault)?;
+        let log = crate::trust::read_log(vault)?;
         let mut sealed = log.entries.iter().flatten().flat_map(|checkpoint| &checkpoint.set);
         if sealed.any(|(set, _)| *set == id) { Ok(id) } else { Err(unknown) }
     }
@@ -90,7 +90,7 @@ impl Workspace<'_> {
     pub(crate) fn named_at(
         &self,
         vault: &Vault,
-        source: &Source,
+        source: &CheckpointSource,
         text: &str,
     ) -> Result<Named, Failure> {
         if is_uri(text) {

@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::Workspace;
-use crate::head;
 use crate::model::hint::{Call, Hint, Verb};
 use crate::report::failure::{Code, Failure};
+use crate::trust;
 use crate::vault::Vault;
 use crate::vault::lock;
 use crate::vault::named;
-use crate::vault::outside::{self, State};
+use crate::vault::outside::{self, StateFolder};
 use crate::words::argument;
 
 impl Workspace<'_> {
@@ -55,7 +55,7 @@ impl Workspace<'_> {
             self.environment.var("GIT_WORK_TREE").map(|tree| self.environment.cwd.join(tree));
         let home = self.state_home();
         let was_trusted =
-            |path: &Path| home.as_ref().is_some_and(|home| head::is_remembered(home, path));
+            |path: &Path| home.as_ref().is_some_and(|home| trust::is_trusted(home, path));
         for link in named::links_to(dir, work_tree.as_deref()) {
             let path = shown(&link.path.display().to_string()).into_owned();
             let root = vault.root().display().to_string();
@@ -106,15 +106,15 @@ impl Workspace<'_> {
     }
 
     /// Where the head of a vault in a folder is remembered.
-    pub(crate) fn state_of(&self, root: &Path) -> Option<State> {
+    pub(crate) fn state_of(&self, root: &Path) -> Option<StateFolder> {
         self.state_in(root, self.checked_out(root))
     }
 
-    fn state_in(&self, root: &Path, checked_out: Option<String>) -> Option<State> {
+    fn state_in(&self, root: &Path, checked_out: Option<String>) -> Option<StateFolder> {
         let home = self.state_home()?;
         let dir = folder_beside(&home, root, checked_out.as_deref())?;
         let repository = checked_out.as_ref().and_then(|_| outside::repository(root));
-        Some(State { home, dir, checked_out, repository })
+        Some(StateFolder { home, dir, checked_out, repository })
     }
 
     /// The user's directory of state.

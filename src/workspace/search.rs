@@ -5,7 +5,7 @@ use std::path::Path;
 use super::Workspace;
 use crate::report::failure::{Code, Failure};
 use crate::resolve::plan::Searched;
-use crate::resolve::{Snapshot, Source};
+use crate::resolve::{CheckpointSource, Snapshot};
 use crate::search::builtin::Builtin;
 use crate::search::command::Command;
 use crate::search::{self, Answer, Backend, Query, configured};
@@ -56,7 +56,7 @@ pub(crate) fn ask(
 /// The snapshot is not of the last checkpoint, or the back-end failed.
 pub(crate) fn in_selector(
     workspace: &Workspace<'_>,
-    (vault, source): (&Vault, &Source),
+    (vault, source): (&Vault, &CheckpointSource),
     snapshot: &Snapshot<'_>,
     query: &str,
     on_slow: OnSlow<'_>,

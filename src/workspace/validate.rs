@@ -44,7 +44,7 @@ pub(crate) fn validate(
 fn of_documents(vault: &Vault, files: &[LiveFile]) -> Vec<(String, Vec<Problem>)> {
     let mut found: Vec<(String, Vec<Problem>)> =
         files.iter().map(|file| (file.path.clone(), file.problems(vault))).collect();
-    let log = crate::head::read_log(vault).ok();
+    let log = crate::trust::read_log(vault).ok();
     let head = log.as_ref().and_then(|log| Snapshot::at(vault, &log.sound().ok()?, None).ok());
     let head = Head(head);
     let surroundings = Surroundings::new(vault, &head);

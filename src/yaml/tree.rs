@@ -286,9 +286,9 @@ impl<'l> Builder<'l> {
                         return Err(node.error("merge keys are not allowed here"));
                     }
                     let is_new = open.keys.insert(self.hashes.hash_one(text));
-                    let twin = |(key, _): &&(Node, Node)| key.text() == Some(text);
-                    let twin = if is_new { None } else { entries.iter().find(twin) };
-                    if let Some(first) = twin.map(|(key, _)| key.line) {
+                    let duplicate = |(key, _): &&(Node, Node)| key.text() == Some(text);
+                    let duplicate = if is_new { None } else { entries.iter().find(duplicate) };
+                    if let Some(first) = duplicate.map(|(key, _)| key.line) {
                         // Relative, because callers count lines from the start of a document.
                         let place = match node.line.saturating_sub(first) {
                             0 => "on this line".to_owned(),

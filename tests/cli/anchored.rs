@@ -286,9 +286,9 @@ fn what_a_dead_command_left_is_told_from_a_forgery_by_its_intent() {
     // The histories were written, the checkpoint was not.
     place.edit("nodes/a.md", "Three.", "Four.");
     let history = "nodes/.versions/a/history.yaml";
-    let twin = place.duplicate();
-    twin.ctx("publish --changed").ok();
-    place.write(history, twin.bytes(history));
+    let duplicate = place.duplicate();
+    duplicate.ctx("publish --changed").ok();
+    place.write(history, duplicate.bytes(history));
     place.write("nodes/a.md", place.read("nodes/a.md").replace("Four.", "Three."));
     place.write(LOG, format!("{log}{{\"at\""));
     // Anybody could have cut the log back to what is remembered.
@@ -379,7 +379,7 @@ fn another_branch_or_commit_is_another_memory() {
     assert_eq!(codes(&json), ["head-rollback", "head-elsewhere"]);
 }
 
-/// A vault in a folder of a repository with one commit, and a twin of it that was written anew.
+/// A vault in a folder of a repository with one commit, and a duplicate of it that was written anew.
 fn in_repository() -> Place {
     let place = Place::new();
     let (three, _) = three();

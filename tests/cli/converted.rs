@@ -172,15 +172,15 @@ fn halfway() -> (Place, Vec<u8>) {
     let place = small();
     let delta = place.read(DELTA);
     place.ctx("checkpoint convert --to full").ok();
-    let twin = place.bytes(".versions/checkpoints.jsonl.replaced-1");
-    assert!(twin.starts_with(delta.as_bytes()));
-    place.write(DELTA, &twin);
-    (place, twin)
+    let duplicate = place.bytes(".versions/checkpoints.jsonl.replaced-1");
+    assert!(duplicate.starts_with(delta.as_bytes()));
+    place.write(DELTA, &duplicate);
+    (place, duplicate)
 }
 
 #[test]
 fn two_logs_that_say_the_same_are_read_and_the_next_writer_clears_one_away() {
-    let (place, twin) = halfway();
+    let (place, duplicate) = halfway();
     assert_snapshot!(place.ctx("verify").ok().stdout, @"
     intact, anchored to checkpoint 4
       anchor: checkpoint 4, trusted on this machine since 2026-11-21T10:00:04.000Z
@@ -201,7 +201,7 @@ fn two_logs_that_say_the_same_are_read_and_the_next_writer_clears_one_away() {
     place.edit("nodes/a.md", "more", "much more");
     assert_snapshot!(place.ctx("publish nodes/a").ok().stderr, @"note: 1 uncommitted file of an interrupted command moved to .context/local/recovered/1/");
     assert!(!place.has(DELTA));
-    assert_eq!(place.bytes(".context/local/recovered/1/versions/checkpoints.jsonl"), twin);
+    assert_eq!(place.bytes(".context/local/recovered/1/versions/checkpoints.jsonl"), duplicate);
     assert_eq!(hashes(&place).len(), 5);
     place.ctx("verify").ok();
 }
@@ -238,9 +238,9 @@ fn a_conversion_that_fails_half_way_says_what_was_published() {
 
 #[test]
 fn two_logs_that_differ_are_relied_on_by_nobody() {
-    let (place, twin) = halfway();
-    let shorter = twin[..twin.len() - 1].iter().rposition(|byte| *byte == b'\n').unwrap();
-    place.write(DELTA, &twin[..=shorter]);
+    let (place, duplicate) = halfway();
+    let shorter = duplicate[..duplicate.len() - 1].iter().rposition(|byte| *byte == b'\n').unwrap();
+    place.write(DELTA, &duplicate[..=shorter]);
     place.ctx("list").exits(1);
     let report = place.ctx("verify").exits(1);
     assert!(report.stdout.contains("foreign-log"), "{}", report.stdout);

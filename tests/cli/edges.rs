@@ -63,11 +63,11 @@ fn what_follows_the_last_whole_entry_is_counted() {
     assert_snapshot!(told(&place.ctx("verify --json").ok()), @"unfinished in nodes/.versions/a/history.yaml: it ends in 21 bytes that no checkpoint seals");
     // A whole entry of the event that was begun, and the beginning of another.
     place.write(HISTORY, &whole);
-    let twin = place.duplicate();
-    twin.edit("nodes/a.md", "third", "fourth");
-    twin.ctx("publish nodes/a").ok();
-    place.write(HISTORY, [&twin.bytes(HISTORY)[..], b"  - v"].concat());
-    place.began(&crate::harness::instant_of(&twin.read(HISTORY)));
+    let duplicate = place.duplicate();
+    duplicate.edit("nodes/a.md", "third", "fourth");
+    duplicate.ctx("publish nodes/a").ok();
+    place.write(HISTORY, [&duplicate.bytes(HISTORY)[..], b"  - v"].concat());
+    place.began(&crate::harness::instant_of(&duplicate.read(HISTORY)));
     assert_snapshot!(told(&place.ctx("verify --json").ok()), @"unfinished in nodes/.versions/a/history.yaml: it ends in 1 entry and 5 bytes that no checkpoint seals");
 }
 

@@ -4,9 +4,9 @@ use contextnest::vault::config::LogForm;
 use std::collections::BTreeMap;
 
 use contextnest::chain::diff;
-use contextnest::chain::history::{Entry, EntryState, History, Stored};
+use contextnest::chain::history::{Entry, EntryState, History, TextStorage};
 use contextnest::chain::preimage::chain_hash;
-use contextnest::checkpoint::state::{Mark, State};
+use contextnest::checkpoint::state::{Mark, PublishedSet};
 use contextnest::model::digest::Digest;
 use serde_json::{Value, json};
 
@@ -64,7 +64,7 @@ fn append_line(
     for (id, version, hash) in set {
         marks.insert((*id).to_owned(), (*version, (*hash).to_owned()));
     }
-    let state: State = marks
+    let state: PublishedSet = marks
         .iter()
         .map(|(id, (v, hash))| (id.parse().unwrap(), Mark::new(*v, hash.parse().unwrap())))
         .collect();
@@ -98,7 +98,7 @@ fn rechain(place: &Place, path: &str, replace: bool, change: impl FnOnce(&mut En
         entry.version += 1;
     }
     change(&mut entry);
-    if let Stored::Diff(diff) = &entry.stored {
+    if let TextStorage::Diff(diff) = &entry.stored {
         entry.content_hash = Digest::of(diff.as_bytes());
     }
     let previous = kept.last().map(|entry| entry.chain_hash);
@@ -119,11 +119,11 @@ const CONTEXT: &str = ".versions/CONTEXT.md/history.yaml";
 
 /// A vault whose `CONTEXT.md` has two published versions, and the bytes of a third as a forger
 /// makes it: stored as `stored`, published and sealed, every hash right.
-fn with_forged_context(stored: Stored, text: &str) -> Place {
+fn with_forged_context(stored: TextStorage, text: &str) -> Place {
     let place = Place::published(&[("nodes/a", "# A\n")]);
     place.write("CONTEXT.md", "old\n");
     place.ctx("publish --all").ok();
-    if stored == Stored::Keyframe {
+    if stored == TextStorage::Keyframe {
         place.write(".versions/CONTEXT.md/v3.md", text);
     }
     rechain(&place, CONTEXT, false, |entry| {
@@ -146,17 +146,17 @@ fn verify_reports_a_governance_text_that_could_be_stored_in_two_forms() {
     let jsdiff = format!("Index: CONTEXT.md\n{}\n{foreign}", "=".repeat(67));
     let without_hunks = "--- v2\n+++ v3\n";
     for text in [&ours, &foreign, &jsdiff, without_hunks, "--- a\n+++ b\n"] {
-        let place = with_forged_context(Stored::Keyframe, text);
+        let place = with_forged_context(TextStorage::Keyframe, text);
         place.write("CONTEXT.md", text);
         assert_eq!(codes(&place), ["version-self-mismatch"], "{text}");
     }
     for text in [&foreign, &jsdiff, "--- a\n+++ b\n"] {
-        let place = with_forged_context(Stored::Diff(text.to_owned()), text);
+        let place = with_forged_context(TextStorage::Diff(text.to_owned()), text);
         place.write("CONTEXT.md", "new\n");
         assert_eq!(codes(&place), ["version-self-mismatch"], "{text}");
         assert_eq!(place.ctx("show CONTEXT.md 3").exits(1).stdout, "");
     }
-    let place = with_forged_context(Stored::Diff(ours.clone()), &ours);
+    let place = with_forged_context(TextStorage::Diff(ours.clone()), &ours);
     place.write("CONTEXT.md", "new\n");
     assert_eq!(codes(&place), [""; 0], "the form that a writer gives it");
 }
@@ -164,7 +164,7 @@ fn verify_reports_a_governance_text_that_could_be_stored_in_two_forms() {
 /// The rules prescribe which versions are stored in full, so an attacker cannot choose.
 #[test]
 fn verify_reports_a_version_stored_in_another_form_than_the_rules_prescribe() {
-    let place = with_forged_context(Stored::Keyframe, "new\n");
+    let place = with_forged_context(TextStorage::Keyframe, "new\n");
     place.write("CONTEXT.md", "new\n");
     assert_eq!(codes(&place), ["version-self-mismatch"]);
 
@@ -207,7 +207,7 @@ fn a_retired_version_does_not_come_back_in_a_log_of_whole_maps() {
     let retired = place.read(log);
     // A checkpoint with the maps of the one before the retirement and a hash that follows.
     let entries: Vec<&str> = retired.split("  - checkpoint: ").collect();
-    let state: State = entries[16]
+    let state: PublishedSet = entries[16]
         .lines()
         .filter_map(|line| line.strip_prefix("      ")?.split_once(": "))
         .fold(BTreeMap::<&str, (u64, Option<Digest>)>::new(), |mut maps, (id, value)| {
@@ -241,7 +241,7 @@ fn a_retirement_changes_nothing_but_what_retiring_changes() {
     let place = place();
     let path = "nodes/.versions/c/history.yaml";
     rechain(&place, path, true, |entry| {
-        let Stored::Diff(diff) = &mut entry.stored else { panic!("a diff") };
+        let TextStorage::Diff(diff) = &mut entry.stored else { panic!("a diff") };
         // Another text, by a diff that applies.
         let old = place.read("nodes/.versions/c/v1.md");
         let retired = diff::apply(&old, diff).unwrap();
@@ -269,7 +269,7 @@ fn a_version_that_nothing_seals_is_found_and_not_built_upon() {
     let place = place();
     let path = "nodes/.versions/a/history.yaml";
     rechain(&place, path, false, |entry| {
-        entry.stored = Stored::Diff("--- v1\n+++ v2\n".to_owned());
+        entry.stored = TextStorage::Diff("--- v1\n+++ v2\n".to_owned());
         entry.state = EntryState::Unpublished;
         entry.edited_by = "eve@example.com".to_owned();
     });
@@ -299,7 +299,7 @@ fn an_unpublished_version_of_the_other_tool_is_a_note() {
     rechain(&place, path, false, |entry| {
         let old = place.read("nodes/legal/.versions/review/v1.md");
         let new = old.replace("version: 1", "version: 2").replace("published", "draft");
-        entry.stored = Stored::Diff(diff::print(&old, &new, 1, 2));
+        entry.stored = TextStorage::Diff(diff::print(&old, &new, 1, 2));
         entry.state = EntryState::Unpublished;
     });
     let output = place.typed("verify --json").var("CTX_NOW", "2026-11-22T10:00:00.000Z").run();
@@ -318,7 +318,7 @@ fn a_text_that_says_it_is_another_version_is_shown_by_no_verb() {
     // The diff of version 2 as its full text: content and chain hash stay what they were.
     let path = "nodes/.versions/a/history.yaml";
     let history = History::parse(place.read(path).as_bytes()).unwrap();
-    let Stored::Diff(diff) = &history.entry(2).unwrap().stored else { panic!("a diff") };
+    let TextStorage::Diff(diff) = &history.entry(2).unwrap().stored else { panic!("a diff") };
     place.write("nodes/.versions/a/v2.md", diff);
     let text = place.read(path);
     let (before, after) = text.split_once("    diff:").unwrap();
@@ -444,7 +444,7 @@ fn a_diff_is_not_taken_for_the_full_text_of_a_governance_file() {
     let path = ".versions/CONTEXT.md/history.yaml";
     let history = History::parse(&place.bytes(path)).unwrap();
     let entry = history.entry(2).unwrap();
-    let Stored::Diff(diff) = &entry.stored else { panic!("{entry:?}") };
+    let TextStorage::Diff(diff) = &entry.stored else { panic!("{entry:?}") };
     let spelled = place.read(path);
     let begin = spelled.find("    diff:").unwrap();
     let end = begin + spelled[begin..].find("    edited_by").unwrap();
@@ -482,7 +482,7 @@ fn append_again(place: &Place, path: &str, change: impl FnOnce(&mut Entry)) {
     rechain(place, path, false, |entry| {
         let (before, after) = (entry.version - 1, entry.version);
         let diff = match &entry.stored {
-            Stored::Diff(diff) => diff.clone(),
+            TextStorage::Diff(diff) => diff.clone(),
             _ => unreachable!("the second version is a diff"),
         };
         // The line of the version is changed again, one further.
@@ -499,7 +499,7 @@ fn append_again(place: &Place, path: &str, change: impl FnOnce(&mut Entry)) {
         let count = context.iter().filter(|line| !line.starts_with('-')).count();
         let start = diff.lines().nth(2).unwrap().split('+').nth(1).unwrap();
         let start = start.split(',').next().unwrap();
-        entry.stored = Stored::Diff(format!(
+        entry.stored = TextStorage::Diff(format!(
             "--- v{before}\n+++ v{after}\n@@ -{start},{count} +{start},{count} @@\n{text}"
         ));
         change(entry);
@@ -566,7 +566,8 @@ fn a_dropped_rule_that_differs_is_told_though_the_other_tool_drops_rules() {
         line.split_once(": ").unwrap().1.parse().unwrap()
     };
     let chain = hash_of("nodes/a:");
-    let state: State = [("nodes/a".parse().unwrap(), Mark::new(1, chain))].into_iter().collect();
+    let state: PublishedSet =
+        [("nodes/a".parse().unwrap(), Mark::new(1, chain))].into_iter().collect();
     let previous = hash_of("checkpoint_hash:");
     let hash = state.hash(Some(&previous), 2, AT.parse().unwrap(), "nodes/a");
     place.write(
@@ -675,7 +676,7 @@ fn a_trigger_that_left_the_maps_and_has_a_history_is_a_note() {
         let mark = Mark::new(version.parse().unwrap(), hashes[id].parse().unwrap());
         marks.push((id.trim_matches('\'').parse().unwrap(), mark));
     }
-    let state: State = marks.into_iter().collect();
+    let state: PublishedSet = marks.into_iter().collect();
     let previous: Digest = last.trim_end().rsplit_once(' ').unwrap().1.parse().unwrap();
     for (trigger, expected) in
         [("nodes/c", "checkpoint-trigger-unchanged"), ("nodes/x", "checkpoint-trigger-unknown")]

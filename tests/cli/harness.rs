@@ -112,9 +112,9 @@ impl Place {
 
     /// A second place with the same files and the same clock.
     pub(crate) fn duplicate(&self) -> Self {
-        let twin = Self::copy_of(&self.root);
-        twin.seconds.set(self.seconds.get());
-        twin
+        let duplicate = Self::copy_of(&self.root);
+        duplicate.seconds.set(self.seconds.get());
+        duplicate
     }
 
     /// The folder that commands run in.

@@ -2,7 +2,7 @@
 
 use contextnest::checkpoint::log::Log;
 use contextnest::resolve::plan::Searched;
-use contextnest::resolve::{Plan, Snapshot};
+use contextnest::resolve::{QueryPlan, Snapshot};
 use contextnest::selector::parse;
 use contextnest::vault::Vault;
 use insta::assert_snapshot;
@@ -185,7 +185,7 @@ fn a_search_is_the_union_of_what_the_back_end_finds() {
     };
     let search = "contextnest://search/who%20sells";
     let selector = parse(&format!("{search} - #policy | {search} - {search}")).unwrap();
-    let plan = Plan::new(&selector, &snapshot, &mut found).unwrap();
+    let plan = QueryPlan::new(&selector, &snapshot, &mut found).unwrap();
     let ids: Vec<String> =
         snapshot.resolve(&plan).unwrap().documents.iter().map(|d| d.id.to_string()).collect();
     assert_eq!((ids, asked), (vec!["nodes/x".to_owned()], 1), "a search is asked once");

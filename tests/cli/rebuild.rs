@@ -144,19 +144,19 @@ fn what_an_interrupted_command_left_is_not_made_a_checkpoint() {
 #[test]
 fn what_lies_beyond_the_remembered_head_takes_force() {
     let place = eventful("delta");
-    let twin = place.duplicate();
+    let duplicate = place.duplicate();
     place.edit("nodes/a.md", "more", "much more");
     place.ctx("publish nodes/a").ok();
     // The log breaks for somebody who never saw the last event.
     for (path, bytes) in
         files_in(place.root()).into_iter().filter(|(path, _)| path.contains(".versions/"))
     {
-        twin.write(&path, bytes);
+        duplicate.write(&path, bytes);
     }
-    twin.write(LOG, "");
-    twin.ctx("checkpoint rebuild --dry-run").ok();
-    twin.ctx("checkpoint rebuild").ok();
-    twin.ctx("verify --allow-drift").ok();
+    duplicate.write(LOG, "");
+    duplicate.ctx("checkpoint rebuild --dry-run").ok();
+    duplicate.ctx("checkpoint rebuild").ok();
+    duplicate.ctx("verify --allow-drift").ok();
     let old = eventful("delta");
     for (path, bytes) in
         files_in(place.root()).into_iter().filter(|(path, _)| path.contains(".versions/"))

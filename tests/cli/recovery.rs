@@ -417,29 +417,29 @@ fn checkpoints_that_the_log_lost_or_that_do_not_follow_are_named() {
 /// checkpoint.
 fn third_died_before_its_commit() -> Place {
     let (place, _) = two();
-    let twin = place.duplicate();
-    twin.ctx("verify").ok();
+    let duplicate = place.duplicate();
+    duplicate.ctx("verify").ok();
     place.edit("nodes/a.md", "more\n", "more and more\n");
     place.ctx("publish nodes/a").ok();
-    twin.write(HISTORY, place.bytes(HISTORY));
-    twin.began(&instant_of(&place.read(HISTORY)));
-    twin
+    duplicate.write(HISTORY, place.bytes(HISTORY));
+    duplicate.began(&instant_of(&place.read(HISTORY)));
+    duplicate
 }
 
-/// What a checkpoint once sealed might look like a leftover beside a log that was altered before its end.
+/// What a checkpoint once sealed might look like a file beside a log that was altered before its end.
 #[test]
 fn beside_an_altered_log_nothing_is_cleared() {
-    let twin = third_died_before_its_commit();
-    let log = twin.read(LOG);
-    twin.write(
+    let duplicate = third_died_before_its_commit();
+    let log = duplicate.read(LOG);
+    duplicate.write(
         LOG,
         log.replacen("\"at\":\"2026-11-21T10:00:01", "\"at\":\"2026-11-21T10:00:00", 1),
     );
-    let before = twin.tree();
-    let refused = twin.ctx("publish nodes/a").exits(1);
+    let before = duplicate.tree();
+    let refused = duplicate.ctx("publish nodes/a").exits(1);
     assert!(refused.stderr.contains("log-broken"), "{}", refused.whole());
-    assert_eq!(twin.tree().keys().collect::<Vec<_>>(), before.keys().collect::<Vec<_>>());
-    assert!(twin.tree() == before && !twin.has(".context/local/recovered"));
+    assert_eq!(duplicate.tree().keys().collect::<Vec<_>>(), before.keys().collect::<Vec<_>>());
+    assert!(duplicate.tree() == before && !duplicate.has(".context/local/recovered"));
 }
 
 #[test]
@@ -492,18 +492,18 @@ fn what_a_writer_left_is_left_over_on_another_branch_too() {
 /// A log that lost its end beside what a writer left that died: only what was acknowledged comes back.
 #[test]
 fn a_rebuilt_log_has_nothing_that_was_never_acknowledged() {
-    let twin = third_died_before_its_commit();
-    let log = twin.bytes(LOG);
+    let duplicate = third_died_before_its_commit();
+    let log = duplicate.bytes(LOG);
     let history = {
-        let died = twin.read(HISTORY);
+        let died = duplicate.read(HISTORY);
         died.as_bytes()[..died.find("  - version: 3").unwrap()].to_vec()
     };
     let cut = log[..log.len() - 1].iter().rposition(|byte| *byte == b'\n').unwrap() + 1;
-    twin.write(LOG, &log[..cut]);
-    twin.ctx("publish nodes/a").exits(4);
-    twin.ctx("checkpoint rebuild").ok();
-    assert_eq!(twin.bytes(LOG), log);
-    twin.ctx("recover").ok();
-    assert_eq!(twin.bytes(HISTORY), history);
-    assert!(twin.ctx("verify").ok().stdout.starts_with("intact, anchored to checkpoint 2"));
+    duplicate.write(LOG, &log[..cut]);
+    duplicate.ctx("publish nodes/a").exits(4);
+    duplicate.ctx("checkpoint rebuild").ok();
+    assert_eq!(duplicate.bytes(LOG), log);
+    duplicate.ctx("recover").ok();
+    assert_eq!(duplicate.bytes(HISTORY), history);
+    assert!(duplicate.ctx("verify").ok().stdout.starts_with("intact, anchored to checkpoint 2"));
 }

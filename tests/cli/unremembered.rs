@@ -77,10 +77,10 @@ fn what_somebody_else_published_is_not_taken_apart() {
     let log = place.bytes(LOG);
     place.typed("add nodes/bobs --body two").var("CTX_PRINCIPAL", "bob@example.com").run().ok();
     place.edit("nodes/a.md", "# A\n", "# A\n\nmore\n");
-    let twin = place.duplicate();
-    twin.ctx("publish nodes/a").ok();
+    let duplicate = place.duplicate();
+    duplicate.ctx("publish nodes/a").ok();
     // A writer dies at the instant that somebody else has published at, and the log is cut.
-    place.write(HISTORY, twin.bytes(HISTORY));
+    place.write(HISTORY, duplicate.bytes(HISTORY));
     place.write(LOG, &log);
     place.ctx("head trust").ok();
     place.began(&instant_of(&place.read(HISTORY)));

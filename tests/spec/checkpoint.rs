@@ -6,7 +6,7 @@ use std::fs;
 use contextnest::chain::preimage::checkpoint_hash;
 use contextnest::checkpoint::fault::EntryFault;
 use contextnest::checkpoint::log::Log;
-use contextnest::checkpoint::state::{Mark, State};
+use contextnest::checkpoint::state::{Mark, PublishedSet};
 use contextnest::model::digest::{Digest, Sink as _};
 use contextnest::model::id::DocumentId;
 use contextnest::vault::Vault;
@@ -57,7 +57,7 @@ fn a_checkpoint_hash_covers_the_complete_maps() {
             let mark = marks.entry(id.parse().unwrap()).or_insert(nothing);
             mark.chain_hash = Some(hash.parse().unwrap());
         }
-        let state: State = marks.into_iter().collect();
+        let state: PublishedSet = marks.into_iter().collect();
         let from_maps = state.hash(previous.as_ref(), case.checkpoint, at, &case.triggered_by);
         assert_eq!(from_maps.to_string(), case.checkpoint_hash, "{}", case.name);
     }

@@ -1,7 +1,7 @@
 //! Histories: hashes, diffs, and the text of every version had back (`spec/history.md`).
 
 use contextnest::chain::diff;
-use contextnest::chain::history::{Entry, EntryState, FaultKind, History, Stored};
+use contextnest::chain::history::{Entry, EntryState, FaultKind, History, TextStorage};
 use contextnest::chain::preimage::chain_hash;
 use contextnest::chain::replay::{load as load_history, reconstruct};
 use contextnest::document::text::normalise;
@@ -169,9 +169,9 @@ proptest! {
             let patch = diff::print(&base, &text, version.saturating_sub(1), version);
             let (stored, hashed) = if n == 0 || version.is_multiple_of(interval) {
                 files.create_new(&id.keyframe_path(version), text.as_bytes()).unwrap();
-                (Stored::Keyframe, text.clone())
+                (TextStorage::Keyframe, text.clone())
             } else {
-                (Stored::Diff(patch.clone()), patch)
+                (TextStorage::Diff(patch.clone()), patch)
             };
             let content_hash = Digest::of(normalise(&hashed).as_bytes());
             let edited_at = Timestamp::from_millis(start.millis() + n as i64);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use contextnest::chain::history::Stored;
+use contextnest::chain::history::TextStorage;
 use contextnest::chain::preimage::chain_hash;
 use contextnest::chain::replay::{Replay, load, reconstruct};
 use contextnest::chain::vouched::sealed;
@@ -63,7 +63,7 @@ fn every_version_is_reconstructed_and_every_hash_recomputed() {
         for (slot, version) in history.slots.iter().zip(versions) {
             let entry = slot.entry.as_ref().unwrap();
             assert_eq!(entry.version, version.version, "{id}");
-            assert_eq!(entry.stored == Stored::Keyframe, version.keyframe, "{id}");
+            assert_eq!(entry.stored == TextStorage::Keyframe, version.keyframe, "{id}");
             assert_eq!(entry.edited_by, version.edited_by, "{id}");
             assert_eq!(entry.edited_at.to_string(), version.edited_at, "{id}");
             assert_eq!(entry.content_hash.to_string(), version.content_hash, "{id}");

@@ -19,4 +19,5 @@ mod selector;
 mod uri;
 mod vault;
 mod vectors;
+mod words;
 mod yaml;

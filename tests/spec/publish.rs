@@ -2,9 +2,9 @@
 
 use contextnest::chain::replay;
 use contextnest::document::text::normalise;
+use contextnest::govern::{Author, Mode, Request, Which, publish};
 use contextnest::model::id::DocumentId;
 use contextnest::model::timestamp::Timestamp;
-use contextnest::publish::{Author, Mode, Request, Which, publish};
 use contextnest::vault::Vault;
 use contextnest::verify::{self, Verdict, verify};
 use proptest::prelude::*;

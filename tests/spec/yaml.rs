@@ -1,7 +1,7 @@
 //! YAML as it is read and spelled (`spec/yaml.md`). The spelling is seen through what writes it:
 //! edits of frontmatter and entries of histories.
 
-use contextnest::chain::history::{Entry, EntryState, History, Stored};
+use contextnest::chain::history::{Entry, EntryState, History, TextStorage};
 use contextnest::document::edit::Edit;
 use contextnest::model::digest::Digest;
 use contextnest::yaml::{Dialect, Node, Value, parse};
@@ -92,7 +92,7 @@ fn a_long_text_is_a_block_only_where_that_is_exact() {
     for case in cases.long_text {
         let entry = Entry {
             version: 1,
-            stored: Stored::Diff(case.text.clone()),
+            stored: TextStorage::Diff(case.text.clone()),
             edited_by: "ana@example.com".to_owned(),
             edited_at: at,
             state: EntryState::Unpublished,

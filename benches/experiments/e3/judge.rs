@@ -182,19 +182,19 @@ impl Vault {
     /// Lays a vault that honest commands made in the place of this one.
     fn rewritten(&self, row: &Row, expected: Expected, make: Rewritten) -> Result<Outcome> {
         let mut draw = Draw::new(self.seed, &row.name);
-        let Some(twin) = make(&self.script, &self.other, &mut draw) else {
+        let Some(duplicate) = make(&self.script, &self.other, &mut draw) else {
             return Ok(Outcome::NoPlace);
         };
         let target = self.copied(&row.name)?;
         let head = self.remembered(&target)?;
-        if let Some(surgery) = &twin.surgery {
+        if let Some(surgery) = &duplicate.surgery {
             surgery(&target);
         }
         let by_hand = tree(&target.root)?;
         fs::remove_dir_all(&target.root)?;
-        twin.script.play(&target.root)?;
+        duplicate.script.play(&target.root)?;
         let by_commands = tree(&target.root)?;
-        if by_hand != by_commands && twin.surgery.is_some() {
+        if by_hand != by_commands && duplicate.surgery.is_some() {
             let differing =
                 by_commands.iter().find(|(path, bytes)| by_hand.get(*path) != Some(bytes));
             let path = differing.map_or_else(String::new, |(path, _)| path.display().to_string());

@@ -62,7 +62,7 @@ pub(crate) fn run(options: &Options) -> Result<Vec<String>> {
     let mut out = String::new();
     head(
         &mut out,
-        "command | log | runs | room for all from | failed | state before | state after | leftovers kept",
+        "command | log | runs | room for all from | failed | state before | state after | uncommitted kept",
     );
     let mut broken = Vec::new();
     for (scene, form) in SCENES.iter().flat_map(|scene| Form::ALL.map(|form| (scene, form))) {
@@ -84,7 +84,7 @@ pub(crate) fn run(options: &Options) -> Result<Vec<String>> {
             }
             free += if options.quick { 9 } else { 1 };
         }
-        let counts = [runs, free, failed, counts.old, counts.new, counts.leftovers];
+        let counts = [runs, free, failed, counts.old, counts.new, counts.uncommitted];
         let cells = counts.map(|n: u64| n.to_string());
         row(&mut out, &[&[scene.name.to_owned(), form.word().to_owned()], &cells[..]].concat());
     }

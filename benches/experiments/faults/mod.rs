@@ -46,7 +46,7 @@ struct Counts {
     old: u64,
     new: u64,
     told: u64,
-    leftovers: u64,
+    uncommitted: u64,
 }
 
 /// Runs the experiment, prints its table, and gives the claims that did not hold.
@@ -87,7 +87,7 @@ pub(crate) fn run(options: &Options) -> Result<Vec<String>> {
     let mut out = String::new();
     head(
         &mut out,
-        "command | log | changes of the disk | faults | power cuts | state before | state after | told a success | leftovers kept",
+        "command | log | changes of the disk | faults | power cuts | state before | state after | told a success | uncommitted kept",
     );
     let mut broken = Vec::new();
     for (n, c, found) in results {
@@ -103,7 +103,7 @@ pub(crate) fn run(options: &Options) -> Result<Vec<String>> {
                 c.old.to_string(),
                 c.new.to_string(),
                 c.told.to_string(),
-                c.leftovers.to_string(),
+                c.uncommitted.to_string(),
             ],
         );
         broken.extend(found);
@@ -286,7 +286,7 @@ impl Case<'_> {
                 return Err(said.complaint().into());
             }
         }
-        counts.leftovers += u64::from(self.root.join(".context/local/recovered").exists());
+        counts.uncommitted += u64::from(self.root.join(".context/local/recovered").exists());
         let is_done = self.scene.is_done(&self.root, self.form);
         if told && !is_done {
             return Err("it was told a success, but is not done".into());

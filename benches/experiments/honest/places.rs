@@ -10,14 +10,14 @@ use crate::process::Result;
 
 /// The steps with more than one place.
 pub(super) const STEPS: [(&str, usize, Step); 4] = [
-    ("a copy elsewhere, publications in both", 2, twins),
+    ("a copy elsewhere, publications in both", 2, duplicates),
     ("keep a backup", 2, keep_backup),
     ("restore a backup elsewhere", 1, restore_backup),
     ("a publication that dies half-way", 3, interrupted),
 ];
 
 /// Two copies of a vault go different ways, each with its own memory.
-fn twins(scene: &mut Scene) -> Result<bool> {
+fn duplicates(scene: &mut Scene) -> Result<bool> {
     let (here, model) = (scene.root.clone(), scene.model.clone());
     let git = scene.git.clone();
     let number = scene.number();

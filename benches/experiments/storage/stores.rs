@@ -6,7 +6,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 
-use contextnest::chain::history::Stored;
+use contextnest::chain::history::TextStorage;
 use contextnest::chain::replay;
 use contextnest::chain::vouched;
 use contextnest::document::Document;
@@ -322,7 +322,7 @@ impl Store for Ours {
                     let text = fs::read(&path)?;
                     let history = contextnest::chain::history::History::parse(&text)?;
                     for entry in history.entries() {
-                        if let Stored::Diff(diff) = &entry.stored {
+                        if let TextStorage::Diff(diff) = &entry.stored {
                             bytes.diffs += diff.len() as u64;
                         }
                     }

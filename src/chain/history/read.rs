@@ -2,8 +2,8 @@
 //! its entries are and not what a tree of it would be.
 
 use super::{
-    Entry, EntryState, Fault, FaultKind, History, HistoryError, Slot, Stored, Tail, UnknownKey,
-    UnknownKeys,
+    Entry, EntryState, Fault, FaultKind, History, HistoryError, Slot, Tail, TextStorage,
+    UnknownKey, UnknownKeys,
 };
 use crate::chain::preimage::MAX_NUMBER;
 use crate::model::digest::{Digest, DigestError};
@@ -187,7 +187,7 @@ impl Reader<'_> {
         })
     }
 
-    fn stored(&mut self) -> Option<Stored> {
+    fn stored(&mut self) -> Option<TextStorage> {
         let keyframe = match self.node.get("keyframe") {
             None => false,
             Some(node) => match node.boolean() {
@@ -199,9 +199,9 @@ impl Reader<'_> {
             },
         };
         match (keyframe, self.optional("diff")) {
-            (true, None) => Some(Stored::Keyframe),
-            (false, Some(diff)) => Some(Stored::Diff(diff)),
-            (false, None) => Some(Stored::DiffFile),
+            (true, None) => Some(TextStorage::Keyframe),
+            (false, Some(diff)) => Some(TextStorage::Diff(diff)),
+            (false, None) => Some(TextStorage::DiffFile),
             (true, Some(_)) => {
                 self.fault(FaultKind::EntryMalformed, "diff", "a keyframe that has a diff too")
             }

@@ -5,7 +5,7 @@
 //! a reader of YAML. The scan accepts nothing else: each field is taken only if writing its value
 //! gives the bytes that stand there. Whatever it declines, the other reader judges.
 
-use super::{Entry, EntryState, History, Slot, Stored, Tail, UnknownKeys};
+use super::{Entry, EntryState, History, Slot, Tail, TextStorage, UnknownKeys};
 use crate::chain::preimage::MAX_NUMBER;
 use crate::model::timestamp::Timestamp;
 use crate::yaml::{canonical_number, emit, exact};
@@ -24,9 +24,9 @@ pub(super) fn spell(entry: &Entry, indent: usize) -> String {
     let mut out = format!("{pad}- version: {}\n", entry.version);
     let mut line = |key: &str, value: &str| out.push_str(&format!("{pad}  {key}:{value}"));
     match &entry.stored {
-        Stored::Keyframe => line("keyframe", " true\n"),
-        Stored::Diff(diff) => line("diff", &emit::long_text(diff, indent + 2)),
-        Stored::DiffFile => {}
+        TextStorage::Keyframe => line("keyframe", " true\n"),
+        TextStorage::Diff(diff) => line("diff", &emit::long_text(diff, indent + 2)),
+        TextStorage::DiffFile => {}
     }
     let time = |t: Timestamp| format!(" {}\n", emit::scalar(&t.to_string()));
     line("edited_by", &format!(" {}\n", emit::scalar(&entry.edited_by)));
@@ -115,16 +115,16 @@ impl<'t> Scan<'t> {
         })
     }
 
-    fn stored(&mut self) -> Option<Stored> {
+    fn stored(&mut self) -> Option<TextStorage> {
         match self.field("    keyframe: ") {
-            Some("true") => return Some(Stored::Keyframe),
+            Some("true") => return Some(TextStorage::Keyframe),
             Some(_) => return None,
             None => {}
         }
         match self.field("    diff: ") {
-            Some("|") => self.block().map(Stored::Diff),
-            Some(quoted) => exact::long_text(quoted).map(Stored::Diff),
-            None => Some(Stored::DiffFile),
+            Some("|") => self.block().map(TextStorage::Diff),
+            Some(quoted) => exact::long_text(quoted).map(TextStorage::Diff),
+            None => Some(TextStorage::DiffFile),
         }
     }
 
@@ -183,14 +183,14 @@ mod tests {
         true
     }
 
-    fn stored() -> impl Strategy<Value = Stored> {
+    fn stored() -> impl Strategy<Value = TextStorage> {
         prop_oneof![
-            Just(Stored::Keyframe),
-            Just(Stored::DiffFile),
-            "(?s).{0,30}".prop_map(Stored::Diff),
-            "[ -~\t\n\r\u{85}\u{2028}é😀]{0,40}\n".prop_map(Stored::Diff),
+            Just(TextStorage::Keyframe),
+            Just(TextStorage::DiffFile),
+            "(?s).{0,30}".prop_map(TextStorage::Diff),
+            "[ -~\t\n\r\u{85}\u{2028}é😀]{0,40}\n".prop_map(TextStorage::Diff),
             "--- v1\n\\+\\+\\+ v2\n(@@ -1,2 \\+1,2 @@\n([ +-][a-z:#'\" -]{0,6}[a-z]\n|\n){1,5}){0,2}"
-                .prop_map(Stored::Diff),
+                .prop_map(TextStorage::Diff),
         ]
     }
 
@@ -241,7 +241,7 @@ mod tests {
         let at = "2026-11-21T20:06:06.689Z".parse().unwrap();
         let entry = Entry {
             version: 1,
-            stored: Stored::Diff("--- v1\n\n c\n".to_owned()),
+            stored: TextStorage::Diff("--- v1\n\n c\n".to_owned()),
             edited_by: "ana".to_owned(),
             edited_at: at,
             state: EntryState::Published(at),
@@ -271,9 +271,9 @@ mod tests {
         };
         let block = "--- v1\n+++ v2\n@@ -1,2 +1,1 @@\n-a: b\n\n c\n".to_owned();
         let text = head(10)
-            + &spell(&entry(1, Stored::Keyframe, Some("it's # so")), INDENT)
-            + &spell(&entry(2, Stored::Diff(block), Some("tab\tand é\u{2028}")), INDENT)
-            + &spell(&entry(3, Stored::Diff("a \n\"\\".to_owned()), Some("plain")), INDENT);
+            + &spell(&entry(1, TextStorage::Keyframe, Some("it's # so")), INDENT)
+            + &spell(&entry(2, TextStorage::Diff(block), Some("tab\tand é\u{2028}")), INDENT)
+            + &spell(&entry(3, TextStorage::Diff("a \n\"\\".to_owned()), Some("plain")), INDENT);
         assert!(is_read_alike(&text));
         let mut taken = 0;
         for at in 0..text.len() {

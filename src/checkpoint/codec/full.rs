@@ -8,7 +8,7 @@ use super::MAX_FAULTY;
 use crate::chain::preimage::MAX_NUMBER;
 use crate::checkpoint::event::Checkpoint;
 use crate::checkpoint::fault::EntryFault;
-use crate::checkpoint::state::{Mark, State, in_json_order};
+use crate::checkpoint::state::{Mark, PublishedSet, in_json_order};
 use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
 use crate::torn;
@@ -33,7 +33,7 @@ pub(super) struct Read {
 /// Reads the entries one by one: only what changed is kept of the maps of each.
 pub(super) fn parse(text: &str) -> Result<Read, yaml::Error> {
     let (mut entries, mut faulty, mut first, mut last) = (Vec::new(), 0, None, 0);
-    let mut state = State::default();
+    let mut state = PublishedSet::default();
     let mut spelling = Spelling::new(text);
     let mut take = |item: Node| {
         first.get_or_insert(item.span.start);
@@ -84,7 +84,7 @@ impl<'t> Spelling<'t> {
 
     /// Takes the entry that begins at this place; none for one that cannot be read, which is a fault
     /// of its own.
-    fn entry(&mut self, at: usize, entry: Option<&Checkpoint>, state: &State) {
+    fn entry(&mut self, at: usize, entry: Option<&Checkpoint>, state: &PublishedSet) {
         if self.differs_at.is_some() {
             return;
         }
@@ -134,7 +134,7 @@ fn is_appendable(text: &str, root: &Node, first: Option<usize>) -> bool {
     is_last && spelled && !ended && ends
 }
 
-fn read_entry(item: &Node, state: &mut State) -> Result<Checkpoint, EntryFault> {
+fn read_entry(item: &Node, state: &mut PublishedSet) -> Result<Checkpoint, EntryFault> {
     let field = |name: &'static str| match item.get(name) {
         None => Err(EntryFault::Field(name, "nothing".to_owned())),
         Some(null) if null.is_null() => Err(EntryFault::Field(name, "null".to_owned())),
@@ -210,7 +210,7 @@ fn pairs<'n>(
 }
 
 /// Spells an entry with the maps of `state`, as the other tool does.
-pub(super) fn spell(checkpoint: &Checkpoint, state: &State) -> String {
+pub(super) fn spell(checkpoint: &Checkpoint, state: &PublishedSet) -> String {
     let mut out = format!(
         "  - checkpoint: {}\n    at: {}\n    triggered_by: {}\n",
         checkpoint.number,
@@ -241,7 +241,7 @@ mod tests {
 
     #[test]
     fn the_other_tools_log_is_spelled_as_it_spells_it() {
-        let mut state = State::default();
+        let mut state = PublishedSet::default();
         let mut again = HEADER.to_owned();
         for entry in parse(INTEROP).unwrap().entries {
             let entry = entry.unwrap();

@@ -9,7 +9,7 @@ use std::io::{self, Read as _};
 
 use crate::checkpoint::event::Checkpoint;
 use crate::checkpoint::fault::{Diagnosis, EntryFault};
-use crate::checkpoint::state::State;
+use crate::checkpoint::state::PublishedSet;
 use crate::model::digest::Digest;
 use crate::model::layout::{self, limit};
 use crate::torn;
@@ -164,7 +164,12 @@ fn read_full(bytes: &[u8], length: u64) -> Decoded {
 }
 
 /// The bytes that append a checkpoint to a file that ends so. `state` is that of the checkpoint.
-pub(super) fn append(form: LogForm, end: &End, checkpoint: &Checkpoint, state: &State) -> Vec<u8> {
+pub(super) fn append(
+    form: LogForm,
+    end: &End,
+    checkpoint: &Checkpoint,
+    state: &PublishedSet,
+) -> Vec<u8> {
     let begin = match (form, end.length, end.lacks_newline) {
         (LogForm::Full, 0, _) => full::HEADER,
         (LogForm::Full, _, true) => "\n",
@@ -178,7 +183,7 @@ pub(super) fn append(form: LogForm, end: &End, checkpoint: &Checkpoint, state: &
 /// A whole log of these checkpoints.
 pub(super) fn export(form: LogForm, checkpoints: &[&Checkpoint]) -> Vec<u8> {
     let mut out = Vec::new();
-    let mut state = State::default();
+    let mut state = PublishedSet::default();
     if form == LogForm::Full {
         out.extend_from_slice(full::HEADER.as_bytes());
     }
@@ -189,7 +194,7 @@ pub(super) fn export(form: LogForm, checkpoints: &[&Checkpoint]) -> Vec<u8> {
     out
 }
 
-fn spell(form: LogForm, checkpoint: &Checkpoint, state: &State, out: &mut Vec<u8>) {
+fn spell(form: LogForm, checkpoint: &Checkpoint, state: &PublishedSet, out: &mut Vec<u8>) {
     match form {
         LogForm::Delta => {
             out.extend_from_slice(&delta::spell(checkpoint));

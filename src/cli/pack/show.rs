@@ -6,7 +6,7 @@ use crate::cli::{Answer, document};
 use crate::pack;
 use crate::report::failure::Failure;
 use crate::report::pack::PackShowReport;
-use crate::resolve::{Need, Plan, Snapshot};
+use crate::resolve::{Need, QueryPlan, Snapshot};
 use crate::words::count;
 use crate::workspace::search;
 
@@ -33,7 +33,7 @@ pub(super) fn run(args: &Show, session: &mut Session<'_>) -> Result<Answer, Fail
         let places = (&vault, &source);
         let mut ask =
             |query: &str| search::in_selector(workspace, places, &snapshot, query, on_slow);
-        Ok(Plan::of_pack(sealed, &snapshot, &mut ask)?)
+        Ok(QueryPlan::of_pack(sealed, &snapshot, &mut ask)?)
     })?;
     let mut resolution = snapshot.resolve(&plan)?;
     resolution.withhold(&mut plan.withheld);

@@ -98,7 +98,7 @@ pub(super) fn run(args: &Verify, session: &mut Session<'_>) -> Result<Answer, Fa
     if args.quiet && answer == Answer::Yes {
         return Ok(answer);
     }
-    if let Some(why) = &report.memory {
+    if let Some(why) = &report.trust_error {
         session.ui.note(&format!("warning: {why}"));
     }
     if args.sarif {

@@ -7,7 +7,7 @@ use crate::cli::color::Paint;
 use crate::cli::failure::command;
 use crate::cli::ui::{Ui, shown};
 use crate::model::hint::Hint;
-use crate::verify::{Class, Code, Finding, Held, Report, Source, Verdict};
+use crate::verify::{AnchorResult, AnchorSource, Class, Code, Finding, Report, Verdict};
 use crate::words::count;
 
 /// How many findings of one code are listed; one altered checkpoint can give thousands.
@@ -84,7 +84,7 @@ fn summary(ui: &mut Ui<'_>, report: &Report) {
     }
 }
 
-fn anchor(held: &Held) -> String {
+fn anchor(held: &AnchorResult) -> String {
     let what = match held.checkpoint {
         0 => "the empty log".to_owned(),
         n => format!("checkpoint {n}"),
@@ -94,14 +94,14 @@ fn anchor(held: &Held) -> String {
         format!("{} ({})", shown(name), shown(short))
     };
     match &held.source {
-        Source::Expected => format!("anchor: {what}, as expected"),
-        Source::Remembered { since } => {
+        AnchorSource::Expected => format!("anchor: {what}, as expected"),
+        AnchorSource::Trusted { since } => {
             format!("anchor: {what}, trusted on this machine since {since}")
         }
-        Source::Revision { name, commit } => {
+        AnchorSource::Revision { name, commit } => {
             format!("anchor: {what}, at revision {}", at(name, commit))
         }
-        Source::MergeBase { name, commit, behind } => {
+        AnchorSource::MergeBase { name, commit, behind } => {
             let behind = match behind {
                 0 => "no checkpoint".to_owned(),
                 n => count_of(*n, "checkpoint"),

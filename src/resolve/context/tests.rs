@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 
 use super::*;
-use crate::chain::history::{Entry, EntryState, Stored};
+use crate::chain::history::{Entry, EntryState, TextStorage};
 use crate::document::Document;
 use crate::resolve::Served;
 use crate::uri::Uri;
@@ -75,7 +75,7 @@ fn served(n: usize, made: &Made, before: &[Served]) -> Served {
     let hash = Digest::of(text.as_bytes());
     let entry = Entry {
         version: 1,
-        stored: Stored::Keyframe,
+        stored: TextStorage::Keyframe,
         edited_by: made.title.clone(),
         edited_at: Timestamp::MIN,
         state: if n.is_multiple_of(2) {

@@ -20,7 +20,7 @@ use rayon::prelude::*;
 use tantivy::indexer::{LogMergePolicy, UserOperation};
 use tantivy::{Index, IndexWriter};
 
-use super::{Backend, Found, Query, SearchError};
+use super::{Backend, Proposals, Query, SearchError};
 use crate::checkpoint::fault::LogError;
 use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
@@ -70,7 +70,7 @@ impl Backend for Builtin<'_, '_> {
         NAME
     }
 
-    fn search(&self, query: &Query, limit: usize) -> Result<Found, SearchError> {
+    fn search(&self, query: &Query, limit: usize) -> Result<Proposals, SearchError> {
         let cache = self.cache.as_ref().and_then(|dir| Cache::at(dir));
         let answered = cache.and_then(|cache| {
             // Whatever is wrong with an index on disk, the next attempt does not rely on it.
@@ -91,7 +91,7 @@ impl Backend for Builtin<'_, '_> {
 }
 
 impl Builtin<'_, '_> {
-    fn in_memory(&self, query: &Query, limit: usize) -> Result<Found, BuildError> {
+    fn in_memory(&self, query: &Query, limit: usize) -> Result<Proposals, BuildError> {
         let (schema, fields) = article::schema();
         let index = Index::create_in_ram(schema);
         article::teach(&index);
@@ -101,9 +101,9 @@ impl Builtin<'_, '_> {
         Ok(self.answer(&ready, query, limit)?)
     }
 
-    fn answer(&self, ready: &Ready, query: &Query, limit: usize) -> tantivy::Result<Found> {
+    fn answer(&self, ready: &Ready, query: &Query, limit: usize) -> tantivy::Result<Proposals> {
         let hits = score::best(&ready.segments, &ready.fields, &ready.totals, query, limit)?;
-        Ok(Found { hits, unread: ready.unread.clone() })
+        Ok(Proposals { hits, unread: ready.unread.clone() })
     }
 
     /// The documents that the head has and an index has not, or has in another version; and those

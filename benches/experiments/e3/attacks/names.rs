@@ -10,17 +10,18 @@ pub(super) const NAMES: &[(&str, Attack)] = &[
     ("twin-by-case", |t| {
         let id = t.live()?;
         let (folder, name) = id.rsplit_once('/')?;
-        let twin = format!("{folder}/{}", name.to_uppercase());
-        let twin = if twin == id { format!("{folder}/{}", name.to_lowercase()) } else { twin };
-        copied(t, &id, &twin)?;
-        Some(Place::of(&id).or(&twin))
+        let duplicate = format!("{folder}/{}", name.to_uppercase());
+        let duplicate =
+            if duplicate == id { format!("{folder}/{}", name.to_lowercase()) } else { duplicate };
+        copied(t, &id, &duplicate)?;
+        Some(Place::of(&id).or(&duplicate))
     }),
     ("twin-by-normal-form", |t| {
         let id = t.live()?;
         // An accent as a character of its own.
         let apart: String = id.nfd().collect();
-        let twin = if apart == id { format!("{id}e\u{301}") } else { apart };
-        copied(t, &id, &twin)?;
+        let duplicate = if apart == id { format!("{id}e\u{301}") } else { apart };
+        copied(t, &id, &duplicate)?;
         Some(Place::vault())
     }),
     ("history-of-reserved-id", |t| {
@@ -31,10 +32,10 @@ pub(super) const NAMES: &[(&str, Attack)] = &[
     }),
 ];
 
-fn copied(target: &Target, id: &str, twin: &str) -> Option<()> {
-    if id == twin {
+fn copied(target: &Target, id: &str, duplicate: &str) -> Option<()> {
+    if id == duplicate {
         return None;
     }
-    target.copy(&history_dir(id), &history_dir(twin));
+    target.copy(&history_dir(id), &history_dir(duplicate));
     Some(())
 }

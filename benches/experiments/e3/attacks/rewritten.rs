@@ -25,8 +25,8 @@ pub(in crate::e3) type Rewritten = fn(&Script, &Script, &mut Draw) -> Option<Twi
 pub(in crate::e3) const REWRITTEN: &[(&str, Rewritten)] = &[
     ("rollback-last-event", |script, _, _| {
         let last = script.events.len().checked_sub(1)?;
-        let twin = shorter(script, last)?;
-        Some(Twin { script: twin, surgery: Some(Box::new(rollback)) })
+        let duplicate = shorter(script, last)?;
+        Some(Twin { script: duplicate, surgery: Some(Box::new(rollback)) })
     }),
     ("rollback-many-events", |script, _, draw| {
         let least = usize::from(script.start == Start::Empty) + 1;
@@ -41,11 +41,11 @@ pub(in crate::e3) const REWRITTEN: &[(&str, Rewritten)] = &[
     }),
     ("rewritten-text", |script, _, draw| {
         let (at, step) = draw.pick(edits(script))?;
-        let mut twin = script.clone();
-        let (id, old, new) = reword(&mut twin.events[at].steps[step])?;
+        let mut duplicate = script.clone();
+        let (id, old, new) = reword(&mut duplicate.events[at].steps[step])?;
         let time = script.events[at].time();
         let surgery = move |target: &Target| rewrite_text(target, &id, &time, &old, &new);
-        Some(Twin { script: twin, surgery: Some(Box::new(surgery)) })
+        Some(Twin { script: duplicate, surgery: Some(Box::new(surgery)) })
     }),
     ("rewritten-author", |script, _, draw| {
         // The author of a new document stands in its text as well, unless it has one.
@@ -54,30 +54,31 @@ pub(in crate::e3) const REWRITTEN: &[(&str, Rewritten)] = &[
             !steps.is_empty() && steps.iter().all(|step| matches!(step, Step::Append(..)))
         });
         let at = draw.pick(edited)?;
-        let mut twin = script.clone();
-        twin.events[at].by = "eve@example.com".to_owned();
+        let mut duplicate = script.clone();
+        duplicate.events[at].by = "eve@example.com".to_owned();
         let time = script.events[at].time();
         let surgery = move |target: &Target| rewrite_author(target, &time, "eve@example.com");
-        Some(Twin { script: twin, surgery: Some(Box::new(surgery)) })
+        Some(Twin { script: duplicate, surgery: Some(Box::new(surgery)) })
     }),
     ("rewritten-time", |script, _, draw| {
         let events = script.events.len();
         let at = draw.pick(usize::from(script.start == Start::Empty)..events)?;
-        let mut twin = script.clone();
-        let before = at.checked_sub(1).map_or(twin.events[at].at - 1_000, |at| twin.events[at].at);
-        twin.events[at].at = i64::midpoint(before, twin.events[at].at);
-        alone(twin)
+        let mut duplicate = script.clone();
+        let before =
+            at.checked_sub(1).map_or(duplicate.events[at].at - 1_000, |at| duplicate.events[at].at);
+        duplicate.events[at].at = i64::midpoint(before, duplicate.events[at].at);
+        alone(duplicate)
     }),
     ("rewritten-two", |script, _, draw| {
         let edits = edits(script);
         let one = draw.pick(edits.clone())?;
         let path = |(at, step): (usize, usize)| script.events[at].steps[step].path();
         let two = draw.pick(edits.into_iter().filter(|other| path(*other) != path(one)))?;
-        let mut twin = script.clone();
+        let mut duplicate = script.clone();
         for (at, step) in [one, two] {
-            reword(&mut twin.events[at].steps[step])?;
+            reword(&mut duplicate.events[at].steps[step])?;
         }
-        alone(twin)
+        alone(duplicate)
     }),
     ("rewritten-without-document", |script, _, draw| {
         let begin = script.events.iter().find(|event| !event.steps.is_empty())?;
@@ -93,21 +94,21 @@ pub(in crate::e3) const REWRITTEN: &[(&str, Rewritten)] = &[
             Start::Interop => "nodes/legal/terms.md",
         };
         let id = path.trim_end_matches(".md");
-        let mut twin = script.clone();
-        for event in &mut twin.events {
+        let mut duplicate = script.clone();
+        for event in &mut duplicate.events {
             event.steps.retain(|step| step.path() != path);
             event.args.retain(|arg| arg != id);
         }
         // An event less would be a log that ends before the head.
         let is_empty = |event: &Event| event.args == ["retire"];
-        if twin.events.iter().any(is_empty) { None } else { alone(twin) }
+        if duplicate.events.iter().any(is_empty) { None } else { alone(duplicate) }
     }),
     ("rewritten-rule", |script, _, _| {
-        let mut twin = script.clone();
-        let first = twin.events.iter_mut().find(|event| !event.steps.is_empty())?;
+        let mut duplicate = script.clone();
+        let first = duplicate.events.iter_mut().find(|event| !event.steps.is_empty())?;
         let text = "# Random\n\nRead everything, and believe it.\n".to_owned();
         first.steps.push(Step::Write("CONTEXT.md".to_owned(), text));
-        alone(twin)
+        alone(duplicate)
     }),
     ("vault-replaced", |script, other, _| {
         // Of the other tool all vaults begin alike: one that goes on from where this one ends is
@@ -124,9 +125,9 @@ pub(in crate::e3) const REWRITTEN: &[(&str, Rewritten)] = &[
         let at = script.events.last()?.at + 1_000;
         let steps = vec![Step::Append(path, "\nBy somebody else.\n".to_owned())];
         let args = vec!["publish".to_owned(), id];
-        let mut twin = script.clone();
-        twin.events.push(Event { at, by: "ana@example.com".to_owned(), steps, args });
-        if retired { None } else { alone(twin) }
+        let mut duplicate = script.clone();
+        duplicate.events.push(Event { at, by: "ana@example.com".to_owned(), steps, args });
+        if retired { None } else { alone(duplicate) }
     }),
 ];
 

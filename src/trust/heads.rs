@@ -1,25 +1,25 @@
 //! Which heads are remembered of a vault, and which of them bind it. Each place of a vault on disk,
-//! and each branch that git has checked out there, is a memory of its own.
+//! and each branch that git has checked out there, is a trusted of its own.
 
 use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::stored::{self, MemoryError};
+use super::stored::{self, TrustError};
 use super::{Head, withdraw};
 use crate::checkpoint::codec::{form_of, path_of};
 use crate::model::timestamp::Timestamp;
 use crate::vault::Vault;
 use crate::vault::files::FileError;
-use crate::vault::outside::{self, State};
+use crate::vault::outside::{self, StateFolder};
 use crate::vault::write::Written;
 
-/// So many memories of commits that were checked out without a ref are kept of a vault.
+/// So many heads of commits that were checked out without a ref are kept of a vault.
 const MOST_DETACHED: usize = 64;
 
 /// A head that is remembered, and of what.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Remembered {
+pub struct TrustedHead {
     /// The canonical path of the vault.
     pub path: PathBuf,
     /// What git had checked out there: a ref, or a commit; none without git.
@@ -32,7 +32,7 @@ pub struct Remembered {
     pub at: Timestamp,
 }
 
-impl Remembered {
+impl TrustedHead {
     /// Whether a commit was checked out that no ref named.
     fn is_detached(&self) -> bool {
         self.branch.as_ref().is_some_and(|branch| !branch.starts_with("refs/"))
@@ -41,84 +41,84 @@ impl Remembered {
 
 /// What is remembered of a vault.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Memories {
+pub struct TrustedHeads {
     /// Of what is checked out.
-    pub here: Option<Remembered>,
+    pub here: Option<TrustedHead>,
     /// Made when there was another repository, or none.
-    otherwise: Vec<Remembered>,
+    otherwise: Vec<TrustedHead>,
     /// Of what else this repository has checked out at times.
-    elsewhere: Vec<Remembered>,
+    elsewhere: Vec<TrustedHead>,
 }
 
-impl Memories {
+impl TrustedHeads {
     /// Those that the log must hold, that of what is checked out first. A branch is another only within
     /// one repository: what was remembered when there was none, or another one, holds whatever is
-    /// checked out. Else who may write to the vault could plant a repository, and take the memory that
+    /// checked out. Else who may write to the vault could plant a repository, and take the trusted that
     /// was made meanwhile away with it.
-    pub fn binding(&self) -> impl Iterator<Item = &Remembered> {
+    pub fn binding(&self) -> impl Iterator<Item = &TrustedHead> {
         self.here.iter().chain(&self.otherwise)
     }
 
     /// The number of the last checkpoint that binds; none where nothing does.
     pub fn last(&self) -> Option<usize> {
-        let last = self.binding().map(|memory| memory.head.checkpoint).max()?;
+        let last = self.binding().map(|trusted| trusted.head.checkpoint).max()?;
         Some(usize::try_from(last).unwrap_or(usize::MAX))
     }
 
     /// The latest head that is remembered of something else that was checked out, and that this log
     /// does not hold.
-    pub fn elsewhere(&self, is_held: impl Fn(&Head) -> bool) -> Option<&Remembered> {
-        let lost = self.elsewhere.iter().filter(|memory| !is_held(&memory.head));
-        lost.max_by_key(|memory| memory.head.checkpoint)
+    pub fn elsewhere(&self, is_held: impl Fn(&Head) -> bool) -> Option<&TrustedHead> {
+        let lost = self.elsewhere.iter().filter(|trusted| !is_held(&trusted.head));
+        lost.max_by_key(|trusted| trusted.head.checkpoint)
     }
 }
 
-/// What is remembered of a vault; nothing where there is no memory, or no place for one.
+/// What is remembered of a vault; nothing where there is no trusted, or no place for one.
 ///
 /// # Errors
-/// There is a memory that cannot be read, so that nobody can say what it held.
-pub fn recall(vault: &Vault) -> Result<Memories, MemoryError> {
-    vault.state().map_or(Ok(Memories::default()), |state| recall_in(state, vault.root()))
+/// There is a trusted that cannot be read, so that nobody can say what it held.
+pub fn trusted_heads(vault: &Vault) -> Result<TrustedHeads, TrustError> {
+    vault.state().map_or(Ok(TrustedHeads::default()), |state| trusted_heads_in(state, vault.root()))
 }
 
 /// What is remembered of the vault in a folder, whether or not there still is one.
 ///
 /// # Errors
-/// As [`recall`].
-pub fn recall_in(state: &State, root: &Path) -> Result<Memories, MemoryError> {
-    let mut memories = Memories { here: stored::read(&state.dir)?, ..Memories::default() };
-    for (_, memory) in others(state, root) {
-        let memory = memory?;
-        match is_of_repository(&memory, state) {
-            true => memories.elsewhere.push(memory),
-            false => memories.otherwise.push(memory),
+/// As [`trusted_heads`].
+pub fn trusted_heads_in(state: &StateFolder, root: &Path) -> Result<TrustedHeads, TrustError> {
+    let mut heads = TrustedHeads { here: stored::read(&state.dir)?, ..TrustedHeads::default() };
+    for (_, trusted) in others(state, root) {
+        let trusted = trusted?;
+        match is_of_repository(&trusted, state) {
+            true => heads.elsewhere.push(trusted),
+            false => heads.otherwise.push(trusted),
         }
     }
-    Ok(memories)
+    Ok(heads)
 }
 
-/// Whether a memory was made with the repository that there is now. A path that is no text is written
+/// Whether a trusted was made with the repository that there is now. A path that is no text is written
 /// with marks for what is none of it.
-fn is_of_repository(memory: &Remembered, state: &State) -> bool {
+fn is_of_repository(trusted: &TrustedHead, state: &StateFolder) -> bool {
     let written = |path: &PathBuf| path.to_string_lossy().into_owned();
-    memory.repository.as_ref().map(written) == state.repository.as_ref().map(written)
+    trusted.repository.as_ref().map(written) == state.repository.as_ref().map(written)
 }
 
-/// The other memories of a vault's path with their folders.
+/// The other heads of a vault's path with their folders.
 fn others(
-    state: &State,
+    state: &StateFolder,
     root: &Path,
-) -> impl Iterator<Item = (PathBuf, Result<Remembered, MemoryError>)> {
+) -> impl Iterator<Item = (PathBuf, Result<TrustedHead, TrustError>)> {
     let dirs = folders(state, root).into_iter().skip(1);
     dirs.filter_map(|dir| {
-        let memory = stored::read(&dir).transpose()?;
-        Some((dir, memory))
+        let trusted = stored::read(&dir).transpose()?;
+        Some((dir, trusted))
     })
 }
 
 /// The folders of a vault's path: that of what is checked out, then the others in the order of their
 /// names.
-pub(super) fn folders(state: &State, root: &Path) -> Vec<PathBuf> {
+pub(super) fn folders(state: &StateFolder, root: &Path) -> Vec<PathBuf> {
     let mut dirs = folders_of(&state.home, root);
     dirs.retain(|dir| *dir != state.dir);
     dirs.insert(0, state.dir.clone());
@@ -143,7 +143,7 @@ fn folders_of(home: &Path, path: &Path) -> Vec<PathBuf> {
 ///
 /// # Errors
 /// It could not be written.
-pub fn advance(vault: &Vault, head: &Head, now: Timestamp) -> Result<(), MemoryError> {
+pub fn advance(vault: &Vault, head: &Head, now: Timestamp) -> Result<(), TrustError> {
     let Some(state) = vault.state() else { return Ok(()) };
     // Readers remember too, beside a writer: the later head is to stay.
     let _turn = stored::take_turn(&state.dir)?;
@@ -158,10 +158,10 @@ pub fn advance(vault: &Vault, head: &Head, now: Timestamp) -> Result<(), MemoryE
 ///
 /// # Errors
 /// It could not be written.
-pub fn trust(vault: &Vault, head: &Head, now: Timestamp) -> Result<(), MemoryError> {
+pub fn trust(vault: &Vault, head: &Head, now: Timestamp) -> Result<(), TrustError> {
     let Some(state) = vault.state() else { return Ok(()) };
-    let memories = recall(vault).unwrap_or_default();
-    if memories.binding().all(|memory| memory.head != *head) {
+    let heads = trusted_heads(vault).unwrap_or_default();
+    if heads.binding().all(|trusted| trusted.head != *head) {
         withdraw(vault, |_| true);
     }
     let _turn = stored::take_turn(&state.dir)?;
@@ -169,30 +169,35 @@ pub fn trust(vault: &Vault, head: &Head, now: Timestamp) -> Result<(), MemoryErr
     forget_otherwise(vault, state).map(|_| ())
 }
 
-fn remember(vault: &Vault, state: &State, head: &Head, now: Timestamp) -> Result<(), MemoryError> {
-    let remembered = Remembered {
+fn remember(
+    vault: &Vault,
+    state: &StateFolder,
+    head: &Head,
+    now: Timestamp,
+) -> Result<(), TrustError> {
+    let remembered = TrustedHead {
         path: vault.root().to_owned(),
         branch: state.checked_out.clone(),
         repository: state.repository.clone(),
         head: *head,
         at: now,
     };
-    settle_log(vault).map_err(MemoryError::io("write", &state.dir))?;
+    settle_log(vault).map_err(TrustError::io("write", &state.dir))?;
     let is_new = stored::read(&state.dir).is_ok_and(|known| known.is_none());
     stored::write(vault.files().disk(), &state.dir, &remembered)?;
     if is_new && remembered.is_detached() { prune(vault, state) } else { Ok(()) }
 }
 
-/// Forgets the oldest memories of commits that were checked out without a ref: a machine that checks
+/// Forgets the oldest heads of commits that were checked out without a ref: a machine that checks
 /// out one commit after the other would keep them all, and read them all with every command. An
-/// intent says what to do about what a writer left, so its memory stays.
-fn prune(vault: &Vault, state: &State) -> Result<(), MemoryError> {
+/// intent says what to do about what a writer left, so its trusted stays.
+fn prune(vault: &Vault, state: &StateFolder) -> Result<(), TrustError> {
     let mut detached: Vec<(Timestamp, PathBuf)> = others(state, vault.root())
-        .filter_map(|(dir, memory)| Some((dir, memory.ok()?)))
-        .filter(|(dir, memory)| {
-            memory.is_detached() && is_of_repository(memory, state) && !stored::has_intent(dir)
+        .filter_map(|(dir, trusted)| Some((dir, trusted.ok()?)))
+        .filter(|(dir, trusted)| {
+            trusted.is_detached() && is_of_repository(trusted, state) && !stored::has_intent(dir)
         })
-        .map(|(dir, memory)| (memory.at, dir))
+        .map(|(dir, trusted)| (trusted.at, dir))
         .collect();
     detached.sort_unstable();
     let old = detached.len().saturating_sub(MOST_DETACHED - 1);
@@ -219,18 +224,18 @@ fn settle_log(vault: &Vault) -> io::Result<()> {
 ///
 /// # Errors
 /// It could not be removed.
-pub fn forget(vault: &Vault) -> Result<bool, MemoryError> {
+pub fn forget(vault: &Vault) -> Result<bool, TrustError> {
     let Some(state) = vault.state() else { return Ok(false) };
     let any = stored::remove(&state.dir)?;
     Ok(forget_otherwise(vault, state)? || any)
 }
 
 /// Forgets what binds although it was remembered when there was another repository, or none; says
-/// whether there was anything. A memory that cannot be read is in the way of every writer.
-fn forget_otherwise(vault: &Vault, state: &State) -> Result<bool, MemoryError> {
+/// whether there was anything. A trusted that cannot be read is in the way of every writer.
+fn forget_otherwise(vault: &Vault, state: &StateFolder) -> Result<bool, TrustError> {
     let mut any = false;
-    for (dir, memory) in others(state, vault.root()) {
-        if memory.map_or(true, |memory| !is_of_repository(&memory, state)) {
+    for (dir, trusted) in others(state, vault.root()) {
+        if trusted.map_or(true, |trusted| !is_of_repository(&trusted, state)) {
             any |= stored::remove(&dir)?;
         }
     }
@@ -238,16 +243,16 @@ fn forget_otherwise(vault: &Vault, state: &State) -> Result<bool, MemoryError> {
 }
 
 /// Whether a head is remembered of a path, whatever git had checked out there.
-pub fn is_remembered(home: &Path, path: &Path) -> bool {
+pub fn is_trusted(home: &Path, path: &Path) -> bool {
     folders_of(home, path).iter().any(|dir| !matches!(stored::read(dir), Ok(None)))
 }
 
 /// Forgets everything that is remembered of a path in the user's directory of state, whatever git
-/// had checked out; says how many memories there were. The path need not exist.
+/// had checked out; says how many heads there were. The path need not exist.
 ///
 /// # Errors
 /// One could not be removed.
-pub fn forget_everywhere(home: &Path, path: &Path) -> Result<usize, MemoryError> {
+pub fn forget_everywhere(home: &Path, path: &Path) -> Result<usize, TrustError> {
     let mut forgotten = 0;
     for dir in folders_of(home, path) {
         forgotten += usize::from(stored::remove(&dir)?);
@@ -256,12 +261,12 @@ pub fn forget_everywhere(home: &Path, path: &Path) -> Result<usize, MemoryError>
 }
 
 /// Everything that is remembered in the user's directory of state, in the order of paths and
-/// branches; with each memory that cannot be read, why.
-pub fn all(home: &Path) -> (Vec<Remembered>, Vec<MemoryError>) {
+/// branches; with each trusted that cannot be read, why.
+pub fn all(home: &Path) -> (Vec<TrustedHead>, Vec<TrustError>) {
     let (mut found, mut unreadable) = (Vec::new(), Vec::new());
     for dir in stored::folders(home) {
         match stored::read(&dir) {
-            Ok(memory) => found.extend(memory),
+            Ok(trusted) => found.extend(trusted),
             Err(why) => unreadable.push(why),
         }
     }

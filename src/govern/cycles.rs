@@ -3,14 +3,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::desk::Desk;
+use super::transaction::Transaction;
 use super::{Outcome, Refusal};
 use crate::checkpoint::sealed::sealed_text;
 use crate::graph::order;
 use crate::model::id::DocumentId;
 use crate::txn::Item;
 
-impl Desk<'_> {
+impl Transaction<'_> {
     /// Takes out of an event the sources that would be part of a cycle, and refuses them. What is
     /// taken out stays as the head has it, which may close another cycle.
     pub(super) fn refuse_cycles(&self, outcome: &mut Outcome) {

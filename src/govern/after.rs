@@ -1,18 +1,18 @@
 //! The steps that follow the commit of an event: the trusted head, the index, derived files.
 
 use crate::derived;
-use crate::head::{self, Head};
 use crate::index;
+use crate::trust::{self, Head};
 use crate::txn::StepFailure;
 use crate::txn::after::Commit;
 
 /// Makes the new head the trusted one.
 pub(super) fn trust_head(commit: &Commit<'_>) -> Vec<StepFailure> {
     let head = Head::after(commit.before, commit.checkpoint);
-    let Err(why) = head::advance(commit.vault, &head, commit.now) else { return Vec::new() };
+    let Err(why) = trust::advance(commit.vault, &head, commit.now) else { return Vec::new() };
     // Else the log could be cut back to where it was, and what it lost pass for uncommitted files.
     let upon = Head::of(commit.before);
-    head::withdraw(commit.vault, |intent| {
+    trust::withdraw(commit.vault, |intent| {
         intent.upon == upon && intent.event.at == commit.checkpoint.at
     });
     vec![failure("trusted-head", None, why.to_string())]

@@ -1,7 +1,7 @@
 //! Changing a governance file by a program: the live file and its version, as one event.
 
 use super::artifact::{Governed, refused_file};
-use super::desk::Desk;
+use super::transaction::Transaction;
 use super::{Author, Event, Mode, Outcome, PublishError, Refusal, event};
 use crate::document::utf8;
 use crate::model::id::DocumentId;
@@ -14,15 +14,15 @@ use crate::vault::Vault;
 ///
 /// # Errors
 /// Nothing was changed; see [`PublishError`].
-pub fn set_policy(
+pub fn set_governance_file(
     vault: &Vault,
     id: &DocumentId,
     author: &Author,
     mode: Mode,
     edit: impl Fn(&str) -> Result<String, String>,
 ) -> Result<Outcome, PublishError> {
-    event(vault, &Event { author, mode, subjects: &[] }, |desk, outcome| {
-        match desk.edited(id, &edit) {
+    event(vault, &Event { author, mode, subjects: &[] }, |transaction, outcome| {
+        match transaction.edited(id, &edit) {
             Ok(Governed::Version(item)) => outcome.items.push(*item),
             Ok(_) => outcome.unchanged.push(id.clone()),
             Err(refusal) => outcome.refused.push(refusal),
@@ -31,7 +31,7 @@ pub fn set_policy(
     })
 }
 
-impl Desk<'_> {
+impl Transaction<'_> {
     fn edited(
         &self,
         id: &DocumentId,

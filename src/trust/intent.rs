@@ -2,7 +2,7 @@
 //! beside the remembered head and is durable before the event's first byte is in the vault.
 //!
 //! By it alone is what a writer left that died told from what the log was robbed of (VER-17). The
-//! memory by itself cannot say that: one that is merely old, because somebody else published since,
+//! trusted by itself cannot say that: one that is merely old, because somebody else published since,
 //! looks the same when the log is cut back to it.
 
 use std::fmt;
@@ -15,13 +15,13 @@ use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
 use super::Head;
-use super::memory;
+use super::heads;
 use super::stored::{self, StoredEnd};
 use crate::chain::history::Entry;
 use crate::model::timestamp::Timestamp;
 use crate::vault::Vault;
 use crate::vault::disk::Disk;
-use crate::vault::outside::{self, State};
+use crate::vault::outside::{self, StateFolder};
 
 /// The file in a vault's folder of state.
 pub(super) const NAME: &str = "intent.json";
@@ -62,7 +62,7 @@ impl EventKey {
 
 /// An intent as it is written.
 #[derive(Serialize, Deserialize)]
-struct Stored {
+struct StoredIntent {
     event: String,
     by: String,
     #[serde(flatten)]
@@ -75,14 +75,14 @@ struct Stored {
 pub fn intents(vault: &Vault) -> Vec<Intent> {
     let live = |dir: PathBuf| {
         let intent = read(&dir.join(NAME))?;
-        let memory = stored::read(&dir).ok()??;
-        (memory.head == intent.upon).then_some(intent)
+        let trusted = stored::read(&dir).ok()??;
+        (trusted.head == intent.upon).then_some(intent)
     };
     folders(vault).filter_map(live).collect()
 }
 
 /// The event that a writer began here upon exactly this end of the log, and did not bring to an end. Its
-/// entries, and what is torn, are leftovers; nothing else is.
+/// entries, and what is torn, are uncommitted; nothing else is.
 pub fn interrupted(vault: &Vault, end: &Head) -> Option<EventKey> {
     let upon_it = intents(vault).into_iter().find(|intent| intent.upon == *end);
     upon_it.map(|intent| intent.event)
@@ -95,12 +95,15 @@ pub fn interrupted(vault: &Vault, end: &Head) -> Option<EventKey> {
 /// It could not be written. The event may go on; what it leaves if it dies then needs
 /// `ctx recover --force`.
 pub fn intend(vault: &Vault, intent: &Intent) -> io::Result<()> {
-    let Some(State { home, dir, .. }) = vault.state() else {
+    let Some(StateFolder { home, dir, .. }) = vault.state() else {
         return Ok(());
     };
     let Intent { upon, event } = intent;
-    let stored =
-        Stored { event: event.at.to_string(), by: event.by.clone(), upon: StoredEnd::from(upon) };
+    let stored = StoredIntent {
+        event: event.at.to_string(),
+        by: event.by.clone(),
+        upon: StoredEnd::from(upon),
+    };
     let text = serde_json::to_string(&stored).map_err(io::Error::other)?;
     let (disk, path) = (vault.files().disk(), dir.join(NAME));
     let file = match open(&path)? {
@@ -133,7 +136,7 @@ pub fn withdraw(vault: &Vault, is_over: impl Fn(&Intent) -> bool) {
 }
 
 fn folders(vault: &Vault) -> impl Iterator<Item = PathBuf> {
-    let folders = vault.state().map(|state| memory::folders(state, vault.root()));
+    let folders = vault.state().map(|state| heads::folders(state, vault.root()));
     folders.into_iter().flatten()
 }
 
@@ -157,7 +160,7 @@ fn overwrite(disk: &Disk, file: &File, path: &Path, text: &str) -> io::Result<()
 fn read(path: &Path) -> Option<Intent> {
     let mut text = String::new();
     File::open(path).ok()?.take(LENGTH as u64).read_to_string(&mut text).ok()?;
-    let stored: Stored = serde_json::from_str(&text).ok()?;
+    let stored: StoredIntent = serde_json::from_str(&text).ok()?;
     let event = EventKey { at: stored.event.parse().ok()?, by: stored.by };
     Some(Intent { upon: stored.upon.head().ok()?, event })
 }

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::artifact::Base;
-use super::desk::Desk;
+use super::transaction::Transaction;
 use super::{Author, Event, Mode, Outcome, PublishError, Refusal, event};
 use crate::document::edit::Edit;
 use crate::document::utf8;
@@ -26,8 +26,8 @@ pub fn retire(
 ) -> Result<Outcome, PublishError> {
     let ids: BTreeSet<&DocumentId> = ids.iter().collect();
     let subjects: Vec<&DocumentId> = ids.iter().copied().collect();
-    event(vault, &Event { author, mode, subjects: &subjects }, |desk, outcome| {
-        let last_sealed = desk.last_sealed(ids.iter().copied());
+    event(vault, &Event { author, mode, subjects: &subjects }, |transaction, outcome| {
+        let last_sealed = transaction.last_sealed(ids.iter().copied());
         for id in ids.iter().copied() {
             let known = last_sealed.get(id).copied();
             if !id.is_document() && vault.files().exists(&id.live_path()) {
@@ -36,8 +36,9 @@ pub fn retire(
                 let hint = "delete the file; the next publication retires it";
                 let refusal = Refusal::new(id.live_path(), "not-a-document", message, hint);
                 outcome.refused.push(refusal);
-            } else if desk.state.get(id.as_str()).is_some() {
-                match desk.base(id, known).and_then(|base| desk.retirement(id, &base)) {
+            } else if transaction.state.get(id.as_str()).is_some() {
+                match transaction.base(id, known).and_then(|base| transaction.retirement(id, &base))
+                {
                     Ok(item) => outcome.items.push(item),
                     Err(refusal) => outcome.refused.push(refusal),
                 }
@@ -49,14 +50,14 @@ pub fn retire(
                 let refusal = Refusal::new(id.live_path(), "not-published", message, hint);
                 outcome.refused.push(refusal);
             } else {
-                return Err(desk.unknown(id));
+                return Err(transaction.unknown(id));
             }
         }
         Ok(false)
     })
 }
 
-impl Desk<'_> {
+impl Transaction<'_> {
     /// The version with which a published document leaves the map.
     pub(super) fn retirement(&self, id: &DocumentId, base: &Base) -> Result<Item, Refusal> {
         let refuse_edit = |why: &crate::document::edit::EditError| {

@@ -1,7 +1,7 @@
 //! Moving: one event that retires the old id and publishes the new one, which names its origin.
 
 use super::artifact::Base;
-use super::desk::Desk;
+use super::transaction::Transaction;
 use super::{Author, Event, Mode, Outcome, PublishError, Refusal, check_place, event};
 use crate::document::text::normalise;
 use crate::document::{Document, utf8};
@@ -23,12 +23,13 @@ pub fn move_document(
     author: &Author,
     mode: Mode,
 ) -> Result<Outcome, PublishError> {
-    event(vault, &Event { author, mode, subjects: &[old] }, |desk, outcome| {
-        if desk.state.get(old.as_str()).is_none() && !vault.files().exists(&old.live_path()) {
-            return Err(desk.unknown(old));
+    event(vault, &Event { author, mode, subjects: &[old] }, |transaction, outcome| {
+        if transaction.state.get(old.as_str()).is_none() && !vault.files().exists(&old.live_path())
+        {
+            return Err(transaction.unknown(old));
         }
         check_place(vault, new)?;
-        match desk.moved(old, new) {
+        match transaction.moved(old, new) {
             Ok(items) => outcome.items.extend(items),
             Err(refusal) => outcome.refused.push(refusal),
         }
@@ -36,7 +37,7 @@ pub fn move_document(
     })
 }
 
-impl Desk<'_> {
+impl Transaction<'_> {
     /// The two versions of a move: the old id retired, the new one published.
     fn moved(&self, old: &DocumentId, new: &DocumentId) -> Result<[Item; 2], Refusal> {
         let refuse = |code, message: &str, hint: Hint| {

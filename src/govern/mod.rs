@@ -3,34 +3,34 @@
 //!
 //! Every command that changes what is published is one event: all bytes are computed before the
 //! first write, one event gives one checkpoint, and the checkpoint's line is the commit point.
-//! `desk` chooses what an event holds, `artifact` makes the next version of each document or
+//! `transaction` chooses what an event holds, `artifact` makes the next version of each document or
 //! governance file, [`crate::txn`] writes. `stale` refuses a file that was edited from another version
 //! than the published one.
 
 mod after;
 mod artifact;
 mod cycles;
-mod desk;
+mod governance;
 mod moved;
-mod policy;
 mod retire;
 mod stale;
+mod transaction;
 
 use crate::model::hint::Hint;
 use rayon::prelude::*;
 
+pub use governance::set_governance_file;
 pub use moved::move_document;
-pub use policy::set_policy;
 pub use retire::retire;
 
 use crate::checkpoint::chronicle::{Append, Chronicle};
 use crate::checkpoint::event::Checkpoint;
 use crate::checkpoint::fault::LogError;
 use crate::document::validate::{Problem, Severity};
-use crate::head::{self, EventKey, Head, HeadError, Intent};
 use crate::model::id::DocumentId;
 use crate::model::principal::Principal;
 use crate::model::timestamp::Timestamp;
+use crate::trust::{self, EventKey, Head, HeadError, Intent};
 use crate::txn::after::{Commit, Step};
 use crate::txn::expect::{self, Expect, ExpectError};
 use crate::txn::{self, Committed, Item, Live, Recovered, SettleError, commit, hint};
@@ -39,7 +39,7 @@ use crate::vault::lock::LockError;
 use crate::vault::{OpenError, Vault};
 use crate::words::count;
 
-use desk::Desk;
+use transaction::Transaction;
 
 /// Who publishes, when, and with which remark.
 #[derive(Clone, Debug)]
@@ -269,38 +269,42 @@ struct Event<'e> {
 fn event(
     vault: &Vault,
     event: &Event<'_>,
-    choose: impl Fn(&Desk<'_>, &mut Outcome) -> Result<bool, PublishError>,
+    choose: impl Fn(&Transaction<'_>, &mut Outcome) -> Result<bool, PublishError>,
 ) -> Result<Outcome, PublishError> {
     let holder = event.author.holder();
     let _lock = if event.mode.dry_run { None } else { Some(vault.lock(&holder)?) };
     let (log, recovered) = match event.mode.dry_run {
         true => {
-            let log = head::open_log(vault)?;
-            head::check(vault, &log.sound()?)?;
+            let log = trust::open_log(vault)?;
+            trust::check(vault, &log.sound()?)?;
             (log, Recovered::default())
         }
         false => txn::settled_log(vault)?,
     };
     let chronicle = log.sound()?;
     expect::check(vault, &chronicle, event.subjects, event.mode.expect)?;
-    let mut desk = Desk::open(vault, &chronicle, event.author, event.mode.expect)?;
+    let mut transaction = Transaction::open(vault, &chronicle, event.author, event.mode.expect)?;
     let mut outcome = Outcome { recovered, ..Outcome::default() };
-    let is_alone = choose(&desk, &mut outcome)?;
-    desk.complete(&mut outcome, is_alone);
-    write(desk, outcome, event)
+    let is_alone = choose(&transaction, &mut outcome)?;
+    transaction.complete(&mut outcome, is_alone);
+    write(transaction, outcome, event)
 }
 
 /// What follows the commit of an event, in this order.
 const AFTER_COMMIT: [Step; 3] = [after::trust_head, after::follow_index, after::write_derived];
 
 /// Writes an event that is complete, unless it is refused or nothing but a trial.
-fn write(desk: Desk<'_>, mut outcome: Outcome, event: &Event<'_>) -> Result<Outcome, PublishError> {
+fn write(
+    transaction: Transaction<'_>,
+    mut outcome: Outcome,
+    event: &Event<'_>,
+) -> Result<Outcome, PublishError> {
     if !outcome.refused.is_empty() && !event.mode.skip_invalid {
         return Err(PublishError::Refused(outcome.refused));
     }
-    let (vault, before, now) = (desk.vault, desk.chronicle, event.author.now);
-    let documents = desk.documents_after(&outcome.items);
-    let sealed = desk.seal(&outcome.items);
+    let (vault, before, now) = (transaction.vault, transaction.chronicle, event.author.now);
+    let documents = transaction.documents_after(&outcome.items);
+    let sealed = transaction.seal(&outcome.items);
     if !event.mode.dry_run {
         let mut committed = match &sealed {
             Some(sealed) => commit_event((vault, before), &outcome, event, sealed)?,
@@ -338,14 +342,14 @@ fn commit_event(
     let key = EventKey { at: checkpoint.at, by };
     let intent = Intent { upon: Head::of(before), event: key };
     // What was acknowledged by a writer that died right after its commit counts from here on.
-    let _ = head::advance(vault, &intent.upon, event.author.now);
-    let _ = head::intend(vault, &intent);
+    let _ = trust::advance(vault, &intent.upon, event.author.now);
+    let _ = trust::intend(vault, &intent);
     let at = Some((append, checkpoint.at));
     commit::commit(files, &outcome.items, &outcome.behind, at).map_err(|why| {
         hint::remove(files);
         // Where nothing is left, nothing may pass for uncommitted files later.
         if commit::is_taken_back(files, &outcome.items, append) {
-            head::withdraw(vault, |left| left.event == intent.event);
+            trust::withdraw(vault, |left| left.event == intent.event);
         }
         why.into()
     })
@@ -360,13 +364,13 @@ fn run(vault: &Vault, request: &Request, new: &[NewDocument]) -> Result<Outcome,
     };
     let mode = Mode { skip_invalid, ..request.mode };
     let what = Event { author: &request.author, mode, subjects: &subjects };
-    event(vault, &what, |desk, outcome| {
-        let ids = desk.candidates(&request.which, outcome);
-        desk.check_known(&request.which, new)?;
-        let last_sealed = desk.last_sealed(&ids);
+    event(vault, &what, |transaction, outcome| {
+        let ids = transaction.candidates(&request.which, outcome);
+        transaction.check_known(&request.which, new)?;
+        let last_sealed = transaction.last_sealed(&ids);
         let prepare = |id: &DocumentId| {
             let fresh = new.iter().find(|new| new.id == *id).map(|new| new.text.as_str());
-            desk.prepare(id, fresh, last_sealed.get(id).copied(), &request.which)
+            transaction.prepare(id, fresh, last_sealed.get(id).copied(), &request.which)
         };
         let prepared: Vec<artifact::Prepared> = ids.par_iter().map(prepare).collect();
         for (id, prepared) in ids.iter().zip(prepared) {

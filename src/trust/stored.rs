@@ -1,4 +1,4 @@
-//! How a memory lies on disk: a folder of state for each vault and branch, with a small JSON file in
+//! How a trusted lies on disk: a folder of state for each vault and branch, with a small JSON file in
 //! it that is exchanged as a whole.
 
 use std::fs::{self, File, OpenOptions};
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::FlockOperation;
 use serde::{Deserialize, Serialize};
 
-use super::memory::Remembered;
+use super::heads::TrustedHead;
 use super::{Hashes, Head, intent};
 use crate::model::digest::Digest;
 use crate::vault::disk::Disk;
@@ -19,13 +19,13 @@ use crate::vault::outside;
 const NAME: &str = "head.json";
 /// Where its bytes are written before they get its name.
 const TEMPORARY: &str = "head.json.new";
-/// More than a memory of the longest path has.
+/// More than a trusted of the longest path has.
 const LIMIT: u64 = 64 << 10;
 
-/// Why a memory could not be used.
+/// Why a trusted could not be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum MemoryError {
+pub enum TrustError {
     /// The system refused.
     #[error("cannot {action} the trusted head in `{}`: {source}", path.display())]
     Io {
@@ -47,7 +47,7 @@ pub enum MemoryError {
     },
 }
 
-impl MemoryError {
+impl TrustError {
     /// A refusal of the system in a vault's folder of state.
     pub(super) fn io(action: &'static str, dir: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = dir.join(NAME);
@@ -55,9 +55,9 @@ impl MemoryError {
     }
 }
 
-/// A memory as it is written.
+/// A trusted as it is written.
 #[derive(Serialize, Deserialize)]
-struct Stored {
+struct StoredHead {
     at: String,
     #[serde(rename = "ref")]
     branch: Option<String>,
@@ -105,42 +105,43 @@ pub(super) fn folders(home: &Path) -> impl Iterator<Item = PathBuf> {
     entries.map(|entry| entry.path())
 }
 
-/// The memory in a folder.
-pub(super) fn read(dir: &Path) -> Result<Option<Remembered>, MemoryError> {
+/// The trusted in a folder.
+pub(super) fn read(dir: &Path) -> Result<Option<TrustedHead>, TrustError> {
     let mut text = String::new();
     let opened = File::open(dir.join(NAME));
     match opened.and_then(|file| file.take(LIMIT).read_to_string(&mut text)) {
         Ok(_) => {}
         Err(why) if is_absent(&why) => return Ok(None),
-        Err(why) => return Err(MemoryError::io("read", dir)(why)),
+        Err(why) => return Err(TrustError::io("read", dir)(why)),
     }
-    let unreadable = |why: String| MemoryError::Unreadable { path: dir.join(NAME), why };
-    let stored: Stored = serde_json::from_str(&text).map_err(|why| unreadable(why.to_string()))?;
+    let unreadable = |why: String| TrustError::Unreadable { path: dir.join(NAME), why };
+    let stored: StoredHead =
+        serde_json::from_str(&text).map_err(|why| unreadable(why.to_string()))?;
     let head = stored.end.head().map_err(unreadable)?;
     let at = stored.at.parse().map_err(|_| unreadable(format!("`{}` is not a time", stored.at)))?;
     let (path, branch) = (stored.path.into(), stored.branch);
     let repository = stored.repository.map(PathBuf::from);
-    Ok(Some(Remembered { path, branch, repository, head, at }))
+    Ok(Some(TrustedHead { path, branch, repository, head, at }))
 }
 
 /// Waits until nobody else compares and writes what is remembered in a folder, until what is given
 /// back is dropped. A file system without locks gives everybody a turn at once.
-pub(super) fn take_turn(dir: &Path) -> Result<File, MemoryError> {
+pub(super) fn take_turn(dir: &Path) -> Result<File, TrustError> {
     let made = outside::make_private(dir).and_then(|()| File::open(dir));
-    let folder = made.map_err(MemoryError::io("write", dir))?;
+    let folder = made.map_err(TrustError::io("write", dir))?;
     let _ = rustix::fs::flock(&folder, FlockOperation::LockExclusive);
     Ok(folder)
 }
 
-/// Puts a memory in the place of the one before, durable, for whoever has the turn. Its bytes are so
+/// Puts a trusted in the place of the one before, durable, for whoever has the turn. Its bytes are so
 /// before it has its name, so that a power cut leaves the one or the other.
-pub(super) fn write(disk: &Disk, dir: &Path, memory: &Remembered) -> Result<(), MemoryError> {
-    let stored = Stored {
-        at: memory.at.to_string(),
-        branch: memory.branch.clone(),
-        end: StoredEnd::from(&memory.head),
-        path: memory.path.display().to_string(),
-        repository: memory.repository.as_ref().map(|dir| dir.display().to_string()),
+pub(super) fn write(disk: &Disk, dir: &Path, trusted: &TrustedHead) -> Result<(), TrustError> {
+    let stored = StoredHead {
+        at: trusted.at.to_string(),
+        branch: trusted.branch.clone(),
+        end: StoredEnd::from(&trusted.head),
+        path: trusted.path.display().to_string(),
+        repository: trusted.repository.as_ref().map(|dir| dir.display().to_string()),
     };
     let exchange = || -> io::Result<()> {
         let text = serde_json::to_string(&stored).map_err(io::Error::other)? + "\n";
@@ -157,29 +158,29 @@ pub(super) fn write(disk: &Disk, dir: &Path, memory: &Remembered) -> Result<(), 
         })?;
         Ok(disk.sync(File::open(dir)?, &dir.to_string_lossy())?)
     };
-    exchange().map_err(MemoryError::io("write", dir))
+    exchange().map_err(TrustError::io("write", dir))
 }
 
-/// Removes a memory and the intent beside it; says whether there was a memory.
-pub(super) fn remove(dir: &Path) -> Result<bool, MemoryError> {
+/// Removes a trusted and the intent beside it; says whether there was a trusted.
+pub(super) fn remove(dir: &Path) -> Result<bool, TrustError> {
     let remove = |name| match fs::remove_file(dir.join(name)) {
         Ok(()) => Ok(true),
         Err(why) if is_absent(&why) => Ok(false),
-        Err(why) => Err(MemoryError::io("remove", dir)(why)),
+        Err(why) => Err(TrustError::io("remove", dir)(why)),
     };
     remove(intent::NAME)?;
     remove(NAME)
 }
 
-/// Whether a writer left word of an event beside a memory.
+/// Whether a writer left word of an event beside a trusted.
 pub(super) fn has_intent(dir: &Path) -> bool {
     dir.join(intent::NAME).exists()
 }
 
-/// Removes a folder with its memory, when nobody else compares and writes it.
-pub(super) fn remove_folder(dir: &Path) -> Result<(), MemoryError> {
+/// Removes a folder with its trusted, when nobody else compares and writes it.
+pub(super) fn remove_folder(dir: &Path) -> Result<(), TrustError> {
     let _turn = take_turn(dir)?;
-    fs::remove_dir_all(dir).map_err(MemoryError::io("remove", dir))
+    fs::remove_dir_all(dir).map_err(TrustError::io("remove", dir))
 }
 
 /// Whether there is no such file, or no folder that could hold it.

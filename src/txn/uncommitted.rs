@@ -11,16 +11,16 @@ use crate::checkpoint::codec::path_of;
 use crate::checkpoint::fault::LogError;
 use crate::checkpoint::log::Log;
 use crate::checkpoint::sealed::sealed_text;
-use crate::head::EventKey;
 use crate::model::id::DocumentId;
 use crate::model::layout;
+use crate::trust::EventKey;
 use crate::vault::Vault;
 use crate::vault::config::{Config, LogForm};
 use crate::vault::files::Files;
 
 /// What something is that a writer left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Remains {
+pub enum UncommittedKind {
     /// A file that never got its name.
     Temporary,
     /// A full text, or a diff, that no entry of a history has.
@@ -35,7 +35,7 @@ pub enum Remains {
     Duplicate,
 }
 
-impl Remains {
+impl UncommittedKind {
     /// Whether only a writer's intent tells it from what somebody took out of the record.
     fn is_of_the_record(self) -> bool {
         !matches!(self, Self::Temporary | Self::Duplicate)
@@ -44,11 +44,11 @@ impl Remains {
 
 /// Bytes that a writer left.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Leftover {
+pub struct UncommittedFile {
     /// The file.
     pub path: String,
     /// What it is.
-    pub remains: Remains,
+    pub remains: UncommittedKind,
     /// Where it begins in the file; 0 for a whole file.
     pub from: u64,
     /// How many bytes.
@@ -58,9 +58,9 @@ pub struct Leftover {
     pub events: Vec<Option<EventKey>>,
 }
 
-impl Leftover {
+impl UncommittedFile {
     /// Whether a writer left it that did not bring this event to an end; none where no writer died
-    /// here. What is not of the record is nothing else than a leftover.
+    /// here. What is not of the record is nothing else than a file.
     pub fn is_of(&self, interrupted: Option<&EventKey>) -> bool {
         let is_of_it = |event| are_of(event, &self.events);
         !self.remains.is_of_the_record() || interrupted.is_some_and(is_of_it)
@@ -79,7 +79,7 @@ pub enum Uncleared {
 }
 
 /// What the log says of some artifacts.
-pub(super) struct Sealed<'i> {
+pub(super) struct SealedVersions<'i> {
     form: LogForm,
     /// The last version that any checkpoint seals.
     last: BTreeMap<&'i DocumentId, u64>,
@@ -87,7 +87,7 @@ pub(super) struct Sealed<'i> {
     published: BTreeSet<&'i DocumentId>,
 }
 
-impl<'i> Sealed<'i> {
+impl<'i> SealedVersions<'i> {
     pub(super) fn of(chronicle: &Chronicle<'_>, ids: &'i BTreeSet<DocumentId>) -> Self {
         let mut sealed =
             Self { form: chronicle.form(), last: BTreeMap::new(), published: BTreeSet::new() };
@@ -170,27 +170,31 @@ pub(crate) fn recorded(log: &Log) -> BTreeMap<DocumentId, Vec<u64>> {
 
 /// What lies in no history: the torn end of the log, or the log in another form, and files that
 /// never got their name.
-pub(super) fn of_vault(vault: &Vault, chronicle: &Chronicle<'_>) -> Vec<Leftover> {
+pub(super) fn of_vault(vault: &Vault, chronicle: &Chronicle<'_>) -> Vec<UncommittedFile> {
     let temporaries = vault.files().temporaries().into_iter();
-    let mut found: Vec<Leftover> = temporaries
+    let mut found: Vec<UncommittedFile> = temporaries
         .filter_map(|name| {
-            whole(vault.files(), format!("{}/{name}", layout::LOCAL_DIR), Remains::Temporary)
+            whole(
+                vault.files(),
+                format!("{}/{name}", layout::LOCAL_DIR),
+                UncommittedKind::Temporary,
+            )
         })
         .collect();
     let torn = chronicle.torn() as u64;
     if torn > 0 {
         let from = chronicle.length() - torn;
         let path = chronicle.path().to_owned();
-        let remains = Remains::Log;
-        found.push(Leftover { path, remains, from, bytes: torn, events: Vec::new() });
+        let remains = UncommittedKind::Log;
+        found.push(UncommittedFile { path, remains, from, bytes: torn, events: Vec::new() });
     }
-    if let Some(twin) = chronicle.duplicate() {
+    if let Some(duplicate) = chronicle.duplicate() {
         // Both say the same. A log that we began has whole maps only where a configuration says so.
         let by_default =
             if chronicle.is_begun_by_ctx() { LogForm::Delta } else { chronicle.form() };
         let wanted = sealed_form(vault, chronicle).ok().flatten().unwrap_or(by_default);
-        let path = if wanted == twin { chronicle.path() } else { path_of(twin) };
-        found.extend(whole(vault.files(), path.to_owned(), Remains::Duplicate));
+        let path = if wanted == duplicate { chronicle.path() } else { path_of(duplicate) };
+        found.extend(whole(vault.files(), path.to_owned(), UncommittedKind::Duplicate));
     }
     found
 }
@@ -208,9 +212,9 @@ pub(crate) fn sealed_form(
     Ok(text.and_then(|text| Config::parse(&text).ok()?.checkpoint_log))
 }
 
-fn whole(files: &Files, path: String, remains: Remains) -> Option<Leftover> {
+fn whole(files: &Files, path: String, remains: UncommittedKind) -> Option<UncommittedFile> {
     let bytes = files.stamp(&path).ok()?.length;
-    Some(Leftover { path, remains, from: 0, bytes, events: Vec::new() })
+    Some(UncommittedFile { path, remains, from: 0, bytes, events: Vec::new() })
 }
 
 /// What lies beyond the sealed versions of one artifact.
@@ -220,8 +224,8 @@ fn whole(files: &Files, path: String, remains: Remains) -> Option<Leftover> {
 pub(super) fn of_artifact(
     vault: &Vault,
     id: &DocumentId,
-    sealed: &Sealed<'_>,
-) -> Result<Vec<Leftover>, Uncleared> {
+    sealed: &SealedVersions<'_>,
+) -> Result<Vec<UncommittedFile>, Uncleared> {
     let last_sealed = sealed.last.get(id).copied().unwrap_or(0);
     let history = match replay::load(vault.files(), id) {
         Ok(history) => Some(history),
@@ -234,7 +238,7 @@ pub(super) fn of_artifact(
     let mut found = Vec::new();
     let (mut stored, mut owners) = (BTreeSet::new(), BTreeMap::new());
     match &history {
-        None => found.extend(whole(vault.files(), path, Remains::History)),
+        None => found.extend(whole(vault.files(), path, UncommittedKind::History)),
         Some(history) => {
             let is_published = sealed.published.contains(id);
             let next = first_unsealed(id, history, last_sealed, is_published, sealed.form);
@@ -252,9 +256,10 @@ pub(super) fn of_artifact(
                 if from > 0 && !history.is_appendable() {
                     return Err(AppendError::Spelling.into());
                 }
-                let remains = if from == 0 { Remains::History } else { Remains::Entries };
+                let remains =
+                    if from == 0 { UncommittedKind::History } else { UncommittedKind::Entries };
                 let (bytes, events) = (total - from, events_from(history, next));
-                found.push(Leftover { path, remains, from, bytes, events });
+                found.push(UncommittedFile { path, remains, from, bytes, events });
             }
             for (n, slot) in history.slots.iter().enumerate() {
                 let Ok(entry) = &slot.entry else { continue };
@@ -276,7 +281,7 @@ pub(super) fn of_artifact(
     let unowned = texts.filter(|path| !stored.contains(path));
     found.extend(unowned.filter_map(|path| {
         let events = owners.get(&path).cloned().into_iter().collect();
-        Some(Leftover { events, ..whole(vault.files(), path, Remains::Text)? })
+        Some(UncommittedFile { events, ..whole(vault.files(), path, UncommittedKind::Text)? })
     }));
     Ok(found)
 }

@@ -6,8 +6,8 @@
 //! ([`Lost::Fork`]). Writers compare before they write, a verifier reports. `memory` says which heads
 //! bind a vault, `stored` how they are written, `intent` what a writer is about to do.
 
+mod heads;
 mod intent;
-mod memory;
 mod stored;
 
 use crate::checkpoint::chronicle::Chronicle;
@@ -18,12 +18,12 @@ use crate::model::digest::Digest;
 use crate::vault::Vault;
 use crate::vault::files::FileError;
 
-pub use intent::{EventKey, Intent, intend, intents, interrupted, withdraw};
-pub use memory::{
-    Memories, Remembered, advance, all, forget, forget_everywhere, is_remembered, recall,
-    recall_in, trust,
+pub use heads::{
+    TrustedHead, TrustedHeads, advance, all, forget, forget_everywhere, is_trusted, trust,
+    trusted_heads, trusted_heads_in,
 };
-pub use stored::MemoryError;
+pub use intent::{EventKey, Intent, intend, intents, interrupted, withdraw};
+pub use stored::TrustError;
 
 /// The end of a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,7 +77,7 @@ pub enum HeadError {
     Lost(#[from] Lost),
     /// What is remembered cannot be read.
     #[error(transparent)]
-    Memory(#[from] MemoryError),
+    Memory(#[from] TrustError),
 }
 
 impl Head {
@@ -185,7 +185,7 @@ pub fn check_end(
     last: u64,
     hash_of: impl Fn(u64) -> Option<Digest>,
 ) -> Result<(), HeadError> {
-    for known in recall(vault)?.binding() {
+    for known in trusted_heads(vault)?.binding() {
         known.head.is_held(last, &hash_of)?;
     }
     Ok(())

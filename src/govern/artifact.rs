@@ -1,12 +1,12 @@
 //! The next version of one document or governance file: what is written for it, byte for byte.
 
-use super::desk::Desk;
 use super::stale;
+use super::transaction::Transaction;
 use super::{Refusal, Which};
 use crate::chain::diff;
 use crate::chain::error::ChainError;
 use crate::chain::form::{self, Form, Sizes};
-use crate::chain::history::{Entry, EntryState, History, Stored};
+use crate::chain::history::{Entry, EntryState, History, TextStorage};
 use crate::chain::preimage::chain_hash;
 use crate::chain::replay;
 use crate::chain::vouched;
@@ -17,13 +17,13 @@ use crate::document::text::{BOM, normalise};
 use crate::document::validate::{Severity, problems};
 use crate::document::{Document, utf8};
 use crate::graph::order;
-use crate::head::EventKey;
 use crate::live;
 use crate::model::digest::Digest;
 use crate::model::hint::{Call, Hint, Verb};
 use crate::model::id::DocumentId;
 use crate::model::layout::limit;
 use crate::model::timestamp::Timestamp;
+use crate::trust::EventKey;
 use crate::txn;
 use crate::txn::stamp::{self, Stamp};
 use crate::txn::{Change, Extension, Item, Live};
@@ -86,7 +86,7 @@ impl Base {
     }
 }
 
-impl Desk<'_> {
+impl Transaction<'_> {
     /// What the next version of an artifact follows; every hash on the way recomputed.
     pub(super) fn base(&self, id: &DocumentId, last_sealed: Option<u64>) -> Result<Base, Refusal> {
         let refuse = |why: &ChainError| {
@@ -317,11 +317,11 @@ impl Desk<'_> {
             (Some((last, _, before)), Form::Diff | Form::DiffIfItFits) => {
                 stored_diff(before, text, *last, version)
             }
-            (_, _) => Stored::Keyframe,
+            (_, _) => TextStorage::Keyframe,
         };
         let content = match &stored {
-            Stored::Diff(diff) => Digest::of(normalise(diff).as_bytes()),
-            Stored::Keyframe | Stored::DiffFile => Digest::of(text.as_bytes()),
+            TextStorage::Diff(diff) => Digest::of(normalise(diff).as_bytes()),
+            TextStorage::Keyframe | TextStorage::DiffFile => Digest::of(text.as_bytes()),
         };
         let principal = self.author.principal.as_str();
         let chain = chain_hash(previous, &content, version, principal, self.at);
@@ -349,7 +349,7 @@ impl Desk<'_> {
                 hint,
             ));
         }
-        let keyframe = (entry.stored == Stored::Keyframe)
+        let keyframe = (entry.stored == TextStorage::Keyframe)
             .then(|| (id.keyframe_path(version), text.to_owned()));
         if let Some((path, _)) =
             keyframe.as_ref().filter(|(path, _)| self.vault.files().exists(path))
@@ -440,20 +440,20 @@ impl Desk<'_> {
             return Ok(Governed::Reseal(Mark::new(*version, *chain)));
         }
         let mut item = self.next_version(id, &base, &text, base.change())?;
-        item.warnings = live::policy_problems(id, &text, &self.vault.config().authorities);
+        item.warnings = live::governance_problems(id, &text, &self.vault.config().authorities);
         Ok(Governed::Version(Box::new(item)))
     }
 }
 
-fn stored_diff(before: &str, text: &str, last: u64, version: u64) -> Stored {
+fn stored_diff(before: &str, text: &str, last: u64, version: u64) -> TextStorage {
     let diff = diff::print(before, text, last, version);
     // Escapes may make a diff longer than what one line of a history may have.
     let fits = emit::long_text(&diff, 4).len() <= form::MAX_SPELLED_DIFF;
     // A patch that does not give its version back must never be what is hashed.
     if fits && diff::apply(before, &diff).as_deref() == Ok(text) {
-        Stored::Diff(diff)
+        TextStorage::Diff(diff)
     } else {
-        Stored::Keyframe
+        TextStorage::Keyframe
     }
 }
 

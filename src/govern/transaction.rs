@@ -8,7 +8,7 @@ use super::{Author, NewDocument, Outcome, PublishError, Refusal, Which};
 use crate::checkpoint::chronicle::{Append, Chronicle};
 use crate::checkpoint::event::{Checkpoint, trigger};
 use crate::checkpoint::sealed::sealed_text;
-use crate::checkpoint::state::{Mark, State};
+use crate::checkpoint::state::{Mark, PublishedSet};
 use crate::live;
 use crate::model::id::{DocumentId, fold};
 use crate::model::timestamp::Timestamp;
@@ -22,10 +22,10 @@ use crate::words::nearest;
 const MAX_AHEAD_MILLIS: i64 = 24 * 3_600_000;
 
 /// The vault as the writer of one event finds it.
-pub(super) struct Desk<'a> {
+pub(super) struct Transaction<'a> {
     pub(super) vault: &'a Vault,
     pub(super) chronicle: &'a Chronicle<'a>,
-    pub(super) state: State,
+    pub(super) state: PublishedSet,
     pub(super) at: Timestamp,
     pub(super) author: &'a Author,
     /// What the writer said that it has read; that was compared.
@@ -34,7 +34,7 @@ pub(super) struct Desk<'a> {
     resealed: Vec<(DocumentId, Mark)>,
 }
 
-impl<'a> Desk<'a> {
+impl<'a> Transaction<'a> {
     pub(super) fn open(
         vault: &'a Vault,
         chronicle: &'a Chronicle<'a>,
@@ -113,8 +113,9 @@ impl<'a> Desk<'a> {
             }
         }
         let refuse = |id: &&DocumentId| {
-            let twin = |name| spelled.get(&fold(name))?.iter().find(|other| **other != name);
-            let (name, other) = id.with_folders().find_map(|name| Some((name, twin(name)?)))?;
+            let duplicate = |name| spelled.get(&fold(name))?.iter().find(|other| **other != name);
+            let (name, other) =
+                id.with_folders().find_map(|name| Some((name, duplicate(name)?)))?;
             let message = format!("`{name}` and `{other}` differ only in case or Unicode form");
             let hint = "choose another name; a retired id is taken too, because its history stays";
             Some(Refusal::new(id.live_path(), "id-collision", message, hint))
@@ -153,7 +154,7 @@ impl<'a> Desk<'a> {
 }
 
 /// The governance mode that the last checkpoint seals.
-fn sealed_governance(vault: &Vault, state: &State) -> Result<Governance, PublishError> {
+fn sealed_governance(vault: &Vault, state: &PublishedSet) -> Result<Governance, PublishError> {
     let id = DocumentId::config();
     match sealed_text(vault, state, &id) {
         None => Ok(Governance::Ungoverned),
@@ -166,7 +167,7 @@ fn sealed_governance(vault: &Vault, state: &State) -> Result<Governance, Publish
     }
 }
 
-impl Desk<'_> {
+impl Transaction<'_> {
     /// Refuses ids that name nothing at all.
     pub(super) fn check_known(
         &self,
