@@ -802,7 +802,8 @@ a month.
     )
 }
 
-/// Pseudo-random draws: splitmix64, seeded by three numbers; for a document (seed, template, service).
+/// Pseudo-random draws: splitmix64, seeded by three numbers; for a document (seed, template,
+/// service).
 pub struct Draw(u64);
 
 impl Draw {

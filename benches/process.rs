@@ -24,7 +24,7 @@ pub fn command(root: &Path, args: &[impl AsRef<str>]) -> Command {
     command
 }
 
-/// What a command keeps outside of a vault lies beside it, and goes with it.
+/// What a command keeps outside of a vault is next to it, and goes with it.
 fn beside(command: &mut Command, root: &Path) {
     command.env("CTX_PRINCIPAL", "bench@example.com").env("XDG_CACHE_HOME", cache_of(root));
     command.env("XDG_STATE_HOME", root.with_extension("state"));
@@ -89,7 +89,7 @@ impl Options {
         if let Some(above) = self.dir.parent() {
             fs::create_dir_all(above)?;
         }
-        // What lies there already is not ours to remove.
+        // What is there already is not ours to remove.
         fs::create_dir(&self.dir).map_err(|why| format!("{}: {why}", self.dir.display()))?;
         let done = work(self);
         fs::remove_dir_all(&self.dir)?;
@@ -97,7 +97,8 @@ impl Options {
     }
 }
 
-/// Runs a command and gives its standard output; anything but success is an error with what it said.
+/// Runs a command and gives its standard output; anything but success is an error with what it
+/// said.
 pub fn output(command: &mut Command) -> Result<String> {
     let output = command.output()?;
     if output.status.success() {

@@ -1,11 +1,12 @@
-//! `cargo bench --bench verify`: what `ctx verify` costs, beside the bare hashing of the same bytes.
+//! `cargo bench --bench verify`: what `ctx verify` costs, beside the bare hashing of the same
+//! bytes.
 //!
-//! The first table is about histories: every document has five versions, published in five events (one
-//! beyond 100,000 documents), and the peer is `sha256sum` over every file of the vault with as many
-//! processes as there are cores. The second is about the log: each document is an event of its own, and
-//! the peer hashes texts as long as those that the checkpoints' hashes cover, with as many threads. Both
-//! peers run beside what they are compared with. The result is Markdown on stdout; progress goes to
-//! stderr.
+//! The first table is about histories: every document has five versions, published in five events
+//! (one beyond 100,000 documents), and the peer is `sha256sum` over every file of the vault with as
+//! many processes as there are cores. The second is about the log: each document is an event of its
+//! own, and the peer hashes texts as long as those that the checkpoints' hashes cover, with as many
+//! threads. Both peers run beside what they are compared with. The result is Markdown on stdout;
+//! progress goes to stderr.
 //!
 //! ```text
 //! cargo bench --bench verify -- [--sizes 100,1000,10000,100000] [--dir DIR] [--quick]
@@ -32,8 +33,8 @@ use process::{Options, Result, ctx, files_below, head, median_of, ms, peak_memor
 
 const SEED: u64 = 42;
 const VERSIONS: usize = 5;
-/// Beyond this many documents, publishing each five times takes hours: they have one version, and are
-/// verified once.
+/// Beyond this many documents, publishing each five times takes hours: they have one version, and
+/// are verified once.
 const MOST_DOCUMENTS: usize = 100_000;
 /// Beyond this many events, publishing them one by one takes hours.
 const MOST_EVENTS: usize = 10_000;

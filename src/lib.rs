@@ -1,8 +1,8 @@
 //! A governed knowledge vault in a folder of Markdown.
 //!
 //! Agents act on documents. A vault says which version an agent read, who published it, whether it
-//! was current, that nobody altered it since, and gives exactly that context back later. All
-//! state is plain files; the rules are in `spec/`, one statement each.
+//! was current, that the record was not altered since, and gives exactly that context back later.
+//! All state is plain files; the rules are in `spec/`, one statement each.
 //!
 //! Data flows one way, and each room has one job:
 //!

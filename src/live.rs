@@ -116,7 +116,7 @@ fn error(code: &'static str, message: String, hint: impl Into<Hint>) -> Problem 
     Problem { code, severity: Severity::Error, line: None, message, hint: hint.into() }
 }
 
-/// Names of documents behind which lies no file that could be read, each with the reason.
+/// Names of documents behind which is no file that could be read, each with the reason.
 pub fn irregular(found: &WalkedFiles) -> Vec<(String, Problem)> {
     let all =
         |paths: &[String], code, message: &str, hint: &'static str| -> Vec<(String, Problem)> {

@@ -107,7 +107,7 @@ pub struct Status {
 /// Compares every working copy with the head.
 ///
 /// # Errors
-/// What is published cannot be had.
+/// What is published cannot be read.
 pub fn status(vault: &Vault, head: &Snapshot<'_>) -> Result<Status, LogError> {
     let state = head.state()?;
     let live = live::all(vault);

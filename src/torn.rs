@@ -1,4 +1,5 @@
-//! Files that are appended to, and whose end may be missing or rubbish: where they may still be whole.
+//! Files that are appended to, and whose end may be missing or rubbish: where they may still be
+//! whole.
 
 /// What git writes where two sides of a merge differ.
 const MARKERS: [&[u8]; 2] = [b"<<<<<<< ", b">>>>>>> "];
@@ -12,8 +13,8 @@ pub(crate) fn conflict(bytes: &[u8]) -> Option<usize> {
     bytes.split(|byte| *byte == b'\n').position(is_marker).map(|n| n + 1)
 }
 
-/// The first line, from 1, that ends an entry which has ended before: where the two sides of a merge
-/// differ, `merge=union` puts the lines of both one after the other.
+/// The first line, from 1, that ends an entry which has ended before: where the two sides of a
+/// merge differ, `merge=union` puts the lines of both one after the other.
 pub(crate) fn doubled(bytes: &[u8]) -> Option<usize> {
     let mut has_ended = false;
     let doubles = |line: &[u8]| {
@@ -27,8 +28,8 @@ pub(crate) fn doubled(bytes: &[u8]) -> Option<usize> {
 }
 
 /// The lengths, greatest first, that a list in YAML may have had before an item was appended to it
-/// and torn: up to the last line that is text, and up to the last line that begins an item, unless that
-/// has the line with which an item ends.
+/// and torn: up to the last line that is text, and up to the last line that begins an item, unless
+/// that has the line with which an item ends.
 ///
 /// Cut between two lines it is readable and lacks fields; cut within a line, or with rubbish in its
 /// place, it need not be.
@@ -80,7 +81,7 @@ pub(crate) fn end_of_last_entry(bytes: &[u8]) -> Option<usize> {
     Some(end)
 }
 
-/// Whether the last line is the hash with which every entry ends, so that nothing was cut off.
+/// Whether the last line is the hash with which every entry ends, so that nothing was truncated.
 fn ends_in_hash(bytes: &[u8]) -> bool {
     bytes.strip_suffix(b"\n").is_some_and(lacks_line_end_only)
 }
@@ -95,7 +96,8 @@ pub(crate) fn lacks_line_end_only(bytes: &[u8]) -> bool {
         && hash.iter().all(u8::is_ascii_hexdigit)
 }
 
-/// How far an item of a list of ours, or of the other tool's, may be indented; diffs are further.
+/// How far an item of a list of ours, or of the reference implementation's, may be indented; diffs
+/// are further.
 const MOST_INDENTED: usize = 2;
 /// The keys with which an entry ends, in a history and in a log of whole maps.
 const HASHES: [&[u8]; 2] = [b"chain_hash:", b"checkpoint_hash:"];

@@ -1,10 +1,10 @@
-//! The remembered head: the end of each vault's log as this user last saw it, kept outside of the
-//! vault, where whoever writes to the vault cannot reach it (`spec/verify.md`, section 4).
+//! The trusted head: the end of each vault's log as this user last saw it, kept outside of the
+//! vault, where a process that writes to the vault cannot reach it (`spec/verify.md`, section 4).
 //!
-//! A log only grows. One that no longer holds the remembered checkpoint was put back
-//! ([`Lost::Rollback`]); one that has another in its place was written anew
-//! ([`Lost::Fork`]). Writers compare before they write, a verifier reports. `memory` says which heads
-//! bind a vault, `stored` how they are written, `intent` what a writer is about to do.
+//! A log only grows. One that no longer holds the trusted checkpoint was put back
+//! ([`Lost::Rollback`]); one that has another in its place was replaced ([`Lost::Fork`]). Writers
+//! compare before they write, a verifier reports. `memory` says which heads bind a vault, `stored`
+//! how they are written, `intent` what a writer is about to do.
 
 mod heads;
 mod intent;
@@ -72,10 +72,10 @@ pub enum Lost {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum HeadError {
-    /// It does not hold the remembered head.
+    /// It does not hold the trusted head.
     #[error(transparent)]
     Lost(#[from] Lost),
-    /// What is remembered cannot be read.
+    /// What is trusted cannot be read.
     #[error(transparent)]
     Memory(#[from] TrustError),
 }
@@ -138,8 +138,8 @@ pub fn read_log(vault: &Vault) -> Result<Log, FileError> {
     Ok(log)
 }
 
-/// Reads the log of a vault for those who rely on it. Where it seems to be lost, the first event of a
-/// new vault may be under way: that is looked at again when no writer is at work.
+/// Reads the log of a vault for those who rely on it. Where it seems to be lost, the first event of
+/// a new vault may be under way: that is looked at again when no writer is at work.
 ///
 /// # Errors
 /// As [`open_log_locked`].
@@ -166,7 +166,7 @@ pub fn open_log_locked(vault: &Vault) -> Result<Log, LogError> {
     Ok(log)
 }
 
-/// Refuses a log that does not hold the remembered head.
+/// Refuses a log that does not hold the trusted head.
 ///
 /// # Errors
 /// See [`HeadError`].

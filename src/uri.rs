@@ -1,11 +1,11 @@
 //! `contextnest://` URIs: one parser, one canonical form (paper, section 6; `spec/uri.md`).
 //!
-//! A [`Uri`] names one document or section ([`Class::Direct`]), a set of documents
-//! ([`Class::Set`]) or a question to a search back-end ([`Class::Delegated`]); its text alone
-//! decides which. Parsing applies the canonical form first (dot segments, percent-encoding), so
-//! two spellings of one URI are equal values. Whether the first segment is the name of a vault is for
-//! the [`Authorities`] of the vault that reads it: [`Uri::parse_in`] is the one way to read a URI that
-//! belongs to a vault. What a URI resolves to is not decided here.
+//! A [`Uri`] names one document or section ([`Class::Direct`]), a set of documents ([`Class::Set`])
+//! or a question to a search back-end ([`Class::Delegated`]); its text alone decides which. Parsing
+//! applies the canonical form first (dot segments, percent-encoding), so two spellings of one URI
+//! are equal values. Whether the first segment is the name of a vault is for the [`Authorities`] of
+//! the vault that reads it: [`Uri::parse_in`] is the one way to read a URI that belongs to a vault.
+//! What a URI resolves to is not decided here.
 
 mod error;
 mod path;
@@ -153,8 +153,8 @@ impl Uri {
         Ok(uri)
     }
 
-    /// This URI of the vault itself as that vault writes it; `None` where its path means something else
-    /// and the vault's own name cannot change that.
+    /// This URI of the vault itself as that vault writes it; `None` where its path means something
+    /// else and the vault's own name cannot change that.
     pub fn within(self, authorities: &Authorities) -> Option<Self> {
         let path = match &self.target {
             Target::Document { id, .. } if !Self::can_name(id) => return None,
@@ -219,7 +219,7 @@ impl From<Target> for Uri {
     }
 }
 
-/// Reads a URI of a vault that knows no other vault by name.
+/// Reads a URI of a vault that names no other vault.
 impl FromStr for Uri {
     type Err = UriError;
 
@@ -309,7 +309,7 @@ mod tests {
         }
     }
 
-    // What is a URI and what is not lies in spec/vectors/uri; here are the values and messages.
+    // What is a URI and what is not is in spec/vectors/uri; here are the values and messages.
     #[test]
     fn the_text_alone_says_what_a_uri_names() {
         let cases = " nodes/a@7#b tag/x search/auth+flow%2B a/b/.. R&D:%20%25\u{e9} http://a /a .. a%2Fb \

@@ -1,9 +1,9 @@
-//! The changes of a disk that were recorded of a publication, made again by nothing but their system
-//! calls: what the publication could cost at least.
+//! The changes of a disk that were recorded of a publication, made again by nothing but their
+//! system calls: what the publication could cost at least.
 //!
-//! The changes between two waits for the disk are made by as many threads as made them; the syncs of
-//! one wait are made side by side. What is remembered outside of the vault is written beside the syncs
-//! of live files, as a publication does.
+//! The changes between two waits for the disk are made by as many threads as made them; the syncs
+//! of one wait are made side by side. What is trusted outside of the vault is written beside the
+//! syncs of live files, as a publication does.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, File, OpenOptions};
@@ -39,7 +39,8 @@ pub(crate) struct Floor {
 }
 
 impl Floor {
-    /// Lays out what was made in a vault, and in a home whose paths are absolute, for copies of both.
+    /// Lays out what was made in a vault, and in a home whose paths are absolute, for copies of
+    /// both.
     pub(crate) fn new(
         made: Vec<Made>,
         [root, home]: [&Path; 2],
@@ -116,7 +117,7 @@ impl Floor {
             Op::Create(path) => *open = Some((path, File::create_new(path)?)),
             Op::Write(path, _, bytes) => match open {
                 Some((made, file)) if made == path => file.write_all(bytes)?,
-                // What lies outside of the vault is not made by its disk.
+                // What is outside of the vault is not made by its disk.
                 _ => OpenOptions::new().append(true).create(true).open(path)?.write_all(bytes)?,
             },
             Op::Truncate(path, length) => {

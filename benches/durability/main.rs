@@ -1,10 +1,10 @@
-//! `cargo bench --bench durability`: what it costs to publish durably, beside the bare cost of that on
-//! the same disk, and what it costs that one writes at a time.
+//! `cargo bench --bench durability`: what it costs to publish durably, beside the bare cost of that
+//! on the same disk, and what it costs that one writes at a time.
 //!
-//! The floor of a publication is its own changes of the disk, recorded in a vault that is the same and
-//! made again by nothing but their system calls (`floor`). Publications run in this process, on the
-//! library, and take turns with their floor; those of several writers are processes of `ctx`. The
-//! result is Markdown on stdout, as in `docs/benchmarks.md`.
+//! The floor of a publication is its own changes of the disk, recorded in a vault that is the same
+//! and made again by nothing but their system calls (`floor`). Publications run in this process, on
+//! the library, and take turns with their floor; those of several writers are processes of `ctx`.
+//! The result is Markdown on stdout, as in `docs/benchmarks.md`.
 //!
 //! ```text
 //! cargo bench --bench durability -- [--sizes 1000] [--dir DIR] [--quick]

@@ -70,7 +70,7 @@ impl Place {
         output(command.env("XDG_STATE_HOME", &self.home)).map(drop)
     }
 
-    /// The folder in which the head is remembered.
+    /// The folder in which the head is trusted.
     fn memory(&self) -> PathBuf {
         self.home.join("contextnest/bench")
     }
@@ -85,8 +85,8 @@ impl Place {
         Ok(())
     }
 
-    /// Publishes the first documents as one event; gives its beginning and its end. The opening of the
-    /// vault lies between them.
+    /// Publishes the first documents as one event; gives its beginning and its end. The opening of
+    /// the vault is between them.
     pub(crate) fn publish(
         &self,
         count: usize,

@@ -43,8 +43,8 @@ struct Figures {
     waited: Vec<Duration>,
     no_sync: Vec<Duration>,
     syncs: usize,
-    /// Of the publications that were recorded: how long they took to the first change, from there to
-    /// the commit, and from there to the end.
+    /// Of the publications that were recorded: how long they took to the first change, from there
+    /// to the commit, and from there to the end.
     parts: [Vec<Duration>; 3],
 }
 
@@ -115,8 +115,8 @@ impl Case {
         let mut figures = Figures::default();
         let mut places = None;
         for round in 1..=self.rounds {
-            // A vault in which changes are recorded, one in which they are only made, the one that is
-            // measured, and one without sync.
+            // A vault in which changes are recorded, one in which they are only made, the one that
+            // is measured, and one without sync.
             let [recorded, bare, durable, no_sync] = match places.take() {
                 Some(places) if !self.is_new => places,
                 _ => self.places(&dir.join(round.to_string()))?,
@@ -174,7 +174,7 @@ impl Case {
         Ok(figures)
     }
 
-    /// Waits until the disk has everything, unless nobody looks at the times.
+    /// Waits until the disk has everything, unless the times are not used.
     fn settle(&self, dir: &Path) -> Result<()> {
         if self.rounds > 3 { settle(dir) } else { Ok(()) }
     }
@@ -203,8 +203,8 @@ impl Case {
     }
 }
 
-/// When a publication made its first change, and when its commit was durable: then comes whatever is
-/// changed after the log was synced for the first time.
+/// When a publication made its first change, and when its commit was durable: then comes whatever
+/// is changed after the log was synced for the first time.
 fn marks(made: &[Made]) -> Option<[Instant; 2]> {
     let synced = made.iter().position(|made| made.op.syncs(LOG) && made.op != Op::SyncAll)?;
     Some([made.first()?.at, made.get(synced + 1)?.at])

@@ -1,5 +1,5 @@
-//! Writers who take turns: how many publications they make in a second, and how long the lock lies idle
-//! between two of them.
+//! Writers who take turns: how many publications they make in a second, and how long the lock is
+//! idle between two of them.
 
 use std::fs::File;
 use std::sync::Barrier;
@@ -99,7 +99,8 @@ fn percentile_of(times: &[Duration], percent: usize) -> Duration {
     }
 }
 
-/// Measures from the moment in which one writer gives the lock back to that in which the other has it.
+/// Measures from the moment in which one writer gives the lock back to that in which the other has
+/// it.
 pub(crate) fn hand_over(options: &Options, out: &mut String) -> Result<()> {
     let place = Place::new(&options.dir, "hand-over", 0, Beside::All)?;
     let vaults = [Vault::open(&place.root)?, Vault::open(&place.root)?];
@@ -133,8 +134,8 @@ pub(crate) fn hand_over(options: &Options, out: &mut String) -> Result<()> {
     Ok(())
 }
 
-/// Holds a lock for a time while another thread waits for it; gives how long that waits after it was
-/// given back.
+/// Holds a lock for a time while another thread waits for it; gives how long that waits after it
+/// was given back.
 fn waited<L>(hold: Duration, lock: impl Fn(usize) -> Result<L> + Sync) -> Result<Duration> {
     let barrier = Barrier::new(2);
     let first = lock(0)?;

@@ -2,8 +2,8 @@
 //!
 //! The vaults hold the same documents, whose files were made in different order. One has an index
 //! that followed every event, in the other it was made at the end; the other also has unpublished
-//! edits. A part of the processes finds no index. Answers are compared as bytes, and the sets of ids
-//! over all pairs of processes, vaults and caches mixed.
+//! edits. A part of the processes finds no index. Answers are compared as bytes, and the sets of
+//! ids over all pairs of processes, vaults and caches mixed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, OpenOptions};
@@ -120,10 +120,10 @@ impl Vault {
     }
 }
 
-/// Drafts and edits that nobody published, which no answer may depend on.
+/// Drafts and edits that were never published, which no answer may depend on.
 fn leave_unpublished(vault: &Vault, corpus: &[Document]) -> Result<()> {
     for document in corpus.iter().step_by(31).filter(|document| document.id != corpus[25].id) {
-        append(&vault.root, &document.id, "- An edit about rollback that nobody published.")?;
+        append(&vault.root, &document.id, "- An edit about rollback that was never published.")?;
     }
     let draft = corpus[0].text.replace("title: ", "title: Draft of a ");
     Ok(fs::write(vault.root.join("nodes/draft.md"), draft)?)
@@ -143,7 +143,7 @@ fn shuffled(count: usize) -> Vec<usize> {
     order
 }
 
-/// What a process may remember from others.
+/// What a process may keep from others.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Cache {
     Warm,

@@ -1,5 +1,5 @@
 //! The vault of the stale-version attack: six documents that were superseded, with five facts each,
-//! and texts that nobody published.
+//! and texts that were never published.
 //!
 //! A fact is one sentence in the superseded version and another in the current one. Every wrong
 //! sentence in the vault is one of `was`, or one of those in [`PLANTED`].

@@ -1,5 +1,5 @@
-//! Commands of `ctx` without a process for each: a person with a home, a clock and a name, who works
-//! in vaults that lie in memory.
+//! Commands of `ctx` without a process for each: a person with a home, a clock and a name, who
+//! works in vaults that lie in memory.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -25,7 +25,7 @@ pub(crate) fn scratch(otherwise: &Path) -> Result<TempDir> {
 /// Who runs commands.
 #[derive(Clone, Debug)]
 pub(crate) struct Person {
-    /// Where heads are remembered and indexes lie; none for somebody without a memory.
+    /// Where trusted heads and indexes are stored; none for a user without them.
     pub(crate) home: Option<PathBuf>,
     pub(crate) principal: String,
     /// The clock, in milliseconds since 1970.
@@ -49,7 +49,7 @@ pub(crate) fn ctx(
     ctx_on(Disk::default(), root, args, vars)
 }
 
-/// The same on a disk that somebody watches.
+/// The same on a disk with an observer.
 fn ctx_on(
     disk: Disk,
     root: &Path,
@@ -80,7 +80,7 @@ impl Person {
         self.ctx_on(Disk::default(), root, args)
     }
 
-    /// The same on a disk that somebody watches.
+    /// The same on a disk with an observer.
     pub(crate) fn ctx_on(&self, disk: Disk, root: &Path, args: &[&str]) -> Said {
         let vars = [
             ("CTX_PRINCIPAL", self.principal.clone()),
@@ -106,7 +106,7 @@ impl Said {
         serde_json::from_str(&said[from..]).unwrap_or_default()
     }
 
-    /// Everything, for whoever wonders.
+    /// Everything, for debugging.
     pub(crate) fn complaint(&self) -> String {
         let Self { what, exit, stdout, stderr } = self;
         format!("`{what}` ended with {exit}\n{stdout}{stderr}")

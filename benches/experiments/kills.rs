@@ -1,10 +1,10 @@
 //! Real processes: killed at random moments, and many at once.
 //!
-//! `kills` lets a process publish 1, 50 or 2,000 documents and kills it at a moment that is drawn, 500
-//! times; after each the vault is whole, at the state before or after, and the next publication works.
-//! `writers` lets 16 processes publish 25 documents each, and eight read, edit and publish one and the
-//! same with `--expect-version`, while others read and verify; none may be lost, and nobody may see a
-//! mixture. Then threads of one process do the same through the library.
+//! `kills` lets a process publish 1, 50 or 2,000 documents and kills it at a moment that is drawn,
+//! 500 times; after each the vault is whole, at the state before or after, and the next publication
+//! works. `writers` lets 16 processes publish 25 documents each, and eight read, edit and publish
+//! one and the same with `--expect-version`, while others read and verify; none may be lost, and
+//! no reader may see a mixture. Then threads of one process do the same through the library.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -88,7 +88,7 @@ pub(crate) fn kills(options: &Options) -> Result<Vec<String>> {
     let mut out = String::new();
     head(
         &mut out,
-        "documents | killed | before the commit | after it | too late | uncommitted kept",
+        "documents | killed | before the commit | after it | too late | uncommitted files kept",
     );
     let mut broken = Vec::new();
     let rounds: &[(usize, usize)] = if options.quick { &QUICK_KILLS } else { &KILLS };
@@ -254,7 +254,7 @@ fn rivals(options: &Options, by: By, out: &mut String, broken: &mut Vec<String>)
     let work = |writer: usize| -> Count {
         let mut refused = 0;
         for turn in 0..turns {
-            // Whoever is refused reads again.
+            // A refused writer reads again.
             while !append(&line(writer, turn)).map_err(|why| why.to_string())? {
                 refused += 1;
             }
@@ -301,7 +301,7 @@ fn append(place: &Place, line: &str) -> Result<bool> {
     let read = place.done(&["read", "nodes/one", "--json"])?;
     let version = read["version"].as_u64().ok_or("no version")?.to_string();
     let text = String::from_utf8(place.output(&["show", "nodes/one", &version])?.stdout)?;
-    // There is one file: whoever edits it says what it was edited from.
+    // There is one file: a process that edits it says what it was edited from.
     let _editing = EDITOR.lock().map_err(|_| "an editor panicked")?;
     fs::write(place.root.join("nodes/one.md"), format!("{text}{line}"))?;
     let args = ["publish", "nodes/one", "--expect-version", &version, "--lock-timeout", "600"];

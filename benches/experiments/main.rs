@@ -1,16 +1,19 @@
 //! `cargo bench --bench experiments`: experiments of the ContextNest paper, run against this code.
 //!
-//! `e2` repeats queries in fresh processes and compares what they answer, byte by byte (paper, E2 in
-//! section 12.3). `stale` counts which way of finding text hands out what is no longer, or never was,
-//! published (section 11.2). `e3` makes every attack of the threat model and looks at what `verify` finds
-//! (E3 in section 12.3). `storage` keeps ten years of edits in vaults, in git and as files (E8 in section
-//! 12.3). `honest` looks for false alarms in what people honestly do to a vault, and `mutation` flips bits
-//! of every authoritative file. `faults`, `full`, `crashes`, `kills` and `writers` stop commands wherever
-//! they can be stopped, and let many run at once. They print the tables of `docs/experiments.md`; a claim
-//! that does not hold is an error, so that a short run of them is a test. Progress goes to stderr.
+//! `e2` repeats queries in fresh processes and compares what they answer, byte by byte (paper, E2
+//! in section 12.3). `stale` counts which way of finding text hands out what is no longer, or never
+//! was, published (section 11.2). `e3` makes every attack of the threat model and looks at what
+//! `verify` finds (E3 in section 12.3). `storage` keeps ten years of edits in vaults, in git and as
+//! files (E8 in section 12.3). `honest` looks for false alarms in what people honestly do to a
+//! vault, and `mutation` flips bits of every authoritative file. `faults`, `full`, `crashes`,
+//! `kills` and `writers` stop commands wherever they can be stopped, and let many run at once. They
+//! print the tables of `docs/experiments.md`; a claim that does not hold is an error, so that a
+//! short run of them is a test. Progress goes to stderr.
 //!
 //! ```text
-//! cargo bench --bench experiments -- [e2|e3|storage|stale|honest|mutation|faults|full|crashes|kills|writers] [--quick] [--seed N] [--repetitions N] [--cold PERCENT] [--dir DIR] [--figure FILE]
+//! cargo bench --bench experiments --
+//! [e2|e3|storage|stale|honest|mutation|faults|full|crashes|kills|writers] [--quick] [--seed N]
+//! [--repetitions N] [--cold PERCENT] [--dir DIR] [--figure FILE]
 //! ```
 
 #![allow(clippy::disallowed_methods, reason = "the bench reads its own clock and its own files")]
@@ -29,10 +32,10 @@ mod honest;
 mod inside;
 mod kills;
 mod mutation;
-mod other_tool;
 #[path = "../process.rs"]
 mod process;
 mod queries;
+mod reference;
 mod stale;
 mod storage;
 mod threads;
@@ -47,7 +50,7 @@ fn main() -> Result<()> {
     if let Some(above) = options.dir.parent() {
         fs::create_dir_all(above)?;
     }
-    // What lies there already is not ours to remove.
+    // What is there already is not ours to remove.
     fs::create_dir(&options.dir).map_err(|why| format!("{}: {why}", options.dir.display()))?;
     let broken = run(&options);
     fs::remove_dir_all(&options.dir)?;

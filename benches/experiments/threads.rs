@@ -1,5 +1,5 @@
-//! Many threads of one process that publish through the library, each with a vault of its own opened
-//! from the same folder.
+//! Many threads of one process that publish through the library, each with a vault of its own
+//! opened from the same folder.
 
 use std::fs;
 use std::path::Path;
@@ -14,12 +14,12 @@ use contextnest::trust;
 use contextnest::txn::expect::Expect;
 use contextnest::vault::Vault;
 
-/// There is one live file: whoever edits it publishes it, or lets it be.
+/// There is one live file: a process that edits it publishes it, or lets it be.
 static EDITOR: Mutex<()> = Mutex::new(());
 
 type Outcome<T> = Result<T, String>;
 
-fn told(why: impl std::fmt::Display) -> String {
+fn shown_text(why: impl std::fmt::Display) -> String {
     why.to_string()
 }
 
@@ -54,7 +54,7 @@ pub(crate) fn append(root: &Path, id: &str, line: &str) -> Outcome<bool> {
         let log = trust::open_log(&vault).map_err(told)?;
         let snapshot = Snapshot::at(&vault, &log.sound().map_err(told)?, None).map_err(told)?;
         let served = snapshot.get(&id).ok_or("it is not published")?;
-        let served = served.map_err(|withheld| told(withheld.why))?;
+        let served = served.map_err(|withheld| shown_text(withheld.why))?;
         (served.entry.version, served.text.clone())
     };
     let _editing = EDITOR.lock().map_err(told)?;
@@ -63,6 +63,6 @@ pub(crate) fn append(root: &Path, id: &str, line: &str) -> Outcome<bool> {
     match publish(&vault, &request(&id, expect)?) {
         Ok(_) => Ok(true),
         Err(PublishError::Expected(_)) => Ok(false),
-        Err(why) => Err(told(why)),
+        Err(why) => Err(shown_text(why)),
     }
 }

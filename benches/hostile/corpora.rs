@@ -1,7 +1,7 @@
 //! The inputs of the fuzz targets, each given to the commands that read such bytes.
 //!
-//! Those of the target `verify` are no files: they say how a vault is altered, and the target itself
-//! has a limit of time.
+//! Those of the target `verify` are no files: they say how a vault is altered, and the target
+//! itself has a limit of time.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -44,7 +44,7 @@ pub(crate) fn measure(root: &Path, scale: usize) -> Result<Vec<Figure>> {
         let mut slowest = vec![Duration::ZERO; commands.len()];
         for (n, input) in inputs(corpus)?.iter().enumerate().step_by(scale) {
             let input = fs::read(input)?;
-            // The head of a vault is remembered: two texts need a vault of their own.
+            // The head of a vault is trusted: two texts need a vault of their own.
             let vault = match place {
                 As::Texts => root.join(format!("{corpus}-{n}")),
                 _ => root.join(corpus),
@@ -72,7 +72,8 @@ fn inputs(corpus: &str) -> Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
-/// Makes a vault with this input, and gives what follows the command; nothing, if it cannot be given.
+/// Makes a vault with this input, and gives what follows the command; nothing, if it cannot be
+/// given.
 fn put(vault: &Path, place: &As, input: &[u8]) -> Result<Option<Option<String>>> {
     let live = vault.join("nodes/a.md");
     if !vault.exists() {

@@ -8,7 +8,8 @@ use contextnest::model::digest::Digest;
 use crate::process::{Result, command, ctx, output};
 use crate::shapes::{Asked, ask, document, letter, write};
 
-/// A document with 12,500 tags, in nearly as many bytes as a frontmatter may have, and 300 versions, each of which changes one line.
+/// A document with 12,500 tags, in nearly as many bytes as a frontmatter may have, and 300
+/// versions, each of which changes one line.
 pub(crate) fn tagged_history(root: &Path, scale: usize) -> Result<()> {
     let tags = (0..12_500 / scale).map(short).collect::<Vec<_>>().join(",");
     let version =

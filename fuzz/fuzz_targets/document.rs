@@ -20,7 +20,8 @@ fuzz_target!(|bytes: &[u8]| {
     let Ok(text) = utf8(input.0) else { return };
     let normal = normalise(text);
     assert_eq!(normalise(&normal), normal.strip_prefix('\u{feff}').unwrap_or(&normal));
-    // A second U+FEFF would be taken for a first one: no writer makes a text of such a form (DOC-7).
+    // A second U+FEFF would be taken for a first one: no writer makes a text of such a form
+    // (DOC-7).
     if !normal.starts_with('\u{feff}') {
         assert_eq!(split(text).is_ok(), split(&normal).is_ok());
     }
@@ -92,7 +93,7 @@ fn edit(choice: u8, text: &str, before: &Document) {
     for line in untouched(was, before, &changed) {
         assert!(lines.any(|l| l == line), "{line:?} of {was:?} is not in its place in {is:?}");
     }
-    // With nothing to keep, the same wish again changes nothing.
+    // With nothing to keep, the same request again changes nothing.
     if choice & 12 == 0 {
         assert_eq!(edit.apply(&edited).as_deref(), Ok(&*edited), "from {text:?}");
     }

@@ -17,7 +17,7 @@ pub type Tree = BTreeMap<String, Vec<u8>>;
 
 /// A vault in a folder of its own, and what it held when it was made.
 pub struct Good {
-    /// Where it lies.
+    /// Where it is.
     pub root: PathBuf,
     /// The files that it is made of.
     pub files: Tree,

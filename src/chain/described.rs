@@ -1,9 +1,9 @@
 //! What the texts of one history say of themselves, read one after the other.
 //!
-//! To read the YAML of a frontmatter costs much more than to rebuild a text, and a history of 100 KB
-//! can give a frontmatter of 64 KiB again and again. A writer changes the values of four fields from
-//! version to version. Where nothing but these differs from the text before, and each is spelled so
-//! that it can end nowhere else, the fields follow without reading the YAML again.
+//! To read the YAML of a frontmatter costs much more than to rebuild a text, and a history of 100
+//! KB can give a frontmatter of 64 KiB again and again. A writer changes the values of four fields
+//! from version to version. Where nothing but these differs from the text before, and each is
+//! spelled so that it can end nowhere else, the fields follow without reading the YAML again.
 
 use std::ops::Range;
 
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_after_another_says_what_it_says_by_itself() {
+    fn a_text_is_described_the_same_after_any_other() {
         let mut taken = 0;
         for at in 0..TEXT.len() {
             for byte in b" \t\n\r'\"|:-#0aZ~{[&*!%@,?.".iter().map(|b| vec![*b]).chain([vec![]]) {

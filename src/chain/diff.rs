@@ -14,7 +14,7 @@ use similar::DiffOp;
 const CONTEXT: usize = 3;
 const NO_NEWLINE: &str = "\\ No newline at end of file";
 
-/// Lines of a text times lines of a patch: beyond it nobody looks for the places of its hunks.
+/// Lines of a text times lines of a patch: beyond it no caller looks for the places of its hunks.
 const MOST_PLACES: usize = 1 << 28;
 
 /// Why a diff does not apply.
@@ -32,15 +32,15 @@ pub fn print(old: &str, new: &str, old_version: u64, new_version: u64) -> String
     print_between(old, new, &format!("v{old_version}"), &format!("v{new_version}"))
 }
 
-/// Whether a text begins with the two lines that [`print`] begins the diff of this version with. In the
-/// history of a governance file this is what separates diffs from full texts, whatever an entry says:
-/// every diff begins so, and no full text does.
+/// Whether a text begins with the two lines that [`print`] begins the diff of this version with. In
+/// the history of a governance file this is what separates diffs from full texts, whatever an entry
+/// says: every diff begins so, and no full text does.
 pub(crate) fn is_of_version(text: &str, version: u64) -> bool {
     text.starts_with(&format!("--- v{}\n+++ v{version}", version.saturating_sub(1)))
 }
 
-/// Whether the full text of a version could stand in its history as a diff instead, with the same hash:
-/// it begins as one does, or it applies to the text before.
+/// Whether the full text of a version could stand in its history as a diff instead, with the same
+/// hash: it begins as one does, or it applies to the text before.
 pub(crate) fn could_be_one(text: &str, version: u64, before: Option<&str>) -> bool {
     is_of_version(text, version) || before.is_some_and(|before| apply(before, text).is_ok())
 }
@@ -80,9 +80,9 @@ pub fn print_between(old: &str, new: &str, old_name: &str, new_name: &str) -> St
     out
 }
 
-/// Whether every hunk of a diff has one place in an edited text and no other: the lines of its old side
-/// follow one another there, after those of the hunk before. A patch program, which guesses, then puts
-/// it in where it belongs. Last lines without a newline are not left to it.
+/// Whether every hunk of a diff has one place in an edited text and no other: the lines of its old
+/// side follow one another there, after those of the hunk before. A patch program, which guesses,
+/// then puts it in where it belongs. Last lines without a newline are not left to it.
 pub(crate) fn has_its_places(text: &str, patch: &str) -> bool {
     if patch.contains(NO_NEWLINE) || !text.ends_with('\n') || text.contains('\r') {
         return false;
@@ -324,10 +324,11 @@ mod tests {
         assert!(has_its_places(&format!("before\n{}", old.replace("line 15\n", "x\ny\n")), &patch));
         assert!(!has_its_places(&new, &patch));
         assert!(!has_its_places(&old.replace("line 7\n", "x\n"), &patch));
-        // The second place lies before the first.
+        // The second place is before the first.
         assert!(!has_its_places(&format!("{}{}", lines(20..=30), lines(1..=10)), &patch));
         assert!(!has_its_places("", &print("a\n", "", 1, 2)));
-        // Two places, of which a program would choose one; and ends of lines that it takes otherwise.
+        // Two places, of which a program would choose one; and ends of lines that it takes
+        // otherwise.
         assert!(!has_its_places(&old.repeat(2), &patch));
         assert!(!has_its_places(&old.replace('\n', "\r\n"), &patch));
         assert!(!has_its_places(&format!("{old}mine"), &patch));

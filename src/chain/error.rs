@@ -77,7 +77,7 @@ pub enum ChainError {
         "more than 2 GiB of text, or 24 MiB of frontmatter, would be rebuilt since the last full text"
     )]
     TooFarFromKeyframe,
-    /// The text before it cannot be had.
+    /// The text before it cannot be read.
     #[error("the version before it cannot be reconstructed")]
     NoBase,
     /// The text says that it is another version, or has another status, than the entry.
@@ -113,7 +113,7 @@ pub enum ChainError {
     /// A governance file's diff begins otherwise than writers begin diffs: it could be a full text.
     #[error("what is stored as its diff does not begin as a diff from the version before")]
     KeyframeAsPatch,
-    /// What the log records of it cannot be had.
+    /// What the log records of it cannot be read.
     #[error("the record in the checkpoint log cannot be read: {0}")]
     Log(Box<dyn std::error::Error + Send + Sync>),
     /// The log has the document in one of its two maps only.

@@ -1,8 +1,9 @@
-//! The form in which a version's text is stored: in full, or as a diff (`spec/history.md`, section 5).
+//! The form in which a version's text is stored: in full, or as a diff (`spec/history.md`, section
+//! 5).
 //!
-//! One function states the rule for the writer, which obeys it, and for the verifier, which holds the
-//! histories of our writers against it. A content hash does not say whether its text is a full text
-//! or a diff, so the form must not be the attacker's choice.
+//! One function states the rule for the writer, which obeys it, and for the verifier, which holds
+//! the histories of our writers against it. A content hash does not say whether its text is a full
+//! text or a diff, so the form must not be the attacker's choice.
 
 use crate::document::text::split;
 
@@ -10,7 +11,8 @@ use crate::document::text::split;
 pub const MAX_SPELLED_DIFF: usize = 8 << 20;
 
 /// Two texts of together at most this many bytes have a diff that is never spelled longer than
-/// [`MAX_SPELLED_DIFF`]: spelling makes a byte at most 16 bytes long, signs and indentation included.
+/// [`MAX_SPELLED_DIFF`]: spelling makes a byte at most 16 bytes long, signs and indentation
+/// included.
 const ALWAYS_FITS: usize = MAX_SPELLED_DIFF / 16;
 
 /// After this many diffs, the writer stores a text of more than [`LARGE`] bytes in full.
@@ -61,8 +63,8 @@ impl Sizes {
     }
 }
 
-/// Returns the form of a version in a history with this keyframe interval. `sizes` is absent for the
-/// first version of a history.
+/// Returns the form of a version in a history with this keyframe interval. `sizes` is absent for
+/// the first version of a history.
 pub fn prescribed(version: u64, interval: u64, sizes: Option<Sizes>) -> Form {
     match sizes {
         None => Form::Keyframe,

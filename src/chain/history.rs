@@ -17,7 +17,7 @@ use crate::torn;
 use crate::yaml;
 use spelling::spell;
 
-/// A history as it lies on disk.
+/// A history as it is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct History {
     /// Every how many versions a full text is stored.
@@ -31,7 +31,7 @@ pub struct History {
     /// Whether the file is, byte for byte, what [`History::append`] writes from the first entry on.
     /// Any other spelling says the same and is read too, but a writer of ours did not make it.
     pub canonical: bool,
-    /// Keys that no rule knows. They are ignored, and no hash covers them.
+    /// Keys that no rule names. They are ignored, and no hash covers them.
     pub unknown: UnknownKeys,
     /// What has to come before a new entry, and its indentation; none where the file is spelled
     /// so that nothing can be appended.
@@ -259,8 +259,8 @@ impl History {
     }
 
     /// Reads a history whose end may be missing: an entry that was cut short while it was appended,
-    /// and whatever a power cut left in its place, is no part of it (HIST-38). What is missing has to
-    /// lie beyond version `sealed`.
+    /// and whatever a power cut left in its place, is no part of it (HIST-38). What is missing has
+    /// to lie beyond version `sealed`.
     ///
     /// # Errors
     /// As [`History::parse`], where no such beginning of the file is a history.

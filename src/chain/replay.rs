@@ -26,7 +26,7 @@ pub fn load(files: &Files, id: &DocumentId) -> Result<History, ChainError> {
     load_beyond(files, id, 0)
 }
 
-/// The same for who knows that a version is sealed: an end that is cut short lies beyond it, or else
+/// The same for who knows that a version is sealed: an end that is cut short is beyond it, or else
 /// the history is broken.
 pub(crate) fn load_beyond(
     files: &Files,
@@ -81,7 +81,7 @@ impl<'v> Replay<'v> {
         self.text.as_deref()
     }
 
-    /// The text of the last entry, in normal form, for whoever steps no further.
+    /// The text of the last entry, in normal form, for a process that steps no further.
     pub fn into_text(self) -> Option<String> {
         self.text
     }

@@ -1,4 +1,5 @@
-//! What a version must say of itself, and what a checkpoint must say of it, before its text is served.
+//! What a version must say of itself, and what a checkpoint must say of it, before its text is
+//! served.
 
 use super::error::ChainError;
 use super::history::{Entry, History};

@@ -1,7 +1,7 @@
 //! The walk over the versions of one history: each entry in file order, recomputed, with its text.
 //!
-//! Every reader, verifier and repair that looks at more than one version uses it, so that all of them
-//! mean the same by a version that is vouched for.
+//! Every reader, verifier and repair that looks at more than one version uses it, so that all of
+//! them mean the same by a version that is vouched for.
 
 use std::collections::BTreeSet;
 use std::iter::Enumerate;

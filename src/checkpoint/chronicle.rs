@@ -84,9 +84,9 @@ impl<'l> Chronicle<'l> {
         self.hash_faults(files).into_iter().next().map_or(Ok(()), Err)
     }
 
-    /// Every checkpoint whose hash does not follow, each as [`LogError::Hash`], within the bounds of
-    /// CKPT-39; where these end before the log does, [`LogError::NotCompared`] comes last. `files` are
-    /// those of the vault, with its histories.
+    /// Every checkpoint whose hash does not follow, each as [`LogError::Hash`], within the bounds
+    /// of CKPT-39; where these end before the log does, [`LogError::NotCompared`] comes last.
+    /// `files` are those of the vault, with its histories.
     pub(crate) fn hash_faults(&self, files: &Files) -> Vec<LogError> {
         let compared = maps::compare(&self.checkpoints, &|id| replay::has_history(files, id));
         let fault = |(n, found): (usize, Digest)| {

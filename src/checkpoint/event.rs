@@ -24,7 +24,7 @@ pub struct Checkpoint {
 }
 
 impl Checkpoint {
-    /// Whether it seals governance files, as the other tool never does.
+    /// Whether it seals governance files, as the reference implementation never does.
     pub(crate) fn seals_governance(&self) -> bool {
         self.set.iter().any(|(id, _)| !id.is_document())
     }

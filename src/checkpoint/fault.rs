@@ -15,8 +15,8 @@ pub struct Diagnosis {
     pub conflict: Option<usize>,
     /// Bytes after the last whole entry: an append that was cut short.
     pub torn: usize,
-    /// The line from which on a log of whole maps that is ours is spelled otherwise than by a writer
-    /// of ours (CKPT-37).
+    /// The line from which on a log of whole maps that is ours is spelled otherwise than by a
+    /// writer of ours (CKPT-37).
     pub respelled: Option<usize>,
     /// What a log file of the other form says, if there is one.
     pub duplicate: Option<Duplicate>,
@@ -27,7 +27,7 @@ pub struct Diagnosis {
 pub enum Duplicate {
     /// It holds the same checkpoints: what an interrupted conversion leaves.
     Same,
-    /// It holds others. Nobody relies on either; the log is the one with more checkpoints.
+    /// It holds others. No reader relies on either; the log is the one with more checkpoints.
     Different,
 }
 

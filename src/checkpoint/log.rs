@@ -1,4 +1,4 @@
-//! The checkpoint log behind one type, whichever of its two encodings lies on disk.
+//! The checkpoint log behind one type, whichever of its two encodings is on disk.
 //!
 //! Reading gathers faults instead of stopping. Those who must rely on the log ask for
 //! [`Log::sound`]. The log is read from the vault and never from live files.
@@ -104,9 +104,9 @@ impl Log {
         Self { form, exists: true, entries, diagnosis, stamp, end }
     }
 
-    /// Takes a last entry that is none, or what cannot be read after the last whole entry, for torn, if `is_end` knows the
-    /// checkpoints before it, the first and the last of them, to be everything that was acknowledged:
-    /// a power cut may leave any bytes after that.
+    /// Takes a last entry that is none, or what cannot be read after the last whole entry, for
+    /// torn, if `is_end` knows the checkpoints before it, the first and the last of them, to be
+    /// everything that was acknowledged: a power cut may leave any bytes after that.
     pub(crate) fn excuse_end(
         &mut self,
         is_end: impl FnOnce(u64, Option<(&Checkpoint, &Checkpoint)>) -> bool,

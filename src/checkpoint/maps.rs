@@ -1,10 +1,11 @@
-//! The two maps of a checkpoint as the bytes that are hashed, for whoever hashes many checkpoints
-//! that follow one another.
+//! The two maps of a checkpoint as the bytes that are hashed, for a process that hashes many
+//! checkpoints that follow one another.
 //!
-//! [`PublishedSet::hash`](super::state::PublishedSet::hash) spells both maps anew each time, which is right for one
-//! checkpoint. Here they are kept spelled, in pages of some entries: a change costs a page, and a hash
-//! is one pass of SHA-256 over the pages. Pages are shared between a state and the copies that are
-//! taken of it, so that many checkpoints are hashed at once in the memory of little more than one.
+//! [`PublishedSet::hash`](super::state::PublishedSet::hash) writes both maps again each time, which
+//! is right for one checkpoint. Here they are kept spelled, in pages of some entries: a change
+//! costs a page, and a hash is one pass of SHA-256 over the pages. Pages are shared between a state
+//! and the copies that are taken of it, so that many checkpoints are hashed at once in the memory
+//! of little more than one.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -23,11 +24,11 @@ const FULL: usize = 96;
 /// How many checkpoints are hashed at once, and as many entries may change meanwhile as there are.
 const AT_ONCE: usize = 64;
 
-/// After so many wrong hashes the rest of a log is not recomputed: it costs an attacker nothing to plant
-/// them, and each costs a reader the hashing of whole maps.
+/// After so many wrong hashes the rest of a log is not recomputed: it costs an attacker nothing to
+/// plant them, and each costs a reader the hashing of whole maps.
 const MOST_FAULTY: usize = 100;
-/// So many bytes of maps are hashed for a log that seals artifacts without a history, which no writer
-/// leaves. A log that the histories back is hashed whole, whatever it costs.
+/// So many bytes of maps are hashed for a log that seals artifacts without a history, which no
+/// writer leaves. A log that the histories back is hashed whole, whatever it costs.
 const UNBACKED: u64 = 4 << 30;
 
 /// The recorded hashes of some checkpoints, compared with what follows from their maps.
@@ -39,9 +40,9 @@ pub(crate) struct Compared {
     pub(crate) end: Option<usize>,
 }
 
-/// Recomputes the hash of each checkpoint from the maps that it and all before it make, and from the
-/// recorded hash of the one before it (`spec/checkpoint.md`, CKPT-13), within the bounds of CKPT-39.
-/// `has_history` says whether the vault holds the history of an artifact.
+/// Recomputes the hash of each checkpoint from the maps that it and all before it make, and from
+/// the recorded hash of the one before it (`spec/checkpoint.md`, CKPT-13), within the bounds of
+/// CKPT-39. `has_history` says whether the vault holds the history of an artifact.
 pub(crate) fn compare(
     checkpoints: &[&Checkpoint],
     has_history: &dyn Fn(&DocumentId) -> bool,

@@ -1,5 +1,5 @@
-//! A log from what histories record (paper, section 8.4): an event is everything that was published or
-//! retired at one instant. From intact histories of ours this gives the log back, hash for hash.
+//! A log from what histories record (paper, section 8.4): an event is everything that was published
+//! or retired at one instant. From intact histories of ours this gives the log back, hash for hash.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,7 +25,8 @@ pub struct Recorded {
     pub retired: bool,
 }
 
-/// How many of these entries, from the first on, follow from themselves and agree with the histories.
+/// How many of these entries, from the first on, follow from themselves and agree with the
+/// histories.
 pub fn longest_prefix<F>(entries: &[Result<Checkpoint, F>], records: &[Recorded]) -> usize {
     let whole: Vec<&Checkpoint> = entries.iter().map_while(|entry| entry.as_ref().ok()).collect();
     let published: BTreeSet<(&DocumentId, u64, &Digest)> = records
@@ -39,7 +40,7 @@ pub fn longest_prefix<F>(entries: &[Result<Checkpoint, F>], records: &[Recorded]
         let is_set = |(id, mark): &(DocumentId, Mark)| {
             mark.sealed().is_some_and(|(version, hash)| published.contains(&(id, version, &hash)))
         };
-        // The other tool drops governance files from its maps, and says so nowhere.
+        // The reference implementation drops governance files from its maps, and says so nowhere.
         let is_gone = |id: &DocumentId| !id.is_document() || retired.contains(&(id, checkpoint.at));
         checkpoint.set.iter().all(is_set) && checkpoint.removed.iter().all(is_gone)
     };
@@ -129,7 +130,7 @@ mod tests {
         let later = recorded("nodes/a", 3, 2, true);
         assert_eq!(longest_prefix(&entries, &[set.to_vec(), vec![later]].concat()), 1);
 
-        // As the other tool writes its next checkpoint.
+        // As the reference implementation writes its next checkpoint.
         let first = entries[0].clone().unwrap();
         let mut state = PublishedSet::default();
         first.apply(&mut state);

@@ -15,8 +15,8 @@ use crate::words::{argument, nearest};
 
 /// Create a document and publish it
 ///
-/// Writes a new file and publishes it; with --draft only the file is written. An existing file is never
-/// changed.
+/// Writes a new file and publishes it; with --draft only the file is written. An existing file is
+/// never changed.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx add nodes/policies/returns --title \"Returns\" --tags \
 policy,retail --body \"Returns within 30 days.\"\n  ctx add nodes/notes/call --draft --body - < call.md")]

@@ -15,8 +15,8 @@ use crate::words::count;
 
 /// Print the instructions for agents and a map of published documents
 ///
-/// Prints CONTEXT.md as the last checkpoint seals it, then types, tags and folders with the number of
-/// documents in each: what an agent needs to choose a selector.
+/// Prints CONTEXT.md as the last checkpoint seals it, then types, tags and folders with the number
+/// of documents in each: what an agent needs to choose a selector.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx context\n  ctx context --at 3 --json")]
 pub(super) struct Context {

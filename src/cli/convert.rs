@@ -11,13 +11,13 @@ use crate::vault::config::LogForm;
 use crate::verify::Progress;
 use crate::words::count;
 
-/// Convert the checkpoint log to its other form
+/// Convert the checkpoint log to the other form
 ///
 /// `delta` has one line of JSON for each checkpoint, with its changes. `full` is the YAML of the
-/// reference implementation, with complete maps, which that can go on writing. Every checkpoint keeps
-/// its number and its hash. .context/config.yaml gets `versions.checkpoint_log`, published as an event
-/// of its own, and the old log is kept beside the new one. The vault is verified before anything is
-/// written, and again in its new form.
+/// reference implementation, with complete maps, which that can go on writing. Every checkpoint
+/// keeps its number and its hash. .context/config.yaml gets `versions.checkpoint_log`, published as
+/// an event of its own, and the old log is kept beside the new one. The vault is verified before
+/// anything is written, and again in its new form.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx checkpoint convert --to delta --dry-run\n  \
 ctx checkpoint convert --to full")]

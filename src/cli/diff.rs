@@ -10,8 +10,8 @@ use crate::workspace::version::{live_text, number, published, text_of};
 
 /// Show changes between two versions, or since publication
 ///
-/// Without a version: from the published text to the live file. With one version: from that version to
-/// the live file. Texts are compared in the form that is hashed, in which CRLF and LF are equal.
+/// Without a version: from the published text to the live file. With one version: from that version
+/// to the live file. Texts are compared in the form that is hashed, in which CRLF and LF are equal.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx diff nodes/policies/returns\n  \
 ctx diff nodes/policies/returns 1 3\n  ctx diff nodes/policies/returns 2 live")]

@@ -12,7 +12,8 @@ use crate::resolve::{Listing, Need, Snapshot, listing};
 /// Print the graph of references between published documents
 ///
 /// The default format is DOT, which Graphviz draws: `ctx graph | dot -Tsvg > graph.svg`. JSON also
-/// lists references to documents that are not published. --hubs lists the most referenced documents.
+/// lists references to documents that are not published. --hubs lists the most referenced
+/// documents.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx graph --format dot > vault.dot\n  \
 ctx graph --format json --at 3\n  ctx graph --hubs 10")]

@@ -14,10 +14,10 @@ use crate::vault::Vault;
 /// Print the hash of the last checkpoint, or manage the trusted head
 ///
 /// The hash covers everything that was ever published in the vault. Store it elsewhere: with it
-/// `ctx verify --expect-head HASH` detects a truncated or replaced log. ctx also keeps a trusted head
-/// for each vault and git branch in the user's state directory. Every publication, and every
-/// verification that finds the vault intact, updates it. ctx does not write to a log that does not hold
-/// the trusted head.
+/// `ctx verify --expect-head HASH` detects a truncated or replaced log. ctx also keeps a trusted
+/// head for each vault and git branch in the user's state directory. Every publication, and every
+/// verification that finds the vault intact, updates it. ctx does not write to a log that does not
+/// hold the trusted head.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx head\n  ctx head --json\n  ctx head trust --dry-run\n  \
 ctx head list\n  ctx head forget /srv/vaults/old\n  ctx verify --expect-head \"$(ctx head)\"")]

@@ -10,8 +10,8 @@ use crate::report::vault::IndexReport;
 
 /// Write context.yaml and INDEX.md, which list what is published
 ///
-/// Both are derived from the last checkpoint and can be deleted. context.yaml has the documents, their
-/// references, hubs and servers. INDEX.md is a list with links; `index.folders: true` in the
+/// Both are derived from the last checkpoint and can be deleted. context.yaml has the documents,
+/// their references, hubs and servers. INDEX.md is a list with links; `index.folders: true` in the
 /// configuration adds one for each folder. A file that is not derived is never overwritten.
 /// Publications write context.yaml while the vault is small (`index.auto`).
 #[derive(Debug, clap::Args)]

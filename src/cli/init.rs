@@ -13,9 +13,9 @@ use crate::workspace::init::InitRequest;
 
 /// Make a folder a vault, with the Markdown that is in it
 ///
-/// Existing files are never changed. The documents of an existing folder become drafts, published when
-/// you choose. Missing files of CONTEXT.md, .context/config.yaml and .gitattributes are written. If
-/// the command is interrupted, run it again.
+/// Existing files are never changed. The documents of an existing folder become drafts, published
+/// when you choose. Missing files of CONTEXT.md, .context/config.yaml and .gitattributes are
+/// written. If the command is interrupted, run it again.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx init my-vault --starter policy\n  \
 ctx init . --name \"Team handbook\"\n  cd docs && ctx init && ctx publish --all --dry-run")]
@@ -26,8 +26,8 @@ pub(super) struct Init {
     /// Name of the vault; default: the name of the folder
     #[arg(long)]
     name: Option<String>,
-    /// Where documents are: `structured` (nodes/, sources/, root files with frontmatter) or `obsidian`
-    /// (every Markdown file); default: by the content of the folder
+    /// Where documents are: `structured` (nodes/, sources/, root files with frontmatter) or
+    /// `obsidian` (every Markdown file); default: by the content of the folder
     #[arg(long, value_parser = ["structured", "obsidian"])]
     layout: Option<String>,
     /// Add documents: `policy` (a procurement team's policies, glossary, pack and source)

@@ -1,5 +1,5 @@
-//! The command line: arguments in, text or JSON out. One file a verb; no rule of the domain is here, and
-//! no JSON shape: a verb asks the library, and formats the report.
+//! The command line: arguments in, text or JSON out. One file a verb; no rule of the domain is
+//! here, and no JSON shape: a verb asks the library, and formats the report.
 //!
 //! `--help` is documentation; `docs/cli.md` is generated from it, and a test holds them equal.
 

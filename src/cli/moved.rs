@@ -9,8 +9,8 @@ use crate::report::failure::Failure;
 
 /// Give a published document another id
 ///
-/// One checkpoint retires OLD and publishes NEW as version 1, with `derived_from` naming the version
-/// that it comes from. The history of OLD stays.
+/// One checkpoint retires OLD and publishes NEW as version 1, with `derived_from` naming the
+/// version that it comes from. The history of OLD stays.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  ctx mv nodes/returns nodes/policies/returns")]
 pub(super) struct Mv {

@@ -9,10 +9,10 @@ use crate::report::failure::Failure;
 
 /// Publish documents as new versions under one checkpoint
 ///
-/// Sets status, version, updated_at and checksum in the frontmatter of each document, appends a version
-/// to its history, and seals all of them with one checkpoint. Changed governance files (CONTEXT.md,
-/// stewards.yaml, .context/config.yaml, packs) are included in the same checkpoint. One invalid
-/// document refuses all of them, unless --skip-invalid is given.
+/// Sets status, version, updated_at and checksum in the frontmatter of each document, appends a
+/// version to its history, and seals all of them with one checkpoint. Changed governance files
+/// (CONTEXT.md, stewards.yaml, .context/config.yaml, packs) are included in the same checkpoint.
+/// One invalid document refuses all of them, unless --skip-invalid is given.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx publish nodes/policies/returns -m \"new threshold\"\n  \
 ctx publish --all --dry-run\n  ctx publish --changed")]

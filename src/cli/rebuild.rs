@@ -12,9 +12,10 @@ use crate::words::count;
 
 /// Derive a missing or damaged log from the histories
 ///
-/// The beginning of the log that agrees with the histories stays. What follows is derived: all versions
-/// that were published or retired at one instant are one checkpoint. Intact histories give the same log,
-/// hash for hash; `--from-scratch --dry-run` shows that. The old log is kept beside the new one.
+/// The beginning of the log that agrees with the histories stays. What follows is derived: all
+/// versions that were published or retired at one instant are one checkpoint. Intact histories give
+/// the same log, hash for hash; `--from-scratch --dry-run` shows that. The old log is kept beside
+/// the new one.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  ctx checkpoint rebuild --dry-run")]
 pub(super) struct Rebuild {
@@ -28,7 +29,8 @@ pub(super) struct Rebuild {
     /// hold the trusted head; the new head is then trusted
     #[arg(long)]
     force: bool,
-    /// With `--force`: allow another first checkpoint; heads stored elsewhere will not match the log
+    /// With `--force`: allow another first checkpoint; heads stored elsewhere will not match the
+    /// log
     #[arg(long, requires = "force")]
     new_first_checkpoint: bool,
     #[command(flatten)]

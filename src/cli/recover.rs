@@ -14,9 +14,9 @@ use crate::words::count;
 /// Clean up after an interrupted command and report what is lost
 ///
 /// Every writing command does this first if an intent record on this machine names an interrupted
-/// command. What no checkpoint seals is moved to .context/local/recovered/, never deleted. Live files
-/// that a publication did not update are updated. Damage to sealed versions is reported and not
-/// changed: restore those files from git or a backup.
+/// command. What no checkpoint seals is moved to .context/local/recovered/, never deleted. Live
+/// files that a publication did not update are updated. Damage to sealed versions is reported and
+/// not changed: restore those files from git or a backup.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx recover --dry-run\n  ctx recover")]
 pub(super) struct Recover {

@@ -15,17 +15,18 @@ use crate::workspace::ask::Asked;
 
 /// Select published documents with a selector or URI
 ///
-/// A selector combines #TAG, type:, status:, transport:, server:, pack: and contextnest:// URIs of a
-/// document, a document#section, a folder/ or a tag/NAME. `a b` and `a + b` select documents in both,
-/// `a - b` those in a and not in b, `a | b` those in either. Parentheses bind first, then `+`, then
-/// ` - `, then `|`. A `-` inside a word belongs to the word; quotes hold other characters:
-/// server:"a b". Only published versions are selected. Their texts come from the histories, verified,
-/// never from live files.
+/// A selector combines #TAG, type:, status:, transport:, server:, pack: and contextnest:// URIs of
+/// a document, a document#section, a folder/ or a tag/NAME. `a b` and `a + b` select documents in
+/// both, `a - b` those in a and not in b, `a | b` those in either. Parentheses bind first, then
+/// `+`, then ` - `, then `|`. A `-` inside a word belongs to the word; quotes hold other
+/// characters: server:"a b". Only published versions are selected. Their texts come from the
+/// histories, verified, never from live files.
 ///
 /// `contextnest://search/WORDS` selects what a search finds, at the last checkpoint only; such an
-/// answer is marked as delegated. `--budget` takes whole documents, or named sections, in the order of
-/// the answer while they fit, and lists what it left out. `--format` gives the texts to an agent, each
-/// with its source. `--explain` shows how the selector is understood, and prints no documents.
+/// answer is marked as delegated. `--budget` takes whole documents, or named sections, in the order
+/// of the answer while they fit, and lists what it left out. `--format` gives the texts to an
+/// agent, each with its source. `--explain` shows how the selector is understood, and prints no
+/// documents.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx resolve '#policy + type:document'\n  \
 ctx resolve '#deploy #payments-service - #retired' --ids\n  \

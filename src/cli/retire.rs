@@ -8,8 +8,9 @@ use crate::report::failure::Failure;
 
 /// Withdraw published documents; their histories stay
 ///
-/// Retiring makes a version with `status: draft`, and removes the document from the checkpoint's maps.
-/// The live file may be missing. `ctx publish ID` publishes the document again while its file exists.
+/// Retiring makes a version with `status: draft`, and removes the document from the checkpoint's
+/// maps. The live file may be missing. `ctx publish ID` publishes the document again while its file
+/// exists.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx retire nodes/policies/old-returns -m \"replaced\"\n  \
 ctx retire nodes/a nodes/b --dry-run")]

@@ -12,11 +12,12 @@ use crate::workspace::search::{Answered, ask};
 
 /// Find sections of published documents by words
 ///
-/// Titles, tags, descriptions, headings and texts are searched, in any case. A section ranks higher the
-/// more of the words it has, and the rarer they are. "Words in quotes" must be adjacent (quote them for
-/// the shell too). Only current, published versions are found, and every text shown is verified; a
-/// search answers for the last checkpoint only. It is delegated to a back-end: the built-in index, or a
-/// program named in CTX_SEARCH_COMMAND or ~/.config/contextnest/config.yaml. A vault cannot name one.
+/// Titles, tags, descriptions, headings and texts are searched, in any case. A section ranks higher
+/// the more of the words it has, and the rarer they are. "Words in quotes" must be adjacent (quote
+/// them for the shell too). Only current, published versions are found, and every text shown is
+/// verified; a search answers for the last checkpoint only. It is delegated to a back-end: the
+/// built-in index, or a program named in CTX_SEARCH_COMMAND or ~/.config/contextnest/config.yaml. A
+/// vault cannot name one.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx search late payment fee\n  \
 ctx search '\"late payment\" fee' --limit 3\n  ctx search refunds --explain --json")]

@@ -1,8 +1,8 @@
 //! The streams: the report on stdout, then hints and errors on stderr.
 //!
 //! Text from a vault is hostile. In lines and tables, control and invisible characters are always
-//! escaped. A document's own text goes to a pipe unchanged; on a terminal everything is escaped that
-//! could steer it.
+//! escaped. A document's own text goes to a pipe unchanged; on a terminal everything is escaped
+//! that could steer it.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -187,7 +187,7 @@ impl<'w> Ui<'w> {
     }
 }
 
-/// Work that takes less is not told about.
+/// Work that takes less is not reported.
 pub(super) const PATIENCE: Duration = Duration::from_millis(500);
 /// The time between two lines of progress.
 pub(super) const PAUSE: Duration = Duration::from_millis(200);

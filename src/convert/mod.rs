@@ -2,8 +2,9 @@
 //!
 //! First the configuration asks for the form, sealed by an event of the log as it is, so that a
 //! verifier knows from where on it holds (VER-22). Then the other file is made, whole and durable,
-//! and the first one goes. Every checkpoint keeps its hash. Between the two steps there are two files
-//! that say the same; whoever comes then reads one of them, and the next writer takes the other away.
+//! and the first one goes. Every checkpoint keeps its hash. Between the two steps there are two
+//! files that say the same; a process that comes then reads one of them, and the next writer takes
+//! the other away.
 
 mod setting;
 
@@ -99,7 +100,7 @@ pub fn convert(vault: &Vault, request: &Request<'_>) -> Result<Converted, Conver
     let mut event = None;
     if !is_asked_for(vault, &log, request.form)? {
         if log.form != request.form {
-            // Nobody seals a wish that cannot be granted.
+            // No event seals a request that cannot be granted.
             expressible(&log, request.form)?;
             let report = verify::verify(vault, &whole(request))?;
             refuse_unsound(&report)?;
@@ -128,8 +129,8 @@ pub fn convert(vault: &Vault, request: &Request<'_>) -> Result<Converted, Conver
     Ok(Converted { event, ..converted })
 }
 
-/// Whether the sealed configuration and the live one both ask for a form; of the form that the log has,
-/// whether neither asks for the other.
+/// Whether the sealed configuration and the live one both ask for a form; of the form that the log
+/// has, whether neither asks for the other.
 fn is_asked_for(vault: &Vault, log: &Log, form: LogForm) -> Result<bool, ConvertError> {
     let wishes = [txn::sealed_form(vault, &log.sound()?)?, vault.config().checkpoint_log];
     let by_default = log.form == form;

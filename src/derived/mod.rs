@@ -2,8 +2,8 @@
 //! `INDEX.md`, a list for people (paper, section 4.4; `spec/derived.md`).
 //!
 //! They are made from the verified texts of one checkpoint and from nothing else, so that the same
-//! checkpoint gives the same bytes; nobody believes them, and they can be deleted. [`files`] makes
-//! them, [`write()`] brings them to the disk, and never over a file that is not ours.
+//! checkpoint gives the same bytes; no command trusts them, and they can be deleted. [`files`]
+//! makes them, [`write()`] brings them to the disk, and never over a file that is not ours.
 
 mod context;
 mod list;

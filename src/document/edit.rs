@@ -1,7 +1,7 @@
 //! Changes to a document's frontmatter in place: the named fields change, every other byte stays.
 //!
 //! An edit is a set of splices into the bytes of the file, each placed by the span of a parsed
-//! value. The result is parsed again and compared with the wish: the fields have their new
+//! value. The result is parsed again and compared with the request: the fields have their new
 //! values, all others their old ones, and the body is the same bytes. Where the spelling of a
 //! frontmatter allows no such edit, it is refused and nothing is written (`spec/document.md`).
 
@@ -12,7 +12,7 @@ use super::{Document, Unreadable};
 use crate::model::timestamp::Timestamp;
 use crate::yaml::{Dialect, Node, Value, emit, parse};
 
-/// A wish to change fields of a frontmatter.
+/// A request to change fields of a frontmatter.
 #[derive(Clone, Debug, Default)]
 pub struct Edit {
     set: Vec<(&'static str, String)>,
@@ -223,7 +223,7 @@ impl Edit {
         Ok(first_entries(yaml, parent, &pairs, nl))
     }
 
-    /// Compares the edited text with the wish.
+    /// Compares the edited text with the request.
     fn check(&self, before: &str, old: &Document, after: &str) -> Result<(), EditError> {
         let new = Document::parse(after).map_err(|_| EditError::NotExact)?;
         let wished = |key: &str| {
@@ -413,7 +413,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_wish_again_changes_nothing() {
+    fn the_same_request_again_changes_nothing() {
         let tags = Edit::default().list("tags", &["a".to_owned(), "b".to_owned()]);
         for text in ["tags:  a, b\n", "tags: \n- a\n", "tags:   [x, y] # z\n", "tags:  {a: b}\n"] {
             let once = edited(&tags, &format!("---\n{text}---\nbody\n"));

@@ -75,7 +75,8 @@ pub enum Status {
 }
 
 impl Status {
-    /// Reads a status word. The other tool's words for published are read in any case.
+    /// Reads a status word. The reference implementation's words for published are read in any
+    /// case.
     pub fn from_word(word: &str) -> Self {
         const PUBLISHED: [&str; 6] =
             ["published", "active", "live", "released", "final", "shipped"];

@@ -1,10 +1,11 @@
-//! The links of a document: what its text refers to, as far as the text alone says (`spec/graph.md`).
+//! The links of a document: what its text refers to, as far as the text alone says
+//! (`spec/graph.md`).
 //!
-//! [`read`] takes the frontmatter's `derived_from` and `source.depends_on`, then the body's Markdown
-//! links, wikilinks and `contextnest://` URIs, in the order of the text. Code gives no links, and
-//! what names no single document (a tag, a folder, a search, a web page, an image) is no link.
-//! Whether a target exists is not asked here: a [`LinkTarget::Name`] is resolved among the ids of a
-//! vault by [`Names`]. Work and answer are bounded whatever the text is: at most
+//! [`read`] takes the frontmatter's `derived_from` and `source.depends_on`, then the body's
+//! Markdown links, wikilinks and `contextnest://` URIs, in the order of the text. Code gives no
+//! links, and what names no single document (a tag, a folder, a search, a web page, an image) is no
+//! link. Whether a target exists is not asked here: a [`LinkTarget::Name`] is resolved among the
+//! ids of a vault by [`Names`]. Work and answer are bounded whatever the text is: at most
 //! [`MAX_BODY`] bytes are looked at, and at most [`MAX_LINKS`] links given.
 
 mod bare;
@@ -65,7 +66,8 @@ impl LinkKind {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LinkTarget {
-    /// The document with this id (the text of a valid [`DocumentId`]); checkpoint and anchor stand beside.
+    /// The document with this id (the text of a valid [`DocumentId`]); checkpoint and anchor stand
+    /// beside.
     Document(String),
     /// A wikilink by name or by the end of a path, as in `[[name]]` and `[[folder/name]]`. It needs
     /// the ids of a vault to be resolved: see [`Names`].
@@ -190,7 +192,7 @@ mod tests {
         all.into_iter().map(|(_, text)| text).collect::<Vec<_>>().join("\n")
     }
 
-    // Which text is a link lies in spec/vectors/links; here are order, lines and messages.
+    // Which text is a link is in spec/vectors/links; here are order, lines and messages.
     #[test]
     fn links_come_in_the_order_of_the_text_with_their_lines() {
         let text = "---\ntitle: t\ntype: source\nderived_from: [nodes/old, 'contextnest://nodes/b@3']\n\

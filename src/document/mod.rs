@@ -98,7 +98,7 @@ pub fn utf8(bytes: &[u8]) -> Result<&str, Unreadable> {
 }
 
 impl Document {
-    /// Reads a document, in normal form or as it lies on disk.
+    /// Reads a document, in normal form or as it is stored.
     ///
     /// # Errors
     /// The text has a frontmatter that cannot be read.

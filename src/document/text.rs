@@ -19,7 +19,7 @@ pub fn normalise(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The normal form of a text that is nobody else's: nearly always the same text, without a copy.
+/// The normal form of a text owned by the caller: nearly always the same text, without a copy.
 pub(crate) fn normalised(text: String) -> String {
     if is_normal(&text) { text } else { normalise(&text).into_owned() }
 }

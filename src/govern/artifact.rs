@@ -164,7 +164,7 @@ impl Transaction<'_> {
         Ok(Base { history, last, sealed: sealed.map(|(_, text)| text), retired })
     }
 
-    /// Refuses bytes that no checkpoint seals: of a writer that died, or of somebody else.
+    /// Refuses bytes that no checkpoint seals: of an interrupted writer, or of another process.
     fn unsealed(&self, id: &DocumentId, message: &str) -> Refusal {
         let hint = Hint::calls(
             "either a command was interrupted or the entry is forged: run {}, then {}",

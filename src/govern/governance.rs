@@ -9,8 +9,8 @@ use crate::model::layout::limit;
 use crate::txn::Live;
 use crate::vault::Vault;
 
-/// Edits a governance file and publishes it, as one event. `edit` gives the new text, or says what keeps
-/// it from that. A file that is as wanted, and published, makes no event.
+/// Edits a governance file and publishes it, as one event. `edit` gives the new text, or says what
+/// keeps it from that. A file that is as wanted, and published, makes no event.
 ///
 /// # Errors
 /// Nothing was changed; see [`PublishError`].

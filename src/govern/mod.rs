@@ -4,8 +4,8 @@
 //! Every command that changes what is published is one event: all bytes are computed before the
 //! first write, one event gives one checkpoint, and the checkpoint's line is the commit point.
 //! `transaction` chooses what an event holds, `artifact` makes the next version of each document or
-//! governance file, [`crate::txn`] writes. `stale` refuses a file that was edited from another version
-//! than the published one.
+//! governance file, [`crate::txn`] writes. `stale` refuses a file that was edited from another
+//! version than the published one.
 
 mod after;
 mod artifact;
@@ -106,7 +106,7 @@ pub struct Refusal {
 }
 
 impl Author {
-    /// What those who wait for the lock are told.
+    /// What a command that waits for the lock shows.
     pub fn holder(&self) -> String {
         format!("{}, since {}", self.principal, self.now)
     }
@@ -181,7 +181,7 @@ pub enum PublishError {
     /// A file of this name exists.
     #[error("`{0}` exists already")]
     Exists(String),
-    /// The id lies where this layout has no documents.
+    /// The id is where this layout has no documents.
     #[error("`{path}` is not where this vault's layout has documents")]
     Misplaced {
         /// Path of the file.
@@ -193,7 +193,7 @@ pub enum PublishError {
     /// The log cannot be relied on.
     #[error("the checkpoint log cannot be extended: {0}")]
     Log(#[from] LogError),
-    /// The log does not hold the head that is remembered of it.
+    /// The log does not hold the head that is trusted for it.
     #[error(transparent)]
     Head(#[from] HeadError),
     /// Another writer holds the lock.
@@ -202,7 +202,7 @@ pub enum PublishError {
     /// The configuration cannot be read.
     #[error(transparent)]
     Config(#[from] OpenError),
-    /// The governance files of the last checkpoint cannot be had.
+    /// The governance files of the last checkpoint cannot be read.
     #[error("`{id}` of the last checkpoint cannot be read: {why}")]
     Policy {
         /// The governance file.
@@ -319,7 +319,8 @@ fn write(
                 || vault.files().sync(&commit::names_of(&lives)),
             );
             committed.after = failures;
-            // What could not be written is for the next writer; what another process changed is its own.
+            // What could not be written is for the next writer; what another process changed is its
+            // own.
             if named.is_ok() && committed.left_alone.iter().all(|(_, why)| why.is_changed()) {
                 hint::remove(vault.files());
             }
@@ -341,7 +342,7 @@ fn commit_event(
     let by = event.author.principal.to_string();
     let key = EventKey { at: checkpoint.at, by };
     let intent = Intent { upon: Head::of(before), event: key };
-    // What was acknowledged by a writer that died right after its commit counts from here on.
+    // What was acknowledged by an interrupted writer right after its commit counts from here on.
     let _ = trust::advance(vault, &intent.upon, event.author.now);
     let _ = trust::intend(vault, &intent);
     let at = Some((append, checkpoint.at));

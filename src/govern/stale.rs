@@ -89,9 +89,9 @@ fn base(files: &Files, id: &DocumentId, live: &Frontmatter, last: &Last<'_>) -> 
     }
 }
 
-/// Whether no version of the history was given the `checksum` of a file, or its `updated_at`. Whoever
-/// has taken in the last version may have set nothing but `version`; editors that keep `updated_at`
-/// themselves make it later.
+/// Whether no version of the history was given the `checksum` of a file, or its `updated_at`.
+/// An author who merged the last version may have set nothing but `version`; editors that keep
+/// `updated_at` themselves make it later.
 fn is_of_another(files: &Files, id: &DocumentId, live: &Frontmatter, last: &Last<'_>) -> bool {
     let (checksum, at) = (digest(live.checksum.as_ref()), instant(live.updated_at.as_ref()));
     let is_strange = |given: &[Fields]| {

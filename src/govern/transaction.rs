@@ -58,8 +58,8 @@ impl<'a> Transaction<'a> {
         Ok(Self { vault, chronicle, state, at, author, expect, resealed: Vec::new() })
     }
 
-    /// Completes an event of these versions: takes governance files along, in the order of the ids, and
-    /// refuses what cannot stand beside what is published.
+    /// Completes an event of these versions: takes governance files along, in the order of the ids,
+    /// and refuses what cannot stand beside what is published.
     pub(super) fn complete(&mut self, outcome: &mut Outcome, is_alone: bool) {
         let collisions = self.collisions(&outcome.items);
         let refused: HashSet<&str> = collisions.iter().map(|c| c.path.as_str()).collect();
@@ -67,7 +67,7 @@ impl<'a> Transaction<'a> {
         outcome.refused.extend(collisions);
         self.refuse_cycles(outcome);
         if is_alone || !outcome.items.is_empty() {
-            self.resealed = self.take_governance_along(outcome);
+            self.resealed = self.include_governance_files(outcome);
         }
         outcome.items.sort_by(|a, b| a.id.cmp(&b.id));
     }
@@ -89,8 +89,8 @@ impl<'a> Transaction<'a> {
         wanted
     }
 
-    /// Refuses new ids that a file system or a reader may take for another one. A retired id counts:
-    /// its history stays.
+    /// Refuses new ids that a file system or a reader may take for another one. A retired id
+    /// counts: its history stays.
     pub(super) fn collisions(&self, items: &[Item]) -> Vec<Refusal> {
         let new: Vec<&DocumentId> = items
             .iter()
@@ -231,9 +231,13 @@ impl Transaction<'_> {
         }
     }
 
-    /// Adds the governance files that changed since the last checkpoint, and gives those back
-    /// that did not change but that the last checkpoint has lost (the other tool drops them).
-    pub(super) fn take_governance_along(&self, outcome: &mut Outcome) -> Vec<(DocumentId, Mark)> {
+    /// Adds the governance files that changed since the last checkpoint, and gives those back that
+    /// did not change but that the last checkpoint has lost (the reference implementation drops
+    /// them).
+    pub(super) fn include_governance_files(
+        &self,
+        outcome: &mut Outcome,
+    ) -> Vec<(DocumentId, Mark)> {
         // A file whose name makes no id is left as it is, and keeps no other from being published.
         let live = self.vault.governance_files();
         let live = live.iter().filter_map(|path| DocumentId::of_governance_file(path).ok());

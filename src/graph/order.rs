@@ -115,7 +115,8 @@ pub fn hydration_order(
     order
 }
 
-/// The groups of sources that wait for each other, directly or not, in byte order of their smallest.
+/// The groups of sources that wait for each other, directly or not, in byte order of their
+/// smallest.
 pub fn knots(dependencies: &Dependencies) -> Vec<BTreeSet<DocumentId>> {
     let mut search = Search::new(dependencies);
     for id in dependencies.keys() {

@@ -16,7 +16,7 @@ pub struct Hub {
 }
 
 /// The `limit` documents with the most inbound references, the most referred to first, equal ones
-/// in byte order. A document that nobody refers to is none.
+/// in byte order. A document that no document refers to is none.
 pub fn hubs(catalog: &impl Catalog, limit: usize) -> Vec<Hub> {
     let mut degrees: BTreeMap<DocumentId, usize> = BTreeMap::new();
     for edge in edges(catalog) {

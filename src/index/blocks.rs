@@ -1,9 +1,9 @@
 //! An immutable file in which every block is checked before it is first read.
 //!
 //! The payload is followed by one checksum for each block of it and by a trailer of fixed size, so
-//! that opening costs the same whatever the length, and a flipped bit is noticed by whoever reads
-//! the block that holds it. Checksums find accidents; whoever may write the user's cache directory
-//! is the user (`spec/index.md`).
+//! that opening costs the same whatever the length, and a flipped bit is noticed by a process that
+//! reads the block that holds it. Checksums find accidents; a process that may write the user's
+//! cache directory is the user (`spec/index.md`).
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Write};
@@ -96,8 +96,8 @@ impl Blocks {
 
 #[allow(unsafe_code, reason = "a mapping is the one way to open a file of any size in no time")]
 fn map(file: &File) -> io::Result<Mmap> {
-    // SAFETY: files of an index are written once under another name and renamed into place; nobody
-    // changes or shortens them, and the directory belongs to the user.
+    // SAFETY: files of an index are written once under another name and renamed into place; no
+    // process changes or shortens them, and the directory belongs to the user.
     unsafe { Mmap::map(file) }
 }
 

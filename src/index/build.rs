@@ -28,7 +28,7 @@ use crate::model::id::DocumentId;
 use crate::model::timestamp::Timestamp;
 use crate::vault::{Vault, outside};
 
-/// The lock of whoever writes in the folder.
+/// The lock of a process that writes in the folder.
 const LOCK: &str = "lock";
 /// A segment is merged with the one before it unless that is so many times as long.
 const RATIO: u32 = 4;
@@ -40,7 +40,7 @@ const BATCH: usize = 4096;
 
 /// Makes the index of a log, or brings the one that is there up to it; `None` where that cannot be
 /// done: another process is at it, the cache cannot be written, or the log has an entry that is in
-/// one map only. Whatever `at_work` is told is a share of the documents to read.
+/// one map only. What `at_work` gets is a share of the documents to read.
 pub fn refresh(
     dir: &Path,
     vault: &Vault,
@@ -58,7 +58,7 @@ pub fn refresh(
         let hash = chronicle.checkpoint(index.head()).ok().map(|c| c.hash);
         index.log_form() == end.form && hash == Some(index.head_hash())
     });
-    // Somebody touched the log: what it says of the past is to be checked again.
+    // Another process touched the log: what it says of the past is to be checked again.
     let checked_from = check_all(chronicle, &end)?;
     let manifest = match known {
         Some(index) => bring_up(dir, vault, &index, chronicle, &end, checked_from, at_work),
@@ -75,8 +75,8 @@ fn end_of(chronicle: &Chronicle<'_>) -> Option<LogEnd> {
 }
 
 /// Brings the index up to a checkpoint that was just appended to a log, under the writers' lock;
-/// `before` is the log as it was. Does nothing where the index was not of that log, or another process
-/// is at it: the next reader catches up.
+/// `before` is the log as it was. Does nothing where the index was not of that log, or another
+/// process is at it: the next reader catches up.
 ///
 /// # Errors
 /// The index could not be read or written; the next reader builds it again.
@@ -133,8 +133,8 @@ pub(super) fn lock(dir: &Path) -> io::Result<Option<File>> {
     }
 }
 
-/// Makes the manifest the one that counts, and removes segments that it does not name. Whoever has
-/// those open goes on reading them.
+/// Makes the manifest the one that counts, and removes segments that it does not name. A process
+/// that has those open goes on reading them.
 fn install(dir: &Path, manifest: &Manifest) -> io::Result<()> {
     manifest.write(dir)?;
     for entry in fs::read_dir(dir)?.filter_map(Result::ok) {
@@ -289,7 +289,7 @@ impl<'c> Rows<'c> {
             for (id, mark) in &checkpoint.set {
                 let (version, chain_hash) = mark.sealed().ok_or(Damaged)?;
                 let versions = new.entry(id).or_default();
-                // The other tool may drop an id and take the same version up again.
+                // The reference implementation may drop an id and take the same version up again.
                 let known = match versions.last() {
                     Some(last) => Some((last.version, last.sealed)),
                     None => before.get(id).and_then(Option::as_ref).map(|l| (l.version, l.sealed)),

@@ -95,7 +95,7 @@ impl Manifest {
         rename(&new, &dir.join(NAME))
     }
 
-    /// Takes the index away, so that the next one is made anew.
+    /// Takes the index away, so that the next one is made again.
     pub(super) fn remove(dir: &Path) {
         let _ = fs::remove_file(dir.join(NAME));
     }
@@ -105,9 +105,9 @@ impl Manifest {
         Digest::from_bytes(self.head_hash)
     }
 
-    /// Whether the log of a vault is the one that the index was made from: nobody touched its file
-    /// since, and it has the same last hash in its place. What the hash covers was checked when the
-    /// index was made.
+    /// Whether the log of a vault is the one that the index was made from: no other process touched
+    /// its file since, and it has the same last hash in its place. What the hash covers was checked
+    /// when the index was made.
     pub(super) fn is_of(&self, vault: &Vault) -> bool {
         let Some(log) = self.log_of(vault) else { return false };
         let expected = self.head_hash().to_string();

@@ -1,7 +1,7 @@
 //! The index of a vault: which version of which artifact every checkpoint holds, and where each
 //! term stands, so that a question costs what its answer costs (`spec/index.md`).
 //!
-//! It lies in the user's cache directory, is made from a log whose hashes were recomputed and from
+//! It is in the user's cache directory, is made from a log whose hashes were recomputed and from
 //! texts that the chain vouches for, and holds nothing that cannot be made again. It is used only
 //! while the log is as long as it was and has the same last hash in its place. What it answers is
 //! checked once more: a document is served only if its text leads to the chain hash, and only if
@@ -82,7 +82,7 @@ impl Index {
         Manifest::read(dir).is_some()
     }
 
-    /// Takes the index away: something in it is not as it was written. The next one is made anew.
+    /// Takes the index away: something in it is not as it was written. The next one is made again.
     pub fn discard(&self) {
         Manifest::remove(&self.dir);
     }

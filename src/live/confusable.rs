@@ -13,8 +13,8 @@ use crate::model::id::DocumentId;
 /// The code of the warning.
 pub const CODE: &str = "id-confusable";
 
-/// A warning for each live document whose id has the skeleton of another id among `ids`, which holds
-/// those of the live and the published documents. Ids that collide are not told here.
+/// A warning for each live document whose id has the skeleton of another id among `ids`, which
+/// holds those of the live and the published documents. Ids that collide are not reported here.
 pub fn problems(files: &[LiveFile], ids: &BTreeSet<DocumentId>) -> Vec<(String, Problem)> {
     let mut alike: HashMap<String, Alike<'_>> = HashMap::new();
     for id in ids {

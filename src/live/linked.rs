@@ -3,8 +3,8 @@
 //! (`spec/graph.md`).
 //!
 //! A target is looked for among the live files and the documents of the head, which the caller
-//! hands in as a [`Published`]. What only the past holds may be named by `derived_from` and by a URI
-//! with a checkpoint.
+//! hands in as a [`Published`]. What only the past holds may be named by `derived_from` and by a
+//! URI with a checkpoint.
 
 use crate::model::hint::{Call, Hint, Verb};
 use std::cell::RefCell;
@@ -28,7 +28,7 @@ pub trait Published {
     /// Their ids.
     fn ids(&self) -> Vec<DocumentId>;
 
-    /// The text of one of them, if it can be had.
+    /// The text of one of them, if it can be read.
     fn text(&self, id: &DocumentId) -> Option<String>;
 }
 
@@ -167,7 +167,7 @@ impl<'v> Surroundings<'v> {
         found
     }
 
-    /// The cycles that live sources are part of, told at each of them: path and problem.
+    /// The cycles that live sources are part of, reported at each of them: path and problem.
     pub fn cycles(&self, files: &[LiveFile]) -> Vec<(String, Problem)> {
         let needed = |file: &LiveFile| {
             let (id, content) = (file.id.as_ref()?, file.content.as_ref().ok()?);

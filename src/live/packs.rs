@@ -1,6 +1,7 @@
 //! The live pack files of a vault, checked together and against the live documents.
 //!
-//! What a selector names is the sealed pack; this is about the files that the next publication seals.
+//! What a selector names is the sealed pack; this is about the files that the next publication
+//! seals.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ops::Bound;
@@ -47,8 +48,8 @@ pub fn read_all(vault: &Vault) -> Vec<PackFile> {
     paths.map(read).collect()
 }
 
-/// Reads every live pack file, and finds ids that are there twice, URIs that name no live document and
-/// sections that live documents do not have.
+/// Reads every live pack file, and finds ids that are there twice, URIs that name no live document
+/// and sections that live documents do not have.
 pub fn check(vault: &Vault) -> Vec<PackFile> {
     let mut files = read_all(vault);
     if files.is_empty() {

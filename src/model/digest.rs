@@ -81,7 +81,7 @@ impl Digest {
 }
 
 /// Where canonical bytes go: into a buffer, into a hash, or against bytes that are there already.
-/// The maps of a checkpoint are megabytes in small pieces, which nobody needs in one place.
+/// The maps of a checkpoint are megabytes in small pieces, which no caller needs in one place.
 pub trait Sink {
     /// Takes the next bytes.
     fn put(&mut self, bytes: &[u8]);

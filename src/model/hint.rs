@@ -1,7 +1,7 @@
 //! Advice that goes with an error, a finding or a problem: what to do next.
 //!
-//! A hint names the operations of the product, not the words of one front end. The command line turns
-//! a call into a command to type, another front end into the name of a tool or a link.
+//! A hint names the operations of the product, not the words of one front end. The command line
+//! turns a call into a command to type, another front end into the name of a tool or a link.
 
 use std::borrow::Cow;
 

@@ -51,7 +51,7 @@ pub enum IdError {
     /// A document whose id looks like a governance file's, or whose file is never a document.
     #[error("`{}` is reserved for a file that is not a document", .0.escape_debug())]
     Reserved(String),
-    /// A character that nobody sees, or that turns the direction of the line.
+    /// A character that is invisible, or that turns the direction of the line.
     #[error("an id holds no invisible character, but `{id}` has {found}")]
     Invisible {
         /// The text.
@@ -174,7 +174,7 @@ impl DocumentId {
         format!("{}/v{version}.diff", self.history_dir())
     }
 
-    /// The id whose history lies in this folder, for a path `<dir>/.versions/<name>`.
+    /// The id whose history is in this folder, for a path `<dir>/.versions/<name>`.
     ///
     /// # Errors
     /// The folder's name makes no id.

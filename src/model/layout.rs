@@ -18,7 +18,7 @@ pub const CONTEXT_GITIGNORE_TEXT: &str = "local/\n";
 pub const LOCAL_DIR: &str = ".context/local";
 /// A word about what a writer is about to touch.
 pub const HINT: &str = ".context/local/event";
-/// What writers that died have left behind, in numbered folders.
+/// What an interrupted writer left behind, in numbered folders.
 pub const RECOVERED: &str = ".context/local/recovered";
 /// The lock that writers hold.
 pub const LOCK: &str = ".context/local/lock";
@@ -38,7 +38,7 @@ pub const VERSIONS: &str = ".versions";
 pub const HISTORY: &str = "history.yaml";
 /// Checkpoint log of vaults that `ctx` made.
 pub const DELTA_LOG: &str = ".versions/checkpoints.jsonl";
-/// Checkpoint log of vaults that the other tool made.
+/// Checkpoint log of vaults that the reference implementation made.
 pub const FULL_LOG: &str = ".versions/context_history.yaml";
 
 /// Names in the vault's root that are never documents.
@@ -65,7 +65,7 @@ pub fn is_replaced_log(path: &str) -> bool {
     number.is_some_and(|number| number.bytes().all(|b| b.is_ascii_digit()))
 }
 
-/// What git is told about histories.
+/// What git is configured to do with histories.
 pub const GITATTRIBUTES_LINE: &str = "**/.versions/** -text -whitespace\n";
 
 /// Limits on what is read (`spec/yaml.md`): beyond them a file is refused, not truncated.
@@ -78,8 +78,8 @@ pub mod limit {
     pub const HISTORY: u64 = 256 << 20;
     /// Texts that are rebuilt from one keyframe on, in bytes.
     pub const REBUILT: u64 = 2 << 30;
-    /// Frontmatters of the texts that are rebuilt from one keyframe on, in bytes: to read YAML costs
-    /// many times more than to rebuild it.
+    /// Frontmatters of the texts that are rebuilt from one keyframe on, in bytes: to read YAML
+    /// costs many times more than to rebuild it.
     pub const REBUILT_FRONTMATTER: u64 = 24 << 20;
     /// A checkpoint log. Delta logs grow by what changes; full logs are quadratic.
     pub const LOG: u64 = 4 << 30;

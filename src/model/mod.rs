@@ -1,5 +1,6 @@
-//! The values that all modules share: ids, digests, timestamps, principals, the names of files, and the
-//! characters that no name holds. A value checks itself when it is made; nothing here reads a file.
+//! The values that all modules share: ids, digests, timestamps, principals, the names of files, and
+//! the characters that no name holds. A value checks itself when it is made; nothing here reads a
+//! file.
 
 pub mod digest;
 pub mod hint;

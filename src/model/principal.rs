@@ -22,7 +22,7 @@ pub enum PrincipalError {
     /// A character that would make a record ambiguous.
     #[error("a principal holds no `:` and no control character, but found `{}`", .0.escape_default())]
     Character(char),
-    /// A character that nobody sees, or that turns the direction of the line.
+    /// A character that is invisible, or that turns the direction of the line.
     #[error("a principal holds no invisible character, but `{name}` has {found}")]
     Invisible {
         /// The text.

@@ -7,7 +7,7 @@ const MILLIS_PER_DAY: i64 = 86_400_000;
 /// Julian day of 1970-01-01.
 const UNIX_JULIAN_DAY: i32 = 2_440_588;
 
-/// An instant, which remembers whether it was written with milliseconds: `Display` gives back the
+/// An instant, which records whether it was written with milliseconds: `Display` gives back the
 /// bytes that were parsed, because hashes cover those.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Timestamp {
@@ -30,7 +30,7 @@ impl Timestamp {
     /// The last instant that has a spelling.
     pub const MAX: Self = Self { millis: 253_402_300_799_999, whole_seconds: false };
 
-    /// The instant that lies this many milliseconds after 1970-01-01T00:00:00Z; instants outside
+    /// The instant that is this many milliseconds after 1970-01-01T00:00:00Z; instants outside
     /// the years 0000 to 9999 have no spelling and are clamped.
     pub fn from_millis(millis: i64) -> Self {
         let millis = millis.clamp(Self::MIN.millis, Self::MAX.millis);

@@ -1,12 +1,14 @@
-//! Characters that print as nothing, as a blank that is no blank, or that turn the line: the one table
-//! of them (`spec/vault.md`, VAULT-55), and text from a vault with such characters spelled out.
+//! Characters that print as nothing, as a blank that is no blank, or that turn the line: the one
+//! table of them (`spec/vault.md`, VAULT-55), and text from a vault with such characters spelled
+//! out.
 
 use std::borrow::Cow;
 use std::fmt;
 
-/// Invisible characters, in order: first, last, and what they are called. These are the code points with
-/// the property Default_Ignorable_Code_Point, the blanks and line separators that are not ASCII, and the
-/// characters that fonts draw as nothing. Control characters are not among them: they are refused as such.
+/// Invisible characters, in order: first, last, and what they are called. These are the code points
+/// with the property Default_Ignorable_Code_Point, the blanks and line separators that are not
+/// ASCII, and the characters that fonts draw as nothing. Control characters are not among them:
+/// they are refused as such.
 const INVISIBLE: [(char, char, &str); 35] = [
     ('\u{a0}', '\u{a0}', "no-break space"),
     ('\u{ad}', '\u{ad}', "soft hyphen"),

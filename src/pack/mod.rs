@@ -2,8 +2,9 @@
 //! `spec/vault.md`, section 13).
 //!
 //! [`read()`] turns the text of a pack file into a [`Pack`] or says what is wrong with it;
-//! [`Pack::expr`] is its set as an expression. A pack never names another pack, so that a selector with
-//! packs is no deeper than one without. [`write()`] spells a new file. Neither touches the disk.
+//! [`Pack::expr`] is its set as an expression. A pack never names another pack, so that a selector
+//! with packs is no deeper than one without. [`write()`] spells a new file. Neither touches the
+//! disk.
 
 mod problem;
 mod read;
@@ -36,7 +37,7 @@ pub struct Pack {
     pub node_types: Vec<NodeType>,
     /// Whom it is for.
     pub audiences: Vec<String>,
-    /// What agents are told with it.
+    /// What agents are given with it.
     pub agent_instructions: Option<String>,
 }
 

@@ -38,7 +38,7 @@ pub enum ProblemKind {
     /// A value of another kind than the key has.
     #[error("expected {0}")]
     Value(&'static str),
-    /// An id with a character that nobody sees.
+    /// An id with a character that is invisible.
     #[error("a pack's id holds no invisible character, but `{}` has {found}", .id.escape_debug())]
     Invisible {
         /// The id.

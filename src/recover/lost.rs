@@ -1,5 +1,5 @@
-//! What is lost: versions whose text cannot be rebuilt, and checkpoints that the log no longer has or
-//! no longer vouches for. Recovery cannot restore them; a copy can.
+//! What is lost: versions whose text cannot be rebuilt, and checkpoints that the log no longer has
+//! or no longer vouches for. Recovery cannot restore them; a copy can.
 
 use rayon::prelude::*;
 
@@ -17,7 +17,7 @@ use crate::txn::uncommitted;
 /// So many checkpoints that the log ends before are named one by one.
 const MOST_GONE: usize = 1000;
 
-/// A version that cannot be had.
+/// A version that cannot be read.
 #[derive(Debug)]
 pub struct LostVersion {
     /// The artifact.
@@ -28,13 +28,13 @@ pub struct LostVersion {
     pub why: ChainError,
 }
 
-/// What cannot be had.
+/// What cannot be read.
 #[derive(Debug, Default)]
 pub struct Lost {
     /// Versions that the log seals, in byte order of their ids.
     pub versions: Vec<LostVersion>,
-    /// Entries of the log that are no checkpoints, that do not follow, or that it once had, by their
-    /// place from 1, and why.
+    /// Entries of the log that are no checkpoints, that do not follow, or that it once had, by
+    /// their place from 1, and why.
     pub checkpoints: Vec<(usize, String)>,
 }
 

@@ -1,6 +1,6 @@
 //! Repair of a damaged or interrupted record: `recovery` clears what an interrupted command left,
-//! `lost` names what cannot be restored, `rebuild` derives a log from the histories and `replace` puts it
-//! in the place of the old one.
+//! `lost` names what cannot be restored, `rebuild` derives a log from the histories and `replace`
+//! puts it in the place of the old one.
 
 mod lost;
 mod rebuild;

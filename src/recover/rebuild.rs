@@ -1,5 +1,5 @@
-//! A log that is gone or broken, from what the histories record. Never silent, and never in the place
-//! of one that says what they say.
+//! A log that is gone or broken, from what the histories record. Never silent, and never in the
+//! place of one that says what they say.
 
 use std::collections::BTreeSet;
 use std::mem;
@@ -30,8 +30,8 @@ pub struct Rebuilt {
     pub before: usize,
     /// Versions that are recorded as published or retired, but that nothing vouches for.
     pub unsound: Vec<Unsound>,
-    /// Versions that are recorded as published no later than the last checkpoint that stays, and that
-    /// none of these holds: a log that was cut and then went on has lost them.
+    /// Versions that are recorded as published no later than the last checkpoint that stays, and
+    /// that none of these holds: a log that was cut and then went on has lost them.
     pub passed_over: Vec<(DocumentId, u64)>,
 }
 
@@ -49,7 +49,7 @@ impl Rebuilt {
         old.is_whole() && old.entries == self.log.entries
     }
 
-    /// The first checkpoint of the old log, or of what is remembered of it, where the log would begin
+    /// The first checkpoint of the old log, or of what is trusted for it, where the log would begin
     /// with another one: no head that was noted elsewhere would be of it any more.
     pub fn replaced_first(&self, old: &Log, remembered: &TrustedHeads) -> Option<Digest> {
         fn first(log: &Log) -> Option<&Checkpoint> {
@@ -66,15 +66,15 @@ impl Rebuilt {
     }
 }
 
-/// Computes the log that the histories give, from the longest beginning of the old one on that agrees
-/// with them, or from nothing. Reads only.
+/// Computes the log that the histories give, from the longest beginning of the old one on that
+/// agrees with them, or from nothing. Reads only.
 pub fn rebuild(vault: &Vault, old: &Log, from_scratch: bool) -> Rebuilt {
     let mut ids: Vec<DocumentId> = uncommitted::recorded(old).into_keys().collect();
     let folders = vault.history_folders();
     ids.extend(folders.iter().filter_map(|dir| DocumentId::of_history_dir(dir).ok()));
     ids.sort_unstable();
     ids.dedup();
-    // What a writer of this user left that died is no event.
+    // What an interrupted writer of this user left is no event.
     let intents = trust::intents(vault).into_iter();
     let never_acknowledged: Vec<EventKey> = intents.map(|intent| intent.event).collect();
     let read: Vec<(Vec<Recorded>, Vec<Unsound>)> =

@@ -16,7 +16,7 @@ use crate::vault::lock::LockError;
 /// What a recovery is asked to do.
 #[derive(Debug)]
 pub struct Request<'r> {
-    /// What those who wait for the write lock are told.
+    /// What a command that waits for the write lock shows.
     pub holder: &'r str,
     /// Write nothing.
     pub dry_run: bool,

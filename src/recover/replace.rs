@@ -20,7 +20,7 @@ use crate::vault::write::Written;
 /// What a rebuild is asked to do.
 #[derive(Debug)]
 pub struct RebuildRequest<'r> {
-    /// What those who wait for the write lock are told.
+    /// What a command that waits for the write lock shows.
     pub holder: &'r str,
     /// The clock.
     pub now: Timestamp,
@@ -201,12 +201,12 @@ fn replace_log(vault: &Vault, new: &Log) -> Result<Option<String>, FileError> {
     Ok(Some(kept))
 }
 
-/// Puts a log in its other form beside the one that is there, whole and durable, and gives that another
-/// name, which it returns. Only the holder of the write lock may ask for it.
+/// Puts a log in its other form beside the one that is there, whole and durable, and gives that
+/// another name, which it returns. Only the holder of the write lock may ask for it.
 ///
 /// # Errors
-/// Something could not be written. Where both files are left, they say the same, and the next writer
-/// clears that away.
+/// Something could not be written. Where both files are left, they say the same, and the next
+/// writer clears that away.
 pub fn exchange_log(
     vault: &Vault,
     old: &Chronicle<'_>,

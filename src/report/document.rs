@@ -101,8 +101,8 @@ impl<'d> DocumentReport<'d> {
         Self { section: Some(section.into()), body, ..Self::new(served, false) }
     }
 
-    /// What an answer holds of each document: all of it, or some of its sections. `with_tokens` adds
-    /// the size of each text.
+    /// What an answer holds of each document: all of it, or some of its sections. `with_tokens`
+    /// adds the size of each text.
     pub fn all(portions: &[Portion<'d>], with_body: bool, with_tokens: bool) -> Vec<Self> {
         let documents = portions.chunk_by(Portion::is_beside);
         let document = |portions: &[Portion<'d>]| {

@@ -1,7 +1,8 @@
-//! The shape of every answer: what a command, a tool or a page says, as values that can be serialised.
+//! The shape of every answer: what a command, a tool or a page says, as values that can be
+//! serialised.
 //!
-//! One name stands for one thing in all of them (`docs/json.md`). A front end formats a report; it adds
-//! nothing to it.
+//! One name stands for one thing in all of them (`docs/json.md`). A front end formats a report; it
+//! adds nothing to it.
 
 pub mod advice;
 pub mod checkpoint;

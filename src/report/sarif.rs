@@ -1,5 +1,5 @@
-//! A report in the Static Analysis Results Interchange Format (SARIF 2.1.0, OASIS), which code hosts
-//! and editors show beside the files.
+//! A report in the Static Analysis Results Interchange Format (SARIF 2.1.0, OASIS), which code
+//! hosts and editors show beside the files.
 
 use super::Spell;
 use std::collections::BTreeMap;
@@ -71,7 +71,7 @@ fn result(finding: &Finding, rule: Option<&usize>) -> Value {
     if let (Some(expected), Some(found)) = (&finding.expected, &finding.found) {
         message.push_str(&format!(": expected {expected}, found {found}"));
     }
-    // The same finding in the next run is the same to whoever follows it.
+    // The same finding in the next run is the same to a tool that tracks findings.
     let place = format!(
         "{}\n{}\n{:?}\n{:?}",
         finding.code, finding.path, finding.version, finding.checkpoint

@@ -10,7 +10,7 @@ use crate::graph::walk::{Neighborhood, Walk, neighbors};
 use crate::index::{At, Damaged};
 use crate::model::id::DocumentId;
 
-/// What lies around a document.
+/// What is around a document.
 #[derive(Debug, Default)]
 pub struct Around {
     /// The neighbours that may be served.

@@ -16,10 +16,10 @@ use crate::vault::write::Written;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CheckoutError {
-    /// Something lies in the folder.
+    /// Something is in the folder.
     #[error("the folder is not empty")]
     NotEmpty,
-    /// The folder lies in the vault itself.
+    /// The folder is in the vault itself.
     #[error("the folder is in the vault")]
     Inside,
     /// The folder cannot be made or listed.
@@ -28,7 +28,7 @@ pub enum CheckoutError {
     /// The chain does not vouch for some artifacts. Nothing was written.
     #[error("{} cannot be read", crate::words::count(.0.len(), "artifact"))]
     Withheld(Vec<Withheld>),
-    /// What the checkpoint records cannot be had.
+    /// What the checkpoint records cannot be read.
     #[error(transparent)]
     Log(#[from] LogError),
     /// Writing failed; the folder is incomplete.
@@ -60,7 +60,7 @@ pub fn checkout(snapshot: &Snapshot<'_>, dir: &Path) -> Result<usize, CheckoutEr
     let written: Result<(), CheckoutError> = ids.par_iter().try_for_each(|id| {
         match snapshot.get(id) {
             Some(Ok(served)) => Ok(files.create_new(&id.live_path(), served.text.as_bytes())?),
-            // It could be had a moment ago.
+            // It could be read a moment ago.
             Some(Err(withheld)) => Err(CheckoutError::Withheld(vec![withheld])),
             None => Ok(()),
         }

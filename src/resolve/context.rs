@@ -2,8 +2,8 @@
 //! Markdown in which each text carries where it is from (paper, section 9.1; `spec/resolve.md`,
 //! section 3).
 //!
-//! [`Context::new`] selects, and does so alike whatever is printed then; [`Context::to_markdown`] is
-//! the block. A block never takes more tokens than its budget.
+//! [`Context::new`] selects, and does so alike whatever is printed then; [`Context::to_markdown`]
+//! is the block. A block never takes more tokens than its budget.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -94,8 +94,8 @@ impl Reason {
 }
 
 impl<'r> Context<'r> {
-    /// What of an answer fits into a budget: in the order of the answer each text that fits into what
-    /// is left, and no source without those of the answer that it depends on.
+    /// What of an answer fits into a budget: in the order of the answer each text that fits into
+    /// what is left, and no source without those of the answer that it depends on.
     pub fn new(question: Question, resolution: &'r Resolution, budget: Option<u64>) -> Self {
         let mut context = Self {
             question,
@@ -112,8 +112,8 @@ impl<'r> Context<'r> {
         context
     }
 
-    /// How many tokens the block takes, or a few more: its numbers count as if they were the largest
-    /// that they can be.
+    /// How many tokens the block takes, or a few more: its numbers count as if they were the
+    /// largest that they can be.
     pub fn tokens(&self) -> u64 {
         if !self.fits {
             return 0;

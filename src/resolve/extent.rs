@@ -1,8 +1,8 @@
 //! How much of a selected document is put out: all of it, or the sections that the selector names.
 //!
-//! The algebra's elements are documents. Beside it, what a selector names of one document is followed
-//! through the same operators: an intersection narrows, in a union the whole beats a section, and a
-//! difference leaves its left side as it is.
+//! The algebra's elements are documents. Beside it, what a selector names of one document is
+//! followed through the same operators: an intersection narrows, in a union the whole beats a
+//! section, and a difference leaves its left side as it is.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -30,8 +30,8 @@ enum Extent<'p> {
     Sections(BTreeSet<&'p str>),
 }
 
-/// The documents that are narrowed, each with its sections in the order of its text. A section is left
-/// out where another one holds it.
+/// The documents that are narrowed, each with its sections in the order of its text. A section is
+/// left out where another one holds it.
 pub(super) fn sections(
     parts: &Expr<Part>,
     documents: &[Served],

@@ -27,7 +27,7 @@ pub(super) struct Map<'v> {
     /// None, or no longer believed, where the log answers.
     index: Option<At<'v>>,
     damaged: OnceLock<()>,
-    /// From the log, or gathered from the index when somebody wants to see all of it.
+    /// From the log, or gathered from the index when all of it is asked for.
     state: OnceLock<PublishedSet>,
     checkpoints: Vec<&'v Checkpoint>,
     sealed: OnceLock<HashMap<DocumentId, Timestamp>>,

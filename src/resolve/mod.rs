@@ -168,7 +168,7 @@ impl Resolution {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ResolveError {
-    /// What is published cannot be had.
+    /// What is published cannot be read.
     #[error(transparent)]
     Log(#[from] LogError),
     /// A document of the answer lacks a section that was asked for.
@@ -208,7 +208,7 @@ impl<'v> Snapshot<'v> {
         Ok(Self { vault, checkpoint, hash, at, full_log, map, names })
     }
 
-    /// The vault at checkpoint `number`, or at the last one, as a source knows it.
+    /// The vault at checkpoint `number`, or at the last one, as a source gives it.
     ///
     /// # Errors
     /// As [`Snapshot::at`].
@@ -282,8 +282,8 @@ impl<'v> Snapshot<'v> {
         Config::parse(&self.get(&DocumentId::config())?.ok()?.text).ok()
     }
 
-    /// The name of the vault as the checkpoint seals it, else that of its folder: nobody is served a name
-    /// that no hash covers.
+    /// The name of the vault as the checkpoint seals it, else that of its folder: so that no answer
+    /// carries a name that no hash covers.
     pub fn name(&self) -> String {
         self.config().and_then(|config| config.name).unwrap_or_else(|| self.vault.folder_name())
     }
@@ -317,8 +317,8 @@ impl<'v> Snapshot<'v> {
             let bound = format!("the checkpoint that sealed it is of {at}");
             return Err(ChainError::PublicationTime { recorded, bound });
         }
-        // The other tool may drop an id and take it up again; what we retired does not come back.
-        // In a log of ours a return is refused before anything is served.
+        // The reference implementation may drop an id and take it up again; what we retired does
+        // not come back. In a log of ours a return is refused before anything is served.
         let later = history.entries().filter(|entry| self.full_log && entry.version > version);
         if let Some(at) = later.filter_map(Entry::retired_at).find(|at| Some(*at) <= self.at) {
             return Err(ChainError::Retired { version, at });

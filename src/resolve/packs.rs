@@ -154,7 +154,8 @@ impl Snapshot<'_> {
     /// The URI of a document at the checkpoint; `None` for the few ids that no URI can name.
     pub(super) fn uri(&self, id: &DocumentId) -> Option<Uri> {
         let uri = Uri::pinned(id.clone(), self.checkpoint());
-        // No vault has the name of a folder of the structured layout, so most need not be looked up.
+        // No vault has the name of a folder of the structured layout, so most need not be looked
+        // up.
         let first = id.as_str().split_once('/').map(|(first, _)| first);
         if !id.is_document() || first.is_none_or(|first| TAKEN.contains(&first)) {
             return uri.within(&Authorities::default());
@@ -163,8 +164,8 @@ impl Snapshot<'_> {
         uri.within(names.as_ref()?)
     }
 
-    /// The names that URIs can give to vaults: those of the configuration that the checkpoint seals,
-    /// or of the live one where none was ever sealed.
+    /// The names that URIs can give to vaults: those of the configuration that the checkpoint
+    /// seals, or of the live one where none was ever sealed.
     ///
     /// # Errors
     /// The configuration is withheld.

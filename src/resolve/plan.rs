@@ -1,9 +1,10 @@
-//! From what a selector says to what is evaluated: packs are replaced by what they are defined as, and
-//! searches by what they find, so that only sets that every universe knows are left.
+//! From what a selector says to what is evaluated: packs are replaced by what they are defined as,
+//! and searches by what they find, so that only sets that every universe knows are left.
 //!
-//! A [`QueryPlan`] keeps what stands for what, for explanations. Packs are one level deep, so a plan is at
-//! most twice as deep as a selector; [`MAX_PARTS`] bounds its size, [`MAX_SEARCHES`] what it asks of
-//! others. Who answers a search is the caller's affair, and so is the error of that: `E`.
+//! A [`QueryPlan`] keeps what stands for what, for explanations. Packs are one level deep, so a
+//! plan is at most twice as deep as a selector; [`MAX_PARTS`] bounds its size, [`MAX_SEARCHES`]
+//! what it asks of others. Who answers a search is the caller's affair, and so is the error of
+//! that: `E`.
 
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
@@ -22,7 +23,7 @@ pub const MAX_PARTS: usize = 65_536;
 /// The most different searches that a selector may name, those of its packs included.
 pub const MAX_SEARCHES: usize = 16;
 
-/// A set that a universe knows, and the section that its document is narrowed to.
+/// A set that a universe holds, and the section that its document is narrowed to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
     /// The set.
@@ -49,8 +50,8 @@ pub struct QueryPlan {
     pub expr: Expr<Leaf>,
     /// What stands for the whole.
     pub parts: Expr<Part>,
-    /// What was looked at and may not be served: a pack file, which may have had an id that was asked
-    /// for, or a document that a search found.
+    /// What was looked at and may not be served: a pack file, which may have had an id that was
+    /// asked for, or a document that a search found.
     pub withheld: Vec<Withheld>,
     /// Which back-end answered its searches, if it names any.
     pub backend: Option<String>,
@@ -92,7 +93,7 @@ pub enum PlanFault<E> {
     /// A URI names another vault.
     #[error(transparent)]
     Foreign(#[from] ForeignVault),
-    /// A pack cannot be had.
+    /// A pack cannot be read.
     #[error(transparent)]
     Pack(#[from] PackError),
     /// A search has no answer.

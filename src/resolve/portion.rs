@@ -1,9 +1,9 @@
 //! A text as it is put out: a document's or a section's, between two lines that say what it is and
 //! where it ends (`spec/resolve.md`, section 3).
 //!
-//! A text may hold such lines itself, and may want to end early or to look like another document. The
-//! line that ends it repeats the chain hash of its version. That hash covers the text, so no text holds
-//! its own.
+//! A text may hold such lines itself, and may want to end early or to look like another document.
+//! The line that ends it repeats the chain hash of its version. That hash covers the text, so no
+//! text holds its own.
 
 use super::{Resolution, Served};
 use crate::document::sections::Section;

@@ -33,8 +33,8 @@ impl<'s, 'v> Posted<'s, 'v> {
         Holding(self)
     }
 
-    /// The documents of an answer to an expression that was evaluated here: verified, and with those
-    /// named that had to be looked at and may not be served.
+    /// The documents of an answer to an expression that was evaluated here: verified, and with
+    /// those named that had to be looked at and may not be served.
     pub(super) fn answer(&self, expr: &Expr, found: &RoaringBitmap) -> Result<Resolution, Damaged> {
         let found = self.at.holding(found.clone())?;
         let unknown = self.at.holding(self.looked_at.take())? - &found;

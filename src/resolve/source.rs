@@ -9,8 +9,8 @@ use crate::index::{self, At, Damaged, Index};
 use crate::trust::{self, HeadError};
 use crate::vault::Vault;
 
-/// What a vault's checkpoints are read from: the index where there is one, and the log, which is read
-/// when the index cannot answer.
+/// What a vault's checkpoints are read from: the index where there is one, and the log, which is
+/// read when the index cannot answer.
 #[derive(Debug, Default)]
 pub struct CheckpointSource {
     index: Option<Index>,
@@ -28,7 +28,7 @@ pub enum Need {
 }
 
 impl CheckpointSource {
-    /// Opens what can answer questions about a vault. `at_work` is told how many of how many
+    /// Opens what can answer questions about a vault. `at_work` gets how many of how many
     /// documents were read while an index is made.
     ///
     /// # Errors
@@ -66,8 +66,8 @@ impl CheckpointSource {
         }
     }
 
-    /// Compares what is read with the remembered head of the vault. Readers answer all the same, and say
-    /// what was found.
+    /// Compares what is read with the trusted head of the vault. Readers answer all the same, and
+    /// say what was found.
     ///
     /// # Errors
     /// See [`HeadError`].

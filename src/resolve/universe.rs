@@ -37,7 +37,7 @@ impl<'s, 'v> Sets<'s, 'v> {
         Cow::Owned((0..end).collect())
     }
 
-    /// Reads those of `wanted` that nobody asked for yet.
+    /// Reads those of `wanted` that were not read yet.
     fn load(&self, wanted: impl Iterator<Item = u32>) {
         let missing: Vec<usize> = wanted
             .map(|n| n as usize)

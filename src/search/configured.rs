@@ -1,5 +1,5 @@
-//! Whether a program searches a vault: only if the user says so, in the environment or in the user's
-//! own configuration; never because the vault does (`spec/search.md`, section 7).
+//! Whether a program searches a vault: only if the user says so, in the environment or in the
+//! user's own configuration; never because the vault does (`spec/search.md`, section 7).
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
@@ -101,12 +101,12 @@ fn of_file(vault: &Path, path: &Path) -> Result<Option<Program>, ConfiguredError
         Err(why) if why.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         Err(why) => return Err(fail(why.to_string())),
     };
-    // Whoever may write the vault must not be able to say which program runs.
+    // A process that may write the vault must not be able to say which program runs.
     if path.starts_with(vault) || real.starts_with(vault) {
         return Err(fail("it is in the vault".to_owned()));
     }
     if !real.metadata().is_ok_and(|found| is_ours(&found)) {
-        return Err(fail("it is not yours, or everybody may write to it".to_owned()));
+        return Err(fail("it is not yours, or other users may write to it".to_owned()));
     }
     let (folder, name) = (real.parent(), real.file_name().and_then(|name| name.to_str()));
     let (Some(folder), Some(name)) = (folder, name) else { return Ok(None) };
@@ -148,7 +148,7 @@ fn of_config(vault: &Path, root: &Node) -> Result<Option<Program>, yaml::Error> 
     Ok(Some(Program { argv, timeout }))
 }
 
-/// Whether a file belongs to the user or the system, and nobody else may write to it.
+/// Whether a file belongs to the user or the system, and no other process may write to it.
 fn is_ours(found: &fs::Metadata) -> bool {
     let owner = found.uid();
     found.is_file()
@@ -179,7 +179,7 @@ fn check(vault: &Path, argv: &[String]) -> Result<(), ConfiguredError> {
         Err(_) => refuse(program, "the file does not exist"),
         Ok(found) if !found.is_file() => refuse(program, "it is not a file"),
         Ok(found) if !is_ours(&found) => {
-            refuse(program, "it is neither yours nor the system's, or everybody may write to it")
+            refuse(program, "it is neither yours nor the system's, or other users may write to it")
         }
         Ok(_) => Ok(()),
     }
@@ -213,7 +213,7 @@ mod tests {
             Self { _dir: dir, root }
         }
 
-        fn told(&self, variables: &[(&str, &str)]) -> String {
+        fn as_text(&self, variables: &[(&str, &str)]) -> String {
             let home = self.root.to_str().unwrap();
             let variables: Vec<(&str, String)> =
                 variables.iter().map(|(n, v)| (*n, v.replace('~', home))).collect();
@@ -232,19 +232,19 @@ mod tests {
         fn config(&self, text: &str) -> String {
             let text = text.replace('~', self.root.to_str().unwrap());
             fs::write(self.root.join(".config/contextnest/config.yaml"), text).unwrap();
-            self.told(&[])
+            self.as_text(&[])
         }
     }
 
     #[test]
     fn the_environment_names_a_program() {
         let home = Home::new();
-        let told = |command: &str| home.told(&[(COMMAND_VARIABLE, command)]);
-        assert_eq!(home.told(&[]), "builtin");
-        assert_eq!(told("~/bin/search --fast  x"), "~/bin/search|--fast|x 10s");
-        assert_eq!(told("[\"~/bin/search\", \"a b\"]"), "~/bin/search|a b 10s");
+        let as_text = |command: &str| home.as_text(&[(COMMAND_VARIABLE, command)]);
+        assert_eq!(home.as_text(&[]), "builtin");
+        assert_eq!(as_text("~/bin/search --fast  x"), "~/bin/search|--fast|x 10s");
+        assert_eq!(as_text("[\"~/bin/search\", \"a b\"]"), "~/bin/search|a b 10s");
         let late = [(COMMAND_VARIABLE, "~/bin/search"), (TIMEOUT_VARIABLE, "2")];
-        assert_eq!(home.told(&late), "~/bin/search 2s");
+        assert_eq!(home.as_text(&late), "~/bin/search 2s");
         for (command, expected) in [
             ("  ", "CTX_SEARCH_COMMAND is neither words nor a JSON list of texts"),
             ("[1]", "CTX_SEARCH_COMMAND is neither words nor a JSON list of texts"),
@@ -256,11 +256,11 @@ mod tests {
             ("~/bin/link", "`~/bin/link` is not run: it is in the vault"),
             ("/bin/sh ~/vault/search", "`~/vault/search` is not run: it is in the vault"),
         ] {
-            assert_eq!(told(command), expected, "{command}");
+            assert_eq!(as_text(command), expected, "{command}");
         }
-        assert!(told("~/bin/open").contains("everybody may write"));
+        assert!(as_text("~/bin/open").contains("other users may write"));
         let late = [(COMMAND_VARIABLE, "~/bin/search"), (TIMEOUT_VARIABLE, "0")];
-        assert_eq!(home.told(&late), "CTX_SEARCH_TIMEOUT is not a number from 1 to 600");
+        assert_eq!(home.as_text(&late), "CTX_SEARCH_TIMEOUT is not a number from 1 to 600");
     }
 
     #[test]
@@ -280,16 +280,16 @@ mod tests {
             ("{command: [~/bin/search], timeout: 0}", "expected seconds from 1 to 600"),
             ("{command: [~/vault/search]}", "`~/vault/search` is not run: it is in the vault"),
         ] {
-            let told = home.config(&of("~/vault", search));
-            assert!(told.ends_with(expected), "{told}");
+            let as_text = home.config(&of("~/vault", search));
+            assert!(as_text.ends_with(expected), "{as_text}");
         }
         let file = home.root.join(".config/contextnest/config.yaml");
         fs::set_permissions(&file, fs::Permissions::from_mode(0o666)).unwrap();
-        assert!(home.told(&[]).ends_with("it is not yours, or everybody may write to it"));
+        assert!(home.as_text(&[]).ends_with("it is not yours, or other users may write to it"));
         let in_vault = home.root.join("vault/contextnest");
         fs::create_dir(&in_vault).unwrap();
         fs::write(in_vault.join("config.yaml"), "").unwrap();
-        let told = home.told(&[("XDG_CONFIG_HOME", "~/vault")]);
-        assert!(told.ends_with("it is in the vault"), "{told}");
+        let as_text = home.as_text(&[("XDG_CONFIG_HOME", "~/vault")]);
+        assert!(as_text.ends_with("it is in the vault"), "{as_text}");
     }
 }

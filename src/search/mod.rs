@@ -71,7 +71,7 @@ impl Backend for Nothing {
 pub struct Proposals {
     /// What it found.
     pub hits: Vec<RawHit>,
-    /// Documents that it could not read, so that nobody knows whether they belong to the answer.
+    /// Documents that it could not read, so that it is unknown whether they belong to the answer.
     pub unread: Vec<DocumentId>,
 }
 
@@ -130,7 +130,7 @@ pub struct Reason {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SearchError {
-    /// What is published cannot be had.
+    /// What is published cannot be read.
     #[error(transparent)]
     Log(#[from] LogError),
     /// The index could be neither used nor built.
@@ -228,7 +228,8 @@ pub fn search(
 }
 
 impl Answer {
-    /// What the answer is to a selector that names the search, and the back-end of this name gave it.
+    /// What the answer is to a selector that names the search, and the back-end of this name gave
+    /// it.
     pub fn into_searched(self, backend: String) -> Searched {
         let ids = self.hits.iter().map(|hit| hit.served.id.clone()).collect();
         Searched { backend, ids, withheld: self.withheld, notes: self.notes }
@@ -355,7 +356,7 @@ impl Document {
         self.sections.get(*self.anchors.get(anchor)?)
     }
 
-    /// The section that a part lies in, and its bytes of the text; `None` if there is no such part.
+    /// The section that a part is in, and its bytes of the text; `None` if there is no such part.
     fn part(&self, part: &Part) -> Option<(Option<&Section>, Range<usize>)> {
         match part {
             Part::Whole => Some((None, self.body())),

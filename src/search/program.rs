@@ -47,7 +47,7 @@ pub(super) fn ask(argv: &[String], input: &[u8], time: Duration) -> Result<Vec<u
         [] => return Err(quiet(Why::Start(io::ErrorKind::NotFound.into()))),
     };
     let mut command = Command::new(program);
-    // Its own group: whatever it starts ends with it. The root, so that nothing that lies in the
+    // Its own group: whatever it starts ends with it. The root, so that nothing that is in the
     // current folder, which may be the vault, is found by a relative name.
     command.args(args).current_dir("/").process_group(0);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -74,7 +74,7 @@ pub(super) fn ask(argv: &[String], input: &[u8], time: Duration) -> Result<Vec<u
     };
     outcome.map_err(|why| {
         drop(group);
-        // The group is gone, and with it whoever held the pipe.
+        // The group is gone, and with it every process that held the pipe.
         let said = said.recv_timeout(Duration::from_secs(1)).ok().and_then(Result::ok);
         Failed { why, said: String::from_utf8_lossy(&said.unwrap_or_default()).into_owned() }
     })
@@ -87,7 +87,7 @@ fn reader(pipe: Option<impl Read + Send + 'static>, limit: u64) -> Receiver<io::
         let Some(mut pipe) = pipe else { return };
         let mut bytes = Vec::new();
         let read = pipe.by_ref().take(limit).read_to_end(&mut bytes).map(|_| bytes);
-        // Nobody may wait for this any more.
+        // The caller may have given up.
         let _ = sender.send(read);
         let _ = io::copy(&mut pipe, &mut io::sink());
     });

@@ -93,14 +93,15 @@ impl Query {
 }
 
 impl Clause {
-    /// How the clause is told.
+    /// How the clause is described.
     pub(super) fn shown(&self) -> String {
         self.words.join(" ")
     }
 }
 
-/// The clauses of what stands between two blanks. Words that only punctuation parts belong together,
-/// as in `payments-service`. Where no blank shows what a word is, every two neighbours are one.
+/// The clauses of what stands between two blanks. Words that only punctuation parts belong
+/// together, as in `payments-service`. Where no blank shows what a word is, every two neighbours
+/// are one.
 fn of_chunk(chunk: &str) -> Vec<Vec<String>> {
     let (mut found, mut open, mut lone) = (Vec::new(), Vec::new(), Vec::<(usize, String)>::new());
     let mut words = Words::of(chunk);

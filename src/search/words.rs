@@ -3,7 +3,7 @@
 //!
 //! A word is folded so that two spellings that a reader takes for one are one: NFKC, case folding,
 //! and the plural `s` of words in ASCII letters. Scripts that are written without blanks have no
-//! words to be told apart without a dictionary, so each of their characters is one.
+//! words to be distinguished without a dictionary, so each of their characters is one.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -86,7 +86,7 @@ fn is_letter(c: char) -> bool {
     if c.is_ascii() { c.is_ascii_alphanumeric() } else { c.is_alphanumeric() }
 }
 
-/// Characters that nobody sees inside a word: they neither part it nor belong to it.
+/// Invisible characters inside a word: they neither part it nor belong to it.
 fn is_invisible(c: char) -> bool {
     matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2060}'..='\u{2064}' | '\u{feff}')
 }

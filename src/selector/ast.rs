@@ -1,8 +1,8 @@
 //! The tree of a selector, and the one text it prints as.
 //!
-//! An [`Expr`] is set algebra over leaves of some kind. What a selector says are [`Term`]s, packs and
-//! URIs among them; what is evaluated are [`Atom`]s, the sets that a universe knows. On the way from one
-//! to the other, [`Expr::expand`] puts expressions in the place of leaves.
+//! An [`Expr`] is set algebra over leaves of some kind. What a selector says are [`Term`]s, packs
+//! and URIs among them; what is evaluated are [`Atom`]s, the sets that a universe holds. On the way
+//! from one to the other, [`Expr::expand`] puts expressions in the place of leaves.
 //!
 //! Chains are n-ary nodes, so that a selector with thousands of operands is no deeper than one
 //! with two. [`Expr::intersection`], [`Expr::difference`] and [`Expr::union`] join what the
@@ -60,7 +60,7 @@ pub enum Term {
     Pack(String),
 }
 
-/// A set of documents that a universe knows.
+/// A set of documents that a universe holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Atom {
     /// Documents with this tag, which has no `#`. Case matters.
@@ -124,7 +124,7 @@ impl fmt::Display for Atom {
 }
 
 impl Term {
-    /// The set that it names by itself; `None` for packs, searches and what lies in other vaults.
+    /// The set that it names by itself; `None` for packs, searches and what is in other vaults.
     pub fn atom(&self) -> Option<Atom> {
         match self {
             Self::Set(atom) => Some(atom.clone()),

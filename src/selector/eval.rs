@@ -109,7 +109,7 @@ mod tests {
         ) -> Result<RoaringBitmap, Infallible> {
             let asked = within.map_or(u64::from(self.len), RoaringBitmap::len);
             self.log.borrow_mut().push(format!("{atom} of {asked}"));
-            // What lies outside of `within` may be in the answer.
+            // What is outside of `within` may be in the answer.
             Ok((0..self.len).filter(|d| holds(atom, *d)).collect())
         }
     }

@@ -25,7 +25,7 @@ pub(super) const FILTERS: [&str; 6] = ["tag", "type", "status", "transport", "se
 
 const OPERAND: &str = "a tag, a filter, a URI or `(`";
 
-/// Reads a selector of a vault that knows no other vault by name.
+/// Reads a selector of a vault that names no other vault.
 ///
 /// # Errors
 /// The first place where the text leaves the grammar.

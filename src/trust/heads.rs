@@ -1,5 +1,5 @@
-//! Which heads are remembered of a vault, and which of them bind it. Each place of a vault on disk,
-//! and each branch that git has checked out there, is a trusted of its own.
+//! Which heads are trusted for a vault, and which of them bind it. Each place of a vault on disk,
+//! and each branch that git has checked out there, is a trusted head of its own.
 
 use std::ffi::OsStr;
 use std::io;
@@ -17,7 +17,7 @@ use crate::vault::write::Written;
 /// So many heads of commits that were checked out without a ref are kept of a vault.
 const MOST_DETACHED: usize = 64;
 
-/// A head that is remembered, and of what.
+/// A head that is trusted, and of what.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TrustedHead {
     /// The canonical path of the vault.
@@ -28,7 +28,7 @@ pub struct TrustedHead {
     pub repository: Option<PathBuf>,
     /// The head.
     pub head: Head,
-    /// When it was remembered.
+    /// When it was trusted.
     pub at: Timestamp,
 }
 
@@ -39,7 +39,7 @@ impl TrustedHead {
     }
 }
 
-/// What is remembered of a vault.
+/// What is trusted for a vault.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TrustedHeads {
     /// Of what is checked out.
@@ -51,10 +51,10 @@ pub struct TrustedHeads {
 }
 
 impl TrustedHeads {
-    /// Those that the log must hold, that of what is checked out first. A branch is another only within
-    /// one repository: what was remembered when there was none, or another one, holds whatever is
-    /// checked out. Else who may write to the vault could plant a repository, and take the trusted that
-    /// was made meanwhile away with it.
+    /// Those that the log must hold, that of what is checked out first. A branch is another only
+    /// within one repository: what was trusted when there was none, or another one, holds whatever
+    /// is checked out. Else who may write to the vault could plant a repository, and take the
+    /// trusted that was made meanwhile away with it.
     pub fn binding(&self) -> impl Iterator<Item = &TrustedHead> {
         self.here.iter().chain(&self.otherwise)
     }
@@ -65,7 +65,7 @@ impl TrustedHeads {
         Some(usize::try_from(last).unwrap_or(usize::MAX))
     }
 
-    /// The latest head that is remembered of something else that was checked out, and that this log
+    /// The latest head that is trusted for something else that was checked out, and that this log
     /// does not hold.
     pub fn elsewhere(&self, is_held: impl Fn(&Head) -> bool) -> Option<&TrustedHead> {
         let lost = self.elsewhere.iter().filter(|trusted| !is_held(&trusted.head));
@@ -73,15 +73,15 @@ impl TrustedHeads {
     }
 }
 
-/// What is remembered of a vault; nothing where there is no trusted, or no place for one.
+/// What is trusted for a vault; nothing where there is no trusted head, or no place for one.
 ///
 /// # Errors
-/// There is a trusted that cannot be read, so that nobody can say what it held.
+/// There is a trusted head that cannot be read, so that what it held is unknown.
 pub fn trusted_heads(vault: &Vault) -> Result<TrustedHeads, TrustError> {
     vault.state().map_or(Ok(TrustedHeads::default()), |state| trusted_heads_in(state, vault.root()))
 }
 
-/// What is remembered of the vault in a folder, whether or not there still is one.
+/// What is trusted for the vault in a folder, whether or not there still is one.
 ///
 /// # Errors
 /// As [`trusted_heads`].
@@ -97,8 +97,8 @@ pub fn trusted_heads_in(state: &StateFolder, root: &Path) -> Result<TrustedHeads
     Ok(heads)
 }
 
-/// Whether a trusted was made with the repository that there is now. A path that is no text is written
-/// with marks for what is none of it.
+/// Whether a trusted head was made with the repository that there is now. A path that is no text is
+/// written with marks for what is none of it.
 fn is_of_repository(trusted: &TrustedHead, state: &StateFolder) -> bool {
     let written = |path: &PathBuf| path.to_string_lossy().into_owned();
     trusted.repository.as_ref().map(written) == state.repository.as_ref().map(written)
@@ -116,8 +116,8 @@ fn others(
     })
 }
 
-/// The folders of a vault's path: that of what is checked out, then the others in the order of their
-/// names.
+/// The folders of a vault's path: that of what is checked out, then the others in the order of
+/// their names.
 pub(super) fn folders(state: &StateFolder, root: &Path) -> Vec<PathBuf> {
     let mut dirs = folders_of(&state.home, root);
     dirs.retain(|dir| *dir != state.dir);
@@ -125,8 +125,8 @@ pub(super) fn folders(state: &StateFolder, root: &Path) -> Vec<PathBuf> {
     dirs
 }
 
-/// The folders of a path in the user's directory of state. Their names tell them, for a path need not
-/// be text.
+/// The folders of a path in the user's directory of state. Their names tell them, for a path need
+/// not be text.
 fn folders_of(home: &Path, path: &Path) -> Vec<PathBuf> {
     let key = outside::key_of(path);
     let is_ours = |dir: &PathBuf| {
@@ -138,22 +138,22 @@ fn folders_of(home: &Path, path: &Path) -> Vec<PathBuf> {
     dirs
 }
 
-/// Remembers a head that holds the one remembered before it. What is known of a later checkpoint,
+/// Records a head that holds the one trusted before it. What is known of a later checkpoint,
 /// from a writer that was quicker, stays.
 ///
 /// # Errors
 /// It could not be written.
 pub fn advance(vault: &Vault, head: &Head, now: Timestamp) -> Result<(), TrustError> {
     let Some(state) = vault.state() else { return Ok(()) };
-    // Readers remember too, beside a writer: the later head is to stay.
+    // Readers record heads too, beside a writer: the later head is to stay.
     let _turn = stored::take_turn(&state.dir)?;
     match stored::read(&state.dir)? {
         Some(known) if known.head == *head || known.head.checkpoint > head.checkpoint => Ok(()),
-        _ => remember(vault, state, head, now),
+        _ => record(vault, state, head, now),
     }
 }
 
-/// Remembers a head whatever was remembered before it. No event is under way upon it: what lies
+/// Records a head whatever was trusted before it. No event is under way upon it: what is
 /// beyond it may have been acknowledged.
 ///
 /// # Errors
@@ -165,11 +165,11 @@ pub fn trust(vault: &Vault, head: &Head, now: Timestamp) -> Result<(), TrustErro
         withdraw(vault, |_| true);
     }
     let _turn = stored::take_turn(&state.dir)?;
-    remember(vault, state, head, now)?;
+    record(vault, state, head, now)?;
     forget_otherwise(vault, state).map(|_| ())
 }
 
-fn remember(
+fn record(
     vault: &Vault,
     state: &StateFolder,
     head: &Head,
@@ -190,7 +190,7 @@ fn remember(
 
 /// Forgets the oldest heads of commits that were checked out without a ref: a machine that checks
 /// out one commit after the other would keep them all, and read them all with every command. An
-/// intent says what to do about what a writer left, so its trusted stays.
+/// intent says what to do about what a writer left, so its trusted head stays.
 fn prune(vault: &Vault, state: &StateFolder) -> Result<(), TrustError> {
     let mut detached: Vec<(Timestamp, PathBuf)> = others(state, vault.root())
         .filter_map(|(dir, trusted)| Some((dir, trusted.ok()?)))
@@ -204,8 +204,8 @@ fn prune(vault: &Vault, state: &StateFolder) -> Result<(), TrustError> {
     detached[..old].iter().try_for_each(|(_, dir)| stored::remove_folder(dir))
 }
 
-/// Waits until the log is durable: a checkpoint that is remembered and then lost in a power cut would
-/// be told as a rollback.
+/// Waits until the log is durable: a checkpoint that is trusted and then lost in a power cut would
+/// be reported as a rollback.
 fn settle_log(vault: &Vault) -> io::Result<()> {
     match vault.files().sync(&[Written::Longer(path_of(form_of(vault)))]) {
         Err(FileError::Io { source, .. })
@@ -220,7 +220,7 @@ fn settle_log(vault: &Vault) -> io::Result<()> {
     }
 }
 
-/// Forgets what is remembered of a vault; says whether there was anything.
+/// Forgets what is trusted for a vault; says whether there was anything.
 ///
 /// # Errors
 /// It could not be removed.
@@ -230,7 +230,7 @@ pub fn forget(vault: &Vault) -> Result<bool, TrustError> {
     Ok(forget_otherwise(vault, state)? || any)
 }
 
-/// Forgets what binds although it was remembered when there was another repository, or none; says
+/// Forgets what binds although it was trusted when there was another repository, or none; says
 /// whether there was anything. A trusted that cannot be read is in the way of every writer.
 fn forget_otherwise(vault: &Vault, state: &StateFolder) -> Result<bool, TrustError> {
     let mut any = false;
@@ -242,12 +242,12 @@ fn forget_otherwise(vault: &Vault, state: &StateFolder) -> Result<bool, TrustErr
     Ok(any)
 }
 
-/// Whether a head is remembered of a path, whatever git had checked out there.
+/// Whether a head is trusted for a path, whatever git had checked out there.
 pub fn is_trusted(home: &Path, path: &Path) -> bool {
     folders_of(home, path).iter().any(|dir| !matches!(stored::read(dir), Ok(None)))
 }
 
-/// Forgets everything that is remembered of a path in the user's directory of state, whatever git
+/// Forgets everything that is trusted for a path in the user's directory of state, whatever git
 /// had checked out; says how many heads there were. The path need not exist.
 ///
 /// # Errors
@@ -260,7 +260,7 @@ pub fn forget_everywhere(home: &Path, path: &Path) -> Result<usize, TrustError> 
     Ok(forgotten)
 }
 
-/// Everything that is remembered in the user's directory of state, in the order of paths and
+/// Everything that is trusted in the user's directory of state, in the order of paths and
 /// branches; with each trusted that cannot be read, why.
 pub fn all(home: &Path) -> (Vec<TrustedHead>, Vec<TrustError>) {
     let (mut found, mut unreadable) = (Vec::new(), Vec::new());

@@ -1,9 +1,9 @@
-//! A writer's intent: upon which end of the log it begins an event, and at what instant. It lies
-//! beside the remembered head and is durable before the event's first byte is in the vault.
+//! A writer's intent: upon which end of the log it begins an event, and at what instant. It is
+//! beside the trusted head and is durable before the event's first byte is in the vault.
 //!
-//! By it alone is what a writer left that died told from what the log was robbed of (VER-17). The
-//! trusted by itself cannot say that: one that is merely old, because somebody else published since,
-//! looks the same when the log is cut back to it.
+//! It alone distinguishes what an interrupted writer left from a truncated log (VER-17). The
+//! trusted head by itself cannot say that: one that is merely old, because another user published
+//! since, looks the same when the log is cut back to it.
 
 use std::fmt;
 use std::fs::{File, OpenOptions};
@@ -25,7 +25,7 @@ use crate::vault::outside::{self, StateFolder};
 
 /// The file in a vault's folder of state.
 pub(super) const NAME: &str = "intent.json";
-/// Its length. It is overwritten where it lies, so that one wait for the disk is enough; what a power
+/// Its length. It is overwritten in place, so that one wait for the disk is enough; what a power
 /// cut tears there is no intent, and nothing was written for it.
 const LENGTH: usize = 1024;
 
@@ -54,7 +54,8 @@ impl fmt::Display for EventKey {
 }
 
 impl EventKey {
-    /// The event that recorded an entry; none of a submission of the other tool, which is no event.
+    /// The event that recorded an entry; none of a submission of the reference implementation,
+    /// which is no event.
     pub fn of(entry: &Entry) -> Option<Self> {
         Some(Self { at: entry.event_at()?, by: entry.edited_by.clone() })
     }
@@ -69,9 +70,9 @@ struct StoredIntent {
     upon: StoredEnd,
 }
 
-/// The intents that lie beside what is remembered of a vault, that of what is checked out first: a
-/// writer may have died before another branch was checked out. One that cannot be read is none, nor
-/// is one upon another end than the one that is remembered beside it: its event is over.
+/// The intents that are next to what is trusted for a vault, that of what is checked out first: a
+/// writer may have been interrupted before another branch was checked out. One that cannot be read
+/// is none, nor is one upon another end than the trusted head beside it: its event is over.
 pub fn intents(vault: &Vault) -> Vec<Intent> {
     let live = |dir: PathBuf| {
         let intent = read(&dir.join(NAME))?;
@@ -81,15 +82,15 @@ pub fn intents(vault: &Vault) -> Vec<Intent> {
     folders(vault).filter_map(live).collect()
 }
 
-/// The event that a writer began here upon exactly this end of the log, and did not bring to an end. Its
-/// entries, and what is torn, are uncommitted; nothing else is.
+/// The event that a writer began here upon exactly this end of the log, and did not bring to an
+/// end. Its entries, and what is torn, are uncommitted; nothing else is.
 pub fn interrupted(vault: &Vault, end: &Head) -> Option<EventKey> {
     let upon_it = intents(vault).into_iter().find(|intent| intent.upon == *end);
     upon_it.map(|intent| intent.event)
 }
 
-/// Leaves word, durable, of the event that begins. Only the holder of the write lock may, after what
-/// a former writer left is cleared away: its intent is gone then.
+/// Leaves word, durable, of the event that begins. Only the holder of the write lock may, after
+/// what a former writer left is cleared away: its intent is gone then.
 ///
 /// # Errors
 /// It could not be written. The event may go on; what it leaves if it dies then needs
@@ -124,7 +125,7 @@ pub fn intend(vault: &Vault, intent: &Intent) -> io::Result<()> {
 }
 
 /// Takes the word of some events back: what they left has been cleared away, or they are over and
-/// cannot be remembered. What cannot be taken back excuses nothing but entries of that one instant.
+/// cannot be recorded. What cannot be taken back excuses nothing but entries of that one instant.
 pub fn withdraw(vault: &Vault, is_over: impl Fn(&Intent) -> bool) {
     for path in folders(vault).map(|dir| dir.join(NAME)) {
         if read(&path).is_some_and(|intent| is_over(&intent))

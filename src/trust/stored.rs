@@ -1,5 +1,5 @@
-//! How a trusted lies on disk: a folder of state for each vault and branch, with a small JSON file in
-//! it that is exchanged as a whole.
+//! How a trusted head is on disk: a folder of state for each vault and branch, with a small JSON
+//! file in it that is exchanged as a whole.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _};
@@ -19,10 +19,10 @@ use crate::vault::outside;
 const NAME: &str = "head.json";
 /// Where its bytes are written before they get its name.
 const TEMPORARY: &str = "head.json.new";
-/// More than a trusted of the longest path has.
+/// More than a trusted head of the longest path has.
 const LIMIT: u64 = 64 << 10;
 
-/// Why a trusted could not be used.
+/// Why a trusted head could not be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TrustError {
@@ -124,8 +124,8 @@ pub(super) fn read(dir: &Path) -> Result<Option<TrustedHead>, TrustError> {
     Ok(Some(TrustedHead { path, branch, repository, head, at }))
 }
 
-/// Waits until nobody else compares and writes what is remembered in a folder, until what is given
-/// back is dropped. A file system without locks gives everybody a turn at once.
+/// Waits until no other process compares and writes what is trusted in a folder, until what is
+/// given back is dropped. A file system without locks gives every process a turn at once.
 pub(super) fn take_turn(dir: &Path) -> Result<File, TrustError> {
     let made = outside::make_private(dir).and_then(|()| File::open(dir));
     let folder = made.map_err(TrustError::io("write", dir))?;
@@ -133,8 +133,8 @@ pub(super) fn take_turn(dir: &Path) -> Result<File, TrustError> {
     Ok(folder)
 }
 
-/// Puts a trusted in the place of the one before, durable, for whoever has the turn. Its bytes are so
-/// before it has its name, so that a power cut leaves the one or the other.
+/// Puts a trusted head in the place of the one before, durable, for a process that has the turn.
+/// Its bytes are so before it has its name, so that a power cut leaves the one or the other.
 pub(super) fn write(disk: &Disk, dir: &Path, trusted: &TrustedHead) -> Result<(), TrustError> {
     let stored = StoredHead {
         at: trusted.at.to_string(),
@@ -161,7 +161,7 @@ pub(super) fn write(disk: &Disk, dir: &Path, trusted: &TrustedHead) -> Result<()
     exchange().map_err(TrustError::io("write", dir))
 }
 
-/// Removes a trusted and the intent beside it; says whether there was a trusted.
+/// Removes a trusted head and the intent beside it; says whether there was a trusted head.
 pub(super) fn remove(dir: &Path) -> Result<bool, TrustError> {
     let remove = |name| match fs::remove_file(dir.join(name)) {
         Ok(()) => Ok(true),
@@ -172,12 +172,12 @@ pub(super) fn remove(dir: &Path) -> Result<bool, TrustError> {
     remove(NAME)
 }
 
-/// Whether a writer left word of an event beside a trusted.
+/// Whether a writer recorded an intent for an event beside a trusted head.
 pub(super) fn has_intent(dir: &Path) -> bool {
     dir.join(intent::NAME).exists()
 }
 
-/// Removes a folder with its trusted, when nobody else compares and writes it.
+/// Removes a folder with its trusted head, when no other process compares and writes it.
 pub(super) fn remove_folder(dir: &Path) -> Result<(), TrustError> {
     let _turn = take_turn(dir)?;
     fs::remove_dir_all(dir).map_err(TrustError::io("remove", dir))

@@ -1,5 +1,6 @@
-//! What follows a commit: an ordered list of steps that higher layers hand in (`spec/transactions.md`,
-//! TXN-11). The event has happened; a step that fails is reported, and the event stands.
+//! What follows a commit: an ordered list of steps that higher layers hand in
+//! (`spec/transactions.md`, TXN-11). The event has happened; a step that fails is reported, and the
+//! event stands.
 
 use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::event::Checkpoint;

@@ -1,5 +1,5 @@
-//! Live files that a publication could not bring up to date any more, because it died after its
-//! commit. What they should be follows from what is sealed and from what they are.
+//! Live files that a publication could not bring up to date any more, because it was interrupted
+//! after its commit. What they should be follows from what is sealed and from what they are.
 
 use std::collections::HashSet;
 use std::sync::OnceLock;

@@ -2,7 +2,7 @@
 //! temporary names; one sync of them together; the checkpoint's line, its sync; and only then the
 //! names of the live files.
 //!
-//! The line in the checkpoint log is the commit: before it nobody serves what was written, after
+//! The line in the checkpoint log is the commit: before it no reader serves what was written, after
 //! it the event has happened. Whatever fails before it is taken back.
 
 use rayon::prelude::*;
@@ -51,8 +51,8 @@ pub(crate) fn commit(
     Ok(Committed { left_alone, ..Committed::default() })
 }
 
-/// Brings live files to what is published, each only if nobody wrote to it meanwhile; gives those
-/// that were left alone.
+/// Brings live files to what is published, each only if no other process wrote to it meanwhile;
+/// gives those that were left alone.
 ///
 /// # Errors
 /// The new bytes could not be made durable; no file was touched.
@@ -188,14 +188,14 @@ fn take_back(files: &Files, item: &Item, written: &Progress) {
     }
 }
 
-/// The names of live files that an event changed, which are to be durable before nobody looks after
-/// them any more.
+/// The names of live files that an event changed, which are to be durable before the caller returns
+/// after them any more.
 pub(crate) fn names_of<'l>(lives: &'l [(String, &Live)]) -> Vec<Written<'l>> {
     let is_touched = |(_, live): &&(String, &Live)| !matches!(live, Live::Keep);
     lives.iter().filter(is_touched).map(|(path, _)| Written::Named(path)).collect()
 }
 
-/// Gives live files what is published, each only if nobody wrote to it meanwhile.
+/// Gives live files what is published, each only if no other process wrote to it meanwhile.
 fn put_in_place(
     files: &Files,
     lives: &[(String, &Live)],

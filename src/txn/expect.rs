@@ -70,7 +70,7 @@ pub struct Moved {
     pub to: u64,
     /// The versions since, in order.
     pub between: Vec<Entry>,
-    /// What they changed, where both texts can be had, and how to merge that into the live file.
+    /// What they changed, where both texts can be read, and how to merge that into the live file.
     pub diff: Option<(String, HowToMerge)>,
 }
 

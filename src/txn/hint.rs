@@ -1,5 +1,5 @@
-//! A word about what a writer is about to touch, for the one that comes after it if it dies. It only
-//! says where to look: whoever may write to the vault may write it.
+//! A word about what a writer is about to touch, for the one that comes after it if it dies. It
+//! only says where to look: a process that may write to the vault may write it.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -11,10 +11,10 @@ use crate::model::layout;
 use crate::model::timestamp::Timestamp;
 use crate::vault::files::{FileError, Files};
 
-/// The ids of some 200,000 documents. A longer one says only that somebody died.
+/// The ids of some 200,000 documents. A longer one says only that a writer was interrupted.
 const LIMIT: u64 = 8 << 20;
 
-/// The word as it is written.
+/// The hint as it is stored.
 #[derive(Serialize, Deserialize)]
 struct StoredHint<'i> {
     at: String,
@@ -22,8 +22,8 @@ struct StoredHint<'i> {
     ids: Vec<Cow<'i, str>>,
 }
 
-/// Writes which artifacts the event of an instant is about to touch. Without it nobody would bring live
-/// files up to date that the event could not.
+/// Writes which artifacts the event of an instant is about to touch. Without it no writer would
+/// bring live files up to date that the event could not.
 ///
 /// # Errors
 /// It could not be written.
@@ -40,13 +40,13 @@ pub(crate) fn write<'i>(
     files.create_new(layout::HINT, text.as_bytes())
 }
 
-/// Whether somebody left word and died.
+/// Whether an interrupted writer left an intent record.
 pub(crate) fn is_left(files: &Files) -> bool {
     files.exists(layout::HINT)
 }
 
-/// What the event of an instant was about to touch; none where its writer left no word, or another one
-/// did since, or it cannot be read.
+/// What the event of an instant was about to touch; none where its writer left no word, or another
+/// one did since, or it cannot be read.
 pub(crate) fn read(files: &Files, at: Timestamp) -> Option<BTreeSet<DocumentId>> {
     let bytes = files.read(layout::HINT, LIMIT).ok()?;
     let stored: StoredHint<'_> = serde_json::from_slice(&bytes).ok()?;

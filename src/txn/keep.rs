@@ -1,5 +1,5 @@
-//! Moving uncommitted out of the way, into a folder of their own. A whole file gets another name; the end
-//! of one is copied there first, durable, and only then cut off.
+//! Moving uncommitted out of the way, into a folder of their own. A whole file gets another name;
+//! the end of one is copied there first, durable, and only then truncated.
 
 use std::collections::BTreeSet;
 
@@ -58,7 +58,7 @@ pub(super) fn keep(
     Ok(Some(folder))
 }
 
-/// A path without the dots before its names: nobody takes what is kept for histories.
+/// A path without the dots before its names: no command takes what is kept for histories.
 fn visible(path: &str) -> String {
     let names: Vec<&str> = path.split('/').map(|name| name.trim_start_matches('.')).collect();
     names.join("/")

@@ -1,4 +1,5 @@
-//! What a writer that died left, and how the next one clears it away (`spec/transactions.md`, section 5).
+//! What an interrupted writer left, and how the next one clears it away (`spec/transactions.md`,
+//! section 5).
 
 use rayon::prelude::*;
 use std::collections::{BTreeSet, HashSet};
@@ -23,7 +24,7 @@ pub enum SettleError {
     /// The log cannot be relied on.
     #[error(transparent)]
     Log(#[from] LogError),
-    /// It does not hold what is remembered of it.
+    /// It does not hold what is trusted for it.
     #[error(transparent)]
     Head(#[from] HeadError),
     /// Something could not be cleared away.
@@ -80,7 +81,7 @@ impl Recovered {
         self.left_alone.extend(later.left_alone);
     }
 
-    /// Whether nothing was done, and nothing has to be told.
+    /// Whether nothing was done, and nothing has to be reported.
     pub fn is_empty(&self) -> bool {
         !self.changed_anything() && self.left_alone.is_empty()
     }
@@ -91,13 +92,13 @@ impl Recovered {
     }
 }
 
-/// Finds what writers that died have left. Reads only.
+/// Finds what an interrupted writer left. Reads only.
 pub fn plan(vault: &Vault, chronicle: &Chronicle<'_>, scope: &Scope) -> CleanupPlan {
     let behind = behind::of_last_event(vault, chronicle);
-    CleanupPlan { behind, ..leftovers_of(vault, chronicle, scope) }
+    CleanupPlan { behind, ..uncommitted_of(vault, chronicle, scope) }
 }
 
-fn leftovers_of(vault: &Vault, chronicle: &Chronicle<'_>, scope: &Scope) -> CleanupPlan {
+fn uncommitted_of(vault: &Vault, chronicle: &Chronicle<'_>, scope: &Scope) -> CleanupPlan {
     let everything;
     let ids = match scope {
         Scope::Ids(ids) => ids,
@@ -124,7 +125,7 @@ fn leftovers_of(vault: &Vault, chronicle: &Chronicle<'_>, scope: &Scope) -> Clea
 }
 
 /// Clears away what was found. Only the holder of the write lock may ask for it, and only of what a
-/// writer left that said what it began, or when somebody who looked demands it.
+/// writer left that said what it began, or when a user who looked demands it.
 ///
 /// # Errors
 /// Something could not be kept, or was changed meanwhile; what was not cleared stays where it is.
@@ -137,7 +138,7 @@ pub fn carry_out(vault: &Vault, plan: CleanupPlan) -> Result<Recovered, FileErro
     let alone: HashSet<&String> = left_alone.iter().map(|(path, _)| path).collect();
     let is_done = |path: &String| !alone.contains(path);
     recovered.caught_up = lives.into_iter().map(|(path, _)| path).filter(is_done).collect();
-    // What could not be written is for the next writer; what somebody changed is theirs.
+    // What could not be written is for the next writer; what another process changed is theirs.
     let is_over = left_alone.iter().all(|(_, why)| why.is_changed());
     recovered.left_alone = left_alone;
     let names: Vec<Written<'_>> = recovered.caught_up.iter().map(|p| Written::Named(p)).collect();
@@ -148,8 +149,8 @@ pub fn carry_out(vault: &Vault, plan: CleanupPlan) -> Result<Recovered, FileErro
     Ok(recovered)
 }
 
-/// What a writer does first, under the lock: reads the log, which must hold what is remembered of it,
-/// and clears away what a command left that died here.
+/// What a writer does first, under the lock: reads the log, which must hold what is trusted for it,
+/// and clears away what an interrupted command left.
 ///
 /// # Errors
 /// The log cannot be relied on, or something could not be cleared away.
@@ -168,11 +169,11 @@ pub(crate) fn settled_log(vault: &Vault) -> Result<(Log, Recovered), SettleError
     }
 }
 
-/// If a command died here, clears away what it left.
+/// If a command was interrupted here, clears away what it left.
 ///
 /// Bytes beyond the sealed ones are cleared only where a writer said that it begins an event upon
-/// this end of the log, and only if they are of that event. Live files are brought up to date in any
-/// case; they become what the log seals.
+/// this end of the log, and only if they are of that event. Live files are brought up to date in
+/// any case; they become what the log seals.
 ///
 /// # Errors
 /// See [`carry_out`]; or the log does not follow from itself.
@@ -188,13 +189,14 @@ fn settle(vault: &Vault, chronicle: &Chronicle<'_>) -> Result<Recovered, SettleE
     }
     let scope = match &interrupted {
         None => Scope::Ids(BTreeSet::new()),
-        // The hint may be of another writer, or was taken away or altered by hand or by a power cut.
+        // The hint may be of another writer, or was taken away or altered by hand or by a power
+        // cut.
         Some(event) => {
             let ids = hint::read(vault.files(), event.at);
             ids.map_or(Scope::Everything, Scope::Ids)
         }
     };
-    let mut plan = leftovers_of(vault, chronicle, &scope);
+    let mut plan = uncommitted_of(vault, chronicle, &scope);
     plan.uncommitted.retain(|file| file.is_of(interrupted.as_ref()));
     if interrupted.is_some() && !plan.uncommitted.is_empty() {
         // A log that was altered before its end might not name what it once sealed.

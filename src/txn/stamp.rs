@@ -73,8 +73,8 @@ pub(crate) fn left_behind(
     (*normalise(&caught_up) == *sealed).then_some(caught_up)
 }
 
-/// What retiring makes of a live file: the retiring text of the sealed one. An unpublished edit stays
-/// as it is, but for the word that takes it back to a draft.
+/// What retiring makes of a live file: the retiring text of the sealed one. An unpublished edit
+/// stays as it is, but for the word that takes it back to a draft.
 pub(crate) fn retired_live(live: &str, sealed: &str, retirement: Edit) -> Option<String> {
     let wanted = if *normalise(live) == *sealed {
         retirement

@@ -1,4 +1,4 @@
-//! Bytes that a writer left which died before its commit: what histories and their folders hold
+//! Bytes of a writer that was interrupted before its commit: what histories and their folders hold
 //! beyond what the log seals, the torn end of the log, files that never got their name.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -36,7 +36,7 @@ pub enum UncommittedKind {
 }
 
 impl UncommittedKind {
-    /// Whether only a writer's intent tells it from what somebody took out of the record.
+    /// Whether only a writer's intent record distinguishes it from a truncated record.
     fn is_of_the_record(self) -> bool {
         !matches!(self, Self::Temporary | Self::Duplicate)
     }
@@ -53,14 +53,14 @@ pub struct UncommittedFile {
     pub from: u64,
     /// How many bytes.
     pub bytes: u64,
-    /// The events that recorded the entries in it, and of a text the one that has it; none where that
-    /// cannot be read.
+    /// The events that recorded the entries in it, and of a text the one that has it; none where
+    /// that cannot be read.
     pub events: Vec<Option<EventKey>>,
 }
 
 impl UncommittedFile {
-    /// Whether a writer left it that did not bring this event to an end; none where no writer died
-    /// here. What is not of the record is nothing else than a file.
+    /// Whether a writer left it that did not bring this event to an end; none where no writer was
+    /// interrupted here. What is not of the record is nothing else than a file.
     pub fn is_of(&self, interrupted: Option<&EventKey>) -> bool {
         let is_of_it = |event| are_of(event, &self.events);
         !self.remains.is_of_the_record() || interrupted.is_some_and(is_of_it)
@@ -73,7 +73,7 @@ pub enum Uncleared {
     /// It is broken in what is sealed.
     #[error(transparent)]
     Broken(#[from] ChainError),
-    /// Its end cannot be cut off.
+    /// Its end cannot be truncated.
     #[error(transparent)]
     Spelled(#[from] AppendError),
 }
@@ -106,11 +106,12 @@ impl<'i> SealedVersions<'i> {
     }
 }
 
-/// The first entry of a history that a writer of ours made and no checkpoint seals. `last_sealed` is
-/// the last version that any checkpoint seals, or 0; `is_published` says whether the head has it.
+/// The first entry of a history that a writer of ours made and no checkpoint seals. `last_sealed`
+/// is the last version that any checkpoint seals, or 0; `is_published` says whether the head has
+/// it.
 ///
-/// A retirement is sealed by the id's leaving the maps. The other tool records versions of documents
-/// that were never published; we do not.
+/// A retirement is sealed by the id's leaving the maps. The reference implementation records
+/// versions of documents that were never published; we do not.
 pub(crate) fn first_unsealed(
     id: &DocumentId,
     history: &History,
@@ -168,7 +169,7 @@ pub(crate) fn recorded(log: &Log) -> BTreeMap<DocumentId, Vec<u64>> {
     ids
 }
 
-/// What lies in no history: the torn end of the log, or the log in another form, and files that
+/// What is in no history: the torn end of the log, or the log in another form, and files that
 /// never got their name.
 pub(super) fn of_vault(vault: &Vault, chronicle: &Chronicle<'_>) -> Vec<UncommittedFile> {
     let temporaries = vault.files().temporaries().into_iter();
@@ -217,10 +218,10 @@ fn whole(files: &Files, path: String, remains: UncommittedKind) -> Option<Uncomm
     Some(UncommittedFile { path, remains, from: 0, bytes, events: Vec::new() })
 }
 
-/// What lies beyond the sealed versions of one artifact.
+/// What is beyond the sealed versions of one artifact.
 ///
 /// # Errors
-/// What is sealed cannot be told from what is not.
+/// What is sealed cannot be distinguished from what is not.
 pub(super) fn of_artifact(
     vault: &Vault,
     id: &DocumentId,
@@ -252,7 +253,7 @@ pub(super) fn of_artifact(
                 None => history.length,
             };
             if from < total {
-                // A list that is not in block form has no end that could be cut off.
+                // A list that is not in block form has no end that could be truncated.
                 if from > 0 && !history.is_appendable() {
                     return Err(AppendError::Spelling.into());
                 }

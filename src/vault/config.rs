@@ -35,7 +35,7 @@ impl Layout {
 /// Whether publication needs a reviewer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Governance {
-    /// Documents are published by whoever writes them.
+    /// Authors publish their own documents.
     #[default]
     Ungoverned,
     /// Publication needs a reviewer who is not the author.
@@ -245,7 +245,7 @@ impl Config {
         Ok(config)
     }
 
-    /// Warns of a name that nobody can tell from another one.
+    /// Warns of a name that readers cannot tell from another one.
     fn invisible(&mut self, key: &str, name: &Node) {
         if let Some(found) = name.text().and_then(Invisible::first_in) {
             let message = format!("the name in `{key}` has the invisible {found}");
@@ -304,7 +304,7 @@ fn server(name: &Node, node: &Node) -> Option<Server> {
     })
 }
 
-/// Whether a wish for a search back-end is one that a vault may have.
+/// Whether a request for a search back-end is one that a vault may have.
 fn is_builtin(search: &Node) -> bool {
     let allowed = |(key, value): &(Node, Node)| {
         key.text() == Some("backend") && value.text() == Some("builtin")

@@ -1,6 +1,7 @@
-//! The operations that change a disk, each stated once. Whoever opens a vault may have each of them
-//! asked about before it is made: tests let the n-th one fail, tear a write, or stop everything from
-//! there on, as a kill would, and record what a power cut could have left (`spec/transactions.md`).
+//! The operations that change a disk, each stated once. A caller that opens a vault may have each
+//! of them asked about before it is made: tests let the n-th one fail, tear a write, or stop
+//! everything from there on, as a kill would, and record what a power cut could have left
+//! (`spec/transactions.md`).
 
 use std::fmt::Debug;
 use std::fs::File;
@@ -45,7 +46,8 @@ pub enum Change<'c> {
     Rename {
         /// Its name before.
         from: &'c str,
-        /// Its name afterwards; a file that has it goes, unless the writer demands that there be none.
+        /// Its name afterwards; a file that has it goes, unless the writer demands that there be
+        /// none.
         to: &'c str,
     },
     /// Two files exchange their names.
@@ -80,7 +82,7 @@ pub enum Verdict {
     Tear(usize, i32),
 }
 
-/// Somebody who is asked before each change.
+/// An observer that is asked before each change.
 pub trait Overseer: Debug + Send + Sync {
     /// What is to become of a change.
     fn judge(&self, change: &Change<'_>) -> Verdict;

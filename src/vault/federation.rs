@@ -1,5 +1,5 @@
-//! Which first segments of a URI are vaults: `namespace`, `federation`, `registry` and `allow` of the
-//! configuration (paper, sections 6.4 and 6.5; `spec/vault.md`, section 12).
+//! Which first segments of a URI are vaults: `namespace`, `federation`, `registry` and `allow` of
+//! the configuration (paper, sections 6.4 and 6.5; `spec/vault.md`, section 12).
 //!
 //! A name is kept in lower case. It tells which vault is meant and nothing else: no connection is
 //! ever opened because of it.
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_cannot_be_meant_are_refused_and_odd_ones_told() {
+    fn names_that_cannot_work_are_refused_and_odd_ones_reported() {
         let errors: Vec<String> = [
             "namespace: a/b\n",
             "namespace: nodes\n",

@@ -66,7 +66,7 @@ impl FileError {
         matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::NotFound)
     }
 
-    /// Whether somebody changed the file meanwhile, so that it is theirs.
+    /// Whether another process changed the file meanwhile, so that it is theirs.
     pub fn is_changed(&self) -> bool {
         matches!(self, Self::Changed { .. })
     }
@@ -96,8 +96,8 @@ pub struct Files {
     pub(super) disk: Disk,
 }
 
-/// What tells whether a file was touched: whoever writes to it, replaces it or sets its times
-/// changes one of these.
+/// What tells whether a file was touched: a process that writes to it, replaces it or sets its
+/// times changes one of these.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stamp {
     device: u64,
@@ -124,7 +124,7 @@ impl Files {
         Ok(Self { root, dir, local: OnceLock::new(), waits: true, disk: Disk::default() })
     }
 
-    /// The same files on a disk that somebody oversees.
+    /// The same files on a disk with an observer.
     #[must_use]
     pub fn on(mut self, disk: Disk) -> Self {
         self.disk = disk;

@@ -1,7 +1,7 @@
 //! One writer at a time: an operating-system lock, which a dead holder cannot keep.
 //!
-//! It is had twice over: on a file that says who holds it, and on the vault's own folder, which nobody
-//! tidies away as they may the file.
+//! It is had twice over: on a file that says who holds it, and on the vault's own folder, which
+//! users do not delete as they may the file.
 
 use std::fs::{File, TryLockError};
 use std::io::{self, Read as _, Write as _};
@@ -76,13 +76,13 @@ pub enum LockError {
     File(#[from] FileError),
 }
 
-/// How long a command waits for another writer, unless it is told.
+/// How long a command waits for another writer, unless an option says otherwise.
 pub const PATIENCE: Duration = Duration::from_secs(10);
 /// How much of a lock file is shown.
 const SHOWN: u64 = 200;
 
-/// Takes the write lock, waiting for another writer as long as `patience` says. `who` is told to
-/// those who wait; nobody believes it.
+/// Takes the write lock, waiting for another writer as long as `patience` says. `who` is shown to
+/// those who wait; no command trusts it.
 pub(crate) fn acquire(
     files: &Files,
     patience: Duration,
@@ -98,7 +98,7 @@ pub(crate) fn acquire(
     loop {
         let rest = || patience.saturating_sub(began.elapsed());
         let mut file = locked(files, files.open_lock_file(layout::LOCK)?, rest())?;
-        // If somebody took the file away, or put another in its place, others lock that one.
+        // If another process took the file away, or put another in its place, others lock that one.
         if !is_at(&file, files) {
             continue;
         }
@@ -125,8 +125,8 @@ fn locked(files: &Files, file: File, patience: Duration) -> Result<File, LockErr
 
 /// Waits for the lock of a file; none if that takes longer than `patience`.
 ///
-/// The kernel wakes whoever waits, but knows no time to give up: so a thread waits, and lets go of a
-/// lock that nobody wants any more.
+/// The kernel wakes a process that waits, but knows no time to give up: so a thread waits, and lets
+/// go of a lock that no caller wants any more.
 fn wait_for(file: File, lock: fn(&File) -> io::Result<()>, patience: Duration) -> Option<File> {
     if patience.is_zero() {
         return None;
@@ -165,7 +165,7 @@ pub(super) fn hold_off(files: &Files, patience: Duration) -> HeldOff {
 }
 
 impl HeldOff {
-    /// What the writer itself holds off: nobody else can begin.
+    /// What the writer itself holds off: no other process can begin.
     pub(super) const BY_ITSELF: Self = Self { _folder: None, was_busy: false };
 }
 
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn who_takes_the_lock_file_away_lets_nobody_in() {
+    fn removing_the_lock_file_admits_no_second_writer() {
         let dir = tempfile::tempdir().unwrap();
         let files = Files::open(dir.path()).unwrap();
         let first = acquire(&files, NONE, "the first").unwrap();
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn a_second_name_that_a_lock_file_gets_lets_nobody_in() {
+    fn a_hard_link_to_the_lock_file_admits_no_second_writer() {
         let dir = tempfile::tempdir().unwrap();
         let files = Files::open(dir.path()).unwrap();
         let first = acquire(&files, NONE, "the first").unwrap();
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_waits_gets_the_lock_and_whoever_gave_up_does_not_keep_it() {
+    fn a_waiting_thread_gets_the_lock_and_one_that_gave_up_does_not() {
         let dir = tempfile::tempdir().unwrap();
         let files = Files::open(dir.path()).unwrap();
         let first = acquire(&files, NONE, "the first").unwrap();

@@ -117,7 +117,7 @@ impl Vault {
         })
     }
 
-    /// The vault that a folder lies in, and the one that this one lies in, where there is one. No
+    /// The vault that a folder is in, and the one that this one is in, where there is one. No
     /// command makes a vault inside of another.
     pub fn nested(start: &Path) -> Option<(PathBuf, PathBuf)> {
         let absolute = start.canonicalize().ok()?;
@@ -145,14 +145,14 @@ impl Vault {
         self.cache.as_deref()
     }
 
-    /// The vault with the place in which its head is remembered.
+    /// The vault with the place in which its head is trusted.
     #[must_use]
     pub fn with_state(mut self, state: Option<StateFolder>) -> Self {
         self.state = state;
         self
     }
 
-    /// Where the head is remembered, outside of the vault.
+    /// Where the head is trusted, outside of the vault.
     pub fn state(&self) -> Option<&StateFolder> {
         self.state.as_ref()
     }
@@ -167,7 +167,7 @@ impl Vault {
         &self.files
     }
 
-    /// Its configuration, or the defaults where that cannot be read.
+    /// Its configuration, or the defaults where none can be made.
     pub fn config(&self) -> &Config {
         &self.config
     }
@@ -205,7 +205,7 @@ impl Vault {
         self
     }
 
-    /// The vault on a disk that somebody oversees.
+    /// The vault on a disk with an observer.
     #[must_use]
     pub fn on(mut self, disk: Disk) -> Self {
         self.files = self.files.on(disk);
@@ -217,9 +217,9 @@ impl Vault {
         [layout::FULL_LOG, layout::DELTA_LOG].iter().find_map(|log| self.files.stamp(log).ok())
     }
 
-    /// Keeps writers from beginning, as long as what is given back is held, and waits for the one that
-    /// is at work. Writes nothing: where nobody ever wrote there is nothing to hold. The thread that
-    /// holds the write lock does not wait.
+    /// Keeps writers from beginning, as long as what is given back is held, and waits for the one
+    /// that is at work. Writes nothing: where no command ever wrote there is nothing to hold. The
+    /// thread that holds the write lock does not wait.
     pub fn hold_off_writers(&self) -> lock::HeldOff {
         match self.holder.is_this_thread() {
             true => lock::HeldOff::BY_ITSELF,
@@ -227,7 +227,8 @@ impl Vault {
         }
     }
 
-    /// Takes the lock that every writer holds. Whoever waits for it meanwhile is told `who` has it.
+    /// Takes the lock that every writer holds. A process that waits for it meanwhile shows `who`
+    /// has it.
     ///
     /// # Errors
     /// Another process holds it, or the lock file cannot be made (a read-only vault).

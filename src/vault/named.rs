@@ -1,7 +1,8 @@
 //! How a vault's folder was named: the symbolic links on the way to it (`spec/vault.md`, VAULT-25).
 //!
-//! A link inside a git work tree is content that a commit may bring. The folder behind it has its own
-//! past and its own trusted head, so a vault reached through it would be compared with the wrong ones.
+//! A link inside a git work tree is content that a commit may bring. The folder behind it has its
+//! own past and its own trusted head, so a vault reached through it would be compared with the
+//! wrong ones.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -14,12 +15,12 @@ pub struct Link {
     pub path: PathBuf,
     /// The folder as it would be if the link were a folder.
     pub unfollowed: PathBuf,
-    /// Whether the link lies in a git work tree.
+    /// Whether the link is in a git work tree.
     pub is_in_work_tree: bool,
 }
 
-/// Returns the links on the way to a folder, in the order of the path. `named` is absolute; `work_tree`
-/// is the one that the environment names.
+/// Returns the links on the way to a folder, in the order of the path. `named` is absolute;
+/// `work_tree` is the one that the environment names.
 pub fn links_to(named: &Path, work_tree: Option<&Path>) -> Vec<Link> {
     let work_tree = work_tree.and_then(|dir| dir.canonicalize().ok());
     let mut links = Vec::new();

@@ -1,8 +1,8 @@
 //! The user's own directories: what `ctx` keeps outside of a vault, where an attacker of the vault
 //! writes nothing (`spec/vault.md`, section 1).
 //!
-//! A vault's folder there is named by its canonical path and by the branch that git has checked out,
-//! so that a copy, or another branch, is another memory.
+//! A vault's folder there is named by its canonical path and by the branch that git has checked
+//! out, so that a copy, or another branch, is another memory.
 
 use std::fs;
 use std::io::{self, Read as _};
@@ -21,7 +21,7 @@ pub fn cache_home<'e>(var: impl Fn(&str) -> Option<&'e str>) -> Option<PathBuf> 
     home(var, "XDG_CACHE_HOME", ".cache")
 }
 
-/// Where the environment says that state lies: `XDG_STATE_HOME`, else `HOME/.local/state`.
+/// Where the environment says that state is: `XDG_STATE_HOME`, else `HOME/.local/state`.
 pub fn state_home<'e>(var: impl Fn(&str) -> Option<&'e str>) -> Option<PathBuf> {
     home(var, "XDG_STATE_HOME", ".local/state")
 }
@@ -61,7 +61,7 @@ fn digits_of(key: &[u8]) -> String {
     Digest::of(key).to_string().chars().skip("sha256:".len()).take(24).collect()
 }
 
-/// Where the head of a vault is remembered, in the user's directory of state.
+/// Where the head of a vault is trusted, in the user's directory of state.
 #[derive(Clone, Debug)]
 pub struct StateFolder {
     /// The user's directory of state.
@@ -74,7 +74,7 @@ pub struct StateFolder {
     pub repository: Option<PathBuf>,
 }
 
-/// Whether a folder lies in a vault, or will when it is made.
+/// Whether a folder is in a vault, or will when it is made.
 pub fn lies_in(dir: &Path, root: &Path) -> bool {
     let real = dir.ancestors().find_map(|above| above.canonicalize().ok());
     real.is_none_or(|real| real.starts_with(root))
@@ -96,7 +96,7 @@ pub fn checked_out(root: &Path) -> Option<String> {
 }
 
 /// The folder with the data of the repository that holds a folder. What git would not take for a
-/// repository hides none that lies above it.
+/// repository hides none that is above it.
 pub fn repository(root: &Path) -> Option<PathBuf> {
     let dirs = root.ancestors().filter_map(|dir| {
         let dot_git = dir.join(".git");
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn another_path_or_branch_is_another_memory() {
+    fn another_path_or_branch_has_its_own_trusted_head() {
         let place = tempfile::tempdir().unwrap();
         let (home, vault) = (place.path().join("cache"), place.path().join("repo/docs"));
         for folder in ["objects", "refs"] {

@@ -1,5 +1,6 @@
-//! New bytes for files that should still hold the old ones, or not be there: written beside them, made
-//! durable by the caller together with whatever else is to be durable, and only then given the name.
+//! New bytes for files that should still hold the old ones, or not be there: written beside them,
+//! made durable by the caller together with whatever else is to be durable, and only then given the
+//! name.
 
 use rayon::prelude::*;
 use rustix::fs::{AtFlags, Mode};
@@ -95,7 +96,7 @@ impl Files {
             self.discard(temporary);
         }
         match named {
-            // The folder lies on another file system.
+            // The folder is on another file system.
             Err(Errno::XDEV) => self.create_new(wanted.path, wanted.bytes),
             other => other.map_err(fail),
         }
@@ -125,14 +126,14 @@ impl Files {
                 return Err(fail(why));
             }
         }
-        // What was there now has the temporary name: nobody can have put it there unseen.
+        // What was there now has the temporary name: no other process can have put it there unseen.
         let Err(changed) = self.expect(temporary, expected) else {
             self.discard(temporary);
             return Ok(());
         };
         self.disk.exchange(&new, &live).map_err(fail)?;
-        // If it is not ours that came back, somebody saved once more: that stays where the next
-        // writer keeps it.
+        // If it is not ours that came back, another process saved once more: that stays where the
+        // next writer keeps it.
         if self.expect(temporary, wanted.bytes).is_ok() {
             self.discard(temporary);
         }
@@ -150,7 +151,7 @@ impl Staging<'_> {
     }
 
     /// Gives the new bytes their names, each only if the file still holds what was expected. One
-    /// outcome for each replacement; a file that somebody wrote to meanwhile is left alone.
+    /// outcome for each replacement; a file that another process wrote to meanwhile is left alone.
     pub fn commit(mut self) -> Vec<Result<(), FileError>> {
         let (files, wanted) = (self.files, self.wanted);
         let staged = std::mem::take(&mut self.staged);

@@ -1,6 +1,6 @@
-//! Files with a second name, as `cp -al` makes them: what is written in place would change the other
-//! name too. Such a file gets an inode of its own before it is written to (`spec/transactions.md`,
-//! TXN-36).
+//! Files with a second name, as `cp -al` makes them: what is written in place would change the
+//! other name too. Such a file gets an inode of its own before it is written to
+//! (`spec/transactions.md`, TXN-36).
 
 use std::os::unix::fs::MetadataExt as _;
 
@@ -12,8 +12,8 @@ use super::write::Written;
 const GROUP: u64 = 64 << 20;
 
 impl Files {
-    /// Gives every one of these files that has a second name an inode of its own, with the same bytes,
-    /// durable. One that is not there is passed over.
+    /// Gives every one of these files that has a second name an inode of its own, with the same
+    /// bytes, durable. One that is not there is passed over.
     ///
     /// # Errors
     /// The copy could not be made or made durable. Each file holds the bytes that it held.
@@ -42,8 +42,8 @@ impl Files {
     }
 
     /// Puts a copy of each file in its place. The copies are durable before they get the names, and
-    /// the names before anything is appended: else a power cut could bring the old file back without
-    /// what was appended to the new one.
+    /// the names before anything is appended: else a power cut could bring the old file back
+    /// without what was appended to the new one.
     fn copy_all(&self, group: &[(&str, Vec<u8>)]) -> Result<(), FileError> {
         if group.is_empty() {
             return Ok(());

@@ -26,14 +26,14 @@ pub struct WalkedFiles {
     pub not_files: Vec<String>,
 }
 
-/// What lies anywhere in a vault, as `/`-separated paths in byte order.
+/// What is anywhere in a vault, as `/`-separated paths in byte order.
 #[derive(Debug, Default)]
 pub struct Survey {
-    /// What lies where documents do.
+    /// What is where documents do.
     pub found: WalkedFiles,
     /// The folders inside of a `.versions` folder.
     pub histories: Vec<Folder>,
-    /// What else lies in a `.versions` folder and is no checkpoint log.
+    /// What else is in a `.versions` folder and is no checkpoint log.
     pub strays: Vec<String>,
     /// Symbolic links in the place of a `.versions` folder, of packs or of a pack, or among
     /// histories.
@@ -42,7 +42,7 @@ pub struct Survey {
     pub unlisted: Vec<String>,
 }
 
-/// A folder and the names of what lies in it.
+/// A folder and the names of what is in it.
 #[derive(Debug)]
 pub struct Folder {
     /// Its path.
@@ -57,7 +57,7 @@ impl Vault {
         self.look_through(|path| self.is_document_folder(path)).found
     }
 
-    /// Looks through every folder of the vault, for documents and for what lies where histories do.
+    /// Looks through every folder of the vault, for documents and for what is where histories do.
     pub fn survey(&self) -> Survey {
         self.look_through(|_| true)
     }
@@ -138,7 +138,7 @@ impl Vault {
 /// What one folder holds.
 #[derive(Default)]
 struct Listing {
-    /// Whether some of its entries could not be had.
+    /// Whether some of its entries could not be read.
     failed: bool,
     /// Whether it is a vault of its own.
     is_vault: bool,
@@ -258,7 +258,7 @@ impl Survey {
 }
 
 impl WalkedFiles {
-    /// Takes in what lies in a folder of documents.
+    /// Takes in what is in a folder of documents.
     fn take(&mut self, vault: &Vault, path: &str, is_text: bool, kind: Kind) {
         let list = match kind {
             _ if !is_text && (kind == Kind::Folder || path.ends_with(".md")) => {

@@ -78,7 +78,7 @@ impl Files {
                 self.disk.rename_new(&temporary.place(), &place).map_err(fail)
             });
         if written.is_err() {
-            // The first error is told.
+            // The first error is reported.
             let _ = self.disk.remove(&temporary.place());
         }
         written
@@ -115,7 +115,7 @@ impl Files {
         Ok(self.local.get_or_init(|| local))
     }
 
-    /// The names of the files that writers who died have left in the folder of local state.
+    /// The names of the files that interrupted writers have left in the folder of local state.
     pub(crate) fn temporaries(&self) -> Vec<String> {
         let names = self.names(layout::LOCAL_DIR).unwrap_or_default();
         let mut names: Vec<String> =
@@ -124,7 +124,7 @@ impl Files {
         names
     }
 
-    /// Whether writers who died have left any.
+    /// Whether interrupted writers have left any.
     pub(crate) fn has_temporaries(&self) -> bool {
         !self.temporaries().is_empty()
     }
@@ -164,13 +164,15 @@ impl Files {
         }
         let written = self.disk.write(&file, path, length, bytes);
         if written.is_err() {
-            // Best effort: a short write must not stay as a torn entry. The first error is told.
+            // Best effort: a short write must not stay as a torn entry. The first error is
+            // reported.
             let _ = self.disk.truncate(&file, path, length);
         }
         written.map_err(FileError::io("append to", path))
     }
 
-    /// Cuts a file of exactly `from` bytes to fewer. What is cut off has to lie somewhere else, durable.
+    /// Cuts a file of exactly `from` bytes to fewer. What is truncated has to lie somewhere else,
+    /// durable.
     ///
     /// # Errors
     /// [`FileError::Changed`] if the length differs; else what the system says.
@@ -198,16 +200,18 @@ impl Files {
         open()
     }
 
-    /// Replaces one file by new bytes, which are durable before they get the name, and then under it.
+    /// Replaces one file by new bytes, which are durable before they get the name, and then under
+    /// it.
     ///
     /// # Errors
-    /// [`FileError::Changed`] if somebody wrote to it meanwhile; the file is then left alone.
+    /// [`FileError::Changed`] if another process wrote to it meanwhile; the file is then left
+    /// alone.
     pub fn replace(&self, path: &str, expected: &[u8], bytes: &[u8]) -> Result<(), FileError> {
         self.put_durably(Replacement { path, expected: Some(expected), bytes })
     }
 
-    /// Creates a file that must not exist, durable when this returns: a power cut leaves all of it or
-    /// nothing.
+    /// Creates a file that must not exist, durable when this returns: a power cut leaves all of it
+    /// or nothing.
     ///
     /// # Errors
     /// Something of that name exists already, or the system refuses.
@@ -239,13 +243,13 @@ impl Files {
     /// Removes a file if it still holds `expected`.
     ///
     /// # Errors
-    /// [`FileError::Changed`] if somebody wrote to it meanwhile.
+    /// [`FileError::Changed`] if another process wrote to it meanwhile.
     pub fn remove(&self, path: &str, expected: &[u8]) -> Result<(), FileError> {
         self.expect(path, expected)?;
         let fail = |e| FileError::from_errno("remove", path, e);
         let (folder, name) = self.folder_of(path)?;
         let place = Place { folder: &folder, name, path };
-        // What is looked at a second time cannot be written anew under its old name.
+        // What is looked at a second time cannot be replaced under its old name.
         let aside = self.temporary(&folder, path)?;
         self.disk.rename_new(&place, &aside.place()).map_err(fail)?;
         let same = self.expect(&aside.path, expected);
@@ -365,7 +369,7 @@ impl Files {
         }
     }
 
-    /// Opens the root folder anew, for a lock of its own.
+    /// Opens the root folder again, for a lock of its own.
     pub(super) fn open_root(&self) -> Result<File, FileError> {
         let opened = open_beneath(&self.dir, ".", DIRECTORY, Mode::empty());
         opened.map(File::from).map_err(|e| FileError::from_errno("lock", ".", e))

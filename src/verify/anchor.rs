@@ -1,7 +1,7 @@
 //! Anchors: what is known of a log from outside of the vault (`spec/verify.md`, section 4).
 //!
 //! The files of a vault can show that a record contradicts itself, never that it is the record that
-//! was there yesterday. An anchor is a checkpoint hash that somebody kept elsewhere.
+//! was there yesterday. An anchor is a checkpoint hash that a user keeps elsewhere.
 
 use super::finding::{Code, Finding};
 use super::log::View;
@@ -35,7 +35,7 @@ pub enum AnchorSource {
         commit: String,
     },
     /// The log at the last commit that this branch has in common with a revision. It vouches for
-    /// nothing: whoever may choose the branch chooses that commit.
+    /// nothing: a process that may choose the branch chooses that commit.
     MergeBase {
         /// The revision, as it was named.
         name: String,
@@ -94,8 +94,8 @@ impl Anchor {
         Self { source, known: Known::Sequence(hashes) }
     }
 
-    /// The hashes of all checkpoints at the commit in common with a revision, with which the log must
-    /// begin, and those at the revision.
+    /// The hashes of all checkpoints at the commit in common with a revision, with which the log
+    /// must begin, and those at the revision.
     pub fn merge_base(
         name: String,
         commit: String,

@@ -118,8 +118,9 @@ impl Pass<'_> {
         self.push(Finding::new(code, path, message).version(version));
     }
 
-    /// Whether there is a history, but for what a writer that died left at its end. What is of the
-    /// event that it said it begins was never acknowledged: it is told once and looked at no further.
+    /// Whether there is a history, but for what an interrupted writer left at its end. What is of
+    /// the event that it said it begins was never acknowledged: it is reported once and looked at
+    /// no further.
     fn is_begun(&mut self, history: &mut History) -> bool {
         let path = self.id.history_path();
         let last_sealed = self.sealed.last_version();
@@ -134,7 +135,7 @@ impl Pass<'_> {
             }
             return true;
         }
-        // That what is sealed is not there is told elsewhere.
+        // That what is sealed is not there is reported elsewhere.
         let is_missing = next == 0 && last_sealed > 0;
         let left = history.slots.len() - next;
         if is_missing || left == 0 && history.torn == 0 {
@@ -329,7 +330,8 @@ impl Pass<'_> {
         history.keyframe_interval.unwrap_or_else(|| self.rules.interval_at(began))
     }
 
-    /// Compares the form in which our writer must have stored a version with the one it has (VER-28).
+    /// Compares the form in which our writer must have stored a version with the one it has
+    /// (VER-28).
     fn form(&mut self, entry: &Entry, prescribed: Form) {
         let is_ours = !self.id.is_document() || self.began_strictly().is_some();
         if !is_ours || !self.is_strictly_ours(entry.version) {
@@ -392,7 +394,7 @@ impl Pass<'_> {
             ChainError::ChainHash { .. } | ChainError::NoBase => self.id.history_path(),
             _ => self.place_of_text(entry),
         };
-        let finding = Finding::new(code, path, told(why));
+        let finding = Finding::new(code, path, shown_text(why));
         let finding = finding.version(version);
         self.push(match why {
             ChainError::ContentHash { expected, found }
@@ -407,8 +409,8 @@ impl Pass<'_> {
         entry.text_path(self.id).unwrap_or_else(|| self.id.history_path())
     }
 
-    /// The last mark of a governance file that the other tool dropped from the log: it does not know
-    /// such files, but what was sealed is what a live file is compared with.
+    /// The last mark of a governance file that the reference implementation dropped from the log:
+    /// it does not know such files, but what was sealed is what a live file is compared with.
     fn dropped_mark(&self, history: &History) -> Option<Mark> {
         let mark = self.sealed.record.seals.last()?.mark;
         let is_retired = history
@@ -450,7 +452,7 @@ fn unrecorded(name: &str) -> Option<String> {
 }
 
 /// A chain error as a sentence; values that a finding has fields for are not repeated.
-fn told(why: &ChainError) -> String {
+fn shown_text(why: &ChainError) -> String {
     match why {
         ChainError::ContentHash { .. } => {
             "the stored text or diff does not have the recorded hash".to_owned()

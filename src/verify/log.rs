@@ -53,7 +53,7 @@ pub(super) struct View {
     pub(super) head_number: u64,
     /// The recorded hash of each checkpoint.
     pub(super) hashes: BTreeMap<u64, Digest>,
-    /// Whether checkpoint 1 seals a governance file, which the other tool never does.
+    /// Whether checkpoint 1 seals a governance file, which the reference implementation never does.
     pub(super) begun_by_ctx: bool,
     /// Whether every entry was read, so that what it does not say is not there.
     pub(super) complete: bool,
@@ -76,7 +76,7 @@ impl View {
         self.hashes.iter().find(|(_, found)| *found == hash).map(|(number, _)| *number)
     }
 
-    /// The last checkpoint, as everybody else may come to know it.
+    /// The last checkpoint, as others may know it.
     pub(super) fn end(&self) -> Head {
         let hashes = self.hash_of(1).zip(self.hash_of(self.head_number));
         let hashes = hashes.map(|(genesis, last)| Hashes { genesis, last });
@@ -84,8 +84,8 @@ impl View {
     }
 }
 
-/// Checks the log, and gathers what it says of each artifact. `files` are those of the vault, with its
-/// histories.
+/// Checks the log, and gathers what it says of each artifact. `files` are those of the vault, with
+/// its histories.
 pub(super) fn check(log: &Log, now: Timestamp, files: &Files) -> (View, Gathered) {
     let mut pass = Pass {
         path: log.path(),
@@ -125,8 +125,8 @@ pub(super) fn check(log: &Log, now: Timestamp, files: &Files) -> (View, Gathered
     (pass.view, pass.findings)
 }
 
-/// The comparison of all entries that can be read. After an entry that could not be read the maps of a
-/// delta log are not known.
+/// The comparison of all entries that can be read. After an entry that could not be read the maps
+/// of a delta log are not known.
 fn compared(log: &Log, files: &Files) -> Compared {
     let readable = log.entries.iter();
     let readable: Vec<&Checkpoint> = match log.form {
@@ -218,7 +218,7 @@ impl Pass<'_> {
         }
         checkpoint.apply(&mut self.view.head);
         self.trigger(checkpoint);
-        // The entry after one that could not be read follows nobody knows what.
+        // The entry after one that could not be read follows an unknown entry.
         if let Some(found) = follows.filter(|_| self.skipped == 0) {
             let message = "its hash does not follow from its fields and the checkpoint before";
             let finding = Finding::new(Code::CheckpointHashMismatch, self.path, message);

@@ -40,24 +40,24 @@ use rules::Rules;
 /// What is to be verified, and against what.
 #[derive(Debug)]
 pub struct Request<'r> {
-    /// The clock; only compared with recorded times, and kept with a remembered head.
+    /// The clock; only compared with recorded times, and kept with a trusted head.
     pub now: Timestamp,
     /// Check the log and these artifacts only.
     pub only: Option<BTreeSet<DocumentId>>,
-    /// What is known of the log from elsewhere, beside the head that is remembered of it.
+    /// What is known of the log from elsewhere, beside the head that is trusted for it.
     pub anchors: Vec<Anchor>,
     /// Told how far it is.
     pub progress: Option<&'r Progress>,
 }
 
 impl Request<'_> {
-    /// Everything, against nothing but what is remembered.
+    /// Everything, against nothing but what is trusted.
     pub fn whole(now: Timestamp) -> Self {
         Self { now, only: None, anchors: Vec::new(), progress: None }
     }
 }
 
-/// How many artifacts have been checked, for whoever waits; read from another thread.
+/// How many artifacts have been checked, for a caller that waits; read from another thread.
 #[derive(Debug, Default)]
 pub struct Progress {
     /// Artifacts to check; 0 before that is known.
@@ -72,13 +72,13 @@ pub enum Verdict {
     /// Every hash was recomputed, and the log holds a checkpoint that is known from elsewhere.
     IntactAnchored,
     /// Every hash was recomputed. Nothing outside the vault says that the log's end is still
-    /// there, or that it was not written anew as a whole.
+    /// there, or that it was not replaced as a whole.
     IntactNotAnchored,
     /// There is nothing that could be intact.
     NothingPublished,
     /// The record is whole; live files differ from it.
     WorkingCopyDiffers,
-    /// Something is recorded by halves.
+    /// Something is recorded incompletely.
     Unsettled,
     /// Something was altered or is gone.
     Damaged,
@@ -114,7 +114,7 @@ pub struct Report {
     pub verdict: Verdict,
     /// What the log was compared with, and holds. An anchor that it does not hold is a finding.
     pub anchors: Vec<AnchorResult>,
-    /// Why the remembered head could not be read or brought up to date.
+    /// Why the trusted head could not be read or brought up to date.
     pub trust_error: Option<TrustError>,
     /// Checkpoints read.
     pub checkpoints: u64,
@@ -130,7 +130,7 @@ pub struct Report {
     pub unprotected_retirements: u64,
 }
 
-/// Recomputes everything, or what is asked for. A head that is found whole is remembered.
+/// Recomputes everything, or what is asked for. A head that is found whole is trusted.
 ///
 /// # Errors
 /// The log file exists but could not be opened; what is wrong inside is a finding.
@@ -148,7 +148,7 @@ pub fn verify(vault: &Vault, request: &Request<'_>) -> Result<Report, FileError>
     }
 }
 
-/// Recomputes everything as if the vault had this log. Writes nothing, waits for nobody.
+/// Recomputes everything as if the vault had this log. Writes nothing, takes no lock.
 ///
 /// # Errors
 /// As [`verify`].
@@ -167,7 +167,7 @@ fn recompute(
 ) -> Result<Report, FileError> {
     let now = request.now;
     let whole = request.only.is_none();
-    // What is remembered of a log is never ahead of one that is read later.
+    // What is trusted for a log is never ahead of one that is read later.
     let (heads, intents) = (trust::trusted_heads(vault), trust::intents(vault));
     // The log is read on one core; the others look through the folders meanwhile.
     let survey = || if whole { vault.survey() } else { Survey::default() };
@@ -188,7 +188,8 @@ fn recompute(
     let compared = anchors(request, &heads).into_iter().map(|anchor| anchor.check(&view, path));
     let (held, lost): (Vec<_>, Vec<_>) = compared.partition(Result::is_ok);
     findings.extend(lost.into_iter().filter_map(Result::err));
-    // A branch of which nothing is remembered is anchored to no other memory while another one is ahead.
+    // A branch of which nothing is trusted is anchored to no other trusted head while another one
+    // is ahead.
     let is_known = heads.here.is_some() || other.is_none();
     let is_sure =
         |held: &AnchorResult| is_known || !matches!(held.source, AnchorSource::Trusted { .. });
@@ -295,14 +296,14 @@ fn read_log(vault: &Vault) -> Result<(Option<Log>, Vec<Finding>), FileError> {
     }
 }
 
-/// The anchors of a request and what is remembered, as far as it says anything.
+/// The anchors of a request and what is trusted, as far as it says anything.
 fn anchors(request: &Request<'_>, heads: &TrustedHeads) -> Vec<Anchor> {
     let known = heads.binding().filter(|trusted| trusted.head.checkpoint > 0);
     request.anchors.iter().cloned().chain(known.map(Anchor::remembered)).collect()
 }
 
-/// What is remembered of the same place with another branch checked out says nothing of this log, but
-/// whoever relies on what is remembered here should know of it.
+/// What is trusted for the same place with another branch checked out says nothing of this log, but
+/// a reader that relies on what is trusted here should know of it.
 fn elsewhere(heads: &TrustedHeads, view: &log::View, path: &str) -> Option<Finding> {
     let is_held = |head: &Head| head.is_held(view.head_number, |n| view.hash_of(n)).is_ok();
     let other = heads.elsewhere(is_held)?;
@@ -331,7 +332,7 @@ fn everything(view: &log::View, histories: &[Folder]) -> (BTreeSet<DocumentId>, 
     (ids, findings)
 }
 
-/// The files in the folders of histories; none where nobody looked.
+/// The files in the folders of histories; none where they were not walked.
 struct Names<'s>(Option<&'s Vec<Folder>>);
 
 impl Names<'_> {

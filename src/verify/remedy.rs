@@ -1,5 +1,5 @@
-//! The causes of each finding, by accident and by intent, and its remedy: the text of `help CODE`, and of
-//! the rules of a SARIF report.
+//! The causes of each finding, by accident and by intent, and its remedy: the text of `help CODE`,
+//! and of the rules of a SARIF report.
 
 use super::finding::Code;
 use crate::model::hint::{Call, Hint, Verb};
@@ -161,10 +161,10 @@ impl Code {
             ),
             Self::IdCollision => "Find out which of the two is right, and move the other away.".into(),
             Self::UnrecordedRemoval | Self::CheckpointHashMissing => {
-                "Find out who wrote it before you publish again, because later nobody can tell. Restore a copy that verifies. After an interrupted command, keep the files and ask the person who ran it.".into()
+                "Find out who wrote it before you publish again, because later the files do not show it. Restore a copy that verifies. After an interrupted command, keep the files and ask the person who ran it.".into()
             }
             Self::PublishedUnsealed | Self::VersionUnsealed => Hint::calls(
-                "Find out who wrote it before you publish again, because later nobody can tell. After an interrupted command, {} lists what no checkpoint seals, with author and time. If the log was truncated, restore it, or see with {} which checkpoints the histories give.",
+                "Find out who wrote it before you publish again, because later the files do not show it. After an interrupted command, {} lists what no checkpoint seals, with author and time. If the log was truncated, restore it, or see with {} which checkpoints the histories give.",
                 [dry_run(Verb::Recover), dry_run(Verb::CheckpointRebuild)],
             ),
             Self::ForeignLog => {

@@ -13,9 +13,9 @@ use crate::vault::config::{Config, DEFAULT_KEYFRAME_INTERVAL, LogForm};
 /// The rules that hold for a record, from which checkpoint on.
 #[derive(Debug, Default)]
 pub(super) struct Rules {
-    /// From which checkpoint on `ctx` alone can have made them, so that they follow from the histories
-    /// to the last byte (THREAT-9), and from which on it cannot; in order. None in a log that the
-    /// other tool may have written.
+    /// From which checkpoint on `ctx` alone can have made them, so that they follow from the
+    /// histories to the last byte (THREAT-9), and from which on it cannot; in order. None in a log
+    /// that the reference implementation may have written.
     strict: Vec<(u64, bool)>,
     /// The keyframe intervals, each with the checkpoint that sealed it, in order.
     intervals: Vec<(u64, u64)>,
@@ -70,14 +70,14 @@ impl Rules {
     }
 }
 
-/// From which checkpoint on a log that has this form now follows from the histories, and from which on
-/// it need not.
+/// From which checkpoint on a log that has this form now follows from the histories, and from which
+/// on it need not.
 ///
 /// A log of deltas is ours, but for what was written while it had the other form: before it was
 /// converted, or between two conversions. That a configuration asks for the form that the log has
-/// anyway converts nothing, nor does one at the end that asks for a form which the log does not have:
-/// else it would free everything before it, or after it, from these rules. A log of whole maps that we
-/// began was one of deltas until a configuration asked for it.
+/// anyway converts nothing, nor does one at the end that asks for a form which the log does not
+/// have: else it would free everything before it, or after it, from these rules. A log of whole
+/// maps that we began was one of deltas until a configuration asked for it.
 fn strictness(
     form: LogForm,
     forms: &[(u64, Option<LogForm>)],
@@ -107,8 +107,8 @@ fn strictness(
     [(0, began_strict)].into_iter().chain(changes).collect()
 }
 
-/// The sealed versions of the configuration that can be had and read, each with the checkpoint that
-/// seals it first, and nothing from the checkpoint on that retires it. What cannot be had is reported
+/// The sealed versions of the configuration that can be read, each with the checkpoint that seals
+/// it first, and nothing from the checkpoint on that retires it. What cannot be read is reported
 /// where its history is checked.
 fn configurations(vault: &Vault, id: &DocumentId, record: &Record) -> Vec<(u64, Option<Config>)> {
     let mut found = Vec::new();
@@ -160,7 +160,7 @@ mod tests {
         assert_eq!(strict(Delta, true, &[(2, delta), (3, full)]), "!!!!!!");
         assert_eq!(strict(Delta, false, &[(4, None), (5, delta)]), "....!!");
         assert_eq!(strict(Delta, false, &[]), "!!!!!!");
-        // Whole maps since somebody asked for them.
+        // Whole maps since a setting asked for them.
         assert_eq!(strict(Full, true, &[(1, None), (4, full)]), "!!!...");
         assert_eq!(strict(Full, true, &[(1, full), (4, delta)]), "......");
         assert_eq!(strict(Full, true, &[(1, None), (3, full), (5, delta)]), "!!....");

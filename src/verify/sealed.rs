@@ -50,7 +50,7 @@ impl Pass<'_> {
 
     /// Whether only ctx can have recorded a version: it, or what came next, was sealed so.
     pub(super) fn is_strictly_ours(&self, version: u64) -> bool {
-        // The other tool does not know governance files.
+        // The reference implementation does not know governance files.
         if !self.id.is_document() {
             return true;
         }
@@ -59,8 +59,8 @@ impl Pass<'_> {
         seal.is_some_and(|(_, seal)| self.rules.is_strict(seal.checkpoint))
     }
 
-    /// Whether the other tool, which does not know governance files, may have dropped this from the
-    /// maps of the log.
+    /// Whether the reference implementation, which does not know governance files, may have dropped
+    /// this from the maps of the log.
     pub(super) fn may_be_dropped(&self) -> bool {
         !self.id.is_document() && self.view.form.is_some_and(LogForm::is_shared)
     }
@@ -83,8 +83,8 @@ impl Pass<'_> {
             Some(Some(updated)) if !bound(updated) => {
                 format!("recorded for {event}, but the text is from {updated}")
             }
-            // The other tool records an edit after it published it. A governance file has no field
-            // of ours: it is published when it is recorded.
+            // The reference implementation records an edit after it published it. A governance file
+            // has no field of ours: it is published when it is recorded.
             _ if (exact || updated.is_none()) && !bound(entry.edited_at) => {
                 format!("recorded for {event}, but edited at {}", entry.edited_at)
             }

@@ -35,7 +35,7 @@ impl Pass<'_> {
                 return;
             }
         };
-        // Where the sealed text cannot be had, that has been reported, and nothing is left to
+        // Where the sealed text cannot be read, that has been reported, and nothing is left to
         // compare with.
         let Some(sealed) = sealed else { return };
         let live = match utf8(&bytes) {
@@ -94,7 +94,8 @@ pub(super) fn planted(vault: &Vault, paths: &[String], view: &View) -> Vec<Findi
     paths.par_iter().filter(beside_head).filter_map(planted).collect()
 }
 
-/// Whether some line of a text that is no document could be taken for the status of a published one.
+/// Whether some line of a text that is no document could be taken for the status of a published
+/// one.
 fn claims_published(bytes: &[u8]) -> bool {
     let text = String::from_utf8_lossy(bytes);
     // Every character that ends a line for some reader (YAML-17).
@@ -102,7 +103,7 @@ fn claims_published(bytes: &[u8]) -> bool {
     lines.any(|line| line.strip_prefix("status").is_some_and(|rest| rest.contains("published")))
 }
 
-/// A vault inside of another one: whoever works there does not see the other.
+/// A vault inside of another one: a process that works there does not see the other.
 pub(super) fn inside(vault: &Vault) -> Option<Finding> {
     let (_, outer) = Vault::nested(vault.root())?;
     let message = format!("the vault is inside another one, `{}`", outer.display());
@@ -127,7 +128,7 @@ pub(super) fn ignored(found: &WalkedFiles) -> Vec<Finding> {
     findings
 }
 
-/// What lies among the histories without being one, and what could not be looked at.
+/// What is among the histories without being one, and what could not be looked at.
 pub(super) fn strays(survey: &Survey) -> Vec<Finding> {
     let lists = [
         (&survey.strays, Code::Unfinished, "it belongs to no history"),

@@ -19,8 +19,8 @@ pub enum GitError {
     Refused(String),
 }
 
-/// What names a repository in the environment. A hook has it, and it need not be the repository that
-/// holds a folder.
+/// What names a repository in the environment. A hook has it, and it need not be the repository
+/// that holds a folder.
 const REPOSITORY: [&str; 9] = [
     "GIT_DIR",
     "GIT_WORK_TREE",
@@ -41,7 +41,7 @@ const COMPLAINT: u64 = 64 << 10;
 /// What git prints, run in a folder for what it can say by itself: no questions, no locks, nothing
 /// fetched, nothing replaced.
 ///
-/// The repository is the one whose `.git` lies in the folder or above it. Where there is none, as in
+/// The repository is the one whose `.git` is in the folder or above it. Where there is none, as in
 /// a folder to which a hook checked a commit out, GIT_DIR and GIT_WORK_TREE together may name one.
 /// Files of the folder that look like a bare repository are none.
 ///
@@ -79,7 +79,7 @@ pub fn ask(folder: &Path, args: &[&str]) -> Result<Vec<u8>, GitError> {
         let (mut out, mut complaint) = (Vec::new(), Vec::new());
         let _ = stdout.map(|mut pipe| pipe.read_to_end(&mut out));
         let _ = stderr.map(|pipe| pipe.take(COMPLAINT).read_to_end(&mut complaint));
-        // Whoever waited may have given up.
+        // The caller may have given up.
         let _ = done.send((out, complaint));
     });
     let Ok((out, complaint)) = said.recv_timeout(PATIENCE) else {

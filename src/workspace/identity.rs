@@ -63,7 +63,7 @@ impl Workspace<'_> {
         }
         // A repository that keeps its refs in tables (reftable) tells only git.
         match (self.environment.git)(root, &["symbolic-ref", "--quiet", "HEAD"]) {
-            // Whoever made it wait would make it wait again.
+            // The same cause would make it wait again.
             Err(GitError::NotRun(_)) => None,
             Err(GitError::Refused(_)) => self.git_line(root, &["rev-parse", "--verify", "HEAD"]),
             Ok(name) => line_of(name),
@@ -85,7 +85,7 @@ impl Workspace<'_> {
         })
     }
 
-    /// What those who wait for the lock are told about a verb that publishes nothing.
+    /// What a command that waits for the lock shows about a verb that publishes nothing.
     pub(crate) fn holder(&self, verb: &str) -> Result<String, Failure> {
         Ok(format!("ctx {verb}, since {}", self.now()?))
     }

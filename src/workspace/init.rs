@@ -32,11 +32,12 @@ pub(crate) struct InitRequest {
 }
 
 impl Workspace<'_> {
-    /// Makes a folder a vault. Existing files are never changed. Returns also what the user should know.
+    /// Makes a folder a vault. Existing files are never changed. Returns also what the user should
+    /// know.
     ///
     /// # Errors
-    /// The folder is a vault already, is in one, or cannot be written. An interrupted one can be run
-    /// again.
+    /// The folder is a vault already, is in one, or cannot be written. An interrupted one can be
+    /// run again.
     pub(crate) fn init(&self, request: &InitRequest) -> Result<(InitReport, Vec<String>), Failure> {
         let mut notes = Vec::new();
         let dir = self.options.vault.as_ref().unwrap_or(&request.dir);
@@ -81,8 +82,8 @@ impl Workspace<'_> {
             .hint(Hint::call("if it was deleted on purpose, run {} first", forget)))
     }
 
-    /// Writes the files, the configuration last: without it the vault is only begun, and another `init`
-    /// completes it.
+    /// Writes the files, the configuration last: without it the vault is only begun, and another
+    /// `init` completes it.
     fn write_vault(
         &self,
         begun: &Vault,

@@ -1,8 +1,10 @@
-//! A vault as every front end opens it: found or named, with the clock, the principal and the user's own
-//! folders, and with the grammar by which arguments name documents, versions and selectors.
+//! A vault as every front end opens it: found or named, with the clock, the principal and the
+//! user's own folders, and with the grammar by which arguments name documents, versions and
+//! selectors.
 //!
-//! `open` finds the vault, `identity` says who acts and when, `name` reads ids and URIs, `ask` reads
-//! selectors, `version` texts of versions, `revision` the log at a git revision, `init` makes a vault.
+//! `open` finds the vault, `identity` says who acts and when, `name` reads ids and URIs, `ask`
+//! reads selectors, `version` texts of versions, `revision` the log at a git revision, `init` makes
+//! a vault.
 
 pub(crate) mod ask;
 pub mod git;

@@ -86,7 +86,8 @@ impl Workspace<'_> {
 
     /// Like [`Workspace::named`], but `ID@N` names the document at checkpoint N and `ID#anchor` a
     /// section of it. In this form `@`, `#`, `%` and blanks of an id are percent-encoded, so that
-    /// no file can take the place of a pin or a section. A URI is read as the head's configuration says.
+    /// no file can take the place of a pin or a section. A URI is read as the head's configuration
+    /// says.
     pub(crate) fn named_at(
         &self,
         vault: &Vault,

@@ -48,8 +48,8 @@ impl Workspace<'_> {
         named.map(Path::to_owned)
     }
 
-    /// Refuses a vault that was named through a link inside a git work tree, or through a link in the
-    /// place of a folder of which a head is trusted (VAULT-25).
+    /// Refuses a vault that was named through a link inside a git work tree, or through a link in
+    /// the place of a folder of which a head is trusted (VAULT-25).
     fn refuse_links(&self, dir: &Path, vault: &Vault) -> Result<(), Failure> {
         let work_tree =
             self.environment.var("GIT_WORK_TREE").map(|tree| self.environment.cwd.join(tree));
@@ -90,8 +90,8 @@ impl Workspace<'_> {
     pub(crate) fn outfit(&self, vault: Vault) -> Vault {
         let root = vault.root();
         let checked_out = self.checked_out(root);
-        // All commits that are checked out by themselves share one index; each is a memory of its own,
-        // because another one is no change.
+        // All commits that are checked out by themselves share one index; each is a memory of its
+        // own, because another one is no change.
         let branch = checked_out.as_deref().filter(|name| name.starts_with("refs/"));
         let cache = outside::cache_home(|name| self.environment.var(name));
         let cache = cache.and_then(|home| folder_beside(&home, root, branch));
@@ -105,7 +105,7 @@ impl Workspace<'_> {
         self.options.lock_timeout.map_or(lock::PATIENCE, Duration::from_secs)
     }
 
-    /// Where the head of a vault in a folder is remembered.
+    /// Where the head of a vault in a folder is trusted.
     pub(crate) fn state_of(&self, root: &Path) -> Option<StateFolder> {
         self.state_in(root, self.checked_out(root))
     }
@@ -123,8 +123,8 @@ impl Workspace<'_> {
     }
 }
 
-/// The folder of a vault in a directory of the user. What lies in the vault is not out of the reach of
-/// those who write there.
+/// The folder of a vault in a directory of the user. What is in the vault is not out of the reach
+/// of those who write there.
 fn folder_beside(home: &Path, root: &Path, checked_out: Option<&str>) -> Option<PathBuf> {
     let dir = outside::folder_of(home, root, checked_out);
     (!outside::lies_in(&dir, root)).then_some(dir)

@@ -99,8 +99,8 @@ impl Repository<'_, '_> {
         Ok(commit.trim().to_owned())
     }
 
-    /// The hashes of all checkpoints at a commit; none where the folder was no vault. A vault that had
-    /// nothing published is the beginning of every log.
+    /// The hashes of all checkpoints at a commit; none where the folder was no vault. A vault that
+    /// had nothing published is the beginning of every log.
     fn hashes(&self, name: &str, commit: &str) -> Result<Option<Vec<Digest>>, Failure> {
         let entries = self.tree(name, commit)?;
         let entry_of = |path: &str| entries.iter().find(|entry| entry.path == path);
@@ -117,8 +117,8 @@ impl Repository<'_, '_> {
         Ok(Some(chronicle.checkpoints().iter().map(|checkpoint| checkpoint.hash).collect()))
     }
 
-    /// The refs that a name may be short for, by git's rules (gitrevisions(7)). Whoever may push a tag
-    /// could give it the name of a branch.
+    /// The refs that a name may be short for, by git's rules (gitrevisions(7)). A process that may
+    /// push a tag could give it the name of a branch.
     fn refs(&self, name: &str) -> Result<Vec<String>, Failure> {
         let name = name.split(['~', '^', '@', ':']).next().unwrap_or(name);
         let places = ["", "refs/", "refs/tags/", "refs/heads/", "refs/remotes/"];
@@ -128,7 +128,7 @@ impl Repository<'_, '_> {
         let mut args = vec!["for-each-ref", "--format=%(refname)"];
         args.extend(wanted.iter().map(String::as_str));
         let found = self.ask(&args).map_err(|why| no_answer(&why))?;
-        // A pattern also matches what lies below it.
+        // A pattern also matches what is below it.
         Ok(found
             .lines()
             .filter(|found| wanted.iter().any(|w| w == found))

@@ -70,7 +70,7 @@ fn of_governance(vault: &Vault, found: &mut Vec<(String, Vec<Problem>)>) {
     let packs: Vec<(String, Vec<Problem>)> = packs
         .map(|file| (file.path, file.reading.problems.iter().map(Problem::from).collect()))
         .collect();
-    // A pack whose name makes no id is told as such, whatever it says.
+    // A pack whose name makes no id is reported as such, whatever it says.
     let (named, _): (Vec<_>, Vec<_>) =
         packs.into_iter().partition(|(path, _)| DocumentId::of_governance_file(path).is_ok());
     let seen: HashSet<&str> = named.iter().map(|(path, _)| path.as_str()).collect();
@@ -78,7 +78,7 @@ fn of_governance(vault: &Vault, found: &mut Vec<(String, Vec<Problem>)>) {
     found.extend(named);
 }
 
-/// The head, as far as it can be had: a vault whose log is broken still has live files to check.
+/// The head, as far as it can be read: a vault whose log is broken still has live files to check.
 struct Head<'v>(Option<Snapshot<'v>>);
 
 impl Published for Head<'_> {

@@ -23,8 +23,8 @@ pub(crate) fn number(text: &str) -> Result<u64, Failure> {
     })
 }
 
-/// The verified text of a version, with the history that it comes from. A version that the log seals
-/// must be the one that it seals.
+/// The verified text of a version, with the history that it comes from. A version that the log
+/// seals must be the one that it seals.
 pub(crate) fn text_of(
     vault: &Vault,
     chronicle: &Chronicle<'_>,

@@ -29,8 +29,8 @@ pub(crate) fn long_text(spelled: &str) -> Option<String> {
     double_quoted(spelled).filter(|text| !emit::is_exact_block(text))
 }
 
-/// The text that [`emit::double_quoted`] spells so: no character has an escape that does not need one,
-/// and each escape is the one that is written.
+/// The text that [`emit::double_quoted`] spells so: no character has an escape that does not need
+/// one, and each escape is the one that is written.
 fn double_quoted(spelled: &str) -> Option<String> {
     let mut rest = spelled.strip_prefix('"')?.strip_suffix('"')?;
     let mut text = String::with_capacity(rest.len());

@@ -186,8 +186,8 @@ pub(crate) fn canonical_number(text: &str) -> Option<u64> {
     if digits && !leading_zero { text.parse().ok() } else { None }
 }
 
-/// A list in the mapping at the root that may be long: each item is handed over when it is read, and
-/// not kept.
+/// A list in the mapping at the root that may be long: each item is handed over when it is read,
+/// and not kept.
 pub(crate) struct List<'l> {
     /// The key of the list.
     pub(crate) key: &'static str,
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn flow_and_block_collections_are_told_apart() {
+    fn flow_and_block_collections_are_distinguished() {
         let root = parse("a: [1]\nb:\n  - 1\nc: {d: 1}\ne:\n  f: 1\n", Dialect::Format).unwrap();
         let flow = |key: &str| match &root.get(key).unwrap().value {
             Value::Sequence { flow, .. } | Value::Mapping { flow, .. } => *flow,

@@ -1,9 +1,9 @@
 //! A scan of the YAML that nearly every frontmatter is: `key: value` lines and lists of one level.
 //!
-//! A verifier reads the frontmatter of every version, and the reader of all YAML is the slowest part
-//! of that. The scan knows keys of letters, digits and `_`, values in single quotes or of harmless
-//! characters, and lists of such values. It builds the same tree, to the last position; whatever it does
-//! not know it leaves to the other reader.
+//! A verifier reads the frontmatter of every version, and the reader of all YAML is the slowest
+//! part of that. The scan knows keys of letters, digits and `_`, values in single quotes or of
+//! harmless characters, and lists of such values. It builds the same tree, to the last position;
+//! whatever it does not know it leaves to the other reader.
 
 use super::{Node, Value};
 

@@ -1,4 +1,4 @@
-//! What is known of a log from outside of the vault: the remembered head, `--expect-head`,
+//! What is known of a log from outside of the vault: the trusted head, `--expect-head`,
 //! `--since`, and `ctx head`.
 
 use std::collections::BTreeSet;
@@ -170,7 +170,7 @@ fn nothing_is_anchored_by_an_empty_log() {
     // Somebody else's vault in the place of the empty one.
     replace(&place, &Place::published(&[("nodes/x", "# X\n")]));
     assert!(place.ctx("verify").ok().stdout.starts_with("intact, not anchored\n"));
-    // That verification was remembered.
+    // That verification was trusted.
     assert!(place.ctx("verify").ok().stdout.starts_with("intact, anchored to checkpoint 1\n"));
 }
 
@@ -223,7 +223,7 @@ fn an_expected_head_is_demanded_in_the_log() {
 }
 
 #[test]
-fn what_is_remembered_can_be_listed_and_forgotten() {
+fn trusted_heads_can_be_listed_and_forgotten() {
     let (place, _) = three();
     let listed = place.ctx("head list").ok();
     assert_snapshot!(listed.whole(), @"
@@ -249,7 +249,7 @@ fn what_is_remembered_can_be_listed_and_forgotten() {
 }
 
 #[test]
-fn a_memory_that_cannot_be_read_stops_writers() {
+fn an_unreadable_trusted_head_stops_writers() {
     let (place, _) = three();
     let dir = place.home().join(".local/state/contextnest");
     let memory = fs::read_dir(&dir).unwrap().next().unwrap().unwrap().path().join("head.json");
@@ -271,7 +271,7 @@ fn a_memory_that_cannot_be_read_stops_writers() {
 }
 
 #[test]
-fn a_memory_inside_of_the_vault_is_none() {
+fn a_trusted_head_inside_the_vault_is_ignored() {
     let (place, before) = three();
     let state = place.path(".context/local").display().to_string();
     replace(&place, &before);
@@ -280,7 +280,7 @@ fn a_memory_inside_of_the_vault_is_none() {
 }
 
 #[test]
-fn what_a_dead_command_left_is_told_from_a_forgery_by_its_intent() {
+fn an_intent_record_distinguishes_an_interrupted_command_from_a_forgery() {
     let (place, _) = three();
     let log = place.read(LOG);
     // The histories were written, the checkpoint was not.
@@ -291,7 +291,7 @@ fn what_a_dead_command_left_is_told_from_a_forgery_by_its_intent() {
     place.write(history, duplicate.bytes(history));
     place.write("nodes/a.md", place.read("nodes/a.md").replace("Four.", "Three."));
     place.write(LOG, format!("{log}{{\"at\""));
-    // Anybody could have cut the log back to what is remembered.
+    // An attacker could have cut the log back to what is trusted.
     let told = place.ctx("verify --json").exits(1).json("ctx.verify");
     assert_eq!(codes(&told), ["torn-tail", "published-unsealed"]);
     place.began(&instant_of(&place.read(history)));
@@ -336,7 +336,7 @@ fn the_log_at_a_revision_is_the_beginning_of_this_one() {
     let verify = nested.typed("verify --since main --vault docs/vault").without("HOME").run().ok();
     assert!(verify.stdout.starts_with("intact, anchored to checkpoint 3\n"), "{}", verify.stdout);
 
-    // A log that was cut or written anew does not begin with what git has.
+    // A log that was cut or replaced does not begin with what git has.
     let kept = before.tree();
     let cut: String = before.read(LOG).lines().take(1).map(|line| format!("{line}\n")).collect();
     before.write(LOG, cut);
@@ -355,7 +355,7 @@ fn the_log_at_a_revision_is_the_beginning_of_this_one() {
 }
 
 #[test]
-fn another_branch_or_commit_is_another_memory() {
+fn another_branch_or_commit_has_its_own_trusted_head() {
     let (place, _) = three();
     git(&place, "init -q");
     git(&place, "add -A");
@@ -379,7 +379,7 @@ fn another_branch_or_commit_is_another_memory() {
     assert_eq!(codes(&json), ["head-rollback", "head-elsewhere"]);
 }
 
-/// A vault in a folder of a repository with one commit, and a duplicate of it that was written anew.
+/// A vault in a folder of a repository with one commit, and a duplicate of it that was replaced.
 fn in_repository() -> Place {
     let place = Place::new();
     let (three, _) = three();
@@ -392,7 +392,7 @@ fn in_repository() -> Place {
     place
 }
 
-fn write_anew(place: &Place) {
+fn replace_log(place: &Place) {
     let other = Place::published(&[("nodes/a", "# Forged\n")]);
     fs::remove_dir_all(place.path("docs")).unwrap();
     for (path, bytes) in files_in(other.root()) {
@@ -405,7 +405,7 @@ fn a_revision_that_cannot_be_read_anchors_nothing_and_passes_nothing() {
     let place = in_repository();
     let since = |line: &str| place.typed(line).without("HOME").run();
     since("verify --vault docs --since HEAD").ok();
-    // A tag with the name of a branch: whoever may push tags could choose what it means.
+    // A tag with the name of a branch: a process that may push tags could choose what it means.
     git(&place, "update-ref refs/remotes/origin/main HEAD");
     since("verify --vault docs --since origin/main").ok();
     since("verify --vault docs --since origin/main~0").ok();
@@ -430,7 +430,7 @@ fn a_revision_that_cannot_be_read_anchors_nothing_and_passes_nothing() {
     // The blob of the log is not there, as in a clone without blobs.
     let object = git(&place, "rev-parse HEAD:docs/.versions/checkpoints.jsonl");
     place.remove(&format!(".git/objects/{}/{}", &object[..2], &object[2..]));
-    write_anew(&place);
+    replace_log(&place);
     let refused = since("verify --vault docs --since HEAD").exits(5);
     assert!(refused.stderr.contains(&format!("git cat-file blob {object}")), "{}", refused.stderr);
     // Without git at all, and without a repository.
@@ -458,7 +458,7 @@ fn a_vault_that_had_nothing_published_is_the_empty_log() {
 #[test]
 fn the_repository_is_the_one_that_holds_the_vault() {
     let place = in_repository();
-    write_anew(&place);
+    replace_log(&place);
     // A hook has variables that name its repository, and is run at its top.
     let git_dir = place.path(".git").display().to_string();
     for line in ["verify --vault docs --since HEAD", "verify --vault docs --since=main"] {
@@ -494,14 +494,14 @@ fn the_repository_is_the_one_that_holds_the_vault() {
 }
 
 #[test]
-fn nobody_rids_a_vault_of_its_memory_by_making_a_repository() {
+fn a_new_repository_does_not_discard_the_trusted_head() {
     // A folder that git takes for none, inside of none: the memory stays.
     let (place, before) = three();
     replace(&place, &before);
     fs::create_dir(place.path(".git")).unwrap();
     place.write(".git/HEAD", "ref: refs/heads/x\n");
     assert_eq!(codes(&place.ctx("verify --json").exits(1).json("ctx.verify")), ["head-rollback"]);
-    // A whole one: what was remembered before holds for all of its branches.
+    // A whole one: what was trusted before holds for all of its branches.
     fs::remove_dir_all(place.path(".git")).unwrap();
     git(&place, "init -q");
     git(&place, "checkout -q -b other");
@@ -530,7 +530,7 @@ fn replace_but_git(place: &Place, by: &Place) {
 }
 
 #[test]
-fn a_vault_made_anew_in_the_same_place_has_no_other_memory() {
+fn a_new_vault_in_the_same_place_keeps_the_trusted_head() {
     let (place, _) = three();
     git(&place, "init -q");
     place.ctx("verify").ok();
@@ -547,7 +547,7 @@ fn a_vault_made_anew_in_the_same_place_has_no_other_memory() {
 }
 
 #[test]
-fn the_memory_of_a_vault_that_is_gone_can_be_forgotten() {
+fn the_trusted_head_of_a_removed_vault_can_be_forgotten() {
     let (place, _) = three();
     let root = place.root().display().to_string();
     fs::remove_dir_all(place.root()).unwrap();
@@ -599,7 +599,7 @@ fn the_hooks_of_the_documentation_let_honest_work_through_and_stop_a_rewritten_v
     // In a linked worktree git names its repository to hooks.
     let tree = place.home().join("tree").display().to_string();
     git(&place, &format!("worktree add -q {tree} -b other"));
-    write_anew(&place);
+    replace_log(&place);
     let forged = files_in(&place.path("docs"));
     let commit = |folder: &str, options: &str| {
         let name = "-c user.name=Eve -c user.email=eve@example.com";
@@ -685,13 +685,13 @@ fn since_fork_accepts_a_branch_that_is_merely_behind() {
         (&1.into(), &3.into())
     );
     // What was there when the branch began must still be there.
-    write_anew(&place);
+    replace_log(&place);
     assert!(verify("--since-fork main").exits(1).stdout.contains("head-fork"));
     verify("--since-fork nowhere").exits(2);
 }
 
 #[test]
-fn without_the_trusted_head_nothing_is_read_or_remembered() {
+fn without_a_state_folder_no_head_is_read_or_recorded() {
     let (place, before) = three();
     replace(&place, &before);
     place.ctx("verify").exits(1);
@@ -702,9 +702,9 @@ fn without_the_trusted_head_nothing_is_read_or_remembered() {
 }
 
 /// Who may write to the vault can plant a repository, let a writer remember its head under a branch
-/// of that, and take both away: what was remembered in another repository holds all the same.
+/// of that, and take both away: what was trusted in another repository holds all the same.
 #[test]
-fn a_planted_repository_takes_no_memory_with_it() {
+fn a_planted_repository_discards_no_trusted_head() {
     for is_within_a_repository in [false, true] {
         let place = Place::published(&[("nodes/a", "# A\n")]);
         if is_within_a_repository {
@@ -745,10 +745,10 @@ fn a_planted_repository_takes_no_memory_with_it() {
     }
 }
 
-/// What was remembered without a repository holds beside a planted one whose other branch is ahead, and
-/// so it does where the path is no text.
+/// What was trusted without a repository holds beside a planted one whose other branch is ahead,
+/// and so it does where the path is no text.
 #[test]
-fn a_planted_branch_that_is_ahead_takes_no_memory_with_it() {
+fn a_planted_branch_that_is_ahead_discards_no_trusted_head() {
     use std::os::unix::ffi::OsStrExt as _;
     for name in [&b"plain"[..], b"no\xfftext"] {
         let place = Place::new();
@@ -826,7 +826,7 @@ fn a_link_in_the_place_of_a_trusted_vault_is_refused_until_its_head_is_forgotten
 
 /// A machine of CI checks out one commit after the other.
 #[test]
-fn of_commits_without_a_ref_the_latest_memories_stay() {
+fn the_latest_trusted_heads_of_detached_commits_stay() {
     let (place, _) = three();
     git(&place, "init -q");
     place.ctx("verify").ok();
@@ -844,7 +844,7 @@ fn of_commits_without_a_ref_the_latest_memories_stay() {
     let mut expected = before;
     expected.extend((6..70).map(commit));
     assert_eq!(heads(&place), expected);
-    // What is remembered of a commit still binds it.
+    // What is trusted for a commit still binds it.
     place.write(".git/HEAD", commit(6) + "\n");
     place.ctx("verify --json").ok();
     assert_eq!(heads(&place).len(), expected.len());

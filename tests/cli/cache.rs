@@ -40,7 +40,7 @@ fn answers_are_the_same_with_a_cache_and_without_one() {
     assert!(manifest(&place).exists());
     let nowhere = |line: &str| place.typed(line).without("HOME").run();
     assert_eq!(with, QUESTIONS.map(|line| nowhere(line).stdout).to_vec());
-    // A place that cannot be written: something else lies there.
+    // A place that cannot be written: something else is there.
     fs::write(place.home().join("file"), "").unwrap();
     let blocked = place.home().join("file/caches");
     let blocked =
@@ -64,7 +64,7 @@ fn nothing_is_written_into_the_vault_and_only_the_user_may_look() {
 }
 
 #[test]
-fn a_publication_brings_the_index_along() {
+fn a_publication_updates_the_index() {
     let place = vault();
     place.ctx("resolve '#a'").ok();
     let before = fs::read(manifest(&place)).unwrap();
@@ -80,7 +80,7 @@ fn a_publication_brings_the_index_along() {
 }
 
 #[test]
-fn a_damaged_index_is_made_anew() {
+fn a_damaged_index_is_built_again() {
     let place = vault();
     place.ctx("resolve '#a'").ok();
     let expected = answers(&place);

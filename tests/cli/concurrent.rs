@@ -44,7 +44,7 @@ fn writers_of_one_document_make_one_version_of_it() {
 }
 
 #[test]
-fn a_lock_that_is_not_given_back_is_told_after_ten_seconds() {
+fn a_held_lock_is_reported_after_ten_seconds() {
     let place = Place::published(&[("nodes/a", "# A\n")]);
     place.edit("nodes/a.md", "# A\n", "# A\n\nx\n");
     place.write(".context/local/lock", "process 1234\n");

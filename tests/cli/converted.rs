@@ -111,7 +111,7 @@ fn a_dry_run_writes_nothing() {
 }
 
 #[test]
-fn a_vault_of_the_other_tool_is_converted_and_verifies() {
+fn a_vault_of_the_reference_implementation_is_converted_and_verifies() {
     let place = Place::copy_of(&repository().join("fixtures/interop/procurement"));
     const LATER: &str = "--now 2026-11-22T08:00:00.000Z";
     let before = hashes(&place);
@@ -209,7 +209,7 @@ fn two_logs_that_say_the_same_are_read_and_the_next_writer_clears_one_away() {
 #[test]
 fn the_form_that_the_sealed_configuration_asks_for_is_the_one_that_stays() {
     let (place, _) = halfway();
-    // A wish that nobody published says nothing.
+    // A request that nobody published says nothing.
     place.edit(".context/config.yaml", "checkpoint_log: full", "checkpoint_log: delta");
     place.ctx("recover").ok();
     assert!(place.has(FULL) && !place.has(DELTA));
@@ -237,7 +237,7 @@ fn a_conversion_that_fails_half_way_says_what_was_published() {
 }
 
 #[test]
-fn two_logs_that_differ_are_relied_on_by_nobody() {
+fn no_command_uses_two_logs_that_differ() {
     let (place, duplicate) = halfway();
     let shorter = duplicate[..duplicate.len() - 1].iter().rposition(|byte| *byte == b'\n').unwrap();
     place.write(DELTA, &duplicate[..=shorter]);

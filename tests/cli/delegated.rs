@@ -1,5 +1,5 @@
-//! Searches in selectors: what a back-end finds is a set like others, of the head, verified, and said
-//! to be delegated.
+//! Searches in selectors: what a back-end finds is a set like others, of the head, verified, and
+//! said to be delegated.
 
 use std::fs;
 

@@ -127,7 +127,7 @@ fn a_vault_that_cannot_be_written_can_still_be_read() {
 }
 
 #[test]
-fn what_lies_in_the_way_of_a_version_is_kept() {
+fn a_file_in_the_place_of_a_version_is_kept() {
     let place = Place::published(&[("nodes/a", "# A\n")]);
     place.write("nodes/b.md", "# B\n");
     place.write("nodes/.versions/b/v1.md", "left from something\n");

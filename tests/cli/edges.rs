@@ -1,5 +1,5 @@
-//! What a verifier says at the edges of its rules: which of two findings, with which values, and what
-//! it does not say.
+//! What a verifier says at the edges of its rules: which of two findings, with which values, and
+//! what it does not say.
 
 use insta::assert_snapshot;
 
@@ -22,10 +22,10 @@ fn three() -> Place {
 
 /// Every finding on a line of its own: from the files alone, without a memory.
 fn found(place: &Place) -> String {
-    told(&place.typed("verify --json").without("HOME").run())
+    shown_text(&place.typed("verify --json").without("HOME").run())
 }
 
-fn told(output: &Output) -> String {
+fn shown_text(output: &Output) -> String {
     let json = output.json("ctx.verify");
     let text = |value: &serde_json::Value| match value {
         serde_json::Value::Null => String::new(),
@@ -46,7 +46,7 @@ fn told(output: &Output) -> String {
 }
 
 #[test]
-fn a_damaged_vault_is_not_remembered() {
+fn the_head_of_a_damaged_vault_is_not_trusted() {
     let place = three().duplicate();
     place.edit(FIRST, "far", "fur");
     place.ctx("verify").exits(1);
@@ -60,7 +60,7 @@ fn what_follows_the_last_whole_entry_is_counted() {
     place.write(HISTORY, [&whole[..], b"  - version: 4\n    ed"].concat());
     assert_snapshot!(found(&place), @"torn-tail in nodes/.versions/a/history.yaml: 21 bytes follow its last whole entry");
     place.began("2026-11-21T10:01:00.000Z");
-    assert_snapshot!(told(&place.ctx("verify --json").ok()), @"unfinished in nodes/.versions/a/history.yaml: it ends in 21 bytes that no checkpoint seals");
+    assert_snapshot!(shown_text(&place.ctx("verify --json").ok()), @"unfinished in nodes/.versions/a/history.yaml: it ends in 21 bytes that no checkpoint seals");
     // A whole entry of the event that was begun, and the beginning of another.
     place.write(HISTORY, &whole);
     let duplicate = place.duplicate();
@@ -68,20 +68,20 @@ fn what_follows_the_last_whole_entry_is_counted() {
     duplicate.ctx("publish nodes/a").ok();
     place.write(HISTORY, [&duplicate.bytes(HISTORY)[..], b"  - v"].concat());
     place.began(&crate::harness::instant_of(&duplicate.read(HISTORY)));
-    assert_snapshot!(told(&place.ctx("verify --json").ok()), @"unfinished in nodes/.versions/a/history.yaml: it ends in 1 entry and 5 bytes that no checkpoint seals");
+    assert_snapshot!(shown_text(&place.ctx("verify --json").ok()), @"unfinished in nodes/.versions/a/history.yaml: it ends in 1 entry and 5 bytes that no checkpoint seals");
 }
 
 #[test]
-fn a_first_history_that_cannot_be_read_is_left_over_where_a_writer_died() {
+fn an_unreadable_first_history_of_an_interrupted_writer_is_cleared_away() {
     let place = three();
     place.write("nodes/.versions/b/history.yaml", "\0\0\0\n");
     assert_snapshot!(found(&place), @r"history-unreadable in nodes/.versions/b/history.yaml: the history cannot be read: line 1, column 1: unexpected character: `\u{0}'");
     place.began("2026-11-21T10:01:00.000Z");
-    assert_snapshot!(told(&place.ctx("verify --json").ok()), @r"unfinished in nodes/.versions/b/history.yaml: the history cannot be read: line 1, column 1: unexpected character: `\u{0}'");
+    assert_snapshot!(shown_text(&place.ctx("verify --json").ok()), @r"unfinished in nodes/.versions/b/history.yaml: the history cannot be read: line 1, column 1: unexpected character: `\u{0}'");
     // What is sealed is damaged all the same.
     place.write(HISTORY, "\0\0\0\n");
     let output = place.ctx("verify --json").exits(1);
-    assert!(told(&output).contains(&format!("history-unreadable in {HISTORY}")));
+    assert!(shown_text(&output).contains(&format!("history-unreadable in {HISTORY}")));
 }
 
 /// The retirement after the last sealed version is sealed by the id's leaving the maps.
@@ -117,7 +117,7 @@ fn keys_that_mean_nothing_are_named_and_counted() {
 }
 
 #[test]
-fn each_broken_version_is_told_by_itself_and_its_consequences_are_not() {
+fn each_broken_version_is_reported_without_its_consequences() {
     let place = three();
     // A line of the keyframe that no diff touches; and who made the third version.
     place.edit(FIRST, "far", "fur");
@@ -140,7 +140,7 @@ fn nothing_is_compared_with_a_text_that_is_not_the_recorded_one() {
     assert!(!found(&place).contains("drift"), "{}", found(&place));
 }
 
-/// An entry lies in the history, wherever its text does.
+/// An entry is in the history, wherever its text is.
 #[test]
 fn an_entry_that_was_altered_is_looked_for_in_the_history() {
     let place = three();
@@ -163,7 +163,7 @@ fn a_lost_text_hides_no_other_fault() {
 }
 
 #[test]
-fn what_a_text_says_of_itself_is_told_with_both_values() {
+fn a_self_description_mismatch_shows_both_values() {
     let place = three();
     place.edit(FIRST, "version: 1", "version: 7");
     assert_snapshot!(found(&place), @"
@@ -208,8 +208,9 @@ fn a_history_begins_with_its_first_version_and_goes_on_by_one() {
 fn only_what_is_later_than_the_clock_is_of_the_future() {
     let place = three();
     let at = crate::harness::instant_of(&place.read(HISTORY));
-    let verify =
-        |now: &str| told(&place.typed("verify --json").without("HOME").var("CTX_NOW", now).run());
+    let verify = |now: &str| {
+        shown_text(&place.typed("verify --json").without("HOME").var("CTX_NOW", now).run())
+    };
     assert_eq!(verify(&at), "");
     assert_snapshot!(verify("2026-11-21T10:00:02.500Z"), @"
     timestamp-future 3 in nodes/.versions/a/history.yaml: it is from 2026-11-21T10:00:03.000Z, later than the clock
@@ -231,7 +232,7 @@ fn a_document_with_a_past_is_retired_and_published_again() {
 }
 
 #[test]
-fn a_history_of_a_name_that_no_document_has_is_told() {
+fn a_history_of_an_impossible_name_is_reported() {
     let place = three();
     place.write("nodes/.versions/INDEX/history.yaml", place.bytes(HISTORY));
     place.write("nodes/.versions/INDEX/v1.md", place.bytes(FIRST));

@@ -101,7 +101,7 @@ fn what_cannot_be_patched_is_not_said_to_be() {
 }
 
 #[test]
-fn the_hash_of_the_head_stands_for_everything_that_was_read() {
+fn the_hash_of_the_head_covers_everything_that_was_read() {
     let place = Place::published(&[("nodes/a", "# A\n"), ("nodes/b", "# B\n")]);
     let head = place.ctx("head").ok().stdout.trim().to_owned();
     let expect = |line: &str| place.ctx(&format!("{line} --expect-hash {head}"));
@@ -139,7 +139,8 @@ fn an_expectation_that_cannot_be_held_against_anything_is_refused() {
     place.ctx("publish nodes/b --expect-version 0 --dry-run").exits(4);
 }
 
-/// Two branches that publish a version 2 each, merged: the record of one, the live file of the other.
+/// Two branches that publish a version 2 each, merged: the record of one, the live file of the
+/// other.
 fn crossed(ours: [&str; 2], theirs: [&str; 2]) -> Place {
     let place = Place::published(&[("nodes/a", "---\ntags: ['#x']\n---\n# A\n\none\n")]);
     let other = place.duplicate();

@@ -129,7 +129,7 @@ fn the_same_vault_gives_the_same_explanation() {
 }
 
 #[test]
-fn an_unknown_word_is_told_with_the_nearest_one() {
+fn an_unknown_name_is_reported_with_the_nearest_one() {
     let place = vault();
     assert_snapshot!(place.ctx("resolve '#paymnets + server:jria'").whole(), @"
     exit: 0

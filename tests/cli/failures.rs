@@ -144,7 +144,7 @@ fn every_code_is_provoked_somewhere() {
 }
 
 #[test]
-fn each_is_told_in_text_and_json_with_its_exit_code() {
+fn each_failure_has_text_json_and_an_exit_code() {
     let mut texts = BTreeMap::new();
     for (code, provoke) in PROVOCATIONS {
         let place = one();
@@ -299,7 +299,7 @@ fn misuse_of_the_command_line_ends_with_two_and_help_with_zero() {
 }
 
 #[test]
-fn a_second_log_is_told_as_such_even_if_it_is_empty() {
+fn an_empty_duplicate_log_is_reported() {
     let place = Place::published(&[("nodes/a", "# A\n")]);
     place.write(".versions/context_history.yaml", "checkpoints:\n");
     let told = place.ctx("resolve type:document").exits(1).stderr;

@@ -1,4 +1,4 @@
-//! A folder of Markdown that nobody wrote for `ctx`: every body byte stays.
+//! A folder of Markdown that was not written for `ctx`: every body byte stays.
 
 use std::collections::BTreeMap;
 

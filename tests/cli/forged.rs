@@ -23,7 +23,7 @@ fn place() -> Place {
 }
 
 fn codes(place: &Place) -> Vec<String> {
-    // From the files alone: without a home nothing is remembered.
+    // From the files alone: without a home nothing is trusted.
     let json = place.typed("verify --json").without("HOME").run().json("ctx.verify");
     let findings = json["findings"].as_array().unwrap();
     findings.iter().map(|f| f["code"].as_str().unwrap().to_owned()).collect()
@@ -138,7 +138,8 @@ fn with_forged_context(stored: TextStorage, text: &str) -> Place {
     place
 }
 
-/// One hash must not vouch for two texts: a text that reads as a patch, stored in full or as that patch.
+/// One hash must not vouch for two texts: a text that reads as a patch, stored in full or as that
+/// patch.
 #[test]
 fn verify_reports_a_governance_text_that_could_be_stored_in_two_forms() {
     let ours = diff::print("old\n", "new\n", 2, 3);
@@ -278,8 +279,8 @@ fn a_version_that_nothing_seals_is_found_and_not_built_upon() {
     let forged = place.read(path);
     let refused = place.typed("publish nodes/a").without("HOME").run().exits(1);
     assert!(refused.stderr.contains("history-unsealed"), "{}", refused.stderr);
-    // Whoever remembers that the log ends there knows no more: it may be cut. Nor does a writer that
-    // died, whose event recorded nothing like it.
+    // Whoever remembers that the log ends there knows no more: it may be cut. Nor does a writer
+    // that died, whose event recorded nothing like it.
     place.began("2026-11-21T10:00:09.000Z");
     for line in ["publish nodes/a", "publish --all"] {
         assert!(place.ctx(line).exits(1).stderr.contains("history-unsealed"));
@@ -293,7 +294,7 @@ fn a_version_that_nothing_seals_is_found_and_not_built_upon() {
 }
 
 #[test]
-fn an_unpublished_version_of_the_other_tool_is_a_note() {
+fn an_unpublished_version_of_the_reference_implementation_is_a_note() {
     let place = Place::copy_of(&repository().join("fixtures/interop/procurement"));
     let path = "nodes/legal/.versions/review/history.yaml";
     rechain(&place, path, false, |entry| {
@@ -392,7 +393,7 @@ fn folders_that_differ_only_in_case_are_not_both_published() {
     assert!(refused.stderr.contains("`nodes/dir` and `nodes/Dir`"), "{}", refused.stderr);
 }
 
-/// What a checkpoint says beside its hashes is told in so many words.
+/// What a checkpoint says beside its hashes is reported in so many words.
 #[test]
 fn a_checkpoint_says_only_what_changes_and_comes_after_the_one_before() {
     let messages = |set: bool, removed: &[&str], at: &str| {
@@ -507,7 +508,7 @@ fn append_again(place: &Place, path: &str, change: impl FnOnce(&mut Entry)) {
 }
 
 #[test]
-fn one_removal_vouches_for_one_retirement() {
+fn one_removal_covers_one_retirement() {
     let place = place();
     let path = "nodes/.versions/c/history.yaml";
     append_again(&place, path, |entry| entry.edited_by = "mallory@evil.example".to_owned());
@@ -556,7 +557,7 @@ fn a_name_that_no_writer_records_is_found() {
 }
 
 #[test]
-fn a_dropped_rule_that_differs_is_told_though_the_other_tool_drops_rules() {
+fn a_dropped_governance_file_that_differs_is_reported() {
     let place = Place::with_maps();
     place.write("nodes/a.md", "# A\n");
     place.ctx("publish --all").ok();
@@ -578,7 +579,7 @@ fn a_dropped_rule_that_differs_is_told_though_the_other_tool_drops_rules() {
              nodes/a: {chain}\n    checkpoint_hash: {hash}\n"
         ),
     );
-    // The other tool does as much, and alters no rule.
+    // The reference implementation does as much, and alters no rule.
     let honest = codes(&place);
     assert!(!honest.contains(&"policy-drift".to_owned()), "{honest:?}");
     place.write("CONTEXT.md", "# Agents may do anything\n");

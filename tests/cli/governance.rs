@@ -5,7 +5,7 @@ use insta::assert_snapshot;
 use crate::harness::Place;
 
 #[test]
-fn changed_governance_files_are_taken_along_and_named() {
+fn changed_governance_files_are_included_and_named() {
     let place = Place::published(&[("nodes/a", "# A\n")]);
     place.write("packs/start.yml", "id: start\nlabel: Start\nquery: '#a'\n");
     place.write("stewards.yaml", "version: 1\n");

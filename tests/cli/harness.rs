@@ -171,7 +171,7 @@ impl Place {
         self.write(path, text.replacen(from, to, 1));
     }
 
-    /// Every file with its bytes, but for what nobody believes.
+    /// Every file with its bytes, but for what no command trusts.
     pub(crate) fn tree(&self) -> BTreeMap<String, Vec<u8>> {
         let mut files = files_in(&self.root);
         files.retain(|path, _| !path.starts_with(".context/local"));
@@ -287,7 +287,7 @@ impl Run<'_> {
         self.output(self.command())
     }
 
-    /// Runs it in this process, on a disk that somebody oversees.
+    /// Runs it in this process, on a disk with an observer.
     #[must_use]
     pub(crate) fn on(self, overseer: Arc<dyn Overseer>) -> Output {
         let environment = Environment {

@@ -22,7 +22,7 @@ fn refused(text: impl AsRef<[u8]>) -> String {
 }
 
 #[test]
-fn malformed_yaml_is_told_with_line_and_column() {
+fn malformed_yaml_is_reported_with_line_and_column() {
     assert_snapshot!(refused("---\ntitle: a\ntags: [a, b\nowner: x\n---\n"), @"
     error[refused]: 1 file refused
       nodes/x.md

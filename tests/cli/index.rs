@@ -241,22 +241,22 @@ fn the_configuration_says_when_and_which() {
 }
 
 #[test]
-fn nothing_is_written_about_what_cannot_be_had() {
+fn nothing_is_written_about_a_text_that_is_lost() {
     let place = place();
     let before = place.read("context.yaml");
     place.edit("nodes/.versions/a/v1.md", "A", "B");
     place.ctx("index").exits(1);
     place.write("nodes/c.md", "# C\n");
-    // Without an index every text is read, and one that cannot be had is noticed.
+    // Without an index every text is read, and one that cannot be read is noticed.
     let published = place.typed("publish nodes/c").without("HOME").run().ok();
     assert!(published.stderr.contains("`context.yaml` was left as it is"), "{}", published.stderr);
     assert_eq!(place.read("context.yaml"), before);
     assert_eq!(Place::vault().ctx("index").ok().stdout, "");
 }
 
-/// The keys that the other tool's reader looks for, with the kinds of their values.
+/// The keys that the reference implementation's reader looks for, with the kinds of their values.
 #[test]
-fn the_other_tools_reader_finds_what_it_looks_for() {
+fn the_reader_of_the_reference_implementation_finds_its_keys() {
     let place = Place::copy_of(&repository().join("fixtures/interop/procurement"));
     place.ctx("index").ok();
     let yaml: serde_yaml::Value = serde_yaml::from_str(&place.read("context.yaml")).unwrap();

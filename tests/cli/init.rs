@@ -267,9 +267,9 @@ fn an_init_that_dies_anywhere_is_brought_to_its_end_by_the_next() {
     }
 }
 
-/// What is remembered of a vault is the one thing that its attacker cannot reach.
+/// What is trusted for a vault is the one thing that its attacker cannot reach.
 #[test]
-fn a_vault_that_was_robbed_is_not_begun_anew() {
+fn init_refuses_a_vault_that_lost_its_log() {
     let place = Place::published(&[("nodes/a", "# A\n")]);
     for path in [".versions", "nodes/.versions", ".context/.versions", ".context/config.yaml"] {
         place.remove(path);

@@ -1,4 +1,5 @@
-//! A vault of the other tool: read, extended, and left so that the other tool goes on working.
+//! A vault of the reference implementation: read, extended, and left so that the reference
+//! implementation goes on working.
 
 use insta::assert_snapshot;
 

@@ -1,4 +1,4 @@
-//! Characters that nobody sees: refused in names that are written, named in names that are read,
+//! Invisible characters: refused in names that are written, named in names that are read,
 //! spelled out in what is printed.
 
 use contextnest::model::visible::Invisible;
@@ -111,7 +111,7 @@ fn every_verb_that_makes_a_name_refuses_an_invisible_character() {
 }
 
 #[test]
-fn a_name_with_an_invisible_character_is_told_where_it_stands() {
+fn a_name_with_an_invisible_character_is_reported_with_its_place() {
     let place = Place::vault();
     place.write("nodes/a.md", "---\ntags: [\"secret\\u2800\", ok]\n---\n# A\n");
     place.write("packs/p\u{ad}q.yml", "id: pq\nlabel: P\nquery: '#ok'\n");

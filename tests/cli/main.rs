@@ -1,4 +1,4 @@
-//! The binary from outside: output, exit codes, and what lies in the vault afterwards.
+//! The binary from outside: output, exit codes, and what is in the vault afterwards.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -56,7 +56,7 @@ mod shared;
 mod status;
 mod tamper;
 mod tampering;
-mod unremembered;
+mod unrecorded_head;
 mod validate;
 mod vaults;
 mod verify;

@@ -17,7 +17,7 @@ fn no_file_takes_the_place_of_a_pin() {
 }
 
 #[test]
-fn a_new_document_lies_where_its_path_says() {
+fn a_new_document_is_created_at_its_path() {
     let place = Place::published(&[("nodes/a", "# A\n")]);
     let nodes = place.path("nodes");
     place.typed("add new.md --body x").within(&nodes).run().ok();

@@ -1,8 +1,8 @@
 //! What holds of every history: the same question has the same answer, and the past is what a vault
 //! would be that had been written then.
 //!
-//! Histories are small and drawn by a seed: documents are published, edited, retired and moved, with
-//! drafts and unpublished edits left beside.
+//! Histories are small and drawn by a seed: documents are published, edited, retired and moved,
+//! with drafts and unpublished edits left beside.
 
 use std::collections::BTreeMap;
 
@@ -129,7 +129,7 @@ fn the_same_command_gives_the_same_bytes_again() {
         let (place, _) = history(seed);
         for command in &commands {
             // Without a home there is no index; the second answer may make one, for the third. What
-            // is remembered of the head is in the answer of `verify`.
+            // is trusted for the head is in the answer of `verify`.
             let bare = if command[0] == "verify" { "PATH" } else { "HOME" };
             let first = place.args(command).without(bare).run().whole();
             for _ in 0..2 {

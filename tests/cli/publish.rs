@@ -306,7 +306,7 @@ fn no_event_follows_the_last_millisecond_of_the_calendar() {
 }
 
 #[test]
-fn foreign_values_are_kept_and_their_reading_is_told() {
+fn foreign_values_are_kept_and_their_reading_is_reported() {
     let place = Place::vault();
     let text = "---\ntitle: Post\ntype: post\ntags: a, 1st\nversion: \"2.4\"\nstatus: archived\nlayout: wide\n---\nx\n";
     place.write("nodes/a.md", text);
@@ -361,7 +361,7 @@ fn an_import_need_not_wait_for_the_disk() {
 
 /// An editor may have had the file open when version 1 was made of it.
 #[test]
-fn a_file_that_says_no_version_undoes_none() {
+fn a_file_without_a_version_reverts_none() {
     let place = Place::vault();
     place.write("nodes/n.md", "my draft\n");
     place.ctx("publish nodes/n").ok();

@@ -1,4 +1,5 @@
-//! A vault that may not be written: everything can be read of it, and writing says which file and why.
+//! A vault that may not be written: everything can be read of it, and writing says which file and
+//! why.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt as _;

@@ -81,7 +81,7 @@ fn what_agrees_with_the_histories_stays_and_the_rest_is_derived() {
 }
 
 #[test]
-fn what_nobody_vouches_for_is_left_out_by_force_only() {
+fn rebuild_omits_unvouched_versions_with_force_only() {
     let place = eventful("delta");
     place.write(LOG, "");
     place.edit("nodes/.versions/d/v1.md", "# c", "# forged");
@@ -101,7 +101,7 @@ fn what_nobody_vouches_for_is_left_out_by_force_only() {
 }
 
 #[test]
-fn a_head_that_is_remembered_is_not_given_up_without_force() {
+fn rebuild_replaces_a_trusted_head_with_force_only() {
     let place = eventful("delta");
     place.write(LOG, "");
     let path = "nodes/.versions/a/history.yaml";
@@ -142,7 +142,7 @@ fn what_an_interrupted_command_left_is_not_made_a_checkpoint() {
 }
 
 #[test]
-fn what_lies_beyond_the_remembered_head_takes_force() {
+fn rebuild_beyond_the_trusted_head_needs_force() {
     let place = eventful("delta");
     let duplicate = place.duplicate();
     place.edit("nodes/a.md", "more", "much more");
@@ -177,7 +177,7 @@ fn what_lies_beyond_the_remembered_head_takes_force() {
     old.ctx("checkpoint rebuild --force").ok();
 }
 
-/// A log that was cut and then went on does not hold what was cut off, and `rebuild` says so.
+/// A log that was cut and then went on does not hold what was truncated, and `rebuild` says so.
 #[test]
 fn what_a_log_that_went_on_has_lost_is_named() {
     let place = eventful("delta");
@@ -195,7 +195,7 @@ fn what_a_log_that_went_on_has_lost_is_named() {
 
 /// All heads that were noted elsewhere would be void.
 #[test]
-fn another_first_checkpoint_takes_a_word_of_its_own() {
+fn another_first_checkpoint_needs_its_own_option() {
     let place = eventful("delta");
     place.edit("nodes/.versions/d/v1.md", "# c", "# forged");
     place.edit("nodes/.versions/a/v1.md", "# a", "# forged");
@@ -220,9 +220,9 @@ fn another_first_checkpoint_takes_a_word_of_its_own() {
     place.ctx("checkpoint list").ok();
 }
 
-/// Where the first line is a lie, the remembered head says what was there.
+/// Where the first line is a lie, the trusted head says what was there.
 #[test]
-fn the_first_checkpoint_that_was_remembered_is_no_other() {
+fn the_trusted_first_checkpoint_needs_no_option() {
     let place = eventful("delta");
     let log = place.read(LOG);
     place.write(LOG, log.replacen("10:00:01.000Z", "10:00:01.001Z", 1));

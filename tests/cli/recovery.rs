@@ -11,7 +11,7 @@ const HISTORY: &str = "nodes/.versions/a/history.yaml";
 fn two() -> (Place, Place) {
     let place = Place::published(&[("nodes/a", "# A\n")]);
     let before = place.duplicate();
-    // A memory is of one place.
+    // A trusted head is of one place.
     before.ctx("verify").ok();
     place.edit("nodes/a.md", "# A\n", "# A\n\nmore\n");
     place.ctx("publish nodes/a").ok();
@@ -19,7 +19,7 @@ fn two() -> (Place, Place) {
 }
 
 /// A vault with version 2 of the history, which died before its checkpoint.
-fn died_before_its_commit() -> Place {
+fn interrupted_before_its_commit() -> Place {
     let (after, before) = two();
     before.write(HISTORY, after.bytes(HISTORY));
     before.edit("nodes/a.md", "# A\n", "# A\n\nmore\n");
@@ -29,7 +29,7 @@ fn died_before_its_commit() -> Place {
 
 #[test]
 fn what_is_not_sealed_is_kept_and_the_next_publication_works() {
-    let place = died_before_its_commit();
+    let place = interrupted_before_its_commit();
     assert_snapshot!(place.ctx("verify --allow-drift").ok().stdout, @"
     intact, working copy differs
       anchor: checkpoint 1, trusted on this machine since 2026-11-21T10:00:02.000Z
@@ -76,7 +76,7 @@ fn what_is_not_sealed_is_kept_and_the_next_publication_works() {
 
 #[test]
 fn an_entry_that_was_cut_short_hides_nothing_that_is_sealed() {
-    let place = died_before_its_commit();
+    let place = interrupted_before_its_commit();
     let whole = place.bytes(HISTORY);
     let sealed = place.read(HISTORY).find("  - version: 2").unwrap();
     let at = instant_of(&place.read(HISTORY));
@@ -154,7 +154,7 @@ fn damage_before_the_end_of_the_log_is_not_torn() {
 }
 
 #[test]
-fn versions_that_cannot_be_had_any_more_are_named() {
+fn recover_names_lost_versions() {
     let (place, _) = two();
     place.remove("nodes/.versions/a/v1.md");
     assert_snapshot!(place.ctx("recover").exits(1).whole(), @"
@@ -169,8 +169,8 @@ fn versions_that_cannot_be_had_any_more_are_named() {
 }
 
 #[test]
-fn without_a_memory_it_is_somebody_who_decides() {
-    let place = died_before_its_commit();
+fn without_a_trusted_head_the_user_decides() {
+    let place = interrupted_before_its_commit();
     let before = place.tree();
     let recover = |line| place.typed(line).without("HOME").run();
     assert_snapshot!(recover("recover").exits(4).whole(), @"
@@ -193,7 +193,7 @@ fn without_a_memory_it_is_somebody_who_decides() {
 /// The memory of somebody who has not seen what others published since: a log that was cut back to
 /// it is found all the same.
 #[test]
-fn an_old_memory_excuses_nothing() {
+fn an_old_trusted_head_excuses_nothing() {
     let (place, before) = two();
     let cut = |place: &Place| {
         for (path, bytes) in place.tree().iter().filter(|(path, _)| path.contains(".versions")) {
@@ -208,7 +208,7 @@ fn an_old_memory_excuses_nothing() {
     assert_snapshot!(before.ctx("verify").exits(1).stdout.lines().next().unwrap(), @"unsettled");
     before.ctx("publish --all").exits(1);
     before.ctx("recover").exits(4);
-    // Nor does the intent of a writer that died: the other's version is of another instant.
+    // Nor does the intent of an interrupted writer: the other's version is of another instant.
     before.began("2026-11-21T10:00:02.500Z");
     before.ctx("verify").exits(1);
     before.ctx("publish --all").exits(1);
@@ -220,10 +220,11 @@ fn an_old_memory_excuses_nothing() {
     before.ctx("verify").ok();
 }
 
-/// Without the word in the vault, what a writer left that said what it begins is found all the same.
+/// Without the word in the vault, what a writer left that said what it begins is found all the
+/// same.
 #[test]
-fn a_writer_that_died_is_cleared_up_after_without_its_hint() {
-    let place = died_before_its_commit();
+fn recovery_works_without_the_hint() {
+    let place = interrupted_before_its_commit();
     place.write("nodes/b.md", "# B\n");
     let output = place.ctx("publish nodes/b").ok();
     assert!(output.stderr.contains("1 uncommitted file"), "{}", output.stderr);
@@ -234,7 +235,7 @@ fn a_writer_that_died_is_cleared_up_after_without_its_hint() {
 }
 
 /// A vault whose last command died right after its commit, with word of it.
-fn died_after(line: &str) -> Place {
+fn interrupted_after(line: &str) -> Place {
     let place = Place::published(&[("nodes/a", "# A\n"), ("nodes/b", "# B\n")]);
     place.edit("nodes/a.md", "# A\n", "# A\n\nmore\n");
     let before = place.duplicate();
@@ -254,10 +255,10 @@ fn died_after(line: &str) -> Place {
 fn files_that_were_left_behind_become_what_was_published() {
     for line in ["publish nodes/a", "retire nodes/b", "mv nodes/b nodes/c", "add nodes/c --body x"]
     {
-        let place = died_after(line);
+        let place = interrupted_after(line);
         let whole = place.duplicate();
         whole.remove(".context/local");
-        // Nothing that lies in the vault is believed: without word of it nothing is looked for.
+        // Nothing that is in the vault is believed: without word of it nothing is looked for.
         assert!(place.ctx("recover --dry-run").ok().stdout.contains("updated"), "{line}");
         let output = place.ctx("pack add p --query '#x'").ok();
         let output = if place.has(".context/local/event") {
@@ -280,7 +281,7 @@ fn files_that_were_left_behind_become_what_was_published() {
 
 #[test]
 fn an_edit_that_was_saved_meanwhile_is_not_undone() {
-    let place = died_after("publish nodes/a");
+    let place = interrupted_after("publish nodes/a");
     place.edit("nodes/a.md", "more", "other");
     place.ctx("publish nodes/b").ok();
     assert!(place.read("nodes/a.md").contains("other"));
@@ -288,7 +289,7 @@ fn an_edit_that_was_saved_meanwhile_is_not_undone() {
 }
 
 #[test]
-fn a_first_event_that_died_leaves_an_empty_vault() {
+fn an_interrupted_first_event_leaves_an_empty_vault() {
     let place = Place::vault();
     place.write("nodes/a.md", "# A\n");
     let before = place.duplicate();
@@ -415,7 +416,7 @@ fn checkpoints_that_the_log_lost_or_that_do_not_follow_are_named() {
 
 /// A vault with two versions of a document, and version 3 in its history, which died before its
 /// checkpoint.
-fn third_died_before_its_commit() -> Place {
+fn third_interrupted_before_its_commit() -> Place {
     let (place, _) = two();
     let duplicate = place.duplicate();
     duplicate.ctx("verify").ok();
@@ -426,10 +427,11 @@ fn third_died_before_its_commit() -> Place {
     duplicate
 }
 
-/// What a checkpoint once sealed might look like a file beside a log that was altered before its end.
+/// What a checkpoint once sealed might look like a file beside a log that was altered before its
+/// end.
 #[test]
 fn beside_an_altered_log_nothing_is_cleared() {
-    let duplicate = third_died_before_its_commit();
+    let duplicate = third_interrupted_before_its_commit();
     let log = duplicate.read(LOG);
     duplicate.write(
         LOG,
@@ -444,7 +446,7 @@ fn beside_an_altered_log_nothing_is_cleared() {
 
 #[test]
 fn a_history_without_an_end_to_cut_is_left_to_people() {
-    let place = died_before_its_commit();
+    let place = interrupted_before_its_commit();
     let history = place.read(HISTORY);
     let (interval, versions) = history.split_once('\n').unwrap();
     place.write(HISTORY, format!("{versions}{interval}\n"));
@@ -489,10 +491,11 @@ fn what_a_writer_left_is_left_over_on_another_branch_too() {
     assert!(place.ctx("verify").exits(1).stdout.contains("published-unsealed"));
 }
 
-/// A log that lost its end beside what a writer left that died: only what was acknowledged comes back.
+/// A log that lost its end beside what a writer left that died: only what was acknowledged comes
+/// back.
 #[test]
 fn a_rebuilt_log_has_nothing_that_was_never_acknowledged() {
-    let duplicate = third_died_before_its_commit();
+    let duplicate = third_interrupted_before_its_commit();
     let log = duplicate.bytes(LOG);
     let history = {
         let died = duplicate.read(HISTORY);

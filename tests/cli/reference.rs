@@ -7,7 +7,7 @@ use contextnest::cli::reference;
 use crate::harness::{Place, repository};
 
 #[test]
-fn the_command_reference_is_what_help_says() {
+fn the_command_reference_equals_help() {
     let path = repository().join("docs/cli.md");
     if std::env::var_os("CTX_UPDATE_DOCS").is_some() {
         fs::create_dir_all(path.parent().unwrap()).unwrap();

@@ -97,7 +97,7 @@ fn a_diff_is_no_full_text_in_any_spelling() {
 }
 
 #[test]
-fn a_diff_in_a_file_of_its_own_is_told() {
+fn a_diff_in_its_own_file_is_reported() {
     let (place, text) = repetitive();
     let patch = diff::print(&place.read(KEYFRAME), &text, 1, 2);
     replace_diff(&place, "");
@@ -118,14 +118,14 @@ fn full() -> Place {
 }
 
 fn codes(place: &Place) -> Vec<String> {
-    // From the files alone: without a home nothing is remembered.
+    // From the files alone: without a home nothing is trusted.
     let json = place.typed("verify --json").without("HOME").run().json("ctx.verify");
     let findings = json["findings"].as_array().unwrap();
     findings.iter().map(|f| f["code"].as_str().unwrap().to_owned()).collect()
 }
 
 #[test]
-fn another_spelling_of_a_log_of_whole_maps_is_told() {
+fn another_spelling_of_a_full_log_is_reported() {
     let place = full();
     let log = place.read(FULL);
     let middle = log.rfind("    triggered_by:").unwrap();

@@ -323,7 +323,7 @@ fn a_document_that_cannot_be_verified_is_withheld_and_comes_back() {
 }
 
 #[test]
-fn hostile_texts_cannot_steer_a_terminal_or_hide_a_word() {
+fn hostile_texts_cannot_control_a_terminal_or_hide_a_word() {
     let long = format!("# Long\n\nmarker {}\n", "x".repeat(1 << 20));
     let place = Place::published(&[
         ("nodes/esc", "# E\u{1b}[31m\n\nmarker \u{202e}\u{9b}evil pay\u{200b}ment\n"),

@@ -8,11 +8,11 @@ use insta::assert_snapshot;
 use crate::harness::{Place, repository};
 use crate::tampering::{FULL_LOG, HISTORY, LOG, TAMPERINGS, whole};
 
-fn other_tool() -> Place {
+fn reference_vault() -> Place {
     Place::copy_of(&repository().join("fixtures/interop/procurement"))
 }
 
-/// Provoked by tests of their own: the fault lies outside a vault of ours.
+/// Provoked by tests of their own: the fault is outside a vault of ours.
 const ELSEWHERE: [Code; 11] = [
     // Known from outside of the vault: `anchored.rs`.
     Code::HeadRollback,
@@ -114,7 +114,7 @@ fn one_alteration_is_found_by_its_code_and_nothing_is_repaired() {
 }
 
 #[test]
-fn what_an_alteration_says_can_be_acted_upon() {
+fn the_remedy_of_an_alteration_works() {
     let origin = whole();
     let chosen = [
         Code::ChainHashMismatch,
@@ -339,7 +339,7 @@ fn what_an_alteration_says_can_be_acted_upon() {
       [checkpoint-gap] The numbers of the checkpoints are not 1, 2, 3 and so on.
           Restore the file from git or from a backup that verifies. After a merge that left conflict markers or the lines of both sides, keep the records of one side (`git restore --source=HEAD --staged --worktree -- ':(glob)**/.versions/**'` in the vault's folder) and publish the other side's changes again. If git converted line ends, add the line `**/.versions/** -text -whitespace` to `.gitattributes` and let git write the files again (`find . -path '*/.versions/*' -exec touch {} +`, then `git restore -- ':(glob)**/.versions/**'`). Until then nothing in the file is served or published.
       [published-unsealed] A history records a publication or retirement that no checkpoint has.
-          Find out who wrote it before you publish again, because later nobody can tell. After an interrupted command, `ctx recover --dry-run` lists what no checkpoint seals, with author and time. If the log was truncated, restore it, or see with `ctx checkpoint rebuild --dry-run` which checkpoints the histories give.
+          Find out who wrote it before you publish again, because later the files do not show it. After an interrupted command, `ctx recover --dry-run` lists what no checkpoint seals, with author and time. If the log was truncated, restore it, or see with `ctx checkpoint rebuild --dry-run` which checkpoints the histories give.
     -- stderr
     hint: `ctx help CODE` explains a finding
 
@@ -393,7 +393,7 @@ fn what_an_alteration_says_can_be_acted_upon() {
       [id-collision] Some file systems do not distinguish two ids, or an id is reserved.
           Find out which of the two is right, and move the other away.
       [published-unsealed] A history records a publication or retirement that no checkpoint has.
-          Find out who wrote it before you publish again, because later nobody can tell. After an interrupted command, `ctx recover --dry-run` lists what no checkpoint seals, with author and time. If the log was truncated, restore it, or see with `ctx checkpoint rebuild --dry-run` which checkpoints the histories give.
+          Find out who wrote it before you publish again, because later the files do not show it. After an interrupted command, `ctx recover --dry-run` lists what no checkpoint seals, with author and time. If the log was truncated, restore it, or see with `ctx checkpoint rebuild --dry-run` which checkpoints the histories give.
     -- stderr
     hint: `ctx help CODE` explains a finding
 
@@ -433,7 +433,7 @@ fn what_an_alteration_says_can_be_acted_upon() {
 
 #[test]
 fn an_id_in_one_map_only_is_found_in_a_log_of_whole_maps() {
-    let place = other_tool();
+    let place = reference_vault();
     let log = place.read(FULL_LOG);
     // In the last checkpoint, because a map without ids is no map but null.
     let at = log.rfind("    document_chain_hashes:\n").unwrap();

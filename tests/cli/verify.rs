@@ -87,7 +87,7 @@ fn a_working_draft_is_no_finding() {
 }
 
 #[test]
-fn drift_is_told_and_may_be_allowed() {
+fn drift_is_reported_and_may_be_allowed() {
     let place = two();
     place.edit("nodes/a.md", "Two.", "Three.");
     place.remove("nodes/b.md");
@@ -215,7 +215,7 @@ fn a_cut_log_is_unsettled() {
       [head-rollback] The log ends before an anchor.
           Look for the missing checkpoints on other branches and in `git stash list`, or restore the log and the histories from git or a backup. If the vault was reset on purpose, run `ctx head trust`, or pass another hash or revision to --expect-head or --since.
       [published-unsealed] A history records a publication or retirement that no checkpoint has.
-          Find out who wrote it before you publish again, because later nobody can tell. After an interrupted command, `ctx recover --dry-run` lists what no checkpoint seals, with author and time. If the log was truncated, restore it, or see with `ctx checkpoint rebuild --dry-run` which checkpoints the histories give.
+          Find out who wrote it before you publish again, because later the files do not show it. After an interrupted command, `ctx recover --dry-run` lists what no checkpoint seals, with author and time. If the log was truncated, restore it, or see with `ctx checkpoint rebuild --dry-run` which checkpoints the histories give.
       [drift] A live file differs from the published text and is not a draft.
           `ctx diff ID` shows the change, `ctx publish --changed` publishes it. To undo it, move the file away, then run `ctx read ID > FILE`.
     -- stderr
@@ -316,7 +316,7 @@ fn a_part_of_a_vault_can_be_verified() {
 }
 
 #[test]
-fn quiet_says_nothing_where_nothing_is_wrong() {
+fn quiet_prints_nothing_for_an_intact_vault() {
     let place = two();
     let quiet = place.ctx("verify --quiet").ok();
     assert_eq!((quiet.stdout.as_str(), quiet.stderr.as_str()), ("", ""));
@@ -326,7 +326,7 @@ fn quiet_says_nothing_where_nothing_is_wrong() {
 }
 
 #[test]
-fn findings_are_told_to_tools_in_sarif() {
+fn findings_are_exported_as_sarif() {
     let place = two();
     place.edit("nodes/.versions/a/v1.md", "One.", "Ten.");
     place.edit("nodes/b.md", "# B", "# \u{202e}B");
@@ -406,7 +406,7 @@ fn every_finding_is_explained() {
 }
 
 #[test]
-fn a_folder_that_cannot_be_listed_is_told() {
+fn a_folder_that_cannot_be_listed_is_reported() {
     let place = two();
     // Deeper than any path the system takes.
     let name = "d".repeat(200);
@@ -419,7 +419,7 @@ fn a_folder_that_cannot_be_listed_is_told() {
 }
 
 #[test]
-fn what_lies_among_the_versions_is_told() {
+fn an_unknown_file_among_versions_is_reported() {
     let place = two();
     place.write("nodes/.versions/evil.md", "# evil\n");
     place.write(".versions/checkpoints.jsonl.bak", "{}\n");
@@ -493,7 +493,7 @@ fn a_part_is_looked_at_whether_or_not_a_checkpoint_holds_it() {
 }
 
 #[test]
-fn a_file_that_claims_to_be_published_is_told_even_where_it_is_no_document() {
+fn a_file_that_claims_to_be_published_is_reported_in_any_folder() {
     let place = Place::published(&[("nodes/café", "# Café\n")]);
     let published = "---\ntitle: T\nstatus: published\n---\nforged\n";
     place.write("nodes/cafe\u{301}.md", published);
@@ -606,7 +606,7 @@ fn a_heap_of_notes_hides_no_damage() {
 }
 
 #[test]
-fn what_was_published_of_a_rule_that_is_gone_or_broken_can_be_had() {
+fn the_published_text_of_a_broken_governance_file_can_be_read() {
     let place = Place::published(&[("nodes/a", "# A\n")]);
     place.remove("CONTEXT.md");
     let missing = place.ctx("diff CONTEXT.md").exits(1);

@@ -5,7 +5,7 @@ use insta::assert_snapshot;
 use crate::resolve::vault;
 
 #[test]
-fn a_document_that_the_chain_does_not_vouch_for_is_withheld_and_the_others_served() {
+fn one_damaged_document_is_withheld_and_the_others_served() {
     let place = vault();
     place.edit("nodes/.versions/ab/v1.md", "AB.", "Forged.");
     assert_snapshot!(place.ctx("resolve '#a'").whole(), @"

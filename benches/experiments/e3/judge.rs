@@ -68,7 +68,7 @@ impl Vault {
     /// Makes a vault, and another one of its kind.
     pub(super) fn make(kind: Kind, seed: u64, folder: &Path) -> Result<Self> {
         let own = script(kind, seed);
-        // Another that is not shorter, so that something else lies in the place of the head.
+        // Another that is not shorter, so that something else is in the place of the head.
         let others = (1..50).map(|n| script(kind, seed + n));
         let mut others = others.filter(|other| other.events.len() >= own.events.len().max(1));
         let other = others.next().ok_or("no other vault is as long")?;
@@ -106,7 +106,7 @@ impl Vault {
             let before = history.clone();
             history.rechain(0);
             let same = before.entries.iter().zip(&history.entries);
-            // The other tool spells diffs otherwise.
+            // The reference implementation spells diffs otherwise.
             let is_same = same
                 .clone()
                 .all(|(a, b)| a.chain == b.chain && (self.kind == Kind::Interop || a.raw == b.raw));
@@ -161,21 +161,21 @@ impl Vault {
         let named: Vec<&&Value> =
             looked_at.iter().filter(|f| f["code"].as_str() == code && code.is_some()).collect();
         let is_note = |f: &Value| f["class"] == "note";
-        let is_as_told = match expected {
+        let is_as_listed = match expected {
             Expected::Files => report.exit == 1 && named.iter().any(|f| !is_note(f)),
             Expected::Note => report.exit == 0 && named.iter().any(|f| is_note(f)),
             Expected::No => report.exit == 0 && new.is_empty(),
-            // What an honest vault is told of itself, such as files that are not published yet.
+            // What `verify` reports of an honest vault, such as files that are not published yet.
             Expected::Anchor => report.exit == 0 && new.iter().all(|f| is_note(f)),
         };
-        if !is_as_told {
-            Outcome::Otherwise(told(report, &new))
+        if !is_as_listed {
+            Outcome::Otherwise(shown_text(report, &new))
         } else if named.is_empty() {
             Outcome::Quiet
         } else if named.iter().any(|f| place.is_of(f)) {
             Outcome::Pointed
         } else {
-            Outcome::Astray(format!("expected {place}, found {}", told(report, &new)))
+            Outcome::Astray(format!("expected {place}, found {}", shown_text(report, &new)))
         }
     }
 
@@ -216,7 +216,7 @@ impl Vault {
         self.folder.join("attacked/state")
     }
 
-    /// Lets whoever verifies before the attack remember the head.
+    /// Verifies before the attack, so that the head is trusted.
     fn remembered(&self, target: &Target) -> Result<String> {
         let state = self.state();
         if state.exists() {
@@ -226,7 +226,7 @@ impl Vault {
         Ok(before.head.ok_or("a vault without a head")?)
     }
 
-    /// Judges by the head that was there: one that is expected, and one that is remembered.
+    /// Judges by the head that was there: one that is expected, and one that is trusted.
     fn anchored(
         &self,
         target: &Target,
@@ -249,7 +249,7 @@ impl Vault {
             return Ok(Outcome::Otherwise(format!("with `--expect-head`: {expecting}")));
         }
         if !has(&remembering, codes) {
-            return Ok(Outcome::Otherwise(format!("with the remembered head: {remembering}")));
+            return Ok(Outcome::Otherwise(format!("with the trusted head: {remembering}")));
         }
         Ok(Outcome::Quiet)
     }
@@ -257,7 +257,7 @@ impl Vault {
 
 impl std::fmt::Display for Report {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&told(self, &self.findings.iter().collect::<Vec<_>>()))
+        f.write_str(&shown_text(self, &self.findings.iter().collect::<Vec<_>>()))
     }
 }
 
@@ -284,7 +284,7 @@ fn key(finding: &Value) -> String {
 }
 
 /// Exit code, verdict, and the codes of findings.
-fn told(report: &Report, findings: &[&Value]) -> String {
+fn shown_text(report: &Report, findings: &[&Value]) -> String {
     let codes: BTreeSet<String> = findings
         .iter()
         .map(|f| {

@@ -1,7 +1,8 @@
-//! E3 of the paper (section 12.3): every attack of the threat model, on random vaults of every kind.
+//! E3 of the paper (section 12.3): every attack of the threat model, on random vaults of every
+//! kind.
 //!
-//! The table of `spec/threat-model.md` says what has to be found; each row has a generator here, and
-//! each generator a row. An attack that is not found as its row says makes the run fail.
+//! The table of `spec/threat-model.md` says what has to be found; each row has a generator here,
+//! and each generator a row. An attack that is not found as its row says makes the run fail.
 
 mod attacks;
 mod draw;
@@ -80,7 +81,7 @@ struct Run<'r> {
 }
 
 impl Run<'_> {
-    fn is_as_told(&self) -> bool {
+    fn is_as_listed(&self) -> bool {
         matches!(self.outcome, Outcome::Quiet | Outcome::Pointed | Outcome::Astray(_))
     }
 }
@@ -151,7 +152,7 @@ fn summary(rows: &[Row], runs: &[Run<'_>]) -> String {
         let (mut made, mut as_told, mut pointing, mut placed) = (0, 0, 0, 0);
         for run in runs {
             made += usize::from(!matches!(run.outcome, Outcome::NoPlace));
-            as_told += usize::from(run.is_as_told());
+            as_told += usize::from(run.is_as_listed());
             placed += usize::from(matches!(run.outcome, Outcome::Pointed));
             pointing += usize::from(matches!(run.outcome, Outcome::Pointed | Outcome::Astray(_)));
         }

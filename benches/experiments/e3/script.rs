@@ -11,7 +11,7 @@ use super::forge::{Target, habits};
 use crate::inside::{self, Said, copy};
 use crate::process::Result;
 
-/// Runs one command in a vault. `state` is where heads are remembered; without it nowhere.
+/// Runs one command in a vault. `state` is where trusted heads are stored; without it none is.
 pub(super) fn ctx(root: &Path, args: &[&str], state: Option<&Path>) -> Said {
     inside::ctx(root, args, state.map(|state| ("XDG_STATE_HOME", state.display().to_string())))
 }
@@ -53,7 +53,7 @@ impl Event {
 pub(super) enum Start {
     /// An empty folder.
     Empty,
-    /// The vault of the other tool, with habits of it put in by hand.
+    /// The vault of the reference implementation, with habits of it put in by hand.
     Interop,
 }
 
@@ -88,7 +88,7 @@ impl Script {
             }
             let now = event.time();
             let mut args: Vec<&str> = event.args.iter().map(String::as_str).collect();
-            // Making a vault records nobody.
+            // Making a vault records no principal.
             if args.first() != Some(&"init") {
                 args.extend(["--as", &event.by]);
             }

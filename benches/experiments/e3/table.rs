@@ -30,7 +30,7 @@ pub(super) struct Row {
     pub(super) finding: Option<String>,
     /// In a vault with a delta log; none where the attack does not exist.
     pub(super) delta: Option<Expected>,
-    /// In a vault with the log of the other tool.
+    /// In a vault with the log of the reference implementation.
     pub(super) full: Option<Expected>,
 }
 

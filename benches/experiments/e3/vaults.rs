@@ -12,9 +12,9 @@ use super::script::{Event, Script, Start, Step};
 pub(super) enum Kind {
     /// `ctx`, with its own log.
     Delta,
-    /// `ctx`, with the log of the other tool.
+    /// `ctx`, with the log of the reference implementation.
     Full,
-    /// The other tool, and after it `ctx`.
+    /// The reference implementation, and after it `ctx`.
     Interop,
 }
 
@@ -32,7 +32,7 @@ impl Kind {
 
 const PRINCIPALS: [&str; 3] = ["ana@example.com", "bo@example.com", "Chloé Duval"];
 
-/// 2026-11-22T08:00:00Z, after all that the other tool did.
+/// 2026-11-22T08:00:00Z, after all that the reference implementation did.
 const BEGIN: i64 = 1_795_334_400_000;
 
 /// How a vault of this kind is made.
@@ -45,7 +45,7 @@ pub(super) fn script(kind: Kind, seed: u64) -> Script {
     };
     if kind == Kind::Interop {
         maker.script.start = Start::Interop;
-        // One in three is as the other tool left it.
+        // One in three is as the reference implementation left it.
         if seed % 3 != 1 {
             maker.continued();
         }
@@ -126,7 +126,7 @@ impl Maker {
         }
     }
 
-    /// Publications by `ctx` in the vault of the other tool.
+    /// Publications by `ctx` in the vault of the reference implementation.
     fn continued(&mut self) {
         let text = self.document(false);
         let more = self.document(true);

@@ -1,5 +1,5 @@
-//! A disk on which every change is watched: the n-th one fails, is torn, or is where the process dies;
-//! and what a power cut could have left of those that were made.
+//! A disk on which every change is watched: the n-th one fails, is torn, or is where the process
+//! dies; and what a power cut could have left of those that were made.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -67,8 +67,8 @@ impl Watch {
         self.seen.lock().map_or(0, |seen| seen.count)
     }
 
-    /// Whether the process died.
-    pub(super) fn died(&self) -> bool {
+    /// Whether the process was killed.
+    pub(super) fn was_killed(&self) -> bool {
         self.seen.lock().is_ok_and(|seen| seen.dead)
     }
 
@@ -151,7 +151,7 @@ fn folder_of(path: &str) -> &str {
 }
 
 impl Disk {
-    /// The disk as it lies in a folder, and in another whose paths are absolute.
+    /// The disk as it is in a folder, and in another whose paths are absolute.
     pub(super) fn read(root: &Path, home: &Path) -> Result<Self> {
         let mut disk = Self { names: BTreeMap::new(), folders: BTreeSet::new(), files: Vec::new() };
         for (base, prefix) in [(root, String::new()), (home, format!("{}/", home.display()))] {
@@ -190,7 +190,7 @@ impl Disk {
                     }
                 }
                 Op::Write(path, at, bytes) => {
-                    // What lies outside of the vault is made without a word.
+                    // What is outside of the vault is made without a word.
                     let file = match seen.get(path) {
                         Some(file) => *file,
                         None => self.new_file(&mut seen, path),
@@ -271,7 +271,8 @@ impl Disk {
         file.extend_from_slice(&left);
     }
 
-    /// Puts it into its two folders, in the place of all that lies there. A memory is of one place.
+    /// Puts it into its two folders, in the place of all that is there. A trusted head is of one
+    /// place.
     pub(super) fn lay(&self, root: &Path, home: &Path) -> Result<()> {
         for folder in [root, home] {
             if folder.exists() {

@@ -1,5 +1,5 @@
-//! A disk that is full: a small file system in memory with so many pages free that a command comes just
-//! so far, from none on until it has room enough.
+//! A disk that is full: a small file system in memory with so many pages free that a command comes
+//! just so far, from none on until it has room enough.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
@@ -19,7 +19,7 @@ const SIZE: &str = "size=6m";
 struct Mount(PathBuf);
 
 impl Mount {
-    /// None where nobody may mount anything.
+    /// None where the user may not mount anything.
     fn new(dir: PathBuf) -> Result<Option<Self>> {
         fs::create_dir_all(&dir)?;
         let mounted = Command::new("mount")
@@ -62,7 +62,7 @@ pub(crate) fn run(options: &Options) -> Result<Vec<String>> {
     let mut out = String::new();
     head(
         &mut out,
-        "command | log | runs | room for all from | failed | state before | state after | uncommitted kept",
+        "command | log | runs | room for all from | failed | state before | state after | uncommitted files kept",
     );
     let mut broken = Vec::new();
     for (scene, form) in SCENES.iter().flat_map(|scene| Form::ALL.map(|form| (scene, form))) {

@@ -1,9 +1,9 @@
-//! Nothing acknowledged is lost: every change of the disk that a command makes fails once, is torn once
-//! and is once where the process dies; and for what a power cut leaves, every prefix of the changes
-//! survives whole, not at all where it was not synced, and in random parts.
+//! Nothing acknowledged is lost: every change of the disk that a command makes fails once, is torn
+//! once and is once where the process dies; and for what a power cut leaves, every prefix of the
+//! changes survives whole, not at all where it was not synced, and in random parts.
 //!
-//! After each of these the vault is at the state before or after the command, whole; what was told a
-//! success is there; nothing is damaged; and the next publication works.
+//! After each of these the vault is at the state before or after the command, whole; what was told
+//! a success is there; nothing is damaged; and the next publication works.
 
 mod disk;
 mod full;
@@ -87,7 +87,7 @@ pub(crate) fn run(options: &Options) -> Result<Vec<String>> {
     let mut out = String::new();
     head(
         &mut out,
-        "command | log | changes of the disk | faults | power cuts | state before | state after | told a success | uncommitted kept",
+        "command | log | changes of the disk | faults | power cuts | state before | state after | reported as a success | uncommitted files kept",
     );
     let mut broken = Vec::new();
     for (n, c, found) in results {
@@ -131,7 +131,7 @@ struct Case<'c> {
     new: State,
 }
 
-/// What everybody may see of a vault.
+/// What every reader may see of a vault.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct State {
     checkpoints: String,
@@ -139,8 +139,8 @@ struct State {
 }
 
 impl<'c> Case<'c> {
-    /// Makes the vault in a folder, runs the command once without a fault, and gives what it changed on
-    /// the disk beside it.
+    /// Makes the vault in a folder, runs the command once without a fault, and gives what it
+    /// changed on the disk beside it.
     fn new(scene: &'c Scene, form: Form, base: &Path) -> Result<(Self, u64, Vec<Op>)> {
         let (root, home) = (base.join("vault"), base.join("home"));
         for folder in [&root, &home] {
@@ -216,7 +216,7 @@ impl Case<'_> {
         let disk = Overseen::overseen(watch.clone());
         let said = self.person.ctx_on(disk, &self.root, &self.scene.args(self.form));
         counts.faults += 1;
-        let told = said.exit == 0 && !watch.died();
+        let told = said.exit == 0 && !watch.was_killed();
         if !matches!(said.exit, 0 | 5) {
             return Err(said.complaint().into());
         }
@@ -289,7 +289,7 @@ impl Case<'_> {
         counts.uncommitted += u64::from(self.root.join(".context/local/recovered").exists());
         let is_done = self.scene.is_done(&self.root, self.form);
         if told && !is_done {
-            return Err("it was told a success, but is not done".into());
+            return Err("it was reported as a success, but is not done".into());
         }
         if found == self.new && is_event && is_done {
             return Ok(());

@@ -60,7 +60,7 @@ impl Form {
         }
     }
 
-    /// Where the log lies.
+    /// Where the log is.
     pub(super) fn log(self) -> &'static str {
         match self {
             Self::Delta => ".versions/checkpoints.jsonl",

@@ -1,5 +1,5 @@
-//! A random sequence of commands with random crashes leaves the vault that the same sequence without the
-//! crashed commands leaves, byte for byte, under the same clock.
+//! A random sequence of commands with random crashes leaves the vault that the same sequence
+//! without the crashed commands leaves, byte for byte, under the same clock.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -22,7 +22,7 @@ const STEPS: usize = 40;
 const CHANGES: usize = 45;
 const DOCUMENTS: usize = 8;
 
-/// What somebody writes, and the command that follows.
+/// What a user writes, and the command that follows.
 struct Step {
     edited: Vec<usize>,
     args: Vec<String>,
@@ -163,7 +163,7 @@ fn compare(
         let before = crashing.head()?;
         let watch = (draw.below(3) == 0).then(|| fault(draw));
         let said = crashing.run(&step.args, watch.clone());
-        let died = watch.is_some_and(|watch| watch.died());
+        let died = watch.is_some_and(|watch| watch.was_killed());
         // A pack is a live file, and no event: it is there, or it is not.
         let is_made =
             step.args[0] == "pack" && crashing.root.join(format!("packs/p{n}.yml")).exists();
@@ -171,7 +171,7 @@ fn compare(
         if died {
             counts.crashed += 1;
             counts.committed += u64::from(is_committed);
-            // Somebody clears that away before they edit anything; and may be killed at it, too.
+            // A user clears that away before an edit; the command may be killed at it, too.
             while draw.below(3) == 0 {
                 counts.recoveries += 1;
                 drop(crashing.run(&["recover".to_owned()], Some(fault(draw))));

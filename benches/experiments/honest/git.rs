@@ -60,8 +60,8 @@ fn git(root: &Path, args: &[&str]) -> Result<String> {
 fn commit(scene: &mut Scene) -> Result<()> {
     let before = git(&scene.root, &["rev-parse", "-q", "--verify", "HEAD"]).unwrap_or_default();
     if let Some(git) = scene.git.as_mut().filter(|git| git.branch.is_none()) {
-        // What was published since it was checked out is remembered for that commit, which does not
-        // hold it: whoever comes back to it is told of a lost head. A known limit (VER-16).
+        // What was published since it was checked out is trusted for that commit, which does not
+        // hold it: a process that comes back to it gets `head-rollback`. A known limit (VER-16).
         git.commits.retain(|(id, _)| *id != before);
     }
     git(&scene.root, &["add", "-A"])?;
@@ -128,7 +128,7 @@ fn merge(scene: &mut Scene) -> Result<bool> {
     for (other, model) in git_state.tips.clone() {
         if other != branch && git(&scene.root, &["merge", "-q", "--ff-only", &other]).is_ok() {
             git_state.tips.insert(branch, model.clone());
-            // One that lies behind is merged without a change.
+            // One that is behind is merged without a change.
             let ahead = git(&scene.root, &["rev-parse", "HEAD"])?
                 == git(&scene.root, &["rev-parse", &other])?;
             if ahead {
@@ -145,8 +145,8 @@ fn merge(scene: &mut Scene) -> Result<bool> {
     Ok(false)
 }
 
-/// Edits that are thrown away. Nothing was published since the commit: the folder holds the histories
-/// too, and would lose a version.
+/// Edits that are thrown away. Nothing was published since the commit: the folder holds the
+/// histories too, and would lose a version.
 fn discard(scene: &mut Scene) -> Result<bool> {
     commit(scene)?;
     for _ in 0..3 {
@@ -157,7 +157,7 @@ fn discard(scene: &mut Scene) -> Result<bool> {
     Ok(true)
 }
 
-/// A second clone with the line ends of another system, in which somebody publishes, and from which
+/// A second clone with the line ends of another system, in which a user publishes, and from which
 /// the first takes that.
 fn clone(scene: &mut Scene) -> Result<bool> {
     commit(scene)?;
@@ -178,7 +178,7 @@ fn clone(scene: &mut Scene) -> Result<bool> {
     scene.verify()?;
     let branch = state(scene).branch;
     let Some(branch) = branch else {
-        // Nobody can pull from a commit without a name.
+        // Git cannot pull from a commit without a name.
         std::fs::remove_dir_all(&there)?;
         let at = state(scene).commits.last().map(|(_, model)| model.clone());
         (scene.root, scene.model) = (here, at.unwrap_or_default());

@@ -2,8 +2,8 @@
 //! nothing unsettled, and names exactly the live files that differ.
 //!
 //! Histories are drawn by a seed: `steps` is what people do in a vault, `git` what they do with its
-//! repository, `places` copies and crashes, `shared` the other tool at work in the same vault. `scene`
-//! keeps what must be true and holds each report against it.
+//! repository, `places` copies and crashes, `shared` the reference implementation at work in the
+//! same vault. `scene` keeps what must be true and holds each report against it.
 
 mod git;
 mod places;
@@ -124,7 +124,7 @@ fn live(scene: &mut Scene, place: &mut String, talks: bool) -> Result<()> {
         }
     }
     *place = "the end".to_owned();
-    scene.verify_without_memory()
+    scene.verify_without_trusted_head()
 }
 
 /// A vault of its kind, at the beginning of its history.
@@ -132,7 +132,7 @@ fn begin(scene: &mut Scene) -> Result<()> {
     if scene.kind == Kind::Interop {
         let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/interop/procurement");
         copy(&fixture, &scene.root)?;
-        // The other tool wrote it in November.
+        // The reference implementation wrote it in November.
         scene.person.now = BEGIN + 365 * 24 * 3_600_000;
         scene.latest = scene.person.now;
         for path in files(&scene.root)? {
@@ -196,12 +196,12 @@ impl Tally {
         merge(&mut self.findings, other.findings);
         merge(&mut self.refused, other.refused);
         self.verifications += other.verifications;
-        self.without_memory += other.without_memory;
+        self.without_trusted_head += other.without_trusted_head;
     }
 
     fn print(&self, histories: u64, seconds: f64) {
         let mut table = String::new();
-        head(&mut table, "step | delta | full | other tool");
+        head(&mut table, "step | delta | full | reference");
         let names: std::collections::BTreeSet<&str> = self.steps.keys().map(|(n, _)| *n).collect();
         let count = |name, kind| self.steps.get(&(name, kind)).copied().unwrap_or(0);
         for name in names {
@@ -223,11 +223,11 @@ impl Tally {
         let refused: Vec<String> =
             self.refused.iter().map(|(code, count)| format!("`{code}` {count}")).collect();
         println!(
-            "{histories} histories, {} steps, {} verifications with a memory and {} without; {seconds:.0} s. \
+            "{histories} histories, {} steps, {} verifications with a trusted head and {} without; {seconds:.0} s. \
              Refused publications: {}.\n",
             self.steps.values().sum::<usize>(),
             self.verifications,
-            self.without_memory,
+            self.without_trusted_head,
             refused.join(", ")
         );
     }

@@ -1,9 +1,9 @@
-//! More than one place: copies of a vault, backups, and commands that died half-way.
+//! More than one place: copies of a vault, backups, and interrupted commands.
 
 use std::fs;
 use std::path::Path;
 
-use super::scene::{Kind, Scene, twin_of};
+use super::scene::{Kind, Scene, copy_of};
 use super::steps::{Step, change_body, document};
 use crate::inside::{copy, files, write};
 use crate::process::Result;
@@ -13,7 +13,7 @@ pub(super) const STEPS: [(&str, usize, Step); 4] = [
     ("a copy elsewhere, publications in both", 2, duplicates),
     ("keep a backup", 2, keep_backup),
     ("restore a backup elsewhere", 1, restore_backup),
-    ("a publication that dies half-way", 3, interrupted),
+    ("an interrupted publication", 3, interrupted),
 ];
 
 /// Two copies of a vault go different ways, each with its own memory.
@@ -21,13 +21,13 @@ fn duplicates(scene: &mut Scene) -> Result<bool> {
     let (here, model) = (scene.root.clone(), scene.model.clone());
     let git = scene.git.clone();
     let number = scene.number();
-    let there = twin_of(&here, number);
+    let there = copy_of(&here, number);
     copy(&here, &there)?;
     scene.root = there.clone();
     scene.verify()?;
     publish_something(scene)?;
     scene.verify()?;
-    scene.verify_without_memory()?;
+    scene.verify_without_trusted_head()?;
     if scene.draw.below(2) == 0 {
         // The history goes on in the copy, and the first one is left.
         fs::remove_dir_all(here)?;
@@ -56,7 +56,7 @@ fn keep_backup(scene: &mut Scene) -> Result<bool> {
     Ok(true)
 }
 
-/// An old copy at another path, where nobody remembers a later state. The vault itself stays.
+/// An old copy at another path, where no later head is trusted. The vault itself stays.
 fn restore_backup(scene: &mut Scene) -> Result<bool> {
     let Some((backup, then)) = scene.backup.clone() else { return Ok(false) };
     let there = scene.beside("restored");
@@ -71,8 +71,8 @@ fn restore_backup(scene: &mut Scene) -> Result<bool> {
     Ok(true)
 }
 
-/// A publication whose process ended before its checkpoint was written, or after that and before the
-/// live files were: what it leaves are notes, for those who remember the head before it.
+/// A publication whose process ended before its checkpoint was written, or after that and before
+/// the live files were: what it leaves are notes, for a user who trusts the head before it.
 fn interrupted(scene: &mut Scene) -> Result<bool> {
     let Some(home) = scene.person.home.clone() else { return Ok(false) };
     let state = home.join(".local/state");
@@ -131,7 +131,7 @@ fn interrupted(scene: &mut Scene) -> Result<bool> {
         scene.over = true;
         return Ok(true);
     }
-    // Somebody else works on, and later what was left is taken away.
+    // Another user works on, and later what was left is taken away.
     let mut went_on = false;
     if how != 2
         && let Some(other) = scene.any_published().filter(|other| *other != id)

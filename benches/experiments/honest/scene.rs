@@ -1,5 +1,5 @@
-//! One history at work: a person, a vault, and what should be true of it, kept beside it by rules that
-//! share nothing with the verifier.
+//! One history at work: a person, a vault, and what should be true of it, kept beside it by rules
+//! that share nothing with the verifier.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -18,7 +18,7 @@ pub(crate) enum Kind {
     Delta,
     /// Made by `ctx`, configured for a log of whole maps.
     Full,
-    /// Made by the other tool.
+    /// Made by the reference implementation.
     Interop,
 }
 
@@ -29,18 +29,18 @@ impl Kind {
         match self {
             Self::Delta => "delta",
             Self::Full => "full",
-            Self::Interop => "other tool",
+            Self::Interop => "reference",
         }
     }
 }
 
-/// What is published, as whoever published it knows.
+/// What is published, as its publisher knows it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Model {
     /// The normal form of each published text, by id.
     pub(super) sealed: BTreeMap<String, String>,
-    /// Governance files that the other tool dropped from the maps, as they were. They come back with
-    /// the next event of ours; meanwhile a live file is compared with what was.
+    /// Governance files that the reference implementation dropped from the maps, as they were. They
+    /// come back with the next event of ours; meanwhile a live file is compared with what was.
     pub(super) dropped: BTreeMap<String, String>,
     /// Documents that were retired.
     pub(super) retired: BTreeSet<String>,
@@ -52,7 +52,7 @@ pub(super) struct Tally {
     /// Steps by kind of vault and name.
     pub(super) steps: BTreeMap<(&'static str, Kind), usize>,
     pub(super) verifications: usize,
-    pub(super) without_memory: usize,
+    pub(super) without_trusted_head: usize,
     /// Findings by class and code.
     pub(super) findings: BTreeMap<(String, String), usize>,
     /// Refused publications, by code.
@@ -64,7 +64,7 @@ pub(super) struct Scene {
     pub(super) kind: Kind,
     pub(super) draw: Draw,
     pub(super) person: Person,
-    /// Everything of this history lies beneath.
+    /// Everything of this history is beneath.
     pub(super) base: PathBuf,
     pub(super) root: PathBuf,
     pub(super) model: Model,
@@ -72,7 +72,7 @@ pub(super) struct Scene {
     pub(super) backup: Option<(PathBuf, Model)>,
     /// The latest time that anything was written at.
     pub(super) latest: i64,
-    /// Whether the history ends here, because a command was interrupted and nobody mended it.
+    /// Whether the history ends here, because a command was interrupted and was not recovered.
     pub(super) over: bool,
     pub(super) counter: usize,
     pub(super) tally: Tally,
@@ -81,7 +81,7 @@ pub(super) struct Scene {
 const HOUR: i64 = 3_600_000;
 
 impl Scene {
-    /// Runs a command as somebody, some time later.
+    /// Runs a command as some user, some time later.
     pub(super) fn ctx(&mut self, args: &[&str]) -> Said {
         self.person.ctx(&self.root, args)
     }
@@ -97,8 +97,8 @@ impl Scene {
         self.counter
     }
 
-    /// Another principal, and another time: mostly a little later, sometimes the same instant, a jump
-    /// ahead, or a clock that was put back.
+    /// Another principal, and another time: mostly a little later, sometimes the same instant, a
+    /// jump ahead, or a clock that was put back.
     pub(super) fn pass_time(&mut self) {
         let people = ["ana@example.com", "bo@example.com", "agent-7", "Zoë"];
         self.person.principal = people[self.draw.below(people.len())].to_owned();
@@ -173,11 +173,11 @@ impl Scene {
         self.judge(&said)
     }
 
-    /// Verifies as somebody who never saw this vault.
-    pub(super) fn verify_without_memory(&mut self) -> Result<()> {
+    /// Verifies as a user who never saw this vault.
+    pub(super) fn verify_without_trusted_head(&mut self) -> Result<()> {
         let stranger = Person { home: None, ..self.person.clone() };
         let said = stranger.ctx(&self.root, &["verify", "--json"]);
-        self.tally.without_memory += 1;
+        self.tally.without_trusted_head += 1;
         self.judge(&said)
     }
 
@@ -242,7 +242,7 @@ impl Scene {
         Ok(differs)
     }
 
-    /// Whether the configuration, as it lies there, leaves a file out.
+    /// Whether the configuration, as it is there, leaves a file out.
     pub(super) fn is_excluded(&self, path: &str) -> bool {
         let config = fs::read_to_string(self.root.join(CONFIG)).unwrap_or_default();
         config.contains("exclude:") && path.starts_with("nodes/private/")
@@ -316,6 +316,6 @@ fn says(text: &str) -> Says {
 }
 
 /// The path of a vault's copy of its own.
-pub(super) fn twin_of(root: &Path, number: usize) -> PathBuf {
+pub(super) fn copy_of(root: &Path, number: usize) -> PathBuf {
     root.with_file_name(format!("vault-{number}"))
 }

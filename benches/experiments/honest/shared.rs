@@ -1,21 +1,21 @@
-//! The other tool works in the vault too, in turn with ours.
+//! The reference implementation works in the vault too, in turn with ours.
 
 use super::scene::{Kind, Scene, is_document, normal};
 use super::steps::{Step, change_body};
-use crate::other_tool::{OtherTool, What, create};
 use crate::process::Result;
+use crate::reference::{OtherTool, What, create};
 
-/// The steps of the other tool, in vaults with a log of whole maps.
+/// The steps of the reference implementation, in vaults with a log of whole maps.
 pub(super) const STEPS: [(&str, usize, Step); 6] = [
-    ("other tool: publish", 8, publish),
-    ("other tool: publish a new document", 4, publish_new),
-    ("other tool: publish, diff in a file", 4, publish_diff_file),
-    ("other tool: a submission that is never published", 3, submit),
-    ("other tool: an event that changes nothing", 2, change_nothing),
-    ("other tool: two events at once, one checkpoint lost", 3, race),
+    ("reference: publish", 8, publish),
+    ("reference: publish a new document", 4, publish_new),
+    ("reference: publish, diff in a file", 4, publish_diff_file),
+    ("reference: a submission that is never published", 3, submit),
+    ("reference: an event that changes nothing", 2, change_nothing),
+    ("reference: two events at once, one checkpoint lost", 3, race),
 ];
 
-/// The other tool at the clock of the scene.
+/// The reference implementation at the clock of the scene.
 fn with<T>(scene: &mut Scene, work: impl FnOnce(&mut OtherTool<'_>) -> Result<T>) -> Result<T> {
     let root = scene.root.clone();
     let now = scene.person.now;
@@ -27,7 +27,7 @@ fn with<T>(scene: &mut Scene, work: impl FnOnce(&mut OtherTool<'_>) -> Result<T>
     done
 }
 
-/// What an event of the other tool leaves published: no governance file.
+/// What an event of the reference implementation leaves published: no governance file.
 fn drop_governance(scene: &mut Scene) {
     let sealed = std::mem::take(&mut scene.model.sealed);
     let (kept, dropped) = sealed.into_iter().partition(|(id, _)| is_document(id));
@@ -94,7 +94,7 @@ fn race(scene: &mut Scene) -> Result<bool> {
     event(scene, &[one, other], false)
 }
 
-/// A version that nobody ever published: the live file is a draft of that number.
+/// A version that was never published: the live file is a draft of that number.
 fn submit(scene: &mut Scene) -> Result<bool> {
     let Some(id) = edited(scene)? else { return Ok(false) };
     Ok(with(scene, |tool| tool.version(&id, What::Submitted, false))?.is_some())
@@ -115,7 +115,7 @@ fn change_nothing(scene: &mut Scene) -> Result<bool> {
     Ok(done)
 }
 
-/// Whether the other tool may have been here.
+/// Whether the reference implementation may have been here.
 pub(super) fn is_possible(kind: Kind) -> bool {
     kind != Kind::Delta
 }

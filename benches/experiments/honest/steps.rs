@@ -95,7 +95,7 @@ fn retire(scene: &mut Scene) -> Result<bool> {
         return Ok(false);
     }
     let Some(id) = scene.any_published() else { return Ok(false) };
-    // An edit that nobody published, or a file that is gone already, is no obstacle.
+    // An edit that was never published, or a file that is gone already, is no obstacle.
     match scene.draw.below(4) {
         0 => change_body(scene, &format!("{id}.md"))?,
         1 => drop(fs::remove_file(scene.root.join(format!("{id}.md")))),
@@ -309,7 +309,7 @@ fn body(scene: &mut Scene) -> String {
     format!("# Number {n}\n\n{}\n## Part\n\nMore {n}.\n", lines.concat())
 }
 
-/// The text of a file that nobody published yet.
+/// The text of a file that was never published.
 pub(super) fn document(scene: &mut Scene) -> String {
     let n = scene.draw.below(1000);
     let body = body(scene);

@@ -1,5 +1,5 @@
-//! Why a flipped bit need not be found: only what reading the file before and after proves is a reason,
-//! never the place where the bit lies.
+//! Why a flipped bit need not be found: only what reading the file before and after proves is a
+//! reason, never the place where the bit is.
 
 use std::path::Path;
 
@@ -19,8 +19,8 @@ use super::vaults::{Role, Target};
 use crate::honest::Kind;
 
 /// The reason why the verifier may be silent about a file that was `target` and is `after`; none if
-/// there is none. `root` is the untouched vault, and `is_sealed` says of a governance file whether any
-/// checkpoint holds it.
+/// there is none. `root` is the untouched vault, and `is_sealed` says of a governance file whether
+/// any checkpoint holds it.
 pub(super) fn explain(
     kind: Kind,
     root: &Path,
@@ -64,8 +64,8 @@ fn entries(slots: &[Slot]) -> Option<Vec<Entry>> {
     slots.iter().map(|slot| slot.entry.clone().ok()).collect()
 }
 
-/// The other tool publishes at an instant between those of text and checkpoint, which nothing else
-/// knows: any other one between them is as good.
+/// The reference implementation publishes at an instant between those of text and checkpoint, which
+/// nothing else knows: any other one between them is as good.
 fn publication_time(
     kind: Kind,
     root: &Path,

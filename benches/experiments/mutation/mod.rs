@@ -1,8 +1,8 @@
-//! Completeness: every bit of every file of a record is flipped, and `verify` must find it. What it does
-//! not find must be shown to mean the same as before (`explain`).
+//! Completeness: every bit of every file of a record is flipped, and `verify` must find it. What it
+//! does not find must be shown to mean the same as before (`explain`).
 //!
 //! `vaults` makes them: small ones, of which every bit is flipped, and larger ones, of which random
-//! ones are. Nobody remembers a head of theirs, so that what is found is found from the files.
+//! ones are. No head of theirs is trusted, so that what is found is found from the files.
 
 mod explain;
 mod vaults;
@@ -66,7 +66,7 @@ pub(crate) fn run(options: &Options) -> Result<Vec<String>> {
             };
             bits += flips.len();
             let counted = vault.flip(&flips)?;
-            // Each vault is told of when it is done: all of them take a while.
+            // Each vault is reported when it is done: all of them take a while.
             let mut table = String::new();
             for (role, count) in &counted.by_role {
                 row(&mut table, &count.cells(&name, *role));

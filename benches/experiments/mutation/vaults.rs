@@ -1,5 +1,5 @@
-//! The vaults whose bits are flipped: of each kind a small one, with everything in it that a record can
-//! have, and a larger one.
+//! The vaults whose bits are flipped: of each kind a small one, with everything in it that a record
+//! can have, and a larger one.
 
 use std::fs;
 use std::path::Path;
@@ -14,8 +14,8 @@ use contextnest::vault::Vault;
 use crate::corpus::{self, Draw};
 use crate::honest::Kind;
 use crate::inside::{Person, files, write};
-use crate::other_tool::{OtherTool, What, create};
 use crate::process::Result;
+use crate::reference::{OtherTool, What, create};
 
 /// 2026-01-01.
 const BEGIN: i64 = 1_767_225_600_000;
@@ -62,7 +62,9 @@ pub(super) fn make(kind: Kind, services: Option<usize>, root: &Path) -> Result<i
     let person = Person { home: None, principal: "ana@example.com".to_owned(), now: BEGIN };
     match (kind, services) {
         // Its log grows with the square of the documents.
-        (Kind::Interop, services) => other_tools(root, services.map_or(3, |services| services * 4)),
+        (Kind::Interop, services) => {
+            of_reference_implementation(root, services.map_or(3, |services| services * 4))
+        }
         (_, Some(services)) => large(kind, services, root, person),
         (_, None) => small(kind, root, person),
     }
@@ -130,8 +132,9 @@ fn large(kind: Kind, services: usize, root: &Path, mut person: Person) -> Result
     Ok(person.now)
 }
 
-/// A vault of the other tool: diffs in histories and in files, and a submission at the end of one.
-fn other_tools(root: &Path, documents: usize) -> Result<i64> {
+/// A vault of the reference implementation: diffs in histories and in files, and a submission at
+/// the end of one.
+fn of_reference_implementation(root: &Path, documents: usize) -> Result<i64> {
     write(root, ".context/config.yaml", "version: 1\nname: \"Other\"\n")?;
     write(root, "CONTEXT.md", "---\ntitle: \"Other\"\n---\n\n# Other\n")?;
     let mut draw = Draw::new(7, 0, 0);
@@ -140,7 +143,8 @@ fn other_tools(root: &Path, documents: usize) -> Result<i64> {
     for id in &ids {
         create(root, id, "Number é", "Words of it.\n\n## Part\n\nMore.")?;
     }
-    // One of the small vault has a second full text, which the other tool makes of the eleventh.
+    // One of the small vault has a second full text, which the reference implementation makes of
+    // the eleventh.
     for round in 0..11 {
         let some = if round < 5 { ids.len() } else { usize::from(documents < 5) };
         for (n, id) in ids.iter().take(some).enumerate() {
@@ -151,7 +155,8 @@ fn other_tools(root: &Path, documents: usize) -> Result<i64> {
                 write(root, &path, text + &format!("\nAdded in round {round}.\n"))?;
             }
             let version = tool.version(id, What::Published, (n + round) % 2 == 0)?;
-            let (_, number, chain) = version.ok_or("the other tool refused a document")?;
+            let (_, number, chain) =
+                version.ok_or("the reference implementation refused a document")?;
             tool.checkpoint(id, &[(id, number, &chain)])?;
         }
     }

@@ -33,7 +33,7 @@ pub(super) struct Size {
     pub(super) edits: f64,
 }
 
-/// A document as somebody left it.
+/// A document as an author left it.
 pub(super) struct Version {
     pub(super) document: usize,
     /// From 1 on.

@@ -1,10 +1,10 @@
-//! What ten years of edits cost on the disk, and to write and read: every version as a file, git with
-//! loose objects and packed, and vaults with different intervals of keyframes (paper, E8 in section
-//! 12.3).
+//! What ten years of edits cost on the disk, and to write and read: every version as a file, git
+//! with loose objects and packed, and vaults with different intervals of keyframes (paper, E8 in
+//! section 12.3).
 //!
-//! All of them keep the same texts, each version by a publication of its own. Then random old versions
-//! are read back from each: one that is not what was written, or a vault that `ctx verify` does not
-//! find intact, is a claim that does not hold.
+//! All of them keep the same texts, each version by a publication of its own. Then random old
+//! versions are read back from each: one that is not what was written, or a vault that `ctx verify`
+//! does not find intact, is a claim that does not hold.
 
 mod edits;
 mod figure;

@@ -294,8 +294,8 @@ impl Store for Ours {
         self.run(&args, Some(version.at))
     }
 
-    /// What `ctx show ID N` does with the history: read it, rebuild the text, recompute every hash from
-    /// the keyframe on.
+    /// What `ctx show ID N` does with the history: read it, rebuild the text, recompute every hash
+    /// from the keyframe on.
     fn read(&mut self, version: &Version) -> Result<String> {
         if self.vault.is_none() {
             self.vault = Some(Vault::open(&self.root)?);

@@ -1,10 +1,10 @@
 //! The edit script under a printed diff, found in bounded work (`spec/history.md`, HIST-15).
 //!
-//! The library finds the fewest changed lines, or nearly so, in time that grows with the texts and with
-//! their distance. Two long texts far apart would hold it for minutes. So its search is used where the
-//! texts are short, or where a bounded search shows that they are near. Else lines that stand once in
-//! either text divide the work, and what is still far apart is replaced as a block. Work is counted in
-//! steps, never by the clock: the same texts give the same script everywhere.
+//! The library finds the fewest changed lines, or nearly so, in time that grows with the texts and
+//! with their distance. Two long texts far apart would hold it for minutes. So its search is used
+//! where the texts are short, or where a bounded search shows that they are near. Else lines that
+//! stand once in either text divide the work, and what is still far apart is replaced as a block.
+//! Work is counted in steps, never by the clock: the same texts give the same script everywhere.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -63,8 +63,8 @@ fn is_near(old: &[u32], new: &[u32], steps: &mut u64) -> bool {
     let (old, new) = (&old[head..], &new[head..]);
     let tail = old.iter().rev().zip(new.iter().rev()).take_while(|(a, b)| a == b).count();
     let (old, new) = (&old[..old.len() - tail], &new[..new.len() - tail]);
-    // The furthest line of `old` on the diagonals -d, -d+2 .. d, each reached with d changes; diagonal
-    // k is new - old.
+    // The furthest line of `old` on the diagonals -d, -d+2 .. d, each reached with d changes;
+    // diagonal k is new - old.
     let mut reached: Vec<usize> = Vec::new();
     for changes in 0..=old.len() + new.len() {
         let mut next = Vec::with_capacity(changes + 1);

@@ -10,10 +10,10 @@ use crate::model::digest::{Digest, DigestError};
 use crate::model::timestamp::Timestamp;
 use crate::yaml::{self, Dialect, List, Node, Value};
 
-/// The most values that one entry may hold. It has nine fields; what no rule knows is ignored, but
+/// The most values that one entry may hold. It has nine fields; what no rule names is ignored, but
 /// not at any price.
 const MAX_NODES: usize = 1_000;
-/// The most entries with faults that are told apart. A file with more of them is no history: its
+/// The most entries with faults that are distinguished. A file with more of them is no history: its
 /// entries could be as short as three bytes, and each would cost hundreds to report.
 pub(super) const MAX_FAULTY: usize = 100;
 /// How many keys that mean nothing are named.
@@ -251,7 +251,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_that_no_rule_knows_are_counted_and_the_first_are_named() {
+    fn unknown_keys_are_counted_and_the_first_are_named() {
         let text = "mine: {a: 1}\nversions:\n  - version: 1\n    colour: red\n  - colour: blue\n";
         let unknown = history(text).unwrap().unknown;
         let named: Vec<_> = unknown.first.iter().map(|k| (k.name.as_str(), k.line)).collect();

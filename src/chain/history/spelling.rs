@@ -1,5 +1,5 @@
-//! The one spelling of a history that we write (`spec/history.md`, HIST-33), and a reader of exactly
-//! that spelling.
+//! The one spelling of a history that we write (`spec/history.md`, HIST-33), and a reader of
+//! exactly that spelling.
 //!
 //! Nearly every history of a vault is spelled so, and a scan of its lines is many times faster than
 //! a reader of YAML. The scan accepts nothing else: each field is taken only if writing its value

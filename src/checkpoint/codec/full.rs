@@ -1,6 +1,6 @@
 //! `.versions/context_history.yaml`: the log of the other public implementation, with whole maps
 //! in every entry (`spec/checkpoint.md`, section 4). Read, checked and appended to in its own
-//! form, so that the other tool goes on working.
+//! form, so that the reference implementation goes on working.
 
 use std::collections::BTreeMap;
 
@@ -25,8 +25,8 @@ pub(super) struct Read {
     pub(super) appendable: bool,
     /// Where the last entry begins.
     pub(super) last_at: usize,
-    /// The line from which on entries that a writer of ours made or vouched for are spelled otherwise
-    /// than it spells them.
+    /// The line from which on entries that a writer of ours made or vouched for are spelled
+    /// otherwise than it spells them.
     pub(super) respelled: Option<usize>,
 }
 
@@ -63,8 +63,9 @@ fn line_start(text: &str, at: usize) -> usize {
     text[..at].rfind('\n').map_or(0, |n| n + 1)
 }
 
-/// Compares the bytes of a log with what a writer of ours writes for its entries (CKPT-37). The other
-/// tool seals no governance file: from the first entry that does, the log is ours.
+/// Compares the bytes of a log with what a writer of ours writes for its entries (CKPT-37). The
+/// reference implementation seals no governance file: from the first entry that does, the log is
+/// ours.
 struct Spelling<'t> {
     text: &'t str,
     /// The bytes before this place have been compared, or are not ours.
@@ -82,8 +83,8 @@ impl<'t> Spelling<'t> {
         Self { text, at: 0, expected, is_first: true, is_ours: false, differs_at: None }
     }
 
-    /// Takes the entry that begins at this place; none for one that cannot be read, which is a fault
-    /// of its own.
+    /// Takes the entry that begins at this place; none for one that cannot be read, which is a
+    /// fault of its own.
     fn entry(&mut self, at: usize, entry: Option<&Checkpoint>, state: &PublishedSet) {
         if self.differs_at.is_some() {
             return;
@@ -209,7 +210,7 @@ fn pairs<'n>(
         .collect()
 }
 
-/// Spells an entry with the maps of `state`, as the other tool does.
+/// Spells an entry with the maps of `state`, as the reference implementation does.
 pub(super) fn spell(checkpoint: &Checkpoint, state: &PublishedSet) -> String {
     let mut out = format!(
         "  - checkpoint: {}\n    at: {}\n    triggered_by: {}\n",
@@ -240,7 +241,7 @@ mod tests {
         include_str!("../../../fixtures/interop/procurement/.versions/context_history.yaml");
 
     #[test]
-    fn the_other_tools_log_is_spelled_as_it_spells_it() {
+    fn the_log_of_the_reference_implementation_is_written_as_it_writes_it() {
         let mut state = PublishedSet::default();
         let mut again = HEADER.to_owned();
         for entry in parse(INTEROP).unwrap().entries {

@@ -1,5 +1,5 @@
-//! The lines of a delta log, read from a file piece by piece: what is held at once is the entries, one
-//! piece and at most one line, however long the file is.
+//! The lines of a delta log, read from a file piece by piece: what is held at once is the entries,
+//! one piece and at most one line, however long the file is.
 
 use std::io::{self, BufRead as _, Read};
 

@@ -1,5 +1,5 @@
-//! The two encodings of the log: `delta`, a line for what each checkpoint changed, and `full`, the whole
-//! maps of each (`spec/checkpoint.md`, sections 3 and 4). No other module knows their bytes.
+//! The two encodings of the log: `delta`, a line for what each checkpoint changed, and `full`, the
+//! whole maps of each (`spec/checkpoint.md`, sections 3 and 4). No other module knows their bytes.
 
 mod delta;
 mod full;
@@ -204,8 +204,8 @@ fn spell(form: LogForm, checkpoint: &Checkpoint, state: &PublishedSet, out: &mut
     }
 }
 
-/// Reads text up to its first NUL, and says whether there is one. No text has it, and a file with holes
-/// is as long as somebody likes without a byte on the disk.
+/// Reads text up to its first NUL, and says whether there is one. No text has it, and a file with
+/// holes is as long as an attacker likes without a byte on the disk.
 fn until_nul(mut file: impl io::Read) -> io::Result<(Vec<u8>, bool)> {
     let mut bytes = Vec::new();
     loop {

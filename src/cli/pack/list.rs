@@ -11,8 +11,8 @@ use crate::words::count;
 
 /// List the sealed packs with the number of their documents
 ///
-/// A pack that contains a search is listed as `delegated`, without a number, because the search is not
-/// run. `ctx pack show` runs it.
+/// A pack that contains a search is listed as `delegated`, without a number, because the search is
+/// not run. `ctx pack show` runs it.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx pack list\n  ctx pack list --at 3 --json")]
 pub(super) struct List {

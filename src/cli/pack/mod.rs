@@ -11,8 +11,9 @@ use crate::report::failure::Failure;
 
 /// List, show, add and check context packs
 ///
-/// A pack is a stored selector with instructions for agents, in packs/NAME.yml. `pack:ID` in a selector
-/// means the pack as the checkpoint seals it, never the live file. `ctx publish` seals changed packs.
+/// A pack is a stored selector with instructions for agents, in packs/NAME.yml. `pack:ID` in a
+/// selector means the pack as the checkpoint seals it, never the live file. `ctx publish` seals
+/// changed packs.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx pack list\n  ctx pack show procurement.onboarding\n  \
 ctx pack add returns --label Returns --query '#policy + #retail' --include contextnest://nodes/glossary\n  \

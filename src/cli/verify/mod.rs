@@ -15,15 +15,15 @@ use crate::workspace::revision;
 
 /// Recompute every hash and report whatever was altered
 ///
-/// Reads the whole vault: recomputes the hash of every version and checkpoint, rebuilds every version,
-/// and compares every live file. Nothing is repaired. The files alone cannot show that the log was
-/// truncated or replaced as a whole. That takes a checkpoint hash from elsewhere: the trusted head of
-/// this machine (`ctx head`), --expect-head, or --since. The verdict names what it is anchored to.
-/// An intact vault updates the trusted head.
+/// Reads the whole vault: recomputes the hash of every version and checkpoint, rebuilds every
+/// version, and compares every live file. Nothing is repaired. The files alone cannot show that the
+/// log was truncated or replaced as a whole. That takes a checkpoint hash from elsewhere: the
+/// trusted head of this machine (`ctx head`), --expect-head, or --since. The verdict names what it
+/// is anchored to. An intact vault updates the trusted head.
 ///
 /// --since is strict, for servers: the log must have every checkpoint of REVISION. --since-fork is for
-/// branches, which may be behind REVISION: it compares with the merge base of HEAD and REVISION, reports
-/// how many checkpoints the branch is behind, and anchors nothing.
+/// branches, which may be behind REVISION: it compares with the merge base of HEAD and REVISION,
+/// reports how many checkpoints the branch is behind, and anchors nothing.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Exit codes: 0 intact (notes allowed), 1 damaged, unsettled or drifted.\n\n\

@@ -1,5 +1,5 @@
-//! A report for people: the verdict, its anchors, and the findings, worst first, each with its meaning
-//! and remedy.
+//! A report for people: the verdict, its anchors, and the findings, worst first, each with its
+//! meaning and remedy.
 
 use std::collections::{BTreeSet, HashMap};
 

@@ -47,7 +47,7 @@ impl Reader<'_> {
     fn dependencies(&mut self, fields: &Frontmatter) {
         let source = fields.get("source").filter(|_| fields.node_type == NodeType::Source);
         for item in one_or_many(source.and_then(|node| node.get("depends_on"))) {
-            // What is no URI at all is told by the rules of a source node.
+            // What is no URI at all is reported by the rules of a source node.
             if let Some(Ok(uri)) = item.text().map(str::parse::<Uri>) {
                 self.uri(LinkKind::DependsOn, uri, line_of(item));
             }
@@ -235,7 +235,7 @@ enum Embed {
     No,
 }
 
-/// Plain text between two pieces of markup: it lies on one line, but comes in parts.
+/// Plain text between two pieces of markup: it is on one line, but comes in parts.
 #[derive(Default)]
 struct Run {
     text: String,

@@ -266,7 +266,7 @@ fn source(body: &str, depends_on: &[usize]) -> Made {
 }
 
 /// The ids that are taken, and those that are not, with a letter for the reason.
-fn told(resolution: &Resolution, budget: u64) -> String {
+fn shown_text(resolution: &Resolution, budget: u64) -> String {
     let context = Context::new(question(), resolution, Some(budget));
     let taken = context.portions.iter().map(|p| p.served.id.as_str()[6..].to_owned());
     let out = context
@@ -287,19 +287,19 @@ fn exact(resolution: &Resolution, fitting: &[usize]) -> u64 {
 fn a_smaller_text_takes_the_room_that_a_larger_one_leaves() {
     let long = "long ".repeat(200);
     let resolution = resolution(&[plain("a\n"), plain(&long), plain("c\n")]);
-    assert_eq!(told(&resolution, exact(&resolution, &[0, 2])), "d0 d2 b:d1");
-    assert_eq!(told(&resolution, exact(&resolution, &[0, 2]) - 1), "d0 b:d1 b:d2");
-    assert_eq!(told(&resolution, 9999), "d0 d1 d2");
-    assert_eq!(told(&resolution, 0), "b:d0 b:d1 b:d2");
+    assert_eq!(shown_text(&resolution, exact(&resolution, &[0, 2])), "d0 d2 b:d1");
+    assert_eq!(shown_text(&resolution, exact(&resolution, &[0, 2]) - 1), "d0 b:d1 b:d2");
+    assert_eq!(shown_text(&resolution, 9999), "d0 d1 d2");
+    assert_eq!(shown_text(&resolution, 0), "b:d0 b:d1 b:d2");
 }
 
 #[test]
 fn a_source_goes_with_what_it_depends_on() {
     let long = "long ".repeat(200);
     let chain = resolution(&[source(&long, &[]), source("b\n", &[0]), source("c\n", &[1, 9])]);
-    assert_eq!(told(&chain, exact(&chain, &[1, 2])), "b:d0 d:d1 d:d2");
+    assert_eq!(shown_text(&chain, exact(&chain, &[1, 2])), "b:d0 d:d1 d:d2");
     let cycle = resolution(&[source("a\n", &[1]), source("b\n", &[2]), source(&long, &[0])]);
-    assert_eq!(told(&cycle, exact(&cycle, &[0, 1])), "d:d0 d:d1 b:d2");
+    assert_eq!(shown_text(&cycle, exact(&cycle, &[0, 1])), "d:d0 d:d1 b:d2");
     let itself = resolution(&[source("a\n", &[0]), plain(&long)]);
-    assert_eq!(told(&itself, exact(&itself, &[0])), "d0 b:d1");
+    assert_eq!(shown_text(&itself, exact(&itself, &[0])), "d0 b:d1");
 }

@@ -4,7 +4,7 @@
 //! A writer makes the next generation beside the last one, with links to the files that stay, and
 //! then exchanges that file. So no process sees a half-written index, and one that dies leaves only
 //! a folder that the next writer clears away. What the file says of each index file (size, time,
-//! inode) must hold when it is used; else the index is built anew.
+//! inode) must hold when it is used; else the index is built again.
 
 use std::collections::HashMap;
 use std::fs::{self, File, Metadata, TryLockError};
@@ -44,7 +44,7 @@ pub(super) enum Freshness {
     AsItIs,
     /// It is brought to the head if it holds another state.
     Extended,
-    /// It is built anew.
+    /// It is built again.
     Rebuilt,
 }
 
@@ -92,7 +92,7 @@ impl Cache {
         (ours && found.mode() & 0o022 == 0).then_some(Self { dir })
     }
 
-    /// The index of a head, as fresh as asked for; none where that cannot be had.
+    /// The index of a head, as fresh as asked for; none where none can be made.
     pub(super) fn open(&self, of: &Builtin<'_, '_>, how: Freshness) -> Option<Ready> {
         if how == Freshness::AsItIs {
             return self.fresh(of);
@@ -174,7 +174,7 @@ impl Cache {
             let name = entry.file_name();
             let name = name.to_str().unwrap_or_default();
             if name.parse::<u64>().is_ok() && kept.as_deref() != Some(name) {
-                // What cannot be removed is in nobody's way: the next generation has another name.
+                // What cannot be removed blocks no reader: the next generation has another name.
                 let _ = fs::remove_dir_all(entry.path());
             }
         }
@@ -289,7 +289,7 @@ fn stamps(folder: &Path) -> io::Result<Vec<Stamp>> {
     Ok(stamps)
 }
 
-/// Why a generation could not be made; what is told is that it is built in memory.
+/// Why a generation could not be made; what is reported is that it is built in memory.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum BuildError {
     #[error(transparent)]

@@ -2,7 +2,7 @@
 //! by BM25.
 //!
 //! The index names the head that it holds. Where it holds another one, only documents whose chain
-//! hash differs are read again. It lies in the user's caches; without such a place, or where that
+//! hash differs are read again. It is in the user's caches; without such a place, or where that
 //! cannot be used, it is built in memory for each search, with the same answer. It only ranks: ids
 //! and places come from it, texts never do.
 
@@ -34,7 +34,7 @@ use segment::{Segment, Totals};
 /// What the built-in back-end is called.
 pub const NAME: &str = "builtin";
 
-/// How long a build takes before somebody is told.
+/// How long a build takes before a progress line is shown.
 const PATIENCE: Duration = Duration::from_secs(1);
 /// Documents that are read before they are handed on.
 const CHUNK: usize = 256;
@@ -52,9 +52,9 @@ pub struct Builtin<'a, 'v> {
 }
 
 impl<'a, 'v> Builtin<'a, 'v> {
-    /// The index of the head that `snapshot` is, whose hash is `head`. `cache` is the vault's folder
-    /// in the user's caches. `on_slow` hears how many documents are being read once that takes
-    /// longer than a second.
+    /// The index of the head that `snapshot` is, whose hash is `head`. `cache` is the vault's
+    /// folder in the user's caches. `on_slow` hears how many documents are being read once that
+    /// takes longer than a second.
     pub fn new(
         snapshot: &'a Snapshot<'v>,
         head: Digest,

@@ -2,7 +2,7 @@
 //!
 //! Every number follows from the published units alone: how often a clause occurs, how long a field
 //! is, how many units there are. Nothing depends on how the index came about, on deleted entries or
-//! on the segments that the others lie in, so an index that was extended ranks as one built anew.
+//! on the segments that the others lie in, so an index that was extended ranks as one built again.
 
 use std::cmp::Ordering;
 
@@ -473,7 +473,7 @@ mod tests {
     }
 
     #[test]
-    fn a_document_says_what_it_is_called_once_and_all_its_sections_hear_it() {
+    fn the_title_counts_once_for_all_sections_of_a_document() {
         let mut index = Following::new();
         let id: DocumentId = "a".parse().unwrap();
         let unit = |text: &str| (String::new(), text.to_owned());

@@ -195,7 +195,7 @@ fn together(mut lists: Vec<(u16, SegmentPostings)>, phrase: &Phrase) -> Vec<(Doc
     found
 }
 
-/// Puts a word into its places in a text; what lies between is no word of the phrase.
+/// Puts a word into its places in a text; what is between is no word of the phrase.
 fn put(number: u16, positions: &[u32], text: &mut Vec<u16>) {
     let end = positions.last().map_or(0, |last| *last as usize + 1);
     if end > text.len() {

@@ -101,7 +101,7 @@ pub(super) const ENTRIES: &[(&str, Attack)] = &[
         history.write(t);
         Some(place(&history, 0))
     }),
-    ("file-planted", |t| {
+    ("leftover-planted", |t| {
         let id = sealed(t)?;
         let name = t.draw.of(&["v99.md", "v99.diff", "notes.txt", "history.yaml.bak"]);
         t.write(&format!("{}/{name}", history_dir(&id)), "# Planted\n");

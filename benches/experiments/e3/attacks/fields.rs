@@ -150,7 +150,7 @@ pub(super) const FIELDS: &[(&str, Attack)] = &[
         Some(place(&history, at))
     }),
     ("key-planted", |t| {
-        // It is told once for each history.
+        // It is reported once for each history.
         any(t, |_, entry| entry.raw += "    approved_by: ceo@example.com\n")
             .map(|place| Place { version: None, ..place })
     }),

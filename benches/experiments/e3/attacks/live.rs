@@ -79,7 +79,7 @@ pub(super) const LIVE: &[(&str, Attack)] = &[
             return None;
         }
         let place = planted(t, &alike, PUBLISHED)?;
-        // What no id can be is told by its path alone.
+        // What no id can be is reported by its path alone.
         Some(if alike.contains('\u{200b}') { Place::vault() } else { place })
     }),
     ("planted-draft", |t| {

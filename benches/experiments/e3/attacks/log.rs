@@ -151,7 +151,8 @@ pub(super) const LOG: &[(&str, Attack)] = &[
     }),
     ("log-respelled", |t| {
         let mut log = t.log();
-        // The entries before the first that seals a governance file are the other tool's.
+        // The entries before the first that seals a governance file are the reference
+        // implementation's.
         let ours =
             log.checkpoints.iter().position(|c| c.versions.keys().any(|id| !is_document(id)))?;
         let at = ours + t.draw.below(log.checkpoints.len() - ours);

@@ -23,7 +23,7 @@ pub(super) use rewritten::{REWRITTEN, Rewritten};
 /// Makes an attack, if the vault has a place for it.
 pub(super) type Attack = fn(&mut Target) -> Option<Place>;
 
-/// All attacks that leave something wrong in the files, or that nobody is to find.
+/// All attacks that leave something wrong in the files, or that no verifier is to find.
 pub(super) fn all() -> Vec<(&'static str, Attack)> {
     [
         texts::TEXTS,

@@ -185,7 +185,7 @@ pub(super) const RELOGGED: &[(&str, Attack)] = &[
     }),
     ("log-backdated", |t| {
         let log = t.log();
-        // The other tool writes `at` some milliseconds after `published_at`.
+        // The reference implementation writes `at` some milliseconds after `published_at`.
         redated(t, log, -60_000)
     }),
     ("log-reordered", |t| {
@@ -221,7 +221,7 @@ pub(super) const RELOGGED: &[(&str, Attack)] = &[
     }),
 ];
 
-/// Writes a log whose checkpoints are as they would be had they happened so.
+/// Writes a log whose checkpoints are as they would be had these events happened.
 fn settled(target: &Target, mut log: Log) {
     log.settle();
     log.write(target);
@@ -281,7 +281,7 @@ fn only(log: &Log, at: usize) -> Vec<(String, u64)> {
 }
 
 /// A checkpoint is gone that alone held a version, or, in a vault of ours, with all that its line
-/// says; the others are numbered and hashed anew.
+/// says; the others are numbered and hashed again.
 fn dropped(target: &mut Target, is_wanted: fn(usize, usize) -> bool) -> Option<Place> {
     let mut log = target.log();
     let last = log.checkpoints.len() - 1;
@@ -326,8 +326,9 @@ fn neighbours(log: &Log) -> Vec<usize> {
 }
 
 /// What one event published is divided between two checkpoints, the second a millisecond later, or,
-/// where the log follows from the histories, the first one earlier. (Of two at one time the order of
-/// times tells, and in a log of whole maps of a first one that is earlier the time of publication.)
+/// where the log follows from the histories, the first one earlier. (Of two at one time the order
+/// of times tells, and in a log of whole maps of a first one that is earlier the time of
+/// publication.)
 fn split(target: &mut Target) -> Option<Place> {
     let mut log = target.log();
     let several = (0..log.checkpoints.len())

@@ -111,8 +111,8 @@ pub(in crate::e3) const REWRITTEN: &[(&str, Rewritten)] = &[
         alone(duplicate)
     }),
     ("vault-replaced", |script, other, _| {
-        // Of the other tool all vaults begin alike: one that goes on from where this one ends is
-        // no other vault, and one that ends before is a rollback.
+        // Of the reference implementation all vaults begin alike: one that goes on from where this
+        // one ends is no other vault, and one that ends before is a rollback.
         let is_alike = script.start == Start::Interop
             && (script.events.is_empty() || other.events.len() < script.events.len());
         if is_alike { None } else { alone(other.clone()) }
@@ -222,7 +222,7 @@ fn rewrite_author(target: &Target, time: &str, by: &str) {
     reseal(target);
 }
 
-/// Writes the chain hashes of the histories into the log, and every hash of it anew.
+/// Writes the chain hashes of the histories into the log, and recomputes every hash of it.
 fn reseal(target: &Target) {
     let mut log = target.log();
     for history in target.histories() {

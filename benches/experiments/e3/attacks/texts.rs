@@ -175,7 +175,7 @@ fn is_worded(line: &str) -> bool {
     line.chars().any(|c| c.is_ascii_alphabetic())
 }
 
-/// Does something with a diff that lies in a file of its own.
+/// Does something with a diff that is in a file of its own.
 fn diff_file(target: &mut Target, change: impl Fn(&Target, &str)) -> Option<Place> {
     let (history, at) = entry(target, |_, _, entry| entry.stored == Stored::DiffFile)?;
     change(target, &history.diff_file(history.entries[at].version));

@@ -1,10 +1,11 @@
-//! Habits of the other tool that its fixture does not show, put in by hand: a diff in a file of its
-//! own, and a version that was submitted and never published.
+//! Habits of the reference implementation that its fixture does not show, put in by hand: a diff in
+//! a file of its own, and a version that was submitted and never published.
 
 use super::history::{Entry, Stored, with_field};
 use super::{Target, history::History};
 
-/// Gives a copy of the other tool's vault these habits. No hash that the log holds changes.
+/// Gives a copy of the reference implementation's vault these habits. No hash that the log holds
+/// changes.
 pub(in crate::e3) fn habits(target: &Target) {
     let mut risk = History::read(target, "nodes/vendor-risk");
     for version in [5, 12] {

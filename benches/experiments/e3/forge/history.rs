@@ -10,7 +10,7 @@ use super::{Target, hash, history_dir};
 pub(in crate::e3) enum Stored {
     Keyframe,
     Diff(String),
-    /// In a file of its own, a habit of the other tool.
+    /// In a file of its own, a habit of the reference implementation.
     DiffFile,
 }
 

@@ -161,7 +161,7 @@ impl Log {
         out + &format!("    checkpoint_hash: {hash}\n")
     }
 
-    /// Numbers, hashes and spells all checkpoints anew.
+    /// Numbers, hashes and writes all checkpoints again.
     pub(in crate::e3) fn renew(&mut self) {
         let mut before: Option<String> = None;
         for at in 0..self.checkpoints.len() {
@@ -223,7 +223,7 @@ impl Log {
         self.checkpoints.iter().find(holds).map(|c| c.number)
     }
 
-    /// The same log in the form of the other tool.
+    /// The same log in the form of the reference implementation.
     pub(in crate::e3) fn full_text(&self) -> String {
         let items = (0..self.checkpoints.len()).map(|at| self.item(at));
         let head = "# Auto-generated. Do not edit manually.\ncheckpoints:\n";

@@ -24,7 +24,7 @@ use super::draw::Draw;
 
 /// The log of our vaults.
 pub(super) const DELTA_LOG: &str = ".versions/checkpoints.jsonl";
-/// The log of the other tool.
+/// The log of the reference implementation.
 pub(super) const FULL_LOG: &str = ".versions/context_history.yaml";
 
 /// A vault under attack.

@@ -1,4 +1,4 @@
-//! Events that stand, but could not be remembered.
+//! Events that stand, but could not be recorded.
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ fn publish(place: &Place, flags: &str) -> Output {
 }
 
 #[test]
-fn an_event_that_is_not_remembered_stands_and_says_so() {
+fn an_event_whose_head_is_not_recorded_is_committed_and_reported() {
     let place = Place::published(&[("nodes/a", "# A\n")]);
     place.edit("nodes/a.md", "# A\n", "# A\n\nmore\n");
     assert!(publish(&place, "").stderr.contains("the trusted head was not updated: cannot write"));
@@ -40,7 +40,7 @@ fn an_event_that_is_not_remembered_stands_and_says_so() {
 /// Its memory is older than the log, and a log that is cut back to it shall not pass for one whose
 /// writer died.
 #[test]
-fn what_was_acknowledged_and_not_remembered_is_no_leftover() {
+fn an_acknowledged_event_without_a_trusted_head_is_not_cleared_away() {
     let place = Place::published(&[("nodes/a", "# A\n")]);
     let log = place.bytes(LOG);
     place.edit("nodes/a.md", "# A\n", "# A\n\nmore\n");
@@ -72,7 +72,7 @@ fn trust_in_a_cut_log_excuses_nothing() {
 
 /// A full text goes with the entry that has it: one that is not of the event stays, and so does it.
 #[test]
-fn what_somebody_else_published_is_not_taken_apart() {
+fn an_event_of_another_user_is_not_cleared_away() {
     let place = Place::published(&[("nodes/a", "# A\n")]);
     let log = place.bytes(LOG);
     place.typed("add nodes/bobs --body two").var("CTX_PRINCIPAL", "bob@example.com").run().ok();

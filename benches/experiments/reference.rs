@@ -1,6 +1,7 @@
-//! The other tool, as far as what it leaves in a vault: a writer of its own, small, that shares no
-//! line with ours. It knows nothing of governance files, and every instant of a publication is
-//! another one: `updated_at`, then `published_at`, then `edited_at`, then the checkpoint.
+//! The reference implementation, as far as what it leaves in a vault: a writer of its own, small,
+//! that shares no line with ours. It knows nothing of governance files, and every instant of a
+//! publication is another one: `updated_at`, then `published_at`, then `edited_at`, then the
+//! checkpoint.
 
 use std::collections::BTreeMap;
 use std::fs::{self, OpenOptions};
@@ -28,11 +29,11 @@ const CONTEXT: usize = 4;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum What {
     Published,
-    /// A version that nobody has published.
+    /// A version that was never published.
     Submitted,
 }
 
-/// The other tool at work in a vault.
+/// The reference implementation at work in a vault.
 pub(crate) struct OtherTool<'t> {
     pub(crate) root: &'t Path,
     pub(crate) principal: &'t str,
@@ -53,7 +54,7 @@ struct Last {
 
 impl OtherTool<'_> {
     /// Writes the next version of a document; gives its live text, its number and its chain hash.
-    /// None where the tool would meet a time that lies before what is recorded: it has no rule for
+    /// None where the tool would meet a time that is before what is recorded: it has no rule for
     /// that, and this is not about clocks.
     pub(crate) fn version(
         &mut self,
@@ -113,7 +114,7 @@ impl OtherTool<'_> {
             lines += &format!("    published_at: '{published}'\n");
         }
         if self.draw.below(3) == 0 {
-            lines += "    note: by the other tool\n";
+            lines += "    note: by the reference implementation\n";
         }
         lines += &format!("    content_hash: {content}\n    chain_hash: {chain}\n");
         fs::create_dir_all(&dir)?;
@@ -221,7 +222,7 @@ fn append(path: &Path, text: &str) -> Result<()> {
     Ok(file.write_all(text.as_bytes())?)
 }
 
-/// Makes a document in the other tool's spelling.
+/// Makes a document in the reference implementation's spelling.
 pub(crate) fn create(root: &Path, id: &str, title: &str, body: &str) -> Result<()> {
     let text = format!(
         "---\ntitle: {title}\ntype: document\ntags:\n  - '#other'\nstatus: draft\nauthor: lee@example.com\n---\n\n# {title}\n\n{body}\n"
