@@ -1,58 +1,92 @@
 //! A governed knowledge vault in a folder of Markdown.
 //!
-//! Agents act on documents. A vault says which version an agent read, who published it, whether it
-//! was current, that the record was not altered since, and gives exactly that context back later.
-//! All state is plain files; the rules are in `spec/`, one statement each.
+//! A vault records which version of a document was published, by whom and when, detects any later
+//! change of that record, and gives back exactly the same text months later. All state is plain
+//! files; `spec/` states each rule once.
 //!
-//! Data flows one way, and each room has one job:
+//! The public face of this library is [`workspace`], [`report`], [`resolve`] and [`model`]:
 //!
-//! ```text
-//!        cli                                words in, words out; no rule lives here
-//!         |
-//!   publish resolve verify recover convert status derived   one verb of the domain each
-//!         |     |
-//!   index selector pack uri graph search   what may be asked, and how it is found
-//!         |
-//!   txn  checkpoint  chain  document  head  what is true, what was, and how it is written
-//!         |
-//!       vault  yaml                         where bytes lie, and how they are read and written
-//!         |
-//!       model                               ids, digests, timestamps, principals, names of files
+//! ```
+//! use contextnest::workspace::{Environment, Options, Workspace};
+//!
+//! let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/interop/procurement");
+//! let environment = Environment::new(folder.into(), || 1_780_000_000_000);
+//! let workspace = Workspace { environment: &environment, options: Options::default() };
+//! let answer = workspace.resolve("type:document", None).expect("the vault can be read");
+//! for document in &answer.documents {
+//!     println!("{} v{} {}", document.id, document.entry.version, document.entry.chain_hash);
+//! }
+//! assert!(answer.withheld.is_empty() && !answer.documents.is_empty());
 //! ```
 //!
-//! The truth is the checkpoint log and the histories. Live files are working copies: compared with
-//! what is published, never served. [`publish`] is the only write path, [`resolve::Snapshot`] the
-//! only place that serves a text; [`search`] finds what it may serve. [`verify::verify`] recomputes
-//! everything and trusts nothing.
+//! The other modules are public for the tests, benchmarks, fuzz targets and experiments of this
+//! repository, and change without notice. They form layers; a module imports only from lower ones:
+//!
+//! ```text
+//! front ends     cli
+//! contract       workspace  report                      what every front end shares
+//! acting         convert  govern  recover  verify       publish, repair, check
+//! reading        derived  search  status  resolve  live what is served, found, compared
+//! asking         pack  selector  index  graph           what may be asked, and indexes for it
+//! record         txn  trust  checkpoint  chain          what is recorded, and how it is written
+//! text           document  uri                          what one document is
+//! files          vault                                  the folder, its lock, its configuration
+//! values         yaml  model                            values, codes, spelling
+//! ```
+//!
+//! The checkpoint log and the histories are authoritative. Live files are working copies: they are
+//! compared with what is published and never served. [`govern`] is the only module that publishes,
+//! [`resolve::Snapshot`] the only type that serves a text, and [`verify::verify`] recomputes every
+//! hash without trusting any file of the vault.
 
+#[doc(hidden)]
 pub mod chain;
+#[doc(hidden)]
 pub mod checkpoint;
+#[doc(hidden)]
 pub mod cli;
+#[doc(hidden)]
 pub mod codes;
+#[doc(hidden)]
 pub mod convert;
+#[doc(hidden)]
 pub mod derived;
+#[doc(hidden)]
 pub mod document;
+#[doc(hidden)]
 pub mod govern;
+#[doc(hidden)]
 pub mod graph;
-
+#[doc(hidden)]
 pub mod index;
+#[doc(hidden)]
 pub mod live;
 pub mod model;
+#[doc(hidden)]
 pub mod pack;
-
+#[doc(hidden)]
 pub mod recover;
 pub mod report;
 pub mod resolve;
+#[doc(hidden)]
 pub mod search;
+#[doc(hidden)]
 pub mod selector;
 mod starter;
+#[doc(hidden)]
 pub mod status;
 mod torn;
+#[doc(hidden)]
 pub mod trust;
+#[doc(hidden)]
 pub mod txn;
+#[doc(hidden)]
 pub mod uri;
+#[doc(hidden)]
 pub mod vault;
+#[doc(hidden)]
 pub mod verify;
 mod words;
 pub mod workspace;
+#[doc(hidden)]
 pub mod yaml;

@@ -5,8 +5,7 @@ use std::num::NonZero;
 use std::process::ExitCode;
 
 use contextnest::cli::{Streams, World, run};
-use contextnest::vault::disk::Disk;
-use contextnest::workspace::{Environment, git};
+use contextnest::workspace::Environment;
 
 #[allow(clippy::disallowed_methods, reason = "the one place where the clock is read")]
 fn clock() -> i64 {
@@ -27,15 +26,11 @@ fn limit_threads(world: &World) {
 }
 
 fn main() -> ExitCode {
-    let environment = Environment {
-        cwd: std::env::current_dir().unwrap_or_default(),
-        vars: std::env::vars_os()
-            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
-            .collect(),
-        clock,
-        git: git::ask,
-        disk: Disk::default(),
-    };
+    let variables = std::env::vars_os();
+    let vars = variables
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+    let cwd = std::env::current_dir().unwrap_or_default();
+    let environment = Environment { vars: vars.collect(), ..Environment::new(cwd, clock) };
     let world = World {
         environment,
         terminal: std::io::stdout().is_terminal(),

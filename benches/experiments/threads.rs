@@ -24,13 +24,13 @@ fn shown_text(why: impl std::fmt::Display) -> String {
 }
 
 fn open(root: &Path) -> Outcome<Vault> {
-    Ok(Vault::open(root).map_err(told)?.with_patience(Duration::from_secs(600)))
+    Ok(Vault::open(root).map_err(shown_text)?.with_patience(Duration::from_secs(600)))
 }
 
 fn request(id: &DocumentId, expect: Expect) -> Outcome<Request> {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_err(told)?;
-    let now = Timestamp::from_millis(i64::try_from(now.as_millis()).map_err(told)?);
-    let principal = "ana@example.com".parse().map_err(told)?;
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_err(shown_text)?;
+    let now = Timestamp::from_millis(i64::try_from(now.as_millis()).map_err(shown_text)?);
+    let principal = "ana@example.com".parse().map_err(shown_text)?;
     Ok(Request {
         author: Author { principal, author: None, now, note: None },
         which: Which::Ids(vec![id.clone()]),
@@ -40,25 +40,26 @@ fn request(id: &DocumentId, expect: Expect) -> Outcome<Request> {
 
 /// Makes a document and publishes it.
 pub(crate) fn publish_new(root: &Path, id: &str) -> Outcome<()> {
-    fs::write(root.join(format!("{id}.md")), "# Text\n").map_err(told)?;
-    let id: DocumentId = id.parse().map_err(told)?;
-    publish(&open(root)?, &request(&id, Expect::default())?).map(drop).map_err(told)
+    fs::write(root.join(format!("{id}.md")), "# Text\n").map_err(shown_text)?;
+    let id: DocumentId = id.parse().map_err(shown_text)?;
+    publish(&open(root)?, &request(&id, Expect::default())?).map(drop).map_err(shown_text)
 }
 
 /// Reads what is published, adds a line, and publishes it if that is still what is published; says
 /// whether it was.
 pub(crate) fn append(root: &Path, id: &str, line: &str) -> Outcome<bool> {
     let vault = open(root)?;
-    let id: DocumentId = id.parse().map_err(told)?;
+    let id: DocumentId = id.parse().map_err(shown_text)?;
     let (version, text) = {
-        let log = trust::open_log(&vault).map_err(told)?;
-        let snapshot = Snapshot::at(&vault, &log.sound().map_err(told)?, None).map_err(told)?;
+        let log = trust::open_log(&vault).map_err(shown_text)?;
+        let snapshot =
+            Snapshot::at(&vault, &log.sound().map_err(shown_text)?, None).map_err(shown_text)?;
         let served = snapshot.get(&id).ok_or("it is not published")?;
         let served = served.map_err(|withheld| shown_text(withheld.why))?;
         (served.entry.version, served.text.clone())
     };
-    let _editing = EDITOR.lock().map_err(told)?;
-    fs::write(root.join(id.live_path()), format!("{text}{line}")).map_err(told)?;
+    let _editing = EDITOR.lock().map_err(shown_text)?;
+    fs::write(root.join(id.live_path()), format!("{text}{line}")).map_err(shown_text)?;
     let expect = Expect { version: Some(version), hash: None };
     match publish(&vault, &request(&id, expect)?) {
         Ok(_) => Ok(true),

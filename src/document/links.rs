@@ -1,7 +1,7 @@
 //! The links of a document: what its text refers to, as far as the text alone says
 //! (`spec/graph.md`).
 //!
-//! [`read`] takes the frontmatter's `derived_from` and `source.depends_on`, then the body's
+//! `read` takes the frontmatter's `derived_from` and `source.depends_on`, then the body's
 //! Markdown links, wikilinks and `contextnest://` URIs, in the order of the text. Code gives no
 //! links, and what names no single document (a tag, a folder, a search, a web page, an image) is no
 //! link. Whether a target exists is not asked here: a [`LinkTarget::Name`] is resolved among the

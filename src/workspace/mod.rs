@@ -20,6 +20,8 @@ pub(crate) mod version;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use crate::report::failure::Failure;
+use crate::resolve::{CheckpointSource, Resolution};
 use crate::vault::disk::Disk;
 use git::GitError;
 
@@ -38,6 +40,12 @@ pub struct Environment {
 }
 
 impl Environment {
+    /// An environment without variables, with the `git` of the machine and an ordinary disk.
+    /// `clock` gives milliseconds since 1970.
+    pub fn new(cwd: PathBuf, clock: fn() -> i64) -> Self {
+        Self { cwd, vars: BTreeMap::new(), clock, git: git::ask, disk: Disk::default() }
+    }
+
     /// A variable that is set and not empty.
     pub(crate) fn var(&self, name: &str) -> Option<&str> {
         self.vars.get(name).map(String::as_str).filter(|value| !value.is_empty())
@@ -63,4 +71,22 @@ pub struct Workspace<'e> {
     pub environment: &'e Environment,
     /// What the user set.
     pub options: Options,
+}
+
+impl Workspace<'_> {
+    /// Returns the documents that a selector or a `contextnest://` URI selects at checkpoint `at`,
+    /// or at the last one, with verified texts, in deterministic order (paper, Definition 1.4).
+    ///
+    /// # Errors
+    ///
+    /// There is no vault, the selector is malformed, or the log cannot be read. A document that the
+    /// chain does not vouch for is no error: it is listed in [`Resolution::withheld`].
+    pub fn resolve(&self, selector: &str, at: Option<u64>) -> Result<Resolution, Failure> {
+        let vault = self.vault()?;
+        let source = CheckpointSource::open(&vault, ask::Asked::need(selector), &mut |_, _| ())?;
+        let mut asked = ask::Asked::new(self, (&vault, &source), selector, at, &|_| ())?;
+        let mut resolution = asked.snapshot.resolve(&asked.plan)?;
+        asked.add_withheld(&mut resolution);
+        Ok(resolution)
+    }
 }

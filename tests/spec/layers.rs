@@ -9,10 +9,10 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("values and their spelling", &["model", "yaml", "words", "torn", "codes"]),
     ("bytes on disk", &["vault"]),
     ("one text", &["uri", "document"]),
-    ("what is recorded, and how it is written", &["chain", "checkpoint", "head", "txn"]),
+    ("what is recorded, and how it is written", &["chain", "checkpoint", "trust", "txn"]),
     ("what can be asked for", &["graph", "index", "selector", "pack"]),
     ("what is read", &["live", "resolve", "status", "search", "derived", "starter"]),
-    ("what acts", &["verify", "recover", "publish", "convert"]),
+    ("what acts", &["verify", "recover", "govern", "convert"]),
     ("what every front end shares", &["report", "workspace"]),
     ("front ends", &["cli", "main"]),
 ];

@@ -63,7 +63,7 @@ fn measured(root: &Path, documents: usize, table: &mut String) -> Result<Vec<Str
         }
         Ok(json["checkpoint_hash"].as_str().unwrap_or_default().to_owned())
     };
-    let head = as_text("none", "", &[])?;
+    let head = told("none", "", &[])?;
     let keyframe = format!("{}/v1.md", history_dir(DOCUMENT));
     let history = format!("{}/history.yaml", history_dir(DOCUMENT));
     let log = target.log_path();
@@ -92,7 +92,7 @@ fn measured(root: &Path, documents: usize, table: &mut String) -> Result<Vec<Str
     for (name, code, attack) in attacks {
         let saved = saved(&target, &[&keyframe, &history, log]);
         attack(&target);
-        as_text(name, code, &[])?;
+        told(name, code, &[])?;
         restore(&target, saved);
     }
     // The last event is taken out of log, history and live file.
@@ -104,7 +104,7 @@ fn measured(root: &Path, documents: usize, table: &mut String) -> Result<Vec<Str
     let mut short = target.log();
     short.checkpoints.truncate(1);
     short.write(&target);
-    as_text("rollback-last-event", "head-rollback", &["--expect-head", &head])?;
+    told("rollback-last-event", "head-rollback", &["--expect-head", &head])?;
     Ok(broken)
 }
 
