@@ -62,7 +62,7 @@ fn line(listed: &Listed, folder: &str) -> String {
         "" => String::new(),
         text => format!(": {}", escaped(text)),
     };
-    let (title, target) = (escaped(listed.title()), uri::encode(path, Some(b'/')));
+    let (title, target) = (escaped(listed.title()), uri::encode_path(path));
     format!("- [{title}]({target}) ({}){description}\n", listed.metadata.node_type.as_str())
 }
 

@@ -33,10 +33,10 @@ impl Transaction<'_> {
             None => self.sealed_needs(id).unwrap_or_default(),
         });
         let mut refused = BTreeMap::new();
-        for knot in order::knots(&found) {
-            let mut members = knot.iter().filter(|id| event.contains_key(id)).peekable();
+        for group in order::cyclic_groups(&found) {
+            let mut members = group.iter().filter(|id| event.contains_key(id)).peekable();
             let Some(through) = members.peek() else { continue };
-            let problem = order::cycle(&found, &knot, through).problem(None);
+            let problem = order::cycle(&found, &group, through).problem(None);
             for id in members {
                 let refusal = Refusal { path: id.live_path(), problems: vec![problem.clone()] };
                 refused.insert(id.clone(), refusal);

@@ -4,6 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
 
+use petgraph::algo::kosaraju_scc;
+use petgraph::graph::{DiGraph, NodeIndex};
+
 use crate::document::Document;
 use crate::document::frontmatter::Frontmatter;
 use crate::document::links;
@@ -115,28 +118,39 @@ pub fn hydration_order(
     order
 }
 
-/// The groups of sources that wait for each other, directly or not, in byte order of their
-/// smallest.
-pub fn knots(dependencies: &Dependencies) -> Vec<BTreeSet<DocumentId>> {
-    let mut search = Search::new(dependencies);
-    for id in dependencies.keys() {
-        search.visit(id);
+/// Returns the groups of sources that wait for each other, directly or not (strongly connected
+/// components), in byte order of their smallest.
+pub fn cyclic_groups(dependencies: &Dependencies) -> Vec<BTreeSet<DocumentId>> {
+    let mut graph = DiGraph::<&DocumentId, (), usize>::default();
+    let mut nodes: BTreeMap<&DocumentId, NodeIndex<usize>> = BTreeMap::new();
+    for (id, needed) in dependencies {
+        let from = *nodes.entry(id).or_insert_with(|| graph.add_node(id));
+        for other in needed {
+            let to = *nodes.entry(other).or_insert_with(|| graph.add_node(other));
+            graph.add_edge(from, to, ());
+        }
     }
-    let mut knots = search.knots;
-    knots.sort();
-    knots
+    // Kosaraju's algorithm has its own stack; a long chain would end that of a recursive one.
+    let components = kosaraju_scc(&graph).into_iter();
+    let is_cyclic = |nodes: &Vec<NodeIndex<usize>>| {
+        nodes.len() > 1 || nodes.iter().any(|node| graph.contains_edge(*node, *node))
+    };
+    let ids = |nodes: Vec<NodeIndex<usize>>| nodes.into_iter().map(|n| graph[n].clone()).collect();
+    let mut groups: Vec<BTreeSet<DocumentId>> = components.filter(is_cyclic).map(ids).collect();
+    groups.sort();
+    groups
 }
 
-/// A shortest cycle through one source of a knot.
+/// A shortest cycle through one source of a cyclic group.
 pub fn cycle(
     dependencies: &Dependencies,
-    knot: &BTreeSet<DocumentId>,
+    group: &BTreeSet<DocumentId>,
     through: &DocumentId,
 ) -> Cycle {
     let mut before: BTreeMap<&DocumentId, &DocumentId> = BTreeMap::new();
     let mut open = VecDeque::from([through]);
     while let Some(id) = open.pop_front() {
-        for next in dependencies.get(id).into_iter().flatten().filter(|id| knot.contains(*id)) {
+        for next in dependencies.get(id).into_iter().flatten().filter(|id| group.contains(*id)) {
             if next == through {
                 let mut path = vec![id];
                 while let Some(previous) = path.last().and_then(|id| before.get(id)) {
@@ -151,84 +165,6 @@ pub fn cycle(
         }
     }
     Cycle(vec![through.clone()])
-}
-
-/// Tarjan's search for strongly connected components, with its own stack.
-struct Search<'d> {
-    dependencies: &'d Dependencies,
-    /// When a source was met, and the earliest one on the stack that it reaches.
-    met: BTreeMap<&'d DocumentId, (usize, usize)>,
-    stack: Vec<&'d DocumentId>,
-    on_stack: BTreeSet<&'d DocumentId>,
-    knots: Vec<BTreeSet<DocumentId>>,
-}
-
-impl<'d> Search<'d> {
-    fn new(dependencies: &'d Dependencies) -> Self {
-        let (met, stack) = (BTreeMap::new(), Vec::new());
-        Self { dependencies, met, stack, on_stack: BTreeSet::new(), knots: Vec::new() }
-    }
-
-    fn visit(&mut self, start: &'d DocumentId) {
-        if self.met.contains_key(start) {
-            return;
-        }
-        let mut path = vec![(start, self.enter(start))];
-        while let Some((id, left)) = path.last_mut() {
-            let id = *id;
-            match left.next() {
-                Some(next) if !self.met.contains_key(next) => {
-                    let rest = self.enter(next);
-                    path.push((next, rest));
-                }
-                Some(next) => {
-                    if self.on_stack.contains(next) {
-                        let reached = self.met.get(next).map_or(0, |(at, _)| *at);
-                        self.lower(id, reached);
-                    }
-                }
-                None => {
-                    path.pop();
-                    let low = self.leave(id);
-                    if let Some((above, _)) = path.last() {
-                        self.lower(above, low);
-                    }
-                }
-            }
-        }
-    }
-
-    fn enter(&mut self, id: &'d DocumentId) -> impl Iterator<Item = &'d DocumentId> + use<'d> {
-        let at = self.met.len();
-        self.met.insert(id, (at, at));
-        self.stack.push(id);
-        self.on_stack.insert(id);
-        self.dependencies.get(id).into_iter().flatten()
-    }
-
-    fn lower(&mut self, id: &DocumentId, to: usize) {
-        if let Some((_, low)) = self.met.get_mut(id) {
-            *low = (*low).min(to);
-        }
-    }
-
-    /// Takes a whole component off the stack if `id` is where it was entered.
-    fn leave(&mut self, id: &'d DocumentId) -> usize {
-        let (at, low) = self.met.get(id).copied().unwrap_or_default();
-        if at == low {
-            let from = self.stack.iter().rposition(|other| *other == id).unwrap_or(0);
-            let component = self.stack.split_off(from);
-            component.iter().for_each(|id| {
-                self.on_stack.remove(id);
-            });
-            let component: BTreeSet<DocumentId> = component.into_iter().cloned().collect();
-            let needs_itself = self.dependencies.get(id).is_some_and(|needed| needed.contains(id));
-            if component.len() > 1 || needs_itself {
-                self.knots.push(component);
-            }
-        }
-        low
-    }
 }
 
 #[cfg(test)]
@@ -264,13 +200,13 @@ mod tests {
     #[test]
     fn a_cycle_is_found_and_printed() {
         let found = of(&[("b", "c"), ("c", "a"), ("a", "b"), ("c", "d"), ("e", "e"), ("a", "c")]);
-        let printed: Vec<String> = knots(&found)
+        let printed: Vec<String> = cyclic_groups(&found)
             .iter()
-            .map(|knot| cycle(&found, knot, knot.first().unwrap()).to_string())
+            .map(|group| cycle(&found, group, group.first().unwrap()).to_string())
             .collect();
         assert_eq!(printed, ["a -> c -> a", "e -> e"]);
-        let knot = ids("a b c");
-        assert_eq!(cycle(&found, &knot, &"b".parse().unwrap()).to_string(), "b -> c -> a -> b");
+        let group = ids("a b c");
+        assert_eq!(cycle(&found, &group, &"b".parse().unwrap()).to_string(), "b -> c -> a -> b");
     }
 
     #[test]
@@ -282,9 +218,9 @@ mod tests {
         };
         let found = closure([name(0)], next);
         assert_eq!(found.len(), 50_000);
-        let knots = knots(&found);
-        assert_eq!(knots[0].len(), 50_000);
-        let printed = cycle(&found, &knots[0], &name(7)).to_string();
+        let cyclic_groups = cyclic_groups(&found);
+        assert_eq!(cyclic_groups[0].len(), 50_000);
+        let printed = cycle(&found, &cyclic_groups[0], &name(7)).to_string();
         assert!(printed.ends_with("s/000026 -> (49980 more) -> s/000007"), "{printed}");
         assert_eq!(hydration_order(&found, &BTreeSet::from([name(7)])), [name(7)]);
     }
@@ -340,14 +276,14 @@ mod tests {
         }
 
         #[test]
-        fn knots_are_what_reaches_itself(found in graphs()) {
+        fn a_cyclic_group_reaches_itself(found in graphs()) {
             let reach = reachable(&found);
-            let in_knots: BTreeSet<DocumentId> = knots(&found).into_iter().flatten().collect();
+            let cyclic: BTreeSet<DocumentId> = cyclic_groups(&found).into_iter().flatten().collect();
             let looped = reach.iter().filter(|(id, to)| to.contains(*id)).map(|(id, _)| id.clone());
-            prop_assert_eq!(&in_knots, &looped.collect::<BTreeSet<DocumentId>>());
-            for knot in knots(&found) {
-                for id in &knot {
-                    let Cycle(path) = cycle(&found, &knot, id);
+            prop_assert_eq!(&cyclic, &looped.collect::<BTreeSet<DocumentId>>());
+            for group in cyclic_groups(&found) {
+                for id in &group {
+                    let Cycle(path) = cycle(&found, &group, id);
                     let next = path.iter().cycle().skip(1);
                     for (from, to) in path.iter().zip(next) {
                         prop_assert!(found[from].contains(to));

@@ -189,10 +189,10 @@ impl<'v> Surroundings<'v> {
             known.unwrap_or_default()
         });
         let mut problems = Vec::new();
-        for knot in order::knots(&found) {
-            let members: Vec<&&LiveFile> = knot.iter().filter_map(|id| live.get(id)).collect();
+        for group in order::cyclic_groups(&found) {
+            let members: Vec<&&LiveFile> = group.iter().filter_map(|id| live.get(id)).collect();
             let Some(through) = members.first().and_then(|file| file.id.as_ref()) else { continue };
-            let cycle = order::cycle(&found, &knot, through);
+            let cycle = order::cycle(&found, &group, through);
             for file in members {
                 problems.push((file.path.clone(), cycle.problem(depends_on_line(file))));
             }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use crate::model::digest::Digest;
-use crate::uri::encode;
+use crate::uri::encode_path;
 use crate::verify::{Class, Code, Finding, Report};
 
 const SCHEMA: &str =
@@ -83,7 +83,7 @@ fn result(finding: &Finding, rule: Option<&usize>) -> Value {
         "message": {"text": message},
         "locations": [{
             "physicalLocation": {"artifactLocation": {
-                "uri": encode(&finding.path, Some(b'/')),
+                "uri": encode_path(&finding.path),
                 "uriBaseId": "VAULT",
             }},
         }],

@@ -134,5 +134,5 @@ fn quoted(found: &str) -> String {
 }
 
 fn encoded(mark: char) -> String {
-    encode(mark.encode_utf8(&mut [0; 4]), None)
+    encode(mark.encode_utf8(&mut [0; 4]))
 }

@@ -1,5 +1,7 @@
 //! The path of a URI: segments decoded, dots resolved, the vault's name taken off, what it names.
 
+use percent_encoding::percent_decode_str;
+
 use super::{Authority, SEARCH, TAG, Target, Uri, UriError};
 use crate::model::id::DocumentId;
 use crate::model::tag::is_tag;
@@ -107,31 +109,20 @@ impl<'u> Path<'u> {
     }
 }
 
+/// Decodes a segment; unlike RFC 3986 parsers that are lenient, it refuses a `%` that begins no
+/// encoded byte.
 pub(super) fn decode(raw: &str) -> Result<String, UriError> {
     let segment = || raw.to_owned();
-    let mut bytes = Vec::with_capacity(raw.len());
-    let mut left = raw.bytes();
-    while let Some(byte) = left.next() {
-        bytes.push(match byte {
-            b'%' => match (left.next().and_then(nibble), left.next().and_then(nibble)) {
-                (Some(high), Some(low)) => high << 4 | low,
-                _ => return Err(UriError::Percent { segment: segment() }),
-            },
-            byte => byte,
-        });
+    let is_encoded = |after: &str| {
+        after.as_bytes().get(..2).is_some_and(|code| code.iter().all(u8::is_ascii_hexdigit))
+    };
+    if !raw.split('%').skip(1).all(is_encoded) {
+        return Err(UriError::Percent { segment: segment() });
     }
-    let text = String::from_utf8(bytes).map_err(|_| UriError::NotUtf8 { segment: segment() })?;
+    let decoded = percent_decode_str(raw).decode_utf8();
+    let text = decoded.map_err(|_| UriError::NotUtf8 { segment: segment() })?.into_owned();
     match text.chars().find(|c| c.is_control()) {
         Some(found) => Err(UriError::Character { found }),
         None => Ok(text),
-    }
-}
-
-fn nibble(digit: u8) -> Option<u8> {
-    match digit {
-        b'0'..=b'9' => Some(digit - b'0'),
-        b'a'..=b'f' => Some(digit - b'a' + 10),
-        b'A'..=b'F' => Some(digit - b'A' + 10),
-        _ => None,
     }
 }

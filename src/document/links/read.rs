@@ -1,5 +1,6 @@
 //! Reading the links out of a text: what is a link, and what it names.
 
+use percent_encoding::percent_decode_str;
 use pulldown_cmark::{Event, LinkType, Options, Parser, Tag, TagEnd};
 use unicode_normalization::UnicodeNormalization as _;
 
@@ -341,23 +342,8 @@ fn decoded_path(path: &str) -> Result<String, Unusable> {
 
 /// Resolves percent-encoding; a `%` that begins none stands for itself.
 fn decode(text: &str) -> Result<String, Unusable> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((byte, after)) = rest.split_first() {
-        let pair = after.get(..2).and_then(|pair| std::str::from_utf8(pair).ok());
-        let code = pair.filter(|pair| pair.bytes().all(|b| b.is_ascii_hexdigit()));
-        match code.filter(|_| *byte == b'%').and_then(|code| u8::from_str_radix(code, 16).ok()) {
-            Some(code) => {
-                bytes.push(code);
-                rest = &after[2..];
-            }
-            None => {
-                bytes.push(*byte);
-                rest = after;
-            }
-        }
-    }
-    String::from_utf8(bytes).map_err(|_| Unusable::Encoding)
+    let decoded = percent_decode_str(text).decode_utf8().map_err(|_| Unusable::Encoding)?;
+    Ok(decoded.into_owned())
 }
 
 /// Whether a destination begins like `mailto:` or `https:`.
