@@ -10,9 +10,12 @@
 //! print the tables of `docs/experiments.md`; a claim that does not hold is an error, so that a
 //! short run of them is a test. Progress goes to stderr.
 //!
+//! `vaults` makes no claim: it leaves attacked vaults in `DIR/experiments`, each with the answer
+//! of `verify --json`, for the reader in `spec/reader`.
+//!
 //! ```text
 //! cargo bench --bench experiments --
-//! [e2|e3|storage|stale|honest|mutation|faults|full|crashes|kills|writers] [--quick] [--seed N]
+//! [e2|e3|vaults|storage|stale|honest|mutation|faults|full|crashes|kills|writers] [--quick] [--seed N]
 //! [--repetitions N] [--cold PERCENT] [--dir DIR] [--figure FILE]
 //! ```
 
@@ -53,7 +56,9 @@ fn main() -> Result<()> {
     // What is there already is not ours to remove.
     fs::create_dir(&options.dir).map_err(|why| format!("{}: {why}", options.dir.display()))?;
     let broken = run(&options);
-    fs::remove_dir_all(&options.dir)?;
+    if options.chosen != Some(Experiment::Vaults) {
+        fs::remove_dir_all(&options.dir)?;
+    }
     let broken = broken?;
     for claim in &broken {
         eprintln!("does not hold: {claim}");
@@ -70,6 +75,9 @@ fn run(options: &Options) -> Result<Vec<String>> {
     }
     if is_chosen(Experiment::E3) {
         broken.extend(e3::run(options)?);
+    }
+    if options.chosen == Some(Experiment::Vaults) {
+        e3::write_vaults(options)?;
     }
     if is_chosen(Experiment::Storage) {
         broken.extend(storage::run(options)?);
@@ -105,6 +113,7 @@ fn run(options: &Options) -> Result<Vec<String>> {
 enum Experiment {
     E2,
     E3,
+    Vaults,
     Storage,
     Stale,
     Honest,
@@ -162,6 +171,7 @@ impl Options {
             match arg.as_str() {
                 "e2" => options.chosen = Some(Experiment::E2),
                 "e3" => options.chosen = Some(Experiment::E3),
+                "vaults" => options.chosen = Some(Experiment::Vaults),
                 "storage" => options.chosen = Some(Experiment::Storage),
                 "stale" => options.chosen = Some(Experiment::Stale),
                 "honest" => options.chosen = Some(Experiment::Honest),

@@ -75,7 +75,7 @@ struct Entries {
 
 #[test]
 fn a_field_of_an_entry_has_its_form_and_is_not_null() {
-    let cases: Vec<Entries> = load("chain/entries.json");
+    let cases: Vec<Entries> = load("history/entries.json");
     for case in cases {
         // The scan of our own spelling and the reader of all YAML say the same.
         for text in [case.text.clone(), format!("keyframe_interval: 10\n{}", case.text)] {
@@ -198,5 +198,36 @@ proptest! {
             let found = reconstruct(&files, &id, &history, first + n as u64).unwrap();
             prop_assert_eq!(&found, text, "version {}", first + n as u64);
         }
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Torn {
+    name: String,
+    text: String,
+    /// The last version that the log seals; 0 without one.
+    sealed: u64,
+    #[serde(default)]
+    refused: bool,
+    entries: Option<usize>,
+    faults: Option<usize>,
+    torn: Option<u64>,
+}
+
+#[test]
+fn a_torn_end_is_no_part_of_a_history() {
+    let cases: Vec<Torn> = load("history/torn.json");
+    for case in cases {
+        let found = History::read(case.text.as_bytes(), case.sealed);
+        assert_eq!(found.is_err(), case.refused, "{}", case.name);
+        let Ok(history) = found else { continue };
+        let faults = history.slots.iter().filter(|slot| slot.entry.is_err()).count();
+        assert_eq!(
+            (Some(history.slots.len()), Some(faults), Some(history.torn)),
+            (case.entries, case.faults, case.torn),
+            "{}",
+            case.name
+        );
     }
 }

@@ -7,6 +7,7 @@
 )]
 
 mod checkpoint;
+mod context;
 mod document;
 mod errors;
 mod history;
@@ -15,9 +16,11 @@ mod layers;
 mod links;
 mod pack;
 mod publish;
+mod sections;
 mod selector;
 mod uri;
 mod vault;
 mod vectors;
+mod verify;
 mod words;
 mod yaml;

@@ -17,7 +17,7 @@ use crate::inside::copy;
 use crate::process::Result;
 
 /// After everything that any vault records.
-const NOW: &str = "2027-01-01T00:00:00.000Z";
+pub(super) const NOW: &str = "2027-01-01T00:00:00.000Z";
 
 /// What an anchor finds.
 const HEADS: [&str; 2] = ["head-rollback", "head-fork"];
@@ -130,6 +130,22 @@ impl Vault {
         copy(&self.base(), &root)?;
         let draw = Draw::new(self.seed, &format!("{} {name}", self.kind.name()));
         Ok(Target { root, outside, other: self.folder.join("other"), draw })
+    }
+
+    /// Makes the vault, attacked if asked for, in a folder that does not exist yet; false where it
+    /// has no place for the attack.
+    pub(super) fn written(
+        &self,
+        folder: &Path,
+        name: &str,
+        attack: Option<Attack>,
+    ) -> Result<bool> {
+        let mut target = self.copied(name)?;
+        let has_place = attack.is_none_or(|attack| attack(&mut target).is_some());
+        if has_place {
+            fs::rename(&target.root, folder)?;
+        }
+        Ok(has_place)
     }
 
     /// Makes an attack and judges it.

@@ -13,6 +13,7 @@ mod script;
 mod speed;
 mod table;
 mod vaults;
+mod written;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -25,6 +26,7 @@ use crate::process::{Result, head, row};
 use judge::{Maker, Outcome, Vault};
 use table::{Expected, Row};
 use vaults::Kind;
+pub(crate) use written::write_vaults;
 
 /// Runs the experiment, prints its tables, and gives the claims that did not hold.
 pub(crate) fn run(options: &Options) -> Result<Vec<String>> {

@@ -1,0 +1,58 @@
+//! Attacked vaults, left in a folder for another reader of the format.
+
+use std::fs;
+use std::path::Path;
+
+use super::attacks;
+use super::draw::Draw;
+use super::judge::{NOW, Vault};
+use super::script::ctx;
+use super::table;
+use super::vaults::Kind;
+use crate::Options;
+use crate::process::Result;
+
+/// How many vaults are written.
+const COUNT: u64 = 120;
+
+/// Writes vaults, each with a random attack, as `N/vault`, beside the answer of `verify --json` to
+/// each, `N/expected.json`. Every tenth is honest.
+pub(crate) fn write_vaults(options: &Options) -> Result<()> {
+    let (attacks, rows) = (attacks::all(), table::rows()?);
+    let seed = options.seed.unwrap_or(1);
+    let mut made = 0;
+    let mut draw = Draw::new(seed, "vaults");
+    while made < COUNT {
+        let kind = Kind::ALL[draw.below(3)];
+        let work = options.dir.join("work");
+        let vault = Vault::make(kind, seed * 1_000 + made, &work)?;
+        for _ in 0..6 {
+            let (name, attack) = attacks[draw.below(attacks.len())];
+            let row = rows.iter().find(|row| row.name == name);
+            let column = row.and_then(|r| if kind == Kind::Delta { r.delta } else { r.full });
+            if column.is_none() || made == COUNT {
+                continue;
+            }
+            let folder = options.dir.join(format!("{made:03}"));
+            fs::create_dir_all(&folder)?;
+            let root = folder.join("vault");
+            let is_honest = made % 10 == 9;
+            let attack = if is_honest { None } else { Some(attack) };
+            let name = if is_honest { "honest" } else { name };
+            if vault.written(&root, name, attack)? {
+                expect(&folder, &root, &format!("{name} in {}", vault.name()))?;
+                made += 1;
+            } else {
+                fs::remove_dir_all(&folder)?;
+            }
+        }
+        fs::remove_dir_all(&work)?;
+    }
+    Ok(())
+}
+
+fn expect(folder: &Path, root: &Path, name: &str) -> Result<()> {
+    let said = ctx(root, &["verify", "--json", "--now", NOW], None);
+    fs::write(folder.join("name"), name)?;
+    Ok(fs::write(folder.join("expected.json"), said.stdout)?)
+}

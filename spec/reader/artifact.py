@@ -1,0 +1,287 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One artifact: its history, entry by entry, and its history against the log (verify.md, 4.2)."""
+
+import os
+
+from formats import (
+    MIB, Document, History, Refused, apply_diff, has_control, history_folder, is_governance,
+    is_invisible, millis, normalise, read_torn, sha256, spelled,
+)  # fmt: skip
+
+
+def is_principal(text):  # VAULT-33
+    is_odd = ":" in text or has_control(text) or any(map(is_invisible, text))
+    return text == text.strip() and 0 < len(text.encode()) <= 256 and not is_odd
+
+
+class Artifact:
+    """The history of one artifact, checked entry by entry and against the log."""
+
+    def __init__(self, verifier, id):
+        self.v, self.id, self.folder = verifier, id, history_folder(id)
+        self.rule, self.used, self.history = is_governance(id), {"history.yaml"}, None
+        self.texts, self.sound = {}, {}
+        self.seals, self.removals = verifier.seals.get(id, []), verifier.removals.get(id, [])
+        self.first = {}
+        for number, version, chain, at in self.seals:
+            self.first.setdefault(version, (number, chain, at))
+        begins = min((number for number, _, _ in self.first.values()), default=None)
+        self.strict = begins in verifier.strict
+
+    def find(self, code, version=None, checkpoint=None):
+        self.v.find(code, self.id, version, checkpoint)
+
+    def open(self):
+        last = max(self.first, default=0)
+        try:
+            data = self.v.read(self.folder + "/history.yaml", 256 * MIB)
+            if data is None:
+                if self.seals:
+                    self.find("history-missing")
+                return
+            self.history, length = read_torn(data, History, lambda part: part.last >= last)
+        except Refused as why:
+            self.find("too-large" if str(why) == "too-large" else "history-unreadable")
+            return
+        if not self.history.entries:
+            self.find("history-empty")
+            self.history = None
+            return
+        self.data = data[:length]
+        if length < len(data):
+            self.find("torn-tail")
+
+    def check(self):
+        self.open()
+        if self.history:
+            self.entries()
+            self.with_log()
+        entries = self.history.entries if self.history else []
+        folder = self.v.path(self.folder)
+        if os.path.isdir(folder) and not any(entry.faults for entry in entries):
+            for name in map(os.fsdecode, os.listdir(folder)):
+                if name not in self.used and (self.history or not self.seals):
+                    link = os.path.islink(os.path.join(folder, os.fsencode(name)))
+                    self.find("file-ignored" if link else "unfinished")
+
+    def entries(self):
+        self.published_text = None
+        previous, text, is_sound, seen = None, None, False, set()
+        for entry in self.history.entries:
+            for code, _ in entry.faults:
+                self.find(code, entry.version)
+            if entry.unknown:
+                self.find("key-unknown", entry.version)
+            if entry.version:
+                self.check_number(entry.version, previous and previous.version, seen)
+            if entry.faults:
+                text, is_sound = None, False
+            else:
+                follows = self.check_record(entry, previous)
+                old, text, is_right = text, *self.text(entry, text)
+                if text is not None:
+                    self.check_text(entry, text, old)
+                is_next = entry.keyframe or (is_sound and entry.version == previous.version + 1)
+                is_sound = text is not None and follows and is_right and is_next
+                if is_sound:  # HIST-23
+                    self.sound[entry.version] = entry.chain_hash
+                self.texts[entry.version] = text
+            previous = entry
+        self.check_spelling()
+
+    def check_number(self, version, before, seen):  # HIST-5
+        if version in seen:
+            self.find("version-duplicate", version)
+        elif before is None and version > 1 and self.strict:
+            self.find("version-gap", version)
+        elif before is not None and version < before:
+            self.find("version-order", version)
+        elif before is not None and version > before + 1:
+            self.find("version-gap", version)
+        seen.add(version)
+
+    def check_record(self, entry, previous):
+        """Checks times, principal and chain hash; whether the chain hash follows."""
+        if millis(entry.edited_at) > self.v.now:
+            self.find("timestamp-future", entry.version)
+        if self.is_strict(entry.version) and not is_principal(entry.edited_by):
+            self.find("field-malformed", entry.version)
+        if previous and previous.faults:
+            return True
+        if previous and millis(entry.edited_at) < millis(previous.edited_at):
+            self.find("timestamp-order", entry.version)
+        follows = sha256(entry.chain(previous and previous.chain_hash)) == entry.chain_hash
+        if not follows:
+            self.find("chain-hash-mismatch", entry.version)
+        return follows
+
+    def check_text(self, entry, text, old):
+        self.describes(entry, text)
+        is_ours = (self.rule or self.strict) and self.is_strict(entry.version)
+        if is_ours and self.is_other_form(entry, text, old):
+            self.find("version-self-mismatch", entry.version)
+        if entry.published_at:
+            self.published_text = text
+
+    def check_spelling(self):  # HIST-36, VER-29
+        if self.history.unknown:
+            self.find("key-unknown")
+        if self.strict:
+            is_sound = not any(entry.faults for entry in self.history.entries)
+            if not (is_sound and self.data == self.history.spelled().encode()):
+                self.find("history-respelled")
+            if self.history.interval != self.configured_interval():
+                self.find("keyframe-interval")
+
+    def text(self, entry, before):
+        """The text of an entry, built upon the one before, and whether its hash is right."""
+        name = f"v{entry.version}." + ("md" if entry.keyframe else "diff")
+        kind, stored = "keyframe" if entry.keyframe else "diff", entry.diff
+        if entry.keyframe or entry.diff is None:
+            self.used.add(name)
+            limit = (16 if entry.keyframe else 256) * MIB
+            try:
+                data = self.v.read(f"{self.folder}/{name}", limit)
+                if data is None:
+                    self.find(kind + "-missing", entry.version)
+                    return None, False
+                stored = data.decode()
+            except (Refused, UnicodeDecodeError) as why:
+                large = str(why) == "too-large"
+                self.find("too-large" if large else "version-unreconstructable", entry.version)
+                return None, False
+        if self.strict and (stored != normalise(stored) or not (entry.keyframe or entry.diff)):
+            self.find("history-respelled", entry.version)
+        stored = normalise(stored)
+        is_right = sha256(stored) == entry.content_hash
+        if not is_right:
+            self.find("content-hash-mismatch", entry.version)
+        header = f"--- v{entry.version - 1}\n+++ v{entry.version}"
+        if self.rule and stored.startswith(header) == entry.keyframe:  # HIST-39
+            self.find("version-self-mismatch", entry.version)
+            return None, False
+        if entry.keyframe:
+            return stored, is_right
+        if before is None:
+            if entry is self.history.entries[0]:
+                self.find("version-unreconstructable", entry.version)
+            return None, False
+        try:
+            return apply_diff(before, stored), is_right
+        except Refused:
+            self.find("version-unreconstructable", entry.version)
+            return None, False
+
+    def configured_interval(self):  # VER-25
+        begins = min((number for number, _, _ in self.first.values()), default=0)
+        settings = [value for at, value in sorted(self.v.config.items()) if at <= begins]
+        return settings[-1] if settings else 10
+
+    def is_other_form(self, entry, text, before):  # VER-28, HIST-18 to HIST-20
+        interval = self.history.interval or self.configured_interval()
+        required = entry is self.history.entries[0] or entry.version % interval == 0
+        large = len(text.encode()) + len((before or "").encode()) > 512 << 10
+        return entry.keyframe != required and not large
+
+    def describes(self, entry, text):  # HIST-26, HIST-28, HIST-31
+        strict_at = None
+        number, _, sealed_at = self.first.get(entry.version, (None, None, None))
+        if number in self.v.strict:
+            strict_at = sealed_at
+        updated = None
+        if not self.rule:
+            try:
+                document = Document(text)
+            except Refused:
+                self.find("version-unreconstructable", entry.version)
+                return
+            if document.version != entry.version or (document.status == "published") != bool(
+                entry.published_at
+            ):
+                self.find("version-self-mismatch", entry.version)
+            elif entry.retired_at and not self.is_retirement(entry, document):
+                self.find("version-self-mismatch", entry.version)
+            checksum = document.text_of("checksum")
+            if checksum and document.fields and checksum != sha256(document.rest):
+                self.find("checksum-mismatch", entry.version)
+            updated = document.text_of("updated_at")
+            updated = updated if updated and millis(updated) is not None else None
+            if entry.published_at and updated is None:
+                self.find("publication-time-mismatch", entry.version)
+                return
+        elif entry.retired_at and text:
+            self.find("version-self-mismatch", entry.version)
+        wrong = False
+        if entry.published_at:
+            first = updated or (entry.edited_at if self.rule else None)
+            order = [millis(t) for t in (first, entry.published_at, sealed_at) if t]
+            wrong = order != sorted(order)
+            if strict_at:
+                wrong |= {
+                    millis(t) for t in (entry.edited_at, entry.published_at, updated) if t
+                } != {millis(strict_at)}
+        elif entry.retired_at:
+            wrong = entry.retired_at != entry.edited_at or (
+                not self.rule and updated != entry.retired_at
+            )
+        if wrong:
+            self.find("publication-time-mismatch", entry.version)
+
+    def is_strict(self, version):
+        """Whether only a writer of ours can have made a version (VER-37)."""
+        later = [number for v, (number, _, _) in sorted(self.first.items()) if v >= version]
+        last = [number for _, (number, _, _) in sorted(self.first.items())][-1:]
+        return self.rule or bool(self.v.strict & set(later[:1] or last))
+
+    def is_retirement(self, entry, document):
+        if self.published_text is None:
+            return True
+        before = Document(self.published_text)
+        edit = before.edited({
+            "status": "draft", "version": str(entry.version), "updated_at": spelled(entry.retired_at),
+        })  # fmt: skip
+        return edit is None or edit == "---\n" + document.head + "---" + document.rest
+
+    def with_log(self):
+        entries = [entry for entry in self.history.entries if not entry.faults]
+        by_version = {}
+        for entry in self.history.entries:
+            by_version.setdefault(entry.version, entry)
+        for version, (number, _, _) in self.first.items():
+            entry = by_version.get(version)
+            if entry is None:
+                self.find("checkpoint-version-unknown", version, number)
+            elif entry.faults:
+                continue
+            elif any(
+                c is not None and c != entry.chain_hash for _, v, c, _ in self.seals if v == version
+            ):
+                self.find("cross-chain-mismatch", version, number)
+            elif not entry.published_at:
+                self.find("checkpoint-version-unpublished", version, number)
+        removed, is_out, last = (
+            dict(map(reversed, reversed(self.removals))),
+            True,
+            max(self.first, default=0),
+        )
+        for entry in entries:
+            if entry.published_at:
+                is_out = False
+                if entry.version not in self.first and self.v.whole:
+                    self.find("published-unsealed", entry.version)
+            elif entry.retired_at:
+                taken = removed.get(entry.retired_at)
+                for number, version, _, _ in self.seals:
+                    if taken and number > taken and version <= entry.version:
+                        self.find("version-regression", version, number)
+                if self.v.whole and (is_out or not taken):
+                    self.find("published-unsealed", entry.version)
+                is_out = True
+            elif self.v.whole and (entry.version > last or self.is_strict(entry.version)):
+                ours = self.rule or not self.v.full
+                self.find("version-" + ("unsealed" if ours else "unpublished"), entry.version)
+        if self.v.whole:
+            for number, at in self.removals:
+                if not any(entry.retired_at == at for entry in entries):
+                    dropped = self.rule and self.v.full
+                    self.find("policy-unsealed" if dropped else "unrecorded-removal", None, number)

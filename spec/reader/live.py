@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Live files, and the verdict of a whole vault (verify.md, sections 3 and 4.3)."""
+
+import os
+import re
+
+from artifact import Artifact
+from formats import (
+    MIB, Document, Refused, fold, id_error, is_excluded, is_governance, is_reserved, live_path,
+    normalise, read_yaml,
+)  # fmt: skip
+from verify import LOGS, Verifier
+
+NOTES = """head-elsewhere unfinished version-unpublished vault-nested policy-unsealed
+checksum-mismatch timestamp-future history-respelled log-respelled key-unknown keyframe-interval
+file-ignored checkpoint-trigger-unchanged""".split()
+WORKING = "drift published-without-history document-missing policy-drift".split()
+UNSETTLED = """published-unsealed unrecorded-removal checkpoint-hash-missing version-unsealed
+foreign-log file-unreadable folder-unreadable torn-tail""".split()
+
+
+def verify(root, now):
+    """The verdict and the findings of a vault at a time."""
+    v = Verifier(root, now)
+    v.walk()
+    v.read_log()
+    v.check_log()
+    artifacts = {}
+    for id in sorted(v.histories | set(v.seals), key=str.encode):
+        artifacts[id] = Artifact(v, id)
+        artifacts[id].check()
+    entries = [e for a in artifacts.values() if a.history for e in a.history.entries]
+    published = any(entry.published_at for entry in entries)
+    if published and not any(map(os.path.lexists, map(v.path, LOGS))):
+        v.find("checkpoint-log-missing")
+    check_live(v, artifacts, v.whole or not (v.head or published))
+    return verdict(v, published), v.findings
+
+
+def verdict(v, published):
+    codes = {finding[0] for finding in v.findings}
+    if codes - set(NOTES) - set(WORKING) - set(UNSETTLED):
+        return "damaged"
+    if codes & set(UNSETTLED):
+        return "unsettled"
+    if codes & set(WORKING):
+        return "intact, working copy differs"
+    return "intact, not anchored" if v.entries or published else "nothing published"
+
+
+def check_live(v, artifacts, knows_head):
+    exclude, layout = configuration(v)
+    folded = {}
+    for id in sorted({*artifacts, *documents(v, exclude, layout)}, key=str.encode):
+        if folded.setdefault(fold(id), id) != id:
+            v.find("id-collision", id)
+    for id in sorted(v.head, key=str.encode):
+        artifact, (version, chain_hash) = artifacts.get(id), v.head[id]
+        if not os.path.lexists(v.path(live_path(id))) and not is_governance(id):
+            v.find("document-missing", id)
+        elif artifact and chain_hash and artifact.sound.get(version) == chain_hash:
+            compare(v, id, artifact.texts[version])
+    for path in sorted(v.files):
+        kind = v.files[path]
+        id = path if is_governance(path) else path.removesuffix(".md")
+        if is_governance(path):
+            if path not in v.head and kind is True and knows_head:
+                compare_dropped(v, artifacts.get(path), path)
+        elif path.endswith(".md") and is_place(path, exclude, layout):
+            if id not in v.head or kind is not True:
+                unpublished(v, path, id, kind, knows_head, layout)
+        elif kind == "link" and path.startswith("packs/") and path.endswith(".yml"):
+            v.find("file-ignored", path=path)
+
+
+def compare_dropped(v, artifact, path):  # VER-8
+    if artifact and artifact.removals and v.full and artifact.history:
+        _, version, chain_hash, _ = artifact.seals[-1]
+        is_retired = any(entry.retired_at for entry in artifact.history.entries)
+        if not is_retired and artifact.sound.get(version) == chain_hash:
+            compare(v, path, artifact.texts[version])
+            return
+    v.find("policy-unsealed", path)
+
+
+def compare(v, id, sealed):
+    code = "policy-drift" if is_governance(id) else "drift"
+    try:
+        data = v.read(live_path(id), (64 << 10) if code == "policy-drift" else 16 * MIB)
+        if data is None:
+            v.find(code, id)
+            return
+        text = normalise(data.decode())
+    except (Refused, UnicodeDecodeError):
+        v.find(code, id)
+        return
+    if text != sealed and not (code == "drift" and is_draft(text)):
+        v.find(code, id)
+
+
+def is_draft(text):
+    try:
+        return Document(text).status == "draft"
+    except Refused:
+        return False
+
+
+def unpublished(v, path, id, kind, knows_head, layout):
+    if kind is not True:
+        v.find("file-ignored", path=path)
+        return
+    try:
+        text = v.read(path, 16 * MIB).decode()
+        document = Document(text)
+        if "/" not in path and layout == "structured" and document.fields is None:
+            return
+        is_published = document.status == "published"
+        if id_error(id) or is_reserved(id):
+            v.find(
+                "published-without-history" if is_published and knows_head else "file-ignored",
+                path=path,
+            )
+            return
+    except (Refused, UnicodeDecodeError):
+        data = v.read(path, 1 << 40).decode(errors="replace")
+        lines = re.split("[\n\r\x85\u2028\u2029]", data)
+        is_published = any(l.strip().startswith("status") and "published" in l for l in lines)
+        if not is_published:
+            v.find("file-ignored", path=path)
+    if is_published and knows_head:
+        v.find("published-without-history", id)
+
+
+def documents(v, exclude, layout):
+    return {p[:-3] for p in v.files if p.endswith(".md") and is_place(p, exclude, layout)}
+
+
+def is_place(path, exclude, layout):  # VAULT-16, VAULT-17
+    where = layout == "obsidian" or "/" not in path or path.startswith(("nodes/", "sources/"))
+    return where and not is_excluded(path) and not any(p.fullmatch(path) for p in exclude)
+
+
+def configuration(v):
+    layout = "structured" if v.files.get("nodes/") else "obsidian"
+    try:
+        root = read_yaml((v.read(".context/config.yaml", 64 << 10) or b"").decode())
+    except (Refused, UnicodeDecodeError):
+        return [], layout
+    said = root.get("layout") if root.kind == "map" else None
+    patterns = root.get("exclude") if root.kind == "map" else None
+    globs = [glob(item.text) for item in patterns.items] if patterns else []
+    return globs, said.text if said and not said.is_null else layout
+
+
+GLOB = re.compile(r"^\*\*/|/\*\*/|/\*\*$|\*+|\?|\[!?.[^]]*\]|[{},]|\\.|.", re.DOTALL)
+PARTS = {"**/": "(?:.*/)?", "/**/": "/(?:.*/)?", "/**": "/.+", "?": ".", "{": "(?:", "}": ")"}
+
+
+def glob(pattern):  # VAULT-58
+    out, depth = "", 0
+    for part in GLOB.findall(pattern):
+        depth += (part == "{") - (part == "}")
+        if part in PARTS:
+            out += PARTS[part]
+        elif part.startswith("*"):
+            out += ".*"
+        elif part == "," and depth:
+            out += "|"
+        elif part.startswith("[") and len(part) > 1:
+            out += "[" + part[1:].replace("!", "^", 1) if part[1] == "!" else part
+        else:
+            out += re.escape(part[-1])
+    return re.compile(out, re.DOTALL)

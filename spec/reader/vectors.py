@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the vectors of reading and verification: `python3 spec/reader/vectors.py`."""
+
+import json
+import sys
+import tempfile
+from pathlib import Path
+
+import formats as f
+from artifact import is_principal
+from live import verify
+
+VECTORS = Path(__file__).parent.parent / "vectors"
+
+
+def refused(read, *args):
+    try:
+        return read(*args)
+    except f.Refused as why:
+        return why
+
+
+def documents(case):
+    id = case["path"].removesuffix(".md")
+    error = f.id_error(id) or f.is_reserved(id) or ("reserved" if f.is_governance(id) else None)
+    if error:
+        return case.get("error") == error
+    history = f.history_folder(id) + "/history.yaml"
+    return (id, history, f.fold(id)) == (case["id"], case["history"], case["folded"])
+
+
+def ids(case):
+    kind = "governance" if f.is_governance(case["id"]) else "document"
+    history = f.history_folder(case["id"]) + "/history.yaml"
+    return (kind, f.live_path(case["id"]), history) == (case["kind"], case["live"], case["history"])
+
+
+def read_document(case):
+    document = refused(f.Document, case["text"])
+    if "error" in case:
+        return str(document) == case["error"]
+    read = {"status": document.status, "version": document.version}
+    read |= {name: document.text_of(name) for name in ("updated_at", "checksum")}
+    return all(read[name] == value for name, value in case["fields"].items() if name in read)
+
+
+def entries(case):
+    names = {"timestamp-malformed": "timestamp", "unknown-hash-algorithm": "unknown-hash-algorithm"}
+    found = f.History(case["text"]).entries[0].faults
+    return {f"{names.get(code, 'field')} {name}" for code, name in found} == set(case["refused"])
+
+
+def lines(case):
+    found = refused(f.read_line, case["line"].encode())
+    if isinstance(found, f.Refused):
+        return case.get("refused") == "unreadable"
+    faults = {code.replace("-malformed", "") for code in found.faults}
+    return case["refused"] in faults if "refused" in case else not faults
+
+
+def full(case):
+    data = case["text"].encode()
+    found = refused(f.read_torn, data, f.FullLog, lambda part: True, True)
+    if isinstance(found, f.Refused):
+        return not case["readable"]
+    log, length = found
+    faults = sum(bool(entry.faults) for entry in log.entries)
+    return (len(log.entries), faults, len(data) - length) == (
+        case["entries"],
+        case["faults"],
+        case["torn"],
+    )
+
+
+def checkpoint(case):
+    entry = f.Checkpoint()
+    entry.number, entry.at, entry.trigger = case["checkpoint"], case["at"], case["triggered_by"]
+    maps = case["document_versions"], case["document_chain_hashes"]
+    text = entry.pre_image(case["previous"], *maps)
+    return (f.jcs(maps[0]), f.jcs(maps[1]), f.sha256(text)) == (
+        case["V"],
+        case["H"],
+        case["checkpoint_hash"],
+    )
+
+
+def chain(case):
+    entry = f.Entry(f.read_yaml("{}"))
+    for name in ("content_hash", "version", "edited_by", "edited_at"):
+        setattr(entry, name, case[name])
+    text = entry.chain(case["previous"])
+    return (text, f.sha256(text)) == (case["pre_image"], case["chain_hash"])
+
+
+def read_yaml(case):
+    found = [refused(f.read_yaml, case["text"], dialect) for dialect in case["dialects"]]
+    if "error" in case:
+        return all(isinstance(one, f.Refused) for one in found)
+    return all(not isinstance(one, f.Refused) and one.plainly() == case["value"] for one in found)
+
+
+def torn(case):
+    def is_enough(part):
+        return part.last >= case["sealed"]
+
+    found = refused(f.read_torn, case["text"].encode(), f.History, is_enough)
+    if isinstance(found, f.Refused):
+        return case.get("refused", False)
+    entries, length = found[0].entries, len(case["text"].encode()) - found[1]
+    faults = sum(not entry.is_sound for entry in entries)
+    return (len(entries), faults, length) == (case["entries"], case["faults"], case["torn"])
+
+
+def vaults():
+    """Writes each vault of `verify/cases.json` and compares what is found."""
+    given = json.loads((VECTORS / "verify/cases.json").read_text())
+    for case in given["cases"]:
+        with tempfile.TemporaryDirectory() as folder:
+            files = given["bases"][case["base"]] | case["changes"]
+            for path, file in files.items():
+                place = Path(folder) / path
+                if file is not None:
+                    place.parent.mkdir(parents=True, exist_ok=True)
+                if isinstance(file, str):
+                    place.write_bytes(file.encode())
+                elif file:
+                    place.symlink_to("/nowhere") if "link" in file else place.mkdir()
+            verdict, findings = verify(folder, given["now"])
+        codes = {finding["code"] for finding in case["findings"]}
+        yield (
+            case["name"],
+            (verdict, {finding[0] for finding in findings}) == (case["verdict"], codes),
+        )
+
+
+def checksum(text):
+    document = f.Document(text)
+    return f.sha256(document.rest if document.head else "\n" + document.rest)
+
+
+RUNS = {
+    "chain/cases.json": {"": chain},
+    "history/entries.json": {"": entries},
+    "history/torn.json": {"": torn},
+    "checkpoint/cases.json": {"": checkpoint},
+    "checkpoint/full.json": {"": full},
+    "checkpoint/lines.json": {"": lines},
+    "diff/apply.json": {"": lambda c: refused(f.apply_diff, c["old"], c["patch"]) == c["new"]
+                        if "new" in c else isinstance(refused(f.apply_diff, c["old"], c["patch"]), f.Refused)},
+    "document/cases.json": {"read": read_document},
+    "id/cases.json": {
+        "documents": documents, "ids": ids,
+        "collisions": lambda c: len(set(map(f.fold, c["ids"]))) == (1 if c["collide"] else 2),
+        "principals": lambda c: is_principal(c["text"].strip()) == (c["recorded"] is not None),
+        "invisible": lambda c: (int(c[0], 16), int(c[1], 16)) in f.INVISIBLE,
+    },
+    "normalise/cases.json": {
+        "normalise": lambda c: (f.normalise(c["text"]), f.sha256(f.normalise(c["text"]))) == (c["normal"], c["sha256"]),
+        "checksum": lambda c: checksum(c["text"]) == c["checksum"],
+    },
+    "timestamp/cases.json": {
+        "accepted": lambda c: f.millis(c["text"]) == c["millis"],
+        "refused": lambda text: f.millis(text) is None,
+    },
+    "yaml/cases.json": {
+        "read": read_yaml,
+        "scalar": lambda c: f.spelled(c["text"]) == c["spelled"],
+        "in_flow": lambda c: f.spelled(c["text"], True) == c["spelled"],
+        "long_text": lambda c: f.spelled_long(c["text"], 4) == c["spelled"],
+    },
+}  # fmt: skip
+
+
+def main():
+    ran, failed = 0, 0
+    for path, areas in RUNS.items():
+        cases = json.loads((VECTORS / path).read_text())
+        for area, run in areas.items():
+            for case in cases[area] if area else cases:
+                ran += 1
+                try:
+                    passed = run(case)
+                except Exception as why:
+                    passed, case = False, (type(why).__name__, str(why), case)
+                if not passed:
+                    failed += 1
+                    print(f"{path} {area}: {json.dumps(case)[:400]}")
+    for name, passed in vaults():
+        ran, failed = ran + 1, failed + (not passed)
+        if not passed:
+            print(f"verify/cases.json: {name}")
+    print(f"{ran} vectors, {failed} failed")
+    return failed
+
+
+if __name__ == "__main__":
+    sys.exit(1 if main() else 0)

@@ -1,0 +1,299 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The folders and the checkpoint log of a vault (verify.md, sections 1, 4.1 and 5)."""
+
+import os
+import re
+import stat
+
+from artifact import Artifact
+from formats import (
+    Checkpoint, FullLog, Refused, id_error, is_governance, is_reserved, millis, normalise, read_line,
+    read_torn, read_yaml, sha256, spelled_full,
+)  # fmt: skip
+
+LOGS = (".versions/checkpoints.jsonl", ".versions/context_history.yaml")
+
+
+class Verifier:
+    """A vault that is verified, with what was found so far."""
+
+    def __init__(self, root, now):
+        self.root, self.now, self.findings = os.fsencode(root), millis(now), []
+        self.seals, self.removals, self.strict = {}, {}, set()
+        self.config = {}
+
+    def find(self, code, id=None, version=None, checkpoint=None, path=None):
+        self.findings.append((code, id, version, checkpoint, path))
+
+    # Files -------------------------------------------------------------------------------------
+
+    def path(self, path):
+        return os.path.join(self.root, path.encode())
+
+    def read(self, path, limit):
+        """The bytes of a file: None if it does not exist; refused if it is no regular file."""
+        at = self.root
+        for name in path.encode().split(b"/"):
+            at = os.path.join(at, name)
+            try:
+                kind = os.lstat(at).st_mode
+            except (FileNotFoundError, NotADirectoryError):
+                return None
+            if stat.S_ISLNK(kind):
+                raise Refused("a link")
+        if not stat.S_ISREG(kind):
+            raise Refused("no regular file")
+        if os.stat(at).st_size > limit:
+            raise Refused("too-large")
+        with open(at, "rb") as file:
+            return file.read()
+
+    def is_vault(self, folder):
+        inside = [os.path.join(folder, name.encode()) for name in (".context", *LOGS)]
+        return any(map(os.path.lexists, inside))
+
+    def walk(self):  # VER-12
+        """Ids of histories, files under `.versions`, candidate documents."""
+        self.histories, self.files = set(), {}
+        folders = [""]
+        while folders:
+            folder = folders.pop()
+            for entry in os.scandir(os.path.join(self.root, folder.encode())):
+                try:
+                    name = entry.name.decode()
+                except UnicodeDecodeError:
+                    self.find("file-ignored")
+                    continue
+                path = f"{folder}/{name}" if folder else name
+                is_folder = entry.is_dir(follow_symlinks=False)
+                if name == ".versions" and is_folder:
+                    self.walk_versions(path)
+                elif entry.is_symlink() and name in (".versions", "packs"):
+                    self.find("file-ignored", path=path)
+                elif not is_folder:
+                    is_file = entry.is_file(follow_symlinks=False)
+                    self.files[path] = "link" if entry.is_symlink() else is_file or "special"
+                elif name not in (".git", "node_modules"):
+                    if self.is_vault(entry.path):
+                        self.find("vault-nested", path=path)
+                    else:
+                        folders.append(path)
+                        self.files[path + "/"] = "folder"
+
+    def walk_versions(self, folder):
+        above = folder.removesuffix(".versions")
+        for entry in os.scandir(self.path(folder)):
+            name = os.fsdecode(entry.name)
+            path = f"{folder}/{name}"
+            if entry.is_dir(follow_symlinks=False):
+                id = above + name
+                if is_reserved(id) or id_error(id):
+                    self.find("id-collision", path=path)
+                if not id_error(id):
+                    self.histories.add(id)
+            elif entry.is_symlink():
+                self.find("file-ignored", path=path)
+            elif path not in LOGS and not (above == "" and re.fullmatch(r".*\.replaced-\d+", name)):
+                self.find("unfinished", path=path)
+
+    # The log -----------------------------------------------------------------------------------
+
+    def read_log(self):
+        found = []
+        for path, read in zip(LOGS, (self.read_delta, self.read_full)):
+            try:
+                data = self.read(path, 4 << 30)
+                if data is not None:
+                    found.append(read(data))
+            except (Refused, UnicodeDecodeError) as why:
+                code = "too-large" if str(why) == "too-large" else "checkpoint-log-unreadable"
+                found.append((None, path is LOGS[1], [(code,)]))
+        self.whole, self.entries, self.full = bool(found), [], False
+        if len(found) == 2:  # CKPT-21
+            are_whole = all(log[0] is not None and not log[2] for log in found)
+            if are_whole and self.values(found[0][0]) == self.values(found[1][0]):
+                self.find("unfinished")
+            else:
+                self.find("foreign-log")
+                self.whole = False
+            sound = [sum(not e.faults for e in log[0] or []) for log in found]
+            found = [found[1] if sound[1] >= sound[0] else found[0]]
+        if found:
+            entries, self.full, codes = found[0]
+            self.entries = entries or []
+            self.whole &= entries is not None and not any(e.faults for e in self.entries)
+            for code in codes:
+                self.find(*code)
+                self.whole &= code[0] != "too-large"
+
+    def read_delta(self, data):
+        lines, codes, entries = data.split(b"\n"), [], []
+        if lines.pop():
+            codes.append(("torn-tail",))
+        for line in lines:
+            try:
+                entries.append(read_line(line))
+            except Refused:
+                entries.append(Checkpoint(["checkpoint-log-unreadable"]))
+        if sum("checkpoint-log-unreadable" in entry.faults for entry in entries) > 100:
+            raise Refused("too many lines")
+        return entries, False, codes
+
+    def read_full(self, data):
+        log, length = read_torn(data, FullLog, lambda log: True, log=True)
+        codes = [("torn-tail",)] if length < len(data) else []
+        ours = next(
+            (n for n, e in enumerate(log.entries) if any(map(is_governance, e.versions or ()))),
+            None,
+        )
+        if ours is not None and all(not e.faults for e in log.entries[ours:]):  # CKPT-37
+            text = "".join(map(spelled_full, log.entries[ours:]))
+            head = "# Auto-generated. Do not edit manually.\ncheckpoints:\n" if ours == 0 else ""
+            found = data[:length].decode()
+            if found != head + text and (ours == 0 or not found.endswith(text)):
+                codes.append(("log-respelled",))
+        return log.entries, True, codes
+
+    def values(self, entries):
+        marks = zip(entries, self.maps(entries))
+        return [(e.number, e.at, e.trigger, e.hash, e.faults, *maps) for e, maps in marks]
+
+    @staticmethod
+    def maps(entries):
+        """The maps at each entry of a log, as far as they are known."""
+        versions, hashes, found = {}, {}, []
+        for entry in entries:
+            if entry.faults:
+                pass
+            elif entry.set is not None:
+                versions, hashes = dict(versions), dict(hashes)
+                for id in entry.removed:
+                    versions.pop(id, None), hashes.pop(id, None)
+                for id, mark in entry.set.items():
+                    versions[id], hashes[id] = mark
+            else:
+                versions, hashes = entry.versions, entry.hashes
+            found.append((versions, hashes))
+        return found
+
+    def check_log(self):
+        previous, expected, last_at, is_known, wrong = None, 1, None, True, 0
+        before, self.highest, self.ever, self.head = ({}, {}), {}, set(), {}
+        for entry, maps in zip(self.entries, self.maps(self.entries)):
+            number = entry.number or expected
+            for code in entry.faults:
+                self.find(code, checkpoint=number)
+            if entry.number and entry.number != expected:
+                self.find("checkpoint-gap", checkpoint=number)
+            expected = number + 1
+            if entry.at and millis(entry.at) > self.now:
+                self.find("timestamp-future", checkpoint=number)
+            if entry.faults:
+                is_known, previous = is_known and self.full, None
+                continue
+            if last_at is not None and millis(entry.at) < last_at:
+                self.find("timestamp-order", checkpoint=number)
+            last_at = millis(entry.at)
+            if is_known and (entry is self.entries[0] or previous) and wrong < 100:
+                if sha256(entry.pre_image(previous, *maps)) != entry.hash:
+                    self.find("checkpoint-hash-mismatch", checkpoint=number)
+                    wrong += 1
+            previous = entry.hash
+            self.check_maps(entry, before, maps)
+            entry.maps, before = maps, maps
+            self.head = {id: (maps[0].get(id), maps[1].get(id)) for id in {*maps[0], *maps[1]}}
+        self.check_strict()
+
+    def check_maps(self, entry, before, maps):
+        """Compares the maps of a checkpoint with those before, and keeps what it changes."""
+        number, (versions, hashes) = entry.number, maps
+
+        def mark(maps, id):
+            return (maps[0].get(id), maps[1].get(id))
+
+        in_delta = {*(entry.set or ()), *(entry.removed or ())}
+        if any(mark(before, id) == mark(maps, id) for id in in_delta):
+            self.find("field-malformed", checkpoint=number)
+        for id in sorted({*versions} ^ {*hashes}):
+            self.find("checkpoint-hash-missing", id, None, number)
+        ids, past = {*versions, *hashes}, {*before[0], *before[1]}
+        entry.changed = in_delta | {id for id in ids | past if mark(before, id) != mark(maps, id)}
+        for id in past - ids:
+            self.removals.setdefault(id, []).append((number, entry.at))
+        for id, version in versions.items():
+            if version < self.highest.get(id, 0):
+                self.find("version-regression", id, version, number)
+            self.highest[id] = max(version, self.highest.get(id, 0))
+            if is_reserved(id) and id not in self.ever:
+                self.find("id-collision", id)
+            if mark(before, id) != mark(maps, id):
+                self.seals.setdefault(id, []).append((number, *mark(maps, id), entry.at))
+        self.ever |= ids
+        if entry.trigger not in entry.changed:
+            known = entry.trigger in self.ever or entry.trigger in self.histories
+            code = "checkpoint-trigger-" + ("unchanged" if known else "unknown")
+            self.find(code, checkpoint=number)
+
+    def check_strict(self):  # VER-22 to VER-24
+        entries = [entry for entry in self.entries if not entry.faults]
+        begun = bool(entries) and any(map(is_governance, entries[0].maps[0]))
+        wanted = self.configured_forms()
+        self.strict = strict_checkpoints(self.full, begun, wanted, len(self.entries))
+        if self.full and begun and not any(form == "full" for _, form in wanted):
+            self.find("foreign-log")
+        last_at = None
+        for entry in entries:
+            if entry.number in self.strict:
+                documents = [id for id in entry.changed if not is_governance(id)] or entry.changed
+                if not entry.changed:
+                    self.find("field-malformed", checkpoint=entry.number)
+                elif entry.trigger != max(documents, key=str.encode):
+                    self.find("checkpoint-trigger-mismatch", checkpoint=entry.number)
+                if last_at == millis(entry.at):
+                    self.find("timestamp-order", checkpoint=entry.number)
+            last_at = millis(entry.at)
+
+    def configured_forms(self):
+        """The sealed versions of the configuration: the checkpoint, and the form it asks for."""
+        id, found = ".context/config.yaml", []
+        quiet = Verifier(os.fsdecode(self.root), "9999-12-31T23:59:59.999Z")
+        artifact = Artifact(quiet, id)
+        artifact.open()
+        if artifact.history:
+            artifact.entries()
+        for number, version, chain_hash, _ in self.seals.get(id, []):
+            if chain_hash and artifact.sound.get(version) == chain_hash:
+                text = artifact.texts[version]
+                found.append((number, self.setting(text, "versions", "checkpoint_log")))
+                interval = self.setting(text, "versions", "keyframe_interval")
+                self.config[number] = int(interval) if interval else 10
+        found += [(number, None) for number, _ in self.removals.get(id, [])]
+        return sorted(found, key=lambda one: one[0])
+
+    @staticmethod
+    def setting(text, *keys):
+        try:
+            node = read_yaml(normalise(text))
+        except Refused:
+            return None
+        for key in keys:
+            node = node.get(key) if node and node.kind == "map" else None
+        return None if node is None or node.is_null or node.kind == "map" else node.text
+
+
+def strict_checkpoints(full, begun, wanted, count):  # VER-22
+    """The numbers of the strict checkpoints; `wanted` is C: checkpoint and form, in order."""
+    everything = set(range(1, count + 1))
+    deltas = [number for number, form in wanted if form == "delta"]
+    fulls = [number for number, form in wanted if form == "full"]
+    if full:
+        return {n for n in everything if begun and n < min(fulls, default=count + 1)}
+    if not deltas:
+        return everything
+    granted = [number for number in fulls if any(delta > number for delta in deltas)]
+    strict, is_strict = set(), begun
+    for n in range(1, count + 1):
+        is_strict = (is_strict or n in deltas) and n not in granted
+        if is_strict:
+            strict.add(n)
+    return strict

@@ -1,0 +1,40 @@
+//! The block of texts that an agent gets (`spec/resolve.md`, section 3).
+
+use std::collections::BTreeMap;
+
+use contextnest::resolve::context::{Context, Question};
+use contextnest::resolve::{CheckpointSource, Need, QueryPlan, Snapshot};
+use contextnest::selector;
+use serde::Deserialize;
+
+use crate::vectors::load;
+use crate::verify::vault_in;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Case {
+    name: String,
+    /// A base of `verify/cases.json`.
+    vault: String,
+    selector: String,
+    at: Option<u64>,
+    budget: Option<u64>,
+    block: String,
+}
+
+#[test]
+fn a_block_names_the_source_of_each_text() {
+    let cases: Vec<Case> = load("context/cases.json");
+    for case in cases {
+        let folder = tempfile::tempdir().unwrap();
+        let vault = vault_in(folder.path(), &case.vault, &BTreeMap::new());
+        let source = CheckpointSource::open(&vault, Need::Fields, &mut |_, _| ()).unwrap();
+        let snapshot = Snapshot::of(&vault, &source, case.at).unwrap();
+        let selector = selector::parse(&case.selector).unwrap();
+        let plan = QueryPlan::new(&selector, &snapshot, &mut |q| Err(q.to_owned())).unwrap();
+        let resolution = snapshot.resolve(&plan).unwrap();
+        let question = Question::new(&snapshot, selector.to_string(), plan.class(), None);
+        let block = Context::new(question, &resolution, case.budget).to_markdown();
+        assert_eq!(block, case.block, "{}", case.name);
+    }
+}
