@@ -13,8 +13,12 @@ use std::time::{Duration, Instant};
 
 pub type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
-/// The binary that is measured.
-pub const CTX: &str = env!("CARGO_BIN_EXE_ctx");
+/// The binary that is measured: that of this package, or the one that the experiments build.
+pub const CTX: &str =
+    match (option_env!("CARGO_BIN_EXE_ctx"), option_env!("CARGO_BIN_EXE_experiments-ctx")) {
+        (Some(path), _) | (None, Some(path)) => path,
+        (None, None) => panic!("no binary to measure"),
+    };
 
 /// A command in a vault, as the principal of the benches.
 pub fn command(root: &Path, args: &[impl AsRef<str>]) -> Command {

@@ -294,7 +294,7 @@ impl fmt::Display for Uri {
             Target::Tag(name) => write!(f, "{TAG}/{}", encode(name)),
             Target::Folder(path) => f.write_str(&encode_path(path)),
             Target::Search(query) => {
-                let words: Vec<String> = query.split(' ').map(|w| encode(w)).collect();
+                let words: Vec<String> = query.split(' ').map(encode).collect();
                 write!(f, "{SEARCH}/{}", words.join("+"))
             }
         }

@@ -130,7 +130,8 @@ fn live(scene: &mut Scene, place: &mut String, talks: bool) -> Result<()> {
 /// A vault of its kind, at the beginning of its history.
 fn begin(scene: &mut Scene) -> Result<()> {
     if scene.kind == Kind::Interop {
-        let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/interop/procurement");
+        let fixture = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
+            .join("fixtures/interop/procurement");
         copy(&fixture, &scene.root)?;
         // The reference implementation wrote it in November.
         scene.person.now = BEGIN + 365 * 24 * 3_600_000;

@@ -69,8 +69,8 @@ impl Script {
     pub(super) fn play(&self, root: &Path) -> Result<()> {
         fs::create_dir_all(root)?;
         if self.start == Start::Interop {
-            let fixture =
-                Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/interop/procurement");
+            let fixture = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
+                .join("fixtures/interop/procurement");
             copy(&fixture, root)?;
             habits(&Target::at(root));
         }

@@ -1,4 +1,4 @@
-//! `cargo bench --bench experiments`: experiments of the ContextNest paper, run against this code.
+//! `cargo bench -p experiments`: experiments of the ContextNest paper, run against this code.
 //!
 //! `e2` repeats queries in fresh processes and compares what they answer, byte by byte (paper, E2
 //! in section 12.3). `stale` counts which way of finding text hands out what is no longer, or never
@@ -14,7 +14,7 @@
 //! of `verify --json`, for the reader in `spec/reader`.
 //!
 //! ```text
-//! cargo bench --bench experiments --
+//! cargo bench -p experiments --
 //! [e2|e3|vaults|storage|stale|honest|mutation|faults|full|crashes|kills|writers] [--quick] [--seed N]
 //! [--repetitions N] [--cold PERCENT] [--dir DIR] [--figure FILE]
 //! ```
@@ -23,9 +23,9 @@
 #![allow(clippy::disallowed_macros, reason = "the tables are this program's result")]
 
 mod bm25;
-#[path = "../changes.rs"]
+#[path = "../../benches/changes.rs"]
 mod changes;
-#[path = "../corpus.rs"]
+#[path = "../../benches/corpus.rs"]
 mod corpus;
 mod e2;
 mod e3;
@@ -35,7 +35,7 @@ mod honest;
 mod inside;
 mod kills;
 mod mutation;
-#[path = "../process.rs"]
+#[path = "../../benches/process.rs"]
 mod process;
 mod queries;
 mod reference;
