@@ -9,7 +9,7 @@ from formats import (
 )  # fmt: skip
 
 
-def is_principal(text):  # VAULT-33
+def is_principal(text):  # VAULT-34
     is_odd = ":" in text or has_control(text) or any(map(is_invisible, text))
     return text == text.strip() and 0 < len(text.encode()) <= 256 and not is_odd
 
@@ -83,7 +83,7 @@ class Artifact:
                     self.check_text(entry, text, old)
                 is_next = entry.keyframe or (is_sound and entry.version == previous.version + 1)
                 is_sound = text is not None and follows and is_right and is_next
-                if is_sound:  # HIST-23
+                if is_sound:  # HIST-25
                     self.sound[entry.version] = entry.chain_hash
                 self.texts[entry.version] = text
             previous = entry
@@ -123,7 +123,7 @@ class Artifact:
         if entry.published_at:
             self.published_text = text
 
-    def check_spelling(self):  # HIST-36, VER-29
+    def check_spelling(self):  # HIST-38, VER-22
         if self.history.unknown:
             self.find("key-unknown")
         if self.strict:
@@ -157,7 +157,7 @@ class Artifact:
         if not is_right:
             self.find("content-hash-mismatch", entry.version)
         header = f"--- v{entry.version - 1}\n+++ v{entry.version}"
-        if self.rule and stored.startswith(header) == entry.keyframe:  # HIST-39
+        if self.rule and stored.startswith(header) == entry.keyframe:  # HIST-22
             self.find("version-self-mismatch", entry.version)
             return None, False
         if entry.keyframe:
@@ -172,18 +172,18 @@ class Artifact:
             self.find("version-unreconstructable", entry.version)
             return None, False
 
-    def configured_interval(self):  # VER-25
+    def configured_interval(self):  # VER-23
         begins = min((number for number, _, _ in self.first.values()), default=0)
         settings = [value for at, value in sorted(self.v.config.items()) if at <= begins]
         return settings[-1] if settings else 10
 
-    def is_other_form(self, entry, text, before):  # VER-28, HIST-18 to HIST-20
+    def is_other_form(self, entry, text, before):  # VER-18, HIST-19 to HIST-21
         interval = self.history.interval or self.configured_interval()
         required = entry is self.history.entries[0] or entry.version % interval == 0
         large = len(text.encode()) + len((before or "").encode()) > 512 << 10
         return entry.keyframe != required and not large
 
-    def describes(self, entry, text):  # HIST-26, HIST-28, HIST-31
+    def describes(self, entry, text):  # HIST-28, HIST-30, HIST-33
         strict_at = None
         number, _, sealed_at = self.first.get(entry.version, (None, None, None))
         if number in self.v.strict:
@@ -228,7 +228,7 @@ class Artifact:
             self.find("publication-time-mismatch", entry.version)
 
     def is_strict(self, version):
-        """Whether only a writer of ours can have made a version (VER-37)."""
+        """Whether only a writer of ours can have made a version (VER-17)."""
         later = [number for v, (number, _, _) in sorted(self.first.items()) if v >= version]
         last = [number for _, (number, _, _) in sorted(self.first.items())][-1:]
         return self.rule or bool(self.v.strict & set(later[:1] or last))

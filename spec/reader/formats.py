@@ -29,7 +29,7 @@ def normalise(text):  # DOC-6
     return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
 
 
-def millis(text):  # VAULT-34
+def millis(text):  # VAULT-35
     if not re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{3})?Z", text, re.ASCII):
         return None
     year = int(text[:4])
@@ -53,7 +53,7 @@ def jcs(value):  # RFC 8785, for texts, numbers, lists and maps
     return json.dumps(value, ensure_ascii=False)
 
 
-INVISIBLE = [  # VAULT-55
+INVISIBLE = [  # VAULT-11
     (0xA0, 0xA0), (0xAD, 0xAD), (0x34F, 0x34F), (0x61C, 0x61C), (0x115F, 0x1160), (0x1680, 0x1680),
     (0x17B4, 0x17B5), (0x180B, 0x180F), (0x2000, 0x200F), (0x2028, 0x202F), (0x205F, 0x206F),
     (0x2800, 0x2800), (0x3000, 0x3000), (0x3164, 0x3164), (0xFE00, 0xFE0F), (0xFEFF, 0xFEFF),
@@ -82,7 +82,7 @@ def id_error(id):  # VAULT-8
     return None if unicodedata.is_normalized("NFC", id) else "not-nfc"
 
 
-def is_governance(id):  # VAULT-14
+def is_governance(id):  # VAULT-17
     return id in ("CONTEXT.md", "stewards.yaml", ".context/config.yaml") or bool(
         re.fullmatch(r"packs/[^./][^/]*\.yml", id, re.DOTALL)
     )
@@ -97,11 +97,11 @@ def history_folder(id):  # VAULT-4
     return (folder + "/" if folder else "") + ".versions/" + name
 
 
-def fold(id):  # VAULT-11
+def fold(id):  # VAULT-14
     return unicodedata.normalize("NFC", id.casefold())
 
 
-def is_excluded(path):  # VAULT-17, but for the patterns of the configuration
+def is_excluded(path):  # VAULT-20, but for the patterns of the configuration
     names = path.split("/")
     root = ("CONTEXT.md", "README.md", "CLAUDE.md", "AGENTS.md", "GEMINI.md")
     hidden = any(name.startswith(".") or name == "node_modules" for name in names)
@@ -207,7 +207,7 @@ class Builder:
         return node
 
 
-def read_yaml(text, dialect="format"):  # YAML-1 to YAML-7, YAML-17
+def read_yaml(text, dialect="format"):  # YAML-1 to YAML-7, YAML-9
     if "\0" in text or any(stand_in in text for stand_in in STAND_INS):
         raise Refused("a character that is not read")
     marked = text.translate(str.maketrans(ENDS, STAND_INS))
@@ -229,7 +229,7 @@ def read_yaml(text, dialect="format"):  # YAML-1 to YAML-7, YAML-17
 WORDS = "y n yes no on off true false null".split()
 
 
-def escaped(char):  # YAML-11
+def escaped(char):  # YAML-13
     short = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
     if char in short:
         return short[char]
@@ -249,7 +249,7 @@ def needs_escape(char):
     )
 
 
-def spelled(text, in_flow=False):  # YAML-9 to YAML-13
+def spelled(text, in_flow=False):  # YAML-11 to YAML-15
     is_plain = re.fullmatch(r"[A-Za-z][A-Za-z0-9_./@+\-: ]*", text, re.ASCII)
     is_plain = is_plain and ": " not in text and text[-1] not in " :" and text.lower() not in WORDS
     if is_plain and not (in_flow and (":" in text or " " in text)):
@@ -259,7 +259,7 @@ def spelled(text, in_flow=False):  # YAML-9 to YAML-13
     return "'" + text.replace("'", "''") + "'"
 
 
-def spelled_long(text, indent):  # YAML-14: what follows `diff:`, for a key indented by `indent`
+def spelled_long(text, indent):  # YAML-16: what follows `diff:`, for a key indented by `indent`
     lines = text.split("\n")
     is_block = text and text[0] not in " \t\n" and text.endswith("\n") and lines[-2:] != ["", ""]
     is_block = is_block and not any(line.endswith((" ", "\t")) for line in lines)
@@ -334,7 +334,7 @@ HUNK = re.compile(r"@@ -(0|[1-9]\d*)(?:,(0|[1-9]\d*))? \+(0|[1-9]\d*)(?:,(0|[1-9
 MARK = "\\ No newline at end of file"
 
 
-def apply_diff(old, patch):  # HIST-16
+def apply_diff(old, patch):  # HIST-17
     old, lines = normalise(old), re.findall(r"[^\n]*\n|[^\n]+", normalise(patch))
     source, out, at, n = re.findall(r"[^\n]*\n|[^\n]+", old), [], 0, 0
 
@@ -444,7 +444,7 @@ class Entry:  # HIST-4 to HIST-7
         else:
             setattr(self, name, text)
 
-    def chain(self, previous):  # HIST-10
+    def chain(self, previous):  # HIST-11
         fields = (
             previous or GENESIS,
             self.content_hash,
@@ -458,7 +458,7 @@ class Entry:  # HIST-4 to HIST-7
     def is_sound(self):
         return not self.faults
 
-    def spelled(self):  # HIST-33
+    def spelled(self):  # HIST-35
         lines = [f"  - version: {self.version}\n"]
         if self.keyframe:
             lines.append("    keyframe: true\n")
@@ -471,7 +471,7 @@ class Entry:  # HIST-4 to HIST-7
 
 
 class History:
-    def __init__(self, text):  # HIST-2, HIST-37
+    def __init__(self, text):  # HIST-2, HIST-9
         root = read_yaml(text)
         items = root.get("versions") if root.kind == "map" else None
         if items is None or not (items.kind == "list" or items.is_null):
@@ -506,7 +506,7 @@ def is_conflict(data):
     return any(line.startswith((b"<<<<<<< ", b">>>>>>> ")) for line in data.split(b"\n"))
 
 
-def beginnings(data, may_be_whole):  # HIST-38, with CKPT-38
+def beginnings(data, may_be_whole):  # HIST-39, with CKPT-18
     bad = next((n for n, byte in enumerate(data) if byte == 0), len(data))
     try:
         data[:bad].decode()
@@ -630,7 +630,7 @@ def read_line(line):  # CKPT-14 to CKPT-16; refuses what is no line of the delta
     return found
 
 
-def full_entry(node):  # CKPT-20
+def full_entry(node):  # CKPT-23
     if node.kind != "map":
         return Checkpoint(["checkpoint-log-unreadable"])
 
@@ -680,7 +680,7 @@ class FullLog:
         return bool(self.entries) and not self.entries[-1].faults
 
 
-def spelled_full(entry):  # CKPT-23
+def spelled_full(entry):  # CKPT-27
     lines = [f"  - checkpoint: {entry.number}\n    at: {spelled(entry.at)}\n"]
     lines.append(f"    triggered_by: {spelled(entry.trigger)}\n")
     for name, marks in (

@@ -73,7 +73,7 @@ def check_live(v, artifacts, knows_head):
             v.find("file-ignored", path=path)
 
 
-def compare_dropped(v, artifact, path):  # VER-8
+def compare_dropped(v, artifact, path):  # VER-13
     if artifact and artifact.removals and v.full and artifact.history:
         _, version, chain_hash, _ = artifact.seals[-1]
         is_retired = any(entry.retired_at for entry in artifact.history.entries)
@@ -135,7 +135,7 @@ def documents(v, exclude, layout):
     return {p[:-3] for p in v.files if p.endswith(".md") and is_place(p, exclude, layout)}
 
 
-def is_place(path, exclude, layout):  # VAULT-16, VAULT-17
+def is_place(path, exclude, layout):  # VAULT-19, VAULT-20
     where = layout == "obsidian" or "/" not in path or path.startswith(("nodes/", "sources/"))
     return where and not is_excluded(path) and not any(p.fullmatch(path) for p in exclude)
 
@@ -156,7 +156,7 @@ GLOB = re.compile(r"^\*\*/|/\*\*/|/\*\*$|\*+|\?|\[!?.[^]]*\]|[{},]|\\.|.", re.DO
 PARTS = {"**/": "(?:.*/)?", "/**/": "/(?:.*/)?", "/**": "/.+", "?": ".", "{": "(?:", "}": ")"}
 
 
-def glob(pattern):  # VAULT-58
+def glob(pattern):  # VAULT-46
     out, depth = "", 0
     for part in GLOB.findall(pattern):
         depth += (part == "{") - (part == "}")

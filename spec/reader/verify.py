@@ -52,7 +52,7 @@ class Verifier:
         inside = [os.path.join(folder, name.encode()) for name in (".context", *LOGS)]
         return any(map(os.path.lexists, inside))
 
-    def walk(self):  # VER-12
+    def walk(self):  # VER-11
         """Ids of histories, files under `.versions`, candidate documents."""
         self.histories, self.files = set(), {}
         folders = [""]
@@ -109,7 +109,7 @@ class Verifier:
                 code = "too-large" if str(why) == "too-large" else "checkpoint-log-unreadable"
                 found.append((None, path is LOGS[1], [(code,)]))
         self.whole, self.entries, self.full = bool(found), [], False
-        if len(found) == 2:  # CKPT-21
+        if len(found) == 2:  # CKPT-25
             are_whole = all(log[0] is not None and not log[2] for log in found)
             if are_whole and self.values(found[0][0]) == self.values(found[1][0]):
                 self.find("unfinished")
@@ -146,7 +146,7 @@ class Verifier:
             (n for n, e in enumerate(log.entries) if any(map(is_governance, e.versions or ()))),
             None,
         )
-        if ours is not None and all(not e.faults for e in log.entries[ours:]):  # CKPT-37
+        if ours is not None and all(not e.faults for e in log.entries[ours:]):  # CKPT-28
             text = "".join(map(spelled_full, log.entries[ours:]))
             head = "# Auto-generated. Do not edit manually.\ncheckpoints:\n" if ours == 0 else ""
             found = data[:length].decode()
@@ -234,7 +234,7 @@ class Verifier:
             code = "checkpoint-trigger-" + ("unchanged" if known else "unknown")
             self.find(code, checkpoint=number)
 
-    def check_strict(self):  # VER-22 to VER-24
+    def check_strict(self):  # VER-19 to VER-21
         entries = [entry for entry in self.entries if not entry.faults]
         begun = bool(entries) and any(map(is_governance, entries[0].maps[0]))
         wanted = self.configured_forms()
@@ -281,7 +281,7 @@ class Verifier:
         return None if node is None or node.is_null or node.kind == "map" else node.text
 
 
-def strict_checkpoints(full, begun, wanted, count):  # VER-22
+def strict_checkpoints(full, begun, wanted, count):  # VER-19
     """The numbers of the strict checkpoints; `wanted` is C: checkpoint and form, in order."""
     everything = set(range(1, count + 1))
     deltas = [number for number, form in wanted if form == "delta"]

@@ -259,7 +259,7 @@ impl History {
     }
 
     /// Reads a history whose end may be missing: an entry that was cut short while it was appended,
-    /// and whatever a power cut left in its place, is no part of it (HIST-38). What is missing has
+    /// and whatever a power cut left in its place, is no part of it (HIST-39). What is missing has
     /// to lie beyond version `sealed`.
     ///
     /// # Errors

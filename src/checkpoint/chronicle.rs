@@ -85,7 +85,7 @@ impl<'l> Chronicle<'l> {
     }
 
     /// Every checkpoint whose hash does not follow, each as [`LogError::Hash`], within the bounds
-    /// of CKPT-39; where these end before the log does, [`LogError::NotCompared`] comes last.
+    /// of CKPT-20; where these end before the log does, [`LogError::NotCompared`] comes last.
     /// `files` are those of the vault, with its histories.
     pub(crate) fn hash_faults(&self, files: &Files) -> Vec<LogError> {
         let compared = maps::compare(&self.checkpoints, &|id| replay::has_history(files, id));

@@ -16,7 +16,7 @@ pub struct Diagnosis {
     /// Bytes after the last whole entry: an append that was cut short.
     pub torn: usize,
     /// The line from which on a log of whole maps that is ours is spelled otherwise than by a
-    /// writer of ours (CKPT-37).
+    /// writer of ours (CKPT-28).
     pub respelled: Option<usize>,
     /// What a log file of the other form says, if there is one.
     pub duplicate: Option<Duplicate>,

@@ -42,7 +42,7 @@ pub(crate) struct Compared {
 
 /// Recomputes the hash of each checkpoint from the maps that it and all before it make, and from
 /// the recorded hash of the one before it (`spec/checkpoint.md`, CKPT-13), within the bounds of
-/// CKPT-39. `has_history` says whether the vault holds the history of an artifact.
+/// CKPT-20. `has_history` says whether the vault holds the history of an artifact.
 pub(crate) fn compare(
     checkpoints: &[&Checkpoint],
     has_history: &dyn Fn(&DocumentId) -> bool,

@@ -1,7 +1,7 @@
 //! From one form of the checkpoint log to the other (`spec/transactions.md`, section 7).
 //!
 //! First the configuration asks for the form, sealed by an event of the log as it is, so that a
-//! verifier knows from where on it holds (VER-22). Then the other file is made, whole and durable,
+//! verifier knows from where on it holds (VER-19). Then the other file is made, whole and durable,
 //! and the first one goes. Every checkpoint keeps its hash. Between the two steps there are two
 //! files that say the same; a process that comes then reads one of them, and the next writer takes
 //! the other away.

@@ -129,7 +129,7 @@ impl DocumentId {
     }
 
     /// Why no artifact can have this id, whatever a log says (`spec/vault.md`, VAULT-10 and
-    /// VAULT-17). Names that end as governance files do are kept for those of later versions.
+    /// VAULT-20). Names that end as governance files do are kept for those of later versions.
     pub fn unfit(&self) -> Option<IdError> {
         if let Some(found) = Invisible::first_in(&self.0) {
             return Some(IdError::Invisible { id: self.to_string(), found });

@@ -48,7 +48,7 @@ pub const NEVER_DOCUMENTS: [&str; 5] =
 pub const INDEX: &str = "INDEX.md";
 
 /// Whether a file of this path is never a document, in whichever layout (`spec/vault.md`,
-/// VAULT-17).
+/// VAULT-20).
 pub fn is_never_document(path: &str) -> bool {
     path.split('/').any(|name| name.starts_with('.') || name == "node_modules")
         || path.rsplit('/').next() == Some(INDEX)

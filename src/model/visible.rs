@@ -1,5 +1,5 @@
 //! Characters that print as nothing, as a blank that is no blank, or that turn the line: the one
-//! table of them (`spec/vault.md`, VAULT-55), and text from a vault with such characters spelled
+//! table of them (`spec/vault.md`, VAULT-11), and text from a vault with such characters spelled
 //! out.
 
 use std::borrow::Cow;

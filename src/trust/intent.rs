@@ -1,7 +1,7 @@
 //! A writer's intent: upon which end of the log it begins an event, and at what instant. It is
 //! beside the trusted head and is durable before the event's first byte is in the vault.
 //!
-//! It alone distinguishes what an interrupted writer left from a truncated log (VER-17). The
+//! It alone distinguishes what an interrupted writer left from a truncated log (VER-30). The
 //! trusted head by itself cannot say that: one that is merely old, because another user published
 //! since, looks the same when the log is cut back to it.
 

@@ -1,4 +1,4 @@
-//! How a vault's folder was named: the symbolic links on the way to it (`spec/vault.md`, VAULT-25).
+//! How a vault's folder was named: the symbolic links on the way to it (`spec/vault.md`, VAULT-28).
 //!
 //! A link inside a git work tree is content that a commit may bring. The folder behind it has its
 //! own past and its own trusted head, so a vault reached through it would be compared with the

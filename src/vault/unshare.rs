@@ -1,6 +1,6 @@
 //! Files with a second name, as `cp -al` makes them: what is written in place would change the
 //! other name too. Such a file gets an inode of its own before it is written to
-//! (`spec/transactions.md`, TXN-36).
+//! (`spec/transactions.md`, TXN-15).
 
 use std::os::unix::fs::MetadataExt as _;
 

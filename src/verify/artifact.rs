@@ -331,7 +331,7 @@ impl Pass<'_> {
     }
 
     /// Compares the form in which our writer must have stored a version with the one it has
-    /// (VER-28).
+    /// (VER-18).
     fn form(&mut self, entry: &Entry, prescribed: Form) {
         let is_ours = !self.id.is_document() || self.began_strictly().is_some();
         if !is_ours || !self.is_strictly_ours(entry.version) {

@@ -98,7 +98,7 @@ pub(super) fn planted(vault: &Vault, paths: &[String], view: &View) -> Vec<Findi
 /// one.
 fn claims_published(bytes: &[u8]) -> bool {
     let text = String::from_utf8_lossy(bytes);
-    // Every character that ends a line for some reader (YAML-17).
+    // Every character that ends a line for some reader (YAML-9).
     let mut lines = text.split(['\n', '\r', '\u{85}', '\u{2028}', '\u{2029}']).map(str::trim_start);
     lines.any(|line| line.strip_prefix("status").is_some_and(|rest| rest.contains("published")))
 }

@@ -49,7 +49,7 @@ impl Workspace<'_> {
     }
 
     /// Refuses a vault that was named through a link inside a git work tree, or through a link in
-    /// the place of a folder of which a head is trusted (VAULT-25).
+    /// the place of a folder of which a head is trusted (VAULT-28).
     fn refuse_links(&self, dir: &Path, vault: &Vault) -> Result<(), Failure> {
         let work_tree =
             self.environment.var("GIT_WORK_TREE").map(|tree| self.environment.cwd.join(tree));

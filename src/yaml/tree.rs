@@ -37,7 +37,7 @@ pub(super) fn build(text: &str, dialect: Dialect, list: Option<List<'_>>) -> Res
 }
 
 /// Looks for the characters that end a line, and with it a comment, for readers of YAML 1.1 and not
-/// for those of 1.2 (YAML-17). They may stand between double quotes only.
+/// for those of 1.2 (YAML-9). They may stand between double quotes only.
 struct OtherLineEnds<'t> {
     text: &'t str,
     /// The first that was not passed yet.

@@ -313,7 +313,7 @@ fn an_empty_second_log_is_one_finding() {
     }
 }
 
-/// A power cut leaves whole lines of rubbish where the entry of an event would be (CKPT-38).
+/// A power cut leaves whole lines of rubbish where the entry of an event would be (CKPT-18).
 #[test]
 fn lines_of_junk_at_the_end_of_a_log_of_whole_maps_are_torn_where_an_event_was_begun() {
     for junk in ["} junk\n", "  - checkpoint: 5\n    at: x\n", "[\n\n\"\n", "- 7\n"] {

@@ -651,7 +651,7 @@ fn a_publication_time_is_that_of_the_text() {
     assert_eq!(messages(&place), ["the text has no `updated_at` that binds its time"]);
 }
 
-/// The reference implementation may name a document that left the maps (CKPT-29).
+/// The reference implementation may name a document that left the maps (CKPT-34).
 #[test]
 fn a_trigger_that_left_the_maps_and_has_a_history_is_a_note() {
     let place = Place::with_maps();

@@ -364,7 +364,7 @@ fn a_uri_that_is_not_served_is_refused() {
     ");
 }
 
-/// The texts of a block, read by RES-16: the first line of each, and what it holds.
+/// The texts of a block, read by RES-17: the first line of each, and what it holds.
 fn texts(printed: &str) -> Vec<(String, String)> {
     let mut found = Vec::new();
     let mut rest = printed;

@@ -623,7 +623,7 @@ fn the_published_text_of_a_broken_governance_file_can_be_read() {
     assert_eq!(place.ctx("verify --json").ok().json("ctx.verify")["verdict"], "intact, anchored");
 }
 
-/// Another reader may take a foreign word for `published`; only a draft is free (VER-4).
+/// Another reader may take a foreign word for `published`; only a draft is free (VER-6).
 #[test]
 fn a_live_file_with_a_foreign_status_is_compared_and_a_draft_is_not() {
     let place = Place::published(&[("nodes/a", "# A\n")]);

@@ -16,6 +16,7 @@ mod layers;
 mod links;
 mod pack;
 mod publish;
+mod rules;
 mod sections;
 mod selector;
 mod uri;

@@ -1,4 +1,4 @@
-//! What is published is what is had back: HIST-24, over the whole write path.
+//! What is published is what is had back: HIST-26, over the whole write path.
 
 use contextnest::chain::replay;
 use contextnest::document::text::normalise;

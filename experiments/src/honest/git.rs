@@ -61,7 +61,7 @@ fn commit(scene: &mut Scene) -> Result<()> {
     let before = git(&scene.root, &["rev-parse", "-q", "--verify", "HEAD"]).unwrap_or_default();
     if let Some(git) = scene.git.as_mut().filter(|git| git.branch.is_none()) {
         // What was published since it was checked out is trusted for that commit, which does not
-        // hold it: a process that comes back to it gets `head-rollback`. A known limit (VER-16).
+        // hold it: a process that comes back to it gets `head-rollback`. A known limit (VER-29).
         git.commits.retain(|(id, _)| *id != before);
     }
     git(&scene.root, &["add", "-A"])?;

@@ -1,4 +1,4 @@
-//! The edit script under a printed diff, found in bounded work (`spec/history.md`, HIST-15).
+//! The edit script under a printed diff, found in bounded work (`spec/history.md`, HIST-16).
 //!
 //! The library finds the fewest changed lines, or nearly so, in time that grows with the texts and
 //! with their distance. Two long texts far apart would hold it for minutes. So its search is used

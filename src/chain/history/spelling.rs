@@ -1,4 +1,4 @@
-//! The one spelling of a history that we write (`spec/history.md`, HIST-33), and a reader of
+//! The one spelling of a history that we write (`spec/history.md`, HIST-35), and a reader of
 //! exactly that spelling.
 //!
 //! Nearly every history of a vault is spelled so, and a scan of its lines is many times faster than

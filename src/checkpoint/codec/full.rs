@@ -63,7 +63,7 @@ fn line_start(text: &str, at: usize) -> usize {
     text[..at].rfind('\n').map_or(0, |n| n + 1)
 }
 
-/// Compares the bytes of a log with what a writer of ours writes for its entries (CKPT-37). The
+/// Compares the bytes of a log with what a writer of ours writes for its entries (CKPT-28). The
 /// reference implementation seals no governance file: from the first entry that does, the log is
 /// ours.
 struct Spelling<'t> {

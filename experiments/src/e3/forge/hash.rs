@@ -1,4 +1,4 @@
-//! The pre-images (HIST-9, HIST-10, CKPT-9, CKPT-10), written by hand.
+//! The pre-images (HIST-10, HIST-11, CKPT-9, CKPT-10), written by hand.
 
 use std::collections::BTreeMap;
 

@@ -75,7 +75,7 @@ impl Entry {
         }
     }
 
-    /// Spells the values (HIST-33).
+    /// Spells the values (HIST-35).
     pub(in crate::e3) fn respell(&mut self) {
         let mut out = format!("  - version: {}\n", self.version);
         match &self.stored {

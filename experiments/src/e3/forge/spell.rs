@@ -1,4 +1,4 @@
-//! The one spelling of a value (YAML-9 to YAML-14).
+//! The one spelling of a value (YAML-11 to YAML-16).
 
 /// A short text.
 pub(in crate::e3) fn scalar(text: &str) -> String {
