@@ -6,12 +6,11 @@ use std::path::{Path, PathBuf};
 use super::session::Session;
 use super::{Answer, Streams, World, run as run_command};
 use crate::model::hint::{Call, Hint, Verb};
-use crate::model::layout::limit;
 use crate::report::failure::{Code, Failure};
 use crate::report::vault::{DemoReport, DemoStep};
-use crate::vault::files::Files;
 use crate::words::argument;
 use crate::workspace::Environment;
+use crate::workspace::demo::{self, AFTER, BEFORE, FORGED, KEYFRAME, POLICY};
 use crate::workspace::git::GitError;
 
 /// Make a small procurement vault and run the main commands in it
@@ -25,14 +24,9 @@ pub(super) struct Demo {
     dir: PathBuf,
 }
 
-const POLICY: &str = "nodes/policies/vendor-risk.md";
-const BEFORE: &str = "score below 60";
-const AFTER: &str = "score below 50";
-const FORGED: &str = "score below 90";
-
 pub(super) fn run(args: &Demo, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let dir = session.workspace.environment.cwd.join(&args.dir);
-    let altered = altered(&dir);
+    let altered = demo::altered(&dir);
     for taken in [&dir, &altered] {
         if taken.exists() {
             let message = format!("`{}` exists already", taken.display());
@@ -83,12 +77,6 @@ pub(super) fn run(args: &Demo, session: &mut Session<'_>) -> Result<Answer, Fail
         session.ui.report(&DemoReport { folder, altered_copy, steps });
     }
     Ok(Answer::Yes)
-}
-
-fn altered(dir: &Path) -> PathBuf {
-    let mut name = dir.as_os_str().to_owned();
-    name.push("-altered");
-    PathBuf::from(name)
 }
 
 /// A user who types commands in one folder.
@@ -167,39 +155,13 @@ impl Tour<'_, '_> {
 
     fn edit(&mut self) -> Result<(), Failure> {
         self.typed(&format!("sed -i 's/{BEFORE}/{AFTER}/' {POLICY}"));
-        let files = Files::open(&self.home)?;
-        let old = files.read(POLICY, limit::DOCUMENT)?;
-        let text = String::from_utf8_lossy(&old).replace(BEFORE, AFTER);
-        Ok(files.replace(POLICY, &old, text.as_bytes())?)
+        demo::edit(&self.home)
     }
 
     /// Copies the vault and changes one letter of the first version's text.
     fn alter(&mut self, to: &Path, shown: &str, copy: &str) -> Result<(), Failure> {
-        const KEYFRAME: &str = "nodes/policies/.versions/vendor-risk/v1.md";
         self.typed(&format!("cd .. && cp -r {shown} {copy} && cd {copy}"));
         self.typed(&format!("sed -i 's/{BEFORE}/{FORGED}/' {KEYFRAME}"));
-        copy_folder(&self.home, to).map_err(|why| {
-            Failure::new(Code::Io, format!("cannot copy to `{}`: {why}", to.display()))
-        })?;
-        let files = Files::open(to)?;
-        let old = files.read(KEYFRAME, limit::DOCUMENT)?;
-        let text = String::from_utf8_lossy(&old).replace(BEFORE, FORGED);
-        Ok(files.replace(KEYFRAME, &old, text.as_bytes())?)
+        demo::alter_copy(&self.home, to)
     }
-}
-
-fn copy_folder(from: &Path, to: &Path) -> std::io::Result<()> {
-    for entry in walkdir::WalkDir::new(from).follow_links(false) {
-        let entry = entry?;
-        let Ok(relative) = entry.path().strip_prefix(from) else {
-            continue;
-        };
-        let target = to.join(relative);
-        if entry.file_type().is_dir() {
-            std::fs::create_dir_all(target)?;
-        } else if entry.file_type().is_file() {
-            std::fs::copy(entry.path(), target)?;
-        }
-    }
-    Ok(())
 }

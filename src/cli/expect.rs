@@ -2,11 +2,8 @@
 
 use crate::govern::Mode;
 use crate::model::hint::{Hint, Verb};
-use crate::model::id::DocumentId;
 use crate::report::failure::{Code, Failure};
-use crate::trust;
-use crate::txn::expect::{self, Expect};
-use crate::vault::Vault;
+use crate::txn::expect::Expect;
 
 /// What the caller has read of a document and of the log.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -47,13 +44,4 @@ impl ExpectHead {
         };
         Ok(Expect { version: None, hash: self.expect_hash.as_ref().map(parse).transpose()? })
     }
-}
-
-/// Refuses a write without an event, under the lock, if something else is published than expected.
-pub(super) fn check(vault: &Vault, ids: &[&DocumentId], expect: Expect) -> Result<(), Failure> {
-    if expect == Expect::default() {
-        return Ok(());
-    }
-    let log = trust::open_log_locked(vault)?;
-    Ok(expect::check(vault, &log.sound()?, ids, expect)?)
 }

@@ -5,11 +5,10 @@ use std::path::{Path, PathBuf};
 use super::Answer;
 use super::session::Session;
 use super::ui::shown;
-use crate::checkpoint::log::Log;
-use crate::report::failure::{Code, Failure};
+use crate::report::failure::Failure;
 use crate::report::head::{ForgetReport, HeadReport, HeadsReport, TrustReport};
 use crate::trust::{self, Head as End, TrustedHead};
-use crate::vault::Vault;
+use crate::workspace::head;
 
 /// Print the hash of the last checkpoint, or manage the trusted head
 ///
@@ -53,17 +52,10 @@ pub(super) fn run(args: &Head, session: &mut Session<'_>) -> Result<Answer, Fail
     }
 }
 
-/// The head of a log whose last checkpoint was recomputed.
-fn end_of(log: &Log) -> Result<End, Failure> {
-    let chronicle = log.sound()?;
-    chronicle.state_at(chronicle.head_number())?;
-    Ok(End::of(&chronicle))
-}
-
 fn print(session: &mut Session<'_>) -> Result<Answer, Failure> {
     let vault = session.vault()?;
     let log = trust::open_log(&vault)?;
-    let end = end_of(&log)?;
+    let end = head::end_of(&log)?;
     let at = log.sound()?.head().map(|checkpoint| checkpoint.at);
     let heads = trust::trusted_heads(&vault)?;
     if session.ui.json {
@@ -81,8 +73,8 @@ fn print(session: &mut Session<'_>) -> Result<Answer, Failure> {
 
 fn trust(session: &mut Session<'_>, dry_run: bool) -> Result<Answer, Failure> {
     let vault = session.vault()?;
-    check_state(&vault)?;
-    let end = end_of(&trust::read_log(&vault)?)?;
+    head::check_state(&vault)?;
+    let end = head::end_of(&trust::read_log(&vault)?)?;
     let heads = trust::trusted_heads(&vault).unwrap_or_default();
     let before = heads.binding().next();
     if !dry_run {
@@ -104,21 +96,13 @@ fn trust(session: &mut Session<'_>, dry_run: bool) -> Result<Answer, Failure> {
 
 fn forget(session: &mut Session<'_>) -> Result<Answer, Failure> {
     let vault = session.vault()?;
-    check_state(&vault)?;
+    head::check_state(&vault)?;
     let forgotten = trust::forget(&vault)?;
     Ok(print_forgotten(session, forgotten))
 }
 
-/// The folder of a deleted vault has no canonical path; it is then taken as it was printed.
 fn forget_folder(session: &mut Session<'_>, folder: &Path) -> Result<Answer, Failure> {
-    let home = session.workspace.state_home().ok_or_else(no_state)?;
-    let path = session.workspace.environment.cwd.join(folder);
-    // A link may have taken the place of the folder.
-    let path = match trust::is_trusted(&home, &path) {
-        true => path,
-        false => path.canonicalize().unwrap_or(path),
-    };
-    let forgotten = trust::forget_everywhere(&home, &path)?;
+    let forgotten = session.workspace.forget_folder(folder)?;
     Ok(print_forgotten(session, forgotten > 0))
 }
 
@@ -132,7 +116,7 @@ fn print_forgotten(session: &mut Session<'_>, forgotten: bool) -> Answer {
 }
 
 fn list(session: &mut Session<'_>) -> Result<Answer, Failure> {
-    let home = session.workspace.state_home().ok_or_else(no_state)?;
+    let home = session.workspace.known_state_home()?;
     let (heads, unreadable) = trust::all(&home);
     for why in &unreadable {
         session.ui.note(&format!("warning: {why}"));
@@ -158,13 +142,4 @@ fn named(head: &End) -> String {
         Some(hashes) => format!("checkpoint {}, {}", head.checkpoint, hashes.last),
         None => "the empty log".to_owned(),
     }
-}
-
-fn check_state(vault: &Vault) -> Result<(), Failure> {
-    vault.state().map(|_| ()).ok_or_else(no_state)
-}
-
-fn no_state() -> Failure {
-    Failure::new(Code::Usage, "there is no state directory for trusted heads")
-        .hint("set HOME or XDG_STATE_HOME to a folder outside of the vault")
 }

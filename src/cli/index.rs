@@ -1,12 +1,13 @@
 //! `ctx index`.
 
-use super::expect::{self, ExpectHead};
+use super::expect::ExpectHead;
 use super::session::Session;
 use super::ui::shown;
 use super::{Answer, Locking};
 use crate::derived::{self, Derived, Outcome, Which};
 use crate::report::failure::Failure;
 use crate::report::vault::IndexReport;
+use crate::workspace::create;
 
 /// Write context.yaml and INDEX.md, which list what is published
 ///
@@ -35,7 +36,7 @@ pub(super) fn run(args: &Index, session: &mut Session<'_>) -> Result<Answer, Fai
     let looks = args.check || args.dry_run;
     let holder = session.workspace.holder("index")?;
     let _lock = if looks { None } else { Some(vault.lock(&holder)?) };
-    expect::check(&vault, &[], args.expect.read()?)?;
+    create::check(&vault, &[], args.expect.read()?)?;
     let files = derived::files(&vault, Which::Asked)?;
     let outcomes = derived::write(&vault, &files, looks);
     if session.ui.json {

@@ -3,12 +3,11 @@
 use super::session::Session;
 use super::ui::{Ui, shown};
 use super::{Answer, document};
-use crate::live;
 use crate::report::failure::Failure;
 use crate::report::resolve::{Detail, ExplainReport, ResolveReport};
+use crate::resolve::Explained;
 use crate::resolve::context::{Context, Reason};
 use crate::resolve::portion::Portion;
-use crate::resolve::{Explained, matching_drafts};
 use crate::vault::Vault;
 use crate::words::count;
 use crate::workspace::ask::Asked;
@@ -148,9 +147,6 @@ fn note_left_out(session: &mut Session<'_>, context: &Context<'_>) {
     }
 }
 
-/// The most published documents beside which drafts are looked through for a hint.
-const LOOKED_THROUGH: usize = 2_000;
-
 /// An empty set is an answer; if drafts would match, that is what the user wants to know.
 fn note_empty(
     session: &mut Session<'_>,
@@ -163,18 +159,10 @@ fn note_empty(
     if !at_head {
         return Ok(());
     }
-    let drafts = match asked.snapshot.size()? > LOOKED_THROUGH {
-        true => None,
-        false => {
-            let state = asked.snapshot.state()?;
-            live::drafts(vault, |id| state.get(id.as_str()).is_some())
-        }
-    };
-    let Some(drafts) = drafts else {
+    let Some(drafts) = asked.matching_drafts(vault)? else {
         session.ui.note("hint: drafts were not searched; `ctx status` lists them");
         return Ok(());
     };
-    let drafts = matching_drafts(&asked.plan, drafts);
     if !drafts.is_empty() {
         let what = count(drafts.len(), "unpublished document");
         let verb = if drafts.len() == 1 { "matches" } else { "match" };

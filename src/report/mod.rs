@@ -25,6 +25,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::model::hint::Call;
+use crate::model::visible::steers;
 
 /// The version of all schemas. It changes when a key changes its name or its meaning.
 pub const SCHEMA_VERSION: u32 = 2;
@@ -55,7 +56,9 @@ pub fn to_json<R: Report>(report: &R, notes: &[String]) -> String {
         notes => serde_json::to_string_pretty(&with_notes(&envelope, notes)),
     };
     // Only maps with keys that are no text could fail, and there are none.
-    json.unwrap_or_else(|why| format!("{{\"schema\": \"ctx.error\", \"message\": \"{why}\"}}"))
+    harmless(
+        json.unwrap_or_else(|why| format!("{{\"schema\": \"ctx.error\", \"message\": \"{why}\"}}")),
+    )
 }
 
 fn with_notes(report: &impl Serialize, notes: &[String]) -> Value {
@@ -66,6 +69,25 @@ fn with_notes(report: &impl Serialize, notes: &[String]) -> Value {
         fields.insert("notes".to_owned(), notes.chain(own.unwrap_or_default()).collect());
     }
     report
+}
+
+/// JSON leaves DEL, C1 and bidirectional characters as they are; a terminal would obey them.
+fn harmless(json: String) -> String {
+    if !json.chars().any(|c| c != '\n' && steers(c)) {
+        return json;
+    }
+    let mut out = String::with_capacity(json.len());
+    for c in json.chars() {
+        if c != '\n' && steers(c) {
+            let mut units = [0; 2];
+            for unit in c.encode_utf16(&mut units) {
+                out.push_str(&format!("\\u{unit:04x}"));
+            }
+        } else {
+            out.push(c);
+        }
+    }
+    out
 }
 
 #[cfg(test)]
@@ -89,5 +111,14 @@ mod tests {
         let value: Value = serde_json::from_str(&json).unwrap();
         assert_eq!((&value["schema"], &value["schema_version"]), (&"ctx.answer".into(), &2.into()));
         assert_eq!(value["notes"], serde_json::json!(["first", "own"]));
+    }
+
+    #[test]
+    fn json_holds_no_character_that_a_terminal_obeys() {
+        let hostile = "\u{1b}\u{202e}\u{e0001}é";
+        let json = to_json(&Answer { title: hostile, notes: Vec::new() }, &[]);
+        assert!(!json.chars().any(|c| c != '\n' && steers(c)), "{json}");
+        let value: Value = serde_json::from_str(&json).unwrap();
+        assert_eq!(value["title"], hostile);
     }
 }

@@ -52,7 +52,7 @@ pub fn of(report: &Report, version: &str, spell: Spell) -> String {
             },
         }],
     });
-    serde_json::to_string_pretty(&sarif).unwrap_or_default()
+    super::harmless(serde_json::to_string_pretty(&sarif).unwrap_or_default())
 }
 
 fn rule(code: Code, spell: Spell) -> Value {

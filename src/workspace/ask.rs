@@ -6,13 +6,20 @@ use std::collections::BTreeSet;
 use super::Workspace;
 use super::name::is_uri;
 use super::search::{self, OnSlow};
+use crate::live;
+use crate::model::id::DocumentId;
 use crate::report::failure::{Code, Failure};
 use crate::resolve::context::Question;
-use crate::resolve::{CheckpointSource, Known, Need, QueryPlan, Resolution, Snapshot};
+use crate::resolve::{
+    CheckpointSource, Known, Need, QueryPlan, Resolution, Snapshot, matching_drafts,
+};
 use crate::selector::{self, Atom, ErrorKind, Selector, StatusFilter, Term};
 use crate::vault::Vault;
 use crate::vault::federation::Authorities;
 use crate::words::Nearest;
+
+/// The most published documents beside which drafts are looked through for a hint.
+const LOOKED_THROUGH: usize = 2_000;
 
 /// A selector and the vault at the checkpoint that it is asked of.
 pub(crate) struct Asked<'v> {
@@ -97,6 +104,20 @@ impl<'v> Asked<'v> {
             notes.extend(self.unknown_words()?);
         }
         Ok(notes)
+    }
+
+    /// The drafts that the selector would select if they were published; none where the vault is
+    /// too large to look through them for a hint.
+    pub(crate) fn matching_drafts(
+        &self,
+        vault: &Vault,
+    ) -> Result<Option<Vec<DocumentId>>, Failure> {
+        if self.snapshot.size()? > LOOKED_THROUGH {
+            return Ok(None);
+        }
+        let state = self.snapshot.state()?;
+        let drafts = live::drafts(vault, |id| state.get(id.as_str()).is_some());
+        Ok(drafts.map(|drafts| matching_drafts(&self.plan, drafts)))
     }
 
     /// A note for each tag or server that no published document has.

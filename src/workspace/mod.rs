@@ -6,8 +6,12 @@
 //! reads selectors, `version` texts of versions, `revision` the log at a git revision, `init` makes
 //! a vault.
 
+pub(crate) mod argument;
 pub(crate) mod ask;
+pub(crate) mod create;
+pub(crate) mod demo;
 pub mod git;
+pub(crate) mod head;
 mod identity;
 pub(crate) mod init;
 pub(crate) mod name;

@@ -1,18 +1,17 @@
 //! `ctx pack add`.
 
-use crate::cli::add::{node_type, text_or_input};
-use crate::cli::expect::{self, ExpectHead};
+use crate::cli::expect::ExpectHead;
 use crate::cli::session::Session;
 use crate::cli::ui::shown;
 use crate::cli::{Answer, Locking};
-use crate::live;
-use crate::model::id::DocumentId;
-use crate::pack::{self, Pack, Placed};
-use crate::report::failure::{Code, Failure};
+use crate::pack::{Pack, Placed};
+use crate::report::failure::Failure;
 use crate::report::pack::PackAddReport;
 use crate::selector;
 use crate::uri::Uri;
 use crate::vault::federation::Authorities;
+use crate::workspace::argument::{node_type, text_or_input};
+use crate::workspace::create;
 
 /// Write packs/NAME.yml, which the next publication seals
 ///
@@ -61,30 +60,11 @@ pub(super) struct Add {
 
 pub(super) fn run(args: &Add, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let vault = session.locking(&args.locking)?;
-    let file = DocumentId::of_governance_file(&format!("packs/{}.yml", args.name))?;
-    if !file.is_pack() || args.name.starts_with('.') {
-        return Err(Failure::new(Code::Usage, format!("`{file}` is not the name of a pack file"))
-            .hint("a name has no `/` and does not begin with a dot"));
-    }
+    let file = create::file_of(&args.name)?;
     let authorities = &vault.config().authorities;
     let pack = definition(args, authorities, session)?;
-    let text = pack::write(&pack);
-    if let Some(problem) = pack::read(&text, authorities).problems.first() {
-        return Err(Failure::new(Code::Usage, problem.kind.to_string()).hint(problem.hint()));
-    }
-    let _lock = vault.lock(&session.workspace.holder("pack add")?)?;
-    expect::check(&vault, &[&file], args.expect.read()?)?;
-    let same = |file: &live::packs::PackFile| file.reading.id.as_ref() == Some(&pack.id);
-    if let Some(other) = live::packs::read_all(&vault).into_iter().find(same) {
-        let message = format!("`{}` has the id `{}` already", other.path, pack.id);
-        return Err(Failure::new(Code::Exists, message).hint("choose another id with `--id`"));
-    }
+    session.workspace.create_pack(&vault, (&file, &pack), args.expect.read()?)?;
     let path = file.live_path();
-    if vault.files().exists(&path) {
-        return Err(Failure::new(Code::Exists, format!("the file `{path}` exists already"))
-            .hint("edit the file, or choose another name"));
-    }
-    vault.files().create_durable(&path, text.as_bytes())?;
     if session.ui.json {
         session.ui.report(&PackAddReport { id: &pack.id, path: &path });
     } else {
@@ -108,7 +88,8 @@ fn definition(
         texts.iter().map(|text| Ok(placed(Uri::parse_in(text, authorities)?))).collect()
     };
     let instructions = args.instructions.as_deref();
-    let instructions = instructions.map(|text| text_or_input(Some(text), session)).transpose()?;
+    let instructions =
+        instructions.map(|text| text_or_input(Some(text), session.stdin)).transpose()?;
     Ok(Pack {
         label: args.label.clone().or_else(|| Some(id.clone())),
         id,

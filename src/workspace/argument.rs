@@ -1,0 +1,60 @@
+//! Arguments that hold a text, a type or tags.
+
+use std::io::Read;
+
+use crate::document;
+use crate::document::frontmatter::NodeType;
+use crate::model::layout::limit;
+use crate::model::tag::is_tag;
+use crate::report::failure::{Code, Failure};
+use crate::words::nearest;
+
+/// A text as an argument, which ends with a line end, or standard input in the place of `-`.
+pub(crate) fn text_or_input(text: Option<&str>, stdin: &mut dyn Read) -> Result<String, Failure> {
+    match text {
+        None => Ok(String::new()),
+        Some("-") => {
+            let mut bytes = Vec::new();
+            stdin.take(limit::DOCUMENT + 1).read_to_end(&mut bytes).map_err(|why| {
+                Failure::new(Code::Io, format!("cannot read standard input: {why}"))
+            })?;
+            if bytes.len() as u64 > limit::DOCUMENT {
+                return Err(Failure::new(Code::Refused, "the text is larger than 16 MiB")
+                    .hint("split the document"));
+            }
+            let text = document::utf8(&bytes).map_err(|why| {
+                Failure::new(Code::Refused, format!("standard input is {why}")).hint(why.hint())
+            })?;
+            Ok(text.to_owned())
+        }
+        Some(text) if text.ends_with('\n') || text.is_empty() => Ok(text.to_owned()),
+        Some(text) => Ok(format!("{text}\n")),
+    }
+}
+
+/// The type that an argument names.
+pub(crate) fn node_type(word: &str) -> Result<NodeType, Failure> {
+    NodeType::from_word(word).ok_or_else(|| {
+        let words = NodeType::ALL.map(|(word, _)| word);
+        let failure = Failure::new(Code::Usage, format!("unknown type `{word}`"));
+        match nearest(word, words) {
+            Some(near) => failure.hint(format!("did you mean `{near}`?")),
+            None => failure.hint(format!("types are {}", words.join(", "))),
+        }
+    })
+}
+
+/// Tags as arguments, with or without a `#`.
+pub(crate) fn tags(tags: &[String]) -> Result<Vec<String>, Failure> {
+    let plain = tags.iter().map(|tag| tag.trim().trim_start_matches('#').to_owned());
+    plain
+        .filter(|tag| !tag.is_empty())
+        .map(|tag| {
+            if is_tag(&tag) {
+                return Ok(tag);
+            }
+            Err(Failure::new(Code::Usage, format!("`{tag}` is not a tag"))
+                .hint("a tag is a letter, then letters, digits, `_` and `-`"))
+        })
+        .collect()
+}

@@ -1,0 +1,72 @@
+//! Making files that no event holds yet: drafts and packs.
+
+use super::Workspace;
+use crate::govern::Author;
+use crate::live;
+use crate::model::id::DocumentId;
+use crate::pack::{self, Pack};
+use crate::report::failure::{Code, Failure};
+use crate::trust;
+use crate::txn::expect::{self, Expect};
+use crate::vault::Vault;
+
+/// The pack file of a name.
+pub(crate) fn file_of(name: &str) -> Result<DocumentId, Failure> {
+    let file = DocumentId::of_governance_file(&format!("packs/{name}.yml"))?;
+    if !file.is_pack() || name.starts_with('.') {
+        return Err(Failure::new(Code::Usage, format!("`{file}` is not the name of a pack file"))
+            .hint("a name has no `/` and does not begin with a dot"));
+    }
+    Ok(file)
+}
+
+/// Writes a draft into a file that does not exist yet.
+pub(crate) fn draft(
+    vault: &Vault,
+    (id, text): (&DocumentId, &str),
+    author: &Author,
+    expect: Expect,
+) -> Result<String, Failure> {
+    let _lock = vault.lock(&author.holder())?;
+    check(vault, &[id], expect)?;
+    let path = id.live_path();
+    vault.files().create_durable(&path, text.as_bytes())?;
+    Ok(path)
+}
+
+/// Refuses a write without an event, under the lock, if something else is published than expected.
+pub(crate) fn check(vault: &Vault, ids: &[&DocumentId], expect: Expect) -> Result<(), Failure> {
+    if expect == Expect::default() {
+        return Ok(());
+    }
+    let log = trust::open_log_locked(vault)?;
+    Ok(expect::check(vault, &log.sound()?, ids, expect)?)
+}
+
+impl Workspace<'_> {
+    /// Writes a pack into a file that does not exist yet. No other live pack has its id.
+    pub(crate) fn create_pack(
+        &self,
+        vault: &Vault,
+        (file, pack): (&DocumentId, &Pack),
+        expect: Expect,
+    ) -> Result<(), Failure> {
+        let text = pack::write(pack);
+        if let Some(problem) = pack::read(&text, &vault.config().authorities).problems.first() {
+            return Err(Failure::new(Code::Usage, problem.kind.to_string()).hint(problem.hint()));
+        }
+        let _lock = vault.lock(&self.holder("pack add")?)?;
+        check(vault, &[file], expect)?;
+        let same = |other: &live::packs::PackFile| other.reading.id.as_ref() == Some(&pack.id);
+        if let Some(other) = live::packs::read_all(vault).into_iter().find(same) {
+            let message = format!("`{}` has the id `{}` already", other.path, pack.id);
+            return Err(Failure::new(Code::Exists, message).hint("choose another id with `--id`"));
+        }
+        let path = file.live_path();
+        if vault.files().exists(&path) {
+            return Err(Failure::new(Code::Exists, format!("the file `{path}` exists already"))
+                .hint("edit the file, or choose another name"));
+        }
+        Ok(vault.files().create_durable(&path, text.as_bytes())?)
+    }
+}
