@@ -1,7 +1,8 @@
 //! The line of the configuration that names the form of the log, changed in place.
 
 use crate::vault::config::{Config, LogForm};
-use crate::yaml::{self, Dialect, Node};
+use crate::yaml::edit::{NotExact, Splice, entry, first_entries, replace_value, spliced};
+use crate::yaml::{self, Dialect, Node, Value};
 
 const OUTER: &str = "versions";
 const KEY: &str = "checkpoint_log";
@@ -16,48 +17,40 @@ pub(super) fn set(text: &str, form: LogForm) -> Result<String, String> {
     if Config::parse(text).map_err(|why| why.to_string())?.checkpoint_log == Some(form) {
         return Ok(text.to_owned());
     }
-    let new = edited(text, &root, form.as_str());
+    let refused = || {
+        format!("`{OUTER}: {{{KEY}: {}}}` cannot be put into it as it is spelled", form.as_str())
+    };
+    let new = edited(text, &root, form.as_str()).map_err(|NotExact| refused())?;
     // Whatever the spelling was, what comes out says this one thing more, and nothing else.
     let is_meant = parse(&new).is_ok_and(|edited| is_same_beside(&root, &edited))
         && Config::parse(&new).is_ok_and(|config| config.checkpoint_log == Some(form));
-    if is_meant {
-        return Ok(new);
-    }
-    Err(format!("`{OUTER}: {{{KEY}: {}}}` cannot be put into it as it is spelled", form.as_str()))
+    if is_meant { Ok(new) } else { Err(refused()) }
 }
 
-fn edited(text: &str, root: &Node, word: &str) -> String {
+fn edited(text: &str, root: &Node, word: &str) -> Result<String, NotExact> {
     let nl = if text.contains("\r\n") { "\r\n" } else { "\n" };
-    let splice = |from: usize, to: usize, new: &str| {
-        [text.get(..from), Some(new), text.get(to..)].into_iter().flatten().collect::<String>()
-    };
-    let Some(versions) = root.get(OUTER).filter(|versions| !versions.is_null()) else {
-        let gap = if text.is_empty() || text.ends_with('\n') { "" } else { nl };
-        let outer = root.entries().unwrap_or_default();
-        return match outer.iter().find(|(key, _)| key.text() == Some(OUTER)) {
-            Some((key, null)) => {
-                // An absent value has no place of its own.
-                let colon = key.span.end + 1;
-                splice(colon, null.span.end.max(colon), &format!("{nl}  {KEY}: {word}"))
+    let line = |indent: &str| format!("{indent}{KEY}: {word}");
+    let splice = match entry(root, OUTER) {
+        None => {
+            let gap = if text.is_empty() || text.ends_with('\n') { "" } else { nl };
+            let end = text.len();
+            Splice { range: end..end, text: format!("{gap}{OUTER}:{nl}{}{nl}", line("  ")) }
+        }
+        Some((key, null)) if null.is_null() => {
+            // An absent value has no place of its own.
+            let colon = key.span.end + 1;
+            Splice { range: colon..null.span.end.max(colon), text: format!("{nl}{}", line("  ")) }
+        }
+        Some((_, versions)) => match (entry(versions, KEY), &versions.value) {
+            (Some((key, old)), _) => replace_value(text, key, old, word)?,
+            (None, Value::Mapping { entries, flow: true }) if !entries.is_empty() => {
+                let at = entries[0].0.span.start;
+                Splice { range: at..at, text: line("") + ", " }
             }
-            None => format!("{text}{gap}{OUTER}:{nl}  {KEY}: {word}{nl}"),
-        };
+            _ => first_entries(text, versions, &[(KEY.to_owned(), word.to_owned())], nl),
+        },
     };
-    match (versions.get(KEY), versions.entries().and_then(<[_]>::first)) {
-        (Some(old), _) => splice(old.span.start, old.span.end, word),
-        (None, Some((first, _))) => {
-            let is_flow = matches!(versions.value, yaml::Value::Mapping { flow: true, .. });
-            let gap = match is_flow {
-                true => ", ".to_owned(),
-                false => format!("{nl}{}", " ".repeat(first.column - 1)),
-            };
-            let at = first.span.start;
-            splice(at, at, &format!("{KEY}: {word}{gap}"))
-        }
-        (None, None) => {
-            splice(versions.span.start, versions.span.end, &format!("{{{KEY}: {word}}}"))
-        }
-    }
+    spliced(text, vec![splice])
 }
 
 /// Whether two configurations say the same but for the form of the log.

@@ -10,6 +10,9 @@ use std::ops::Range;
 use super::text::{self, BOM, Parts};
 use super::{Document, Unreadable};
 use crate::model::timestamp::Timestamp;
+use crate::yaml::edit::{
+    NotExact, Splice, entry, first_entries, first_item, indentation, replace_value, spliced,
+};
 use crate::yaml::{Dialect, Node, Value, emit, parse};
 
 /// A request to change fields of a frontmatter.
@@ -38,6 +41,12 @@ pub enum EditError {
     NotExact,
 }
 
+impl From<NotExact> for EditError {
+    fn from(_: NotExact) -> Self {
+        Self::NotExact
+    }
+}
+
 impl EditError {
     /// How to mend it.
     pub fn hint(&self) -> &'static str {
@@ -51,12 +60,6 @@ impl EditError {
             }
         }
     }
-}
-
-/// One replacement of bytes.
-struct Splice {
-    range: Range<usize>,
-    text: String,
 }
 
 impl Edit {
@@ -155,7 +158,7 @@ impl Edit {
         if let (Some(uri), Some((k, v))) =
             (&self.derived_from, known.and_then(|r| entry(r, "derived_from")))
         {
-            splices.push(list_splice(yaml, k, v, uri, parts.line_end)?);
+            splices.push(first_item(yaml, k, v, uri, parts.line_end)?);
         }
         let indent = known
             .and_then(|r| r.entries()?.first())
@@ -163,7 +166,7 @@ impl Edit {
         let mut tail = String::new();
         self.append_lines(&mut tail, indent, parts.line_end, known);
         splices.push(Splice { range: yaml.len()..yaml.len(), text: tail });
-        let edited = spliced(yaml, splices).ok_or(EditError::NotExact)?;
+        let edited = spliced(yaml, splices)?;
         Ok(format!("{}{edited}{}", &document[..block.start], &document[block.end..]))
     }
 
@@ -276,117 +279,6 @@ impl Edit {
             Err(EditError::NotExact)
         }
     }
-}
-
-fn entry<'n>(root: &'n Node, key: &str) -> Option<&'n (Node, Node)> {
-    root.entries()?.iter().find(|(k, _)| k.text() == Some(key))
-}
-
-/// The blanks before a byte, back to its line's start.
-fn indentation(yaml: &str, at: usize) -> &str {
-    let line = yaml[..at].rfind(['\n', '\r']).map_or(0, |n| n + 1);
-    let blanks = &yaml[line..at];
-    if blanks.bytes().all(|b| b == b' ') { blanks } else { "" }
-}
-
-/// Where the colon of an entry ends.
-fn after_colon(yaml: &str, key: &Node) -> Result<usize, EditError> {
-    let rest = &yaml[key.span.end..];
-    let colon = rest.find(':').ok_or(EditError::NotExact)?;
-    Ok(key.span.end + colon + 1)
-}
-
-/// Where the last byte of a value ends, comments after it not counted.
-fn end_of(node: &Node) -> usize {
-    match &node.value {
-        Value::Sequence { items, flow: false } => items.last().map_or(node.span.end, end_of),
-        Value::Mapping { entries, flow: false } => {
-            entries.last().map_or(node.span.end, |(k, v)| end_of(v).max(k.span.end))
-        }
-        _ => node.span.end,
-    }
-}
-
-fn replace_value(yaml: &str, key: &Node, value: &Node, new: &str) -> Result<Splice, EditError> {
-    let colon = after_colon(yaml, key)?;
-    let is_spelled_in_place = match &value.value {
-        Value::Scalar { text, .. } => !text.is_empty(),
-        Value::Sequence { flow, .. } | Value::Mapping { flow, .. } => *flow,
-    };
-    let is_inline = is_spelled_in_place
-        && !value.decorated
-        && yaml.get(colon..value.span.start).is_some_and(|gap| gap.bytes().all(|b| b == b' '));
-    if is_inline {
-        return Ok(Splice { range: value.span.clone(), text: new.to_owned() });
-    }
-    let end = match value.text() {
-        Some("") if value.span.is_empty() => colon,
-        _ => end_of(value).max(colon),
-    };
-    let kept = yaml.get(..end).ok_or(EditError::NotExact)?.trim_end().len();
-    Ok(Splice { range: colon..kept.max(colon), text: format!(" {new}") })
-}
-
-/// New entries before the first one of a mapping.
-fn first_entries(yaml: &str, mapping: &Node, pairs: &[(String, String)], nl: &str) -> Splice {
-    let spelled = pairs.iter().map(|(key, value)| format!("{key}: {value}"));
-    match &mapping.value {
-        Value::Mapping { entries, flow: false } if !entries.is_empty() => {
-            let at = entries[0].0.span.start;
-            let indent = indentation(yaml, at);
-            let text = spelled.map(|pair| format!("{pair}{nl}{indent}")).collect();
-            Splice { range: at..at, text }
-        }
-        Value::Mapping { entries, .. } => {
-            let at = mapping.span.start + 1;
-            let comma = if entries.is_empty() { "" } else { ", " };
-            let list: Vec<String> = spelled.collect();
-            Splice { range: at..at, text: format!("{}{comma}", list.join(", ")) }
-        }
-        _ => Splice { range: 0..0, text: String::new() },
-    }
-}
-
-/// One more text at the front of a list, or a list in place of a text.
-fn list_splice(
-    yaml: &str,
-    key: &Node,
-    value: &Node,
-    item: &str,
-    nl: &str,
-) -> Result<Splice, EditError> {
-    match &value.value {
-        Value::Sequence { items, flow: true } => {
-            let at = value.span.start + 1;
-            let comma = if items.is_empty() { "" } else { ", " };
-            Ok(Splice { range: at..at, text: format!("{item}{comma}") })
-        }
-        Value::Sequence { items, .. } if !items.is_empty() => {
-            let first = items[0].span.start;
-            let dash = yaml[..first].rfind('-').ok_or(EditError::NotExact)?;
-            let indent = indentation(yaml, dash);
-            Ok(Splice { range: dash..dash, text: format!("- {item}{nl}{indent}") })
-        }
-        Value::Scalar { .. } if !value.is_null() => {
-            let list = format!("[{item}, {}]", emit::flow(value));
-            replace_value(yaml, key, value, &list)
-        }
-        _ => replace_value(yaml, key, value, &format!("[{item}]")),
-    }
-}
-
-/// Applies splices that do not overlap.
-fn spliced(yaml: &str, mut splices: Vec<Splice>) -> Option<String> {
-    splices.sort_by_key(|s| (s.range.start, s.range.end));
-    let mut out = String::with_capacity(yaml.len() + 256);
-    let mut at = 0;
-    for splice in splices {
-        out.push_str(yaml.get(at..splice.range.start)?);
-        out.push_str(&splice.text);
-        at = splice.range.end;
-    }
-    out.push_str(yaml.get(at..)?);
-    Some(out)
 }
 
 /// The hash that `checksum` records of a document's text.

@@ -650,6 +650,9 @@ impl From<SearchError> for Failure {
             SearchError::Command { said, .. } => Self { details: said, ..failure }.hint(
                 "spec/search.md defines what a search program reads and prints; without CTX_SEARCH_COMMAND and a program in your configuration the built-in index is used",
             ),
+            SearchError::NotBuilt => {
+                failure.hint("name a search program with CTX_SEARCH_COMMAND, or use a full build")
+            }
             SearchError::Index(_) => failure.hint("run it again; if it fails again, report it"),
         }
     }

@@ -5,6 +5,9 @@
 //! the head holds, reads each of them through [`Snapshot::get`], so that the chain vouches for it,
 //! and cuts the snippet from that text. What a back-end says about a text is never shown.
 
+#![cfg_attr(not(feature = "search"), allow(dead_code, reason = "only the index uses it"))]
+
+#[cfg_attr(not(feature = "search"), path = "absent.rs")]
 pub mod builtin;
 pub mod command;
 pub mod configured;
@@ -133,6 +136,9 @@ pub enum SearchError {
     /// What is published cannot be read.
     #[error(transparent)]
     Log(#[from] LogError),
+    /// The library was built without the built-in index.
+    #[error("this ctx was built without the built-in index (feature `search`)")]
+    NotBuilt,
     /// The index could be neither used nor built.
     #[error("the index cannot be built: {0}")]
     Index(String),

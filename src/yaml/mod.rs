@@ -7,10 +7,11 @@
 //! refused or expanded within a budget. Scalars keep their text; what a text means is the caller's
 //! question.
 //!
-//! `emit` is the only writer: a fixed spelling for each value, so that no upgrade of a library
+//! `edit` changes a value in place. `emit` is the only writer: a fixed spelling for each value, so that no upgrade of a library
 //! changes a byte of a vault. `exact` reads that spelling back, and `simple` reads the usual
 //! frontmatter by a scan. Rules: `spec/yaml.md`.
 
+pub(crate) mod edit;
 pub(crate) mod emit;
 pub(crate) mod exact;
 mod simple;

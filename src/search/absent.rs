@@ -1,0 +1,30 @@
+//! The place of the built-in back-end in a library without the feature `search`.
+
+use std::path::PathBuf;
+
+use super::{Backend, Proposals, Query, SearchError};
+use crate::model::digest::Digest;
+use crate::resolve::Snapshot;
+
+/// What the built-in back-end is called.
+pub const NAME: &str = "builtin";
+
+/// A back-end that refuses every search.
+pub struct Builtin;
+
+impl Builtin {
+    /// Takes what the index of a head would take.
+    pub fn new(_: &Snapshot<'_>, _: Digest, _: Option<PathBuf>, _: &dyn Fn(usize)) -> Self {
+        Self
+    }
+}
+
+impl Backend for Builtin {
+    fn name(&self) -> &str {
+        NAME
+    }
+
+    fn search(&self, _: &Query, _: usize) -> Result<Proposals, SearchError> {
+        Err(SearchError::NotBuilt)
+    }
+}

@@ -1,0 +1,139 @@
+//! Edits of YAML in place: splices of bytes, each placed by the span of a parsed value. Whatever is
+//! edited is to be parsed again and compared with what was meant.
+
+use std::ops::Range;
+
+use super::{Node, Value, emit};
+
+/// One replacement of bytes.
+pub(crate) struct Splice {
+    pub(crate) range: Range<usize>,
+    pub(crate) text: String,
+}
+
+/// A spelling that allows no edit without changing more.
+#[derive(Debug)]
+pub(crate) struct NotExact;
+
+/// The entry of a mapping that has this key.
+pub(crate) fn entry<'n>(root: &'n Node, key: &str) -> Option<&'n (Node, Node)> {
+    root.entries()?.iter().find(|(k, _)| k.text() == Some(key))
+}
+
+/// The blanks before a byte, back to its line's start.
+pub(crate) fn indentation(yaml: &str, at: usize) -> &str {
+    let line = yaml[..at].rfind(['\n', '\r']).map_or(0, |n| n + 1);
+    let blanks = &yaml[line..at];
+    if blanks.bytes().all(|b| b == b' ') { blanks } else { "" }
+}
+
+/// Where the colon of an entry ends.
+fn after_colon(yaml: &str, key: &Node) -> Result<usize, NotExact> {
+    let rest = &yaml[key.span.end..];
+    let colon = rest.find(':').ok_or(NotExact)?;
+    Ok(key.span.end + colon + 1)
+}
+
+/// Where the last byte of a value ends, comments after it not counted.
+fn end_of(node: &Node) -> usize {
+    match &node.value {
+        Value::Sequence { items, flow: false } => items.last().map_or(node.span.end, end_of),
+        Value::Mapping { entries, flow: false } => {
+            entries.last().map_or(node.span.end, |(k, v)| end_of(v).max(k.span.end))
+        }
+        _ => node.span.end,
+    }
+}
+
+/// Another value for an entry, in its place.
+pub(crate) fn replace_value(
+    yaml: &str,
+    key: &Node,
+    value: &Node,
+    new: &str,
+) -> Result<Splice, NotExact> {
+    let colon = after_colon(yaml, key)?;
+    let is_spelled_in_place = match &value.value {
+        Value::Scalar { text, .. } => !text.is_empty(),
+        Value::Sequence { flow, .. } | Value::Mapping { flow, .. } => *flow,
+    };
+    let is_inline = is_spelled_in_place
+        && !value.decorated
+        && yaml.get(colon..value.span.start).is_some_and(|gap| gap.bytes().all(|b| b == b' '));
+    if is_inline {
+        return Ok(Splice { range: value.span.clone(), text: new.to_owned() });
+    }
+    let end = match value.text() {
+        Some("") if value.span.is_empty() => colon,
+        _ => end_of(value).max(colon),
+    };
+    let kept = yaml.get(..end).ok_or(NotExact)?.trim_end().len();
+    Ok(Splice { range: colon..kept.max(colon), text: format!(" {new}") })
+}
+
+/// New entries before the first one of a mapping.
+pub(crate) fn first_entries(
+    yaml: &str,
+    mapping: &Node,
+    pairs: &[(String, String)],
+    nl: &str,
+) -> Splice {
+    let spelled = pairs.iter().map(|(key, value)| format!("{key}: {value}"));
+    match &mapping.value {
+        Value::Mapping { entries, flow: false } if !entries.is_empty() => {
+            let at = entries[0].0.span.start;
+            let indent = indentation(yaml, at);
+            let text = spelled.map(|pair| format!("{pair}{nl}{indent}")).collect();
+            Splice { range: at..at, text }
+        }
+        Value::Mapping { entries, .. } => {
+            let at = mapping.span.start + 1;
+            let comma = if entries.is_empty() { "" } else { ", " };
+            let list: Vec<String> = spelled.collect();
+            Splice { range: at..at, text: format!("{}{comma}", list.join(", ")) }
+        }
+        _ => Splice { range: 0..0, text: String::new() },
+    }
+}
+
+/// One more text at the front of a list, or a list in place of a text.
+pub(crate) fn first_item(
+    yaml: &str,
+    key: &Node,
+    value: &Node,
+    item: &str,
+    nl: &str,
+) -> Result<Splice, NotExact> {
+    match &value.value {
+        Value::Sequence { items, flow: true } => {
+            let at = value.span.start + 1;
+            let comma = if items.is_empty() { "" } else { ", " };
+            Ok(Splice { range: at..at, text: format!("{item}{comma}") })
+        }
+        Value::Sequence { items, .. } if !items.is_empty() => {
+            let first = items[0].span.start;
+            let dash = yaml[..first].rfind('-').ok_or(NotExact)?;
+            let indent = indentation(yaml, dash);
+            Ok(Splice { range: dash..dash, text: format!("- {item}{nl}{indent}") })
+        }
+        Value::Scalar { .. } if !value.is_null() => {
+            let list = format!("[{item}, {}]", emit::flow(value));
+            replace_value(yaml, key, value, &list)
+        }
+        _ => replace_value(yaml, key, value, &format!("[{item}]")),
+    }
+}
+
+/// Applies splices that do not overlap.
+pub(crate) fn spliced(yaml: &str, mut splices: Vec<Splice>) -> Result<String, NotExact> {
+    splices.sort_by_key(|s| (s.range.start, s.range.end));
+    let mut out = String::with_capacity(yaml.len() + 256);
+    let mut at = 0;
+    for splice in splices {
+        out.push_str(yaml.get(at..splice.range.start).ok_or(NotExact)?);
+        out.push_str(&splice.text);
+        at = splice.range.end;
+    }
+    out.push_str(yaml.get(at..).ok_or(NotExact)?);
+    Ok(out)
+}
