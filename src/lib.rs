@@ -27,7 +27,7 @@
 //! contract       workspace  report                      what every front end shares
 //! acting         convert  govern  recover  verify       publish, repair, check
 //! reading        derived  search  status  resolve  live what is served, found, compared
-//! asking         pack  selector  index  graph           what may be asked, and indexes for it
+//! asking         pack  selector  index  graph  store    what may be asked, indexes and caches
 //! record         txn  trust  checkpoint  chain          what is recorded, and how it is written
 //! text           document  uri                          what one document is
 //! files          vault                                  the folder, its lock, its configuration
@@ -75,6 +75,7 @@ pub mod selector;
 mod starter;
 #[doc(hidden)]
 pub mod status;
+mod store;
 mod torn;
 #[doc(hidden)]
 pub mod trust;

@@ -5,15 +5,15 @@
 //! that comes meanwhile goes without.
 
 use std::collections::{BTreeMap, HashMap};
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
+use std::time::Duration;
 
 use rayon::prelude::*;
 
 use super::Index;
-use super::manifest::{LogEnd, Manifest, SEGMENT, rename, segment_name};
+use super::manifest::{LogEnd, Manifest, SEGMENT, cache, rename, segment_name};
 use super::row::{Contents, Metadata, Row};
 use super::segment::{self, Lived, NEVER, Parts, Segment};
 use crate::chain::error::ChainError;
@@ -26,10 +26,8 @@ use crate::checkpoint::maps;
 use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
 use crate::model::timestamp::Timestamp;
-use crate::vault::{Vault, outside};
+use crate::vault::Vault;
 
-/// The lock of a process that writes in the folder.
-const LOCK: &str = "lock";
 /// A segment is merged with the one before it unless that is so many times as long.
 const RATIO: u32 = 4;
 /// How many entries of maps are hashed at most to check the checkpoints of the past one by one;
@@ -117,32 +115,18 @@ fn end_after(
     Some(LogEnd { form, stamp, head, hash: checkpoint.hash, hash_at })
 }
 
-/// Takes the folder's lock; `None` where another process has it.
+/// Takes the folder's lock; `None` where another process has it, or other users may write there.
 pub(super) fn lock(dir: &Path) -> io::Result<Option<File>> {
-    outside::make_private(dir)?;
-    let file = OpenOptions::new()
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .mode(0o600)
-        .open(dir.join(LOCK))?;
-    match file.try_lock() {
-        Ok(()) => Ok(Some(file)),
-        Err(fs::TryLockError::WouldBlock) => Ok(None),
-        Err(fs::TryLockError::Error(why)) => Err(why),
-    }
+    let cache = cache(dir);
+    if cache.make_private() { cache.lock(Duration::ZERO) } else { Ok(None) }
 }
 
-/// Makes the manifest the one that counts, and removes segments that it does not name. A process
-/// that has those open goes on reading them.
+/// Makes the manifest the one that counts, and removes segments that it does not name.
 fn install(dir: &Path, manifest: &Manifest) -> io::Result<()> {
-    manifest.write(dir)?;
-    for entry in fs::read_dir(dir)?.filter_map(Result::ok) {
-        let name = entry.file_name().to_string_lossy().into_owned();
-        if name.contains(SEGMENT) && !manifest.segments.contains(&name) {
-            let _ = fs::remove_file(entry.path());
-        }
-    }
+    let cache = cache(dir);
+    cache.exchange(manifest)?;
+    let is_segment = |name: &str| name.contains(SEGMENT);
+    cache.clear(|name| is_segment(name) && !manifest.segments.iter().any(|kept| kept == name));
     Ok(())
 }
 

@@ -1,35 +1,32 @@
 //! Which segments make up the index, and which log they were made from.
 
-use crate::checkpoint::codec::path_of;
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read as _, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::fs;
+use std::io;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use twox_hash::XxHash3_64;
 
+use crate::checkpoint::codec::path_of;
 use crate::checkpoint::fault::Damaged;
 use crate::model::digest::Digest;
+use crate::store::{Cache, Current};
 use crate::vault::Vault;
 use crate::vault::config::LogForm;
 use crate::vault::files::Stamp;
 
-/// The file's name.
-const NAME: &str = "index";
 /// How the name of a segment ends.
 pub(super) const SEGMENT: &str = ".segment";
-/// The first bytes, with the number of the format.
-const MAGIC: &[u8; 8] = b"ctxman\x00\x01";
-const SUM: usize = 8;
-/// More than a manifest of the most segments has.
-const LIMIT: u64 = 64 << 10;
+/// The file that names the segments.
+const CURRENT: Current = Current { name: "index", magic: b"ctxman\x00\x02", limit: 64 << 10 };
+
+/// The index in a vault's folder of the caches.
+pub(super) fn cache(dir: &Path) -> Cache {
+    Cache::new(dir.to_owned(), CURRENT)
+}
 
 /// What an index is made of, and of what it was made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Manifest {
-    /// The program that wrote it: another one may read a text otherwise.
-    program: String,
     /// Whether the log has whole maps.
     full: bool,
     /// The log as it was.
@@ -59,7 +56,6 @@ pub(super) struct LogEnd {
 impl Manifest {
     pub(super) fn new(end: &LogEnd, checked_from: u64, segments: Vec<String>) -> Self {
         Self {
-            program: program(),
             full: end.form == LogForm::Full,
             stamp: end.stamp,
             head: end.head,
@@ -72,32 +68,8 @@ impl Manifest {
 
     /// Reads the manifest in a folder; `None` where there is none that can be used.
     pub(super) fn read(dir: &Path) -> Option<Self> {
-        let mut bytes = Vec::new();
-        File::open(dir.join(NAME)).ok()?.take(LIMIT).read_to_end(&mut bytes).ok()?;
-        let (sum, rest) = bytes.strip_prefix(MAGIC)?.split_first_chunk::<SUM>()?;
-        if u64::from_le_bytes(*sum) != XxHash3_64::oneshot(rest) {
-            return None;
-        }
-        let manifest: Self = postcard::from_bytes(rest).ok()?;
-        let names_files = manifest.segments.iter().all(|name| is_segment(name));
-        (manifest.program == program() && names_files).then_some(manifest)
-    }
-
-    /// Puts the manifest in the place of the one before.
-    pub(super) fn write(&self, dir: &Path) -> io::Result<()> {
-        let content = postcard::to_allocvec(self).map_err(io::Error::other)?;
-        let mut bytes = MAGIC.to_vec();
-        bytes.extend_from_slice(&XxHash3_64::oneshot(&content).to_le_bytes());
-        bytes.extend_from_slice(&content);
-        let new = dir.join(format!("{NAME}.new"));
-        let mut open = OpenOptions::new();
-        open.write(true).create(true).truncate(true).mode(0o600).open(&new)?.write_all(&bytes)?;
-        rename(&new, &dir.join(NAME))
-    }
-
-    /// Takes the index away, so that the next one is made again.
-    pub(super) fn remove(dir: &Path) {
-        let _ = fs::remove_file(dir.join(NAME));
+        let manifest: Self = cache(dir).read()?;
+        manifest.segments.iter().all(|name| is_segment(name)).then_some(manifest)
     }
 
     /// The hash of the last checkpoint.
@@ -125,10 +97,6 @@ impl Manifest {
     pub(super) fn form(&self) -> LogForm {
         if self.full { LogForm::Full } else { LogForm::Delta }
     }
-}
-
-fn program() -> String {
-    env!("CARGO_PKG_VERSION").to_owned()
 }
 
 /// Whether a name is one that a segment can have: a file right in the folder.

@@ -84,7 +84,7 @@ impl Index {
 
     /// Takes the index away: something in it is not as it was written. The next one is made again.
     pub fn discard(&self) {
-        Manifest::remove(&self.dir);
+        manifest::cache(&self.dir).remove();
     }
 
     /// The number of the last checkpoint.

@@ -7,14 +7,13 @@
 //! refused or expanded within a budget. Scalars keep their text; what a text means is the caller's
 //! question.
 //!
-//! `edit` changes a value in place. `emit` is the only writer: a fixed spelling for each value, so that no upgrade of a library
-//! changes a byte of a vault. `exact` reads that spelling back, and `simple` reads the usual
-//! frontmatter by a scan. Rules: `spec/yaml.md`.
+//! `edit` changes a value in place. `emit` is the only writer: a fixed spelling for each value, so
+//! that no upgrade of a library changes a byte of a vault. `exact` reads that spelling back.
+//! Rules: `spec/yaml.md`.
 
 pub(crate) mod edit;
 pub(crate) mod emit;
 pub(crate) mod exact;
-mod simple;
 mod tree;
 
 use std::ops::Range;
@@ -204,10 +203,7 @@ pub(crate) struct List<'l> {
 /// The first place where the text is not YAML, or goes beyond what `dialect` and the limits of
 /// this module allow.
 pub fn parse(text: &str, dialect: Dialect) -> Result<Node, Error> {
-    match simple::read(text) {
-        Some(root) => Ok(root),
-        None => tree::build(text, dialect, None),
-    }
+    tree::build(text, dialect, None)
 }
 
 /// Reads one YAML document, in which the items of a list are handed over one by one; the list of

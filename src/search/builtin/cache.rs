@@ -7,11 +7,11 @@
 //! inode) must hold when it is used; else the index is built again.
 
 use std::collections::HashMap;
-use std::fs::{self, File, Metadata, TryLockError};
-use std::io::{self, Write as _};
+use std::fs::{self, Metadata};
+use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use tantivy::Index;
@@ -23,19 +23,15 @@ use super::{Builtin, Ready};
 use crate::checkpoint::fault::LogError;
 use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
-use crate::vault::files::Files;
-use crate::vault::outside;
+use crate::store;
 
-/// Changes with everything that makes an index another one: words, fields, the library.
-const FORMAT: u32 = 1;
 const FOLDER: &str = "search";
-const CURRENT: &str = "current";
-const NEXT: &str = "current.next";
-const LOCK: &str = "lock";
-const MAX_CURRENT_BYTES: u64 = 16 << 20;
+/// The file that names the generation. Its format changes with everything that makes an index
+/// another one: words, fields, the library.
+const CURRENT: store::Current =
+    store::Current { name: "current", magic: b"ctxtxt\x00\x02", limit: 16 << 20 };
 /// How long a search waits for another one that is building the index.
 const PATIENCE: Duration = Duration::from_secs(10);
-const PAUSE: Duration = Duration::from_millis(15);
 
 /// How far an index on disk is relied on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,14 +45,11 @@ pub(super) enum Freshness {
 }
 
 /// The place of a vault's index.
-pub(super) struct Cache {
-    dir: PathBuf,
-}
+pub(super) struct Cache(store::Cache);
 
 /// What the file says.
 #[derive(Debug, Serialize, Deserialize)]
 struct Current {
-    format: u32,
     generation: u64,
     checkpoint: u64,
     head: String,
@@ -85,11 +78,8 @@ impl Stamp {
 impl Cache {
     /// The index in a vault's folder of the caches; none where it cannot be kept from others.
     pub(super) fn at(vault: &Path) -> Option<Self> {
-        let dir = vault.join(FOLDER);
-        outside::make_private(&dir).ok()?;
-        let found = fs::symlink_metadata(&dir).ok()?;
-        let ours = found.is_dir() && found.uid() == rustix::process::geteuid().as_raw();
-        (ours && found.mode() & 0o022 == 0).then_some(Self { dir })
+        let cache = store::Cache::new(vault.join(FOLDER), CURRENT);
+        cache.make_private().then_some(Self(cache))
     }
 
     /// The index of a head, as fresh as asked for; none where none can be made.
@@ -99,7 +89,7 @@ impl Cache {
         }
         // Who asks for a new one has waited before.
         let patience = if how == Freshness::Rebuilt { Duration::ZERO } else { PATIENCE };
-        let _lock = self.lock(patience)?;
+        let _lock = self.0.lock(patience).ok()??;
         // Another process may have built it while this one waited.
         if how == Freshness::Extended
             && let Some(ready) = self.fresh(of)
@@ -126,24 +116,9 @@ impl Cache {
         Some(Ready { fields, segments, totals: current.totals, unread })
     }
 
-    fn lock(&self, patience: Duration) -> Option<File> {
-        let began = Instant::now();
-        let file = File::options().create(true).append(true).open(self.dir.join(LOCK)).ok()?;
-        loop {
-            match file.try_lock() {
-                Ok(()) => return Some(file),
-                Err(TryLockError::WouldBlock) if began.elapsed() < patience => {
-                    std::thread::sleep(PAUSE);
-                }
-                Err(_) => return None,
-            }
-        }
-    }
-
     /// What the file says, if every file of the generation is as it was written.
     fn current(&self) -> Option<Current> {
-        let bytes = Files::open(&self.dir).ok()?.read(CURRENT, MAX_CURRENT_BYTES).ok()?;
-        let current: Current = serde_json::from_slice(&bytes).ok()?;
+        let current: Current = self.0.read()?;
         let folder = self.generation(current.generation);
         let as_written = |stamp: &Stamp| {
             let found = fs::symlink_metadata(folder.join(&stamp.name)).ok();
@@ -151,12 +126,11 @@ impl Cache {
                 found.is_file() && Stamp::of(stamp.name.clone(), &found) == *stamp
             })
         };
-        let sound = current.format == FORMAT && current.files.iter().all(as_written);
-        sound.then_some(current)
+        current.files.iter().all(as_written).then_some(current)
     }
 
     fn generation(&self, number: u64) -> PathBuf {
-        self.dir.join(number.to_string())
+        self.0.dir().join(number.to_string())
     }
 
     fn index(&self, current: &Current) -> Option<Index> {
@@ -169,15 +143,7 @@ impl Cache {
     /// Takes away whatever is not the current generation.
     fn clear(&self, current: Option<&Current>) {
         let kept = current.map(|current| current.generation.to_string());
-        let Ok(entries) = fs::read_dir(&self.dir) else { return };
-        for entry in entries.flatten() {
-            let name = entry.file_name();
-            let name = name.to_str().unwrap_or_default();
-            if name.parse::<u64>().is_ok() && kept.as_deref() != Some(name) {
-                // What cannot be removed blocks no reader: the next generation has another name.
-                let _ = fs::remove_dir_all(entry.path());
-            }
-        }
+        self.0.clear(|name| name.parse::<u64>().is_ok() && kept.as_deref() != Some(name));
     }
 
     /// Makes the generation that holds the head, and lets it hold.
@@ -216,7 +182,6 @@ impl Cache {
         let totals = Ready::open(&index, fields, Vec::new())?.totals;
         drop(index);
         let current = Current {
-            format: FORMAT,
             generation,
             checkpoint: of.snapshot.checkpoint(),
             head: of.head.to_string(),
@@ -224,7 +189,7 @@ impl Cache {
             unread: unread.iter().map(DocumentId::to_string).collect(),
             files: stamps(&folder)?,
         };
-        self.exchange(&current)?;
+        self.0.exchange(&current)?;
         self.clear(Some(&current));
         Ok(())
     }
@@ -252,15 +217,6 @@ impl Cache {
                 Err(why) => return Err(why),
             }
         }
-    }
-
-    #[allow(clippy::disallowed_methods, reason = "a cache of the user, not a vault")]
-    fn exchange(&self, current: &Current) -> io::Result<()> {
-        let next = self.dir.join(NEXT);
-        let mut file = File::create(&next)?;
-        file.write_all(&serde_json::to_vec(current)?)?;
-        file.sync_all()?;
-        fs::rename(&next, self.dir.join(CURRENT))
     }
 }
 

@@ -1,0 +1,188 @@
+//! The life of a cache in the user's cache directory: its private folder, its lock, and the one
+//! small file that says what the cache holds.
+//!
+//! A writer makes new files beside the old ones, and then exchanges that file, the [`Current`]. So
+//! no process sees half of a cache, and an interrupted writer leaves only files that the next one
+//! clears away. A file of another program, or with a wrong checksum, counts as missing: every cache
+//! can be built again. The index of postings (`index`) and the text index (`search`) live so.
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, Write as _};
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use twox_hash::XxHash3_64;
+
+use crate::vault::files::Files;
+use crate::vault::outside;
+
+const LOCK: &str = "lock";
+const SUM: usize = 8;
+const PAUSE: Duration = Duration::from_millis(15);
+
+/// The file that says what a cache holds.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Current {
+    /// Its name.
+    pub(crate) name: &'static str,
+    /// Its first bytes, with the number of the format.
+    pub(crate) magic: &'static [u8; 8],
+    /// More bytes than one ever has.
+    pub(crate) limit: u64,
+}
+
+/// A cache in its folder.
+#[derive(Clone, Debug)]
+pub(crate) struct Cache {
+    dir: PathBuf,
+    current: Current,
+}
+
+impl Cache {
+    /// The cache in a folder, which need not exist.
+    pub(crate) fn new(dir: PathBuf, current: Current) -> Self {
+        Self { dir, current }
+    }
+
+    /// Its folder.
+    #[cfg_attr(not(feature = "search"), allow(dead_code, reason = "the text index asks"))]
+    pub(crate) fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Makes the folder, mode 0700; false where other users may write to it.
+    pub(crate) fn make_private(&self) -> bool {
+        let found = outside::make_private(&self.dir).and_then(|()| fs::symlink_metadata(&self.dir));
+        found.is_ok_and(|found| {
+            let is_ours = found.is_dir() && found.uid() == rustix::process::geteuid().as_raw();
+            is_ours && found.mode() & 0o022 == 0
+        })
+    }
+
+    /// Takes the lock of the writers, waiting so long for another one; `None` where it has the
+    /// lock still.
+    ///
+    /// # Errors
+    /// The lock file cannot be made.
+    pub(crate) fn lock(&self, patience: Duration) -> io::Result<Option<File>> {
+        outside::make_private(&self.dir)?;
+        let began = Instant::now();
+        let mut open = OpenOptions::new();
+        let open = open.write(true).create(true).truncate(false).mode(0o600);
+        let file = open.open(self.dir.join(LOCK))?;
+        loop {
+            match file.try_lock() {
+                Ok(()) => return Ok(Some(file)),
+                Err(TryLockError::WouldBlock) if began.elapsed() < patience => {
+                    std::thread::sleep(PAUSE);
+                }
+                Err(TryLockError::WouldBlock) => return Ok(None),
+                Err(TryLockError::Error(why)) => return Err(why),
+            }
+        }
+    }
+
+    /// What the cache holds; `None` where there is nothing that this program wrote, whole.
+    pub(crate) fn read<T: DeserializeOwned>(&self) -> Option<T> {
+        let bytes =
+            Files::open(&self.dir).ok()?.read(self.current.name, self.current.limit).ok()?;
+        let (sum, rest) = bytes.strip_prefix(self.current.magic)?.split_first_chunk::<SUM>()?;
+        if u64::from_le_bytes(*sum) != XxHash3_64::oneshot(rest) {
+            return None;
+        }
+        let (program, content): (String, T) = postcard::from_bytes(rest).ok()?;
+        (program == PROGRAM).then_some(content)
+    }
+
+    /// Lets the cache hold this from now on.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    #[allow(clippy::disallowed_methods, reason = "a cache of the user, not a vault")]
+    pub(crate) fn exchange<T: Serialize>(&self, content: &T) -> io::Result<()> {
+        let content = postcard::to_allocvec(&(PROGRAM, content)).map_err(io::Error::other)?;
+        let mut bytes = self.current.magic.to_vec();
+        bytes.extend_from_slice(&XxHash3_64::oneshot(&content).to_le_bytes());
+        bytes.extend_from_slice(&content);
+        let next = self.dir.join(format!("{}.new", self.current.name));
+        let mut open = OpenOptions::new();
+        open.write(true).create(true).truncate(true).mode(0o600).open(&next)?.write_all(&bytes)?;
+        fs::rename(&next, self.dir.join(self.current.name))
+    }
+
+    /// Takes the cache away, so that the next one is made again.
+    pub(crate) fn remove(&self) {
+        let _ = fs::remove_file(self.dir.join(self.current.name));
+    }
+
+    /// Removes the files and folders in it that `is_old` names. What cannot be removed blocks no
+    /// reader: a process that has it open goes on reading it.
+    pub(crate) fn clear(&self, is_old: impl Fn(&str) -> bool) {
+        for entry in fs::read_dir(&self.dir).into_iter().flatten().filter_map(Result::ok) {
+            if entry.file_name().to_str().is_some_and(&is_old) {
+                let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+                let _ = match is_folder {
+                    true => fs::remove_dir_all(entry.path()),
+                    false => fs::remove_file(entry.path()),
+                };
+            }
+        }
+    }
+}
+
+/// Another program may read a text otherwise.
+const PROGRAM: &str = env!("CARGO_PKG_VERSION");
+
+#[cfg(test)]
+#[allow(clippy::disallowed_methods, reason = "a test damages the file")]
+mod tests {
+    use super::*;
+
+    const CURRENT: Current = Current { name: "current", magic: b"ctxtest\x01", limit: 1 << 10 };
+
+    fn cache(place: &tempfile::TempDir) -> Cache {
+        Cache::new(place.path().join("cache"), CURRENT)
+    }
+
+    #[test]
+    fn a_cache_holds_what_was_exchanged_last() {
+        let place = tempfile::tempdir().unwrap();
+        let cache = cache(&place);
+        assert!(cache.make_private());
+        assert_eq!(cache.read::<u64>(), None);
+        cache.exchange(&7_u64).unwrap();
+        cache.exchange(&8_u64).unwrap();
+        assert_eq!(cache.read::<u64>(), Some(8));
+        cache.remove();
+        assert_eq!(cache.read::<u64>(), None);
+    }
+
+    #[test]
+    fn a_flipped_bit_or_another_format_counts_as_missing() {
+        let place = tempfile::tempdir().unwrap();
+        let cache = cache(&place);
+        cache.make_private();
+        cache.exchange(&7_u64).unwrap();
+        let path = cache.dir().join(CURRENT.name);
+        let whole = fs::read(&path).unwrap();
+        for at in 0..whole.len() {
+            let mut altered = whole.clone();
+            altered[at] ^= 1;
+            fs::write(&path, altered).unwrap();
+            assert_eq!(cache.read::<u64>(), None, "byte {at}");
+        }
+    }
+
+    #[test]
+    fn one_writer_has_the_lock() {
+        let place = tempfile::tempdir().unwrap();
+        let cache = cache(&place);
+        let held = cache.lock(Duration::ZERO).unwrap();
+        assert!(held.is_some() && cache.lock(Duration::ZERO).unwrap().is_none());
+        drop(held);
+        assert!(cache.lock(Duration::ZERO).unwrap().is_some());
+    }
+}
