@@ -24,4 +24,5 @@ mod vault;
 mod vectors;
 mod verify;
 mod words;
+mod worked;
 mod yaml;
