@@ -15,8 +15,8 @@ use crate::workspace::git::GitError;
 
 /// Make a small procurement vault and run the main commands in it
 ///
-/// Prints each command with its output. The vault stays for you to try; a copy beside it has one
-/// altered byte, which `ctx verify` reports.
+/// Prints each command with its output. The vault remains, so that you can try it. A copy next to
+/// it has one altered byte, which `ctx verify` reports.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  ctx demo my-vault")]
 pub(super) struct Demo {

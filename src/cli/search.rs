@@ -13,7 +13,7 @@ use crate::workspace::search::{Answered, ask};
 /// Find sections of published documents by words
 ///
 /// Titles, tags, descriptions, headings and texts are searched, in any case. A section ranks higher
-/// the more of the words it has, and the rarer they are. "Words in quotes" must be adjacent (quote
+/// if it contains more of the words, and rarer ones. "Words in quotes" must be adjacent (quote
 /// them for the shell too). Only current, published versions are found, and every text shown is
 /// verified; a search answers for the last checkpoint only. It is delegated to a back-end: the
 /// built-in index, or a program named in CTX_SEARCH_COMMAND or ~/.config/contextnest/config.yaml. A

@@ -34,19 +34,19 @@ pub(super) struct Add {
     /// Its purpose
     #[arg(long, value_name = "TEXT")]
     description: Option<String>,
-    /// Selector of its documents
+    /// Selector of the pack's documents
     #[arg(long, value_name = "SELECTOR", allow_hyphen_values = true)]
     query: Option<String>,
-    /// URI of what it also has; repeatable
+    /// URI of documents that the pack also includes; repeatable
     #[arg(long = "include", value_name = "URI")]
     includes: Vec<String>,
-    /// URI of what it does not have; repeatable
+    /// URI of documents that the pack excludes; repeatable
     #[arg(long = "exclude", value_name = "URI")]
     excludes: Vec<String>,
-    /// The only types that it has, separated by commas
+    /// Types of documents that the pack is limited to, separated by commas
     #[arg(long = "type", value_delimiter = ',', value_name = "TYPE,...")]
     types: Vec<String>,
-    /// Its audience; repeatable
+    /// Audience of the pack; repeatable
     #[arg(long = "audience", value_name = "NAME")]
     audiences: Vec<String>,
     /// Instructions for agents, or `-` to read them from standard input
