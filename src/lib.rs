@@ -47,34 +47,27 @@ pub mod checkpoint;
 pub mod cli;
 #[doc(hidden)]
 pub mod codes;
-#[doc(hidden)]
-pub mod convert;
-#[doc(hidden)]
-pub mod derived;
+mod convert;
+mod derived;
 #[doc(hidden)]
 pub mod document;
 #[doc(hidden)]
 pub mod govern;
-#[doc(hidden)]
-pub mod graph;
-#[doc(hidden)]
-pub mod index;
+mod graph;
+mod index;
 #[doc(hidden)]
 pub mod live;
 pub mod model;
 #[doc(hidden)]
 pub mod pack;
-#[doc(hidden)]
-pub mod recover;
+mod recover;
 pub mod report;
 pub mod resolve;
-#[doc(hidden)]
-pub mod search;
+mod search;
 #[doc(hidden)]
 pub mod selector;
 mod starter;
-#[doc(hidden)]
-pub mod status;
+mod status;
 mod store;
 mod torn;
 #[doc(hidden)]

@@ -18,7 +18,7 @@ use crate::vault::Vault;
 
 /// How a document differs from its published version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum DocumentState {
+pub(crate) enum DocumentState {
     /// The chain does not vouch for the published text.
     Withheld,
     /// It cannot be published as it is.
@@ -39,7 +39,7 @@ pub enum DocumentState {
 
 impl DocumentState {
     /// The word in output.
-    pub fn as_str(self) -> &'static str {
+    pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Withheld => "withheld",
             Self::Invalid => "invalid",
@@ -55,24 +55,24 @@ impl DocumentState {
 
 /// One document and its state.
 #[derive(Debug)]
-pub struct Row {
+pub(crate) struct Row {
     /// Path of the live file.
-    pub path: String,
+    pub(crate) path: String,
     /// Its id; none where the name makes no id.
-    pub id: Option<DocumentId>,
+    pub(crate) id: Option<DocumentId>,
     /// Its state.
-    pub state: DocumentState,
+    pub(crate) state: DocumentState,
     /// The published version.
-    pub version: Option<u64>,
+    pub(crate) version: Option<u64>,
     /// What is wrong with the live file, or how it is understood.
-    pub problems: Vec<Problem>,
+    pub(crate) problems: Vec<Problem>,
     /// Why the published text is withheld.
-    pub withheld: Option<Withheld>,
+    pub(crate) withheld: Option<Withheld>,
 }
 
 /// How a governance file differs from its published version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum GovernanceState {
+pub(crate) enum GovernanceState {
     /// In no checkpoint yet.
     New,
     /// Differs from the last checkpoint's.
@@ -85,7 +85,7 @@ pub enum GovernanceState {
 
 impl GovernanceState {
     /// The word in output.
-    pub fn as_str(self) -> &'static str {
+    pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::New => "new",
             Self::Changed => "changed",
@@ -97,18 +97,18 @@ impl GovernanceState {
 
 /// The state of a whole vault.
 #[derive(Debug)]
-pub struct Status {
+pub(crate) struct Status {
     /// Documents in byte order of their paths.
-    pub documents: Vec<Row>,
+    pub(crate) documents: Vec<Row>,
     /// Governance files that differ from the last checkpoint, in byte order.
-    pub governance: Vec<(DocumentId, GovernanceState)>,
+    pub(crate) governance: Vec<(DocumentId, GovernanceState)>,
 }
 
 /// Compares every working copy with the head.
 ///
 /// # Errors
 /// What is published cannot be read.
-pub fn status(vault: &Vault, head: &Snapshot<'_>) -> Result<Status, LogError> {
+pub(crate) fn status(vault: &Vault, head: &Snapshot<'_>) -> Result<Status, LogError> {
     let state = head.state()?;
     let live = live::all(vault);
     let mut documents: Vec<Row> =

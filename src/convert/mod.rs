@@ -23,36 +23,36 @@ use crate::verify::{self, Class, Finding, Progress};
 
 /// What a conversion is asked to do.
 #[derive(Debug)]
-pub struct Request<'r> {
+pub(crate) struct Request<'r> {
     /// Who asks, and when.
-    pub author: Author,
+    pub(crate) author: Author,
     /// The form that the log is to have.
-    pub form: LogForm,
+    pub(crate) form: LogForm,
     /// What its writer has read, and whether anything is written.
-    pub mode: Mode,
+    pub(crate) mode: Mode,
     /// Told how far the check of the record is.
-    pub progress: Option<&'r Progress>,
+    pub(crate) progress: Option<&'r Progress>,
 }
 
 /// What a conversion did, or would do.
 #[derive(Debug)]
-pub struct Converted {
+pub(crate) struct Converted {
     /// The event that seals the configuration, if it did not ask for the form already.
-    pub event: Option<Outcome>,
+    pub(crate) event: Option<Outcome>,
     /// Checkpoints in the log.
-    pub checkpoints: u64,
+    pub(crate) checkpoints: u64,
     /// Bytes of the log that was there, and of the new one; none where it had the form already.
-    pub bytes: Option<(u64, u64)>,
+    pub(crate) bytes: Option<(u64, u64)>,
     /// Where the log that was there is kept.
-    pub kept: Option<String>,
+    pub(crate) kept: Option<String>,
     /// What a command before it had left, and what was done about that.
-    pub recovered: Recovered,
+    pub(crate) recovered: Recovered,
 }
 
 /// Why a log was not converted.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum ConvertError {
+pub(crate) enum ConvertError {
     /// The event could not be published, or the log not be relied on.
     #[error(transparent)]
     Publish(#[from] PublishError),
@@ -92,7 +92,7 @@ impl From<FileError> for ConvertError {
 /// # Errors
 /// The log is what it was. If the event was published before, it stays: the configuration asks for
 /// the form, and a log keeps its own until it is converted.
-pub fn convert(vault: &Vault, request: &Request<'_>) -> Result<Converted, ConvertError> {
+pub(crate) fn convert(vault: &Vault, request: &Request<'_>) -> Result<Converted, ConvertError> {
     let log = trust::open_log(vault)?;
     if log.sound()?.head().is_none() {
         return Err(ConvertError::Empty);

@@ -24,16 +24,16 @@ const HUBS: usize = 10;
 
 /// A derived file as it should be.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Derived {
+pub(crate) struct Derived {
     /// Path in the vault.
-    pub path: String,
+    pub(crate) path: String,
     /// Its bytes.
-    pub text: String,
+    pub(crate) text: String,
 }
 
 /// What became of a derived file.
 #[derive(Debug)]
-pub enum Outcome {
+pub(crate) enum Outcome {
     /// It was there, byte for byte.
     Unchanged,
     /// It was made.
@@ -50,7 +50,7 @@ pub enum Outcome {
 
 /// Which of the derived files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Which {
+pub(crate) enum Which {
     /// Those that `ctx index` writes.
     Asked,
     /// Those that follow a publication.
@@ -60,7 +60,7 @@ pub enum Which {
 /// Why there are no derived files.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum DerivedError {
+pub(crate) enum DerivedError {
     /// The log cannot be relied on.
     #[error("the checkpoint log cannot be relied on: {0}")]
     Log(#[from] LogError),
@@ -83,7 +83,7 @@ struct DerivedInput<'s> {
 ///
 /// # Errors
 /// The log or a document of the head cannot be relied on.
-pub fn files(vault: &Vault, which: Which) -> Result<Vec<Derived>, DerivedError> {
+pub(crate) fn files(vault: &Vault, which: Which) -> Result<Vec<Derived>, DerivedError> {
     // On request every text is read; what follows each event is worth an index.
     let need = match which {
         Which::Asked => Need::Versions,
@@ -123,7 +123,7 @@ pub fn files(vault: &Vault, which: Which) -> Result<Vec<Derived>, DerivedError> 
 
 impl Outcome {
     /// The name in output.
-    pub fn as_str(&self) -> &'static str {
+    pub(crate) fn as_str(&self) -> &'static str {
         match self {
             Self::Unchanged => "unchanged",
             Self::Created => "created",
@@ -135,12 +135,12 @@ impl Outcome {
     }
 
     /// Whether the file is not what it should be, and can be written.
-    pub fn is_stale(&self) -> bool {
+    pub(crate) fn is_stale(&self) -> bool {
         matches!(self, Self::Created | Self::Replaced)
     }
 
     /// Why the file was left as it is.
-    pub fn reason(&self) -> Option<String> {
+    pub(crate) fn reason(&self) -> Option<String> {
         match self {
             Self::Foreign(path) => {
                 Some(format!("`{path}` is not a derived file; move it away to have it written"))
@@ -152,7 +152,7 @@ impl Outcome {
 }
 
 /// Brings derived files to the disk, each with what became of it; `dry_run` only says what would.
-pub fn write(vault: &Vault, files: &[Derived], dry_run: bool) -> Vec<Outcome> {
+pub(crate) fn write(vault: &Vault, files: &[Derived], dry_run: bool) -> Vec<Outcome> {
     let bring = |file| bring(vault, file, dry_run).unwrap_or_else(Outcome::Failed);
     files.iter().map(bring).collect()
 }
@@ -197,7 +197,7 @@ fn is_ours(bytes: &[u8]) -> bool {
 
 /// Writes the derived files that follow a publication, as far as that goes. The publication stands
 /// whatever happens here: what was not written comes back with the reason.
-pub fn after_publication(vault: &Vault) -> Vec<(String, String)> {
+pub(crate) fn after_publication(vault: &Vault) -> Vec<(String, String)> {
     let files = match files(vault, Which::Automatic) {
         Ok(files) => files,
         Err(why) => return vec![(layout::CONTEXT_YAML.to_owned(), why.to_string())],

@@ -9,7 +9,7 @@ use crate::model::id::DocumentId;
 
 /// The documents of one checkpoint with what they mention.
 #[derive(Clone, Debug, Default)]
-pub struct Memory {
+pub(crate) struct Memory {
     documents: BTreeMap<DocumentId, BTreeSet<Mention>>,
     /// Documents by the key of their last segment.
     named: HashMap<String, Arc<Names>>,
@@ -21,7 +21,9 @@ pub struct Memory {
 
 impl Memory {
     /// Takes in documents, each with what it mentions.
-    pub fn new(documents: impl IntoIterator<Item = (DocumentId, BTreeSet<Mention>)>) -> Self {
+    pub(crate) fn new(
+        documents: impl IntoIterator<Item = (DocumentId, BTreeSet<Mention>)>,
+    ) -> Self {
         let mut memory = Self { documents: documents.into_iter().collect(), ..Self::default() };
         let mut named: HashMap<String, Vec<DocumentId>> = HashMap::new();
         for (id, mentions) in &memory.documents {

@@ -6,10 +6,10 @@
 //! lists. [`walk`] has neighbours, [`rank`] hubs, [`order`] dependencies of sources. Nothing here
 //! touches the disk, and every answer has one order.
 
-pub mod memory;
-pub mod order;
-pub mod rank;
-pub mod walk;
+pub(crate) mod memory;
+pub(crate) mod order;
+pub(crate) mod rank;
+pub(crate) mod walk;
 
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
@@ -21,15 +21,13 @@ use serde::{Deserialize, Serialize};
 use crate::document::links::{Link, LinkKind, LinkTarget, Names, last_segment};
 use crate::model::id::{DocumentId, fold};
 
-use order::Dependencies;
-
 /// What a document says about another one, whether or not that one exists.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct Mention {
+pub(crate) struct Mention {
     /// How it refers.
-    pub kind: LinkKind,
+    pub(crate) kind: LinkKind,
     /// To what.
-    pub target: LinkTarget,
+    pub(crate) target: LinkTarget,
 }
 
 impl From<Link> for Mention {
@@ -40,20 +38,20 @@ impl From<Link> for Mention {
 
 /// A document that refers to another one; both exist.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Edge {
+pub(crate) struct Edge {
     /// Who refers.
-    pub from: DocumentId,
+    pub(crate) from: DocumentId,
     /// To whom.
-    pub to: DocumentId,
+    pub(crate) to: DocumentId,
     /// How.
-    pub kind: LinkKind,
+    pub(crate) kind: LinkKind,
 }
 
 /// What the graph is made from: the documents of one checkpoint and what they mention.
 ///
 /// Every question is about one key, so that posting lists can answer it: by id, by `kind` and
 /// target, by the folded last segment of a name ([`name_key`]).
-pub trait Catalog {
+pub(crate) trait Catalog {
     /// Whether the checkpoint holds this document.
     fn holds(&self, id: &DocumentId) -> bool;
 
@@ -75,12 +73,12 @@ pub trait Catalog {
 }
 
 /// The key under which names and the ids that they may mean are found: the folded last segment.
-pub fn name_key(name: &str) -> String {
+pub(crate) fn name_key(name: &str) -> String {
     fold(last_segment(name))
 }
 
 /// The document that a mention means, if the catalog holds it.
-pub fn resolve(
+pub(crate) fn resolve(
     catalog: &impl Catalog,
     from: &DocumentId,
     target: &LinkTarget,
@@ -96,7 +94,7 @@ pub fn resolve(
 
 /// The edges that leave a document. One that refers to itself has no edge for that, unless it
 /// depends on itself, which is a cycle.
-pub fn outgoing(catalog: &impl Catalog, id: &DocumentId) -> BTreeSet<Edge> {
+pub(crate) fn outgoing(catalog: &impl Catalog, id: &DocumentId) -> BTreeSet<Edge> {
     let edge = |mention: Mention| {
         let to = resolve(catalog, id, &mention.target)?;
         Some(Edge { from: id.clone(), to, kind: mention.kind })
@@ -109,7 +107,7 @@ type ByTarget = HashMap<DocumentId, Vec<Edge>>;
 
 /// The edges that lead to documents. A name that many documents have is resolved once for each
 /// mention of it, however many of these documents are asked for.
-pub struct Incoming<'c, C> {
+pub(crate) struct Incoming<'c, C> {
     catalog: &'c C,
     /// By the key of a name: the edges that its mentions make.
     by_name: RefCell<HashMap<String, Rc<ByTarget>>>,
@@ -117,12 +115,12 @@ pub struct Incoming<'c, C> {
 
 impl<'c, C: Catalog> Incoming<'c, C> {
     /// The edges of a catalog.
-    pub fn new(catalog: &'c C) -> Self {
+    pub(crate) fn new(catalog: &'c C) -> Self {
         Self { catalog, by_name: RefCell::default() }
     }
 
     /// The edges that lead to a document.
-    pub fn of(&self, id: &DocumentId) -> BTreeSet<Edge> {
+    pub(crate) fn of(&self, id: &DocumentId) -> BTreeSet<Edge> {
         let exactly = self.catalog.holds(id).then(|| self.catalog.mentioned_by(id));
         let edge = |(from, kind)| Edge { from, to: id.clone(), kind };
         let exactly = exactly.into_iter().flatten().map(edge);
@@ -149,19 +147,8 @@ impl<'c, C: Catalog> Incoming<'c, C> {
 }
 
 /// Every edge, in the order of origin, target and kind.
-pub fn edges(catalog: &impl Catalog) -> Vec<Edge> {
+pub(crate) fn edges(catalog: &impl Catalog) -> Vec<Edge> {
     catalog.ids().iter().flat_map(|id| outgoing(catalog, id)).collect()
-}
-
-/// What these sources depend on, and what that depends on, to the end.
-pub fn dependencies(
-    catalog: &impl Catalog,
-    starts: impl IntoIterator<Item = DocumentId>,
-) -> Dependencies {
-    order::closure(starts, |id| {
-        let needed = outgoing(catalog, id).into_iter();
-        needed.filter(|edge| edge.kind == LinkKind::DependsOn).map(|edge| edge.to).collect()
-    })
 }
 
 fn says_something(edge: &Edge) -> bool {

@@ -14,12 +14,12 @@ use crate::document::validate::{Problem, Severity};
 use crate::model::id::DocumentId;
 
 /// What each source depends on. A source without an entry depends on nothing.
-pub type Dependencies = BTreeMap<DocumentId, BTreeSet<DocumentId>>;
+pub(crate) type Dependencies = BTreeMap<DocumentId, BTreeSet<DocumentId>>;
 
 /// Sources that wait for each other: the first depends on the second, and so on, and the last on
 /// the first.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Cycle(Vec<DocumentId>);
+pub(crate) struct Cycle(Vec<DocumentId>);
 
 /// How many sources of a cycle are printed.
 const SHOWN: usize = 20;
@@ -50,17 +50,17 @@ impl Cycle {
 }
 
 /// What a source depends on, as its frontmatter says; nothing for other documents.
-pub fn needed(id: &DocumentId, fields: &Frontmatter) -> BTreeSet<DocumentId> {
+pub(crate) fn needed(id: &DocumentId, fields: &Frontmatter) -> BTreeSet<DocumentId> {
     links::dependencies(id, fields).iter().filter_map(|link| link.target.document()).collect()
 }
 
 /// What a source depends on, as its text says; none for a text that cannot be read.
-pub fn needed_by_text(id: &DocumentId, text: &str) -> Option<BTreeSet<DocumentId>> {
+pub(crate) fn needed_by_text(id: &DocumentId, text: &str) -> Option<BTreeSet<DocumentId>> {
     Some(needed(id, &Document::parse(text).ok()?.frontmatter))
 }
 
 /// Everything that `starts` depend on, directly or not, as `of` tells it of one source.
-pub fn closure(
+pub(crate) fn closure(
     starts: impl IntoIterator<Item = DocumentId>,
     mut of: impl FnMut(&DocumentId) -> BTreeSet<DocumentId>,
 ) -> Dependencies {
@@ -79,7 +79,7 @@ pub fn closure(
 /// The order in which `wanted` sources are hydrated: each after those it depends on, be it by way
 /// of a source that is not wanted; of those that may come next, the smallest in byte order. Sources
 /// for which there is no such order come last, in byte order.
-pub fn hydration_order(
+pub(crate) fn hydration_order(
     dependencies: &Dependencies,
     wanted: &BTreeSet<DocumentId>,
 ) -> Vec<DocumentId> {
@@ -120,7 +120,7 @@ pub fn hydration_order(
 
 /// Returns the groups of sources that wait for each other, directly or not (strongly connected
 /// components), in byte order of their smallest.
-pub fn cyclic_groups(dependencies: &Dependencies) -> Vec<BTreeSet<DocumentId>> {
+pub(crate) fn cyclic_groups(dependencies: &Dependencies) -> Vec<BTreeSet<DocumentId>> {
     let mut graph = DiGraph::<&DocumentId, (), usize>::default();
     let mut nodes: BTreeMap<&DocumentId, NodeIndex<usize>> = BTreeMap::new();
     for (id, needed) in dependencies {
@@ -142,7 +142,7 @@ pub fn cyclic_groups(dependencies: &Dependencies) -> Vec<BTreeSet<DocumentId>> {
 }
 
 /// A shortest cycle through one source of a cyclic group.
-pub fn cycle(
+pub(crate) fn cycle(
     dependencies: &Dependencies,
     group: &BTreeSet<DocumentId>,
     through: &DocumentId,

@@ -8,16 +8,16 @@ use crate::model::id::DocumentId;
 
 /// A document and how many others refer to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Hub {
+pub(crate) struct Hub {
     /// The document.
-    pub id: DocumentId,
+    pub(crate) id: DocumentId,
     /// Documents whose bodies refer to it, each counted once.
-    pub degree: usize,
+    pub(crate) degree: usize,
 }
 
 /// The `limit` documents with the most inbound references, the most referred to first, equal ones
 /// in byte order. A document that no document refers to is none.
-pub fn hubs(catalog: &impl Catalog, limit: usize) -> Vec<Hub> {
+pub(crate) fn hubs(catalog: &impl Catalog, limit: usize) -> Vec<Hub> {
     let mut degrees: BTreeMap<DocumentId, usize> = BTreeMap::new();
     for edge in edges(catalog) {
         if edge.kind == LinkKind::Reference {

@@ -8,7 +8,7 @@ use crate::model::id::DocumentId;
 
 /// Which way edges are followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Direction {
+pub(crate) enum Direction {
     /// To those who refer: backlinks.
     In,
     /// To what is referred to.
@@ -19,39 +19,39 @@ pub enum Direction {
 
 /// How far to go, and along which edges.
 #[derive(Clone, Copy, Debug)]
-pub struct Walk {
+pub(crate) struct Walk {
     /// The most steps.
-    pub hops: usize,
+    pub(crate) hops: usize,
     /// Which way.
-    pub direction: Direction,
+    pub(crate) direction: Direction,
     /// Only edges of this kind, if one is named.
-    pub kind: Option<LinkKind>,
+    pub(crate) kind: Option<LinkKind>,
     /// The most neighbours.
-    pub limit: usize,
+    pub(crate) limit: usize,
 }
 
 /// A document that was reached.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Neighbor {
+pub(crate) struct Neighbor {
     /// The document.
-    pub id: DocumentId,
+    pub(crate) id: DocumentId,
     /// The fewest steps that lead to it.
-    pub hops: usize,
+    pub(crate) hops: usize,
     /// The edges by which it was reached, from documents one step nearer.
-    pub via: BTreeSet<Edge>,
+    pub(crate) via: BTreeSet<Edge>,
 }
 
 /// What a walk has found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Neighborhood {
+pub(crate) struct Neighborhood {
     /// The nearest first, equally near ones in byte order. The start is not among them.
-    pub neighbors: Vec<Neighbor>,
+    pub(crate) neighbors: Vec<Neighbor>,
     /// Whether there are more than the limit let in.
-    pub truncated: bool,
+    pub(crate) truncated: bool,
 }
 
 /// Walks from a document, breadth first.
-pub fn neighbors(catalog: &impl Catalog, start: &DocumentId, walk: &Walk) -> Neighborhood {
+pub(crate) fn neighbors(catalog: &impl Catalog, start: &DocumentId, walk: &Walk) -> Neighborhood {
     let mut found = Neighborhood::default();
     let mut seen = BTreeSet::from([start.clone()]);
     let mut frontier = vec![start.clone()];

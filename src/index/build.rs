@@ -39,7 +39,7 @@ const BATCH: usize = 4096;
 /// Makes the index of a log, or brings the one that is there up to it; `None` where that cannot be
 /// done: another process is at it, the cache cannot be written, or the log has an entry that is in
 /// one map only. What `at_work` gets is a share of the documents to read.
-pub fn refresh(
+pub(crate) fn refresh(
     dir: &Path,
     vault: &Vault,
     chronicle: &Chronicle<'_>,
@@ -78,7 +78,7 @@ fn end_of(chronicle: &Chronicle<'_>) -> Option<LogEnd> {
 ///
 /// # Errors
 /// The index could not be read or written; the next reader builds it again.
-pub fn follow(
+pub(crate) fn follow(
     dir: &Path,
     vault: &Vault,
     before: &Chronicle<'_>,

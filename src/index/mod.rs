@@ -26,9 +26,9 @@ use std::sync::OnceLock;
 
 use roaring::RoaringBitmap;
 
-pub use crate::checkpoint::fault::Damaged;
-pub use build::{follow, refresh};
-pub use row::Metadata;
+pub(crate) use crate::checkpoint::fault::Damaged;
+pub(crate) use build::{follow, refresh};
+pub(crate) use row::Metadata;
 
 use crate::checkpoint::state::{Mark, PublishedSet};
 use crate::document::links::LinkKind;
@@ -44,7 +44,7 @@ use segment::{NEVER, Segment};
 
 /// An index that is as new as its vault.
 #[derive(Debug)]
-pub struct Index {
+pub(crate) struct Index {
     dir: PathBuf,
     manifest: Manifest,
     segments: Vec<Segment>,
@@ -55,7 +55,7 @@ pub struct Index {
 impl Index {
     /// Opens the index in a vault's cache folder if it was made from exactly the log that the
     /// vault has. What it costs does not depend on the vault's size.
-    pub fn open(dir: &Path, vault: &Vault) -> Option<Self> {
+    pub(crate) fn open(dir: &Path, vault: &Vault) -> Option<Self> {
         let index = Self::read(dir)?;
         index.manifest.is_of(vault).then_some(index)
     }
@@ -78,27 +78,27 @@ impl Index {
     }
 
     /// Whether a folder holds an index, of whatever log.
-    pub fn lies_in(dir: &Path) -> bool {
+    pub(crate) fn lies_in(dir: &Path) -> bool {
         Manifest::read(dir).is_some()
     }
 
     /// Takes the index away: something in it is not as it was written. The next one is made again.
-    pub fn discard(&self) {
+    pub(crate) fn discard(&self) {
         manifest::cache(&self.dir).remove();
     }
 
     /// The number of the last checkpoint.
-    pub fn head(&self) -> u64 {
+    pub(crate) fn head(&self) -> u64 {
         self.manifest.head
     }
 
     /// The hash of the last checkpoint.
-    pub fn head_hash(&self) -> Digest {
+    pub(crate) fn head_hash(&self) -> Digest {
         self.manifest.head_hash()
     }
 
     /// The recorded hash of a checkpoint, if there is one of that number.
-    pub fn hash_of(&self, checkpoint: u64) -> Option<Digest> {
+    pub(crate) fn hash_of(&self, checkpoint: u64) -> Option<Digest> {
         self.checkpoint(checkpoint).ok().map(|(_, hash)| hash)
     }
 
@@ -112,7 +112,7 @@ impl Index {
     ///
     /// # Errors
     /// The index is damaged.
-    pub fn at(&self, checkpoint: u64) -> Result<Option<At<'_>>, Damaged> {
+    pub(crate) fn at(&self, checkpoint: u64) -> Result<Option<At<'_>>, Damaged> {
         if !(self.manifest.checked_from..=self.manifest.head).contains(&checkpoint) {
             return Ok(None);
         }
@@ -170,7 +170,7 @@ impl Index {
 
 /// The index at one checkpoint. Rows are numbers that mean something to this index alone.
 #[derive(Clone, Copy, Debug)]
-pub struct At<'i> {
+pub(crate) struct At<'i> {
     index: &'i Index,
     checkpoint: u32,
     made_at: Timestamp,
@@ -179,37 +179,37 @@ pub struct At<'i> {
 
 /// A version that holds at the checkpoint.
 #[derive(Clone, Debug)]
-pub struct Held {
+pub(crate) struct Held {
     /// The artifact.
-    pub id: DocumentId,
+    pub(crate) id: DocumentId,
     /// Its version.
-    pub version: u64,
+    pub(crate) version: u64,
     /// The chain hash that the log records.
-    pub chain_hash: Digest,
+    pub(crate) chain_hash: Digest,
     /// When a checkpoint sealed this version first.
-    pub sealed_at: Timestamp,
+    pub(crate) sealed_at: Timestamp,
     /// Its fields; none of a governance file, and none where the chain did not vouch for the text.
-    pub metadata: Option<Metadata>,
+    pub(crate) metadata: Option<Metadata>,
 }
 
 impl At<'_> {
     /// Takes the index away.
-    pub fn discard(&self) {
+    pub(crate) fn discard(&self) {
         self.index.discard();
     }
 
     /// When the checkpoint was made.
-    pub fn made_at(&self) -> Timestamp {
+    pub(crate) fn made_at(&self) -> Timestamp {
         self.made_at
     }
 
     /// The number of the checkpoint.
-    pub fn checkpoint(&self) -> u64 {
+    pub(crate) fn checkpoint(&self) -> u64 {
         self.checkpoint.into()
     }
 
     /// The hash of the checkpoint.
-    pub fn hash(&self) -> Digest {
+    pub(crate) fn hash(&self) -> Digest {
         self.hash
     }
 
@@ -217,7 +217,7 @@ impl At<'_> {
     ///
     /// # Errors
     /// The index is damaged.
-    pub fn get(&self, id: &str) -> Result<Option<Held>, Damaged> {
+    pub(crate) fn get(&self, id: &str) -> Result<Option<Held>, Damaged> {
         self.row_of(id)?.map(|row| self.held(row)).transpose()
     }
 
@@ -225,7 +225,7 @@ impl At<'_> {
     ///
     /// # Errors
     /// The index is damaged.
-    pub fn row_of(&self, id: &str) -> Result<Option<u32>, Damaged> {
+    pub(crate) fn row_of(&self, id: &str) -> Result<Option<u32>, Damaged> {
         for segment in &self.index.segments {
             for row in segment.rows_of(id)? {
                 if self.holds(row)? {
@@ -240,7 +240,7 @@ impl At<'_> {
     ///
     /// # Errors
     /// The index is damaged.
-    pub fn held(&self, row: u32) -> Result<Held, Damaged> {
+    pub(crate) fn held(&self, row: u32) -> Result<Held, Damaged> {
         let row = self.index.row(row)?;
         let metadata = match row.contents {
             Contents::Document(metadata) => Some(metadata),
@@ -264,7 +264,7 @@ impl At<'_> {
     ///
     /// # Errors
     /// The index is damaged.
-    pub fn holding(&self, mut rows: RoaringBitmap) -> Result<RoaringBitmap, Damaged> {
+    pub(crate) fn holding(&self, mut rows: RoaringBitmap) -> Result<RoaringBitmap, Damaged> {
         if u64::from(self.checkpoint) == self.index.head() {
             rows -= self.index.over()?;
             return Ok(rows);
@@ -349,7 +349,7 @@ impl At<'_> {
     ///
     /// # Errors
     /// The index is damaged.
-    pub fn tags(&self) -> Result<BTreeSet<String>, Damaged> {
+    pub(crate) fn tags(&self) -> Result<BTreeSet<String>, Damaged> {
         self.names(row::TAGS)
     }
 
@@ -357,7 +357,7 @@ impl At<'_> {
     ///
     /// # Errors
     /// The index is damaged.
-    pub fn servers(&self) -> Result<BTreeSet<String>, Damaged> {
+    pub(crate) fn servers(&self) -> Result<BTreeSet<String>, Damaged> {
         self.names(row::SERVERS)
     }
 
@@ -377,7 +377,7 @@ impl At<'_> {
     ///
     /// # Errors
     /// The index is damaged.
-    pub fn state(&self) -> Result<PublishedSet, Damaged> {
+    pub(crate) fn state(&self) -> Result<PublishedSet, Damaged> {
         let mut all = RoaringBitmap::new();
         all.insert_range(0..self.index.end());
         let mark = |row| {

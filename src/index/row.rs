@@ -34,29 +34,29 @@ pub(super) enum Contents {
 
 /// The fields of a verified text that can be asked for.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Metadata {
+pub(crate) struct Metadata {
     /// The title, if it has one.
-    pub title: Option<String>,
+    pub(crate) title: Option<String>,
     /// The description, if it has one.
-    pub description: Option<String>,
+    pub(crate) description: Option<String>,
     /// Its type.
-    pub node_type: NodeType,
+    pub(crate) node_type: NodeType,
     /// Its tags, without `#`.
-    pub tags: Vec<String>,
+    pub(crate) tags: Vec<String>,
     /// What a source says of itself.
-    pub source: Option<SourceBlock>,
+    pub(crate) source: Option<SourceBlock>,
     /// What it mentions.
-    pub mentions: BTreeSet<Mention>,
+    pub(crate) mentions: BTreeSet<Mention>,
 }
 
 impl Metadata {
     /// The fields of a verified text.
-    pub fn of(id: &DocumentId, text: &str, document: &Document) -> Self {
+    pub(crate) fn of(id: &DocumentId, text: &str, document: &Document) -> Self {
         Self::new(&document.frontmatter, links(id, text, document))
     }
 
     /// The fields of a verified text that has these links.
-    pub fn new(fields: &Frontmatter, links: Vec<Link>) -> Self {
+    pub(crate) fn new(fields: &Frontmatter, links: Vec<Link>) -> Self {
         Self {
             title: fields.title.clone(),
             description: fields.description.clone(),

@@ -19,23 +19,23 @@ const MOST_GONE: usize = 1000;
 
 /// A version that cannot be read.
 #[derive(Debug)]
-pub struct LostVersion {
+pub(crate) struct LostVersion {
     /// The artifact.
-    pub id: DocumentId,
+    pub(crate) id: DocumentId,
     /// The version.
-    pub version: u64,
+    pub(crate) version: u64,
     /// Why.
-    pub why: ChainError,
+    pub(crate) why: ChainError,
 }
 
 /// What cannot be read.
 #[derive(Debug, Default)]
-pub struct Lost {
+pub(crate) struct Lost {
     /// Versions that the log seals, in byte order of their ids.
-    pub versions: Vec<LostVersion>,
+    pub(crate) versions: Vec<LostVersion>,
     /// Entries of the log that are no checkpoints, that do not follow, or that it once had, by
     /// their place from 1, and why.
-    pub checkpoints: Vec<(usize, String)>,
+    pub(crate) checkpoints: Vec<(usize, String)>,
 }
 
 /// Looks for everything that the log seals and the files no longer give. `faults` are those of its

@@ -7,7 +7,8 @@ mod rebuild;
 mod recovery;
 mod replace;
 
-pub use lost::{Lost, LostVersion};
-pub use rebuild::{Rebuilt, Unsound, rebuild};
-pub use recovery::{RecoverError, Recovery, Request, Unreliable, recover};
-pub use replace::{RebuildError, RebuildRequest, Refused, Replacement, exchange_log, rebuild_log};
+pub(crate) use lost::{Lost, LostVersion};
+pub(crate) use recovery::{RecoverError, Recovery, Request, Unreliable, recover};
+pub(crate) use replace::{
+    RebuildError, RebuildRequest, Refused, Replacement, exchange_log, rebuild_log,
+};

@@ -21,37 +21,37 @@ use crate::vault::Vault;
 
 /// A log as the histories give it.
 #[derive(Debug)]
-pub struct Rebuilt {
+pub(crate) struct Rebuilt {
     /// The log.
-    pub log: Log,
+    pub(crate) log: Log,
     /// How many checkpoints of the old log stand at its beginning.
-    pub kept: usize,
+    pub(crate) kept: usize,
     /// How many entries the old log has.
-    pub before: usize,
+    pub(crate) before: usize,
     /// Versions that are recorded as published or retired, but that nothing vouches for.
-    pub unsound: Vec<Unsound>,
+    pub(crate) unsound: Vec<Unsound>,
     /// Versions that are recorded as published no later than the last checkpoint that stays, and
     /// that none of these holds: a log that was cut and then went on has lost them.
-    pub passed_over: Vec<(DocumentId, u64)>,
+    pub(crate) passed_over: Vec<(DocumentId, u64)>,
 }
 
 /// A version that nothing vouches for, and why.
-pub type Unsound = (DocumentId, u64, ChainError);
+pub(crate) type Unsound = (DocumentId, u64, ChainError);
 
 impl Rebuilt {
     /// The checkpoints that come from the histories alone.
-    pub fn derived(&self) -> impl Iterator<Item = &Checkpoint> {
+    pub(crate) fn derived(&self) -> impl Iterator<Item = &Checkpoint> {
         self.log.entries.iter().flatten().skip(self.kept)
     }
 
     /// Whether it has what the old log has, and nothing else.
-    pub fn is_same(&self, old: &Log) -> bool {
+    pub(crate) fn is_same(&self, old: &Log) -> bool {
         old.is_whole() && old.entries == self.log.entries
     }
 
     /// The first checkpoint of the old log, or of what is trusted for it, where the log would begin
     /// with another one: no head that was noted elsewhere would be of it any more.
-    pub fn replaced_first(&self, old: &Log, remembered: &TrustedHeads) -> Option<Digest> {
+    pub(crate) fn replaced_first(&self, old: &Log, remembered: &TrustedHeads) -> Option<Digest> {
         fn first(log: &Log) -> Option<&Checkpoint> {
             log.entries.first()?.as_ref().ok()
         }
@@ -68,7 +68,7 @@ impl Rebuilt {
 
 /// Computes the log that the histories give, from the longest beginning of the old one on that
 /// agrees with them, or from nothing. Reads only.
-pub fn rebuild(vault: &Vault, old: &Log, from_scratch: bool) -> Rebuilt {
+pub(crate) fn rebuild(vault: &Vault, old: &Log, from_scratch: bool) -> Rebuilt {
     let mut ids: Vec<DocumentId> = uncommitted::recorded(old).into_keys().collect();
     let folders = vault.history_folders();
     ids.extend(folders.iter().filter_map(|dir| DocumentId::of_history_dir(dir).ok()));

@@ -15,35 +15,35 @@ use crate::vault::lock::LockError;
 
 /// What a recovery is asked to do.
 #[derive(Debug)]
-pub struct Request<'r> {
+pub(crate) struct Request<'r> {
     /// What a command that waits for the write lock shows.
-    pub holder: &'r str,
+    pub(crate) holder: &'r str,
     /// Write nothing.
-    pub dry_run: bool,
+    pub(crate) dry_run: bool,
     /// Move uncommitted files away although no intent record explains them.
-    pub force: bool,
+    pub(crate) force: bool,
     /// What the caller has read.
-    pub expect: Expect,
+    pub(crate) expect: Expect,
 }
 
 /// What a recovery did, or would do.
 #[derive(Debug)]
-pub struct Recovery {
+pub(crate) struct Recovery {
     /// Whether an intent record explains all that is uncommitted.
-    pub is_explained: bool,
+    pub(crate) is_explained: bool,
     /// What was moved and brought up to date.
-    pub recovered: Recovered,
+    pub(crate) recovered: Recovered,
     /// Artifacts beside whose histories nothing was moved.
-    pub broken: Vec<(DocumentId, Uncleared)>,
+    pub(crate) broken: Vec<(DocumentId, Uncleared)>,
     /// What cannot be restored from the files.
-    pub lost: Lost,
+    pub(crate) lost: Lost,
     /// Why nothing was touched: the log cannot be relied on.
-    pub unreliable: Option<Unreliable>,
+    pub(crate) unreliable: Option<Unreliable>,
 }
 
 /// Why a log cannot be relied on.
 #[derive(Debug)]
-pub enum Unreliable {
+pub(crate) enum Unreliable {
     /// It is broken.
     Log(LogError),
     /// It does not hold the trusted head.
@@ -53,7 +53,7 @@ pub enum Unreliable {
 /// Why nothing was done.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum RecoverError {
+pub(crate) enum RecoverError {
     /// Files or entries are uncommitted, and no intent record explains them.
     #[error("no intent record explains what is uncommitted")]
     Unexplained(Vec<UncommittedFile>),
@@ -73,7 +73,7 @@ pub enum RecoverError {
 ///
 /// # Errors
 /// Nothing was done; see [`RecoverError`].
-pub fn recover(vault: &Vault, request: &Request<'_>) -> Result<Recovery, RecoverError> {
+pub(crate) fn recover(vault: &Vault, request: &Request<'_>) -> Result<Recovery, RecoverError> {
     let _lock = if request.dry_run { None } else { Some(vault.lock(request.holder)?) };
     let log = trust::read_log(vault)?;
     let sound = log.sound();

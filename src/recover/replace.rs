@@ -19,43 +19,43 @@ use crate::vault::write::Written;
 
 /// What a rebuild is asked to do.
 #[derive(Debug)]
-pub struct RebuildRequest<'r> {
+pub(crate) struct RebuildRequest<'r> {
     /// What a command that waits for the write lock shows.
-    pub holder: &'r str,
+    pub(crate) holder: &'r str,
     /// The clock.
-    pub now: Timestamp,
+    pub(crate) now: Timestamp,
     /// Keep nothing of the log that is there.
-    pub from_scratch: bool,
+    pub(crate) from_scratch: bool,
     /// Write nothing.
-    pub dry_run: bool,
+    pub(crate) dry_run: bool,
     /// Replace the log although it would be refused.
-    pub force: bool,
+    pub(crate) force: bool,
     /// With `force`: let the log begin with another first checkpoint.
-    pub new_first_checkpoint: bool,
+    pub(crate) new_first_checkpoint: bool,
     /// What the caller has read.
-    pub expect: Expect,
+    pub(crate) expect: Expect,
 }
 
 /// What a rebuild did, or would do.
 #[derive(Debug)]
-pub struct Replacement {
+pub(crate) struct Replacement {
     /// The log that the histories give.
-    pub rebuilt: Rebuilt,
+    pub(crate) rebuilt: Rebuilt,
     /// Whether it is the log that is there.
-    pub is_same: bool,
+    pub(crate) is_same: bool,
     /// The end of the rebuilt log.
-    pub head: Head,
+    pub(crate) head: Head,
     /// The first checkpoint of the old log, where the new one begins with another.
-    pub replaced_first: Option<Digest>,
+    pub(crate) replaced_first: Option<Digest>,
     /// Why it would be refused as it was asked for; set in a dry run only.
-    pub refused: Option<Refused>,
+    pub(crate) refused: Option<Refused>,
     /// Where the old log is kept, if it was replaced.
-    pub kept: Option<String>,
+    pub(crate) kept: Option<String>,
 }
 
 /// Why a log is not replaced without force.
 #[derive(Debug, thiserror::Error)]
-pub enum Refused {
+pub(crate) enum Refused {
     /// Versions that are recorded as published or retired are not vouched for.
     #[error("the chain does not vouch for {}", crate::words::count(.0.len(), "version"))]
     Unsound(Vec<(String, String)>),
@@ -81,7 +81,7 @@ pub enum Refused {
 /// Why nothing was written.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum RebuildError {
+pub(crate) enum RebuildError {
     /// It takes force, or more than that.
     #[error(transparent)]
     Refused(#[from] Refused),
@@ -106,7 +106,7 @@ pub enum RebuildError {
 ///
 /// # Errors
 /// Nothing was written; see [`RebuildError`].
-pub fn rebuild_log(
+pub(crate) fn rebuild_log(
     vault: &Vault,
     request: &RebuildRequest<'_>,
 ) -> Result<Replacement, RebuildError> {
@@ -207,7 +207,7 @@ fn replace_log(vault: &Vault, new: &Log) -> Result<Option<String>, FileError> {
 /// # Errors
 /// Something could not be written. Where both files are left, they say the same, and the next
 /// writer clears that away.
-pub fn exchange_log(
+pub(crate) fn exchange_log(
     vault: &Vault,
     old: &Chronicle<'_>,
     form: LogForm,

@@ -61,7 +61,7 @@ fn first(most: usize, mut lines: Vec<String>) -> Vec<String> {
 
 impl Failure {
     /// An invalid selector, with a caret under the place.
-    pub fn selector(why: &ParseError, text: &str) -> Self {
+    pub(crate) fn selector(why: &ParseError, text: &str) -> Self {
         let mut failure = Self::new(Code::SelectorInvalid, why.to_string());
         failure.reason = Some(why.code());
         failure.details = why.caret(text).lines().map(str::to_owned).collect();
@@ -70,7 +70,7 @@ impl Failure {
     }
 
     /// A selector that cannot be evaluated, with a caret under the term.
-    pub fn plan(why: PlanError<Self>, text: &str) -> Self {
+    pub(crate) fn plan(why: PlanError<Self>, text: &str) -> Self {
         let mut failure = Self::from(why.why);
         // Under a whole selector carets say nothing.
         if text.get(why.span.clone()) != Some(text.trim()) {
@@ -81,7 +81,7 @@ impl Failure {
     }
 
     /// Documents whose histories do not verify.
-    pub fn withheld(withheld: &[Withheld]) -> Self {
+    pub(crate) fn withheld(withheld: &[Withheld]) -> Self {
         let message = match withheld {
             [one] => format!("`{}` is withheld: {}", one.id, one.why),
             many => format!("{} documents are withheld", many.len()),
@@ -97,7 +97,7 @@ impl Failure {
     }
 
     /// No published document has this id.
-    pub fn unknown_id(id: &str, near: Option<&str>) -> Self {
+    pub(crate) fn unknown_id(id: &str, near: Option<&str>) -> Self {
         let failure = Self::new(Code::UnknownId, format!("no document has the id `{id}`"));
         match near {
             Some(near) => failure.hint(format!("did you mean `{near}`?")),
@@ -109,7 +109,7 @@ impl Failure {
     }
 
     /// A document that has no history.
-    pub fn never_published(id: &crate::model::id::DocumentId) -> Self {
+    pub(crate) fn never_published(id: &crate::model::id::DocumentId) -> Self {
         let publish = Call::new(Verb::Publish).value(id.as_str());
         Self::new(Code::UnknownId, format!("`{id}` was never published"))
             .hint(Hint::call("{} publishes version 1", publish))

@@ -80,7 +80,7 @@ impl Report for CheckpointsReport {
 
 impl CheckpointsReport {
     /// All checkpoints of a log, the newest last.
-    pub fn new(chronicle: &Chronicle<'_>) -> Self {
+    pub(crate) fn new(chronicle: &Chronicle<'_>) -> Self {
         Self {
             checkpoints: chronicle.checkpoints().iter().map(|c| EntryReport::from(*c)).collect(),
         }
@@ -101,7 +101,7 @@ impl Report for StateReport {
 
 impl StateReport {
     /// A checkpoint with everything that is published at it.
-    pub fn new(checkpoint: &Checkpoint, state: &PublishedSet) -> Self {
+    pub(crate) fn new(checkpoint: &Checkpoint, state: &PublishedSet) -> Self {
         let holds = state.iter().map(|(id, mark)| MarkReport::new(id, mark)).collect();
         Self { entry: checkpoint.into(), holds }
     }
@@ -135,7 +135,7 @@ impl Report for StateDiffReport<'_> {
 
 impl<'d> StateDiffReport<'d> {
     /// What the states of two checkpoints hold differently.
-    pub fn new(
+    pub(crate) fn new(
         (older, before): (u64, &'d PublishedSet),
         (newer, after): (u64, &'d PublishedSet),
     ) -> Self {
@@ -201,7 +201,7 @@ impl Report for RebuildReport {
 
 impl RebuildReport {
     /// What a rebuild did, or would do.
-    pub fn new(replacement: &Replacement, dry_run: bool) -> Self {
+    pub(crate) fn new(replacement: &Replacement, dry_run: bool) -> Self {
         let rebuilt = &replacement.rebuilt;
         let unsound = |(id, version, why): &(DocumentId, u64, _)| VersionReason {
             id: id.clone(),
@@ -251,7 +251,7 @@ impl Report for ConvertReport {
 
 impl ConvertReport {
     /// What a conversion did, or would do.
-    pub fn new(converted: &Converted, form: LogForm, dry_run: bool) -> Self {
+    pub(crate) fn new(converted: &Converted, form: LogForm, dry_run: bool) -> Self {
         let number = |outcome: &Outcome| outcome.checkpoint.as_ref().map(|c| c.number);
         Self {
             dry_run,

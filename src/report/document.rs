@@ -70,7 +70,7 @@ impl Report for DocumentReport<'_> {
 
 impl<'d> DocumentReport<'d> {
     /// A whole document, with or without its body.
-    pub fn new(served: &'d Served, with_body: bool) -> Self {
+    pub(crate) fn new(served: &'d Served, with_body: bool) -> Self {
         let fields = &served.fields;
         Self {
             id: served.id.as_str(),
@@ -96,14 +96,14 @@ impl<'d> DocumentReport<'d> {
     }
 
     /// A document narrowed to one section, with the section's text.
-    pub fn of_section(served: &'d Served, section: &Section) -> Self {
+    pub(crate) fn of_section(served: &'d Served, section: &Section) -> Self {
         let body = Some(&served.text[section.range.clone()]);
         Self { section: Some(section.into()), body, ..Self::new(served, false) }
     }
 
     /// What an answer holds of each document: all of it, or some of its sections. `with_tokens`
     /// adds the size of each text.
-    pub fn all(portions: &[Portion<'d>], with_body: bool, with_tokens: bool) -> Vec<Self> {
+    pub(crate) fn all(portions: &[Portion<'d>], with_body: bool, with_tokens: bool) -> Vec<Self> {
         let documents = portions.chunk_by(Portion::is_beside);
         let document = |portions: &[Portion<'d>]| {
             let document = Self::of(portions, with_body)?;
@@ -142,7 +142,7 @@ pub struct WithheldReport {
 
 impl WithheldReport {
     /// Several of them.
-    pub fn all(withheld: &[Withheld]) -> Vec<Self> {
+    pub(crate) fn all(withheld: &[Withheld]) -> Vec<Self> {
         let one = |withheld: &Withheld| Self {
             id: withheld.id.to_string(),
             reason: withheld.why.to_string(),
@@ -167,7 +167,7 @@ impl Report for OutlineReport<'_> {
 
 impl<'o> OutlineReport<'o> {
     /// These sections of a document.
-    pub fn new(served: &'o Served, sections: &[Section]) -> Self {
+    pub(crate) fn new(served: &'o Served, sections: &[Section]) -> Self {
         Self {
             id: served.id.as_str(),
             version: served.entry.version,

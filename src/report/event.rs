@@ -61,7 +61,7 @@ struct StepReport<'e> {
 
 impl<'e> EventReport<'e> {
     /// The report of an outcome.
-    pub fn new(outcome: &'e Outcome, dry_run: bool, spell: Spell) -> Self {
+    pub(crate) fn new(outcome: &'e Outcome, dry_run: bool, spell: Spell) -> Self {
         let committed = outcome.committed.as_ref();
         let left_alone = committed.map(|c| c.left_alone.as_slice()).unwrap_or_default();
         let after = committed.map(|c| c.after.as_slice()).unwrap_or_default();

@@ -60,7 +60,12 @@ impl Report for GraphReport<'_> {
 
 impl<'g> GraphReport<'g> {
     /// The graph of all documents that a checkpoint publishes.
-    pub fn new(checkpoint: u64, all: &'g Listing, graph: &Memory, edges: &'g [Edge]) -> Self {
+    pub(crate) fn new(
+        checkpoint: u64,
+        all: &'g Listing,
+        graph: &Memory,
+        edges: &'g [Edge],
+    ) -> Self {
         let node = |listed: &'g Listed| NodeReport {
             id: listed.id.as_str(),
             title: listed.title(),
@@ -116,7 +121,7 @@ impl Report for HubsReport<'_> {
 
 impl<'g> HubsReport<'g> {
     /// These hubs of a checkpoint.
-    pub fn new(checkpoint: u64, all: &'g Listing, hubs: &'g [Hub]) -> Self {
+    pub(crate) fn new(checkpoint: u64, all: &'g Listing, hubs: &'g [Hub]) -> Self {
         let titles: BTreeMap<&DocumentId, &str> =
             all.documents.iter().map(|listed| (&listed.id, listed.title())).collect();
         let hub = |hub: &'g Hub| HubReport {
@@ -153,7 +158,7 @@ impl Report for NeighborsReport<'_> {
 
 impl<'n> NeighborsReport<'n> {
     /// What is around a document at a checkpoint.
-    pub fn new(id: &'n DocumentId, checkpoint: u64, around: &'n Around) -> Self {
+    pub(crate) fn new(id: &'n DocumentId, checkpoint: u64, around: &'n Around) -> Self {
         let titles: BTreeMap<&DocumentId, &str> =
             around.titles.iter().map(|(id, title)| (id, &**title)).collect();
         let neighbor = |neighbor: &'n Neighbor| NeighborReport {

@@ -52,7 +52,7 @@ impl Report for HeadReport {
 
 impl HeadReport {
     /// The end of a log, made at `at`, beside the trusted head.
-    pub fn new(head: &Head, at: Option<Timestamp>, trusted: Option<&TrustedHead>) -> Self {
+    pub(crate) fn new(head: &Head, at: Option<Timestamp>, trusted: Option<&TrustedHead>) -> Self {
         Self {
             checkpoint: head.checkpoint,
             at: at.map(|at| at.to_string()),
@@ -83,7 +83,7 @@ impl Report for TrustReport {
 
 impl TrustReport {
     /// The change of the trusted head.
-    pub fn new(from: Option<&TrustedHead>, to: &Head, dry_run: bool) -> Self {
+    pub(crate) fn new(from: Option<&TrustedHead>, to: &Head, dry_run: bool) -> Self {
         let to = EndReport { checkpoint: to.checkpoint, checkpoint_hash: hash(to) };
         Self { dry_run, from: from.map(TrustedReport::from), to }
     }
@@ -112,7 +112,7 @@ impl Report for HeadsReport {
 
 impl HeadsReport {
     /// All trusted heads of this user.
-    pub fn new(trusted: &[TrustedHead]) -> Self {
+    pub(crate) fn new(trusted: &[TrustedHead]) -> Self {
         Self { heads: trusted.iter().map(TrustedReport::from).collect() }
     }
 }

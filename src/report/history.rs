@@ -60,7 +60,7 @@ impl Report for HistoryReport<'_> {
 
 impl<'h> HistoryReport<'h> {
     /// Recomputes every version of a history.
-    pub fn new(
+    pub(crate) fn new(
         files: &'h Files,
         chronicle: &Chronicle<'_>,
         id: &'h DocumentId,
@@ -89,7 +89,7 @@ impl<'h> HistoryReport<'h> {
     }
 
     /// Whether nothing is wrong.
-    pub fn is_sound(&self) -> bool {
+    pub(crate) fn is_sound(&self) -> bool {
         self.unreadable.is_empty() && self.versions.iter().all(|v| v.problems.is_empty())
     }
 }

@@ -54,7 +54,7 @@ impl<'l> PacksReport<'l> {
     ///
     /// # Errors
     /// The log cannot be relied on.
-    pub fn new(snapshot: &Snapshot<'_>, packs: &'l Packs) -> Result<Self, LogError> {
+    pub(crate) fn new(snapshot: &Snapshot<'_>, packs: &'l Packs) -> Result<Self, LogError> {
         let usable = packs.usable.iter().map(|pack| PackReport::new(pack, snapshot));
         let unusable = |sealed: &'l Unusable| UnusableReport {
             path: sealed.file.as_str(),
@@ -120,7 +120,7 @@ impl Report for PackShowReport<'_> {
 
 impl<'s> PackShowReport<'s> {
     /// A sealed pack with the documents that it selects at a checkpoint.
-    pub fn new(
+    pub(crate) fn new(
         checkpoint: u64,
         sealed: &'s SealedPack,
         plan: &'s QueryPlan,

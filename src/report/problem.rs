@@ -26,7 +26,7 @@ pub struct ProblemReport {
 
 impl ProblemReport {
     /// A problem with its advice as a front end spells it.
-    pub fn new(problem: &Problem, spell: Spell) -> Self {
+    pub(crate) fn new(problem: &Problem, spell: Spell) -> Self {
         Self {
             code: problem.code,
             severity: severity(problem.severity),
@@ -37,7 +37,7 @@ impl ProblemReport {
     }
 
     /// Several problems.
-    pub fn all(problems: &[Problem], spell: Spell) -> Vec<Self> {
+    pub(crate) fn all(problems: &[Problem], spell: Spell) -> Vec<Self> {
         problems.iter().map(|problem| Self::new(problem, spell)).collect()
     }
 }
@@ -53,7 +53,7 @@ pub struct FileProblems {
 
 impl FileProblems {
     /// Why a document was refused.
-    pub fn of_refusal(refusal: &Refusal, spell: Spell) -> Self {
+    pub(crate) fn of_refusal(refusal: &Refusal, spell: Spell) -> Self {
         let problems = ProblemReport::all(&refusal.problems, spell);
         Self { path: refusal.path.clone(), problems }
     }
@@ -85,7 +85,7 @@ impl Report for ValidateReport {
 
 impl ValidateReport {
     /// The problems of so many checked documents.
-    pub fn new(checked: usize, found: &[(String, Vec<Problem>)], spell: Spell) -> Self {
+    pub(crate) fn new(checked: usize, found: &[(String, Vec<Problem>)], spell: Spell) -> Self {
         let all = || found.iter().flat_map(|(_, problems)| problems);
         let with = |wanted| all().filter(|problem| problem.severity == wanted).count();
         let file = |(path, problems): &(String, Vec<Problem>)| FileProblems {
@@ -151,7 +151,7 @@ impl Report for PackCheckReport {
 
 impl PackCheckReport {
     /// The problems of these pack files.
-    pub fn new(files: &[PackFile], spell: Spell) -> Self {
+    pub(crate) fn new(files: &[PackFile], spell: Spell) -> Self {
         let problem = |problem: &PackProblem| PackProblemReport {
             code: problem.code(),
             severity: if problem.is_fatal() { "error" } else { "warning" },

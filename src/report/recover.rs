@@ -72,7 +72,7 @@ impl Report for RecoverReport<'_> {
 
 impl<'r> RecoverReport<'r> {
     /// What a recovery did, or would do.
-    pub fn new(recovery: &'r Recovery, dry_run: bool) -> Self {
+    pub(crate) fn new(recovery: &'r Recovery, dry_run: bool) -> Self {
         let lost = |lost: &LostVersion| VersionReason {
             id: lost.id.clone(),
             version: lost.version,

@@ -40,7 +40,7 @@ pub struct Detail {
 
 impl<'r> ResolveReport<'r> {
     /// What `context` holds of a resolution.
-    pub fn new(
+    pub(crate) fn new(
         (selector, checkpoint): (String, u64),
         plan: &'r QueryPlan,
         context: &'r Context<'r>,
@@ -151,7 +151,7 @@ impl Report for ExplainReport<'_> {
 
 impl<'e> ExplainReport<'e> {
     /// How the selector is understood at a checkpoint.
-    pub fn new(
+    pub(crate) fn new(
         (selector, checkpoint): (&'e str, u64),
         plan: &'e QueryPlan,
         (tree, cost): (&'e Explained, &Cost),
@@ -198,7 +198,7 @@ impl Report for ListReport<'_> {
 
 impl<'l> ListReport<'l> {
     /// All that a checkpoint publishes.
-    pub fn new(checkpoint: u64, all: &'l Resolution) -> Self {
+    pub(crate) fn new(checkpoint: u64, all: &'l Resolution) -> Self {
         let documents = all.documents.iter().map(|one| DocumentReport::new(one, false)).collect();
         Self { checkpoint, documents, withheld: WithheldReport::all(&all.withheld) }
     }
@@ -230,7 +230,7 @@ impl Report for MapReport<'_> {
 
 impl<'c> MapReport<'c> {
     /// The map of a snapshot, with its verified `CONTEXT.md`.
-    pub fn new(
+    pub(crate) fn new(
         snapshot: &Snapshot<'_>,
         all: &'c Resolution,
         instructions: Option<&'c Served>,

@@ -48,7 +48,7 @@ impl Report for SearchReport<'_> {
 
 impl<'s> SearchReport<'s> {
     /// What `backend` answered at a checkpoint; `explain` adds how each score came about.
-    pub fn new(
+    pub(crate) fn new(
         (query, backend): (&'s str, &'s str),
         checkpoint: u64,
         answer: &'s Answer,

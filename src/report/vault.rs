@@ -58,7 +58,7 @@ impl Report for StatusReport<'_> {
 
 impl<'s> StatusReport<'s> {
     /// How live files differ from a checkpoint.
-    pub fn new(status: &'s Status, checkpoint: u64, spell: Spell) -> Self {
+    pub(crate) fn new(status: &'s Status, checkpoint: u64, spell: Spell) -> Self {
         let row = |row: &'s Row| RowReport {
             path: &row.path,
             id: row.id.as_ref().map(DocumentId::as_str),
@@ -98,7 +98,7 @@ impl Report for IndexReport<'_> {
 
 impl<'i> IndexReport<'i> {
     /// What became of each derived file, or would.
-    pub fn new(files: &'i [Derived], outcomes: &[Outcome]) -> Self {
+    pub(crate) fn new(files: &'i [Derived], outcomes: &[Outcome]) -> Self {
         let file = |(file, outcome): (&'i Derived, &Outcome)| DerivedReport {
             path: &file.path,
             outcome: outcome.as_str(),

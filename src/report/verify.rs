@@ -110,7 +110,7 @@ impl Report for VerifyReport {
 
 impl VerifyReport {
     /// What a verifier found; `whole` says whether it looked at everything.
-    pub fn new(report: &verify::Report, whole: bool) -> Self {
+    pub(crate) fn new(report: &verify::Report, whole: bool) -> Self {
         Self {
             verdict: report.verdict.as_str(),
             whole,

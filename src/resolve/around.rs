@@ -12,13 +12,13 @@ use crate::model::id::DocumentId;
 
 /// What is around a document.
 #[derive(Debug, Default)]
-pub struct Around {
+pub(crate) struct Around {
     /// The neighbours that may be served.
-    pub found: Neighborhood,
+    pub(crate) found: Neighborhood,
     /// Their titles.
-    pub titles: BTreeMap<DocumentId, String>,
+    pub(crate) titles: BTreeMap<DocumentId, String>,
     /// Documents whose links are not known, or that were reached and may not be served.
-    pub withheld: Vec<Withheld>,
+    pub(crate) withheld: Vec<Withheld>,
 }
 
 impl Snapshot<'_> {
@@ -27,7 +27,7 @@ impl Snapshot<'_> {
     ///
     /// # Errors
     /// As [`Snapshot::state`].
-    pub fn around(&self, id: &DocumentId, walk: &Walk) -> Result<Option<Around>, LogError> {
+    pub(crate) fn around(&self, id: &DocumentId, walk: &Walk) -> Result<Option<Around>, LogError> {
         if let Some(at) = self.map.index() {
             match self.around_in(at, id, walk) {
                 Ok(around) => return Ok(around),

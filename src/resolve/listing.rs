@@ -13,32 +13,32 @@ use crate::model::id::DocumentId;
 
 /// A published document.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Listed {
+pub(crate) struct Listed {
     /// Its id.
-    pub id: DocumentId,
+    pub(crate) id: DocumentId,
     /// Its version.
-    pub version: u64,
+    pub(crate) version: u64,
     /// The fields of its text, which was verified when they were read.
-    pub metadata: Metadata,
+    pub(crate) metadata: Metadata,
 }
 
 /// Every document of a checkpoint.
 #[derive(Debug, Default)]
-pub struct Listing {
+pub(crate) struct Listing {
     /// In byte order of their ids.
-    pub documents: Vec<Listed>,
+    pub(crate) documents: Vec<Listed>,
     /// Documents that the chain does not vouch for.
-    pub withheld: Vec<Withheld>,
+    pub(crate) withheld: Vec<Withheld>,
 }
 
 impl Listed {
     /// The title, or the id where there is none.
-    pub fn title(&self) -> &str {
+    pub(crate) fn title(&self) -> &str {
         self.metadata.title.as_deref().unwrap_or_else(|| self.id.as_str())
     }
 
     /// What a source depends on.
-    pub fn needed(&self) -> BTreeSet<DocumentId> {
+    pub(crate) fn needed(&self) -> BTreeSet<DocumentId> {
         let mentions = self.metadata.mentions.iter().filter(|m| m.kind == LinkKind::DependsOn);
         mentions.filter_map(|mention| mention.target.document()).collect()
     }
@@ -59,7 +59,7 @@ impl From<Resolution> for Listing {
 }
 
 /// The graph of some documents.
-pub fn graph(documents: &[Listed]) -> Memory {
+pub(crate) fn graph(documents: &[Listed]) -> Memory {
     Memory::new(documents.iter().map(|l| (l.id.clone(), l.metadata.mentions.clone())))
 }
 
@@ -69,7 +69,7 @@ impl Snapshot<'_> {
     ///
     /// # Errors
     /// As [`Snapshot::state`].
-    pub fn listing(&self) -> Result<Listing, LogError> {
+    pub(crate) fn listing(&self) -> Result<Listing, LogError> {
         if let Some(listing) = self.indexed(|at| self.listing_of(at)) {
             return Ok(listing);
         }

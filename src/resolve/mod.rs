@@ -50,10 +50,10 @@ use map::{Map, Recorded};
 use posted::Posted;
 use universe::Sets;
 
-pub use around::Around;
+pub(crate) use around::Around;
 pub use explain::{Cost, Explained};
 pub use extent::UnknownSection;
-pub use listing::{Listed, Listing};
+pub(crate) use listing::{Listed, Listing};
 pub use plan::{PlanError, QueryPlan};
 pub use source::{CheckpointSource, Need};
 

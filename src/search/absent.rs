@@ -7,14 +7,14 @@ use crate::model::digest::Digest;
 use crate::resolve::Snapshot;
 
 /// What the built-in back-end is called.
-pub const NAME: &str = "builtin";
+pub(crate) const NAME: &str = "builtin";
 
 /// A back-end that refuses every search.
-pub struct Builtin;
+pub(crate) struct Builtin;
 
 impl Builtin {
     /// Takes what the index of a head would take.
-    pub fn new(_: &Snapshot<'_>, _: Digest, _: Option<PathBuf>, _: &dyn Fn(usize)) -> Self {
+    pub(crate) fn new(_: &Snapshot<'_>, _: Digest, _: Option<PathBuf>, _: &dyn Fn(usize)) -> Self {
         Self
     }
 }

@@ -13,19 +13,19 @@ use super::{Backend, MAX_HITS, Part, Proposals, Query, RawHit, SearchError};
 const PROTOCOL: u32 = 1;
 
 /// How long a program may take unless the user says otherwise.
-pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
+pub(crate) const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A program that the user lets search a vault.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Program {
+pub(crate) struct Program {
     /// The file and its arguments; no shell reads them.
-    pub argv: Vec<String>,
+    pub(crate) argv: Vec<String>,
     /// How long it may take.
-    pub timeout: Duration,
+    pub(crate) timeout: Duration,
 }
 
 /// The back-end that asks a program.
-pub struct Command {
+pub(crate) struct Command {
     program: Program,
     vault: PathBuf,
     checkpoint: u64,
@@ -34,7 +34,7 @@ pub struct Command {
 
 impl Command {
     /// The program asked about the vault in this folder, whose head is checkpoint `checkpoint`.
-    pub fn new(program: Program, vault: &Path, checkpoint: u64) -> Self {
+    pub(crate) fn new(program: Program, vault: &Path, checkpoint: u64) -> Self {
         let first = program.argv.first().map(Path::new).and_then(Path::file_name);
         let name = first.map_or_else(String::new, |name| name.to_string_lossy().into_owned());
         Self { program, vault: vault.to_owned(), checkpoint, name }

@@ -12,9 +12,9 @@ use crate::vault::outside;
 use crate::yaml::{self, Dialect, Node};
 
 /// The environment variable that names a program, and the one that says how long it may take.
-pub const COMMAND_VARIABLE: &str = "CTX_SEARCH_COMMAND";
+pub(crate) const COMMAND_VARIABLE: &str = "CTX_SEARCH_COMMAND";
 /// Seconds that the program may take.
-pub const TIMEOUT_VARIABLE: &str = "CTX_SEARCH_TIMEOUT";
+pub(crate) const TIMEOUT_VARIABLE: &str = "CTX_SEARCH_TIMEOUT";
 /// The longest time in seconds.
 const MAX_SECONDS: u64 = 600;
 /// The largest user configuration.
@@ -23,7 +23,7 @@ const MAX_CONFIG_BYTES: u64 = 64 << 10;
 /// Why the user's configuration is not followed. What it names is never replaced by something else.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum ConfiguredError {
+pub(crate) enum ConfiguredError {
     /// The user's configuration cannot be read.
     #[error("`{}` cannot be read: {problem}", path.display())]
     Unreadable {
@@ -50,7 +50,7 @@ pub enum ConfiguredError {
 
 /// The user's configuration: `XDG_CONFIG_HOME/contextnest/config.yaml`, else
 /// `HOME/.config/contextnest/config.yaml`.
-pub fn config_file<'e>(var: impl Fn(&str) -> Option<&'e str>) -> Option<PathBuf> {
+pub(crate) fn config_file<'e>(var: impl Fn(&str) -> Option<&'e str>) -> Option<PathBuf> {
     Some(outside::config_folder(var)?.join("config.yaml"))
 }
 
@@ -58,7 +58,7 @@ pub fn config_file<'e>(var: impl Fn(&str) -> Option<&'e str>) -> Option<PathBuf>
 ///
 /// # Errors
 /// The user names something that cannot be followed.
-pub fn program<'e>(
+pub(crate) fn program<'e>(
     vault: &Path,
     var: impl Fn(&str) -> Option<&'e str>,
 ) -> Result<Option<Program>, ConfiguredError> {

@@ -8,9 +8,9 @@
 #![cfg_attr(not(feature = "search"), allow(dead_code, reason = "only the index uses it"))]
 
 #[cfg_attr(not(feature = "search"), path = "absent.rs")]
-pub mod builtin;
-pub mod command;
-pub mod configured;
+pub(crate) mod builtin;
+pub(crate) mod command;
+pub(crate) mod configured;
 mod phrase;
 mod program;
 mod query;
@@ -24,8 +24,8 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-pub use query::{MAX_CLAUSES, MAX_PHRASE_WORDS, MAX_QUERY_BYTES, Query, QueryError};
-pub use snippet::Snippet;
+pub(crate) use query::{Query, QueryError};
+pub(crate) use snippet::Snippet;
 
 use crate::checkpoint::fault::LogError;
 use crate::document::sections::Section;
@@ -39,12 +39,12 @@ use crate::uri::Uri;
 use units::Unit;
 
 /// The most hits that an answer may have.
-pub const MAX_HITS: usize = 1000;
+pub(crate) const MAX_HITS: usize = 1000;
 /// A search in a selector stands for the documents of so many hits, the best.
-pub const SELECTED_HITS: usize = 100;
+pub(crate) const SELECTED_HITS: usize = 100;
 
 /// Something that finds sections by their words or their meaning.
-pub trait Backend {
+pub(crate) trait Backend {
     /// What it is called in answers.
     fn name(&self) -> &str;
 
@@ -57,7 +57,7 @@ pub trait Backend {
 
 /// The back-end of a vault in which nothing is published.
 #[derive(Clone, Copy, Debug)]
-pub struct Nothing;
+pub(crate) struct Nothing;
 
 impl Backend for Nothing {
     fn name(&self) -> &str {
@@ -71,29 +71,29 @@ impl Backend for Nothing {
 
 /// What a back-end proposes.
 #[derive(Debug, Default)]
-pub struct Proposals {
+pub(crate) struct Proposals {
     /// What it found.
-    pub hits: Vec<RawHit>,
+    pub(crate) hits: Vec<RawHit>,
     /// Documents that it could not read, so that it is unknown whether they belong to the answer.
-    pub unread: Vec<DocumentId>,
+    pub(crate) unread: Vec<DocumentId>,
 }
 
 /// A document, or a part of one, that a back-end proposes.
 #[derive(Clone, Debug, PartialEq)]
-pub struct RawHit {
+pub(crate) struct RawHit {
     /// What it says is the id of a document.
-    pub id: String,
+    pub(crate) id: String,
     /// Which part of it is meant.
-    pub part: Part,
+    pub(crate) part: Part,
     /// The larger, the better; a finite number.
-    pub score: f64,
+    pub(crate) score: f64,
     /// How the score came about, where the back-end says.
-    pub reasons: Vec<Reason>,
+    pub(crate) reasons: Vec<Reason>,
 }
 
 /// A part of a document.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Part {
+pub(crate) enum Part {
     /// All of it.
     Whole,
     /// The section of this name.
@@ -104,39 +104,40 @@ pub enum Part {
 
 /// What one clause of a query in one field adds to a score.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Reason {
+pub(crate) struct Reason {
     /// The folded words of the clause.
-    pub term: String,
+    pub(crate) term: String,
     /// The field that they were found in.
-    pub field: &'static str,
+    pub(crate) field: &'static str,
     /// What is added, before `share` is applied.
-    pub score: f64,
+    pub(crate) score: f64,
     /// How often the clause occurs in the field.
-    pub tf: u32,
+    pub(crate) tf: u32,
     /// How many units (of `title`, `tags` and `description`: documents) it occurs in.
-    pub df: u64,
+    pub(crate) df: u64,
     /// How many units or documents there are.
-    pub n: u64,
+    pub(crate) n: u64,
     /// The weight of the field.
-    pub boost: f64,
+    pub(crate) boost: f64,
     /// How rare the clause is.
-    pub idf: f64,
+    pub(crate) idf: f64,
     /// How many words the field has.
-    pub length: u64,
+    pub(crate) length: u64,
     /// How many it has on average.
-    pub average: f64,
+    pub(crate) average: f64,
     /// The part of the query's clauses that was found, by which the sum is multiplied.
-    pub share: f64,
+    pub(crate) share: f64,
 }
 
 /// Why there is no answer.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum SearchError {
+pub(crate) enum SearchError {
     /// What is published cannot be read.
     #[error(transparent)]
     Log(#[from] LogError),
     /// The library was built without the built-in index.
+    #[cfg_attr(feature = "search", allow(dead_code, reason = "another build makes it"))]
     #[error("this ctx was built without the built-in index (feature `search`)")]
     NotBuilt,
     /// The index could be neither used nor built.
@@ -156,27 +157,27 @@ pub enum SearchError {
 
 /// A published section or document that was found; its text is verified.
 #[derive(Debug)]
-pub struct Hit {
+pub(crate) struct Hit {
     /// The document.
-    pub served: Arc<Served>,
+    pub(crate) served: Arc<Served>,
     /// The section; none where the whole document or its beginning is meant.
-    pub section: Option<Section>,
+    pub(crate) section: Option<Section>,
     /// The larger, the better.
-    pub score: f64,
+    pub(crate) score: f64,
     /// Why it was found.
-    pub snippet: Snippet,
+    pub(crate) snippet: Snippet,
     /// How the score came about.
-    pub reasons: Vec<Reason>,
+    pub(crate) reasons: Vec<Reason>,
 }
 
 impl Hit {
     /// The URI of exactly what was found; none for the few ids that a URI cannot name.
-    pub fn uri(&self) -> Option<Uri> {
+    pub(crate) fn uri(&self) -> Option<Uri> {
         Portion { served: &self.served, section: self.section.as_ref() }.uri()
     }
 
     /// The chain hash of the version that was found.
-    pub fn chain_hash(&self) -> Digest {
+    pub(crate) fn chain_hash(&self) -> Digest {
         self.served.entry.chain_hash
     }
 }
@@ -184,20 +185,20 @@ impl Hit {
 /// The answer to a query. Its class is *delegated*: what was found is published and verified, that
 /// it was found is the back-end's word.
 #[derive(Debug, Default)]
-pub struct Answer {
+pub(crate) struct Answer {
     /// The best hits: by score, then id, then place in the document.
-    pub hits: Vec<Hit>,
+    pub(crate) hits: Vec<Hit>,
     /// Documents that were found, or could not be looked at, and may not be served.
-    pub withheld: Vec<Withheld>,
+    pub(crate) withheld: Vec<Withheld>,
     /// What else the reader should know.
-    pub notes: Vec<String>,
+    pub(crate) notes: Vec<String>,
 }
 
 /// Asks a back-end, and keeps of its answer what is published, current and verified.
 ///
 /// # Errors
 /// The back-end cannot answer.
-pub fn search(
+pub(crate) fn search(
     snapshot: &Snapshot<'_>,
     backend: &dyn Backend,
     query: &Query,
@@ -236,7 +237,7 @@ pub fn search(
 impl Answer {
     /// What the answer is to a selector that names the search, and the back-end of this name gave
     /// it.
-    pub fn into_searched(self, backend: String) -> Searched {
+    pub(crate) fn into_searched(self, backend: String) -> Searched {
         let ids = self.hits.iter().map(|hit| hit.served.id.clone()).collect();
         Searched { backend, ids, withheld: self.withheld, notes: self.notes }
     }

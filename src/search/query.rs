@@ -5,15 +5,15 @@ use std::collections::BTreeMap;
 use super::words::{Words, stands_alone};
 
 /// The longest query in bytes.
-pub const MAX_QUERY_BYTES: usize = 4096;
+pub(crate) const MAX_QUERY_BYTES: usize = 4096;
 /// The most clauses that a query may have.
-pub const MAX_CLAUSES: usize = 32;
+pub(crate) const MAX_CLAUSES: usize = 32;
 /// The most words that one clause may have.
-pub const MAX_PHRASE_WORDS: usize = 128;
+pub(crate) const MAX_PHRASE_WORDS: usize = 128;
 
 /// A query that has been read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Query {
+pub(crate) struct Query {
     text: String,
     clauses: Vec<Clause>,
 }
@@ -30,7 +30,7 @@ pub(super) struct Clause {
 /// Why a text is no query.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum QueryError {
+pub(crate) enum QueryError {
     /// There is nothing to look for.
     #[error("the query holds no word")]
     Empty,
@@ -50,7 +50,7 @@ impl Query {
     ///
     /// # Errors
     /// It holds no word, or too many.
-    pub fn parse(text: &str) -> Result<Self, QueryError> {
+    pub(crate) fn parse(text: &str) -> Result<Self, QueryError> {
         if text.len() > MAX_QUERY_BYTES {
             return Err(QueryError::TooLong(text.len()));
         }
@@ -83,7 +83,7 @@ impl Query {
     }
 
     /// The query as it was written.
-    pub fn text(&self) -> &str {
+    pub(crate) fn text(&self) -> &str {
         &self.text
     }
 

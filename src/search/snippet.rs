@@ -18,15 +18,15 @@ const MAX_MATCHES: usize = 1000;
 
 /// A piece of a text on one line.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Snippet {
+pub(crate) struct Snippet {
     /// The text; each run of blanks and line ends is one blank.
-    pub text: String,
+    pub(crate) text: String,
     /// The bytes of it that are words of the query.
-    pub matches: Vec<Range<usize>>,
+    pub(crate) matches: Vec<Range<usize>>,
     /// Whether the unit begins before it.
-    pub cut_before: bool,
+    pub(crate) cut_before: bool,
     /// Whether the unit goes on after it.
-    pub cut_after: bool,
+    pub(crate) cut_after: bool,
 }
 
 /// Cuts the piece of a text that holds the most clauses of a query.

@@ -32,7 +32,7 @@ use cache::{Cache, Freshness};
 use segment::{Segment, Totals};
 
 /// What the built-in back-end is called.
-pub const NAME: &str = "builtin";
+pub(crate) const NAME: &str = "builtin";
 
 /// How long a build takes before a progress line is shown.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -44,7 +44,7 @@ const WRITER_BYTES: usize = 64 << 20;
 const MAX_WRITERS: usize = 4;
 
 /// The built-in index of a vault's head.
-pub struct Builtin<'a, 'v> {
+pub(crate) struct Builtin<'a, 'v> {
     snapshot: &'a Snapshot<'v>,
     head: Digest,
     cache: Option<PathBuf>,
@@ -55,7 +55,7 @@ impl<'a, 'v> Builtin<'a, 'v> {
     /// The index of the head that `snapshot` is, whose hash is `head`. `cache` is the vault's
     /// folder in the user's caches. `on_slow` hears how many documents are being read once that
     /// takes longer than a second.
-    pub fn new(
+    pub(crate) fn new(
         snapshot: &'a Snapshot<'v>,
         head: Digest,
         cache: Option<PathBuf>,
