@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use contextnest::chain::replay;
 use contextnest::checkpoint::log::Log;
+use contextnest::govern::{Author, Mode, Request, Which, publish, retire};
 use contextnest::model::id::DocumentId;
 use contextnest::model::timestamp::Timestamp;
-use contextnest::govern::{Author, Mode, Request, Which, publish, retire};
 use contextnest::vault::Vault;
 use contextnest::vault::config::LogForm;
 
