@@ -13,6 +13,7 @@ use crate::document::validate::{Problem, Severity};
 use crate::live::{self, LiveFile};
 use crate::model::id::DocumentId;
 use crate::model::layout::limit;
+use crate::model::number::Version;
 use crate::resolve::{Snapshot, Withheld};
 use crate::vault::Vault;
 
@@ -63,7 +64,7 @@ pub(crate) struct Row {
     /// Its state.
     pub(crate) state: DocumentState,
     /// The published version.
-    pub(crate) version: Option<u64>,
+    pub(crate) version: Option<Version>,
     /// What is wrong with the live file, or how it is understood.
     pub(crate) problems: Vec<Problem>,
     /// Why the published text is withheld.

@@ -15,6 +15,7 @@ use crate::checkpoint::event::Checkpoint;
 use crate::checkpoint::fault::LogError;
 use crate::checkpoint::log::Log;
 use crate::model::digest::Digest;
+use crate::model::number::CheckpointNumber;
 use crate::vault::Vault;
 use crate::vault::files::FileError;
 
@@ -29,7 +30,7 @@ pub use stored::TrustError;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Head {
     /// The number of the last checkpoint; 0 where there is none.
-    pub checkpoint: u64,
+    pub checkpoint: CheckpointNumber,
     /// Its hash, and that of checkpoint 1; none where there is no checkpoint.
     pub hashes: Option<Hashes>,
 }
@@ -50,17 +51,17 @@ pub enum Lost {
     #[error("the trusted head is checkpoint {checkpoint} ({}), but the log ends at checkpoint {last}", hash.short())]
     Rollback {
         /// The known checkpoint.
-        checkpoint: u64,
+        checkpoint: CheckpointNumber,
         /// Its hash.
         hash: Digest,
         /// The last checkpoint of the log.
-        last: u64,
+        last: CheckpointNumber,
     },
     /// The log has another checkpoint in the place of a known one.
     #[error("checkpoint {checkpoint} is trusted with hash {}, but the log has {}", expected.short(), found.short())]
     Fork {
         /// The checkpoint.
-        checkpoint: u64,
+        checkpoint: CheckpointNumber,
         /// As it is known.
         expected: Digest,
         /// In the log.
@@ -82,7 +83,7 @@ pub enum HeadError {
 
 impl Head {
     /// The end of a log with nothing in it.
-    pub const NONE: Self = Self { checkpoint: 0, hashes: None };
+    pub const NONE: Self = Self { checkpoint: CheckpointNumber::NONE, hashes: None };
 
     /// The end of a log without fault.
     pub fn of(chronicle: &Chronicle<'_>) -> Self {
@@ -105,11 +106,17 @@ impl Head {
     ///
     /// # Errors
     /// The first thing that is lost.
-    pub fn is_held(&self, last: u64, hash_of: impl Fn(u64) -> Option<Digest>) -> Result<(), Lost> {
+    pub fn is_held(
+        &self,
+        last: CheckpointNumber,
+        hash_of: impl Fn(CheckpointNumber) -> Option<Digest>,
+    ) -> Result<(), Lost> {
         let Some(known) = self.hashes else {
             return Ok(());
         };
-        for (checkpoint, expected) in [(1, known.genesis), (self.checkpoint, known.last)] {
+        for (checkpoint, expected) in
+            [(CheckpointNumber::FIRST, known.genesis), (self.checkpoint, known.last)]
+        {
             if let Some(found) = hash_of(checkpoint).filter(|found| *found != expected) {
                 return Err(Lost::Fork { checkpoint, expected, found });
             }
@@ -182,8 +189,8 @@ pub fn check(vault: &Vault, chronicle: &Chronicle<'_>) -> Result<(), HeadError> 
 /// As [`check`].
 pub fn check_end(
     vault: &Vault,
-    last: u64,
-    hash_of: impl Fn(u64) -> Option<Digest>,
+    last: CheckpointNumber,
+    hash_of: impl Fn(CheckpointNumber) -> Option<Digest>,
 ) -> Result<(), HeadError> {
     for known in trusted_heads(vault)?.binding() {
         known.head.is_held(last, &hash_of)?;
@@ -202,12 +209,12 @@ mod tests {
     fn end(log: &[Digest]) -> Head {
         let hashes = log.first().zip(log.last());
         let hashes = hashes.map(|(first, last)| Hashes { genesis: *first, last: *last });
-        Head { checkpoint: log.len() as u64, hashes }
+        Head { checkpoint: CheckpointNumber::of_count(log.len()), hashes }
     }
 
     fn held(known: Head, log: &[Digest]) -> String {
-        let hash_of = |n: u64| log.get(usize::try_from(n).unwrap() - 1).copied();
-        match known.is_held(log.len() as u64, hash_of) {
+        let hash_of = |n: CheckpointNumber| log.get(n.count() - 1).copied();
+        match known.is_held(CheckpointNumber::of_count(log.len()), hash_of) {
             Ok(()) => "held".to_owned(),
             Err(why) => why.to_string(),
         }

@@ -18,6 +18,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 pub use error::UriError;
 
 use crate::model::id::DocumentId;
+use crate::model::number::CheckpointNumber;
 use crate::vault::federation::{Authorities, Owner};
 use crate::yaml::canonical_number;
 
@@ -76,7 +77,7 @@ pub enum Target {
         /// The document.
         id: DocumentId,
         /// The checkpoint whose version is meant; the newest where absent. At least 1.
-        checkpoint: Option<u64>,
+        checkpoint: Option<CheckpointNumber>,
         /// The section that is meant. Not empty, and without `/`.
         anchor: Option<String>,
     },
@@ -106,11 +107,11 @@ impl Uri {
     }
 
     /// The URI of the version of a document at a checkpoint, for an id that [`Uri::can_name`].
-    pub fn pinned(id: DocumentId, checkpoint: u64) -> Self {
+    pub fn pinned(id: DocumentId, checkpoint: CheckpointNumber) -> Self {
         Self::new(id, Some(checkpoint))
     }
 
-    fn new(id: DocumentId, checkpoint: Option<u64>) -> Self {
+    fn new(id: DocumentId, checkpoint: Option<CheckpointNumber>) -> Self {
         Target::Document { id, checkpoint, anchor: None }.into()
     }
 
@@ -242,9 +243,9 @@ pub(crate) fn is_refused(c: char) -> bool {
     c.is_control() || " \"<>?\\^`{|}".contains(c)
 }
 
-fn read_pin(raw: &str) -> Result<u64, UriError> {
+fn read_pin(raw: &str) -> Result<CheckpointNumber, UriError> {
     let number = canonical_number(&decode(raw)?).filter(|n| *n > 0);
-    number.ok_or_else(|| UriError::Pin { found: raw.to_owned() })
+    number.map(CheckpointNumber).ok_or_else(|| UriError::Pin { found: raw.to_owned() })
 }
 
 fn read_anchor(raw: &str) -> Result<String, UriError> {
@@ -372,8 +373,12 @@ mod tests {
             text.parse::<DocumentId>().ok().filter(Uri::can_name)
         });
         let anchor = "[a-z\u{e9} %#@+-]{1,8}";
-        let document = (id.clone(), prop::option::of(1u64..), prop::option::of(anchor))
-            .prop_map(|(id, checkpoint, anchor)| Target::Document { id, checkpoint, anchor });
+        let document = (id.clone(), prop::option::of(1u64..), prop::option::of(anchor)).prop_map(
+            |(id, pin, anchor)| {
+                let checkpoint = pin.map(CheckpointNumber);
+                Target::Document { id, checkpoint, anchor }
+            },
+        );
         let folder = id.prop_filter_map("a folder", |id| {
             (!matches!(id.as_str(), TAG | SEARCH)).then(|| Target::Folder(format!("{id}/")))
         });

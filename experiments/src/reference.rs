@@ -12,6 +12,7 @@ use contextnest::chain::replay;
 use contextnest::chain::vouched;
 use contextnest::model::digest::Digest;
 use contextnest::model::id::DocumentId;
+use contextnest::model::number::Version;
 use contextnest::model::timestamp::Timestamp;
 use contextnest::vault::Vault;
 use serde_yaml::Value;
@@ -208,7 +209,7 @@ impl OtherTool<'_> {
     fn text(&self, id: &str, version: u64) -> Result<String> {
         let (vault, id) = (Vault::open(self.root)?, id.parse::<DocumentId>()?);
         let history = replay::load(vault.files(), &id)?;
-        Ok(vouched::vouched(vault.files(), &id, &history, version)?)
+        Ok(vouched::vouched(vault.files(), &id, &history, Version(version))?)
     }
 
     fn later(&mut self, most: usize) -> Timestamp {

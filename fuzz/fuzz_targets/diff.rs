@@ -5,6 +5,7 @@
 #![no_main]
 
 use contextnest::chain::diff::{apply, print};
+use contextnest::model::number::Version;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {
@@ -12,6 +13,6 @@ fuzz_target!(|text: &str| {
     if let Ok(new) = apply(old, second) {
         assert!(new.len() <= old.len() + second.len());
     }
-    let patch = print(old, second, 1, 2);
+    let patch = print(old, second, Version(1), Version(2));
     assert_eq!(apply(old, &patch).as_deref(), Ok(second), "{patch}");
 });

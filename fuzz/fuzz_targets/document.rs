@@ -9,6 +9,7 @@ use contextnest::document::text::{normalise, split};
 use contextnest::document::validate::problems;
 use contextnest::document::{Document, links, sections, utf8};
 use contextnest::model::id::DocumentId;
+use contextnest::model::number::Version;
 use contextnest_fuzz::input::Input;
 use libfuzzer_sys::fuzz_target;
 
@@ -74,7 +75,11 @@ fn edit(choice: u8, text: &str, before: &Document) {
     let Ok(edited) = edit.apply(text) else { return };
     let after = Document::parse(&edited).expect("an edited document is read");
     let fields = &after.frontmatter;
-    assert_eq!((fields.status.as_str(), fields.version), ("published", Some(7)), "{edited}");
+    assert_eq!(
+        (fields.status.as_str(), fields.version),
+        ("published", Some(Version(7))),
+        "{edited}"
+    );
     if choice & 1 != 0 {
         assert_eq!(fields.updated_at.as_deref(), Some(AT), "{edited}");
     }

@@ -4,6 +4,7 @@ pub mod alter;
 pub mod input;
 pub mod vault;
 
+use contextnest::model::number::CheckpointNumber;
 use contextnest::vault::config::{Config, LogForm};
 use contextnest::vault::federation::Authorities;
 
@@ -22,7 +23,7 @@ pub fn check_log(form: LogForm, bytes: &[u8]) {
     let log = Log::parse(form, bytes);
     let Ok(chronicle) = log.sound() else { return };
     let _ = chronicle.check_appendable();
-    for number in 0..=chronicle.head_number().min(3) {
+    for number in (0..=chronicle.head_number().0.min(3)).map(CheckpointNumber) {
         let _ = chronicle.state_at(number);
     }
     let _ = chronicle.state_at(chronicle.head_number());

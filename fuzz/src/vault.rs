@@ -8,6 +8,7 @@ use contextnest::chain::replay;
 use contextnest::checkpoint::log::Log;
 use contextnest::govern::{Author, Mode, Request, Which, publish, retire};
 use contextnest::model::id::DocumentId;
+use contextnest::model::number::Version;
 use contextnest::model::timestamp::Timestamp;
 use contextnest::vault::Vault;
 use contextnest::vault::config::LogForm;
@@ -22,7 +23,7 @@ pub struct Good {
     /// The files that it is made of.
     pub files: Tree,
     /// The text of every published version, by id and version.
-    pub texts: BTreeMap<(DocumentId, u64), String>,
+    pub texts: BTreeMap<(DocumentId, Version), String>,
     /// The artifacts that the head holds.
     pub head: Vec<DocumentId>,
 }

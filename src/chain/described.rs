@@ -13,6 +13,7 @@ use crate::document::text::split;
 use crate::document::{Document, Unreadable};
 use crate::model::id::DocumentId;
 use crate::model::layout::limit;
+use crate::model::number::Version;
 use crate::yaml::{Node, Value};
 
 /// What a text says of itself.
@@ -26,7 +27,7 @@ pub(crate) struct Described {
 /// The fields that a publication sets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Fields {
-    pub(crate) version: Option<u64>,
+    pub(crate) version: Option<Version>,
     pub(crate) status: Status,
     pub(crate) updated_at: Option<String>,
     pub(crate) checksum: Option<String>,
@@ -229,7 +230,7 @@ mod tests {
                 tags.join(",")
             );
             let described = reader.document(&text).unwrap();
-            assert_eq!(described.fields.version, Some(version));
+            assert_eq!(described.fields.version, Some(Version(version)));
             assert_eq!(described.fields.status.as_str(), status);
             assert_eq!(&text[described.rest], format!("\nbody {version}\n"));
         }

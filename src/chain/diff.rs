@@ -10,6 +10,8 @@ mod script;
 
 use similar::DiffOp;
 
+use crate::model::number::Version;
+
 /// Lines of unchanged text around a change.
 const CONTEXT: usize = 3;
 const NO_NEWLINE: &str = "\\ No newline at end of file";
@@ -28,20 +30,20 @@ pub struct PatchError {
 }
 
 /// Prints the unified diff that turns `old` into `new`, with the headers of two versions.
-pub fn print(old: &str, new: &str, old_version: u64, new_version: u64) -> String {
+pub fn print(old: &str, new: &str, old_version: Version, new_version: Version) -> String {
     print_between(old, new, &format!("v{old_version}"), &format!("v{new_version}"))
 }
 
 /// Whether a text begins with the two lines that [`print`] begins the diff of this version with. In
 /// the history of a governance file this is what separates diffs from full texts, whatever an entry
 /// says: every diff begins so, and no full text does.
-pub(crate) fn is_of_version(text: &str, version: u64) -> bool {
-    text.starts_with(&format!("--- v{}\n+++ v{version}", version.saturating_sub(1)))
+pub(crate) fn is_of_version(text: &str, version: Version) -> bool {
+    text.starts_with(&format!("--- v{}\n+++ v{version}", version.previous()))
 }
 
 /// Whether the full text of a version could stand in its history as a diff instead, with the same
 /// hash: it begins as one does, or it applies to the text before.
-pub(crate) fn could_be_one(text: &str, version: u64, before: Option<&str>) -> bool {
+pub(crate) fn could_be_one(text: &str, version: Version, before: Option<&str>) -> bool {
     is_of_version(text, version) || before.is_some_and(|before| apply(before, text).is_ok())
 }
 
@@ -319,20 +321,20 @@ mod tests {
         };
         let old = lines(1..=30);
         let new = old.replace("line 5\n", "five\n").replace("line 25\n", "");
-        let patch = print(&old, &new, 1, 2);
+        let patch = print(&old, &new, Version(1), Version(2));
         assert!(has_its_places(&old, &patch));
         assert!(has_its_places(&format!("before\n{}", old.replace("line 15\n", "x\ny\n")), &patch));
         assert!(!has_its_places(&new, &patch));
         assert!(!has_its_places(&old.replace("line 7\n", "x\n"), &patch));
         // The second place is before the first.
         assert!(!has_its_places(&format!("{}{}", lines(20..=30), lines(1..=10)), &patch));
-        assert!(!has_its_places("", &print("a\n", "", 1, 2)));
+        assert!(!has_its_places("", &print("a\n", "", Version(1), Version(2))));
         // Two places, of which a program would choose one; and ends of lines that it takes
         // otherwise.
         assert!(!has_its_places(&old.repeat(2), &patch));
         assert!(!has_its_places(&old.replace('\n', "\r\n"), &patch));
         assert!(!has_its_places(&format!("{old}mine"), &patch));
-        let open = print(&old, &format!("{old}more"), 1, 2);
+        let open = print(&old, &format!("{old}more"), Version(1), Version(2));
         assert!(!has_its_places(&format!("{old}mine\n"), &open));
     }
 
@@ -340,7 +342,7 @@ mod tests {
     fn a_printed_diff_has_three_lines_of_context() {
         let old: String = (1..=12).map(|n| format!("line {n}\n")).collect();
         let new = old.replace("line 6\n", "line six\n").replace("line 12\n", "line 12");
-        insta::assert_snapshot!(print(&old, &new, 1, 2), @r"
+        insta::assert_snapshot!(print(&old, &new, Version(1), Version(2)), @r"
         --- v1
         +++ v2
         @@ -3,10 +3,10 @@
@@ -458,7 +460,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(2000))]
         #[test]
         fn applying_undoes_printing(old in texts(), new in texts()) {
-            let patch = print(&old, &new, 7, 8);
+            let patch = print(&old, &new, Version(7), Version(8));
             prop_assert_eq!(apply(&old, &patch), Ok(new));
         }
 

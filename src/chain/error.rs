@@ -5,6 +5,7 @@ use super::history::{ChainGap, Fault, HistoryError};
 use crate::document::Unreadable;
 use crate::model::digest::Digest;
 use crate::model::id::IdError;
+use crate::model::number::Version;
 use crate::model::timestamp::Timestamp;
 use crate::vault::files::FileError;
 
@@ -23,7 +24,7 @@ pub enum ChainError {
     File(#[from] FileError),
     /// The history lacks this version.
     #[error("the history has no version {0}")]
-    VersionMissing(u64),
+    VersionMissing(Version),
     /// An entry is malformed.
     #[error("the entry on line {0} of the history is malformed")]
     Malformed(usize, Vec<Fault>),
@@ -100,7 +101,7 @@ pub enum ChainError {
     #[error("version {version} was retired at {at}")]
     Retired {
         /// The version.
-        version: u64,
+        version: Version,
         /// When.
         at: Timestamp,
     },
@@ -121,7 +122,7 @@ pub enum ChainError {
     HalfSealed,
     /// The log seals a version that was never published.
     #[error("version {0} was never published")]
-    Unpublished(u64),
+    Unpublished(Version),
 }
 
 impl From<ChainGap> for ChainError {

@@ -6,6 +6,7 @@
 //! text or a diff, so the form must not be the attacker's choice.
 
 use crate::document::text::split;
+use crate::model::number::Version;
 
 /// The writer stores a diff that is spelled longer than this as a full text instead.
 pub const MAX_SPELLED_DIFF: usize = 8 << 20;
@@ -65,10 +66,10 @@ impl Sizes {
 
 /// Returns the form of a version in a history with this keyframe interval. `sizes` is absent for
 /// the first version of a history.
-pub fn prescribed(version: u64, interval: u64, sizes: Option<Sizes>) -> Form {
+pub fn prescribed(version: Version, interval: u64, sizes: Option<Sizes>) -> Form {
     match sizes {
         None => Form::Keyframe,
-        Some(_) if version.is_multiple_of(interval) => Form::Keyframe,
+        Some(_) if version.0.is_multiple_of(interval) => Form::Keyframe,
         Some(sizes) if sizes.is_far() => Form::Keyframe,
         Some(sizes) if sizes.before.saturating_add(sizes.text) > ALWAYS_FITS => Form::DiffIfItFits,
         Some(_) => Form::Diff,
@@ -88,17 +89,17 @@ mod tests {
 
     #[test]
     fn first_versions_and_multiples_of_the_interval_are_keyframes() {
-        assert_eq!(prescribed(1, 10, None), Form::Keyframe);
-        assert_eq!(prescribed(7, 10, None), Form::Keyframe);
-        let forms: Vec<u64> =
-            (2..=31).filter(|n| prescribed(*n, 10, sizes(9, 9, 0)) == Form::Keyframe).collect();
+        assert_eq!(prescribed(Version(1), 10, None), Form::Keyframe);
+        assert_eq!(prescribed(Version(7), 10, None), Form::Keyframe);
+        let is_keyframe = |n: &u64| prescribed(Version(*n), 10, sizes(9, 9, 0)) == Form::Keyframe;
+        let forms: Vec<u64> = (2..=31).filter(is_keyframe).collect();
         assert_eq!(forms, [10, 20, 30]);
-        assert_eq!(prescribed(9, 10, sizes(9, 9, 500)), Form::Diff);
+        assert_eq!(prescribed(Version(9), 10, sizes(9, 9, 500)), Form::Diff);
     }
 
     #[test]
     fn large_texts_become_keyframes_before_readers_reach_their_limit() {
-        let form = |text, diffs| prescribed(70, 1000, sizes(LARGE, text, diffs));
+        let form = |text, diffs| prescribed(Version(70), 1000, sizes(LARGE, text, diffs));
         assert_eq!(form(LARGE + 1, MOST_LARGE), Form::Keyframe);
         assert_eq!(form(LARGE + 1, MOST_LARGE - 1), Form::DiffIfItFits);
         assert_eq!(form(LARGE, 999), Form::DiffIfItFits);
@@ -110,7 +111,8 @@ mod tests {
     #[test]
     fn large_frontmatters_become_keyframes_before_readers_reach_their_limit() {
         let headed = |bytes: usize| format!("---\n#{}\n---\n", "x".repeat(bytes - 2));
-        let form = |bytes, diffs| prescribed(7, 1000, Some(Sizes::of(9, &headed(bytes), diffs)));
+        let form =
+            |bytes, diffs| prescribed(Version(7), 1000, Some(Sizes::of(9, &headed(bytes), diffs)));
         assert_eq!(form(LARGE_FRONTMATTER, MOST_LARGE_FRONTMATTER), Form::Keyframe);
         assert_eq!(form(LARGE_FRONTMATTER, MOST_LARGE_FRONTMATTER - 1), Form::Diff);
         assert_eq!(form(LARGE_FRONTMATTER - 1, 999), Form::Diff);
@@ -120,14 +122,18 @@ mod tests {
 
     #[test]
     fn a_diff_of_small_texts_is_never_spelled_too_long() {
-        assert_eq!(prescribed(2, 10, sizes(ALWAYS_FITS / 2, ALWAYS_FITS / 2, 0)), Form::Diff);
-        assert_eq!(prescribed(2, 10, sizes(ALWAYS_FITS, 1, 0)), Form::DiffIfItFits);
+        assert_eq!(
+            prescribed(Version(2), 10, sizes(ALWAYS_FITS / 2, ALWAYS_FITS / 2, 0)),
+            Form::Diff
+        );
+        assert_eq!(prescribed(Version(2), 10, sizes(ALWAYS_FITS, 1, 0)), Form::DiffIfItFits);
         // The texts whose diffs grow most: short lines, and characters that need an escape.
         for line in ["\n", "a\n", "\u{1b}\n", "\u{7f}", "\u{85}", "\u{2028}\n", "\u{feff}", "\t\n"]
         {
             let old = line.repeat(2000);
             let new = format!("x{line}").repeat(1000);
-            let spelled = emit::long_text(&diff::print(&old, &new, 1, 2), 4).len();
+            let spelled =
+                emit::long_text(&diff::print(&old, &new, Version(1), Version(2)), 4).len();
             assert!(spelled <= 16 * (old.len() + new.len()), "{line:?}: {spelled}");
         }
     }

@@ -12,6 +12,7 @@ mod spelling;
 use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
 use crate::model::layout::limit;
+use crate::model::number::Version;
 use crate::model::timestamp::Timestamp;
 use crate::torn;
 use crate::yaml;
@@ -70,7 +71,7 @@ pub struct Slot {
     /// Bytes of the file before that line.
     pub at: u64,
     /// Its version number, if it has one.
-    pub version: Option<u64>,
+    pub version: Option<Version>,
     /// The entry, or what is wrong with it.
     pub entry: Result<Entry, Vec<Fault>>,
 }
@@ -122,7 +123,7 @@ impl EntryState {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
     /// Its number.
-    pub version: u64,
+    pub version: Version,
     /// Where its text is.
     pub stored: TextStorage,
     /// Who made it.
@@ -264,7 +265,7 @@ impl History {
     ///
     /// # Errors
     /// As [`History::parse`], where no such beginning of the file is a history.
-    pub fn read(bytes: &[u8], sealed: u64) -> Result<Self, HistoryError> {
+    pub fn read(bytes: &[u8], sealed: Version) -> Result<Self, HistoryError> {
         let whole = Self::parse(bytes);
         let ends_well = |history: &Self| {
             let last = history.slots.last();
@@ -293,8 +294,8 @@ impl History {
     }
 
     /// The last entry's version, if that can be read.
-    pub fn last_version(&self) -> Option<u64> {
-        self.slots.last().map_or(Some(0), |slot| slot.version)
+    pub fn last_version(&self) -> Option<Version> {
+        self.slots.last().map_or(Some(Version::NONE), |slot| slot.version)
     }
 
     /// The entries from the keyframe that `version` is built from up to `version`, and the chain
@@ -302,7 +303,7 @@ impl History {
     ///
     /// # Errors
     /// Some slot on the way is faulty, missing or out of order.
-    pub fn chain_to(&self, version: u64) -> Result<(Option<Digest>, Vec<&Entry>), ChainGap> {
+    pub fn chain_to(&self, version: Version) -> Result<(Option<Digest>, Vec<&Entry>), ChainGap> {
         let end = self
             .slots
             .iter()
@@ -314,8 +315,9 @@ impl History {
                 .entry
                 .as_ref()
                 .map_err(|faults| ChainGap::Faulty(slot.line, faults.clone()))?;
-            if entry.version + (end - index) as u64 != version {
-                return Err(ChainGap::Missing(version - (end - index) as u64));
+            let between = (end - index) as u64;
+            if entry.version.0 + between != version.0 {
+                return Err(ChainGap::Missing(Version(version.0 - between)));
             }
             chain.push(entry);
             if entry.stored == TextStorage::Keyframe {
@@ -339,7 +341,7 @@ impl History {
     }
 
     /// The entry of a version, if there is a sound one.
-    pub fn entry(&self, version: u64) -> Option<&Entry> {
+    pub fn entry(&self, version: Version) -> Option<&Entry> {
         self.entries().find(|entry| entry.version == version)
     }
 
@@ -394,7 +396,7 @@ pub enum AppendError {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ChainGap {
     /// This version is not where it should be.
-    Missing(u64),
+    Missing(Version),
     /// An entry on the way is faulty; its line.
     Faulty(usize, Vec<Fault>),
     /// No keyframe before the version.
@@ -409,7 +411,7 @@ mod tests {
     fn entry(version: u64, stored: TextStorage, note: Option<String>) -> Entry {
         let at: Timestamp = "2026-11-21T20:06:06.689Z".parse().unwrap();
         Entry {
-            version,
+            version: Version(version),
             stored,
             edited_by: "ana@example.com".to_owned(),
             edited_at: at,
@@ -525,7 +527,7 @@ mod tests {
         let more = text.split_once("versions:\n").unwrap().1.to_owned();
         let text = text.replace("version: 1", "version: 18446744073709551615") + &more;
         let history = History::parse(text.as_bytes()).unwrap();
-        assert!(matches!(history.chain_to(1), Err(ChainGap::Faulty(3, _))));
+        assert!(matches!(history.chain_to(Version(1)), Err(ChainGap::Faulty(3, _))));
     }
 
     #[test]
@@ -538,19 +540,22 @@ mod tests {
         let full = |n| entry(n, TextStorage::Keyframe, None);
         let diff = |n| entry(n, TextStorage::Diff("--- \n".to_owned()), None);
         let gap = spelled(&[full(1), diff(2), diff(5), diff(6)]);
-        assert_eq!(gap.chain_to(6), Err(ChainGap::Missing(4)));
-        assert_eq!(gap.chain_to(3), Err(ChainGap::Missing(3)));
-        assert_eq!(spelled(&[diff(1), diff(2)]).chain_to(2), Err(ChainGap::NoKeyframe));
-        let (before, chain) = gap.chain_to(2).unwrap();
+        assert_eq!(gap.chain_to(Version(6)), Err(ChainGap::Missing(Version(4))));
+        assert_eq!(gap.chain_to(Version(3)), Err(ChainGap::Missing(Version(3))));
+        assert_eq!(spelled(&[diff(1), diff(2)]).chain_to(Version(2)), Err(ChainGap::NoKeyframe));
+        let (before, chain) = gap.chain_to(Version(2)).unwrap();
         assert_eq!((before, chain.len()), (None, 2));
 
         let two = spelled(&[diff(1), full(2), diff(3)]);
-        let (before, chain) = two.chain_to(3).unwrap();
-        let versions: Vec<u64> = chain.iter().map(|entry| entry.version).collect();
-        assert_eq!((before, versions), (Some(Digest::of(b"chain")), vec![2, 3]));
+        let (before, chain) = two.chain_to(Version(3)).unwrap();
+        let versions: Vec<Version> = chain.iter().map(|entry| entry.version).collect();
+        assert_eq!((before, versions), (Some(Digest::of(b"chain")), vec![Version(2), Version(3)]));
         let mut faulty = two.clone();
         faulty.slots[0].entry = Err(Vec::new());
-        assert_eq!(faulty.chain_to(3), Err(ChainGap::Faulty(faulty.slots[0].line, Vec::new())));
+        assert_eq!(
+            faulty.chain_to(Version(3)),
+            Err(ChainGap::Faulty(faulty.slots[0].line, Vec::new()))
+        );
     }
 
     #[test]

@@ -7,13 +7,11 @@
 //! a `:` and is still delimited from both sides.
 
 use crate::model::digest::{Digest, Hasher, Sink as _};
+use crate::model::number::{CheckpointNumber, Version};
 use crate::model::timestamp::Timestamp;
 
 /// Stands for the previous hash in the first entry of a chain.
 pub const GENESIS: &str = "contextnest:genesis:v1";
-
-/// The greatest version or checkpoint number: beyond it the RFC 8785 form of a number is not exact.
-pub const MAX_NUMBER: u64 = (1 << 53) - 1;
 
 /// The chain hash of one version (paper, equation 1).
 ///
@@ -21,7 +19,7 @@ pub const MAX_NUMBER: u64 = (1 << 53) - 1;
 pub fn chain_hash(
     previous: Option<&Digest>,
     content: &Digest,
-    version: u64,
+    version: Version,
     edited_by: &str,
     edited_at: Timestamp,
 ) -> Digest {
@@ -42,7 +40,7 @@ pub fn chain_hash(
 /// maps from id to version and from id to chain hash, which the two functions write.
 pub fn checkpoint_hash(
     previous: Option<&Digest>,
-    checkpoint: u64,
+    checkpoint: CheckpointNumber,
     at: Timestamp,
     triggered_by: &str,
     versions: impl FnOnce(&mut Hasher),

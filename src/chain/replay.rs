@@ -11,6 +11,7 @@ use crate::document::text::{is_normal, normalise, normalised, split};
 use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
 use crate::model::layout::limit;
+use crate::model::number::Version;
 use crate::vault::files::Files;
 
 /// Whether the vault holds the history of an artifact, readable or not.
@@ -23,7 +24,7 @@ pub(crate) fn has_history(files: &Files, id: &DocumentId) -> bool {
 /// # Errors
 /// [`ChainError::HistoryMissing`], or why it cannot be read.
 pub fn load(files: &Files, id: &DocumentId) -> Result<History, ChainError> {
-    load_beyond(files, id, 0)
+    load_beyond(files, id, Version::NONE)
 }
 
 /// The same for who knows that a version is sealed: an end that is cut short is beyond it, or else
@@ -31,7 +32,7 @@ pub fn load(files: &Files, id: &DocumentId) -> Result<History, ChainError> {
 pub(crate) fn load_beyond(
     files: &Files,
     id: &DocumentId,
-    sealed: u64,
+    sealed: Version,
 ) -> Result<History, ChainError> {
     match files.read_optional(&id.history_path(), limit::HISTORY)? {
         Some(bytes) => Ok(History::read(&bytes, sealed)?),
@@ -199,7 +200,7 @@ pub fn reconstruct(
     files: &Files,
     id: &DocumentId,
     history: &History,
-    version: u64,
+    version: Version,
 ) -> Result<String, ChainError> {
     let (previous, entries) = history.chain_to(version)?;
     let mut replay = Replay::new(files, id, previous);
@@ -222,9 +223,9 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let files = Files::open(place.path()).unwrap();
         let id: DocumentId = "nodes/a".parse().unwrap();
-        let diff = diff::print("a\n", "b\n", 1, 2);
+        let diff = diff::print("a\n", "b\n", Version(1), Version(2));
         let entry = Entry {
-            version: 2,
+            version: Version(2),
             content_hash: Digest::of(diff.as_bytes()),
             stored: TextStorage::Diff(diff),
             edited_by: "ana".to_owned(),

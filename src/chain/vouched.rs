@@ -9,6 +9,7 @@ use crate::document::edit::Edit;
 use crate::document::frontmatter::Status;
 use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
+use crate::model::number::Version;
 use crate::vault::files::Files;
 
 /// A version that the chain vouches for, with what the log says of it.
@@ -31,7 +32,7 @@ pub fn sealed(
     files: &Files,
     id: &DocumentId,
     history: &History,
-    version: u64,
+    version: Version,
     chain_hash: &Digest,
 ) -> Result<SealedVersion, ChainError> {
     if let Some(why) = id.unfit() {
@@ -108,7 +109,7 @@ pub fn vouched(
     files: &Files,
     id: &DocumentId,
     history: &History,
-    version: u64,
+    version: Version,
 ) -> Result<String, ChainError> {
     let text = reconstruct(files, id, history, version)?;
     let entry = history.entry(version).ok_or(ChainError::VersionMissing(version))?;
@@ -125,7 +126,7 @@ pub fn vouched(
 
 /// Whether a document carries the version and status of its entry.
 pub(crate) fn describes_itself(
-    version: Option<u64>,
+    version: Option<Version>,
     status: &Status,
     entry: &Entry,
 ) -> Result<(), ChainError> {
@@ -133,7 +134,7 @@ pub(crate) fn describes_itself(
     let word = |published: bool| {
         if published { "published" } else { "not published" }
     };
-    let says = |version: Option<u64>, published: bool| {
+    let says = |version: Option<Version>, published: bool| {
         let number = version.map_or_else(|| "no version".to_owned(), |n| format!("version {n}"));
         format!("{number}, {}", word(published))
     };

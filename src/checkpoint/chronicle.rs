@@ -10,6 +10,7 @@ use super::{codec, maps};
 use crate::chain::replay;
 use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
+use crate::model::number::{CheckpointNumber, Version};
 use crate::model::timestamp::Timestamp;
 use crate::vault::config::LogForm;
 use crate::vault::files::{Files, Stamp};
@@ -33,16 +34,16 @@ impl<'l> Chronicle<'l> {
     }
 
     /// The number of the last checkpoint; 0 where there is none.
-    pub fn head_number(&self) -> u64 {
-        self.checkpoints.len() as u64
+    pub fn head_number(&self) -> CheckpointNumber {
+        CheckpointNumber::of_count(self.checkpoints.len())
     }
 
     /// A checkpoint by its number.
     ///
     /// # Errors
     /// There is none of that number.
-    pub fn checkpoint(&self, number: u64) -> Result<&'l Checkpoint, LogError> {
-        let index = number.checked_sub(1).and_then(|n| usize::try_from(n).ok());
+    pub fn checkpoint(&self, number: CheckpointNumber) -> Result<&'l Checkpoint, LogError> {
+        let index = number.0.checked_sub(1).and_then(|n| usize::try_from(n).ok());
         index
             .and_then(|n| self.checkpoints.get(n).copied())
             .ok_or(LogError::Unknown { asked: number, last: self.head_number() })
@@ -53,9 +54,9 @@ impl<'l> Chronicle<'l> {
     ///
     /// # Errors
     /// No such checkpoint, or its hash does not follow.
-    pub fn state_at(&self, number: u64) -> Result<PublishedSet, LogError> {
+    pub fn state_at(&self, number: CheckpointNumber) -> Result<PublishedSet, LogError> {
         let mut state = PublishedSet::default();
-        if number == 0 {
+        if number == CheckpointNumber::NONE {
             return Ok(state);
         }
         let wanted = self.checkpoint(number)?;
@@ -103,7 +104,7 @@ impl<'l> Chronicle<'l> {
     fn check_forward<'c>(
         &self,
         before: &PublishedSet,
-        retired: &mut HashMap<&'c DocumentId, u64>,
+        retired: &mut HashMap<&'c DocumentId, Version>,
         checkpoint: &'c Checkpoint,
     ) -> Result<(), LogError> {
         if before.is_empty() && retired.is_empty() {
@@ -122,7 +123,7 @@ impl<'l> Chronicle<'l> {
         if !self.log.form.is_shared() {
             for id in &checkpoint.removed {
                 // Retiring took the next number.
-                retired.insert(id, version_of(id).unwrap_or(0).saturating_add(2));
+                retired.insert(id, version_of(id).unwrap_or_default().next().next());
             }
         }
         Ok(())
@@ -190,7 +191,7 @@ impl<'l> Chronicle<'l> {
         set: Vec<(DocumentId, Mark)>,
         removed: Vec<DocumentId>,
     ) -> (Checkpoint, Append) {
-        let number = self.head_number() + 1;
+        let number = self.head_number().next();
         let hash = Digest::of(b"");
         let mut checkpoint = Checkpoint { number, at, triggered_by, hash, set, removed };
         checkpoint.seal(state, self.head().map(|head| &head.hash));

@@ -3,13 +3,14 @@
 use super::state::{Mark, PublishedSet, in_json_order};
 use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
+use crate::model::number::CheckpointNumber;
 use crate::model::timestamp::Timestamp;
 
 /// One publication event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Checkpoint {
     /// Its number, from 1 without a gap.
-    pub number: u64,
+    pub number: CheckpointNumber,
     /// When it happened.
     pub at: Timestamp,
     /// The greatest id of the event.

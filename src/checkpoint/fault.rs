@@ -3,6 +3,7 @@
 use crate::model::digest::{Digest, DigestError};
 use crate::model::id::DocumentId;
 use crate::model::layout;
+use crate::model::number::{CheckpointNumber, Version};
 use crate::torn;
 use crate::vault::files::FileError;
 
@@ -68,8 +69,8 @@ impl EntryFault {
 pub struct Damaged;
 
 /// What is said of a number that is smaller than that of its place.
-fn again(entry: usize, found: u64) -> String {
-    match found < entry as u64 {
+fn again(entry: usize, found: CheckpointNumber) -> String {
+    match found < CheckpointNumber::of_count(entry) {
         true => format!(" again, {}", torn::UNION),
         false => String::new(),
     }
@@ -116,7 +117,7 @@ pub enum LogError {
         /// Position in the file, from 1.
         entry: usize,
         /// The number that stands there.
-        found: u64,
+        found: CheckpointNumber,
     },
     /// It does not end in a whole entry.
     #[error("{bytes} bytes follow the last whole entry of `{path}`")]
@@ -139,7 +140,7 @@ pub enum LogError {
     #[error("checkpoint {number} has hash {found}, but the log records {expected}")]
     Hash {
         /// The checkpoint.
-        number: u64,
+        number: CheckpointNumber,
         /// As recorded.
         expected: Digest,
         /// As computed.
@@ -152,17 +153,17 @@ pub enum LogError {
     )]
     NotCompared {
         /// The first checkpoint that was not recomputed.
-        from: u64,
+        from: CheckpointNumber,
     },
     /// A checkpoint seals an older version than one before it did, or one that was retired.
     #[error("checkpoint {number} goes back to version {version} of `{id}`")]
     Regression {
         /// The checkpoint.
-        number: u64,
+        number: CheckpointNumber,
         /// The artifact.
         id: DocumentId,
         /// The version that stands there.
-        version: u64,
+        version: Version,
     },
     /// Nothing is recorded, though there are histories.
     #[error("`{path}` records nothing, but there are version histories")]
@@ -177,8 +178,8 @@ pub enum LogError {
     #[error("checkpoint {asked} does not exist; the last one is {last}")]
     Unknown {
         /// The number asked for.
-        asked: u64,
+        asked: CheckpointNumber,
         /// The last checkpoint.
-        last: u64,
+        last: CheckpointNumber,
     },
 }

@@ -8,6 +8,7 @@ use super::codec::{self, Decoded, End, form_of, path_of};
 use super::event::Checkpoint;
 use super::fault::{Diagnosis, Duplicate, EntryFault, LogError};
 use crate::model::layout::{self, limit};
+use crate::model::number::CheckpointNumber;
 use crate::vault::Vault;
 use crate::vault::config::LogForm;
 use crate::vault::files::{FileError, Stamp};
@@ -109,7 +110,7 @@ impl Log {
     /// everything that was acknowledged: a power cut may leave any bytes after that.
     pub(crate) fn excuse_end(
         &mut self,
-        is_end: impl FnOnce(u64, Option<(&Checkpoint, &Checkpoint)>) -> bool,
+        is_end: impl FnOnce(CheckpointNumber, Option<(&Checkpoint, &Checkpoint)>) -> bool,
     ) {
         if self.diagnosis.conflict.is_some() {
             return;
@@ -126,7 +127,7 @@ impl Log {
             _ => return,
         };
         let whole = before.len();
-        if is_end(whole as u64, ends) {
+        if is_end(CheckpointNumber::of_count(whole), ends) {
             self.entries.truncate(whole);
             self.diagnosis.unreadable = None;
             self.diagnosis.torn =
@@ -194,7 +195,7 @@ impl Log {
                 entry: n + 1,
                 fault: fault.clone(),
             })?;
-            if checkpoint.number != n as u64 + 1 {
+            if checkpoint.number != CheckpointNumber::of_count(n + 1) {
                 return Err(LogError::Gap { path, entry: n + 1, found: checkpoint.number });
             }
             checkpoints.push(checkpoint);
@@ -209,6 +210,7 @@ mod tests {
     use crate::checkpoint::codec::MAX_FAULTY;
     use crate::checkpoint::state::{Mark, PublishedSet};
     use crate::model::digest::Digest;
+    use crate::model::number::Version;
     use crate::model::timestamp::Timestamp;
 
     const FULL: &str =
@@ -256,7 +258,7 @@ mod tests {
     #[test]
     fn both_forms_hold_the_same_checkpoints_whatever_the_order_of_their_ids() {
         let ids = ["nodes/\u{fb01}", "nodes/\u{1f600}", "nodes/a"];
-        let mark = |id: &str| Mark::new(1, Digest::of(id.as_bytes()));
+        let mark = |id: &str| Mark::new(Version(1), Digest::of(id.as_bytes()));
         let set = ids.map(|id| (id.parse().unwrap(), mark(id))).to_vec();
         let empty = Log::of(LogForm::Delta, Vec::new());
         let at: Timestamp = "2026-11-21T20:06:06.689Z".parse().unwrap();
@@ -299,16 +301,16 @@ mod tests {
     fn an_end_is_excused_where_what_is_before_it_was_acknowledged() {
         let whole = delta("");
         let count = whole.entries.len();
-        let ends = |log: &Log| -> Option<(u64, u64)> {
+        let ends = |log: &Log| -> Option<(u64, usize)> {
             let mut seen = None;
             let mut log = log.clone();
             log.excuse_end(|n, ends| {
                 let ends = ends.map(|(first, last)| (first.number, last.number));
-                assert_eq!(ends, (n > 0).then_some((1, n)));
+                assert_eq!(ends, (n > CheckpointNumber::NONE).then_some((CheckpointNumber(1), n)));
                 seen = Some(n);
                 true
             });
-            seen.map(|n| (n, log.diagnosis.torn as u64))
+            seen.map(|n| (n.0, log.diagnosis.torn))
         };
         assert_eq!(ends(&whole), None, "there is nothing to excuse");
         assert_eq!(ends(&delta("rubbish\n")), Some((count as u64, 8)));

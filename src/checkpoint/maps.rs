@@ -305,7 +305,7 @@ fn spell(id: &DocumentId, mark: Mark) -> [Vec<u8>; TEXTS] {
     };
     if let Some(version) = mark.version {
         key(&mut texts[VERSIONS]);
-        write_number(&mut texts[VERSIONS], version);
+        write_number(&mut texts[VERSIONS], version.0);
     }
     if let Some(hash) = mark.chain_hash {
         let out = &mut texts[CHAIN_HASHES];
@@ -321,6 +321,7 @@ fn spell(id: &DocumentId, mark: Mark) -> [Vec<u8>; TEXTS] {
 mod tests {
     use super::*;
     use crate::checkpoint::state::PublishedSet;
+    use crate::model::number::{CheckpointNumber, Version};
     use proptest::prelude::*;
 
     fn checkpoint(
@@ -330,7 +331,14 @@ mod tests {
     ) -> Checkpoint {
         let at = "2026-11-21T20:06:06.689Z".parse().unwrap();
         let hash = Digest::of(&number.to_le_bytes());
-        Checkpoint { number, at, triggered_by: "x".parse().unwrap(), hash, set, removed }
+        Checkpoint {
+            number: CheckpointNumber(number),
+            at,
+            triggered_by: "x".parse().unwrap(),
+            hash,
+            set,
+            removed,
+        }
     }
 
     fn check(checkpoints: &[Checkpoint]) {
@@ -367,7 +375,7 @@ mod tests {
                 for (id, kind, version) in event {
                     let Some(id) = ids[*id].clone() else { continue };
                     let chain_hash = Some(Digest::of(&[*kind]));
-                    let version = Some(*version);
+                    let version = Some(Version(*version));
                     match kind {
                         0 | 1 => removed.push(id),
                         2 => set.push((id, Mark { version, chain_hash: None })),
@@ -384,7 +392,7 @@ mod tests {
     #[test]
     fn wrong_hashes_stop_the_comparison() {
         let id: DocumentId = "a".parse().unwrap();
-        let mark = Mark::new(1, Digest::of(b""));
+        let mark = Mark::new(Version(1), Digest::of(b""));
         let all: Vec<Checkpoint> =
             (1..1000).map(|n| checkpoint(n, vec![(id.clone(), mark)], vec![])).collect();
         let all: Vec<&Checkpoint> = all.iter().collect();
@@ -397,7 +405,7 @@ mod tests {
     fn a_log_without_histories_is_hashed_within_its_bound() {
         let ids = (0..60_000).map(|n: u32| format!("{n:0500}").parse().unwrap());
         let set: Vec<(DocumentId, Mark)> =
-            ids.map(|id| (id, Mark::new(1, Digest::of(b"")))).collect();
+            ids.map(|id| (id, Mark::new(Version(1), Digest::of(b"")))).collect();
         let mut all = vec![checkpoint(1, set.clone(), vec![])];
         all.extend((2..100).map(|n| checkpoint(n, vec![set[0].clone()], vec![])));
         let all: Vec<&Checkpoint> = all.iter().collect();
@@ -412,7 +420,7 @@ mod tests {
     fn maps_of_many_pages_grow_and_shrink() {
         let id =
             |n: u64| format!("nodes/{:x}", n.wrapping_mul(0x9e37_79b9) % 5_000).parse().unwrap();
-        let mark = |n: u64| Mark::new(n, Digest::of(&n.to_le_bytes()));
+        let mark = |n: u64| Mark::new(Version(n), Digest::of(&n.to_le_bytes()));
         let mut all = vec![checkpoint(1, (1..700).map(|n| (id(n), mark(n))).collect(), vec![])];
         for n in 2..40 {
             let set = (n * 40..n * 40 + 50).map(|n| (id(n), mark(n))).collect();

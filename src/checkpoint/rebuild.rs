@@ -8,6 +8,7 @@ use super::maps;
 use super::state::{Mark, PublishedSet};
 use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
+use crate::model::number::{CheckpointNumber, Version};
 use crate::model::timestamp::Timestamp;
 
 /// A version that a history records as published or retired.
@@ -18,7 +19,7 @@ pub struct Recorded {
     /// The artifact.
     pub id: DocumentId,
     /// The version.
-    pub version: u64,
+    pub version: Version,
     /// Its chain hash.
     pub chain_hash: Digest,
     /// Whether it was retired.
@@ -29,7 +30,7 @@ pub struct Recorded {
 /// histories.
 pub fn longest_prefix<F>(entries: &[Result<Checkpoint, F>], records: &[Recorded]) -> usize {
     let whole: Vec<&Checkpoint> = entries.iter().map_while(|entry| entry.as_ref().ok()).collect();
-    let published: BTreeSet<(&DocumentId, u64, &Digest)> = records
+    let published: BTreeSet<(&DocumentId, Version, &Digest)> = records
         .iter()
         .filter(|record| !record.retired)
         .map(|record| (&record.id, record.version, &record.chain_hash))
@@ -44,7 +45,7 @@ pub fn longest_prefix<F>(entries: &[Result<Checkpoint, F>], records: &[Recorded]
         let is_gone = |id: &DocumentId| !id.is_document() || retired.contains(&(id, checkpoint.at));
         checkpoint.set.iter().all(is_set) && checkpoint.removed.iter().all(is_gone)
     };
-    let mut numbers = 1..;
+    let mut numbers = CheckpointNumber::sequence();
     let follows = |c: &&&Checkpoint| numbers.next() == Some(c.number) && agrees(c);
     // Hashing is the dear part, so it comes last.
     let agreed = whole.iter().take_while(follows).count();
@@ -56,7 +57,7 @@ pub fn derive(before: &[&Checkpoint], mut records: Vec<Recorded>) -> Vec<Checkpo
     let mut state = PublishedSet::default();
     before.iter().for_each(|checkpoint| checkpoint.apply(&mut state));
     let mut previous = before.last().map(|checkpoint| checkpoint.hash);
-    let mut number = before.len() as u64;
+    let mut number = CheckpointNumber::of_count(before.len());
     let last = before.last().map(|checkpoint| checkpoint.at);
     records.retain(|record| last.is_none_or(|last| record.at > last));
     records.sort_by(|a, b| (a.at, &a.id, a.version).cmp(&(b.at, &b.id, b.version)));
@@ -81,7 +82,7 @@ pub fn derive(before: &[&Checkpoint], mut records: Vec<Recorded>) -> Vec<Checkpo
             .collect();
         let ids = set.iter().map(|(id, _)| id).chain(&removed);
         let Some(triggered_by) = trigger(ids).cloned() else { continue };
-        number += 1;
+        number = number.next();
         let hash = Digest::of(b"");
         let mut checkpoint = Checkpoint { number, at: first.at, triggered_by, hash, set, removed };
         checkpoint.seal(&mut state, previous.as_ref());
@@ -105,7 +106,7 @@ mod tests {
 
     fn recorded(name: &str, second: u8, version: u64, retired: bool) -> Recorded {
         let chain_hash = Digest::of(format!("{name}{version}").as_bytes());
-        Recorded { at: at(second), id: id(name), version, chain_hash, retired }
+        Recorded { at: at(second), id: id(name), version: Version(version), chain_hash, retired }
     }
 
     #[test]
@@ -126,7 +127,7 @@ mod tests {
             longest_prefix(&entries, &both())
         };
         assert_eq!(altered(|second| second.hash = Digest::of(b"another")), 1);
-        assert_eq!(altered(|second| second.number = 3), 1);
+        assert_eq!(altered(|second| second.number = CheckpointNumber(3)), 1);
         let later = recorded("nodes/a", 3, 2, true);
         assert_eq!(longest_prefix(&entries, &[set.to_vec(), vec![later]].concat()), 1);
 
@@ -134,7 +135,7 @@ mod tests {
         let first = entries[0].clone().unwrap();
         let mut state = PublishedSet::default();
         first.apply(&mut state);
-        let mut second = Checkpoint { number: 2, at: at(2), ..first.clone() };
+        let mut second = Checkpoint { number: CheckpointNumber(2), at: at(2), ..first.clone() };
         (second.set, second.removed) = (Vec::new(), vec![id("CONTEXT.md")]);
         second.seal(&mut state, Some(&first.hash));
         assert_eq!(longest_prefix(&[Ok::<_, ()>(first), Ok(second)], &set), 2);

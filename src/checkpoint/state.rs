@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use crate::chain::preimage::checkpoint_hash;
 use crate::model::digest::{Digest, Hasher, Sink};
 use crate::model::id::DocumentId;
+use crate::model::number::{CheckpointNumber, Version};
 use crate::model::timestamp::Timestamp;
 
 /// What a checkpoint records of one artifact. Our logs always have both; a log of whole maps may
@@ -13,19 +14,19 @@ use crate::model::timestamp::Timestamp;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mark {
     /// From `document_versions`.
-    pub version: Option<u64>,
+    pub version: Option<Version>,
     /// From `document_chain_hashes`.
     pub chain_hash: Option<Digest>,
 }
 
 impl Mark {
     /// A version with its chain hash.
-    pub fn new(version: u64, chain_hash: Digest) -> Self {
+    pub fn new(version: Version, chain_hash: Digest) -> Self {
         Self { version: Some(version), chain_hash: Some(chain_hash) }
     }
 
     /// Both, if both are there.
-    pub fn sealed(&self) -> Option<(u64, Digest)> {
+    pub fn sealed(&self) -> Option<(Version, Digest)> {
         Some((self.version?, self.chain_hash?))
     }
 }
@@ -69,13 +70,13 @@ impl PublishedSet {
     pub fn hash(
         &self,
         previous: Option<&Digest>,
-        checkpoint: u64,
+        checkpoint: CheckpointNumber,
         at: Timestamp,
         triggered_by: &str,
     ) -> Digest {
         let ordered = self.in_json_order();
         let versions = |out: &mut Hasher| {
-            let entries = ordered.iter().filter_map(|(id, mark)| Some((*id, mark.version?)));
+            let entries = ordered.iter().filter_map(|(id, mark)| Some((*id, mark.version?.0)));
             write_map(out, entries, write_number);
         };
         let chain_hashes = |out: &mut Hasher| {
@@ -186,7 +187,7 @@ mod tests {
             let mut state = PublishedSet::default();
             let (mut versions, mut hashes) = (BTreeMap::new(), BTreeMap::new());
             for (n, id) in ids.iter().filter_map(|i| i.parse::<DocumentId>().ok()).enumerate() {
-                let mark = Mark::new(n as u64 + 1, Digest::of(id.as_str().as_bytes()));
+                let mark = Mark::new(Version(n as u64 + 1), Digest::of(id.as_str().as_bytes()));
                 versions.insert(id.to_string(), n as u64 + 1);
                 hashes.insert(id.to_string(), mark.chain_hash.unwrap());
                 state.set(id, mark);
@@ -195,8 +196,8 @@ mod tests {
             let (versions, hashes) =
                 (serde_jcs::to_vec(&versions).unwrap(), serde_jcs::to_vec(&hashes).unwrap());
             let expected =
-                checkpoint_hash(None, 1, at, "x", |out| out.put(&versions), |out| out.put(&hashes));
-            prop_assert_eq!(state.hash(None, 1, at, "x"), expected);
+                checkpoint_hash(None, CheckpointNumber(1), at, "x", |out| out.put(&versions), |out| out.put(&hashes));
+            prop_assert_eq!(state.hash(None, CheckpointNumber(1), at, "x"), expected);
         }
     }
 }

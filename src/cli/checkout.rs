@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use super::Answer;
 use super::session::Session;
 use super::ui::shown;
+use crate::model::number::CheckpointNumber;
 use crate::report::failure::Failure;
 use crate::report::vault::CheckoutReport;
 use crate::resolve::checkout::checkout;
@@ -19,7 +20,7 @@ use crate::words::count;
 #[command(after_help = "Example:\n  ctx checkout 3 ../as-of-3")]
 pub(super) struct Checkout {
     /// Number of the checkpoint
-    number: u64,
+    number: CheckpointNumber,
     /// An empty or new folder outside of the vault
     dir: PathBuf,
 }

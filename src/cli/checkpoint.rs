@@ -11,6 +11,7 @@ use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::event::Checkpoint as Entry;
 use crate::checkpoint::state::PublishedSet;
 use crate::model::id::DocumentId;
+use crate::model::number::{CheckpointNumber, Version};
 use crate::report::checkpoint::{CheckpointsReport, StateDiffReport, StateReport};
 use crate::report::failure::Failure;
 use crate::words::count;
@@ -32,14 +33,14 @@ enum Part {
     /// Show what one checkpoint changed and holds; its hash is recomputed
     Show {
         /// Number of the checkpoint
-        number: u64,
+        number: CheckpointNumber,
     },
     /// Show what changed between two checkpoints
     Diff {
         /// Number of the older checkpoint; 0 is the empty vault
-        older: u64,
+        older: CheckpointNumber,
         /// Number of the newer checkpoint
-        newer: u64,
+        newer: CheckpointNumber,
     },
     Rebuild(Rebuild),
     Convert(Convert),
@@ -94,13 +95,17 @@ fn list(session: &mut Session<'_>, chronicle: &Chronicle<'_>) {
     session.ui.table(&rows);
 }
 
-fn diff(session: &mut Session<'_>, before: (u64, &PublishedSet), after: (u64, &PublishedSet)) {
+fn diff(
+    session: &mut Session<'_>,
+    before: (CheckpointNumber, &PublishedSet),
+    after: (CheckpointNumber, &PublishedSet),
+) {
     let report = StateDiffReport::new(before, after);
     if session.ui.json {
         session.ui.report(&report);
         return;
     }
-    let version = |v: Option<u64>| v.map_or_else(String::new, |v| format!("v{v}"));
+    let version = |v: Option<Version>| v.map_or_else(String::new, |v| format!("v{v}"));
     let row = |c: &crate::report::checkpoint::ChangeReport<'_>| {
         let versions = match (c.from, c.to) {
             (Some(from), Some(to)) => format!("v{from} -> v{to}"),

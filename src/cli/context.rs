@@ -7,6 +7,7 @@ use super::session::Session;
 use super::ui::shown;
 use super::{Answer, document};
 use crate::model::layout;
+use crate::model::number::CheckpointNumber;
 use crate::report::failure::Failure;
 use crate::report::resolve::{MapReport, instructions};
 use crate::resolve::portion::Portion;
@@ -22,7 +23,7 @@ use crate::words::count;
 pub(super) struct Context {
     /// Answer as of this checkpoint
     #[arg(long, value_name = "N")]
-    at: Option<u64>,
+    at: Option<CheckpointNumber>,
 }
 
 pub(super) fn run(args: &Context, session: &mut Session<'_>) -> Result<Answer, Failure> {

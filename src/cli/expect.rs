@@ -2,6 +2,7 @@
 
 use crate::govern::Mode;
 use crate::model::hint::{Hint, Verb};
+use crate::model::number::Version;
 use crate::report::failure::{Code, Failure};
 use crate::txn::expect::Expect;
 
@@ -10,7 +11,7 @@ use crate::txn::expect::Expect;
 pub(super) struct ExpectArgs {
     /// Write only if this version of the document is published; 0 for none
     #[arg(long, value_name = "N")]
-    expect_version: Option<u64>,
+    expect_version: Option<Version>,
     #[command(flatten)]
     head: ExpectHead,
 }

@@ -5,6 +5,7 @@ use super::ui::shown;
 use super::{Answer, document};
 use crate::graph::rank::hubs;
 use crate::graph::{self, Edge};
+use crate::model::number::CheckpointNumber;
 use crate::report::failure::Failure;
 use crate::report::graph::{GraphReport, HubsReport};
 use crate::resolve::{Listing, Need, Snapshot, listing};
@@ -26,7 +27,7 @@ pub(super) struct Graph {
     hubs: Option<usize>,
     /// Answer as of this checkpoint
     #[arg(long, value_name = "N")]
-    at: Option<u64>,
+    at: Option<CheckpointNumber>,
 }
 
 pub(super) fn run(args: &Graph, session: &mut Session<'_>) -> Result<Answer, Failure> {

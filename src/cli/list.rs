@@ -2,6 +2,7 @@
 
 use super::session::Session;
 use super::{Answer, document};
+use crate::model::number::CheckpointNumber;
 use crate::report::failure::Failure;
 use crate::report::resolve::ListReport;
 use crate::resolve::{Need, Snapshot};
@@ -12,7 +13,7 @@ use crate::resolve::{Need, Snapshot};
 pub(super) struct List {
     /// List what was published at this checkpoint
     #[arg(long, value_name = "N")]
-    at: Option<u64>,
+    at: Option<CheckpointNumber>,
 }
 
 pub(super) fn run(args: &List, session: &mut Session<'_>) -> Result<Answer, Failure> {

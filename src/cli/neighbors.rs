@@ -7,6 +7,7 @@ use crate::document::links::LinkKind;
 use crate::graph::Edge;
 use crate::graph::walk::{Direction, Neighbor, Walk};
 use crate::model::id::DocumentId;
+use crate::model::number::CheckpointNumber;
 use crate::report::failure::Failure;
 use crate::report::graph::NeighborsReport;
 use crate::resolve::{Need, Snapshot};
@@ -38,7 +39,7 @@ pub(super) struct Neighbors {
     limit: usize,
     /// Answer as of this checkpoint
     #[arg(long, value_name = "N")]
-    at: Option<u64>,
+    at: Option<CheckpointNumber>,
 }
 
 impl Neighbors {

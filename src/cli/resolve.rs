@@ -3,6 +3,7 @@
 use super::session::Session;
 use super::ui::{Ui, shown};
 use super::{Answer, document};
+use crate::model::number::CheckpointNumber;
 use crate::report::failure::Failure;
 use crate::report::resolve::{Detail, ExplainReport, ResolveReport};
 use crate::resolve::Explained;
@@ -40,7 +41,7 @@ pub(super) struct Resolve {
     selector: String,
     /// Answer as of this checkpoint
     #[arg(long, value_name = "N")]
-    at: Option<u64>,
+    at: Option<CheckpointNumber>,
     /// Print only the ids
     #[arg(long, conflicts_with_all = ["bodies", "json"])]
     ids: bool,

@@ -12,6 +12,7 @@ use crate::checkpoint::fault::LogError;
 use crate::checkpoint::log::Log;
 use crate::govern::{self, Author, Mode, Outcome, PublishError};
 use crate::model::id::DocumentId;
+use crate::model::number::CheckpointNumber;
 use crate::recover;
 use crate::trust;
 use crate::txn::expect::{self, Expect};
@@ -66,7 +67,7 @@ pub(crate) enum ConvertError {
     #[error("{why}")]
     Halfway {
         /// The checkpoint that seals the configuration.
-        checkpoint: u64,
+        checkpoint: CheckpointNumber,
         /// Why.
         why: Box<ConvertError>,
     },

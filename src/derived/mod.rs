@@ -14,6 +14,7 @@ use crate::checkpoint::fault::LogError;
 use crate::graph;
 use crate::model::id::fold;
 use crate::model::layout::{self, limit};
+use crate::model::number::CheckpointNumber;
 use crate::resolve::{self, Listed, Listing, Need, Snapshot, Withheld, listing};
 use crate::vault::Vault;
 use crate::vault::config::Config;
@@ -92,7 +93,7 @@ pub(crate) fn files(vault: &Vault, which: Which) -> Result<Vec<Derived>, Derived
     let from = resolve::CheckpointSource::open(vault, need, &mut |_, _| ())?;
     let snapshot = Snapshot::of(vault, &from, None)?;
     let config = snapshot.config().unwrap_or_else(|| vault.config().clone());
-    if snapshot.checkpoint() == 0
+    if snapshot.checkpoint() == CheckpointNumber::NONE
         || (which == Which::Automatic && !config.index.is_automatic(snapshot.documents()?.count()))
     {
         return Ok(Vec::new());

@@ -9,6 +9,7 @@ use std::ops::Range;
 
 use super::text::{self, BOM, Parts};
 use super::{Document, Unreadable};
+use crate::model::number::Version;
 use crate::model::timestamp::Timestamp;
 use crate::yaml::edit::{
     NotExact, Splice, entry, first_entries, first_item, indentation, replace_value, spliced,
@@ -101,10 +102,10 @@ impl Edit {
 
     /// What retiring a document at an instant does to its published text.
     #[must_use]
-    pub(crate) fn retirement(version: u64, at: Timestamp) -> Self {
+    pub(crate) fn retirement(version: Version, at: Timestamp) -> Self {
         Self::default()
             .text("status", "draft")
-            .number("version", version)
+            .number("version", version.0)
             .text("updated_at", &at.to_string())
     }
 

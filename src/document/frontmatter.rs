@@ -8,6 +8,7 @@ use std::collections::HashSet;
 
 use serde::{Deserialize, Serialize};
 
+use crate::model::number::Version;
 use crate::model::tag::is_tag;
 use crate::model::transport::Transport;
 use crate::yaml::{Node, Value};
@@ -132,7 +133,7 @@ pub struct Frontmatter {
     /// `status`.
     pub status: Status,
     /// `version`, if it is a number.
-    pub version: Option<u64>,
+    pub version: Option<Version>,
     /// `author`; a list is joined by commas.
     pub author: Option<String>,
     /// `created_at` as written.
@@ -162,7 +163,7 @@ impl Frontmatter {
             tags,
             odd_tags,
             status: text("status").map_or(Status::Draft, |word| Status::from_word(&word)),
-            version: get("version").and_then(Node::number),
+            version: get("version").and_then(Node::number).map(Version),
             author: get("author").and_then(joined),
             created_at: text("created_at"),
             updated_at: text("updated_at"),

@@ -20,6 +20,7 @@ pub use read::{dependencies, read};
 
 use super::Document;
 use crate::model::id::{DocumentId, IdError};
+use crate::model::number::CheckpointNumber;
 use crate::uri::UriError;
 
 /// The most links that a document has; what follows is not seen.
@@ -94,7 +95,7 @@ pub struct Link {
     /// The section that is meant: an anchor or, in a wikilink, also the text of a heading.
     pub anchor: Option<String>,
     /// The checkpoint whose version is meant; the newest where absent.
-    pub checkpoint: Option<u64>,
+    pub checkpoint: Option<CheckpointNumber>,
     /// Line of the whole text, from 1.
     pub line: usize,
 }

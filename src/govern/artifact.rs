@@ -22,6 +22,7 @@ use crate::model::digest::Digest;
 use crate::model::hint::{Call, Hint, Verb};
 use crate::model::id::DocumentId;
 use crate::model::layout::limit;
+use crate::model::number::Version;
 use crate::model::timestamp::Timestamp;
 use crate::trust::EventKey;
 use crate::txn;
@@ -52,7 +53,7 @@ pub(super) enum Governed {
 pub(super) struct Base {
     pub(super) history: History,
     /// The last version, its chain hash, its text.
-    pub(super) last: Option<(u64, Digest, String)>,
+    pub(super) last: Option<(Version, Digest, String)>,
     /// The text that the head seals.
     pub(super) sealed: Option<String>,
     /// Whether the history ends in a retirement.
@@ -66,8 +67,8 @@ impl Base {
     }
 
     /// The number of the version that follows.
-    pub(super) fn next(&self) -> u64 {
-        self.last.as_ref().map_or(1, |(version, ..)| version + 1)
+    pub(super) fn next(&self) -> Version {
+        self.last.as_ref().map_or(Version::FIRST, |(version, ..)| version.next())
     }
 
     /// The form in which the next version is stored.
@@ -88,7 +89,11 @@ impl Base {
 
 impl Transaction<'_> {
     /// What the next version of an artifact follows; every hash on the way recomputed.
-    pub(super) fn base(&self, id: &DocumentId, last_sealed: Option<u64>) -> Result<Base, Refusal> {
+    pub(super) fn base(
+        &self,
+        id: &DocumentId,
+        last_sealed: Option<Version>,
+    ) -> Result<Base, Refusal> {
         let refuse = |why: &ChainError| {
             if let ChainError::File(why @ FileError::Link { .. }) = why {
                 return refused_file(&id.history_path(), why);
@@ -122,10 +127,10 @@ impl Transaction<'_> {
                 Some((version, sealed.map_err(|why| refuse(&why))?.text))
             }
         };
-        let known = last_sealed.unwrap_or(0);
+        let known = last_sealed.unwrap_or(Version::NONE);
         let form = codec::form_of(self.vault);
         let next = txn::first_unsealed(id, &history, known, mark.is_some(), form);
-        if next == 0 && known > 0 {
+        if next == 0 && known > Version::NONE {
             return Err(refuse(&ChainError::VersionMissing(known)));
         }
         for slot in &history.slots[..next] {
@@ -150,7 +155,7 @@ impl Transaction<'_> {
         if history.torn > 0 {
             return Err(self.unsealed(id, "its history ends in an entry that was cut short"));
         }
-        let Some(version) = history.last_version().filter(|v| *v > 0) else {
+        let Some(version) = history.last_version().filter(|v| *v > Version::NONE) else {
             return Err(refuse(&ChainError::HistoryMissing));
         };
         let entry =
@@ -178,7 +183,7 @@ impl Transaction<'_> {
         &self,
         id: &DocumentId,
         fresh: Option<&str>,
-        last_sealed: Option<u64>,
+        last_sealed: Option<Version>,
         which: &Which,
     ) -> Prepared {
         if !id.is_document() {
@@ -195,7 +200,7 @@ impl Transaction<'_> {
         &self,
         id: &DocumentId,
         fresh: Option<&str>,
-        last_sealed: Option<u64>,
+        last_sealed: Option<Version>,
         which: &Which,
     ) -> Result<Prepared, Refusal> {
         let path = id.live_path();
@@ -282,7 +287,7 @@ impl Transaction<'_> {
     }
 
     /// What this event writes into the frontmatter of a document.
-    pub(super) fn stamp(&self, version: u64, created: Timestamp) -> Stamp {
+    pub(super) fn stamp(&self, version: Version, created: Timestamp) -> Stamp {
         let author = self.author.author.as_deref();
         Stamp {
             version,
@@ -383,11 +388,19 @@ impl Transaction<'_> {
     }
 
     /// Prepares a governance file, which is stored as it is; one that is gone is retired.
-    pub(super) fn prepare_governance(&self, id: &DocumentId, last_sealed: Option<u64>) -> Governed {
+    pub(super) fn prepare_governance(
+        &self,
+        id: &DocumentId,
+        last_sealed: Option<Version>,
+    ) -> Governed {
         self.governance(id, last_sealed).unwrap_or_else(Governed::Refused)
     }
 
-    fn governance(&self, id: &DocumentId, last_sealed: Option<u64>) -> Result<Governed, Refusal> {
+    fn governance(
+        &self,
+        id: &DocumentId,
+        last_sealed: Option<Version>,
+    ) -> Result<Governed, Refusal> {
         let path = id.live_path();
         let bytes = self
             .vault
@@ -401,7 +414,7 @@ impl Transaction<'_> {
     pub(super) fn governance_of(
         &self,
         id: &DocumentId,
-        last_sealed: Option<u64>,
+        last_sealed: Option<Version>,
         bytes: Option<&[u8]>,
     ) -> Result<Governed, Refusal> {
         let path = id.live_path();
@@ -445,7 +458,7 @@ impl Transaction<'_> {
     }
 }
 
-fn stored_diff(before: &str, text: &str, last: u64, version: u64) -> TextStorage {
+fn stored_diff(before: &str, text: &str, last: Version, version: Version) -> TextStorage {
     let diff = diff::print(before, text, last, version);
     // Escapes may make a diff longer than what one line of a history may have.
     let fits = emit::long_text(&diff, 4).len() <= form::MAX_SPELLED_DIFF;

@@ -8,6 +8,7 @@ use crate::document::{Document, utf8};
 use crate::model::hint::Hint;
 use crate::model::id::DocumentId;
 use crate::model::layout::limit;
+use crate::model::number::Version;
 use crate::txn::{Change, Item, Live};
 use crate::uri::Uri;
 use crate::vault::Vault;
@@ -80,7 +81,7 @@ impl Transaction<'_> {
         }
         let document = Document::parse(live)
             .map_err(|why| Refusal::new(&path, why.code(), why.to_string(), why.hint()))?;
-        let mut edit = self.stamp(1, self.at).edit(new, live, &document);
+        let mut edit = self.stamp(Version::FIRST, self.at).edit(new, live, &document);
         let origin = Uri::pinned(old.clone(), self.chronicle.head_number());
         if let Some(origin) = origin.within(&self.vault.config().authorities) {
             edit = edit.derived_from(&origin.to_string());

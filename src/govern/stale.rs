@@ -9,13 +9,14 @@ use crate::document::frontmatter::Frontmatter;
 use crate::model::digest::Digest;
 use crate::model::hint::{Call, Hint, Verb};
 use crate::model::id::DocumentId;
+use crate::model::number::Version;
 use crate::model::timestamp::Timestamp;
 use crate::txn::expect::Expect;
 use crate::vault::files::Files;
 
 /// The version that an edit follows.
 pub(super) struct Last<'a> {
-    pub(super) version: u64,
+    pub(super) version: Version,
     pub(super) chain_hash: &'a Digest,
     pub(super) text: &'a str,
     pub(super) history: &'a History,
@@ -24,7 +25,7 @@ pub(super) struct Last<'a> {
 /// What a live file was edited from, where that is not the last version.
 enum Base {
     /// An older version.
-    Older(u64),
+    Older(Version),
     /// It does not say.
     Unsaid,
     /// A version of the same number that another history has.
@@ -42,7 +43,7 @@ pub(super) fn refuse(
 ) -> Result<(), Refusal> {
     let head = last.version;
     let call = |verb| Call::new(verb).value(id.as_str());
-    let version = |call: Call, n: u64| call.value(n.to_string());
+    let version = |call: Call, n: Version| call.value(n.to_string());
     let (message, hint) = match base(files, id, live, last) {
         Some(Base::Older(edited)) => (
             format!("the file was edited from version {edited}, but version {head} is published"),
@@ -80,12 +81,14 @@ pub(super) fn refuse(
 
 fn base(files: &Files, id: &DocumentId, live: &Frontmatter, last: &Last<'_>) -> Option<Base> {
     match live.version {
-        Some(edited) if (1..last.version).contains(&edited) => Some(Base::Older(edited)),
+        Some(edited) if (Version::FIRST..last.version).contains(&edited) => {
+            Some(Base::Older(edited))
+        }
         Some(edited) => {
             let is_other = edited == last.version && is_of_another(files, id, live, last);
             is_other.then_some(Base::Other)
         }
-        None => (last.version > 1).then_some(Base::Unsaid),
+        None => (last.version > Version::FIRST).then_some(Base::Unsaid),
     }
 }
 

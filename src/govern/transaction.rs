@@ -11,6 +11,7 @@ use crate::checkpoint::sealed::sealed_text;
 use crate::checkpoint::state::{Mark, PublishedSet};
 use crate::live;
 use crate::model::id::{DocumentId, fold};
+use crate::model::number::Version;
 use crate::model::timestamp::Timestamp;
 use crate::txn::Item;
 use crate::txn::expect::Expect;
@@ -76,8 +77,9 @@ impl<'a> Transaction<'a> {
     pub(super) fn last_sealed<'i>(
         &self,
         ids: impl IntoIterator<Item = &'i DocumentId>,
-    ) -> BTreeMap<&'i DocumentId, u64> {
-        let mut wanted: BTreeMap<&DocumentId, u64> = ids.into_iter().map(|id| (id, 0)).collect();
+    ) -> BTreeMap<&'i DocumentId, Version> {
+        let mut wanted: BTreeMap<&DocumentId, Version> =
+            ids.into_iter().map(|id| (id, Version::NONE)).collect();
         for checkpoint in self.chronicle.checkpoints() {
             for (id, mark) in &checkpoint.set {
                 if let (Some(last), Some(version)) = (wanted.get_mut(id), mark.version) {
@@ -85,7 +87,7 @@ impl<'a> Transaction<'a> {
                 }
             }
         }
-        wanted.retain(|_, version| *version > 0);
+        wanted.retain(|_, version| *version > Version::NONE);
         wanted
     }
 

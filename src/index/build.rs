@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::fs::{self, File};
 use std::io;
+use std::ops::Range;
 use std::path::Path;
 use std::time::Duration;
 
@@ -25,6 +26,7 @@ use crate::checkpoint::fault::Damaged;
 use crate::checkpoint::maps;
 use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
+use crate::model::number::{CheckpointNumber, Version};
 use crate::model::timestamp::Timestamp;
 use crate::vault::Vault;
 
@@ -136,7 +138,7 @@ fn build(
     vault: &Vault,
     chronicle: &Chronicle<'_>,
     end: &LogEnd,
-    checked_from: u64,
+    checked_from: CheckpointNumber,
     at_work: &mut dyn FnMut(usize, usize),
 ) -> Option<Manifest> {
     let rows = Rows::of(chronicle.checkpoints(), |_| Ok(None)).ok()?;
@@ -146,7 +148,7 @@ fn build(
 
 /// Recomputes the hashes of all checkpoints; gives the first from which on they were. Where that
 /// is more than can be afforded only the head is, and `None` where one is wrong.
-fn check_all(chronicle: &Chronicle<'_>, end: &LogEnd) -> Option<u64> {
+fn check_all(chronicle: &Chronicle<'_>, end: &LogEnd) -> Option<CheckpointNumber> {
     let (mut size, mut work) = (0u64, 0u64);
     for checkpoint in chronicle.checkpoints() {
         size += checkpoint.set.len() as u64;
@@ -157,7 +159,7 @@ fn check_all(chronicle: &Chronicle<'_>, end: &LogEnd) -> Option<u64> {
     }
     match maps::first_fault(chronicle.checkpoints()) {
         Some(_) => None,
-        None => Some(1),
+        None => Some(CheckpointNumber::FIRST),
     }
 }
 
@@ -168,10 +170,10 @@ fn bring_up(
     index: &Index,
     chronicle: &Chronicle<'_>,
     end: &LogEnd,
-    checked_from: u64,
+    checked_from: CheckpointNumber,
     at_work: &mut dyn FnMut(usize, usize),
 ) -> Option<Manifest> {
-    let new = chronicle.checkpoints().get(usize::try_from(index.head()).ok()?..)?;
+    let new = chronicle.checkpoints().get(usize::try_from(index.head().0).ok()?..)?;
     if new.is_empty() {
         return Some(Manifest::new(end, checked_from, index.manifest.segments.clone()));
     }
@@ -185,7 +187,7 @@ fn append(
     index: &Index,
     new: &[&Checkpoint],
     end: &LogEnd,
-    checked_from: u64,
+    checked_from: CheckpointNumber,
     at_work: &mut dyn FnMut(usize, usize),
 ) -> Option<Manifest> {
     let rows = Rows::of(new, |id| last_row(index, id)).ok()?;
@@ -212,8 +214,8 @@ fn append(
 /// version first, and whether it has not ended.
 struct Last {
     row: u32,
-    version: u64,
-    sealed: u64,
+    version: Version,
+    sealed: CheckpointNumber,
     lives: bool,
 }
 
@@ -234,9 +236,9 @@ fn last_row(index: &Index, id: &DocumentId) -> Result<Option<Last>, Damaged> {
 
 /// A version that some checkpoints sealed, without its text.
 struct SealedRow {
-    version: u64,
+    version: Version,
     chain_hash: Digest,
-    sealed: u64,
+    sealed: CheckpointNumber,
     born: u32,
     ended: u32,
 }
@@ -258,7 +260,7 @@ impl<'c> Rows<'c> {
             (BTreeMap::<&DocumentId, Vec<SealedRow>>::new(), BTreeMap::new());
         let mut before: HashMap<&DocumentId, Option<Last>> = HashMap::new();
         for checkpoint in checkpoints {
-            let number = u32::try_from(checkpoint.number).map_err(|_| Damaged)?;
+            let number = u32::try_from(checkpoint.number.0).map_err(|_| Damaged)?;
             for id in checkpoint.set.iter().map(|(id, _)| id).chain(&checkpoint.removed) {
                 if let Some(open) = new.get_mut(id).and_then(|all| all.last_mut()) {
                     if open.ended == NEVER {
@@ -369,7 +371,10 @@ fn lived(vault: &Vault, id: &DocumentId, versions: &[SealedRow]) -> Vec<Lived> {
 fn merge(dir: &Path, segments: &[Segment], hash: &Digest) -> Option<String> {
     let (first, last) = (segments.first()?, segments.last()?);
     let numbers = first.checkpoints().start..last.checkpoints().end;
-    let times = segments.iter().flat_map(|s| s.checkpoints().map(|n| s.checkpoint(n)));
+    let times = segments.iter().flat_map(|s| {
+        let Range { start, end } = s.checkpoints();
+        (start.0..end.0).map(|n| s.checkpoint(CheckpointNumber(n)))
+    });
     let times: Vec<(Timestamp, Digest)> = times.collect::<Result<_, Damaged>>().ok()?;
     let mut endings = BTreeMap::new();
     for segment in segments {
@@ -390,7 +395,7 @@ fn merge(dir: &Path, segments: &[Segment], hash: &Digest) -> Option<String> {
             keys.iter().enumerate().filter_map(|(n, key)| Some((key.as_ref()?, n))).min()?;
         sources.get_mut(least.1)?.next()
     });
-    let name = segment_name(numbers.start, numbers.end - 1, hash);
+    let name = segment_name(numbers.start, numbers.end.previous(), hash);
     let parts = Parts {
         first_row: first.rows().start,
         first_checkpoint: numbers.start,
@@ -403,7 +408,7 @@ fn merge(dir: &Path, segments: &[Segment], hash: &Digest) -> Option<String> {
 /// The rows of one segment, ended where a later one says so.
 struct OldRows<'s> {
     segment: &'s Segment,
-    left: std::ops::Range<u32>,
+    left: Range<u32>,
     within: &'s BTreeMap<u32, u32>,
 }
 

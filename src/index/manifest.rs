@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::checkpoint::codec::path_of;
 use crate::checkpoint::fault::Damaged;
 use crate::model::digest::Digest;
+use crate::model::number::CheckpointNumber;
 use crate::store::{Cache, Current};
 use crate::vault::Vault;
 use crate::vault::config::LogForm;
@@ -32,12 +33,12 @@ pub(super) struct Manifest {
     /// The log as it was.
     pub(super) stamp: Stamp,
     /// The last checkpoint.
-    pub(super) head: u64,
+    pub(super) head: CheckpointNumber,
     head_hash: [u8; 32],
     /// Where in the log the spelling of that hash begins.
     head_hash_at: u64,
     /// The first checkpoint from which on every hash was recomputed.
-    pub(super) checked_from: u64,
+    pub(super) checked_from: CheckpointNumber,
     /// The files, oldest first.
     pub(super) segments: Vec<String>,
 }
@@ -47,14 +48,14 @@ pub(super) struct Manifest {
 pub(super) struct LogEnd {
     pub(super) form: LogForm,
     pub(super) stamp: Stamp,
-    pub(super) head: u64,
+    pub(super) head: CheckpointNumber,
     pub(super) hash: Digest,
     /// Where the spelling of the hash begins.
     pub(super) hash_at: u64,
 }
 
 impl Manifest {
-    pub(super) fn new(end: &LogEnd, checked_from: u64, segments: Vec<String>) -> Self {
+    pub(super) fn new(end: &LogEnd, checked_from: CheckpointNumber, segments: Vec<String>) -> Self {
         Self {
             full: end.form == LogForm::Full,
             stamp: end.stamp,
@@ -106,8 +107,12 @@ fn is_segment(name: &str) -> bool {
 }
 
 /// The name of a segment: the checkpoints it holds, and the hash of the last of them.
-pub(super) fn segment_name(first: u64, last: u64, hash: &Digest) -> String {
-    format!("{first:x}-{last:x}-{}{SEGMENT}", hash.short())
+pub(super) fn segment_name(
+    first: CheckpointNumber,
+    last: CheckpointNumber,
+    hash: &Digest,
+) -> String {
+    format!("{:x}-{:x}-{}{SEGMENT}", first.0, last.0, hash.short())
 }
 
 /// Renames a file of the cache.

@@ -34,6 +34,7 @@ use crate::checkpoint::state::{Mark, PublishedSet};
 use crate::document::links::LinkKind;
 use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
+use crate::model::number::{CheckpointNumber, Version};
 use crate::model::timestamp::Timestamp;
 use crate::vault::Vault;
 use crate::vault::config::LogForm;
@@ -65,7 +66,7 @@ impl Index {
         let manifest = Manifest::read(dir)?;
         let open = |name: &String| Segment::open(&dir.join(name)).ok();
         let segments: Vec<Segment> = manifest.segments.iter().map(open).collect::<Option<_>>()?;
-        let (mut rows, mut checkpoints) = (0, 1);
+        let (mut rows, mut checkpoints) = (0, CheckpointNumber::FIRST);
         for segment in &segments {
             if segment.rows().start != rows || segment.checkpoints().start != checkpoints {
                 return None;
@@ -73,7 +74,7 @@ impl Index {
             (rows, checkpoints) = (segment.rows().end, segment.checkpoints().end);
         }
         let dir = dir.to_owned();
-        let is_whole = checkpoints == manifest.head + 1;
+        let is_whole = checkpoints == manifest.head.next();
         is_whole.then_some(Self { dir, manifest, segments, over: OnceLock::new() })
     }
 
@@ -88,7 +89,7 @@ impl Index {
     }
 
     /// The number of the last checkpoint.
-    pub(crate) fn head(&self) -> u64 {
+    pub(crate) fn head(&self) -> CheckpointNumber {
         self.manifest.head
     }
 
@@ -98,7 +99,7 @@ impl Index {
     }
 
     /// The recorded hash of a checkpoint, if there is one of that number.
-    pub(crate) fn hash_of(&self, checkpoint: u64) -> Option<Digest> {
+    pub(crate) fn hash_of(&self, checkpoint: CheckpointNumber) -> Option<Digest> {
         self.checkpoint(checkpoint).ok().map(|(_, hash)| hash)
     }
 
@@ -112,17 +113,17 @@ impl Index {
     ///
     /// # Errors
     /// The index is damaged.
-    pub(crate) fn at(&self, checkpoint: u64) -> Result<Option<At<'_>>, Damaged> {
+    pub(crate) fn at(&self, checkpoint: CheckpointNumber) -> Result<Option<At<'_>>, Damaged> {
         if !(self.manifest.checked_from..=self.manifest.head).contains(&checkpoint) {
             return Ok(None);
         }
         let (made_at, hash) = self.checkpoint(checkpoint)?;
-        let number = u32::try_from(checkpoint).map_err(|_| Damaged)?;
+        let number = u32::try_from(checkpoint.0).map_err(|_| Damaged)?;
         Ok(Some(At { index: self, checkpoint: number, made_at, hash }))
     }
 
     /// Time and hash of a checkpoint.
-    fn checkpoint(&self, number: u64) -> Result<(Timestamp, Digest), Damaged> {
+    fn checkpoint(&self, number: CheckpointNumber) -> Result<(Timestamp, Digest), Damaged> {
         let segment = self.segments.iter().find(|s| s.checkpoints().contains(&number));
         segment.ok_or(Damaged)?.checkpoint(number)
     }
@@ -183,7 +184,7 @@ pub(crate) struct Held {
     /// The artifact.
     pub(crate) id: DocumentId,
     /// Its version.
-    pub(crate) version: u64,
+    pub(crate) version: Version,
     /// The chain hash that the log records.
     pub(crate) chain_hash: Digest,
     /// When a checkpoint sealed this version first.
@@ -204,8 +205,8 @@ impl At<'_> {
     }
 
     /// The number of the checkpoint.
-    pub(crate) fn checkpoint(&self) -> u64 {
-        self.checkpoint.into()
+    pub(crate) fn checkpoint(&self) -> CheckpointNumber {
+        CheckpointNumber(self.checkpoint.into())
     }
 
     /// The hash of the checkpoint.
@@ -265,7 +266,7 @@ impl At<'_> {
     /// # Errors
     /// The index is damaged.
     pub(crate) fn holding(&self, mut rows: RoaringBitmap) -> Result<RoaringBitmap, Damaged> {
-        if u64::from(self.checkpoint) == self.index.head() {
+        if self.checkpoint() == self.index.head() {
             rows -= self.index.over()?;
             return Ok(rows);
         }

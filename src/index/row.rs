@@ -9,15 +9,16 @@ use crate::document::frontmatter::{Frontmatter, NodeType, SourceBlock};
 use crate::document::links::{Link, LinkKind, LinkTarget, links};
 use crate::graph::{Mention, name_key};
 use crate::model::id::DocumentId;
+use crate::model::number::{CheckpointNumber, Version};
 
 /// One version of one artifact, as the log seals it. The id comes first: rows are searched by it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Row {
     pub(super) id: String,
-    pub(super) version: u64,
+    pub(super) version: Version,
     pub(super) chain_hash: [u8; 32],
     /// The checkpoint that sealed this version first.
-    pub(super) sealed: u64,
+    pub(super) sealed: CheckpointNumber,
     pub(super) contents: Contents,
 }
 

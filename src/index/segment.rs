@@ -18,6 +18,7 @@ use super::blocks::{Blocks, Writer};
 use super::row::{Row, Term};
 use crate::checkpoint::fault::Damaged;
 use crate::model::digest::Digest;
+use crate::model::number::CheckpointNumber;
 use crate::model::timestamp::Timestamp;
 
 /// The end of a row that has not ended.
@@ -28,7 +29,7 @@ pub(super) const NEVER: u32 = u32::MAX;
 struct Contents {
     first_row: u32,
     rows: u32,
-    first_checkpoint: u64,
+    first_checkpoint: CheckpointNumber,
     checkpoints: u32,
     /// Where each record begins, and where the last one ends.
     records: u64,
@@ -58,7 +59,7 @@ pub(super) struct Lived {
 /// What a segment is made of.
 pub(super) struct Parts<'p> {
     pub(super) first_row: u32,
-    pub(super) first_checkpoint: u64,
+    pub(super) first_checkpoint: CheckpointNumber,
     /// Time and hash of each checkpoint.
     pub(super) checkpoints: &'p [(Timestamp, Digest)],
     /// Rows of earlier segments, with the checkpoint in which each ended.
@@ -191,14 +192,18 @@ impl Segment {
     }
 
     /// The numbers of its checkpoints.
-    pub(super) fn checkpoints(&self) -> Range<u64> {
+    pub(super) fn checkpoints(&self) -> Range<CheckpointNumber> {
         let first = self.contents.first_checkpoint;
-        first..first.saturating_add(u64::from(self.contents.checkpoints))
+        let end = first.0.saturating_add(u64::from(self.contents.checkpoints));
+        first..CheckpointNumber(end)
     }
 
     /// Time and hash of one of its checkpoints.
-    pub(super) fn checkpoint(&self, number: u64) -> Result<(Timestamp, Digest), Damaged> {
-        let nth = number.checked_sub(self.contents.first_checkpoint).ok_or(Damaged)?;
+    pub(super) fn checkpoint(
+        &self,
+        number: CheckpointNumber,
+    ) -> Result<(Timestamp, Digest), Damaged> {
+        let nth = number.0.checked_sub(self.contents.first_checkpoint.0).ok_or(Damaged)?;
         let entry: [u8; CHECKPOINT] = self.nth(self.contents.times, to_usize(nth)?)?;
         let (at, hash) = entry.split_first_chunk().ok_or(Damaged)?;
         let hash = hash.try_into().map_err(|_| Damaged)?;

@@ -10,6 +10,7 @@ use crate::checkpoint::log::Log;
 use crate::govern::{self, Author, Mode, Request, Which};
 use crate::graph::walk::{Direction, Walk};
 use crate::model::id::DocumentId;
+use crate::model::number::{CheckpointNumber, Version};
 use crate::model::timestamp::Timestamp;
 use crate::resolve::{Around, CheckpointSource, Known, QueryPlan, Resolution, Snapshot};
 use crate::selector::parse;
@@ -141,7 +142,7 @@ const SELECTORS: [&str; 10] = [
     "(#t0 | #t1) - contextnest://nodes/z/",
 ];
 
-fn said(resolution: &Resolution) -> Vec<(String, u64, String)> {
+fn said(resolution: &Resolution) -> Vec<(String, Version, String)> {
     let documents = resolution.documents.iter();
     documents.map(|d| (d.id.to_string(), d.entry.version, d.text.clone())).collect()
 }
@@ -167,7 +168,7 @@ fn compare(vault: &Vault, index: Index, rebuilt: Index) {
     let log = Log::read(vault).unwrap();
     let chronicle = log.sound().unwrap();
     let (index, rebuilt) = (CheckpointSource::from(index), CheckpointSource::from(rebuilt));
-    for number in 1..=chronicle.head_number() {
+    for number in CheckpointNumber::sequence().take(chronicle.checkpoints().len()) {
         let by_log = Snapshot::at(vault, &chronicle, Some(number)).unwrap();
         for source in [&index, &rebuilt] {
             let by_index = Snapshot::of(vault, source, Some(number)).unwrap();

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use unicode_normalization::{UnicodeNormalization as _, is_nfc};
 
 use crate::model::layout;
+use crate::model::number::Version;
 use crate::model::visible::{Invisible, without_invisible};
 
 /// The longest id in bytes.
@@ -165,12 +166,12 @@ impl DocumentId {
     }
 
     /// Path of version `n` as full text, in the folder of the history.
-    pub fn keyframe_path(&self, version: u64) -> String {
+    pub fn keyframe_path(&self, version: Version) -> String {
         format!("{}/v{version}.md", self.history_dir())
     }
 
     /// Path of version `n` as diff, where a history keeps its diffs outside.
-    pub fn diff_path(&self, version: u64) -> String {
+    pub fn diff_path(&self, version: Version) -> String {
         format!("{}/v{version}.diff", self.history_dir())
     }
 

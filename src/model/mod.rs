@@ -6,6 +6,7 @@ pub mod digest;
 pub mod hint;
 pub mod id;
 pub mod layout;
+pub mod number;
 pub mod principal;
 pub mod tag;
 pub mod timestamp;

@@ -2,6 +2,7 @@
 
 use crate::document::validate::{Problem, Severity};
 use crate::model::hint::{Call, Hint, Verb};
+use crate::model::number::CheckpointNumber;
 use crate::model::visible::{Invisible, without_invisible};
 use crate::selector::ParseError;
 use crate::uri::{ForeignVault, UriError};
@@ -75,7 +76,7 @@ pub enum ProblemKind {
     Nested(String),
     /// A URI with a checkpoint.
     #[error("a pack is resolved at the checkpoint that is asked for, but this says `@{0}`")]
-    Pinned(u64),
+    Pinned(CheckpointNumber),
     /// A URI of another vault.
     #[error(transparent)]
     Foreign(ForeignVault),

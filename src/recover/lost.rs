@@ -9,6 +9,7 @@ use crate::chain::walk::Walk;
 use crate::checkpoint::fault::LogError;
 use crate::checkpoint::log::Log;
 use crate::model::id::DocumentId;
+use crate::model::number::Version;
 use crate::trust;
 use crate::vault::Vault;
 
@@ -23,7 +24,7 @@ pub(crate) struct LostVersion {
     /// The artifact.
     pub(crate) id: DocumentId,
     /// The version.
-    pub(crate) version: u64,
+    pub(crate) version: Version,
     /// Why.
     pub(crate) why: ChainError,
 }
@@ -49,8 +50,7 @@ pub(crate) fn lost(vault: &Vault, log: &Log, faults: &[LogError]) -> Lost {
     }
     for fault in faults {
         if let LogError::Hash { number, .. } | LogError::NotCompared { from: number } = fault {
-            let number = usize::try_from(*number).unwrap_or(usize::MAX);
-            lost.checkpoints.push((number, fault.to_string()));
+            lost.checkpoints.push((number.count(), fault.to_string()));
         }
     }
     let last = trust::trusted_heads(vault).ok().and_then(|heads| heads.last()).unwrap_or(0);
@@ -63,8 +63,8 @@ pub(crate) fn lost(vault: &Vault, log: &Log, faults: &[LogError]) -> Lost {
     lost
 }
 
-fn of_artifact(vault: &Vault, id: &DocumentId, versions: &[u64]) -> Vec<LostVersion> {
-    let all = |why: &dyn Fn(u64) -> ChainError| {
+fn of_artifact(vault: &Vault, id: &DocumentId, versions: &[Version]) -> Vec<LostVersion> {
+    let all = |why: &dyn Fn(Version) -> ChainError| {
         let gone = versions.iter();
         gone.map(|n| LostVersion { id: id.clone(), version: *n, why: why(*n) }).collect()
     };

@@ -15,6 +15,7 @@ use crate::checkpoint::maps;
 use crate::checkpoint::rebuild::{Recorded, derive, longest_prefix};
 use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
+use crate::model::number::{CheckpointNumber, Version};
 use crate::trust::{self, EventKey, TrustedHeads};
 use crate::txn::uncommitted;
 use crate::vault::Vault;
@@ -32,11 +33,11 @@ pub(crate) struct Rebuilt {
     pub(crate) unsound: Vec<Unsound>,
     /// Versions that are recorded as published no later than the last checkpoint that stays, and
     /// that none of these holds: a log that was cut and then went on has lost them.
-    pub(crate) passed_over: Vec<(DocumentId, u64)>,
+    pub(crate) passed_over: Vec<(DocumentId, Version)>,
 }
 
 /// A version that nothing vouches for, and why.
-pub(crate) type Unsound = (DocumentId, u64, ChainError);
+pub(crate) type Unsound = (DocumentId, Version, ChainError);
 
 impl Rebuilt {
     /// The checkpoints that come from the histories alone.
@@ -56,8 +57,9 @@ impl Rebuilt {
             log.entries.first()?.as_ref().ok()
         }
         // A line that does not say the truth about itself says nothing of the log that there was.
-        let is_sound =
-            |first: &&Checkpoint| first.number == 1 && maps::first_fault(&[*first]).is_none();
+        let is_sound = |first: &&Checkpoint| {
+            first.number == CheckpointNumber::FIRST && maps::first_fault(&[*first]).is_none()
+        };
         let remembered =
             remembered.binding().find_map(|trusted| Some(trusted.head.hashes?.genesis));
         let known = remembered.or_else(|| first(old).filter(is_sound).map(|first| first.hash));
@@ -95,10 +97,10 @@ pub(crate) fn rebuild(vault: &Vault, old: &Log, from_scratch: bool) -> Rebuilt {
 }
 
 /// What is recorded as published up to the last of these checkpoints, and in none of them.
-fn passed_over(kept: &[&Checkpoint], records: &[Recorded]) -> Vec<(DocumentId, u64)> {
+fn passed_over(kept: &[&Checkpoint], records: &[Recorded]) -> Vec<(DocumentId, Version)> {
     let Some(last) = kept.last() else { return Vec::new() };
     let sealed = kept.iter().flat_map(|checkpoint| &checkpoint.set);
-    let sealed: BTreeSet<(&DocumentId, Option<u64>)> =
+    let sealed: BTreeSet<(&DocumentId, Option<Version>)> =
         sealed.map(|(id, mark)| (id, mark.version)).collect();
     let is_lost = |record: &&Recorded| {
         !record.retired
@@ -118,7 +120,7 @@ fn recorded(
     let history = match replay::load(vault.files(), id) {
         Ok(history) => history,
         Err(ChainError::HistoryMissing) => return (sound, unsound),
-        Err(why) => return (sound, vec![(id.clone(), 0, why)]),
+        Err(why) => return (sound, vec![(id.clone(), Version::NONE, why)]),
     };
     let mut walk = Walk::new(vault.files(), id, &history);
     while let Some(step) = walk.next() {
@@ -126,7 +128,7 @@ fn recorded(
             Ok(version) => version,
             Err(faults) => {
                 let why = ChainError::Malformed(step.slot.line, faults.to_vec());
-                unsound.push((id.clone(), step.slot.version.unwrap_or(0), why));
+                unsound.push((id.clone(), step.slot.version.unwrap_or(Version::NONE), why));
                 continue;
             }
         };

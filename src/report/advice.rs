@@ -13,6 +13,7 @@ use crate::document::sections::UnknownAnchor;
 use crate::govern::PublishError;
 use crate::model::hint::{Call, Hint, Verb};
 use crate::model::id::IdError;
+use crate::model::number::CheckpointNumber;
 use crate::recover::{RebuildError, RecoverError, Refused, Unreliable};
 use crate::resolve::checkout::CheckoutError;
 use crate::resolve::packs::PackError;
@@ -178,7 +179,7 @@ impl From<LogError> for Failure {
         let message = why.to_string();
         match why {
             LogError::File(why) => why.into(),
-            LogError::Unknown { last: 0, .. } => {
+            LogError::Unknown { last: CheckpointNumber::NONE, .. } => {
                 let publish = Call::new(Verb::Publish).word("--all");
                 Self::new(Code::UnknownCheckpoint, message)
                     .hint(Hint::call("nothing is published yet; {} makes checkpoint 1", publish))

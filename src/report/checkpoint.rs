@@ -11,13 +11,14 @@ use crate::checkpoint::state::{Mark, PublishedSet};
 use crate::convert::Converted;
 use crate::govern::Outcome;
 use crate::model::id::DocumentId;
+use crate::model::number::{CheckpointNumber, Version};
 use crate::recover::Replacement;
 use crate::vault::config::LogForm;
 
 /// A checkpoint by itself.
 #[derive(Debug, Serialize)]
 pub struct CheckpointReport {
-    checkpoint: u64,
+    checkpoint: CheckpointNumber,
     at: String,
     triggered_by: String,
     checkpoint_hash: String,
@@ -47,7 +48,7 @@ struct EntryReport {
 #[derive(Debug, Serialize)]
 struct MarkReport {
     id: DocumentId,
-    version: Option<u64>,
+    version: Option<Version>,
     chain_hash: Option<String>,
 }
 
@@ -110,8 +111,8 @@ impl StateReport {
 /// The answer of `checkpoint diff`.
 #[derive(Debug, Serialize)]
 pub struct StateDiffReport<'d> {
-    older: u64,
-    newer: u64,
+    older: CheckpointNumber,
+    newer: CheckpointNumber,
     /// What differs, in byte order of ids.
     pub changes: Vec<ChangeReport<'d>>,
 }
@@ -124,9 +125,9 @@ pub struct ChangeReport<'d> {
     /// `new`, `changed` or `removed`.
     pub change: &'static str,
     /// The version at the older checkpoint.
-    pub from: Option<u64>,
+    pub from: Option<Version>,
     /// The version at the newer one.
-    pub to: Option<u64>,
+    pub to: Option<Version>,
 }
 
 impl Report for StateDiffReport<'_> {
@@ -136,8 +137,8 @@ impl Report for StateDiffReport<'_> {
 impl<'d> StateDiffReport<'d> {
     /// What the states of two checkpoints hold differently.
     pub(crate) fn new(
-        (older, before): (u64, &'d PublishedSet),
-        (newer, after): (u64, &'d PublishedSet),
+        (older, before): (CheckpointNumber, &'d PublishedSet),
+        (newer, after): (CheckpointNumber, &'d PublishedSet),
     ) -> Self {
         let ids: BTreeSet<&DocumentId> =
             before.iter().chain(after.iter()).map(|(id, _)| id).collect();
@@ -184,14 +185,14 @@ pub struct RebuildReport {
 #[derive(Debug, Serialize)]
 struct PassedOver {
     id: DocumentId,
-    version: u64,
+    version: Version,
 }
 
 /// A version, and why nothing vouches for it.
 #[derive(Debug, Serialize)]
 pub(super) struct VersionReason {
     pub(super) id: DocumentId,
-    pub(super) version: u64,
+    pub(super) version: Version,
     pub(super) reason: String,
 }
 
@@ -203,13 +204,15 @@ impl RebuildReport {
     /// What a rebuild did, or would do.
     pub(crate) fn new(replacement: &Replacement, dry_run: bool) -> Self {
         let rebuilt = &replacement.rebuilt;
-        let unsound = |(id, version, why): &(DocumentId, u64, _)| VersionReason {
+        let unsound = |(id, version, why): &(DocumentId, Version, _)| VersionReason {
             id: id.clone(),
             version: *version,
             reason: ToString::to_string(why as &crate::chain::error::ChainError),
         };
-        let passed_over =
-            |(id, version): &(DocumentId, u64)| PassedOver { id: id.clone(), version: *version };
+        let passed_over = |(id, version): &(DocumentId, Version)| PassedOver {
+            id: id.clone(),
+            version: *version,
+        };
         Self {
             dry_run,
             same: replacement.is_same,
@@ -235,7 +238,7 @@ pub struct ConvertReport {
     checkpoints: u64,
     /// The checkpoint that seals the configuration.
     #[serde(skip_serializing_if = "Option::is_none")]
-    sealed_by: Option<u64>,
+    sealed_by: Option<CheckpointNumber>,
     #[serde(skip_serializing_if = "Option::is_none")]
     bytes_before: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::Report;
 use crate::document::sections::Section;
+use crate::model::number::{CheckpointNumber, Version};
 use crate::resolve::portion::Portion;
 use crate::resolve::{Served, Withheld};
 
@@ -17,8 +18,8 @@ pub struct DocumentReport<'d> {
     node_type: &'static str,
     tags: &'d [String],
     status: &'d str,
-    version: u64,
-    checkpoint: u64,
+    version: Version,
+    checkpoint: CheckpointNumber,
     author: Option<&'d str>,
     created_at: Option<&'d str>,
     edited_by: &'d str,
@@ -155,8 +156,8 @@ impl WithheldReport {
 #[derive(Debug, Serialize)]
 pub struct OutlineReport<'o> {
     id: &'o str,
-    version: u64,
-    checkpoint: u64,
+    version: Version,
+    checkpoint: CheckpointNumber,
     bytes: usize,
     sections: Vec<SectionReport<'o>>,
 }

@@ -8,6 +8,7 @@ use super::recover::RecoveredReport;
 use super::{Report, Spell};
 use crate::govern::Outcome;
 use crate::model::id::DocumentId;
+use crate::model::number::Version;
 use crate::txn::{Change, Item, StepFailure};
 
 /// What an event did, or would do.
@@ -34,7 +35,7 @@ pub struct EventReport<'e> {
 struct VersionReport<'e> {
     id: &'e DocumentId,
     change: &'static str,
-    version: u64,
+    version: Version,
     chain_hash: String,
     warnings: Vec<ProblemReport>,
 }

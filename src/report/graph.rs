@@ -12,6 +12,7 @@ use crate::graph::rank::Hub;
 use crate::graph::walk::Neighbor;
 use crate::graph::{self, Catalog as _, Edge};
 use crate::model::id::DocumentId;
+use crate::model::number::CheckpointNumber;
 use crate::resolve::{Around, Listed, Listing, Withheld};
 
 /// An edge of the graph.
@@ -31,7 +32,7 @@ impl<'g> From<&'g Edge> for EdgeReport<'g> {
 /// The answer of `graph`.
 #[derive(Debug, Serialize)]
 pub struct GraphReport<'g> {
-    checkpoint: u64,
+    checkpoint: CheckpointNumber,
     documents: Vec<NodeReport<'g>>,
     edges: Vec<EdgeReport<'g>>,
     unresolved: Vec<UnresolvedReport>,
@@ -61,7 +62,7 @@ impl Report for GraphReport<'_> {
 impl<'g> GraphReport<'g> {
     /// The graph of all documents that a checkpoint publishes.
     pub(crate) fn new(
-        checkpoint: u64,
+        checkpoint: CheckpointNumber,
         all: &'g Listing,
         graph: &Memory,
         edges: &'g [Edge],
@@ -98,7 +99,7 @@ fn unresolved(graph: &Memory) -> Vec<UnresolvedReport> {
 /// The answer of `graph --hubs`.
 #[derive(Debug, Serialize)]
 pub struct HubsReport<'g> {
-    checkpoint: u64,
+    checkpoint: CheckpointNumber,
     /// The documents with the most inbound references, the most first.
     pub hubs: Vec<HubReport<'g>>,
     withheld: Vec<WithheldReport>,
@@ -121,7 +122,7 @@ impl Report for HubsReport<'_> {
 
 impl<'g> HubsReport<'g> {
     /// These hubs of a checkpoint.
-    pub(crate) fn new(checkpoint: u64, all: &'g Listing, hubs: &'g [Hub]) -> Self {
+    pub(crate) fn new(checkpoint: CheckpointNumber, all: &'g Listing, hubs: &'g [Hub]) -> Self {
         let titles: BTreeMap<&DocumentId, &str> =
             all.documents.iter().map(|listed| (&listed.id, listed.title())).collect();
         let hub = |hub: &'g Hub| HubReport {
@@ -138,7 +139,7 @@ impl<'g> HubsReport<'g> {
 #[derive(Debug, Serialize)]
 pub struct NeighborsReport<'n> {
     id: &'n str,
-    checkpoint: u64,
+    checkpoint: CheckpointNumber,
     neighbors: Vec<NeighborReport<'n>>,
     truncated: bool,
     withheld: Vec<WithheldReport>,
@@ -158,7 +159,11 @@ impl Report for NeighborsReport<'_> {
 
 impl<'n> NeighborsReport<'n> {
     /// What is around a document at a checkpoint.
-    pub(crate) fn new(id: &'n DocumentId, checkpoint: u64, around: &'n Around) -> Self {
+    pub(crate) fn new(
+        id: &'n DocumentId,
+        checkpoint: CheckpointNumber,
+        around: &'n Around,
+    ) -> Self {
         let titles: BTreeMap<&DocumentId, &str> =
             around.titles.iter().map(|(id, title)| (id, &**title)).collect();
         let neighbor = |neighbor: &'n Neighbor| NeighborReport {

@@ -3,13 +3,14 @@
 use serde::Serialize;
 
 use super::Report;
+use crate::model::number::CheckpointNumber;
 use crate::model::timestamp::Timestamp;
 use crate::trust::{Head, TrustedHead};
 
 /// The answer of `head`.
 #[derive(Debug, Serialize)]
 pub struct HeadReport {
-    checkpoint: u64,
+    checkpoint: CheckpointNumber,
     #[serde(skip_serializing_if = "Option::is_none")]
     at: Option<String>,
     checkpoint_hash: Option<String>,
@@ -25,7 +26,7 @@ pub struct TrustedReport {
     path: String,
     #[serde(rename = "ref")]
     branch: Option<String>,
-    checkpoint: u64,
+    checkpoint: CheckpointNumber,
     checkpoint_hash: Option<String>,
     since: String,
 }
@@ -73,7 +74,7 @@ pub struct TrustReport {
 
 #[derive(Debug, Serialize)]
 struct EndReport {
-    checkpoint: u64,
+    checkpoint: CheckpointNumber,
     checkpoint_hash: Option<String>,
 }
 

@@ -11,6 +11,7 @@ use crate::chain::history::{Entry, History, TextStorage};
 use crate::chain::walk::Walk;
 use crate::checkpoint::chronicle::Chronicle;
 use crate::model::id::DocumentId;
+use crate::model::number::{CheckpointNumber, Version};
 use crate::model::timestamp::Timestamp;
 use crate::vault::files::Files;
 
@@ -29,11 +30,11 @@ pub struct HistoryReport<'h> {
 #[derive(Debug, Serialize)]
 pub struct VersionReport<'h> {
     /// Its number.
-    pub version: u64,
+    pub version: Version,
     /// `published`, `retired` or `unpublished`.
     pub state: &'static str,
     /// The first checkpoint that seals it, or that its retirement takes effect at.
-    pub checkpoint: Option<u64>,
+    pub checkpoint: Option<CheckpointNumber>,
     /// `keyframe` or `diff`.
     pub stored: &'static str,
     /// Who made it.
@@ -95,7 +96,11 @@ impl<'h> HistoryReport<'h> {
 }
 
 impl<'h> VersionReport<'h> {
-    fn new(entry: &'h Entry, seals: &HashMap<u64, u64>, wrong: &[ChainError]) -> Self {
+    fn new(
+        entry: &'h Entry,
+        seals: &HashMap<Version, CheckpointNumber>,
+        wrong: &[ChainError],
+    ) -> Self {
         Self {
             version: entry.version,
             state: entry.state.as_str(),
@@ -119,9 +124,9 @@ pub(crate) fn seals(
     chronicle: &Chronicle<'_>,
     id: &DocumentId,
     history: &History,
-) -> HashMap<u64, u64> {
+) -> HashMap<Version, CheckpointNumber> {
     let mut seals = HashMap::new();
-    let retired: HashMap<Timestamp, u64> =
+    let retired: HashMap<Timestamp, Version> =
         history.entries().filter_map(|e| Some((e.retired_at()?, e.version))).collect();
     for checkpoint in chronicle.checkpoints() {
         if checkpoint.removed.contains(id)
@@ -144,9 +149,9 @@ pub struct ShowReport<'s> {
     /// The artifact.
     pub id: &'s DocumentId,
     /// The version.
-    pub version: u64,
+    pub version: Version,
     /// The first checkpoint that seals it.
-    pub checkpoint: Option<u64>,
+    pub checkpoint: Option<CheckpointNumber>,
     /// Frontmatter and body, in normal form.
     pub text: &'s str,
 }

@@ -5,6 +5,7 @@ use serde::Serialize;
 use super::Report;
 use super::document::{DocumentReport, WithheldReport};
 use crate::checkpoint::fault::LogError;
+use crate::model::number::{CheckpointNumber, Version};
 use crate::pack::Placed;
 use crate::resolve::packs::{Packs, SealedPack, Unusable};
 use crate::resolve::plan::PlanFault;
@@ -14,7 +15,7 @@ use crate::uri::{Class, Uri};
 /// The answer of `pack list`.
 #[derive(Debug, Serialize)]
 pub struct PacksReport<'l> {
-    checkpoint: u64,
+    checkpoint: CheckpointNumber,
     /// The packs in byte order of their ids.
     pub packs: Vec<PackReport<'l>>,
     unusable: Vec<UnusableReport<'l>>,
@@ -31,7 +32,7 @@ pub struct PackReport<'l> {
     /// Its file in the vault.
     pub path: &'l str,
     /// The version of the file.
-    pub version: u64,
+    pub version: Version,
     /// Absent where the pack names what cannot be resolved.
     pub class: Option<&'static str>,
     /// Absent also where the pack names a search, which is not asked for a list.
@@ -99,11 +100,11 @@ pub struct PackShowReport<'s> {
     label: Option<&'s str>,
     description: Option<&'s str>,
     path: &'s str,
-    version: u64,
+    version: Version,
     class: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     backend: Option<&'s str>,
-    checkpoint: u64,
+    checkpoint: CheckpointNumber,
     query: Option<String>,
     includes: Vec<String>,
     excludes: Vec<String>,
@@ -121,7 +122,7 @@ impl Report for PackShowReport<'_> {
 impl<'s> PackShowReport<'s> {
     /// A sealed pack with the documents that it selects at a checkpoint.
     pub(crate) fn new(
-        checkpoint: u64,
+        checkpoint: CheckpointNumber,
         sealed: &'s SealedPack,
         plan: &'s QueryPlan,
         resolution: &'s Resolution,

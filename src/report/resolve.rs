@@ -7,6 +7,7 @@ use serde::Serialize;
 use super::Report;
 use super::document::{DocumentReport, WithheldReport};
 use crate::model::layout;
+use crate::model::number::{CheckpointNumber, Version};
 use crate::resolve::context::{Context, LeftOut, Reason};
 use crate::resolve::{Cost, Explained, QueryPlan, Resolution, Served, Snapshot, Withheld};
 
@@ -17,7 +18,7 @@ pub struct ResolveReport<'r> {
     class: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     backend: Option<&'r str>,
-    checkpoint: u64,
+    checkpoint: CheckpointNumber,
     documents: Vec<DocumentReport<'r>>,
     #[serde(flatten)]
     context: Option<ContextReport<'r>>,
@@ -41,7 +42,7 @@ pub struct Detail {
 impl<'r> ResolveReport<'r> {
     /// What `context` holds of a resolution.
     pub(crate) fn new(
-        (selector, checkpoint): (String, u64),
+        (selector, checkpoint): (String, CheckpointNumber),
         plan: &'r QueryPlan,
         context: &'r Context<'r>,
         resolution: &Resolution,
@@ -115,7 +116,7 @@ pub struct ExplainReport<'e> {
     class: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     backend: Option<&'e str>,
-    checkpoint: u64,
+    checkpoint: CheckpointNumber,
     tree: NodeReport<'e>,
     cost: CostReport,
     withheld: Vec<WithheldReport>,
@@ -135,7 +136,7 @@ struct NodeReport<'e> {
 #[derive(Debug, Serialize)]
 struct PackReport<'e> {
     path: &'e str,
-    version: u64,
+    version: Version,
 }
 
 #[derive(Debug, Serialize)]
@@ -152,7 +153,7 @@ impl Report for ExplainReport<'_> {
 impl<'e> ExplainReport<'e> {
     /// How the selector is understood at a checkpoint.
     pub(crate) fn new(
-        (selector, checkpoint): (&'e str, u64),
+        (selector, checkpoint): (&'e str, CheckpointNumber),
         plan: &'e QueryPlan,
         (tree, cost): (&'e Explained, &Cost),
         withheld: &[Withheld],
@@ -187,7 +188,7 @@ impl<'e> From<&'e Explained> for NodeReport<'e> {
 /// The answer of `list`.
 #[derive(Debug, Serialize)]
 pub struct ListReport<'l> {
-    checkpoint: u64,
+    checkpoint: CheckpointNumber,
     documents: Vec<DocumentReport<'l>>,
     withheld: Vec<WithheldReport>,
 }
@@ -198,7 +199,7 @@ impl Report for ListReport<'_> {
 
 impl<'l> ListReport<'l> {
     /// All that a checkpoint publishes.
-    pub(crate) fn new(checkpoint: u64, all: &'l Resolution) -> Self {
+    pub(crate) fn new(checkpoint: CheckpointNumber, all: &'l Resolution) -> Self {
         let documents = all.documents.iter().map(|one| DocumentReport::new(one, false)).collect();
         Self { checkpoint, documents, withheld: WithheldReport::all(&all.withheld) }
     }
@@ -210,7 +211,7 @@ pub struct MapReport<'c> {
     /// The name of the vault.
     pub name: String,
     /// The checkpoint that all of it is of.
-    pub checkpoint: u64,
+    pub checkpoint: CheckpointNumber,
     /// `CONTEXT.md`, as the checkpoint seals it.
     pub instructions: Option<&'c str>,
     /// How many documents are published.

@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::Report;
 use super::document::WithheldReport;
+use crate::model::number::{CheckpointNumber, Version};
 use crate::search::{Answer, Hit, Reason, Snippet};
 use crate::uri::Class;
 
@@ -16,7 +17,7 @@ pub struct SearchReport<'s> {
     query: &'s str,
     class: &'static str,
     backend: &'s str,
-    checkpoint: u64,
+    checkpoint: CheckpointNumber,
     hits: Vec<HitReport<'s>>,
     withheld: Vec<WithheldReport>,
     notes: &'s [String],
@@ -32,8 +33,8 @@ struct HitReport<'s> {
     #[serde(rename = "type")]
     node_type: &'static str,
     tags: &'s [String],
-    version: u64,
-    checkpoint: u64,
+    version: Version,
+    checkpoint: CheckpointNumber,
     chain_hash: String,
     class: &'static str,
     score: f64,
@@ -50,7 +51,7 @@ impl<'s> SearchReport<'s> {
     /// What `backend` answered at a checkpoint; `explain` adds how each score came about.
     pub(crate) fn new(
         (query, backend): (&'s str, &'s str),
-        checkpoint: u64,
+        checkpoint: CheckpointNumber,
         answer: &'s Answer,
         explain: bool,
     ) -> Self {

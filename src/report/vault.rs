@@ -6,6 +6,7 @@ use super::problem::ProblemReport;
 use super::{Report, Spell};
 use crate::derived::{Derived, Outcome};
 use crate::model::id::DocumentId;
+use crate::model::number::{CheckpointNumber, Version};
 use crate::status::{Row, Status};
 
 /// The answer of `init`.
@@ -30,7 +31,7 @@ impl Report for InitReport {
 /// The answer of `status`.
 #[derive(Debug, Serialize)]
 pub struct StatusReport<'s> {
-    checkpoint: u64,
+    checkpoint: CheckpointNumber,
     documents: Vec<RowReport<'s>>,
     governance: Vec<GovernanceReport<'s>>,
 }
@@ -40,7 +41,7 @@ struct RowReport<'s> {
     path: &'s str,
     id: Option<&'s str>,
     state: &'static str,
-    version: Option<u64>,
+    version: Option<Version>,
     problems: Vec<ProblemReport>,
     #[serde(skip_serializing_if = "Option::is_none")]
     withheld: Option<String>,
@@ -58,7 +59,7 @@ impl Report for StatusReport<'_> {
 
 impl<'s> StatusReport<'s> {
     /// How live files differ from a checkpoint.
-    pub(crate) fn new(status: &'s Status, checkpoint: u64, spell: Spell) -> Self {
+    pub(crate) fn new(status: &'s Status, checkpoint: CheckpointNumber, spell: Spell) -> Self {
         let row = |row: &'s Row| RowReport {
             path: &row.path,
             id: row.id.as_ref().map(DocumentId::as_str),
@@ -112,7 +113,7 @@ impl<'i> IndexReport<'i> {
 #[derive(Debug, Serialize)]
 pub struct CheckoutReport {
     /// The checkpoint.
-    pub checkpoint: u64,
+    pub checkpoint: CheckpointNumber,
     /// Where it was written.
     pub folder: String,
     /// How many files.

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::Report;
+use crate::model::number::{CheckpointNumber, Version};
 use crate::verify::{self, AnchorResult, AnchorSource, Finding};
 
 /// The answer of `verify`.
@@ -44,7 +45,7 @@ struct AnchorReport {
     /// How many checkpoints the revision has that this log does not have.
     #[serde(skip_serializing_if = "Option::is_none")]
     behind: Option<u64>,
-    checkpoint: u64,
+    checkpoint: CheckpointNumber,
     checkpoint_hash: Option<String>,
 }
 
@@ -81,8 +82,8 @@ struct FindingReport {
     class: &'static str,
     path: String,
     id: Option<String>,
-    version: Option<u64>,
-    checkpoint: Option<u64>,
+    version: Option<Version>,
+    checkpoint: Option<CheckpointNumber>,
     expected: Option<String>,
     found: Option<String>,
     message: String,

@@ -12,6 +12,7 @@ use super::{Resolution, Snapshot};
 use crate::graph::order::needed;
 use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
+use crate::model::number::CheckpointNumber;
 use crate::model::timestamp::Timestamp;
 use crate::uri::Class;
 
@@ -25,7 +26,7 @@ pub struct Question {
     /// Which back-end answered its searches.
     pub backend: Option<String>,
     /// The checkpoint; 0 before the first.
-    pub checkpoint: u64,
+    pub checkpoint: CheckpointNumber,
     /// The hash of the checkpoint.
     pub hash: Option<Digest>,
     /// When it was made.

@@ -8,6 +8,7 @@ use roaring::RoaringBitmap;
 
 use super::plan::{Leaf, Part, QueryPlan};
 use crate::model::id::DocumentId;
+use crate::model::number::Version;
 use crate::selector::{Atom, Expr, Node, Term, Universe, eval};
 use crate::uri::Class;
 
@@ -19,7 +20,7 @@ pub struct Explained {
     /// How many documents are in its set.
     pub documents: u64,
     /// The file and the version of a pack.
-    pub pack: Option<(DocumentId, u64)>,
+    pub pack: Option<(DocumentId, Version)>,
     /// What it is made of: operands, or what stands for a pack or a search.
     pub parts: Vec<Self>,
 }

@@ -10,6 +10,7 @@ use crate::document::links::LinkKind;
 use crate::graph::memory::Memory;
 use crate::index::{At, Damaged, Metadata};
 use crate::model::id::DocumentId;
+use crate::model::number::Version;
 
 /// A published document.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,7 +18,7 @@ pub(crate) struct Listed {
     /// Its id.
     pub(crate) id: DocumentId,
     /// Its version.
-    pub(crate) version: u64,
+    pub(crate) version: Version,
     /// The fields of its text, which was verified when they were read.
     pub(crate) metadata: Metadata,
 }

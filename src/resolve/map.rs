@@ -11,6 +11,7 @@ use crate::checkpoint::fault::LogError;
 use crate::checkpoint::state::{Mark, PublishedSet};
 use crate::index::{At, Damaged};
 use crate::model::id::DocumentId;
+use crate::model::number::{CheckpointNumber, Version};
 use crate::model::timestamp::Timestamp;
 
 /// What a checkpoint records of an artifact.
@@ -35,9 +36,13 @@ pub(super) struct Map<'v> {
 
 impl<'v> Map<'v> {
     /// The map at a checkpoint of the log.
-    pub(super) fn of_log(chronicle: &Chronicle<'v>, checkpoint: u64, state: PublishedSet) -> Self {
+    pub(super) fn of_log(
+        chronicle: &Chronicle<'v>,
+        checkpoint: CheckpointNumber,
+        state: PublishedSet,
+    ) -> Self {
         let mut checkpoints = chronicle.checkpoints().to_vec();
-        checkpoints.truncate(usize::try_from(checkpoint).unwrap_or(usize::MAX));
+        checkpoints.truncate(checkpoint.count());
         let (damaged, sealed) = (OnceLock::new(), OnceLock::new());
         Self { index: None, damaged, state: OnceLock::from(state), checkpoints, sealed }
     }
@@ -72,8 +77,9 @@ impl<'v> Map<'v> {
         let log = crate::trust::read_log(of.vault)?;
         let chronicle = log.sound()?;
         let state = chronicle.state_at(of.checkpoint)?;
-        let upto = usize::try_from(of.checkpoint).unwrap_or(usize::MAX);
-        self.sealed.get_or_init(|| first_sealed(chronicle.checkpoints().iter().take(upto)));
+        self.sealed.get_or_init(|| {
+            first_sealed(chronicle.checkpoints().iter().take(of.checkpoint.count()))
+        });
         Ok(self.state.get_or_init(|| state))
     }
 
@@ -104,7 +110,7 @@ impl<'v> Map<'v> {
 fn first_sealed<'c>(
     checkpoints: impl Iterator<Item = &'c &'c Checkpoint>,
 ) -> HashMap<DocumentId, Timestamp> {
-    let mut sealed: HashMap<&DocumentId, (Option<u64>, Timestamp)> = HashMap::new();
+    let mut sealed: HashMap<&DocumentId, (Option<Version>, Timestamp)> = HashMap::new();
     for checkpoint in checkpoints {
         for (id, mark) in &checkpoint.set {
             let first = (mark.version, checkpoint.at);

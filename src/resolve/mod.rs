@@ -39,6 +39,7 @@ use crate::document::sections::{self, Section, UnknownAnchor};
 use crate::index::{At, Damaged};
 use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
+use crate::model::number::{CheckpointNumber, Version};
 use crate::model::timestamp::Timestamp;
 use crate::selector;
 use crate::uri::Uri;
@@ -61,7 +62,7 @@ pub use source::{CheckpointSource, Need};
 #[derive(Debug)]
 pub struct Snapshot<'v> {
     vault: &'v Vault,
-    checkpoint: u64,
+    checkpoint: CheckpointNumber,
     hash: Option<Digest>,
     at: Option<Timestamp>,
     full_log: bool,
@@ -76,7 +77,7 @@ pub struct Served {
     /// The document.
     pub id: DocumentId,
     /// The checkpoint it was resolved at.
-    pub checkpoint: u64,
+    pub checkpoint: CheckpointNumber,
     /// Its record.
     pub entry: Entry,
     /// Its text in normal form, frontmatter included.
@@ -193,7 +194,7 @@ impl<'v> Snapshot<'v> {
     pub fn at(
         vault: &'v Vault,
         chronicle: &Chronicle<'v>,
-        number: Option<u64>,
+        number: Option<CheckpointNumber>,
     ) -> Result<Self, LogError> {
         let checkpoint = match number {
             // There is no checkpoint 0 to ask for; an empty log is the vault before the first.
@@ -215,7 +216,7 @@ impl<'v> Snapshot<'v> {
     pub fn of(
         vault: &'v Vault,
         source: &'v CheckpointSource,
-        number: Option<u64>,
+        number: Option<CheckpointNumber>,
     ) -> Result<Self, LogError> {
         let Some(at) = source.index_at(number)? else {
             return Self::at(vault, &source.log(vault)?.sound()?, number);
@@ -227,7 +228,7 @@ impl<'v> Snapshot<'v> {
     }
 
     /// The number of the checkpoint; 0 before the first.
-    pub fn checkpoint(&self) -> u64 {
+    pub fn checkpoint(&self) -> CheckpointNumber {
         self.checkpoint
     }
 
@@ -304,7 +305,7 @@ impl<'v> Snapshot<'v> {
     fn serve(
         &self,
         id: &DocumentId,
-        version: u64,
+        version: Version,
         chain_hash: &Digest,
         recorded: &Recorded,
     ) -> Result<Served, ChainError> {

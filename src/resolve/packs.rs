@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use crate::chain::error::ChainError;
 use crate::model::id::DocumentId;
 use crate::model::layout;
+use crate::model::number::{CheckpointNumber, Version};
 use crate::pack::{self, Pack, PackProblem};
 use crate::uri::Uri;
 use crate::vault::config::Config;
@@ -20,7 +21,7 @@ pub struct SealedPack {
     /// Its file.
     pub file: DocumentId,
     /// Its version.
-    pub version: u64,
+    pub version: Version,
     /// What it says.
     pub pack: Pack,
 }
@@ -59,7 +60,7 @@ pub enum PackError {
         /// What was asked for.
         id: String,
         /// At which checkpoint.
-        checkpoint: u64,
+        checkpoint: CheckpointNumber,
         /// The pack that was probably meant.
         near: Option<String>,
     },
@@ -183,7 +184,7 @@ impl Packs {
     ///
     /// # Errors
     /// There is none, or more than one, or it cannot be used.
-    pub fn find(&self, id: &str, checkpoint: u64) -> Result<&SealedPack, PackError> {
+    pub fn find(&self, id: &str, checkpoint: CheckpointNumber) -> Result<&SealedPack, PackError> {
         let places = self.places.get(id).into_iter().flatten();
         let mut found = places.filter_map(|n| self.usable.get(*n));
         let unusable = || self.unusable.iter().find(|sealed| sealed.id.as_deref() == Some(id));

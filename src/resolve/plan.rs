@@ -12,6 +12,7 @@ use std::fmt;
 use std::ops::Range;
 
 use crate::model::id::DocumentId;
+use crate::model::number::Version;
 use crate::selector::{Atom, Expr, Node, Selector, Term};
 use crate::uri::{Class, ForeignVault, Target, Uri};
 
@@ -38,7 +39,7 @@ pub struct Leaf {
     /// As the selector says it.
     pub term: Term,
     /// The file and the version of a pack.
-    pub pack: Option<(DocumentId, u64)>,
+    pub pack: Option<(DocumentId, Version)>,
     /// What it comes to.
     pub stands_for: Expr<Part>,
 }

@@ -6,6 +6,7 @@ use std::sync::OnceLock;
 use crate::checkpoint::fault::LogError;
 use crate::checkpoint::log::Log;
 use crate::index::{self, At, Damaged, Index};
+use crate::model::number::CheckpointNumber;
 use crate::trust::{self, HeadError};
 use crate::vault::Vault;
 
@@ -53,11 +54,16 @@ impl CheckpointSource {
     }
 
     /// The index at a checkpoint, or at the last one; `None` where the log must be asked.
-    pub(super) fn index_at(&self, number: Option<u64>) -> Result<Option<At<'_>>, LogError> {
+    pub(super) fn index_at(
+        &self,
+        number: Option<CheckpointNumber>,
+    ) -> Result<Option<At<'_>>, LogError> {
         let Some(index) = &self.index else { return Ok(None) };
         let (asked, last) = (number.unwrap_or(index.head()), index.head());
         match index.at(asked) {
-            Ok(None) if asked > last || asked == 0 => Err(LogError::Unknown { asked, last }),
+            Ok(None) if asked > last || asked == CheckpointNumber::NONE => {
+                Err(LogError::Unknown { asked, last })
+            }
             Ok(at) => Ok(at),
             Err(Damaged) => {
                 index.discard();

@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::model::number::CheckpointNumber;
+
 use super::program::{self, Failed};
 use super::{Backend, MAX_HITS, Part, Proposals, Query, RawHit, SearchError};
 
@@ -28,13 +30,13 @@ pub(crate) struct Program {
 pub(crate) struct Command {
     program: Program,
     vault: PathBuf,
-    checkpoint: u64,
+    checkpoint: CheckpointNumber,
     name: String,
 }
 
 impl Command {
     /// The program asked about the vault in this folder, whose head is checkpoint `checkpoint`.
-    pub(crate) fn new(program: Program, vault: &Path, checkpoint: u64) -> Self {
+    pub(crate) fn new(program: Program, vault: &Path, checkpoint: CheckpointNumber) -> Self {
         let first = program.argv.first().map(Path::new).and_then(Path::file_name);
         let name = first.map_or_else(String::new, |name| name.to_string_lossy().into_owned());
         Self { program, vault: vault.to_owned(), checkpoint, name }
@@ -47,7 +49,7 @@ struct Question<'q> {
     protocol: u32,
     query: &'q str,
     limit: usize,
-    checkpoint: u64,
+    checkpoint: CheckpointNumber,
     vault: &'q Path,
 }
 
@@ -106,7 +108,7 @@ mod tests {
         let argv = ["/bin/sh", "-c", script].map(str::to_owned).to_vec();
         let program = Program { argv, timeout: DEFAULT_TIMEOUT };
         let query = Query::parse("late \"fee\"").unwrap();
-        Command::new(program, Path::new("/v"), 7).search(&query, 10)
+        Command::new(program, Path::new("/v"), CheckpointNumber(7)).search(&query, 10)
     }
 
     #[test]

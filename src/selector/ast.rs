@@ -14,6 +14,7 @@ use std::ops::Range;
 
 use crate::document::frontmatter::NodeType;
 use crate::model::id::DocumentId;
+use crate::model::number::CheckpointNumber;
 use crate::model::transport::Transport;
 use crate::model::visible::steers;
 use crate::uri::{Target, Uri};
@@ -24,7 +25,7 @@ pub struct Selector {
     /// The whole expression.
     pub expr: Expr<Term>,
     /// The checkpoint that its URIs are pinned to, all of them to the same.
-    pub checkpoint: Option<u64>,
+    pub checkpoint: Option<CheckpointNumber>,
 }
 
 /// An expression and the bytes it was read from, which equality ignores.

@@ -7,6 +7,7 @@ use super::ast::StatusFilter;
 use super::excerpt::{Quoted, caret};
 use super::parse::{FILTERS, MAX_NESTING, MAX_SELECTOR_BYTES};
 use crate::document::frontmatter::NodeType;
+use crate::model::number::CheckpointNumber;
 use crate::model::tag::is_tag;
 use crate::model::transport::Transport;
 use crate::uri::{Target, Uri, UriError};
@@ -94,9 +95,9 @@ pub enum ErrorKind {
     #[error("a selector is answered at one checkpoint, but this says {second} after {first}")]
     Pins {
         /// The first pin.
-        first: u64,
+        first: CheckpointNumber,
         /// Another one.
-        second: u64,
+        second: CheckpointNumber,
     },
     /// A section on the right of a difference.
     #[error("a difference takes whole documents away, not a section")]

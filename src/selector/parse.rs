@@ -9,6 +9,7 @@ use std::ops::Range;
 use super::ast::{Atom, Expr, Node, Selector, StatusFilter, Term, is_name, is_plain_name};
 use super::error::{ErrorKind, Feature, ParseError};
 use crate::document::frontmatter::NodeType;
+use crate::model::number::CheckpointNumber;
 use crate::model::tag::is_tag;
 use crate::model::transport::Transport;
 use crate::uri::{Target, Uri};
@@ -62,7 +63,7 @@ fn lone_search(text: &str, authorities: &Authorities) -> Option<Expr<Term>> {
 }
 
 /// The checkpoint that all pinned URIs name.
-fn one_checkpoint(expr: &Expr<Term>) -> Result<Option<u64>, ParseError> {
+fn one_checkpoint(expr: &Expr<Term>) -> Result<Option<CheckpointNumber>, ParseError> {
     let mut pinned = None;
     for (term, span) in expr.leaves() {
         let Term::Uri(uri) = term else { continue };

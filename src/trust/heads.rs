@@ -61,8 +61,7 @@ impl TrustedHeads {
 
     /// The number of the last checkpoint that binds; none where nothing does.
     pub fn last(&self) -> Option<usize> {
-        let last = self.binding().map(|trusted| trusted.head.checkpoint).max()?;
-        Some(usize::try_from(last).unwrap_or(usize::MAX))
+        self.binding().map(|trusted| trusted.head.checkpoint.count()).max()
     }
 
     /// The latest head that is trusted for something else that was checked out, and that this log

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::heads::TrustedHead;
 use super::{Hashes, Head, intent};
 use crate::model::digest::Digest;
+use crate::model::number::CheckpointNumber;
 use crate::vault::disk::Disk;
 use crate::vault::outside;
 
@@ -70,7 +71,7 @@ struct StoredHead {
 /// The end of a log as it is written.
 #[derive(Serialize, Deserialize)]
 pub(super) struct StoredEnd {
-    checkpoint: u64,
+    checkpoint: CheckpointNumber,
     checkpoint_hash: Option<String>,
     genesis: Option<String>,
 }
@@ -89,8 +90,8 @@ impl StoredEnd {
     pub(super) fn head(&self) -> Result<Head, String> {
         let hash = |text: &str| text.parse::<Digest>().map_err(|why| why.to_string());
         let hashes = match (self.checkpoint, &self.genesis, &self.checkpoint_hash) {
-            (0, None, None) => None,
-            (1.., Some(genesis), Some(last)) => {
+            (CheckpointNumber::NONE, None, None) => None,
+            (CheckpointNumber(1..), Some(genesis), Some(last)) => {
                 Some(Hashes { genesis: hash(genesis)?, last: hash(last)? })
             }
             _ => return Err("it names a checkpoint without its hash".to_owned()),

@@ -19,12 +19,13 @@ use crate::document::text::normalise;
 use crate::document::{Document, utf8};
 use crate::model::id::DocumentId;
 use crate::model::layout::limit;
+use crate::model::number::Version;
 use crate::vault::Vault;
 
 /// The documents of the last event whose live files it did not bring up to date.
 pub(super) fn of_last_event(vault: &Vault, chronicle: &Chronicle<'_>) -> Vec<(DocumentId, Live)> {
     let Some(head) = chronicle.head() else { return Vec::new() };
-    let Ok(before) = chronicle.state_at(head.number - 1) else { return Vec::new() };
+    let Ok(before) = chronicle.state_at(head.number.previous()) else { return Vec::new() };
     let Ok(state) = chronicle.state_at(head.number) else { return Vec::new() };
     let event = Event { vault, head, before, state, origins: OnceLock::new() };
     let published = head.set.par_iter().map(|(id, _)| id);
@@ -56,7 +57,7 @@ impl Event<'_> {
         else {
             // Only an event that makes a document makes its file.
             let is_new = self.before.get(id.as_str()).is_none()
-                && self.state.get(id.as_str())?.version == Some(1);
+                && self.state.get(id.as_str())?.version == Some(Version::FIRST);
             return is_new.then(|| Live::Create(sealed.into_bytes()));
         };
         let live = utf8(&bytes).ok()?;
@@ -85,13 +86,14 @@ impl Event<'_> {
         if *normalise(live) == *sealed && self.origins().contains(id) {
             return Some(Live::Remove(bytes));
         }
-        let new = retired_live(live, &sealed, Edit::retirement(last + 1, self.head.at))?;
+        let new = retired_live(live, &sealed, Edit::retirement(last.next(), self.head.at))?;
         Some(Live::Replace { old: bytes, new: new.into_bytes() })
     }
 
     fn origins(&self) -> &HashSet<DocumentId> {
         let is_origin = |link: &Link| {
-            link.kind == LinkKind::DerivedFrom && link.checkpoint == Some(self.head.number - 1)
+            link.kind == LinkKind::DerivedFrom
+                && link.checkpoint == Some(self.head.number.previous())
         };
         let named = |(id, _): &(DocumentId, _)| -> Option<Vec<DocumentId>> {
             let text = sealed_text(self.vault, &self.state, id)?.ok()?;

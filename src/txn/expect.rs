@@ -13,13 +13,14 @@ use crate::document::{Document, utf8};
 use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
 use crate::model::layout::limit;
+use crate::model::number::Version;
 use crate::vault::Vault;
 
 /// What a writer has read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Expect {
     /// The version of the one document that it writes; 0 if it is not published.
-    pub version: Option<u64>,
+    pub version: Option<Version>,
     /// The hash of the log's head, or the chain hash of the one document that it writes.
     pub hash: Option<Digest>,
 }
@@ -65,9 +66,9 @@ pub struct Moved {
     /// The document.
     pub id: DocumentId,
     /// The version that was read; none where it is not known.
-    pub from: Option<u64>,
+    pub from: Option<Version>,
     /// The version that is published.
-    pub to: u64,
+    pub to: Version,
     /// The versions since, in order.
     pub between: Vec<Entry>,
     /// What they changed, where both texts can be read, and how to merge that into the live file.
@@ -103,8 +104,8 @@ pub fn check(
     let state = chronicle.state_at(chronicle.head_number())?;
     let published =
         |state: &PublishedSet, id: &DocumentId| state.get(id.as_str()).and_then(Mark::sealed);
-    let moved = |from: Option<u64>, id: &DocumentId| {
-        let to = published(&state, id).map_or(0, |(version, _)| version);
+    let moved = |from: Option<Version>, id: &DocumentId| {
+        let to = published(&state, id).map_or(Version::NONE, |(version, _)| version);
         (from != Some(to)).then(|| Moved::of(vault, id, from, to))
     };
     if let Some(version) = expect.version {
@@ -127,7 +128,7 @@ pub fn check(
     }
     if let Some(read) = chronicle.checkpoints().iter().find(|c| c.hash == hash) {
         let then = chronicle.state_at(read.number)?;
-        let from = |id| Some(published(&then, id).map_or(0, |(version, _)| version));
+        let from = |id| Some(published(&then, id).map_or(Version::NONE, |(version, _)| version));
         return Err(mismatch(Mismatch {
             id: None,
             expected: format!("checkpoint {}", read.number),
@@ -155,14 +156,14 @@ fn mismatch(mismatch: Mismatch) -> ExpectError {
     ExpectError::Mismatch(Box::new(mismatch))
 }
 
-fn named(version: u64) -> String {
+fn named(version: Version) -> String {
     match version {
-        0 => "nothing".to_owned(),
+        Version::NONE => "nothing".to_owned(),
         n => format!("version {n}"),
     }
 }
 
-fn how_to_merge(vault: &Vault, id: &DocumentId, to: u64, diff: &str) -> HowToMerge {
+fn how_to_merge(vault: &Vault, id: &DocumentId, to: Version, diff: &str) -> HowToMerge {
     let Ok(bytes) = vault.files().read(&id.live_path(), limit::DOCUMENT) else {
         return HowToMerge::Absent;
     };
@@ -177,13 +178,14 @@ fn how_to_merge(vault: &Vault, id: &DocumentId, to: u64, diff: &str) -> HowToMer
 }
 
 impl Moved {
-    fn of(vault: &Vault, id: &DocumentId, from: Option<u64>, to: u64) -> Self {
+    fn of(vault: &Vault, id: &DocumentId, from: Option<Version>, to: Version) -> Self {
         let mut moved = Self { id: id.clone(), from, to, between: Vec::new(), diff: None };
         let Ok(history) = replay::load(vault.files(), id) else { return moved };
         let since = |entry: &&Entry| from.is_some_and(|from| entry.version > from);
         moved.between = history.entries().filter(since).cloned().collect();
         let text = |version| vouched::vouched(vault.files(), id, &history, version).ok();
-        if let Some((from, to)) = from.filter(|n| *n > 0).zip(Some(to).filter(|n| *n > 0))
+        if let Some((from, to)) =
+            from.filter(|n| *n > Version::NONE).zip(Some(to).filter(|n| *n > Version::NONE))
             && let Some((before, after)) = text(from).zip(text(to))
         {
             let diff = diff::print(&before, &after, from, to);

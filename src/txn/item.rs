@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use crate::document::validate::Problem;
 use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
+use crate::model::number::Version;
 
 /// What an event does to an artifact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,7 +46,7 @@ pub struct Item {
     /// What the event does to it.
     pub change: Change,
     /// The new version.
-    pub version: u64,
+    pub version: Version,
     /// Its chain hash.
     pub chain_hash: Digest,
     /// How foreign values were understood.

@@ -7,12 +7,13 @@ use crate::document::frontmatter::NodeType;
 use crate::document::text::normalise;
 use crate::document::validate::{derived_title, foreign_values};
 use crate::model::id::DocumentId;
+use crate::model::number::Version;
 use crate::yaml::Node;
 
 /// The values that do not follow from the text itself.
 #[derive(Clone, Debug)]
 pub(crate) struct Stamp {
-    pub(crate) version: u64,
+    pub(crate) version: Version,
     /// Added where there is no `author`.
     pub(crate) author: String,
     /// Added where there is no `created_at`.
@@ -33,7 +34,7 @@ impl Stamp {
         if absent("type") {
             edit = edit.text("type", NodeType::Document.as_str());
         }
-        edit = edit.text("status", "published").number("version", self.version);
+        edit = edit.text("status", "published").number("version", self.version.0);
         if absent("author") {
             edit = edit.text("author", &self.author);
         }

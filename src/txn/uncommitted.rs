@@ -13,6 +13,7 @@ use crate::checkpoint::log::Log;
 use crate::checkpoint::sealed::sealed_text;
 use crate::model::id::DocumentId;
 use crate::model::layout;
+use crate::model::number::Version;
 use crate::trust::EventKey;
 use crate::vault::Vault;
 use crate::vault::config::{Config, LogForm};
@@ -82,7 +83,7 @@ pub enum Uncleared {
 pub(super) struct SealedVersions<'i> {
     form: LogForm,
     /// The last version that any checkpoint seals.
-    last: BTreeMap<&'i DocumentId, u64>,
+    last: BTreeMap<&'i DocumentId, Version>,
     /// Those that the head has.
     published: BTreeSet<&'i DocumentId>,
 }
@@ -98,7 +99,7 @@ impl<'i> SealedVersions<'i> {
             for (id, mark) in &checkpoint.set {
                 let Some(id) = ids.get(id) else { continue };
                 let last = sealed.last.entry(id).or_default();
-                *last = (*last).max(mark.version.unwrap_or(0));
+                *last = (*last).max(mark.version.unwrap_or_default());
                 sealed.published.insert(id);
             }
         }
@@ -115,14 +116,14 @@ impl<'i> SealedVersions<'i> {
 pub(crate) fn first_unsealed(
     id: &DocumentId,
     history: &History,
-    last_sealed: u64,
+    last_sealed: Version,
     is_published: bool,
     form: LogForm,
 ) -> usize {
     let is_sealed = |version| version == Some(last_sealed);
     let sealed = history.slots.iter().rposition(|slot| is_sealed(slot.version));
     let mut next = sealed.map_or(0, |n| n + 1);
-    let mut may_retire = last_sealed > 0 && !is_published;
+    let mut may_retire = last_sealed > Version::NONE && !is_published;
     while let Some(Ok(entry)) = history.slots.get(next).map(|slot| &slot.entry) {
         match entry.state {
             EntryState::Retired(_) if may_retire => may_retire = false,
@@ -157,8 +158,8 @@ pub(super) fn everything(vault: &Vault, chronicle: &Chronicle<'_>) -> BTreeSet<D
 }
 
 /// Every artifact that a log seals, however broken it is, with its versions in order.
-pub(crate) fn recorded(log: &Log) -> BTreeMap<DocumentId, Vec<u64>> {
-    let mut ids: BTreeMap<DocumentId, Vec<u64>> = BTreeMap::new();
+pub(crate) fn recorded(log: &Log) -> BTreeMap<DocumentId, Vec<Version>> {
+    let mut ids: BTreeMap<DocumentId, Vec<Version>> = BTreeMap::new();
     for (id, mark) in log.entries.iter().flatten().flat_map(|checkpoint| &checkpoint.set) {
         ids.entry(id.clone()).or_default().extend(mark.version);
     }
@@ -227,10 +228,12 @@ pub(super) fn of_artifact(
     id: &DocumentId,
     sealed: &SealedVersions<'_>,
 ) -> Result<Vec<UncommittedFile>, Uncleared> {
-    let last_sealed = sealed.last.get(id).copied().unwrap_or(0);
+    let last_sealed = sealed.last.get(id).copied().unwrap_or(Version::NONE);
     let history = match replay::load(vault.files(), id) {
         Ok(history) => Some(history),
-        Err(ChainError::HistoryMissing | ChainError::HistoryUnreadable(_)) if last_sealed == 0 => {
+        Err(ChainError::HistoryMissing | ChainError::HistoryUnreadable(_))
+            if last_sealed == Version::NONE =>
+        {
             None
         }
         Err(why) => return Err(why.into()),
@@ -243,7 +246,7 @@ pub(super) fn of_artifact(
         Some(history) => {
             let is_published = sealed.published.contains(id);
             let next = first_unsealed(id, history, last_sealed, is_published, sealed.form);
-            if next == 0 && last_sealed > 0 {
+            if next == 0 && last_sealed > Version::NONE {
                 return Err(ChainError::VersionMissing(last_sealed).into());
             }
             let total = history.length + history.torn;

@@ -6,6 +6,7 @@
 use super::finding::{Code, Finding};
 use super::log::View;
 use crate::model::digest::Digest;
+use crate::model::number::CheckpointNumber;
 use crate::model::timestamp::Timestamp;
 use crate::trust::{Head, Lost, TrustedHead};
 
@@ -64,7 +65,7 @@ pub struct AnchorResult {
     /// Who knows it.
     pub source: AnchorSource,
     /// The last checkpoint that is known there; 0 where it was an empty log.
-    pub checkpoint: u64,
+    pub checkpoint: CheckpointNumber,
     /// Its hash.
     pub hash: Option<Digest>,
 }
@@ -72,7 +73,8 @@ pub struct AnchorResult {
 impl AnchorResult {
     /// Whether it vouches for a checkpoint.
     pub fn vouches(&self) -> bool {
-        self.checkpoint > 0 && !matches!(self.source, AnchorSource::MergeBase { .. })
+        self.checkpoint > CheckpointNumber::NONE
+            && !matches!(self.source, AnchorSource::MergeBase { .. })
     }
 }
 
@@ -109,7 +111,7 @@ impl Anchor {
     /// Whether the log holds it; else what that is called.
     pub(super) fn check(self, view: &View, path: &str) -> Result<AnchorResult, Finding> {
         let last = view.head_number;
-        let hash_of = |number: u64| view.hash_of(number);
+        let hash_of = |number: CheckpointNumber| view.hash_of(number);
         let source = self.source;
         let held = |checkpoint, hash| AnchorResult { source: source.clone(), checkpoint, hash };
         match self.known {
@@ -129,15 +131,17 @@ impl Anchor {
             },
             Known::Sequence(hashes) => match sequence(&hashes, view) {
                 Some(why) => Err(finding_of(&why, &source, path)),
-                None => Ok(held(hashes.len() as u64, hashes.last().copied())),
+                None => Ok(held(CheckpointNumber::of_count(hashes.len()), hashes.last().copied())),
             },
             Known::Fork { base, theirs } => {
                 if let Some(why) = sequence(&base, view) {
                     return Err(finding_of(&why, &source, path));
                 }
-                let same = (1..).zip(&theirs).take_while(|(n, hash)| hash_of(*n) == Some(**hash));
+                let same = CheckpointNumber::sequence()
+                    .zip(&theirs)
+                    .take_while(|(n, hash)| hash_of(*n) == Some(**hash));
                 let beyond = theirs.len() - same.count();
-                let mut held = held(base.len() as u64, base.last().copied());
+                let mut held = held(CheckpointNumber::of_count(base.len()), base.last().copied());
                 if let AnchorSource::MergeBase { behind, .. } = &mut held.source {
                     *behind = beyond as u64;
                 }
@@ -149,12 +153,15 @@ impl Anchor {
 
 /// Why a log does not begin with checkpoints of these hashes, if it does not.
 fn sequence(hashes: &[Digest], view: &View) -> Option<Lost> {
-    let other = hashes.iter().zip(1..).find_map(|(expected, checkpoint)| {
-        let found = view.hash_of(checkpoint).filter(|found| found != expected)?;
-        Some(Lost::Fork { checkpoint, expected: *expected, found })
-    });
-    let missing = (1..).zip(hashes).find(|(number, _)| view.hash_of(*number).is_none());
-    let (checkpoint, last) = (hashes.len() as u64, view.head_number);
+    let other =
+        hashes.iter().zip(CheckpointNumber::sequence()).find_map(|(expected, checkpoint)| {
+            let found = view.hash_of(checkpoint).filter(|found| found != expected)?;
+            Some(Lost::Fork { checkpoint, expected: *expected, found })
+        });
+    let missing = CheckpointNumber::sequence()
+        .zip(hashes)
+        .find(|(number, _)| view.hash_of(*number).is_none());
+    let (checkpoint, last) = (CheckpointNumber::of_count(hashes.len()), view.head_number);
     let gone =
         missing.and(hashes.last()).map(|hash| Lost::Rollback { checkpoint, hash: *hash, last });
     other.or(gone)

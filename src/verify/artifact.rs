@@ -19,6 +19,7 @@ use crate::checkpoint::state::Mark;
 use crate::document::text::checksum;
 use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
+use crate::model::number::Version;
 use crate::model::principal::Principal;
 use crate::model::timestamp::Timestamp;
 use crate::torn;
@@ -72,7 +73,7 @@ pub(super) fn check(
     let mut head = view.head.get(id.as_str()).copied();
     // An id that left the maps was retired by the version after the last one that they had.
     let last = pass.sealed.last_version();
-    let sealed = if head.is_none() && last > 0 { last.saturating_add(1) } else { last };
+    let sealed = if head.is_none() && last > Version::NONE { last.next() } else { last };
     let head_text = match replay::load_beyond(vault.files(), id, sealed) {
         Ok(mut history) => {
             if !pass.is_begun(&mut history) {
@@ -113,7 +114,7 @@ impl Pass<'_> {
         self.checked.findings.push(finding.id(self.id));
     }
 
-    pub(super) fn find(&mut self, code: Code, version: u64, message: impl Into<String>) {
+    pub(super) fn find(&mut self, code: Code, version: Version, message: impl Into<String>) {
         let path = self.id.history_path();
         self.push(Finding::new(code, path, message).version(version));
     }
@@ -136,7 +137,7 @@ impl Pass<'_> {
             return true;
         }
         // That what is sealed is not there is reported elsewhere.
-        let is_missing = next == 0 && last_sealed > 0;
+        let is_missing = next == 0 && last_sealed > Version::NONE;
         let left = history.slots.len() - next;
         if is_missing || left == 0 && history.torn == 0 {
             return true;
@@ -244,10 +245,10 @@ impl Pass<'_> {
 
     /// Recomputes every entry; gives back the text of the version that the head seals, if
     /// everything up to it is as it was hashed.
-    fn history(&mut self, history: &History, head: Option<(u64, Digest)>) -> Option<String> {
+    fn history(&mut self, history: &History, head: Option<(Version, Digest)>) -> Option<String> {
         let mut walk = Walk::new(self.vault.files(), self.id, history);
         let mut seen = BTreeSet::new();
-        let mut before: Option<(u64, Timestamp)> = None;
+        let mut before: Option<(Version, Timestamp)> = None;
         let mut head_text = None;
         let interval = self.interval_of(history);
         while let Some(step) = walk.next() {
@@ -326,7 +327,8 @@ impl Pass<'_> {
 
     /// The keyframe interval that the writers of a history followed.
     fn interval_of(&self, history: &History) -> u64 {
-        let began = self.sealed.record.seals.first().map_or(0, |seal| seal.checkpoint);
+        let began =
+            self.sealed.record.seals.first().map(|seal| seal.checkpoint).unwrap_or_default();
         history.keyframe_interval.unwrap_or_else(|| self.rules.interval_at(began))
     }
 
@@ -351,7 +353,7 @@ impl Pass<'_> {
         self.push(finding.version(entry.version));
     }
 
-    fn number(&mut self, version: u64, before: Option<u64>, seen: &mut BTreeSet<u64>) {
+    fn number(&mut self, version: Version, before: Option<Version>, seen: &mut BTreeSet<Version>) {
         if !seen.insert(version) {
             let message = format!("it is recorded twice, {}", torn::UNION);
             self.find(Code::VersionDuplicate, version, message);
@@ -359,7 +361,7 @@ impl Pass<'_> {
         }
         let Some(before) = before else {
             // A history of ours begins at 1.
-            if version > 1 && self.began_strictly().is_some() {
+            if version > Version::FIRST && self.began_strictly().is_some() {
                 let message = format!("the history begins at version {version}");
                 self.find(Code::VersionGap, version, message);
             }
@@ -367,7 +369,7 @@ impl Pass<'_> {
         };
         if version < before {
             self.find(Code::VersionOrder, version, format!("it follows version {before}"));
-        } else if version > before.saturating_add(1) {
+        } else if version > before.next() {
             let message = format!("it follows version {before}; the versions between are missing");
             self.find(Code::VersionGap, version, message);
         }

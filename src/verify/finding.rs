@@ -4,6 +4,7 @@ use std::fmt;
 
 use crate::codes::codes;
 use crate::model::id::DocumentId;
+use crate::model::number::{CheckpointNumber, Version};
 
 /// The severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -109,9 +110,9 @@ pub struct Finding {
     /// The artifact.
     pub id: Option<DocumentId>,
     /// The version.
-    pub version: Option<u64>,
+    pub version: Option<Version>,
     /// The checkpoint.
-    pub checkpoint: Option<u64>,
+    pub checkpoint: Option<CheckpointNumber>,
     /// What should be there.
     pub expected: Option<String>,
     /// What is there.
@@ -140,12 +141,12 @@ impl Finding {
         self
     }
 
-    pub(super) fn version(mut self, version: u64) -> Self {
+    pub(super) fn version(mut self, version: Version) -> Self {
         self.version = Some(version);
         self
     }
 
-    pub(super) fn checkpoint(mut self, checkpoint: u64) -> Self {
+    pub(super) fn checkpoint(mut self, checkpoint: CheckpointNumber) -> Self {
         self.checkpoint = Some(checkpoint);
         self
     }

@@ -1,6 +1,7 @@
 //! The pass over the checkpoint log: form, numbers, times, and every hash from its maps.
 
 use crate::checkpoint::fault::Duplicate;
+use crate::model::number::{CheckpointNumber, Version};
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
 
@@ -26,7 +27,7 @@ use crate::vault::files::Files;
 /// One version of one artifact as a checkpoint seals it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Seal {
-    pub(super) checkpoint: u64,
+    pub(super) checkpoint: CheckpointNumber,
     pub(super) at: Timestamp,
     pub(super) mark: Mark,
 }
@@ -34,7 +35,7 @@ pub(super) struct Seal {
 /// An artifact's leaving the map.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Removal {
-    pub(super) checkpoint: u64,
+    pub(super) checkpoint: CheckpointNumber,
     pub(super) at: Timestamp,
 }
 
@@ -50,9 +51,9 @@ pub(super) struct Record {
 pub(super) struct View {
     pub(super) records: HashMap<DocumentId, Record>,
     pub(super) head: PublishedSet,
-    pub(super) head_number: u64,
+    pub(super) head_number: CheckpointNumber,
     /// The recorded hash of each checkpoint.
-    pub(super) hashes: BTreeMap<u64, Digest>,
+    pub(super) hashes: BTreeMap<CheckpointNumber, Digest>,
     /// Whether checkpoint 1 seals a governance file, which the reference implementation never does.
     pub(super) begun_by_ctx: bool,
     /// Whether every entry was read, so that what it does not say is not there.
@@ -67,18 +68,18 @@ pub(super) struct View {
 
 impl View {
     /// The recorded hash of a checkpoint.
-    pub(super) fn hash_of(&self, checkpoint: u64) -> Option<Digest> {
+    pub(super) fn hash_of(&self, checkpoint: CheckpointNumber) -> Option<Digest> {
         self.hashes.get(&checkpoint).copied()
     }
 
     /// The checkpoint of a hash.
-    pub(super) fn number_of(&self, hash: &Digest) -> Option<u64> {
+    pub(super) fn number_of(&self, hash: &Digest) -> Option<CheckpointNumber> {
         self.hashes.iter().find(|(_, found)| *found == hash).map(|(number, _)| *number)
     }
 
     /// The last checkpoint, as others may know it.
     pub(super) fn end(&self) -> Head {
-        let hashes = self.hash_of(1).zip(self.hash_of(self.head_number));
+        let hashes = self.hash_of(CheckpointNumber::FIRST).zip(self.hash_of(self.head_number));
         let hashes = hashes.map(|(genesis, last)| Hashes { genesis, last });
         Head { checkpoint: self.head_number, hashes }
     }
@@ -117,8 +118,9 @@ pub(super) fn check(log: &Log, now: Timestamp, files: &Files) -> (View, Gathered
                 read += 1;
             }
             Err(fault) => {
-                let number = index as u64 + 1;
-                pass.fault(number, fault, log.entries.len() as u64 - number);
+                let place = index + 1;
+                let after = log.entries.len() - place;
+                pass.fault(CheckpointNumber::of_count(place), fault, after);
             }
         }
     }
@@ -143,15 +145,15 @@ struct Pass<'h> {
     findings: Gathered,
     view: View,
     /// The entry before: number, time, hash.
-    previous: Option<(u64, Timestamp, Digest)>,
+    previous: Option<(CheckpointNumber, Timestamp, Digest)>,
     /// Entries that could not be read since then.
     skipped: u64,
     /// The highest version of each artifact so far.
-    highest: HashMap<DocumentId, u64>,
+    highest: HashMap<DocumentId, Version>,
 }
 
 impl Pass<'_> {
-    fn find(&mut self, code: Code, checkpoint: u64, message: impl Into<String>) {
+    fn find(&mut self, code: Code, checkpoint: CheckpointNumber, message: impl Into<String>) {
         self.findings.push(Finding::new(code, self.path, message).checkpoint(checkpoint));
     }
 
@@ -180,7 +182,7 @@ impl Pass<'_> {
         }
     }
 
-    fn fault(&mut self, number: u64, fault: &EntryFault, after: u64) {
+    fn fault(&mut self, number: CheckpointNumber, fault: &EntryFault, after: usize) {
         let code = match fault {
             EntryFault::Unreadable(_) => Code::CheckpointLogUnreadable,
             EntryFault::Field(..) => Code::FieldMalformed,
@@ -197,7 +199,7 @@ impl Pass<'_> {
         self.view.complete = false;
     }
 
-    fn not_compared(&mut self, number: u64) {
+    fn not_compared(&mut self, number: CheckpointNumber) {
         let why = LogError::NotCompared { from: number };
         self.find(Code::TooLarge, number, why.to_string());
     }
@@ -228,15 +230,15 @@ impl Pass<'_> {
         self.skipped = 0;
         self.view.head_number = number;
         self.view.hashes.entry(number).or_insert(checkpoint.hash);
-        if number == 1 {
+        if number == CheckpointNumber::FIRST {
             self.view.begun_by_ctx |= checkpoint.seals_governance();
         }
     }
 
     fn order(&mut self, checkpoint: &Checkpoint) {
         let number = checkpoint.number;
-        let before = self.previous.map_or(0, |(before, ..)| before);
-        let expected = before.saturating_add(self.skipped).saturating_add(1);
+        let before = self.previous.map_or(CheckpointNumber::NONE, |(before, ..)| before);
+        let expected = CheckpointNumber(before.0.saturating_add(self.skipped)).next();
         if number != expected {
             let mut message = format!("expected checkpoint {expected}, but found {number}");
             if number < expected {
@@ -333,7 +335,7 @@ pub(super) fn check_strictly(log: &Log, rules: &Rules) -> Gathered {
     let mut find = |code, checkpoint, message: String| {
         findings.push(Finding::new(code, path, message).checkpoint(checkpoint));
     };
-    let mut before: Option<(u64, Timestamp)> = None;
+    let mut before: Option<(CheckpointNumber, Timestamp)> = None;
     for checkpoint in log.entries.iter().flatten() {
         let number = checkpoint.number;
         if rules.is_strict(number) {

@@ -28,6 +28,7 @@ use crate::checkpoint::log::Log;
 use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
 use crate::model::layout;
+use crate::model::number::CheckpointNumber;
 use crate::model::timestamp::Timestamp;
 use crate::trust::{self, Head, TrustError, TrustedHeads};
 use crate::vault::Vault;
@@ -231,7 +232,7 @@ fn recompute(
         findings.push(Finding::new(Code::CheckpointLogMissing, layout::DELTA_LOG, message));
     }
     // What a log says that was not read whole is not known to be missing.
-    let is_sealed = published || view.head_number > 0;
+    let is_sealed = published || view.head_number > CheckpointNumber::NONE;
     if view.complete || !is_sealed {
         findings.extend(working::planted(vault, &documents, &view));
         findings.extend(working::unsealed_policy(&policy, &view));
@@ -245,7 +246,7 @@ fn recompute(
         verdict: Verdict::Damaged,
         anchors: held,
         trust_error,
-        checkpoints: view.head_number,
+        checkpoints: view.head_number.0,
         head: view.hash_of(view.head_number),
         artifacts: ids.len(),
         versions: checked.versions,
@@ -298,7 +299,7 @@ fn read_log(vault: &Vault) -> Result<(Option<Log>, Vec<Finding>), FileError> {
 
 /// The anchors of a request and what is trusted, as far as it says anything.
 fn anchors(request: &Request<'_>, heads: &TrustedHeads) -> Vec<Anchor> {
-    let known = heads.binding().filter(|trusted| trusted.head.checkpoint > 0);
+    let known = heads.binding().filter(|trusted| trusted.head.checkpoint > CheckpointNumber::NONE);
     request.anchors.iter().cloned().chain(known.map(Anchor::remembered)).collect()
 }
 

@@ -7,6 +7,7 @@ use crate::chain::replay;
 use crate::chain::walk::Walk;
 use crate::model::id::DocumentId;
 use crate::model::layout;
+use crate::model::number::CheckpointNumber;
 use crate::vault::Vault;
 use crate::vault::config::{Config, DEFAULT_KEYFRAME_INTERVAL, LogForm};
 
@@ -16,9 +17,9 @@ pub(super) struct Rules {
     /// From which checkpoint on `ctx` alone can have made them, so that they follow from the
     /// histories to the last byte (THREAT-9), and from which on it cannot; in order. None in a log
     /// that the reference implementation may have written.
-    strict: Vec<(u64, bool)>,
+    strict: Vec<(CheckpointNumber, bool)>,
     /// The keyframe intervals, each with the checkpoint that sealed it, in order.
-    intervals: Vec<(u64, u64)>,
+    intervals: Vec<(CheckpointNumber, u64)>,
 }
 
 impl Rules {
@@ -31,7 +32,7 @@ impl Rules {
         let mut rules = Self::default();
         let mut findings = Vec::new();
         // Without a configuration a log keeps the form that it has.
-        let forms: Vec<(u64, Option<LogForm>)> = configs
+        let forms: Vec<(CheckpointNumber, Option<LogForm>)> = configs
             .iter()
             .filter_map(|(checkpoint, config)| Some((*checkpoint, config.as_ref()?.checkpoint_log)))
             .collect();
@@ -58,13 +59,13 @@ impl Rules {
     }
 
     /// Whether a checkpoint must follow from the histories to the last byte.
-    pub(super) fn is_strict(&self, checkpoint: u64) -> bool {
+    pub(super) fn is_strict(&self, checkpoint: CheckpointNumber) -> bool {
         let strict = self.strict.iter().rfind(|(from, _)| *from <= checkpoint);
         strict.is_some_and(|(_, strict)| *strict)
     }
 
     /// The interval that a history gets which begins at a checkpoint.
-    pub(super) fn interval_at(&self, checkpoint: u64) -> u64 {
+    pub(super) fn interval_at(&self, checkpoint: CheckpointNumber) -> u64 {
         let sealed = self.intervals.iter().rfind(|(from, _)| *from <= checkpoint);
         sealed.map_or(DEFAULT_KEYFRAME_INTERVAL, |(_, interval)| *interval)
     }
@@ -80,16 +81,19 @@ impl Rules {
 /// maps that we began was one of deltas until a configuration asked for it.
 fn strictness(
     form: LogForm,
-    forms: &[(u64, Option<LogForm>)],
+    forms: &[(CheckpointNumber, Option<LogForm>)],
     begun_by_ctx: bool,
-) -> Vec<(u64, bool)> {
+) -> Vec<(CheckpointNumber, bool)> {
     let says = |wanted| forms.iter().any(|(_, form)| *form == Some(wanted));
     // The first event of ours seals the configuration, if there is one, that chose the form.
-    let began_full = forms.first() == Some(&(1, Some(LogForm::Full)));
+    let began_full = forms.first() == Some(&(CheckpointNumber::FIRST, Some(LogForm::Full)));
     let first_full = forms.iter().find(|(_, form)| *form == Some(LogForm::Full));
     if form == LogForm::Full {
         let freed = first_full.map(|(checkpoint, _)| (*checkpoint, false));
-        return [(0, begun_by_ctx && !began_full)].into_iter().chain(freed).collect();
+        return [(CheckpointNumber::NONE, begun_by_ctx && !began_full)]
+            .into_iter()
+            .chain(freed)
+            .collect();
     }
     let began_strict = match begun_by_ctx {
         true => !(began_full && says(LogForm::Delta)),
@@ -104,13 +108,17 @@ fn strictness(
         }
         Some(LogForm::Full) | None => None,
     });
-    [(0, began_strict)].into_iter().chain(changes).collect()
+    [(CheckpointNumber::NONE, began_strict)].into_iter().chain(changes).collect()
 }
 
 /// The sealed versions of the configuration that can be read, each with the checkpoint that seals
 /// it first, and nothing from the checkpoint on that retires it. What cannot be read is reported
 /// where its history is checked.
-fn configurations(vault: &Vault, id: &DocumentId, record: &Record) -> Vec<(u64, Option<Config>)> {
+fn configurations(
+    vault: &Vault,
+    id: &DocumentId,
+    record: &Record,
+) -> Vec<(CheckpointNumber, Option<Config>)> {
     let mut found = Vec::new();
     let Ok(history) = replay::load(vault.files(), id) else {
         return found;
@@ -144,9 +152,11 @@ mod tests {
     #[test]
     fn only_a_log_that_may_have_had_the_other_form_is_freed_from_the_rules() {
         let strict = |form, begun_by_ctx, forms: &[(u64, Option<LogForm>)]| -> String {
-            let strict = strictness(form, forms, begun_by_ctx);
+            let forms: Vec<_> =
+                forms.iter().map(|(n, form)| (CheckpointNumber(*n), *form)).collect();
+            let strict = strictness(form, &forms, begun_by_ctx);
             let rules = Rules { strict, intervals: Vec::new() };
-            (1..=6).map(|n| if rules.is_strict(n) { '!' } else { '.' }).collect()
+            (1..=6).map(|n| if rules.is_strict(CheckpointNumber(n)) { '!' } else { '.' }).collect()
         };
         let (full, delta) = (Some(Full), Some(Delta));
         assert_eq!(strict(Delta, true, &[]), "!!!!!!");

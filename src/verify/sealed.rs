@@ -7,6 +7,7 @@ use super::artifact::Pass;
 use super::finding::{Code, Finding};
 use super::log::{Record, Seal};
 use crate::chain::history::{Entry, EntryState, History};
+use crate::model::number::{CheckpointNumber, Version};
 use crate::model::timestamp::Timestamp;
 use crate::trust::EventKey;
 use crate::vault::config::LogForm;
@@ -15,9 +16,9 @@ use crate::vault::config::LogForm;
 pub(super) struct SealIndex<'r> {
     pub(super) record: &'r Record,
     /// The first seal of each version.
-    first: BTreeMap<u64, &'r Seal>,
+    first: BTreeMap<Version, &'r Seal>,
     /// The first removal at each time.
-    removed: BTreeMap<Timestamp, u64>,
+    removed: BTreeMap<Timestamp, CheckpointNumber>,
 }
 
 impl<'r> SealIndex<'r> {
@@ -36,20 +37,20 @@ impl<'r> SealIndex<'r> {
     }
 
     /// The last version that any checkpoint seals; 0 where there is none.
-    pub(super) fn last_version(&self) -> u64 {
-        self.first.keys().next_back().copied().unwrap_or(0)
+    pub(super) fn last_version(&self) -> Version {
+        self.first.keys().next_back().copied().unwrap_or(Version::NONE)
     }
 }
 
 impl Pass<'_> {
     /// The checkpoint that seals the artifact first, in a record that only ctx can have made.
-    pub(super) fn began_strictly(&self) -> Option<u64> {
+    pub(super) fn began_strictly(&self) -> Option<CheckpointNumber> {
         let began = self.sealed.record.seals.first().map(|seal| seal.checkpoint);
         began.filter(|checkpoint| self.rules.is_strict(*checkpoint))
     }
 
     /// Whether only ctx can have recorded a version: it, or what came next, was sealed so.
-    pub(super) fn is_strictly_ours(&self, version: u64) -> bool {
+    pub(super) fn is_strictly_ours(&self, version: Version) -> bool {
         // The reference implementation does not know governance files.
         if !self.id.is_document() {
             return true;
@@ -100,10 +101,11 @@ impl Pass<'_> {
 
     /// Every version that the log seals must be the one that the history has.
     pub(super) fn sealed(&mut self, history: &History) {
-        let entries: BTreeMap<u64, &Entry> =
+        let entries: BTreeMap<Version, &Entry> =
             history.entries().rev().map(|entry| (entry.version, entry)).collect();
-        let slots: HashSet<u64> = history.slots.iter().filter_map(|slot| slot.version).collect();
-        let mut retirements: Vec<(u64, u64)> = entries
+        let slots: HashSet<Version> =
+            history.slots.iter().filter_map(|slot| slot.version).collect();
+        let mut retirements: Vec<(CheckpointNumber, Version)> = entries
             .values()
             .filter_map(|entry| {
                 let checkpoint = self.sealed.removed.get(&entry.retired_at()?)?;
@@ -113,7 +115,7 @@ impl Pass<'_> {
         retirements.sort_unstable();
         let mut retired = retirements.into_iter().peekable();
         // The last retirement before the seal that is looked at: its version and its checkpoint.
-        let mut last: Option<(u64, u64)> = None;
+        let mut last: Option<(Version, CheckpointNumber)> = None;
         let record = self.sealed.record;
         for seal in &record.seals {
             let Some(version) = seal.mark.version else {

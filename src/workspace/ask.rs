@@ -8,6 +8,7 @@ use super::name::is_uri;
 use super::search::{self, OnSlow};
 use crate::live;
 use crate::model::id::DocumentId;
+use crate::model::number::CheckpointNumber;
 use crate::report::failure::{Code, Failure};
 use crate::resolve::context::Question;
 use crate::resolve::{
@@ -42,7 +43,7 @@ impl<'v> Asked<'v> {
         workspace: &Workspace<'_>,
         (vault, source): (&'v Vault, &'v CheckpointSource),
         text: &str,
-        at: Option<u64>,
+        at: Option<CheckpointNumber>,
         on_slow: OnSlow<'_>,
     ) -> Result<Self, Failure> {
         let names_uris = text.to_ascii_lowercase().contains("contextnest:");

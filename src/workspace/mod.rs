@@ -24,6 +24,7 @@ pub(crate) mod version;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use crate::model::number::CheckpointNumber;
 use crate::report::failure::Failure;
 use crate::resolve::{CheckpointSource, Resolution};
 use crate::vault::disk::Disk;
@@ -85,7 +86,11 @@ impl Workspace<'_> {
     ///
     /// There is no vault, the selector is malformed, or the log cannot be read. A document that the
     /// chain does not vouch for is no error: it is listed in [`Resolution::withheld`].
-    pub fn resolve(&self, selector: &str, at: Option<u64>) -> Result<Resolution, Failure> {
+    pub fn resolve(
+        &self,
+        selector: &str,
+        at: Option<CheckpointNumber>,
+    ) -> Result<Resolution, Failure> {
         let vault = self.vault()?;
         let source = CheckpointSource::open(&vault, ask::Asked::need(selector), &mut |_, _| ())?;
         let mut asked = ask::Asked::new(self, (&vault, &source), selector, at, &|_| ())?;

@@ -6,6 +6,7 @@ use super::Workspace;
 use crate::live::is_known;
 use crate::model::hint::{Hint, Verb};
 use crate::model::id::DocumentId;
+use crate::model::number::CheckpointNumber;
 use crate::report::failure::{Code, Failure};
 use crate::resolve::{CheckpointSource, Snapshot};
 use crate::uri::{Target, Uri};
@@ -17,7 +18,7 @@ use crate::words::nearest;
 #[derive(Debug)]
 pub(crate) struct Named {
     pub(crate) id: DocumentId,
-    pub(crate) checkpoint: Option<u64>,
+    pub(crate) checkpoint: Option<CheckpointNumber>,
     /// The section that `#anchor` names.
     pub(crate) anchor: Option<String>,
 }
@@ -112,6 +113,7 @@ impl Workspace<'_> {
             return Ok(Named::whole(self.named(vault, text)?));
         };
         let checkpoint = crate::yaml::canonical_number(number).filter(|n| *n > 0);
+        let checkpoint = checkpoint.map(CheckpointNumber);
         if checkpoint.is_some() && !name.is_empty() {
             let id = self.named(vault, name)?;
             let uri: Uri = match is_known(vault, &id) {

@@ -9,15 +9,18 @@ use crate::live;
 use crate::model::hint::{Call, Hint, Verb};
 use crate::model::id::DocumentId;
 use crate::model::layout::limit;
+use crate::model::number::Version;
 use crate::report::failure::{Code, Failure};
 use crate::resolve::{Served, Snapshot};
 use crate::vault::Vault;
 use crate::words::nearest;
+use crate::yaml::canonical_number;
 
 /// Reads `3` or `v3`.
-pub(crate) fn number(text: &str) -> Result<u64, Failure> {
+pub(crate) fn number(text: &str) -> Result<Version, Failure> {
     let digits = text.strip_prefix('v').unwrap_or(text);
-    crate::yaml::canonical_number(digits).filter(|n| *n > 0).ok_or_else(|| {
+    let number = canonical_number(digits).filter(|n| *n > 0);
+    number.map(Version).ok_or_else(|| {
         Failure::new(Code::Usage, format!("`{text}` is not a version number"))
             .hint("versions are numbered 1, 2, 3")
     })
@@ -29,7 +32,7 @@ pub(crate) fn text_of(
     vault: &Vault,
     chronicle: &Chronicle<'_>,
     id: &DocumentId,
-    version: u64,
+    version: Version,
 ) -> Result<(String, History), Failure> {
     let failed = |why: ChainError| match why {
         ChainError::HistoryMissing => Failure::never_published(id),

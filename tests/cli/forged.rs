@@ -8,6 +8,7 @@ use contextnest::chain::history::{Entry, EntryState, History, TextStorage};
 use contextnest::chain::preimage::chain_hash;
 use contextnest::checkpoint::state::{Mark, PublishedSet};
 use contextnest::model::digest::Digest;
+use contextnest::model::number::{CheckpointNumber, Version};
 use serde_json::{Value, json};
 
 use crate::harness::{Place, repository};
@@ -66,13 +67,14 @@ fn append_line(
     }
     let state: PublishedSet = marks
         .iter()
-        .map(|(id, (v, hash))| (id.parse().unwrap(), Mark::new(*v, hash.parse().unwrap())))
+        .map(|(id, (v, hash))| (id.parse().unwrap(), Mark::new(Version(*v), hash.parse().unwrap())))
         .collect();
     let last: Option<Value> = log.lines().last().map(|line| serde_json::from_str(line).unwrap());
     let previous: Option<Digest> =
         last.as_ref().map(|last| last["checkpoint_hash"].as_str().unwrap().parse().unwrap());
     let number = last.map_or(0, |last| last["checkpoint"].as_u64().unwrap()) + 1;
-    let hash = state.hash(previous.as_ref(), number, at.parse().unwrap(), trigger);
+    let hash =
+        state.hash(previous.as_ref(), CheckpointNumber(number), at.parse().unwrap(), trigger);
     let set: BTreeMap<&str, Value> =
         set.iter().map(|(id, version, hash)| (*id, json!([version, hash]))).collect();
     let line = json!({
@@ -95,7 +97,7 @@ fn rechain(place: &Place, path: &str, replace: bool, change: impl FnOnce(&mut En
     let kept = if replace { before } else { &all };
     let mut entry = last.clone();
     if !replace {
-        entry.version += 1;
+        entry.version = entry.version.next();
     }
     change(&mut entry);
     if let TextStorage::Diff(diff) = &entry.stored {
@@ -133,7 +135,7 @@ fn with_forged_context(stored: TextStorage, text: &str) -> Place {
         (entry.edited_at, entry.state) = (at, EntryState::Published(at));
     });
     let history = History::parse(place.read(CONTEXT).as_bytes()).unwrap();
-    let hash = history.entry(3).unwrap().chain_hash.to_string();
+    let hash = history.entry(Version(3)).unwrap().chain_hash.to_string();
     append_checkpoint_at(&place, &[("CONTEXT.md", 3, &hash)], AT, "CONTEXT.md");
     place
 }
@@ -142,7 +144,7 @@ fn with_forged_context(stored: TextStorage, text: &str) -> Place {
 /// patch.
 #[test]
 fn verify_reports_a_governance_text_that_could_be_stored_in_two_forms() {
-    let ours = diff::print("old\n", "new\n", 2, 3);
+    let ours = diff::print("old\n", "new\n", Version(2), Version(3));
     let foreign = ours.replace("--- v2\n+++ v3\n", "--- a\n+++ b\n");
     let jsdiff = format!("Index: CONTEXT.md\n{}\n{foreign}", "=".repeat(67));
     let without_hunks = "--- v2\n+++ v3\n";
@@ -219,12 +221,14 @@ fn a_retired_version_does_not_come_back_in_a_log_of_whole_maps() {
             maps
         })
         .into_iter()
-        .map(|(id, (version, hash))| (id.parse().unwrap(), Mark::new(version, hash.unwrap())))
+        .map(|(id, (version, hash))| {
+            (id.parse().unwrap(), Mark::new(Version(version), hash.unwrap()))
+        })
         .collect();
     let previous = entries[17].lines().last().unwrap().split_once(": ").unwrap().1;
     let (at, trigger) = ("2026-11-22T10:00:01.000Z", "nodes/glossaire");
     let previous = previous.parse().unwrap();
-    let hash = state.hash(Some(&previous), 18, at.parse().unwrap(), trigger);
+    let hash = state.hash(Some(&previous), CheckpointNumber(18), at.parse().unwrap(), trigger);
     let maps = entries[16].split_once("    document_versions:").unwrap().1;
     let maps = maps.split_once("    checkpoint_hash:").unwrap().0;
     let head = format!("18\n    at: '{at}'\n    triggered_by: {trigger}\n");
@@ -246,7 +250,12 @@ fn a_retirement_changes_nothing_but_what_retiring_changes() {
         // Another text, by a diff that applies.
         let old = place.read("nodes/.versions/c/v1.md");
         let retired = diff::apply(&old, diff).unwrap();
-        *diff = diff::print(&old, &retired.replace("old policy", "forged policy"), 1, 2);
+        *diff = diff::print(
+            &old,
+            &retired.replace("old policy", "forged policy"),
+            Version(1),
+            Version(2),
+        );
     });
     assert_eq!(codes(&place), ["version-self-mismatch", "checksum-mismatch"]);
     for line in ["show nodes/c 2", "diff nodes/c 1 2", "history nodes/c", "publish nodes/c"] {
@@ -300,7 +309,7 @@ fn an_unpublished_version_of_the_reference_implementation_is_a_note() {
     rechain(&place, path, false, |entry| {
         let old = place.read("nodes/legal/.versions/review/v1.md");
         let new = old.replace("version: 1", "version: 2").replace("published", "draft");
-        entry.stored = TextStorage::Diff(diff::print(&old, &new, 1, 2));
+        entry.stored = TextStorage::Diff(diff::print(&old, &new, Version(1), Version(2)));
         entry.state = EntryState::Unpublished;
     });
     let output = place.typed("verify --json").var("CTX_NOW", "2026-11-22T10:00:00.000Z").run();
@@ -319,7 +328,9 @@ fn a_text_that_says_it_is_another_version_is_shown_by_no_verb() {
     // The diff of version 2 as its full text: content and chain hash stay what they were.
     let path = "nodes/.versions/a/history.yaml";
     let history = History::parse(place.read(path).as_bytes()).unwrap();
-    let TextStorage::Diff(diff) = &history.entry(2).unwrap().stored else { panic!("a diff") };
+    let TextStorage::Diff(diff) = &history.entry(Version(2)).unwrap().stored else {
+        panic!("a diff")
+    };
     place.write("nodes/.versions/a/v2.md", diff);
     let text = place.read(path);
     let (before, after) = text.split_once("    diff:").unwrap();
@@ -444,7 +455,7 @@ fn a_diff_is_not_taken_for_the_full_text_of_a_governance_file() {
     place.ctx("publish --all").ok();
     let path = ".versions/CONTEXT.md/history.yaml";
     let history = History::parse(&place.bytes(path)).unwrap();
-    let entry = history.entry(2).unwrap();
+    let entry = history.entry(Version(2)).unwrap();
     let TextStorage::Diff(diff) = &entry.stored else { panic!("{entry:?}") };
     let spelled = place.read(path);
     let begin = spelled.find("    diff:").unwrap();
@@ -481,7 +492,7 @@ fn checkpoints_that_were_merged_are_found_by_their_times() {
 /// Appends an entry that has the last text with another number.
 fn append_again(place: &Place, path: &str, change: impl FnOnce(&mut Entry)) {
     rechain(place, path, false, |entry| {
-        let (before, after) = (entry.version - 1, entry.version);
+        let (before, after) = (entry.version.previous(), entry.version);
         let diff = match &entry.stored {
             TextStorage::Diff(diff) => diff.clone(),
             _ => unreachable!("the second version is a diff"),
@@ -568,9 +579,9 @@ fn a_dropped_governance_file_that_differs_is_reported() {
     };
     let chain = hash_of("nodes/a:");
     let state: PublishedSet =
-        [("nodes/a".parse().unwrap(), Mark::new(1, chain))].into_iter().collect();
+        [("nodes/a".parse().unwrap(), Mark::new(Version(1), chain))].into_iter().collect();
     let previous = hash_of("checkpoint_hash:");
-    let hash = state.hash(Some(&previous), 2, AT.parse().unwrap(), "nodes/a");
+    let hash = state.hash(Some(&previous), CheckpointNumber(2), AT.parse().unwrap(), "nodes/a");
     place.write(
         FULL_LOG,
         format!(
@@ -682,7 +693,7 @@ fn a_trigger_that_left_the_maps_and_has_a_history_is_a_note() {
     for (trigger, expected) in
         [("nodes/c", "checkpoint-trigger-unchanged"), ("nodes/x", "checkpoint-trigger-unknown")]
     {
-        let hash = state.hash(Some(&previous), 3, AT.parse().unwrap(), trigger);
+        let hash = state.hash(Some(&previous), CheckpointNumber(3), AT.parse().unwrap(), trigger);
         let mut entry = String::new();
         for line in last.lines() {
             let key = line.trim_start().split(": ").next().unwrap();

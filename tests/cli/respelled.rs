@@ -3,6 +3,7 @@
 
 use contextnest::chain::diff;
 use contextnest::document::text::normalise;
+use contextnest::model::number::Version;
 
 use crate::harness::Place;
 
@@ -65,7 +66,8 @@ fn line_ends_of_a_diff_do_not_change_what_it_yields() {
     place.ctx("publish --all").ok();
     place.write("CONTEXT.md", "Rules\nA: yes\nB: yes");
     place.ctx("publish --all").ok();
-    let patch = diff::print("Rules\nA: yes\nB: no", "Rules\nA: yes\nB: yes", 1, 2);
+    let patch =
+        diff::print("Rules\nA: yes\nB: no", "Rules\nA: yes\nB: yes", Version(1), Version(2));
     let respelled = patch.replace("+B: yes\n\\", "+B: yes\r\\");
     assert_ne!(respelled, patch);
     assert_eq!(normalise(&respelled), patch);
@@ -87,7 +89,7 @@ fn a_diff_is_no_full_text_in_any_spelling() {
         |diff: &str| diff.replace('\n', "\r"),
     ] {
         let (place, text) = repetitive();
-        let patch = diff::print(&place.read(KEYFRAME), &text, 1, 2);
+        let patch = diff::print(&place.read(KEYFRAME), &text, Version(1), Version(2));
         replace_diff(&place, "    keyframe: true\n");
         place.write(".versions/CONTEXT.md/v2.md", spelled(&patch));
         let (codes, text) = seen(&place);
@@ -99,7 +101,7 @@ fn a_diff_is_no_full_text_in_any_spelling() {
 #[test]
 fn a_diff_in_its_own_file_is_reported() {
     let (place, text) = repetitive();
-    let patch = diff::print(&place.read(KEYFRAME), &text, 1, 2);
+    let patch = diff::print(&place.read(KEYFRAME), &text, Version(1), Version(2));
     replace_diff(&place, "");
     place.write(".versions/CONTEXT.md/v2.diff", patch);
     assert_eq!(seen(&place), (vec!["history-respelled".to_owned()], text));

@@ -9,6 +9,7 @@ use contextnest::checkpoint::log::Log;
 use contextnest::checkpoint::state::{Mark, PublishedSet};
 use contextnest::model::digest::{Digest, Sink as _};
 use contextnest::model::id::DocumentId;
+use contextnest::model::number::{CheckpointNumber, Version};
 use contextnest::vault::Vault;
 use contextnest::vault::config::LogForm;
 use serde::Deserialize;
@@ -20,10 +21,10 @@ use crate::vectors::load;
 struct Case {
     name: String,
     previous: Option<String>,
-    checkpoint: u64,
+    checkpoint: CheckpointNumber,
     at: String,
     triggered_by: String,
-    document_versions: BTreeMap<String, u64>,
+    document_versions: BTreeMap<String, Version>,
     document_chain_hashes: BTreeMap<String, String>,
     #[serde(rename = "V")]
     versions: String,

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use contextnest::model::number::CheckpointNumber;
 use contextnest::resolve::context::{Context, Question};
 use contextnest::resolve::{CheckpointSource, Need, QueryPlan, Snapshot};
 use contextnest::selector;
@@ -17,7 +18,7 @@ struct Case {
     /// A base of `verify/cases.json`.
     vault: String,
     selector: String,
-    at: Option<u64>,
+    at: Option<CheckpointNumber>,
     budget: Option<u64>,
     block: String,
 }

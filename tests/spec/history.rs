@@ -7,6 +7,7 @@ use contextnest::chain::replay::{load as load_history, reconstruct};
 use contextnest::document::text::normalise;
 use contextnest::model::digest::Digest;
 use contextnest::model::id::DocumentId;
+use contextnest::model::number::Version;
 use contextnest::model::timestamp::Timestamp;
 use contextnest::vault::files::Files;
 use proptest::prelude::*;
@@ -20,7 +21,7 @@ struct Chain {
     name: String,
     previous: Option<String>,
     content_hash: String,
-    version: u64,
+    version: Version,
     edited_by: String,
     edited_at: String,
     pre_image: String,
@@ -31,7 +32,7 @@ struct Chain {
 #[serde(deny_unknown_fields)]
 struct Print {
     name: String,
-    old_version: u64,
+    old_version: Version,
     old: String,
     new: String,
     patch: String,
@@ -97,7 +98,7 @@ fn a_field_of_an_entry_has_its_form_and_is_not_null() {
 fn a_diff_is_printed_in_one_form() {
     let cases: Vec<Print> = load("diff/print.json");
     for case in cases {
-        let found = diff::print(&case.old, &case.new, case.old_version, case.old_version + 1);
+        let found = diff::print(&case.old, &case.new, case.old_version, case.old_version.next());
         assert_eq!(found, case.patch, "{}", case.name);
         assert_eq!(diff::apply(&case.old, &found), Ok(case.new), "{}", case.name);
     }
@@ -153,7 +154,7 @@ fn edits() -> impl Strategy<Value = Vec<(usize, usize, Vec<&'static str>)>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
-    fn every_version_of_forty_is_had_back(edits in edits(), interval in 1..13_u64, first in 1..3_u64) {
+    fn every_version_of_forty_is_had_back(edits in edits(), interval in 1..13_u64, first in 1..3usize) {
         let dir = tempfile::tempdir().unwrap();
         let files = Files::open(dir.path()).unwrap();
         let id: DocumentId = "CONTEXT.md".parse().unwrap();
@@ -165,9 +166,9 @@ proptest! {
             let end = (at + taken).min(lines.len());
             lines.splice(at..end, put);
             let text = normalise(&lines.concat()).into_owned();
-            let version = first + n as u64;
-            let patch = diff::print(&base, &text, version.saturating_sub(1), version);
-            let (stored, hashed) = if n == 0 || version.is_multiple_of(interval) {
+            let version = Version::of_count(first + n);
+            let patch = diff::print(&base, &text, version.previous(), version);
+            let (stored, hashed) = if n == 0 || version.0.is_multiple_of(interval) {
                 files.create_new(&id.keyframe_path(version), text.as_bytes()).unwrap();
                 (TextStorage::Keyframe, text.clone())
             } else {
@@ -195,8 +196,8 @@ proptest! {
         }
         let history = load_history(&files, &id).unwrap();
         for (n, text) in texts.iter().enumerate() {
-            let found = reconstruct(&files, &id, &history, first + n as u64).unwrap();
-            prop_assert_eq!(&found, text, "version {}", first + n as u64);
+            let found = reconstruct(&files, &id, &history, Version::of_count(first + n)).unwrap();
+            prop_assert_eq!(&found, text, "version {}", first + n);
         }
     }
 }
@@ -207,7 +208,7 @@ struct Torn {
     name: String,
     text: String,
     /// The last version that the log seals; 0 without one.
-    sealed: u64,
+    sealed: Version,
     #[serde(default)]
     refused: bool,
     entries: Option<usize>,

@@ -10,6 +10,7 @@ use contextnest::chain::vouched::sealed;
 use contextnest::checkpoint::log::Log;
 use contextnest::model::digest::Digest;
 use contextnest::model::id::DocumentId;
+use contextnest::model::number::{CheckpointNumber, Version};
 use contextnest::vault::Vault;
 use contextnest::vault::config::LogForm;
 use serde::Deserialize;
@@ -18,14 +19,14 @@ use crate::vectors::root;
 
 #[derive(Deserialize)]
 struct Expected {
-    documents: BTreeMap<String, Vec<Version>>,
+    documents: BTreeMap<String, Vec<ExpectedVersion>>,
     checkpoints: Vec<Checkpoint>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Version {
-    version: u64,
+struct ExpectedVersion {
+    version: Version,
     keyframe: bool,
     edited_by: String,
     edited_at: String,
@@ -37,7 +38,7 @@ struct Version {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Checkpoint {
-    checkpoint: u64,
+    checkpoint: CheckpointNumber,
     at: String,
     triggered_by: String,
     documents: usize,
@@ -124,7 +125,7 @@ fn the_log_is_spelled_again_byte_for_byte_and_survives_the_other_form() {
     fs::write(dir.path().join(".versions/checkpoints.jsonl"), delta).unwrap();
     let again = Log::read(&Vault::open(dir.path()).unwrap()).unwrap();
     let converted = again.sound().unwrap();
-    for number in 1..=chronicle.head_number() {
+    for number in CheckpointNumber::sequence().take(chronicle.checkpoints().len()) {
         assert!(converted.state_at(number).is_ok(), "checkpoint {number}");
     }
     assert!(converted.export(LogForm::Full) == full);

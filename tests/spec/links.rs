@@ -3,6 +3,7 @@
 use contextnest::document::Document;
 use contextnest::document::links::{LinkTarget, Names, read};
 use contextnest::model::id::DocumentId;
+use contextnest::model::number::CheckpointNumber;
 use serde::Deserialize;
 
 use crate::vectors::load;
@@ -27,7 +28,7 @@ struct Expected {
     document: Option<String>,
     name: Option<String>,
     anchor: Option<String>,
-    checkpoint: Option<u64>,
+    checkpoint: Option<CheckpointNumber>,
 }
 
 #[derive(Deserialize)]

@@ -4,6 +4,7 @@ use contextnest::chain::replay;
 use contextnest::document::text::normalise;
 use contextnest::govern::{Author, Mode, Request, Which, publish};
 use contextnest::model::id::DocumentId;
+use contextnest::model::number::Version;
 use contextnest::model::timestamp::Timestamp;
 use contextnest::vault::Vault;
 use contextnest::verify::{self, Verdict, verify};
@@ -74,7 +75,7 @@ proptest! {
         let history = replay::load(vault.files(), &id).unwrap();
         for (n, text) in published.iter().enumerate() {
             let version = n as u64 + 1;
-            let found = replay::reconstruct(vault.files(), &id, &history, version).unwrap();
+            let found = replay::reconstruct(vault.files(), &id, &history, Version(version)).unwrap();
             prop_assert_eq!(&found, text, "version {}", version);
         }
         let report = verify(&vault, &verify::Request::whole(Timestamp::from_millis(FIRST + 99))).unwrap();

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
+use contextnest::model::number::{CheckpointNumber, Version};
 use contextnest::vault::Vault;
 use contextnest::verify::{Request, verify};
 use serde::Deserialize;
@@ -48,8 +49,8 @@ struct Finding {
     code: String,
     /// The id of the artifact, else the path.
     of: String,
-    version: Option<u64>,
-    checkpoint: Option<u64>,
+    version: Option<Version>,
+    checkpoint: Option<CheckpointNumber>,
 }
 
 /// Writes a vault of `vectors/verify`, with some of its files changed.

@@ -4,6 +4,7 @@
 use contextnest::chain::history::{Entry, EntryState, History, TextStorage};
 use contextnest::document::edit::Edit;
 use contextnest::model::digest::Digest;
+use contextnest::model::number::Version;
 use contextnest::yaml::{Dialect, Node, Value, parse};
 use serde::Deserialize;
 use serde_json::json;
@@ -91,7 +92,7 @@ fn a_long_text_is_a_block_only_where_that_is_exact() {
     let at = "2026-11-21T20:06:06.689Z".parse().unwrap();
     for case in cases.long_text {
         let entry = Entry {
-            version: 1,
+            version: Version(1),
             stored: TextStorage::Diff(case.text.clone()),
             edited_by: "ana@example.com".to_owned(),
             edited_at: at,
@@ -105,6 +106,6 @@ fn a_long_text_is_a_block_only_where_that_is_exact() {
         let end = found.find("    edited_by:").unwrap();
         assert_eq!(found[start..end], case.spelled, "{:?}", case.text);
         let read = History::parse(found.as_bytes()).unwrap();
-        assert_eq!(read.entry(1), Some(&entry), "{:?}", case.text);
+        assert_eq!(read.entry(Version(1)), Some(&entry), "{:?}", case.text);
     }
 }

@@ -11,6 +11,7 @@ use contextnest::chain::replay;
 use contextnest::chain::vouched;
 use contextnest::document::Document;
 use contextnest::model::id::DocumentId;
+use contextnest::model::number;
 use contextnest::model::timestamp::Timestamp;
 use contextnest::vault::Vault;
 
@@ -303,7 +304,7 @@ impl Store for Ours {
         let vault = self.vault.as_ref().ok_or("no vault")?;
         let id: DocumentId = version.id().parse()?;
         let history = replay::load(vault.files(), &id)?;
-        Ok(vouched::vouched(vault.files(), &id, &history, version.number)?)
+        Ok(vouched::vouched(vault.files(), &id, &history, number::Version(version.number))?)
     }
 
     fn bytes(&self) -> Result<Bytes> {

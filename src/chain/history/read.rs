@@ -5,8 +5,8 @@ use super::{
     Entry, EntryState, Fault, FaultKind, History, HistoryError, Slot, Tail, TextStorage,
     UnknownKey, UnknownKeys,
 };
-use crate::chain::preimage::MAX_NUMBER;
 use crate::model::digest::{Digest, DigestError};
+use crate::model::number::Version;
 use crate::model::timestamp::Timestamp;
 use crate::yaml::{self, Dialect, List, Node, Value};
 
@@ -139,11 +139,11 @@ impl Reader<'_> {
         None
     }
 
-    fn version(&mut self) -> Option<u64> {
+    fn version(&mut self) -> Option<Version> {
         match self.node.get("version") {
             None => self.fault(FaultKind::EntryMalformed, "version", "nothing"),
-            Some(node) => match node.number().filter(|n| (1..=MAX_NUMBER).contains(n)) {
-                Some(n) => Some(n),
+            Some(node) => match node.number().and_then(Version::recordable) {
+                Some(version) => Some(version),
                 None => {
                     let found = node.text().unwrap_or("a collection").to_owned();
                     self.fault(FaultKind::FieldMalformed, "version", &found)
@@ -152,7 +152,7 @@ impl Reader<'_> {
         }
     }
 
-    fn entry(&mut self, version: Option<u64>) -> Option<Entry> {
+    fn entry(&mut self, version: Option<Version>) -> Option<Entry> {
         let stored = self.stored();
         let edited_by = self.required("edited_by").and_then(|name| {
             let fits = !name.is_empty() && !name.chars().any(char::is_control);

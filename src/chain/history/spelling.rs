@@ -6,7 +6,7 @@
 //! gives the bytes that stand there. Whatever it declines, the other reader judges.
 
 use super::{Entry, EntryState, History, Slot, Tail, TextStorage, UnknownKeys};
-use crate::chain::preimage::MAX_NUMBER;
+use crate::model::number::Version;
 use crate::model::timestamp::Timestamp;
 use crate::yaml::{canonical_number, emit, exact};
 
@@ -100,9 +100,8 @@ impl<'t> Scan<'t> {
         };
         let content_hash = self.field("    content_hash: ")?.parse().ok()?;
         let chain_hash = self.field("    chain_hash: ")?.parse().ok()?;
-        let sound = (1..=MAX_NUMBER).contains(&version)
-            && !edited_by.is_empty()
-            && !edited_by.chars().any(char::is_control);
+        let version = Version::recordable(version)?;
+        let sound = !edited_by.is_empty() && !edited_by.chars().any(char::is_control);
         sound.then_some(Entry {
             version,
             stored,
@@ -171,6 +170,7 @@ mod tests {
     use super::*;
     use crate::chain::history::read;
     use crate::model::digest::Digest;
+    use crate::model::number::MAX_NUMBER;
     use proptest::prelude::*;
 
     /// Reads a text both ways; whether the scan took it.
@@ -200,7 +200,7 @@ mod tests {
         let event = prop_oneof![Just(None), Just(Some(true)), Just(Some(false))];
         (stored(), "\\PC{1,12}|[a-z: ]{1,8}", time, event, note, any::<u64>()).prop_map(
             |(stored, edited_by, at, event, note, seed)| Entry {
-                version: seed % (MAX_NUMBER + 1),
+                version: Version(seed % (MAX_NUMBER + 1)),
                 stored,
                 edited_by,
                 edited_at: at,
@@ -224,7 +224,7 @@ mod tests {
             let mut text = head(interval);
             entries.iter().for_each(|entry| text.push_str(&spell(entry, INDENT)));
             let sound = |entry: &Entry| {
-                entry.version > 0 && !entry.edited_by.chars().any(char::is_control)
+                entry.version > Version::NONE && !entry.edited_by.chars().any(char::is_control)
             };
             prop_assert_eq!(is_read_alike(&text), entries.iter().all(sound));
         }
@@ -240,7 +240,7 @@ mod tests {
     fn an_empty_line_of_a_diff_has_no_indentation() {
         let at = "2026-11-21T20:06:06.689Z".parse().unwrap();
         let entry = Entry {
-            version: 1,
+            version: Version(1),
             stored: TextStorage::Diff("--- v1\n\n c\n".to_owned()),
             edited_by: "ana".to_owned(),
             edited_at: at,
@@ -264,16 +264,26 @@ mod tests {
             stored,
             edited_by: "ana".to_owned(),
             edited_at: at,
-            state: if version == 3 { EntryState::Retired(at) } else { EntryState::Published(at) },
+            state: if version == Version(3) {
+                EntryState::Retired(at)
+            } else {
+                EntryState::Published(at)
+            },
             note: note.map(str::to_owned),
             content_hash: Digest::of(b"content"),
             chain_hash: Digest::of(b"chain"),
         };
         let block = "--- v1\n+++ v2\n@@ -1,2 +1,1 @@\n-a: b\n\n c\n".to_owned();
         let text = head(10)
-            + &spell(&entry(1, TextStorage::Keyframe, Some("it's # so")), INDENT)
-            + &spell(&entry(2, TextStorage::Diff(block), Some("tab\tand é\u{2028}")), INDENT)
-            + &spell(&entry(3, TextStorage::Diff("a \n\"\\".to_owned()), Some("plain")), INDENT);
+            + &spell(&entry(Version(1), TextStorage::Keyframe, Some("it's # so")), INDENT)
+            + &spell(
+                &entry(Version(2), TextStorage::Diff(block), Some("tab\tand é\u{2028}")),
+                INDENT,
+            )
+            + &spell(
+                &entry(Version(3), TextStorage::Diff("a \n\"\\".to_owned()), Some("plain")),
+                INDENT,
+            );
         assert!(is_read_alike(&text));
         let mut taken = 0;
         for at in 0..text.len() {

@@ -7,12 +7,12 @@ use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 
-use crate::chain::preimage::MAX_NUMBER;
 use crate::checkpoint::event::Checkpoint;
 use crate::checkpoint::fault::EntryFault;
 use crate::checkpoint::state::{Mark, json_order, write_map, write_number, write_string};
 use crate::model::digest::{Digest, Sink};
 use crate::model::id::DocumentId;
+use crate::model::number::{CheckpointNumber, Version};
 use crate::torn;
 
 /// A line as JSON. The first line of a large vault is most of its log, hence what it sets becomes
@@ -22,7 +22,7 @@ use crate::torn;
 struct Line<'l> {
     #[serde(borrow)]
     at: Text<'l>,
-    checkpoint: u64,
+    checkpoint: CheckpointNumber,
     #[serde(borrow)]
     checkpoint_hash: Text<'l>,
     #[serde(borrow)]
@@ -96,18 +96,16 @@ fn read_mark(
     Text(id): &Text<'_>,
     (version, Text(chain)): &(u64, Text<'_>),
 ) -> Result<(DocumentId, Mark), EntryFault> {
-    Ok((read_id(id)?, Mark::new(number(*version, "set")?, digest(chain, "set")?)))
+    let number = Version::recordable(*version).ok_or_else(|| not_a_number(*version, "set"))?;
+    Ok((read_id(id)?, Mark::new(number, digest(chain, "set")?)))
 }
 
 fn read_id(text: &str) -> Result<DocumentId, EntryFault> {
     text.parse().map_err(|e| EntryFault::Field("id", format!("`{text}`: {e}")))
 }
 
-fn number(found: u64, field: &'static str) -> Result<u64, EntryFault> {
-    match found {
-        1..=MAX_NUMBER => Ok(found),
-        _ => Err(EntryFault::Field(field, found.to_string())),
-    }
+fn not_a_number(found: u64, field: &'static str) -> EntryFault {
+    EntryFault::Field(field, found.to_string())
 }
 
 fn digest(text: &str, field: &'static str) -> Result<Digest, EntryFault> {
@@ -125,7 +123,8 @@ pub(super) fn parse(line: &[u8]) -> Result<Checkpoint, EntryFault> {
     let set = raw.set.0?;
     let Text(at) = raw.at;
     let checkpoint = Checkpoint {
-        number: number(raw.checkpoint, "checkpoint")?,
+        number: CheckpointNumber::recordable(raw.checkpoint.0)
+            .ok_or_else(|| not_a_number(raw.checkpoint.0, "checkpoint"))?,
         at: at.parse().map_err(|_| EntryFault::Timestamp(at.into_owned()))?,
         triggered_by: read_id(&raw.triggered_by.0)?,
         hash: digest(&raw.checkpoint_hash.0, "checkpoint_hash")?,
@@ -185,7 +184,7 @@ fn write(out: &mut impl Sink, checkpoint: &Checkpoint) {
     out.put(b"{\"at\":");
     write_string(out, &checkpoint.at.to_string());
     out.put(b",\"checkpoint\":");
-    write_number(out, checkpoint.number);
+    write_number(out, checkpoint.number.0);
     out.put(b",\"checkpoint_hash\":\"");
     checkpoint.hash.write_to(out);
     out.put(b"\",\"removed\":[");
@@ -200,7 +199,7 @@ fn write(out: &mut impl Sink, checkpoint: &Checkpoint) {
     set.sort_by(|(a, _), (b, _)| json_order(a.as_str(), b.as_str()));
     write_map(out, set.into_iter().map(|(id, mark)| (id, mark)), |out, mark| {
         out.put(b"[");
-        write_number(out, mark.version.unwrap_or(0));
+        write_number(out, mark.version.unwrap_or(Version::NONE).0);
         out.put(b",\"");
         if let Some(hash) = &mark.chain_hash {
             hash.write_to(out);
@@ -218,13 +217,13 @@ mod tests {
 
     fn line() -> String {
         let checkpoint = Checkpoint {
-            number: 3,
+            number: CheckpointNumber(3),
             at: "2026-11-21T20:06:06.689Z".parse().unwrap(),
             triggered_by: "nodes/b".parse().unwrap(),
             hash: Digest::of(b"x"),
             set: vec![
-                ("nodes/b".parse().unwrap(), Mark::new(1, Digest::of(b"b"))),
-                ("nodes/\"q\"".parse().unwrap(), Mark::new(12, Digest::of(b"q"))),
+                ("nodes/b".parse().unwrap(), Mark::new(Version(1), Digest::of(b"b"))),
+                ("nodes/\"q\"".parse().unwrap(), Mark::new(Version(12), Digest::of(b"q"))),
             ],
             removed: vec!["nodes/a".parse().unwrap()],
         };

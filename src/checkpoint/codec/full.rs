@@ -5,12 +5,12 @@
 use std::collections::BTreeMap;
 
 use super::MAX_FAULTY;
-use crate::chain::preimage::MAX_NUMBER;
 use crate::checkpoint::event::Checkpoint;
 use crate::checkpoint::fault::EntryFault;
 use crate::checkpoint::state::{Mark, PublishedSet, in_json_order};
 use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
+use crate::model::number::{CheckpointNumber, Version};
 use crate::torn;
 use crate::yaml::{self, Dialect, List, Node, emit};
 
@@ -145,7 +145,7 @@ fn read_entry(item: &Node, state: &mut PublishedSet) -> Result<Checkpoint, Entry
         field(name)?.text().ok_or_else(|| EntryFault::Field(name, "a collection".to_owned()))
     };
     let number = field("checkpoint")?;
-    let number = number.number().filter(in_range).ok_or_else(|| {
+    let number = number.number().and_then(CheckpointNumber::recordable).ok_or_else(|| {
         EntryFault::Field("checkpoint", number.text().unwrap_or("a collection").to_owned())
     })?;
     let at = text("at")?
@@ -158,7 +158,7 @@ fn read_entry(item: &Node, state: &mut PublishedSet) -> Result<Checkpoint, Entry
     let hash = digest("checkpoint_hash", text("checkpoint_hash")?)?;
     let mut marks: BTreeMap<DocumentId, Mark> = BTreeMap::new();
     for (id, node) in pairs("document_versions", field("document_versions")?)? {
-        let version = node.number().filter(in_range).ok_or_else(|| {
+        let version = node.number().and_then(Version::recordable).ok_or_else(|| {
             EntryFault::Field("document_versions", node.text().unwrap_or("a collection").to_owned())
         })?;
         marks.insert(id, Mark { version: Some(version), chain_hash: None });
@@ -180,10 +180,6 @@ fn read_entry(item: &Node, state: &mut PublishedSet) -> Result<Checkpoint, Entry
         state.set(id.clone(), *mark);
     }
     Ok(Checkpoint { number, at, triggered_by, hash, set, removed })
-}
-
-fn in_range(number: &u64) -> bool {
-    (1..=MAX_NUMBER).contains(number)
 }
 
 fn digest(field: &'static str, text: &str) -> Result<Digest, EntryFault> {
@@ -236,6 +232,7 @@ pub(super) fn spell(checkpoint: &Checkpoint, state: &PublishedSet) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::number::MAX_NUMBER;
 
     const INTEROP: &str =
         include_str!("../../../fixtures/interop/procurement/.versions/context_history.yaml");

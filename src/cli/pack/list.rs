@@ -3,6 +3,7 @@
 use crate::cli::session::Session;
 use crate::cli::ui::shown;
 use crate::cli::{Answer, document};
+use crate::model::number::CheckpointNumber;
 use crate::report::failure::Failure;
 use crate::report::pack::{PackReport, PacksReport};
 use crate::resolve::packs::Unusable;
@@ -18,7 +19,7 @@ use crate::words::count;
 pub(super) struct List {
     /// List what was sealed at this checkpoint
     #[arg(long, value_name = "N")]
-    at: Option<u64>,
+    at: Option<CheckpointNumber>,
 }
 
 pub(super) fn run(args: &List, session: &mut Session<'_>) -> Result<Answer, Failure> {

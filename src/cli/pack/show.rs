@@ -3,6 +3,7 @@
 use crate::cli::session::Session;
 use crate::cli::ui::shown;
 use crate::cli::{Answer, document};
+use crate::model::number::CheckpointNumber;
 use crate::pack;
 use crate::report::failure::Failure;
 use crate::report::pack::PackShowReport;
@@ -19,7 +20,7 @@ pub(super) struct Show {
     id: String,
     /// Show it as of this checkpoint
     #[arg(long, value_name = "N")]
-    at: Option<u64>,
+    at: Option<CheckpointNumber>,
 }
 
 pub(super) fn run(args: &Show, session: &mut Session<'_>) -> Result<Answer, Failure> {

@@ -7,6 +7,7 @@ use crate::cli::color::Paint;
 use crate::cli::failure::command;
 use crate::cli::ui::{Ui, shown};
 use crate::model::hint::Hint;
+use crate::model::number::CheckpointNumber;
 use crate::verify::{AnchorResult, AnchorSource, Class, Code, Finding, Report, Verdict};
 use crate::words::count;
 
@@ -58,9 +59,9 @@ fn summary(ui: &mut Ui<'_>, report: &Report) {
     }
     let vouched = report.anchors.iter().filter(|held| held.vouches());
     if let Some(newest) = vouched.map(|held| held.checkpoint).max()
-        && newest < report.checkpoints
+        && newest.0 < report.checkpoints
     {
-        let which = match (newest + 1, report.checkpoints) {
+        let which = match (newest.0 + 1, report.checkpoints) {
             (one, last) if one == last => format!("checkpoint {one}"),
             (from, last) => format!("checkpoints {from} to {last}"),
         };
@@ -86,7 +87,7 @@ fn summary(ui: &mut Ui<'_>, report: &Report) {
 
 fn anchor(held: &AnchorResult) -> String {
     let what = match held.checkpoint {
-        0 => "the empty log".to_owned(),
+        CheckpointNumber::NONE => "the empty log".to_owned(),
         n => format!("checkpoint {n}"),
     };
     let at = |name: &str, commit: &str| {

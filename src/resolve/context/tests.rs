@@ -7,6 +7,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::chain::history::{Entry, EntryState, TextStorage};
 use crate::document::Document;
+use crate::model::number::Version;
 use crate::resolve::Served;
 use crate::uri::Uri;
 
@@ -74,7 +75,7 @@ fn served(n: usize, made: &Made, before: &[Served]) -> Served {
     let id: DocumentId = format!("nodes/d{n}").parse().unwrap();
     let hash = Digest::of(text.as_bytes());
     let entry = Entry {
-        version: 1,
+        version: Version(1),
         stored: TextStorage::Keyframe,
         edited_by: made.title.clone(),
         edited_at: Timestamp::MIN,
@@ -87,8 +88,16 @@ fn served(n: usize, made: &Made, before: &[Served]) -> Served {
         content_hash: hash,
         chain_hash: hash,
     };
-    let uri = (n != 5).then(|| Uri::pinned(id.clone(), 3));
-    Served { id, checkpoint: 3, entry, text, fields, uri, body: document.parts.body }
+    let uri = (n != 5).then(|| Uri::pinned(id.clone(), CheckpointNumber(3)));
+    Served {
+        id,
+        checkpoint: CheckpointNumber(3),
+        entry,
+        text,
+        fields,
+        uri,
+        body: document.parts.body,
+    }
 }
 
 fn resolution(made: &[Made]) -> Resolution {
@@ -110,7 +119,7 @@ fn question() -> Question {
         selector: "contextnest://tag/a | server:\"-->\"".to_owned(),
         class: Class::Delegated,
         backend: Some("a\n\"-->".to_owned()),
-        checkpoint: 3,
+        checkpoint: CheckpointNumber(3),
         hash: Some(Digest::of(b"")),
         at: Some(Timestamp::MIN),
     }

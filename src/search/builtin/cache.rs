@@ -23,6 +23,7 @@ use super::{Builtin, Ready};
 use crate::checkpoint::fault::LogError;
 use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
+use crate::model::number::CheckpointNumber;
 use crate::store;
 
 const FOLDER: &str = "search";
@@ -51,7 +52,7 @@ pub(super) struct Cache(store::Cache);
 #[derive(Debug, Serialize, Deserialize)]
 struct Current {
     generation: u64,
-    checkpoint: u64,
+    checkpoint: CheckpointNumber,
     head: String,
     totals: Totals,
     /// Documents that could not be read.

@@ -1,6 +1,7 @@
 //! A history as entries that can be edited, as text or as values.
 
 use contextnest::chain::diff;
+use contextnest::model::number::Version;
 
 use super::spell::{long, scalar};
 use super::{Target, hash, history_dir};
@@ -194,8 +195,8 @@ impl History {
                 target.write(&keyframe, text);
                 entry.content = hash::content(text);
             } else {
-                let version = entry.version;
-                let diff = diff::print(&texts[at - 1], text, version.saturating_sub(1), version);
+                let version = Version(entry.version);
+                let diff = diff::print(&texts[at - 1], text, version.previous(), version);
                 entry.content = hash::content(&diff);
                 if entry.stored == Stored::DiffFile {
                     target.write(&file, diff);
