@@ -19,6 +19,7 @@ pub use error::UriError;
 
 use crate::model::id::DocumentId;
 use crate::model::number::CheckpointNumber;
+use crate::model::tag::Tag;
 use crate::vault::federation::{Authorities, Owner};
 use crate::yaml::canonical_number;
 
@@ -82,7 +83,7 @@ pub enum Target {
         anchor: Option<String>,
     },
     /// Every document with this tag, which has no `#`.
-    Tag(String),
+    Tag(Tag),
     /// Every document beneath this folder, a path that ends in `/`.
     Folder(String),
     /// What a search back-end finds for this text.
@@ -292,7 +293,7 @@ impl fmt::Display for Uri {
                 }
                 Ok(())
             }
-            Target::Tag(name) => write!(f, "{TAG}/{}", encode(name)),
+            Target::Tag(name) => write!(f, "{TAG}/{}", encode(name.as_str())),
             Target::Folder(path) => f.write_str(&encode_path(path)),
             Target::Search(query) => {
                 let words: Vec<String> = query.split(' ').map(encode).collect();
@@ -382,7 +383,7 @@ mod tests {
         let folder = id.prop_filter_map("a folder", |id| {
             (!matches!(id.as_str(), TAG | SEARCH)).then(|| Target::Folder(format!("{id}/")))
         });
-        let tag = "[a-zA-Z][a-zA-Z0-9_-]{0,8}".prop_map(Target::Tag);
+        let tag = "[a-zA-Z][a-zA-Z0-9_-]{0,8}".prop_map(|tag| Target::Tag(tag.parse().unwrap()));
         let search = "[a-z\u{e9} %#@+/-]{1,8}".prop_map(Target::Search);
         prop_oneof![document, folder, tag, search].prop_map(Uri::from)
     }

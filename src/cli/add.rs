@@ -61,7 +61,7 @@ pub(super) fn run(args: &Add, session: &mut Session<'_>) -> Result<Answer, Failu
     let node_type = args.node_type.as_deref().map_or(Ok(NodeType::Document), node_type)?;
     edit = edit.text("type", node_type.as_str());
     if !args.tags.is_empty() {
-        edit = edit.list("tags", &tags(&args.tags)?);
+        edit = edit.list("tags", tags(&args.tags)?);
     }
     edit = edit.text("status", "draft").text("author", author.principal.as_str());
     let text = edit

@@ -6,6 +6,7 @@ use super::{DerivedInput, MARKS};
 use crate::document::frontmatter::{SourceBlock, Status};
 use crate::document::links::LinkKind;
 use crate::model::id::DocumentId;
+use crate::model::tag::Tag;
 use crate::model::transport::Transport;
 use crate::resolve::Listed;
 use crate::yaml::emit::{in_flow, scalar};
@@ -85,7 +86,7 @@ fn document(listed: &Listed) -> Vec<String> {
     let description = fields.description.as_deref().filter(|text| !text.is_empty());
     lines.extend(description.map(|text| format!("description: {}", scalar(text))));
     lines.push(format!("type: {}", fields.node_type.as_str()));
-    lines.push(format!("tags: {}", flow(fields.tags.iter().map(String::as_str))));
+    lines.push(format!("tags: {}", flow(fields.tags.iter().map(Tag::as_str))));
     lines.push(format!("status: {}", Status::Published.as_str()));
     lines.push(format!("version: {}", listed.version));
     if let Some(fetched) = &fields.source {

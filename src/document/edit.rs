@@ -80,8 +80,12 @@ impl Edit {
 
     /// Sets a field to a list of texts.
     #[must_use]
-    pub fn list(mut self, key: &'static str, values: &[String]) -> Self {
-        let items: Vec<String> = values.iter().map(|v| emit::in_flow(v)).collect();
+    pub fn list(
+        mut self,
+        key: &'static str,
+        values: impl IntoIterator<Item = impl AsRef<str>>,
+    ) -> Self {
+        let items: Vec<String> = values.into_iter().map(|v| emit::in_flow(v.as_ref())).collect();
         self.set.push((key, format!("[{}]", items.join(", "))));
         self
     }

@@ -9,7 +9,7 @@ use std::collections::HashSet;
 use serde::{Deserialize, Serialize};
 
 use crate::model::number::Version;
-use crate::model::tag::is_tag;
+use crate::model::tag::Tag;
 use crate::model::transport::Transport;
 use crate::yaml::{Node, Value};
 
@@ -127,7 +127,7 @@ pub struct Frontmatter {
     /// `type`, or `document` where that is absent or unknown.
     pub node_type: NodeType,
     /// Tags inside the grammar, without `#`, in order, each once.
-    pub tags: Vec<String>,
+    pub tags: Vec<Tag>,
     /// Tags outside the grammar: kept in the file, selected by nothing.
     pub odd_tags: Vec<String>,
     /// `status`.
@@ -179,13 +179,13 @@ impl Frontmatter {
     }
 
     /// Whether a tag (without `#`) is among the document's. Case matters.
-    pub fn has_tag(&self, tag: &str) -> bool {
+    pub fn has_tag(&self, tag: &Tag) -> bool {
         self.tags.iter().any(|t| t == tag)
     }
 }
 
 /// A list of tags, or one text that holds several, split at commas and blanks.
-fn read_tags(node: Option<&Node>) -> (Vec<String>, Vec<String>) {
+fn read_tags(node: Option<&Node>) -> (Vec<Tag>, Vec<String>) {
     let (mut tags, mut odd) = (Vec::new(), Vec::new());
     let Some(node) = node else { return (tags, odd) };
     let words: Vec<&str> = match &node.value {
@@ -200,8 +200,10 @@ fn read_tags(node: Option<&Node>) -> (Vec<String>, Vec<String>) {
     for word in words {
         let tag = word.strip_prefix('#').unwrap_or(word);
         if seen.insert(tag) {
-            let list = if is_tag(tag) { &mut tags } else { &mut odd };
-            list.push(tag.to_owned());
+            match tag.parse() {
+                Ok(tag) => tags.push(tag),
+                Err(_) => odd.push(tag.to_owned()),
+            }
         }
     }
     (tags, odd)

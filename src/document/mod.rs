@@ -163,6 +163,6 @@ mod tests {
         assert_eq!(fields.node_type, frontmatter::NodeType::Document);
         assert_eq!(fields.status, frontmatter::Status::Published);
         assert_eq!((fields.version, fields.author.as_deref()), (None, Some("Ana, Bo")));
-        assert_eq!(fields.tags, ["a"]);
+        assert_eq!(fields.tags, ["a".parse().unwrap()]);
     }
 }

@@ -3,6 +3,7 @@
 //! Errors keep a document from being published; warnings say how a value is understood.
 
 use crate::model::hint::Hint;
+use crate::model::tag::TagError;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
 use super::Document;
@@ -18,9 +19,6 @@ use crate::yaml::{Node, Value};
 pub const MAX_TITLE: usize = 200;
 /// The longest description, in characters.
 pub const MAX_DESCRIPTION: usize = 500;
-
-/// What a tag is, for people.
-const TAG_GRAMMAR: &str = "a tag is a letter, then letters, digits, `_` and `-`";
 
 /// Whether a problem keeps a document from being published.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -70,7 +68,7 @@ pub fn problems(document: &Document, servers: &[Server]) -> Vec<Problem> {
         found.warn("type-unknown", Some(node), format!("type `{word}` is read as document"), near);
     }
     for tag in &fields.odd_tags {
-        let (mut why, mut hint) = (String::new(), TAG_GRAMMAR.to_owned());
+        let (mut why, mut hint) = (String::new(), TagError.to_string());
         if let Some(found) = Invisible::first_in(tag) {
             why = format!(": it has the invisible {found}");
             hint = format!("without it the tag is `{}`", without_invisible(tag));

@@ -35,6 +35,7 @@ use crate::document::links::LinkKind;
 use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
 use crate::model::number::{CheckpointNumber, Version};
+use crate::model::tag::Tag;
 use crate::model::timestamp::Timestamp;
 use crate::vault::Vault;
 use crate::vault::config::LogForm;
@@ -294,8 +295,8 @@ impl At<'_> {
     }
 
     /// Rows with a tag, whenever they held. So are the answers of the following.
-    pub(crate) fn of_tag(&self, tag: &str) -> Result<RoaringBitmap, Damaged> {
-        self.posting(&Term::Tag(tag))
+    pub(crate) fn of_tag(&self, tag: &Tag) -> Result<RoaringBitmap, Damaged> {
+        self.posting(&Term::Tag(tag.as_str()))
     }
 
     /// Rows of documents of a type.

@@ -10,6 +10,7 @@ use crate::document::links::{Link, LinkKind, LinkTarget, links};
 use crate::graph::{Mention, name_key};
 use crate::model::id::DocumentId;
 use crate::model::number::{CheckpointNumber, Version};
+use crate::model::tag::Tag;
 
 /// One version of one artifact, as the log seals it. The id comes first: rows are searched by it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -43,7 +44,7 @@ pub(crate) struct Metadata {
     /// Its type.
     pub(crate) node_type: NodeType,
     /// Its tags, without `#`.
-    pub(crate) tags: Vec<String>,
+    pub(crate) tags: Vec<Tag>,
     /// What a source says of itself.
     pub(crate) source: Option<SourceBlock>,
     /// What it mentions.
@@ -123,7 +124,7 @@ impl Row {
         };
         take(&Term::Known);
         take(&Term::Type(metadata.node_type.as_str()));
-        metadata.tags.iter().for_each(|tag| take(&Term::Tag(tag)));
+        metadata.tags.iter().for_each(|tag| take(&Term::Tag(tag.as_str())));
         if let Some(source) = &metadata.source {
             source.transport.iter().for_each(|word| take(&Term::Transport(word.as_str())));
             source.server.iter().for_each(|name| take(&Term::Server(name)));

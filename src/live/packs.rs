@@ -10,6 +10,7 @@ use super::{LiveFile, all};
 use crate::document::sections::sections;
 use crate::document::utf8;
 use crate::model::layout::limit;
+use crate::model::tag::Tag;
 use crate::pack::{self, Pack, PackProblem, Placed, ProblemKind, Reading};
 use crate::selector::Term;
 use crate::uri::{Target, Uri};
@@ -94,7 +95,7 @@ fn references(pack: &Pack) -> impl Iterator<Item = Placed<Uri>> {
 /// The live documents, as the URIs of packs ask for them: there may be very many of both.
 struct Live<'f> {
     by_id: BTreeMap<&'f str, &'f LiveFile>,
-    tags: HashSet<&'f str>,
+    tags: HashSet<&'f Tag>,
     /// The anchors of the documents that were asked for theirs.
     anchors: HashMap<&'f str, BTreeSet<String>>,
     near: Nearest,
@@ -105,7 +106,7 @@ impl<'f> Live<'f> {
         let by_id = files.iter().filter_map(|file| Some((file.id.as_ref()?.as_str(), file)));
         let by_id = by_id.collect();
         let fields = files.iter().filter_map(LiveFile::fields);
-        let tags = fields.flat_map(|fields| fields.tags.iter().map(String::as_str)).collect();
+        let tags = fields.flat_map(|fields| &fields.tags).collect();
         Self { by_id, tags, anchors: HashMap::new(), near: Nearest::default() }
     }
 
@@ -125,7 +126,7 @@ impl<'f> Live<'f> {
                 let first = self.by_id.range::<str, _>(from).next();
                 first.is_some_and(|(id, _)| id.starts_with(folder.as_str()))
             }
-            Target::Tag(tag) => self.tags.contains(tag.as_str()),
+            Target::Tag(tag) => self.tags.contains(tag),
             Target::Search(_) => true,
         };
         (!is_here).then(|| problem(uri, ProblemKind::Dead(uri.value.to_string())))

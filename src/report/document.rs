@@ -5,6 +5,7 @@ use serde::Serialize;
 use super::Report;
 use crate::document::sections::Section;
 use crate::model::number::{CheckpointNumber, Version};
+use crate::model::tag::Tag;
 use crate::resolve::portion::Portion;
 use crate::resolve::{Served, Withheld};
 
@@ -16,7 +17,7 @@ pub struct DocumentReport<'d> {
     title: &'d str,
     #[serde(rename = "type")]
     node_type: &'static str,
-    tags: &'d [String],
+    tags: &'d [Tag],
     status: &'d str,
     version: Version,
     checkpoint: CheckpointNumber,

@@ -8,6 +8,7 @@ use super::Report;
 use super::document::{DocumentReport, WithheldReport};
 use crate::model::layout;
 use crate::model::number::{CheckpointNumber, Version};
+use crate::model::tag::Tag;
 use crate::resolve::context::{Context, LeftOut, Reason};
 use crate::resolve::{Cost, Explained, QueryPlan, Resolution, Served, Snapshot, Withheld};
 
@@ -243,7 +244,7 @@ impl<'c> MapReport<'c> {
             instructions: instructions.map(|served| &*served.text),
             documents: documents.len(),
             types: counted(documents, |d| vec![d.fields.node_type.as_str()]),
-            tags: counted(documents, |d| d.fields.tags.iter().map(String::as_str).collect()),
+            tags: counted(documents, |d| d.fields.tags.iter().map(Tag::as_str).collect()),
             folders: counted(documents, |d| {
                 d.id.as_str().rsplit_once('/').map(|(folder, _)| folder).into_iter().collect()
             }),

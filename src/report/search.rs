@@ -5,6 +5,7 @@ use serde::Serialize;
 use super::Report;
 use super::document::WithheldReport;
 use crate::model::number::{CheckpointNumber, Version};
+use crate::model::tag::Tag;
 use crate::search::{Answer, Hit, Reason, Snippet};
 use crate::uri::Class;
 
@@ -32,7 +33,7 @@ struct HitReport<'s> {
     heading: Option<&'s str>,
     #[serde(rename = "type")]
     node_type: &'static str,
-    tags: &'s [String],
+    tags: &'s [Tag],
     version: Version,
     checkpoint: CheckpointNumber,
     chain_hash: String,

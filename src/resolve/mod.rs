@@ -419,7 +419,10 @@ impl<'v> Snapshot<'v> {
         }
         let documents = self.all()?.documents.into_iter();
         Ok(match what {
-            Known::Tags => documents.flat_map(|served| served.fields.tags).collect(),
+            Known::Tags => {
+                let tags = documents.flat_map(|served| served.fields.tags);
+                tags.map(|tag| tag.to_string()).collect()
+            }
             Known::Servers => documents.filter_map(|served| served.fields.source?.server).collect(),
         })
     }

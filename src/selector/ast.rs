@@ -15,6 +15,7 @@ use std::ops::Range;
 use crate::document::frontmatter::NodeType;
 use crate::model::id::DocumentId;
 use crate::model::number::CheckpointNumber;
+use crate::model::tag::Tag;
 use crate::model::transport::Transport;
 use crate::model::visible::steers;
 use crate::uri::{Target, Uri};
@@ -65,7 +66,7 @@ pub enum Term {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Atom {
     /// Documents with this tag, which has no `#`. Case matters.
-    Tag(String),
+    Tag(Tag),
     /// Documents of this type.
     Type(NodeType),
     /// Documents with this status.

@@ -8,7 +8,7 @@ use super::excerpt::{Quoted, caret};
 use super::parse::{FILTERS, MAX_NESTING, MAX_SELECTOR_BYTES};
 use crate::document::frontmatter::NodeType;
 use crate::model::number::CheckpointNumber;
-use crate::model::tag::is_tag;
+use crate::model::tag::Tag;
 use crate::model::transport::Transport;
 use crate::uri::{Target, Uri, UriError};
 use crate::words::nearest;
@@ -224,7 +224,7 @@ fn as_atom(word: &str) -> Option<String> {
         "AND" | "and" => return Some("+".to_owned()),
         "OR" | "or" => return Some("|".to_owned()),
         "NOT" | "not" => return Some(" - ".to_owned()),
-        _ if is_tag(word) => return Some(format!("#{word}")),
+        _ if word.parse::<Tag>().is_ok() => return Some(format!("#{word}")),
         _ => {}
     }
     let uri: Uri = format!("contextnest://{word}").parse().ok()?;

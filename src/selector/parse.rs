@@ -10,7 +10,6 @@ use super::ast::{Atom, Expr, Node, Selector, StatusFilter, Term, is_name, is_pla
 use super::error::{ErrorKind, Feature, ParseError};
 use crate::document::frontmatter::NodeType;
 use crate::model::number::CheckpointNumber;
-use crate::model::tag::is_tag;
 use crate::model::transport::Transport;
 use crate::uri::{Target, Uri};
 use crate::vault::federation::Authorities;
@@ -278,10 +277,8 @@ impl<'t> Parser<'t> {
     }
 
     fn tag(&self, name: &str) -> Result<Term, ErrorKind> {
-        match is_tag(name) {
-            true => Ok(Term::Set(Atom::Tag(name.to_owned()))),
-            false => Err(ErrorKind::Tag { found: self.found(name) }),
-        }
+        let tag = name.parse().map_err(|_| ErrorKind::Tag { found: self.found(name) })?;
+        Ok(Term::Set(Atom::Tag(tag)))
     }
 
     /// A filter; `is_name` says which names of servers and packs can be written this way.

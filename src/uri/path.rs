@@ -4,7 +4,6 @@ use percent_encoding::percent_decode_str;
 
 use super::{Authority, SEARCH, TAG, Target, Uri, UriError};
 use crate::model::id::DocumentId;
-use crate::model::tag::is_tag;
 use crate::vault::federation::{Authorities, Owner};
 
 /// A path with its dot segments resolved.
@@ -75,11 +74,12 @@ impl<'u> Path<'u> {
     pub(super) fn target(self) -> Result<Target, UriError> {
         let first = self.segments.first().map(|(_, name)| name.as_str());
         let named_set = self.goes_on();
+        let no_tag = || UriError::Tag { found: self.rest() };
         match first {
             None => Err(UriError::Empty),
             Some(TAG) if named_set => match &self.segments[1..] {
-                [(_, name)] if !self.folder && is_tag(name) => Ok(Target::Tag(name.clone())),
-                _ => Err(UriError::Tag { found: self.rest() }),
+                [(_, name)] if !self.folder => name.parse().map(Target::Tag).map_err(|_| no_tag()),
+                _ => Err(no_tag()),
             },
             Some(SEARCH) if named_set => match &self.segments[1..] {
                 [(raw, _)] if !self.folder => Ok(Target::Search(decode(&raw.replace('+', " "))?)),

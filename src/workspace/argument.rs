@@ -5,7 +5,7 @@ use std::io::Read;
 use crate::document;
 use crate::document::frontmatter::NodeType;
 use crate::model::layout::limit;
-use crate::model::tag::is_tag;
+use crate::model::tag::{Tag, TagError};
 use crate::report::failure::{Code, Failure};
 use crate::words::nearest;
 
@@ -45,16 +45,14 @@ pub(crate) fn node_type(word: &str) -> Result<NodeType, Failure> {
 }
 
 /// Tags as arguments, with or without a `#`.
-pub(crate) fn tags(tags: &[String]) -> Result<Vec<String>, Failure> {
+pub(crate) fn tags(tags: &[String]) -> Result<Vec<Tag>, Failure> {
     let plain = tags.iter().map(|tag| tag.trim().trim_start_matches('#').to_owned());
     plain
         .filter(|tag| !tag.is_empty())
         .map(|tag| {
-            if is_tag(&tag) {
-                return Ok(tag);
-            }
-            Err(Failure::new(Code::Usage, format!("`{tag}` is not a tag"))
-                .hint("a tag is a letter, then letters, digits, `_` and `-`"))
+            tag.parse().map_err(|why: TagError| {
+                Failure::new(Code::Usage, format!("`{tag}` is not a tag")).hint(why.to_string())
+            })
         })
         .collect()
 }

@@ -130,18 +130,20 @@ impl<'v> Asked<'v> {
             if !told.insert(atom.to_string()) {
                 continue;
             }
-            let (known, word, as_atom): (_, _, fn(String) -> Atom) = match atom {
-                Atom::Tag(tag) => (self.known(&mut tags, Known::Tags)?, tag, Atom::Tag),
-                Atom::Server(name) => {
-                    (self.known(&mut servers, Known::Servers)?, name, Atom::Server)
+            let (known, word, spell): (_, _, fn(&str) -> String) = match atom {
+                Atom::Tag(tag) => {
+                    (self.known(&mut tags, Known::Tags)?, tag.as_str(), |tag| format!("#{tag}"))
                 }
+                Atom::Server(name) => (self.known(&mut servers, Known::Servers)?, name, |name| {
+                    Atom::Server(name.to_owned()).to_string()
+                }),
                 _ => continue,
             };
             if known.contains(word) {
                 continue;
             }
             let meant = near.find(word, known.iter().map(String::as_str));
-            let meant = meant.map(|near| format!("; did you mean {}?", as_atom(near.to_owned())));
+            let meant = meant.map(|near| format!("; did you mean {}?", spell(near)));
             notes.push(format!("no published document has {atom}{}", meant.unwrap_or_default()));
         }
         Ok(notes)

@@ -7,6 +7,7 @@ use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
 use tantivy::{Index, Term};
 
 use crate::model::digest::Digest;
+use crate::model::tag::Tag;
 use crate::resolve::Served;
 use crate::search::units;
 use crate::search::words::Words;
@@ -60,7 +61,7 @@ impl Article {
             id: served.id.to_string(),
             mark: mark(&served.entry.chain_hash),
             title: served.title().to_owned(),
-            tags: served.fields.tags.clone(),
+            tags: served.fields.tags.iter().map(Tag::to_string).collect(),
             description: served.fields.description.clone().unwrap_or_default(),
             units: units
                 .into_iter()
