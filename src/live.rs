@@ -9,7 +9,8 @@ use crate::model::hint::Hint;
 use rayon::prelude::*;
 
 use crate::document::frontmatter::Frontmatter;
-use crate::document::validate::{Problem, Severity, problems};
+use crate::document::hidden::conflict;
+use crate::document::validate::{Criteria, Problem, Severity, problems};
 use crate::document::{Document, utf8};
 use crate::model::id::DocumentId;
 use crate::model::layout::{self, limit};
@@ -46,7 +47,10 @@ impl LiveFile {
     /// Everything that is wrong with it.
     pub fn problems(&self, vault: &Vault) -> Vec<Problem> {
         let mut found = match &self.content {
-            Ok(content) => problems(&content.document, &vault.config().servers),
+            Ok(content) => {
+                let is_new = !self.id.as_ref().is_some_and(|id| has_history(vault, id));
+                problems(&content.text, &content.document, criteria(vault, &self.path, is_new))
+            }
             Err(problem) => vec![problem.clone()],
         };
         found.extend(self.id.as_ref().and_then(|id| unnamed(id, &vault.config().authorities)));
@@ -57,6 +61,17 @@ impl LiveFile {
     pub fn fields(&self) -> Option<&Frontmatter> {
         self.content.as_ref().ok().map(|content| &content.document.frontmatter)
     }
+}
+
+/// What a document of the vault is judged by.
+pub(crate) fn criteria<'v>(vault: &'v Vault, path: &str, is_new: bool) -> Criteria<'v> {
+    let config = vault.config();
+    let hidden_text = !config.hidden_text_exclude.is_match(path);
+    Criteria { servers: &config.servers, is_new, hidden_text }
+}
+
+fn has_history(vault: &Vault, id: &DocumentId) -> bool {
+    vault.files().exists(&id.history_path())
 }
 
 /// The warning for an id that no URI of the vault can name.
@@ -173,6 +188,9 @@ pub fn drafts(
 /// What is odd about the text of a governance file. Only a configuration that cannot be read is
 /// an error: nothing can be done before it is mended.
 pub fn governance_problems(id: &DocumentId, text: &str, authorities: &Authorities) -> Vec<Problem> {
+    if let Some(conflict) = conflict(text) {
+        return vec![Problem::from_text(conflict, 0)];
+    }
     if id.is_pack() {
         return pack::read(text, authorities).problems.iter().map(Problem::from).collect();
     }
@@ -224,5 +242,5 @@ pub(crate) fn is_plain_root_file(vault: &Vault, path: &str, document: &Document)
 
 /// Whether an id has a live file or a history.
 pub(crate) fn is_known(vault: &Vault, id: &DocumentId) -> bool {
-    vault.files().exists(&id.live_path()) || vault.files().exists(&id.history_path())
+    vault.files().exists(&id.live_path()) || has_history(vault, id)
 }

@@ -15,6 +15,27 @@ pub(crate) fn nearest<'a>(
     Nearest { left: usize::MAX }.find(found, candidates)
 }
 
+/// The name, of several parts with a separator between them, that is meant by `found`: one with the
+/// same last part, or else the nearest whole, or, for a name of a single part, one whose last part
+/// is the nearest.
+pub(crate) fn nearest_name<'a>(
+    found: &str,
+    names: impl IntoIterator<Item = &'a str>,
+    separator: char,
+) -> Option<&'a str> {
+    let last = |name: &'a str| name.rsplit(separator).next().unwrap_or(name);
+    let wanted = found.rsplit(separator).next().unwrap_or(found).to_lowercase();
+    let mut names: Vec<&str> = names.into_iter().collect();
+    names.sort_unstable();
+    let same = names.iter().find(|name| last(name).to_lowercase() == wanted);
+    same.copied().or_else(|| nearest(found, names.iter().copied())).or_else(|| {
+        let is_part = !found.contains(separator);
+        let near =
+            is_part.then(|| nearest(found, names.iter().map(|name| last(name)))).flatten()?;
+        names.iter().find(|name| last(name) == near).copied()
+    })
+}
+
 /// Looks for nearest names, many times in one command. The work of all searches is counted, and
 /// once it reaches the limit there are no more suggestions: an attacker decides how many unknown
 /// and how many known names there are.
@@ -131,6 +152,19 @@ mod tests {
         {
             assert_eq!(argument(text), quoted);
         }
+    }
+
+    #[test]
+    fn a_name_is_found_by_its_last_part() {
+        let names =
+            ["nodes/policies/vendor-risk", "nodes/glossary", "nodes/b/risk", "nodes/a/Risk"];
+        let find = |found| nearest_name(found, names, '/');
+        assert_eq!(find("vendor-risk"), Some("nodes/policies/vendor-risk"));
+        assert_eq!(find("nodes/Vendor-Risk"), Some("nodes/policies/vendor-risk"));
+        assert_eq!(find("risk"), Some("nodes/a/Risk"));
+        assert_eq!(find("nodes/glosary"), Some("nodes/glossary"));
+        assert_eq!(find("glosary"), Some("nodes/glossary"));
+        assert_eq!(find("other/glosary"), None);
     }
 
     #[test]

@@ -60,7 +60,7 @@ fn ctx_on(
         cwd: root.to_owned(),
         vars: vars.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
         clock: || 0,
-        git: |_, _| Err(GitError::NotRun("not here".to_owned())),
+        git: |_, _, _| Err(GitError::NotRun("not here".to_owned())),
         disk,
     };
     let world = World { environment, terminal: false, error_terminal: false };

@@ -51,7 +51,6 @@ pub(super) fn run(args: &Add, session: &mut Session<'_>) -> Result<Answer, Failu
     let vault = session.acting(&args.acting)?;
     let id: DocumentId = session.workspace.new_id(&vault, &args.id)?;
     DocumentId::of_document_file(&id.live_path())?;
-    govern::check_place(&vault, &id)?;
     let body = text_or_input(args.body.as_deref(), session.stdin)?;
     let author = session.workspace.author(&vault, args.note.as_deref(), None)?;
     let mut edit = Edit::default();
@@ -68,6 +67,7 @@ pub(super) fn run(args: &Add, session: &mut Session<'_>) -> Result<Answer, Failu
         .apply(&body)
         .map_err(|why| Failure::new(Code::Refused, why.to_string()).hint(why.hint()))?;
     if args.draft {
+        govern::check_place(&vault, &id)?;
         let path = create::draft(&vault, (&id, &text), &author, args.expect.read()?)?;
         if session.ui.json {
             session.ui.report(&DraftReport { id: &id, path: &path, status: "draft" });

@@ -40,7 +40,7 @@ pub(super) fn run(args: &Context, session: &mut Session<'_>) -> Result<Answer, F
     let is_withheld = all.withheld.iter().any(|w| w.id.as_str() == layout::CONTEXT);
     if instructions.is_none() && !is_withheld {
         let next = match vault.files().exists(layout::CONTEXT) {
-            true => "the next publication includes it",
+            true => "`ctx publish CONTEXT.md` publishes it",
             false => "the file does not exist",
         };
         session.ui.note(&format!("note: no checkpoint holds CONTEXT.md; {next}"));
@@ -53,7 +53,7 @@ fn text(session: &mut Session<'_>, instructions: Option<&Served>, map: &MapRepor
     let ui = &mut session.ui;
     if let Some(served) = instructions {
         // The file may contain lines that look like the map.
-        ui.text(&Portion { served, section: None }.to_markdown());
+        ui.text(&Portion::whole(served).alone());
         ui.line("");
     }
     let (name, documents) = (shown(&map.name), count(map.documents, "document"));

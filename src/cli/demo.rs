@@ -135,7 +135,7 @@ impl Tour<'_, '_> {
             cwd,
             vars: time.map(|(name, value)| (name.clone(), value.clone())).collect(),
             clock: caller.clock,
-            git: |_, _| Err(GitError::NotRun("the demo does not use git".to_owned())),
+            git: |_, _, _| Err(GitError::NotRun("the demo does not use git".to_owned())),
             disk: caller.disk.clone(),
         };
         let world = World { environment, terminal: false, error_terminal: false };

@@ -11,7 +11,7 @@ use crate::model::number::CheckpointNumber;
 use crate::report::failure::Failure;
 use crate::report::graph::NeighborsReport;
 use crate::resolve::{Need, Snapshot};
-use crate::words::nearest;
+use crate::words::nearest_name;
 
 /// List the documents that a document refers to or is referred to by
 ///
@@ -63,7 +63,8 @@ pub(super) fn run(args: &Neighbors, session: &mut Session<'_>) -> Result<Answer,
         if let Some(Err(withheld)) = snapshot.get(&named.id) {
             return Err(withheld.into());
         }
-        let near = nearest(named.id.as_str(), snapshot.documents()?.map(DocumentId::as_str));
+        let near =
+            nearest_name(named.id.as_str(), snapshot.documents()?.map(DocumentId::as_str), '/');
         return Err(Failure::unknown_id(named.id.as_str(), near));
     };
     let found = &around.found;

@@ -10,8 +10,10 @@ use crate::report::failure::Failure;
 /// Publish documents as new versions under one checkpoint
 ///
 /// Sets status, version, updated_at and checksum in the frontmatter of each document, appends a
-/// version to its history, and seals all of them with one checkpoint. Changed governance files
-/// (CONTEXT.md, stewards.yaml, .context/config.yaml, packs) are included in the same checkpoint.
+/// version to its history, and seals all of them with one checkpoint. --all, --changed and the first
+/// publication of a vault include changed governance files (CONTEXT.md, stewards.yaml,
+/// .context/config.yaml, packs). Otherwise they are published by name, and until then the published
+/// configuration holds.
 /// One invalid document refuses all of them, unless --skip-invalid is given.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx publish nodes/policies/returns -m \"new threshold\"\n  \

@@ -1,5 +1,7 @@
 //! `ctx resolve`.
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+
 use super::session::Session;
 use super::ui::{Ui, shown};
 use super::{Answer, document};
@@ -7,8 +9,9 @@ use crate::model::number::CheckpointNumber;
 use crate::report::failure::Failure;
 use crate::report::resolve::{Detail, ExplainReport, ResolveReport};
 use crate::resolve::Explained;
-use crate::resolve::context::{Context, Reason};
+use crate::resolve::context::{Context, Reason, Shape};
 use crate::resolve::portion::Portion;
+use crate::resolve::tokens::Tokenizer;
 use crate::vault::Vault;
 use crate::words::count;
 use crate::workspace::ask::Asked;
@@ -18,9 +21,9 @@ use crate::workspace::ask::Asked;
 /// A selector combines #TAG, type:, status:, transport:, server:, pack: and contextnest:// URIs of
 /// a document, a document#section, a folder/ or a tag/NAME. `a b` and `a + b` select documents in
 /// both, `a - b` those in a and not in b, `a | b` those in either. Parentheses bind first, then
-/// `+`, then ` - `, then `|`. A `-` inside a word belongs to the word; quotes hold other
-/// characters: server:"a b". Only published versions are selected. Their texts come from the
-/// histories, verified, never from live files.
+/// `+`, then ` - `, then `|`. An id with a `/` stands for the document's URI. A `-` inside a word
+/// belongs to the word; quotes hold other characters: server:"a b". Only published versions are
+/// selected. Their texts come from the histories, verified, never from live files.
 ///
 /// `contextnest://search/WORDS` selects what a search finds, at the last checkpoint only; such an
 /// answer is marked as delegated. `--budget` takes whole documents, or named sections, in the order
@@ -36,7 +39,7 @@ ctx resolve contextnest://nodes/policies/returns@3 --bodies\n  \
 ctx resolve '#policy | contextnest://search/late%20fee' --budget 4000 --format markdown\n  \
 ctx resolve '#policy + type:document - #retired' --explain")]
 pub(super) struct Resolve {
-    /// Selector or contextnest:// URI
+    /// Selector, contextnest:// URI or id
     #[arg(value_name = "SELECTOR|URI", allow_hyphen_values = true)]
     selector: String,
     /// Answer as of this checkpoint
@@ -45,12 +48,18 @@ pub(super) struct Resolve {
     /// Print only the ids
     #[arg(long, conflicts_with_all = ["bodies", "json"])]
     ids: bool,
-    /// Print the texts, each between two lines that name its source and its end
+    /// Print the texts as --format markdown does; with --json, add them
     #[arg(long)]
     bodies: bool,
-    /// Print what fits into this many tokens (4 bytes each), and list the rest
+    /// Print what fits into this many tokens, and list the rest
     #[arg(long, value_name = "TOKENS")]
     budget: Option<u64>,
+    /// Count tokens by this vocabulary instead of 4 bytes each
+    #[arg(long, value_name = "NAME", value_parser = tokenizers())]
+    tokenizer: Option<Tokenizer>,
+    /// Leave out CONTEXT.md and the instructions of packs
+    #[arg(long)]
+    no_instructions: bool,
     /// Print one block for an agent: Markdown, or JSON with texts and tokens
     #[arg(long, value_enum, conflicts_with_all = ["ids", "bodies", "json"])]
     format: Option<Format>,
@@ -62,10 +71,23 @@ pub(super) struct Resolve {
 /// How an agent gets its context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum Format {
-    /// Each text between two lines that name its source and its end
+    /// Instructions and texts, each between two lines that name its source and its end
     Markdown,
-    /// As `--json --bodies`, with tokens
+    /// As `--json --bodies`, with instructions and tokens
     Json,
+}
+
+fn tokenizers() -> impl TypedValueParser<Value = Tokenizer> {
+    let names = Tokenizer::ALL.map(|(_, name)| name);
+    PossibleValuesParser::new(names).try_map(|name| name.parse::<Tokenizer>())
+}
+
+impl Resolve {
+    /// Whether the answer is what an agent gets: the instructions count in every form of it.
+    fn has_instructions(&self) -> bool {
+        let is_context = self.bodies || self.format.is_some() || self.budget.is_some();
+        is_context && !self.no_instructions
+    }
 }
 
 pub(super) fn run(args: &Resolve, session: &mut Session<'_>) -> Result<Answer, Failure> {
@@ -79,14 +101,27 @@ pub(super) fn run(args: &Resolve, session: &mut Session<'_>) -> Result<Answer, F
     if args.explain {
         return explain(session, &mut asked);
     }
-    let mut resolution = asked.snapshot.resolve(&asked.plan)?;
-    asked.add_withheld(&mut resolution);
+    let mut resolution = asked.resolve(&vault)?;
     let notes = asked.notes(&resolution)?;
-    let context = Context::new(asked.question(), &resolution, args.budget);
+    let instructions = match args.has_instructions() {
+        true => asked.instructions(&mut resolution),
+        false => Vec::new(),
+    };
+    let shape = Shape {
+        budget: args.budget,
+        tokenizer: args.tokenizer.unwrap_or_default(),
+        instructions: &instructions,
+    };
+    let context = Context::new(asked.question(), &resolution, shape);
     if session.ui.json {
         let about = (asked.selector.to_string(), asked.snapshot.checkpoint());
-        let tokens = args.budget.is_some() || args.format.is_some();
-        let detail = Detail { bodies: args.bodies || args.format.is_some(), tokens };
+        let is_context = args.format.is_some();
+        let tokens = is_context || args.budget.is_some() || args.tokenizer.is_some();
+        let detail = Detail {
+            bodies: args.bodies || is_context,
+            tokens,
+            instructions: is_context && !args.no_instructions,
+        };
         let plan = &asked.plan;
         let report = ResolveReport::new(about, plan, &context, &resolution, &notes, detail);
         session.ui.report(&report);
@@ -104,14 +139,12 @@ pub(super) fn run(args: &Resolve, session: &mut Session<'_>) -> Result<Answer, F
 }
 
 fn print(args: &Resolve, ui: &mut Ui<'_>, context: &Context<'_>) {
-    if args.format == Some(Format::Markdown) {
+    if args.bodies || args.format == Some(Format::Markdown) {
         ui.text(&context.to_markdown());
     } else if args.ids {
         for portions in context.portions.chunk_by(Portion::is_beside) {
             portions.iter().take(1).for_each(|p| ui.line(&shown(p.served.id.as_str())));
         }
-    } else if args.bodies {
-        context.portions.iter().for_each(|portion| ui.text(&portion.to_markdown()));
     } else {
         ui.table(&document::rows(&context.portions));
     }
@@ -139,7 +172,7 @@ fn note_left_out(session: &mut Session<'_>, context: &Context<'_>) {
     };
     session.ui.note(&format!("left out: {out} of {all}; {taken}"));
     for out in &context.left_out {
-        let (name, tokens) = (name(&out.portion), out.portion.tokens());
+        let (name, tokens) = (name(&out.portion), out.tokens);
         let why = match &out.why {
             Reason::Budget { left } => format!("{left} were left"),
             Reason::Dependency(id) => format!("it depends on {id}, which is left out"),

@@ -70,13 +70,10 @@ fn text(session: &mut Session<'_>, compared: &Compared, head: &Snapshot<'_>) {
     }
     if !compared.governance.is_empty() {
         ui.line("");
-        ui.painted(
-            Paint::Heading,
-            "Governance files changed (the next publication includes them):",
-        );
+        ui.painted(Paint::Heading, "Governance files changed (next: ctx publish --changed):");
         for (id, state) in &compared.governance {
             let what = match state {
-                GovernanceState::Unreadable => "unreadable; fix it before the next publication",
+                GovernanceState::Unreadable => "unreadable",
                 state => state.as_str(),
             };
             ui.line(&format!("  {} ({what})", shown(id.as_str())));

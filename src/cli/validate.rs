@@ -8,28 +8,43 @@ use super::ui::shown;
 use crate::report::failure::Failure;
 use crate::report::problem::ValidateReport;
 use crate::words::count;
+use crate::workspace::staged::staged;
 use crate::workspace::validate::validate;
 
 /// Report what keeps live files from being published
 ///
 /// Errors keep a document from being published. Warnings say how an odd value is understood.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  ctx validate\n  ctx validate nodes/policies/returns")]
+#[command(
+    after_help = "Examples:\n  ctx validate\n  ctx validate nodes/policies/returns\n  ctx validate --staged"
+)]
 pub(super) struct Validate {
     /// Ids or files of documents; default: all
     #[arg(value_name = "ID")]
     ids: Vec<String>,
+    /// Check what is staged in git instead of the files in the folder
+    #[arg(long)]
+    staged: bool,
+    /// Print nothing if the exit code is 0
+    #[arg(long, short)]
+    quiet: bool,
 }
 
 pub(super) fn run(args: &Validate, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let vault = session.vault()?;
-    let (checked, found) = validate(&session.workspace, &vault, &args.ids)?;
+    let copy = args.staged.then(|| staged(&session.workspace, &vault)).transpose()?;
+    let vault = copy.as_ref().map_or(&vault, |copy| &copy.vault);
+    let (checked, found) = validate(&session.workspace, vault, &args.ids)?;
     let report = ValidateReport::new(checked, &found, command);
+    let answer = if report.errors == 0 { Answer::Yes } else { Answer::No };
+    if args.quiet && answer == Answer::Yes {
+        return Ok(answer);
+    }
     match session.ui.json {
         true => session.ui.report(&report),
         false => text(session, &report),
     }
-    Ok(if report.errors == 0 { Answer::Yes } else { Answer::No })
+    Ok(answer)
 }
 
 fn text(session: &mut Session<'_>, report: &ValidateReport) {

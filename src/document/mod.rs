@@ -7,6 +7,7 @@
 
 pub mod edit;
 pub mod frontmatter;
+pub(crate) mod hidden;
 pub mod links;
 pub mod sections;
 pub mod text;

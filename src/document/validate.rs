@@ -4,10 +4,12 @@
 
 use crate::model::hint::Hint;
 use crate::model::tag::TagError;
+use crate::model::timestamp::Timestamp;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
 use super::Document;
 use super::frontmatter::{NodeType, Status};
+use super::hidden;
 use crate::model::digest::Digest;
 use crate::model::transport::Transport;
 use crate::model::visible::{Invisible, without_invisible};
@@ -44,16 +46,36 @@ pub struct Problem {
     pub hint: Hint,
 }
 
+impl Problem {
+    /// What was found in a text that has so many lines before it.
+    pub(crate) fn from_text(found: hidden::Found, above: usize) -> Self {
+        let severity = if found.is_error { Severity::Error } else { Severity::Warning };
+        let hidden::Found { code, line, message, hint, .. } = found;
+        Self { code, severity, line: Some(above + line), message, hint }
+    }
+}
+
 /// A value of one of our own fields that means something to another system.
 pub(crate) struct Foreign<'d> {
     pub(crate) field: &'static str,
     pub(crate) value: &'d Node,
 }
 
-/// Lists what is wrong with a document, in the order of its lines. `servers` are those that the
-/// configuration declares.
-pub fn problems(document: &Document, servers: &[Server]) -> Vec<Problem> {
+/// What a document is judged by, besides its text.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Criteria<'c> {
+    /// The servers that the configuration declares.
+    pub servers: &'c [Server],
+    /// Whether it has no history yet.
+    pub is_new: bool,
+    /// Whether what a page does not show is looked for.
+    pub hidden_text: bool,
+}
+
+/// Lists what is wrong with a document, in the order of its lines. `text` is the whole document.
+pub fn problems(text: &str, document: &Document, criteria: Criteria<'_>) -> Vec<Problem> {
     let mut found = ProblemList { problems: Vec::new() };
+    found.left_in_body(text, document, criteria.hidden_text);
     let fields = &document.frontmatter;
     found.texts(document);
     if let Some(node) = fields.get("type").filter(|n| !n.is_null())
@@ -80,7 +102,7 @@ pub fn problems(document: &Document, servers: &[Server]) -> Vec<Problem> {
         let message = "tags are a mapping and select nothing".to_owned();
         found.warn("tag-grammar", fields.get("tags"), message, "write a list: `tags: [a, b]`");
     }
-    for foreign in foreign_values(document) {
+    for foreign in foreign_values(document, criteria.is_new) {
         found.warn(
             "field-foreign",
             Some(foreign.value),
@@ -88,30 +110,40 @@ pub fn problems(document: &Document, servers: &[Server]) -> Vec<Problem> {
             "publishing keeps it under `metadata.original`",
         );
     }
-    found.source(document, servers);
+    found.source(document, criteria.servers);
     found.problems.sort_by_key(|p| (p.line, p.severity));
     found.problems
 }
 
 /// Values of `version`, `status`, `checksum` and `updated_at` that are not ours, which publishing
-/// must not lose.
-pub(crate) fn foreign_values(document: &Document) -> Vec<Foreign<'_>> {
+/// must not lose. A document that is new here has a version of ours only if it was published
+/// elsewhere: beside the three other fields.
+pub(crate) fn foreign_values(document: &Document, is_new: bool) -> Vec<Foreign<'_>> {
     let fields = &document.frontmatter;
-    let is_ours = |field: &str, node: &Node| match field {
+    let has = |field: &str| fields.get(field).is_some_and(|node| is_of_our_form(field, node));
+    let was_published = OURS.into_iter().all(has);
+    let is_ours = |field: &str, node: &Node| {
+        let is_counted_elsewhere = field == "version" && is_new && !was_published;
+        is_of_our_form(field, node) && (!is_counted_elsewhere || node.number() == Some(1))
+    };
+    OURS.into_iter()
+        .filter_map(|field| Some(Foreign { field, value: fields.get(field)? }))
+        .filter(|f| !f.value.is_null() && !is_ours(f.field, f.value))
+        .collect()
+}
+
+/// The fields that only publishing sets.
+const OURS: [&str; 4] = ["version", "status", "updated_at", "checksum"];
+
+fn is_of_our_form(field: &str, node: &Node) -> bool {
+    match field {
         "version" => node.number().is_some_and(|n| n > 0),
         "status" => {
             node.text().is_some_and(|word| !matches!(Status::from_word(word), Status::Foreign(_)))
         }
         "checksum" => node.text().is_some_and(|text| text.parse::<Digest>().is_ok()),
-        _ => node
-            .text()
-            .is_some_and(|text| text.parse::<crate::model::timestamp::Timestamp>().is_ok()),
-    };
-    ["version", "status", "updated_at", "checksum"]
-        .into_iter()
-        .filter_map(|field| Some(Foreign { field, value: fields.get(field)? }))
-        .filter(|f| !f.value.is_null() && !is_ours(f.field, f.value))
-        .collect()
+        _ => node.text().is_some_and(|text| text.parse::<Timestamp>().is_ok()),
+    }
 }
 
 /// The title that publishing gives a document without one: its first heading, else `name`.
@@ -173,6 +205,17 @@ impl ProblemList {
         hint: impl Into<Hint>,
     ) {
         self.add(Severity::Warning, code, node, message, hint);
+    }
+
+    /// What a merge left, and what a page does not show. Lines are those of the document.
+    fn left_in_body(&mut self, text: &str, document: &Document, hidden_text: bool) {
+        let (before, body) = text.split_at(document.parts.body);
+        let above = before.matches('\n').count();
+        let mut found: Vec<hidden::Found> = hidden::conflict(body).into_iter().collect();
+        if hidden_text {
+            found.extend(hidden::hidden(body));
+        }
+        self.problems.extend(found.into_iter().map(|found| Problem::from_text(found, above)));
     }
 
     fn texts(&mut self, document: &Document) {
@@ -280,7 +323,8 @@ mod tests {
     fn report(text: &str) -> String {
         let document = Document::parse(text).unwrap();
         let jira = Server { name: "jira".to_owned(), url: None, transport: None };
-        let lines = problems(&document, &[jira]).into_iter().map(|p| {
+        let criteria = Criteria { servers: &[jira], ..Criteria::default() };
+        let lines = problems(text, &document, criteria).into_iter().map(|p| {
             let line = p.line.map_or_else(String::new, |l| format!("{l}: "));
             format!(
                 "{:?} {line}[{}] {} ({})",

@@ -263,7 +263,8 @@ impl Transaction<'_> {
             let last = stale::Last { version: *version, chain_hash, text, history };
             stale::refuse(self.vault.files(), id, &document.frontmatter, &last, self.expect)?;
         }
-        let found = problems(&document, &self.vault.config().servers);
+        let is_new = base.next() == Version::FIRST;
+        let found = problems(live, &document, live::criteria(self.vault, &path, is_new));
         if found.iter().any(|p| p.severity == Severity::Error) {
             return Err(Refusal { path, problems: found });
         }
@@ -452,8 +453,12 @@ impl Transaction<'_> {
         {
             return Ok(Governed::Reseal(Mark::new(*version, *chain)));
         }
+        let found = live::governance_problems(id, &text, &self.vault.config().authorities);
+        if found.iter().any(|problem| problem.severity == Severity::Error) {
+            return Err(Refusal { path, problems: found });
+        }
         let mut item = self.next_version(id, &base, &text, base.change())?;
-        item.warnings = live::governance_problems(id, &text, &self.vault.config().authorities);
+        item.warnings = found;
         Ok(Governed::Version(Box::new(item)))
     }
 }

@@ -1,13 +1,100 @@
-//! Changing a governance file by a program: the live file and its version, as one event.
+//! Governance files: which of them an event includes, under whose configuration it runs, and their
+//! change by a program.
+
+use std::collections::{BTreeSet, HashSet};
 
 use super::artifact::{Governed, refused_file};
 use super::transaction::Transaction;
 use super::{Author, Event, Mode, Outcome, PublishError, Refusal, event};
+use crate::chain::error::ChainError;
+use crate::chain::history::Entry;
+use crate::chain::replay;
+use crate::chain::vouched;
+use crate::checkpoint::chronicle::Chronicle;
+use crate::checkpoint::state::Mark;
 use crate::document::utf8;
 use crate::model::id::DocumentId;
 use crate::model::layout::limit;
 use crate::txn::Live;
-use crate::vault::Vault;
+use crate::vault::config::{Config, Governance};
+use crate::vault::{OpenError, Vault};
+
+/// Which changed governance files an event includes.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Includes<'e> {
+    /// Each.
+    Changed,
+    /// Those that are named; each in the first event of a vault.
+    Only(&'e [&'e DocumentId]),
+}
+
+/// Why a changed governance file is no part of an event.
+const LEFT_OUT: &str = "governance files are published by name, or with everything that changed";
+
+impl Includes<'_> {
+    pub(super) fn all(self, chronicle: &Chronicle<'_>) -> bool {
+        matches!(self, Self::Changed) || chronicle.head().is_none()
+    }
+}
+
+/// The vault under the configuration that a checkpoint sealed last, for an event that does not
+/// include the configuration; none where the live file counts.
+///
+/// The reference implementation drops the configuration from its events; it is still in force. Of
+/// one that no checkpoint ever sealed all but the keyframe interval counts (VER-23).
+///
+/// # Errors
+/// One of both says that the vault is governed, or the sealed one cannot be read.
+pub(super) fn under_sealed(
+    vault: &Vault,
+    chronicle: &Chronicle<'_>,
+    includes: Includes<'_>,
+) -> Result<Option<Vault>, PublishError> {
+    let id = DocumentId::config();
+    let sealed = sealed_config(vault, chronicle, &id)?;
+    let is_governed = |config: &Config| config.governance == Governance::Governed;
+    if is_governed(vault.config()) || sealed.as_ref().is_some_and(is_governed) {
+        return Err(PublishError::Governed);
+    }
+    let is_named = matches!(includes, Includes::Only(ids) if ids.contains(&&id));
+    if is_named || includes.all(chronicle) {
+        return Ok(None);
+    }
+    let config = match sealed {
+        Some(config) => config,
+        None => {
+            let keyframe_interval = Config::default().keyframe_interval;
+            Config { keyframe_interval, ..vault.usable_config()?.clone() }
+        }
+    };
+    Ok(Some(vault.under(config)))
+}
+
+/// The configuration that a checkpoint sealed last, whether or not the head still has it; none
+/// where there never was one, and the defaults where it was retired.
+fn sealed_config(
+    vault: &Vault,
+    chronicle: &Chronicle<'_>,
+    id: &DocumentId,
+) -> Result<Option<Config>, PublishError> {
+    let mut is_removed = false;
+    let sealed = chronicle.checkpoints().iter().rev().find_map(|checkpoint| {
+        is_removed |= checkpoint.removed.contains(id);
+        checkpoint.set.iter().find(|(of, _)| of == id)
+    });
+    let Some((_, mark)) = sealed else { return Ok(None) };
+    let unreadable = |why| PublishError::Policy { id: id.clone(), why };
+    let (version, hash) = mark.sealed().ok_or_else(|| unreadable(ChainError::HalfSealed))?;
+    let history = replay::load(vault.files(), id).map_err(unreadable)?;
+    let next = history.entry(version.next());
+    if is_removed && next.is_some_and(Entry::is_retirement) {
+        return Ok(Some(Config::default()));
+    }
+    let sealed =
+        vouched::sealed(vault.files(), id, &history, version, &hash).map_err(unreadable)?;
+    // What cannot be read may have said governed.
+    Ok(Some(Config::parse(&sealed.text).map_err(OpenError::Config)?))
+}
 
 /// Edits a governance file and publishes it, as one event. `edit` gives the new text, or says what
 /// keeps it from that. A file that is as wanted, and published, makes no event.
@@ -21,13 +108,14 @@ pub fn set_governance_file(
     mode: Mode,
     edit: impl Fn(&str) -> Result<String, String>,
 ) -> Result<Outcome, PublishError> {
-    event(vault, &Event { author, mode, subjects: &[] }, |transaction, outcome| {
+    let includes = Includes::Only(&[id]);
+    event(vault, &Event { author, mode, subjects: &[], includes }, |transaction, outcome| {
         match transaction.edited(id, &edit) {
             Ok(Governed::Version(item)) => outcome.items.push(*item),
             Ok(_) => outcome.unchanged.push(id.clone()),
             Err(refusal) => outcome.refused.push(refusal),
         }
-        Ok(false)
+        Ok(())
     })
 }
 
@@ -54,5 +142,41 @@ impl Transaction<'_> {
             };
         }
         Ok(governed)
+    }
+
+    /// Adds the governance files that changed since the last checkpoint, or names them where the event
+    /// does not include them, and gives those back that did not change but that the last checkpoint
+    /// has lost (the reference implementation drops them).
+    pub(super) fn include_governance_files(
+        &self,
+        outcome: &mut Outcome,
+        all: bool,
+    ) -> Vec<(DocumentId, Mark)> {
+        // A file whose name makes no id is left as it is, and keeps no other from being published.
+        let live = self.vault.governance_files();
+        let live = live.iter().filter_map(|path| DocumentId::of_governance_file(path).ok());
+        let sealed = self.state.iter().map(|(id, _)| id).filter(|id| !id.is_document()).cloned();
+        let mut ids: BTreeSet<DocumentId> = sealed.chain(live).collect();
+        for item in &outcome.items {
+            ids.remove(&item.id);
+        }
+        let last_sealed = self.last_sealed(&ids);
+        let refused: HashSet<String> = outcome.refused.iter().map(|r| r.path.clone()).collect();
+        let mut resealed = Vec::new();
+        for id in &ids {
+            match self.prepare_governance(id, last_sealed.get(id).copied()) {
+                Governed::Version(item) if all => outcome.items.push(*item),
+                Governed::Version(_) => outcome.left_out.push((id.clone(), LEFT_OUT)),
+                Governed::Reseal(mark) => resealed.push((id.clone(), mark)),
+                Governed::Unchanged => {}
+                Governed::Refused(_) if !all => outcome.left_out.push((id.clone(), LEFT_OUT)),
+                Governed::Refused(refusal) => {
+                    if !refused.contains(&refusal.path) {
+                        outcome.refused.push(refusal);
+                    }
+                }
+            }
+        }
+        resealed
     }
 }

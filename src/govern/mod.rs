@@ -39,6 +39,7 @@ use crate::vault::lock::LockError;
 use crate::vault::{OpenError, Vault};
 use crate::words::count;
 
+use governance::Includes;
 use transaction::Transaction;
 
 /// Who publishes, when, and with which remark.
@@ -238,7 +239,6 @@ pub fn publish(vault: &Vault, request: &Request) -> Result<Outcome, PublishError
 /// # Errors
 /// The file exists, or nothing could be published; the file is then not created.
 pub fn add(vault: &Vault, new: NewDocument, request: &Request) -> Result<Outcome, PublishError> {
-    check_place(vault, &new.id)?;
     run(vault, request, &[new])
 }
 
@@ -257,19 +257,20 @@ pub fn check_place(vault: &Vault, id: &DocumentId) -> Result<(), PublishError> {
     Ok(())
 }
 
-/// What an event is about: its writer, how it is to be written, and the documents it names.
+/// What an event is about: its writer, how it is to be written, the documents it names, and which
+/// changed governance files it includes.
 struct Event<'e> {
     author: &'e Author,
     mode: Mode,
     subjects: &'e [&'e DocumentId],
+    includes: Includes<'e>,
 }
 
-/// Runs one event from the lock to the commit. `choose` fills in the versions and says whether
-/// changed governance files are an event of their own.
+/// Runs one event from the lock to the commit. `choose` fills in the versions.
 fn event(
     vault: &Vault,
     event: &Event<'_>,
-    choose: impl Fn(&Transaction<'_>, &mut Outcome) -> Result<bool, PublishError>,
+    choose: impl Fn(&Transaction<'_>, &mut Outcome) -> Result<(), PublishError>,
 ) -> Result<Outcome, PublishError> {
     let holder = event.author.holder();
     let _lock = if event.mode.dry_run { None } else { Some(vault.lock(&holder)?) };
@@ -283,10 +284,12 @@ fn event(
     };
     let chronicle = log.sound()?;
     expect::check(vault, &chronicle, event.subjects, event.mode.expect)?;
+    let sealed = governance::under_sealed(vault, &chronicle, event.includes)?;
+    let vault = sealed.as_ref().unwrap_or(vault);
     let mut transaction = Transaction::open(vault, &chronicle, event.author, event.mode.expect)?;
     let mut outcome = Outcome { recovered, ..Outcome::default() };
-    let is_alone = choose(&transaction, &mut outcome)?;
-    transaction.complete(&mut outcome, is_alone);
+    choose(&transaction, &mut outcome)?;
+    transaction.complete(&mut outcome, event.includes);
     write(transaction, outcome, event)
 }
 
@@ -357,15 +360,20 @@ fn commit_event(
 }
 
 fn run(vault: &Vault, request: &Request, new: &[NewDocument]) -> Result<Outcome, PublishError> {
-    // A dry run shows everything: what would be refused, and what the others would become.
-    let skip_invalid = request.mode.skip_invalid || request.mode.dry_run;
     let subjects: Vec<&DocumentId> = match &request.which {
         Which::Ids(ids) => ids.iter().collect(),
         Which::All | Which::Changed => Vec::new(),
     };
-    let mode = Mode { skip_invalid, ..request.mode };
-    let what = Event { author: &request.author, mode, subjects: &subjects };
+    let includes = match &request.which {
+        Which::Ids(_) => Includes::Only(&subjects),
+        Which::All | Which::Changed => Includes::Changed,
+    };
+    let mode = request.mode;
+    let what = Event { author: &request.author, mode, subjects: &subjects, includes };
     event(vault, &what, |transaction, outcome| {
+        for new in new {
+            check_place(transaction.vault, &new.id)?;
+        }
         let ids = transaction.candidates(&request.which, outcome);
         transaction.check_known(&request.which, new)?;
         let last_sealed = transaction.last_sealed(&ids);
@@ -383,6 +391,6 @@ fn run(vault: &Vault, request: &Request, new: &[NewDocument]) -> Result<Outcome,
                 artifact::Prepared::Refused(refusal) => outcome.refused.push(refusal),
             }
         }
-        Ok(!matches!(request.which, Which::Ids(_)))
+        Ok(())
     })
 }

@@ -1,6 +1,7 @@
 //! Moving: one event that retires the old id and publishes the new one, which names its origin.
 
 use super::artifact::Base;
+use super::governance::Includes;
 use super::transaction::Transaction;
 use super::{Author, Event, Mode, Outcome, PublishError, Refusal, check_place, event};
 use crate::document::text::normalise;
@@ -24,17 +25,18 @@ pub fn move_document(
     author: &Author,
     mode: Mode,
 ) -> Result<Outcome, PublishError> {
-    event(vault, &Event { author, mode, subjects: &[old] }, |transaction, outcome| {
+    let includes = Includes::Only(&[]);
+    event(vault, &Event { author, mode, subjects: &[old], includes }, |transaction, outcome| {
         if transaction.state.get(old.as_str()).is_none() && !vault.files().exists(&old.live_path())
         {
             return Err(transaction.unknown(old));
         }
-        check_place(vault, new)?;
+        check_place(transaction.vault, new)?;
         match transaction.moved(old, new) {
             Ok(items) => outcome.items.extend(items),
             Err(refusal) => outcome.refused.push(refusal),
         }
-        Ok(false)
+        Ok(())
     })
 }
 

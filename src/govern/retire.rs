@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::artifact::Base;
+use super::governance::Includes;
 use super::transaction::Transaction;
 use super::{Author, Event, Mode, Outcome, PublishError, Refusal, event};
 use crate::document::edit::Edit;
@@ -26,14 +27,15 @@ pub fn retire(
 ) -> Result<Outcome, PublishError> {
     let ids: BTreeSet<&DocumentId> = ids.iter().collect();
     let subjects: Vec<&DocumentId> = ids.iter().copied().collect();
-    event(vault, &Event { author, mode, subjects: &subjects }, |transaction, outcome| {
+    let includes = Includes::Only(&subjects);
+    event(vault, &Event { author, mode, subjects: &subjects, includes }, |transaction, outcome| {
         let last_sealed = transaction.last_sealed(ids.iter().copied());
         for id in ids.iter().copied() {
             let known = last_sealed.get(id).copied();
             if !id.is_document() && vault.files().exists(&id.live_path()) {
-                // The next publication would take the file along and undo this.
+                // The next publication of it would undo this.
                 let message = "a governance file is retired by deleting it".to_owned();
-                let hint = "delete the file; the next publication retires it";
+                let hint = "delete the file first, then retire it";
                 let refusal = Refusal::new(id.live_path(), "not-a-document", message, hint);
                 outcome.refused.push(refusal);
             } else if transaction.state.get(id.as_str()).is_some() {
@@ -53,7 +55,7 @@ pub fn retire(
                 return Err(transaction.unknown(id));
             }
         }
-        Ok(false)
+        Ok(())
     })
 }
 

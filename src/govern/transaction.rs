@@ -3,11 +3,10 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use super::artifact;
+use super::governance::Includes;
 use super::{Author, NewDocument, Outcome, PublishError, Refusal, Which};
 use crate::checkpoint::chronicle::{Append, Chronicle};
 use crate::checkpoint::event::{Checkpoint, trigger};
-use crate::checkpoint::sealed::sealed_text;
 use crate::checkpoint::state::{Mark, PublishedSet};
 use crate::live;
 use crate::model::id::{DocumentId, fold};
@@ -15,9 +14,9 @@ use crate::model::number::Version;
 use crate::model::timestamp::Timestamp;
 use crate::txn::Item;
 use crate::txn::expect::Expect;
-use crate::vault::config::{Config, Governance};
-use crate::vault::{OpenError, Vault};
-use crate::words::nearest;
+use crate::vault::Vault;
+use crate::vault::config::Governance;
+use crate::words::nearest_name;
 
 /// A head this far ahead of the clock stops a publication.
 const MAX_AHEAD_MILLIS: i64 = 24 * 3_600_000;
@@ -51,24 +50,23 @@ impl<'a> Transaction<'a> {
             }
             at = at.max(head.at.next().ok_or(PublishError::ClockEnded { head: head.at })?);
         }
-        if vault.usable_config()?.governance == Governance::Governed
-            || sealed_governance(vault, &state)? == Governance::Governed
-        {
+        if vault.usable_config()?.governance == Governance::Governed {
             return Err(PublishError::Governed);
         }
         Ok(Self { vault, chronicle, state, at, author, expect, resealed: Vec::new() })
     }
 
-    /// Completes an event of these versions: takes governance files along, in the order of the ids,
-    /// and refuses what cannot stand beside what is published.
-    pub(super) fn complete(&mut self, outcome: &mut Outcome, is_alone: bool) {
+    /// Completes an event of these versions: includes governance files, in the order of the ids, and
+    /// refuses what cannot stand beside what is published.
+    pub(super) fn complete(&mut self, outcome: &mut Outcome, includes: Includes<'_>) {
         let collisions = self.collisions(&outcome.items);
         let refused: HashSet<&str> = collisions.iter().map(|c| c.path.as_str()).collect();
         outcome.items.retain(|item| !refused.contains(item.id.live_path().as_str()));
         outcome.refused.extend(collisions);
         self.refuse_cycles(outcome);
-        if is_alone || !outcome.items.is_empty() {
-            self.resealed = self.include_governance_files(outcome);
+        if matches!(includes, Includes::Changed) || !outcome.items.is_empty() {
+            let all = includes.all(self.chronicle);
+            self.resealed = self.include_governance_files(outcome, all);
         }
         outcome.items.sort_by(|a, b| a.id.cmp(&b.id));
     }
@@ -155,20 +153,6 @@ impl<'a> Transaction<'a> {
     }
 }
 
-/// The governance mode that the last checkpoint seals.
-fn sealed_governance(vault: &Vault, state: &PublishedSet) -> Result<Governance, PublishError> {
-    let id = DocumentId::config();
-    match sealed_text(vault, state, &id) {
-        None => Ok(Governance::Ungoverned),
-        Some(Err(why)) => Err(PublishError::Policy { id, why }),
-        Some(Ok(text)) => match Config::parse(&text) {
-            Ok(config) => Ok(config.governance),
-            // What cannot be read may have said governed.
-            Err(why) => Err(OpenError::Config(why).into()),
-        },
-    }
-}
-
 impl Transaction<'_> {
     /// Refuses ids that name nothing at all.
     pub(super) fn check_known(
@@ -192,7 +176,7 @@ impl Transaction<'_> {
         let known = self.state.iter().map(|(id, _)| id.as_str()).chain(live);
         PublishError::UnknownId {
             id: id.clone(),
-            near: nearest(id.as_str(), known).map(str::to_owned),
+            near: nearest_name(id.as_str(), known, '/').map(str::to_owned),
         }
     }
 
@@ -231,38 +215,5 @@ impl Transaction<'_> {
                 documents.cloned().collect()
             }
         }
-    }
-
-    /// Adds the governance files that changed since the last checkpoint, and gives those back that
-    /// did not change but that the last checkpoint has lost (the reference implementation drops
-    /// them).
-    pub(super) fn include_governance_files(
-        &self,
-        outcome: &mut Outcome,
-    ) -> Vec<(DocumentId, Mark)> {
-        // A file whose name makes no id is left as it is, and keeps no other from being published.
-        let live = self.vault.governance_files();
-        let live = live.iter().filter_map(|path| DocumentId::of_governance_file(path).ok());
-        let sealed = self.state.iter().map(|(id, _)| id).filter(|id| !id.is_document()).cloned();
-        let mut ids: BTreeSet<DocumentId> = sealed.chain(live).collect();
-        for item in &outcome.items {
-            ids.remove(&item.id);
-        }
-        let last_sealed = self.last_sealed(&ids);
-        let refused: HashSet<String> = outcome.refused.iter().map(|r| r.path.clone()).collect();
-        let mut resealed = Vec::new();
-        for id in &ids {
-            match self.prepare_governance(id, last_sealed.get(id).copied()) {
-                artifact::Governed::Version(item) => outcome.items.push(*item),
-                artifact::Governed::Reseal(mark) => resealed.push((id.clone(), mark)),
-                artifact::Governed::Unchanged => {}
-                artifact::Governed::Refused(refusal) => {
-                    if !refused.contains(&refusal.path) {
-                        outcome.refused.push(refusal);
-                    }
-                }
-            }
-        }
-        resealed
     }
 }

@@ -74,9 +74,14 @@ impl Digest {
         out.put(&digits);
     }
 
+    /// The digits alone.
+    pub(crate) fn hex(&self) -> String {
+        self.to_string()[PREFIX.len()..].to_owned()
+    }
+
     /// The first twelve digits, for people; never parsed back.
     pub fn short(&self) -> String {
-        self.to_string()[PREFIX.len()..PREFIX.len() + 12].to_owned()
+        self.hex()[..12].to_owned()
     }
 }
 

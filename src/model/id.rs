@@ -113,6 +113,11 @@ impl DocumentId {
         }
     }
 
+    /// The id of the vault's instructions for agents.
+    pub fn context() -> Self {
+        Self(layout::CONTEXT.into())
+    }
+
     /// The id of the configuration.
     pub fn config() -> Self {
         Self(layout::CONFIG.into())

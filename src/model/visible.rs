@@ -91,6 +91,16 @@ pub(crate) fn is_invisible(c: char) -> bool {
     name_of(c).is_some()
 }
 
+/// Whether a character changes the direction of the line.
+pub(crate) fn turns_line(c: char) -> bool {
+    matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// Whether a character prints as nothing at all.
+pub(crate) fn is_zero_width(c: char) -> bool {
+    is_invisible(c) && !c.is_whitespace() && c != '\u{2800}'
+}
+
 /// A name without its invisible characters; blanks become ASCII blanks.
 pub(crate) fn without_invisible(text: &str) -> String {
     let kept = text.chars().filter(|c| c.is_whitespace() || !is_invisible(*c));

@@ -6,6 +6,7 @@ use super::Report;
 use crate::document::sections::Section;
 use crate::model::number::{CheckpointNumber, Version};
 use crate::model::tag::Tag;
+use crate::resolve::context::Context;
 use crate::resolve::portion::Portion;
 use crate::resolve::{Served, Withheld};
 
@@ -103,13 +104,20 @@ impl<'d> DocumentReport<'d> {
         Self { section: Some(section.into()), body, ..Self::new(served, false) }
     }
 
-    /// What an answer holds of each document: all of it, or some of its sections. `with_tokens`
-    /// adds the size of each text.
-    pub(crate) fn all(portions: &[Portion<'d>], with_body: bool, with_tokens: bool) -> Vec<Self> {
+    /// What an answer holds of each document: all of it, or some of its sections. The context that
+    /// they are put into, if there is one, adds the size of each text.
+    pub(crate) fn all(
+        portions: &[Portion<'d>],
+        with_body: bool,
+        sizes: Option<&Context<'d>>,
+    ) -> Vec<Self> {
         let documents = portions.chunk_by(Portion::is_beside);
         let document = |portions: &[Portion<'d>]| {
             let document = Self::of(portions, with_body)?;
-            Some(if with_tokens { document.with_tokens(portions) } else { document })
+            Some(match sizes {
+                Some(context) => document.with_tokens(context, portions),
+                None => document,
+            })
         };
         documents.filter_map(document).collect()
     }
@@ -125,12 +133,11 @@ impl<'d> DocumentReport<'d> {
         Some(Self { sections, ..Self::new(first.served, with_body && is_whole) })
     }
 
-    fn with_tokens(mut self, portions: &[Portion<'d>]) -> Self {
-        let tokens: Vec<u64> = portions.iter().map(Portion::tokens).collect();
-        for (section, tokens) in self.sections.iter_mut().zip(&tokens) {
-            section.tokens = Some(*tokens);
+    fn with_tokens(mut self, context: &Context<'d>, portions: &[Portion<'d>]) -> Self {
+        for (section, portion) in self.sections.iter_mut().zip(portions) {
+            section.tokens = Some(context.tokens_of_text(portion));
         }
-        self.tokens = Some(tokens.iter().sum());
+        self.tokens = Some(context.tokens_of(portions));
         self
     }
 }

@@ -144,7 +144,7 @@ impl<'s> PackShowReport<'s> {
             node_types: pack.node_types.iter().map(|word| word.as_str()).collect(),
             audiences: &pack.audiences,
             agent_instructions: pack.agent_instructions.as_deref(),
-            documents: DocumentReport::all(&resolution.portions(), false, false),
+            documents: DocumentReport::all(&resolution.portions(), false, None),
             withheld: WithheldReport::all(&resolution.withheld),
         }
     }

@@ -10,6 +10,7 @@ use crate::model::layout;
 use crate::model::number::{CheckpointNumber, Version};
 use crate::model::tag::Tag;
 use crate::resolve::context::{Context, LeftOut, Reason};
+use crate::resolve::portion::Portion;
 use crate::resolve::{Cost, Explained, QueryPlan, Resolution, Served, Snapshot, Withheld};
 
 /// The answer of `resolve`.
@@ -20,6 +21,8 @@ pub struct ResolveReport<'r> {
     #[serde(skip_serializing_if = "Option::is_none")]
     backend: Option<&'r str>,
     checkpoint: CheckpointNumber,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    instructions: Option<Vec<InstructionsReport<'r>>>,
     documents: Vec<DocumentReport<'r>>,
     #[serde(flatten)]
     context: Option<ContextReport<'r>>,
@@ -38,6 +41,8 @@ pub struct Detail {
     pub bodies: bool,
     /// Whether the sizes in tokens are.
     pub tokens: bool,
+    /// Whether the instructions are.
+    pub instructions: bool,
 }
 
 impl<'r> ResolveReport<'r> {
@@ -55,7 +60,15 @@ impl<'r> ResolveReport<'r> {
             class: plan.class().as_str(),
             backend: plan.backend.as_deref(),
             checkpoint,
-            documents: DocumentReport::all(&context.portions, detail.bodies, detail.tokens),
+            instructions: detail.instructions.then(|| {
+                let all = context.instructions.iter();
+                all.filter_map(|portion| InstructionsReport::new(context, portion)).collect()
+            }),
+            documents: DocumentReport::all(
+                &context.portions,
+                detail.bodies,
+                detail.tokens.then_some(context),
+            ),
             context: detail.tokens.then(|| ContextReport::from(context)),
             withheld: WithheldReport::all(&resolution.withheld),
             notes,
@@ -63,10 +76,39 @@ impl<'r> ResolveReport<'r> {
     }
 }
 
+/// Instructions that go before the documents.
+#[derive(Debug, Serialize)]
+struct InstructionsReport<'r> {
+    id: &'r str,
+    uri: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pack: Option<&'r str>,
+    version: Version,
+    chain_hash: String,
+    tokens: u64,
+    body: &'r str,
+}
+
+impl<'r> InstructionsReport<'r> {
+    fn new(context: &Context<'r>, portion: &Portion<'r>) -> Option<Self> {
+        let instructions = portion.instructions?;
+        Some(Self {
+            id: portion.served.id.as_str(),
+            uri: portion.uri().map(|uri| uri.to_string()),
+            pack: instructions.pack(),
+            version: portion.served.entry.version,
+            chain_hash: portion.served.entry.chain_hash.to_string(),
+            tokens: context.tokens_of(std::slice::from_ref(portion)),
+            body: portion.text(),
+        })
+    }
+}
+
 /// What a budget does to an answer.
 #[derive(Debug, Serialize)]
 struct ContextReport<'r> {
     budget: Option<u64>,
+    tokenizer: &'static str,
     tokens: u64,
     left_out: Vec<LeftOutReport<'r>>,
 }
@@ -88,7 +130,8 @@ struct LeftOutReport<'r> {
 impl<'c> From<&'c Context<'_>> for ContextReport<'c> {
     fn from(context: &'c Context<'_>) -> Self {
         let left_out = context.left_out.iter().map(LeftOutReport::from).collect();
-        Self { budget: context.budget, tokens: context.tokens(), left_out }
+        let tokenizer = context.tokenizer().as_str();
+        Self { budget: context.budget, tokenizer, tokens: context.tokens(), left_out }
     }
 }
 
@@ -102,7 +145,7 @@ impl<'c> From<&'c LeftOut<'_>> for LeftOutReport<'c> {
             id: out.portion.served.id.as_str(),
             uri: out.portion.uri().map(|uri| uri.to_string()),
             anchor: out.portion.section.map(|section| section.anchor.as_str()),
-            tokens: out.portion.tokens(),
+            tokens: out.tokens,
             reason: out.why.as_str(),
             left,
             depends_on,

@@ -7,7 +7,11 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use super::portion::{Line, Portion, tokens};
+use rayon::prelude::*;
+
+use super::instructions::Instructions;
+use super::portion::{Frame, Line, Mark, Portion};
+use super::tokens::Tokenizer;
 use super::{Resolution, Snapshot};
 use crate::graph::order::needed;
 use crate::model::digest::Digest;
@@ -46,11 +50,25 @@ impl Question {
     }
 }
 
+/// What an answer is put into.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Shape<'r> {
+    /// How many tokens the block may take.
+    pub budget: Option<u64>,
+    /// What counts them.
+    pub tokenizer: Tokenizer,
+    /// What goes before the texts of the answer.
+    pub instructions: &'r [Instructions],
+}
+
 /// What an agent gets.
 #[derive(Debug)]
 pub struct Context<'r> {
     question: Question,
     withheld: usize,
+    frame: Frame,
+    /// The instructions, in their order.
+    pub instructions: Vec<Portion<'r>>,
     /// The texts, in the order of the answer.
     pub portions: Vec<Portion<'r>>,
     /// What did not fit, in the order of the answer.
@@ -68,6 +86,8 @@ pub struct Context<'r> {
 pub struct LeftOut<'r> {
     /// The text.
     pub portion: Portion<'r>,
+    /// How many tokens it would take.
+    pub tokens: u64,
     /// Why it is left out.
     pub why: Reason,
 }
@@ -95,19 +115,32 @@ impl Reason {
 }
 
 impl<'r> Context<'r> {
-    /// What of an answer fits into a budget: in the order of the answer each text that fits into
-    /// what is left, and no source without those of the answer that it depends on.
-    pub fn new(question: Question, resolution: &'r Resolution, budget: Option<u64>) -> Self {
+    /// What of an answer fits into a budget: the instructions, and in the order of the answer each
+    /// text that fits into what is left, but no source without those of the answer that it depends
+    /// on.
+    pub fn new(question: Question, resolution: &'r Resolution, shape: Shape<'r>) -> Self {
+        let of = |instructions: &'r Instructions| Portion {
+            instructions: Some(instructions),
+            ..Portion::whole(&instructions.served)
+        };
+        let instructions: Vec<Portion<'r>> = shape.instructions.iter().map(of).collect();
+        let files = instructions.iter().map(|portion| portion.served);
+        let hashes = files.chain(&resolution.documents).map(|served| &served.entry.chain_hash);
+        let mark = Mark::of(hashes);
+        let portions = resolution.portions();
+        let last = instructions.len() + portions.len();
         let mut context = Self {
             question,
             withheld: resolution.withheld.len(),
-            portions: resolution.portions(),
+            frame: Frame { mark, tokenizer: shape.tokenizer, last },
+            instructions,
+            portions,
             left_out: Vec::new(),
-            budget,
+            budget: shape.budget,
             fits: true,
             named: 0,
         };
-        if let Some(budget) = budget {
+        if let Some(budget) = shape.budget {
             context.keep_within(budget);
         }
         context
@@ -119,52 +152,96 @@ impl<'r> Context<'r> {
         if !self.fits {
             return 0;
         }
-        let named = self.left_out.iter().take(self.named).map(LeftOut::line_tokens);
-        self.head_tokens() + named.chain(self.portions.iter().map(Portion::tokens)).sum::<u64>()
+        let named = self.left_out.iter().take(self.named).map(|out| self.line_tokens(out));
+        let texts = self.texts();
+        let texts = texts.chunk_by(Portion::is_beside).map(|portions| self.tokens_of(portions));
+        self.head_tokens() + named.chain(texts).sum::<u64>()
+    }
+
+    /// How many tokens texts of one document take: each between its lines, and their line in the
+    /// table of hashes.
+    pub fn tokens_of(&self, portions: &[Portion<'_>]) -> u64 {
+        let row = portions.first().map_or(0, |portion| portion.row_tokens(&self.frame));
+        row + portions.iter().map(|portion| self.tokens_of_text(portion)).sum::<u64>()
+    }
+
+    /// How many tokens a text takes between its lines.
+    pub fn tokens_of_text(&self, portion: &Portion<'_>) -> u64 {
+        portion.tokens(&self.frame)
+    }
+
+    /// What counts the tokens.
+    pub fn tokenizer(&self) -> Tokenizer {
+        self.frame.tokenizer
     }
 
     /// The block: one line about the whole, one for each text that is left out while there is room,
-    /// and the texts, each between its two lines. Nothing, if not even the first line fits.
+    /// the texts, each between its two lines, and the chain hashes of their versions. Nothing, if
+    /// not even the first line fits.
     pub fn to_markdown(&self) -> String {
         if !self.fits {
             return String::new();
         }
-        let mut block = self.head(self.portions.len(), self.left_out.len(), self.tokens());
-        self.left_out.iter().take(self.named).for_each(|out| block.push_str(&out.line()));
-        self.portions.iter().for_each(|portion| block.push_str(&portion.to_markdown()));
-        block
+        let texts = self.texts();
+        let mut block = self.head(texts.len(), self.left_out.len(), self.tokens());
+        for out in self.left_out.iter().take(self.named) {
+            block.push_str(&out.line());
+        }
+        let mut rows = String::new();
+        for (portions, n) in texts.chunk_by(Portion::is_beside).zip(1..) {
+            for portion in portions {
+                block.push_str(&portion.to_markdown(&self.frame.mark, n));
+            }
+            rows.extend(portions.first().map(|portion| portion.row(n)));
+        }
+        block + HASHES[0] + &rows + HASHES[1]
+    }
+
+    /// All texts of the block, in its order.
+    fn texts(&self) -> Vec<Portion<'r>> {
+        self.instructions.iter().chain(&self.portions).copied().collect()
     }
 
     fn keep_within(&mut self, budget: u64) {
         let head = self.head_tokens();
         self.fits = head <= budget;
         let mut left = budget.saturating_sub(head);
-        let needs: Vec<BTreeSet<DocumentId>> = self.portions.iter().map(needs).collect();
+        let texts = self.texts();
+        let needs: Vec<BTreeSet<DocumentId>> = texts.iter().map(needs).collect();
+        let costs = self.costs(&texts);
         let mut missing: BTreeSet<&DocumentId> = BTreeSet::new();
         let mut reasons: Vec<Option<Reason>> = Vec::with_capacity(needs.len());
-        for (portion, needs) in self.portions.iter().zip(&needs) {
-            let tokens = portion.tokens();
+        let mut begun: Option<&DocumentId> = None;
+        for ((portion, needs), (text, row)) in texts.iter().zip(&needs).zip(&costs) {
+            let id = &portion.served.id;
+            let tokens = if begun == Some(id) { *text } else { text + row };
             let reason = match lacking(needs, &missing) {
                 None if tokens > left => Some(Reason::Budget { left }),
                 lacking => lacking,
             };
             match reason {
-                None => left -= tokens,
+                None => {
+                    left -= tokens;
+                    begun = Some(id);
+                }
                 Some(_) => {
-                    missing.insert(&portion.served.id);
+                    missing.insert(id);
                 }
             }
             reasons.push(reason);
         }
-        leave_out_dependents(&self.portions, &needs, missing, &mut reasons);
-        for (portion, reason) in std::mem::take(&mut self.portions).into_iter().zip(reasons) {
+        leave_out_dependents(&texts, &needs, missing, &mut reasons);
+        let (mut instructions, mut portions) = (Vec::new(), Vec::new());
+        for ((portion, reason), (text, row)) in texts.into_iter().zip(reasons).zip(costs) {
             match reason {
-                None => self.portions.push(portion),
-                Some(why) => self.left_out.push(LeftOut { portion, why }),
+                None if portion.instructions.is_some() => instructions.push(portion),
+                None => portions.push(portion),
+                Some(why) => self.left_out.push(LeftOut { portion, tokens: text + row, why }),
             }
         }
+        (self.instructions, self.portions) = (instructions, portions);
         let mut left = budget.saturating_sub(self.tokens());
-        let named = self.left_out.iter().map(LeftOut::line_tokens);
+        let named = self.left_out.iter().map(|out| self.line_tokens(out));
         self.named = named
             .take_while(|tokens| {
                 let fits = *tokens <= left;
@@ -174,10 +251,24 @@ impl<'r> Context<'r> {
             .count();
     }
 
-    /// What the first line takes, if its numbers are the largest that they can be.
+    /// What each text takes, and its line in the table.
+    fn costs(&self, texts: &[Portion<'_>]) -> Vec<(u64, u64)> {
+        let cost =
+            |portion: &Portion<'_>| (portion.tokens(&self.frame), portion.row_tokens(&self.frame));
+        texts.par_iter().map(cost).collect()
+    }
+
+    /// What the first line and the table without its rows take, if their numbers are the largest
+    /// that they can be.
     pub fn head_tokens(&self) -> u64 {
-        let all = self.portions.len() + self.left_out.len();
-        tokens(self.head(all, all, self.budget.unwrap_or(u64::MAX)).len())
+        let all = self.frame.last;
+        let head = self.head(all, all, self.budget.unwrap_or(u64::MAX));
+        let tokenizer = self.frame.tokenizer;
+        tokenizer.count(&head) + HASHES.iter().map(|line| tokenizer.count(line)).sum::<u64>()
+    }
+
+    fn line_tokens(&self, out: &LeftOut<'_>) -> u64 {
+        self.frame.tokenizer.count(&out.line())
     }
 
     /// The first line.
@@ -192,7 +283,10 @@ impl<'r> Context<'r> {
         if let (Some(hash), Some(at)) = (hash, at) {
             line = line.word("checkpoint_hash", hash).word("at", at);
         }
-        line = line.word("parts", parts).word("tokens", tokens);
+        line = line.word("mark", &self.frame.mark).word("parts", parts).word("tokens", tokens);
+        if self.frame.tokenizer != Tokenizer::Bytes {
+            line = line.word("tokenizer", self.frame.tokenizer);
+        }
         if let Some(budget) = self.budget {
             line = line.word("budget", budget);
         }
@@ -200,19 +294,18 @@ impl<'r> Context<'r> {
     }
 }
 
+/// The lines around the table of hashes.
+const HASHES: [&str; 2] = ["<!-- ctx:hashes sha256\n", "-->\n"];
+
 impl LeftOut<'_> {
     fn line(&self) -> String {
         let line = Line::new("left-out").name(&self.portion);
-        let line = line.word("tokens", self.portion.tokens()).word("reason", self.why.as_str());
+        let line = line.word("tokens", self.tokens).word("reason", self.why.as_str());
         match &self.why {
             Reason::Budget { left } => line.word("left", left),
             Reason::Dependency(id) => line.text("on", id.as_str()),
         }
         .end()
-    }
-
-    fn line_tokens(&self) -> u64 {
-        tokens(self.line().len())
     }
 }
 

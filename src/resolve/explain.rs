@@ -57,7 +57,7 @@ fn of_leaves<U: Universe>(expr: &Expr<Leaf>, universe: &U) -> Result<Explained, 
         return Ok(Explained {
             text: leaf.term.to_string(),
             documents,
-            pack: leaf.pack.clone(),
+            pack: leaf.pack.as_ref().map(|sealed| (sealed.file.clone(), sealed.version)),
             parts,
         });
     }

@@ -11,6 +11,7 @@ pub mod context;
 mod explain;
 mod extent;
 mod hydration;
+pub mod instructions;
 mod linked;
 pub mod listing;
 mod map;
@@ -19,6 +20,7 @@ pub mod plan;
 pub mod portion;
 mod posted;
 mod source;
+pub mod tokens;
 mod universe;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -11,7 +11,7 @@ use crate::pack::{self, Pack, PackProblem};
 use crate::uri::Uri;
 use crate::vault::config::Config;
 use crate::vault::federation::{Authorities, TAKEN};
-use crate::words::nearest;
+use crate::words::nearest_name;
 
 use super::{Snapshot, Withheld};
 
@@ -205,7 +205,7 @@ impl Packs {
                 }
                 (None, None) => {
                     let known = self.usable.iter().map(|sealed| sealed.pack.id.as_str());
-                    let near = nearest(&id(), known).map(str::to_owned);
+                    let near = nearest_name(&id(), known, '.').map(str::to_owned);
                     PackError::Unknown { id: id(), checkpoint, near }
                 }
             }),

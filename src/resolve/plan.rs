@@ -12,7 +12,6 @@ use std::fmt;
 use std::ops::Range;
 
 use crate::model::id::DocumentId;
-use crate::model::number::Version;
 use crate::selector::{Atom, Expr, Node, Selector, Term};
 use crate::uri::{Class, ForeignVault, Target, Uri};
 
@@ -38,8 +37,8 @@ pub struct Part {
 pub struct Leaf {
     /// As the selector says it.
     pub term: Term,
-    /// The file and the version of a pack.
-    pub pack: Option<(DocumentId, Version)>,
+    /// The pack that the term names.
+    pub pack: Option<SealedPack>,
     /// What it comes to.
     pub stands_for: Expr<Part>,
 }
@@ -237,7 +236,7 @@ impl<'p, 'v, E> Planner<'p, 'v, E> {
         let expr = sealed.pack.expr();
         Ok(Leaf {
             term: Term::Pack(sealed.pack.id.clone()),
-            pack: Some((sealed.file.clone(), sealed.version)),
+            pack: Some(sealed.clone()),
             stands_for: expr.expand(&mut |term: &Term, _: &_| self.part(term))?,
         })
     }

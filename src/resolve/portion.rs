@@ -1,27 +1,67 @@
-//! A text as it is put out: a document's or a section's, between two lines that say what it is and
-//! where it ends (`spec/resolve.md`, section 3).
+//! A text as it is put out: a document's, a section's or a pack's, between two lines that say what
+//! it is and where it ends (`spec/resolve.md`, section 3).
 //!
 //! A text may hold such lines itself, and may want to end early or to look like another document.
-//! The line that ends it repeats the chain hash of its version. That hash covers the text, so no
-//! text holds its own.
+//! The line that ends it repeats the mark of its block, which follows from the chain hashes of all
+//! texts that were asked for. These hashes cover the texts, so no text can hold the mark.
 
+use std::borrow::Cow;
+use std::fmt;
+
+use super::instructions::Instructions;
+use super::tokens::Tokenizer;
 use super::{Resolution, Served};
+use crate::document::hidden;
 use crate::document::sections::Section;
+use crate::model::digest::{Digest, Sink};
 use crate::model::visible::shown;
 use crate::uri::{Target, Uri};
 
-/// The text of a document, or of one of its sections.
+/// The text of a document, of one of its sections, or of a pack's instructions.
 #[derive(Clone, Copy, Debug)]
 pub struct Portion<'r> {
-    /// The document.
+    /// The document, or the governance file.
     pub served: &'r Served,
     /// The section, unless it is the whole.
     pub section: Option<&'r Section>,
+    /// Where the text is instructions for agents: which.
+    pub instructions: Option<&'r Instructions>,
 }
 
-/// How many tokens so many bytes are taken for.
-pub fn tokens(bytes: usize) -> u64 {
-    (bytes as u64).div_ceil(4)
+/// What ends the texts of a block: 24 hexadecimal digits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mark(String);
+
+impl Mark {
+    /// The domain of the hash.
+    const DOMAIN: &'static [u8] = b"contextnest:context:v1\n";
+
+    /// The mark of a block with texts of these versions, whether or not they fit into it.
+    pub(super) fn of<'d>(chain_hashes: impl IntoIterator<Item = &'d Digest>) -> Self {
+        let hash = Digest::of_written(|out| {
+            out.put(Self::DOMAIN);
+            for hash in chain_hashes {
+                hash.write_to(out);
+                out.put(b"\n");
+            }
+        });
+        Self(hash.hex()[..24].to_owned())
+    }
+}
+
+impl fmt::Display for Mark {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// What the texts of one block have in common.
+#[derive(Clone, Debug)]
+pub(super) struct Frame {
+    pub(super) mark: Mark,
+    pub(super) tokenizer: Tokenizer,
+    /// The largest number that a text of the block can have.
+    pub(super) last: usize,
 }
 
 impl Resolution {
@@ -29,10 +69,11 @@ impl Resolution {
     pub fn portions(&self) -> Vec<Portion<'_>> {
         let mut portions = Vec::with_capacity(self.documents.len());
         for served in &self.documents {
+            let whole = Portion::whole(served);
             match self.sections.get(&served.id) {
-                None => portions.push(Portion { served, section: None }),
+                None => portions.push(whole),
                 Some(sections) => {
-                    let of = |section| Portion { served, section: Some(section) };
+                    let of = |section| Portion { section: Some(section), ..whole };
                     portions.extend(sections.iter().map(of));
                 }
             }
@@ -42,11 +83,17 @@ impl Resolution {
 }
 
 impl<'r> Portion<'r> {
+    /// All of a document or governance file.
+    pub fn whole(served: &'r Served) -> Self {
+        Self { served, section: None, instructions: None }
+    }
+
     /// The text, byte for byte; of a document without its frontmatter.
     pub fn text(&self) -> &'r str {
-        match self.section {
-            None => self.served.body(),
-            Some(section) => &self.served.text[section.range.clone()],
+        match (self.section, self.instructions) {
+            (_, Some(instructions)) => instructions.text(),
+            (None, None) => self.served.body(),
+            (Some(section), None) => &self.served.text[section.range.clone()],
         }
     }
 
@@ -64,44 +111,54 @@ impl<'r> Portion<'r> {
         Some(uri)
     }
 
+    /// The text between two lines, with a mark of its own: outside of a block.
+    pub fn alone(&self) -> String {
+        let hash = &self.served.entry.chain_hash;
+        let mark = Mark::of([hash]);
+        let begin = |line: Line| line.word("chain_hash", hash).word("mark", &mark);
+        self.between(&begin, &mark)
+    }
+
+    /// The text between its two lines, as the n-th document of a block.
+    pub(super) fn to_markdown(self, mark: &Mark, n: usize) -> String {
+        self.between(&|line| line.word("n", n), mark)
+    }
+
+    /// The line of the document in the table of hashes.
+    pub(super) fn row(&self, n: usize) -> String {
+        format!("{n} {}\n", self.served.entry.chain_hash.hex())
+    }
+
     /// How many tokens it takes between its two lines.
-    pub fn tokens(&self) -> u64 {
-        let Block { begin, text, line_end, end } = self.block();
-        tokens(begin.len() + text.len() + line_end.len() + end.len())
+    pub(super) fn tokens(&self, frame: &Frame) -> u64 {
+        frame.tokenizer.count(&self.to_markdown(&frame.mark, frame.last))
     }
 
-    /// The text between its two lines.
-    pub fn to_markdown(&self) -> String {
-        let Block { begin, text, line_end, end } = self.block();
-        [&begin, text, line_end, &end].concat()
+    /// How many tokens its line in the table of hashes takes.
+    pub(super) fn row_tokens(&self, frame: &Frame) -> u64 {
+        frame.tokenizer.count(&self.row(frame.last))
     }
 
-    fn block(&self) -> Block<'r> {
-        let (fields, entry, text) = (&self.served.fields, &self.served.entry, self.text());
-        let mut begin = Line::new("begin").name(self);
-        // A governance file has no fields.
+    fn between(&self, keys: &dyn Fn(Line) -> Line, mark: &Mark) -> String {
+        let kind = if self.instructions.is_some() { "instructions" } else { "begin" };
+        let mut begin = keys(Line::new(kind)).name(self);
+        if let Some(pack) = self.instructions.and_then(Instructions::pack) {
+            begin = begin.text("pack", pack);
+        }
+        // A governance file has no title.
         if self.served.id.is_document() {
             begin = begin.text("title", self.served.title());
-            begin = begin.word("type", fields.node_type.as_str());
         }
-        begin = begin.word("version", entry.version).word("chain_hash", entry.chain_hash);
-        if let Some(at) = entry.published_at() {
-            begin = begin.word("published_at", at);
+        begin = begin.word("version", self.served.entry.version);
+        let (text, escaped) = hidden::shown(self.text());
+        if escaped > 0 {
+            begin = begin.word("escaped", escaped);
         }
-        let begin = begin.text("edited_by", &entry.edited_by).word("bytes", text.len()).end();
         // What ends a text stands in a line of its own.
         let line_end = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
-        let end = Line::new("end").word("chain_hash", entry.chain_hash).end();
-        Block { begin, text, line_end, end }
+        let end = format!("<!-- ctx:end {mark} -->\n");
+        [&begin.end(), text.as_ref(), line_end, &end].concat()
     }
-}
-
-/// What a portion is printed as.
-struct Block<'r> {
-    begin: String,
-    text: &'r str,
-    line_end: &'static str,
-    end: String,
 }
 
 /// A line that is no document's: a comment in Markdown, with values that cannot leave it.
@@ -113,22 +170,22 @@ impl Line {
     }
 
     /// A value that is made of harmless characters.
-    pub(super) fn word(mut self, key: &str, value: impl std::fmt::Display) -> Self {
+    pub(super) fn word(mut self, key: &str, value: impl fmt::Display) -> Self {
         self.0.push_str(&format!(" {key}={value}"));
         self
     }
 
     /// A value that may be anything.
     pub(super) fn text(self, key: &str, value: &str) -> Self {
-        let value = value.replace('\\', "\\\\").replace('"', "\\\"");
+        let value: Cow<'_, str> = value.replace('\\', "\\\\").replace('"', "\\\"").into();
         let value = value.replace('<', "\\u{3c}").replace('>', "\\u{3e}");
         self.word(key, format_args!("\"{}\"", shown(&value)))
     }
 
-    /// What a text is called: its URI, or its id.
+    /// What a text is called: its URI, which has no blank and no `>`, or its id.
     pub(super) fn name(self, portion: &Portion<'_>) -> Self {
         match (portion.uri(), portion.section) {
-            (Some(uri), _) => self.text("uri", &uri.to_string()),
+            (Some(uri), _) => self.word("uri", uri),
             (None, None) => self.text("id", portion.served.id.as_str()),
             (None, Some(section)) => {
                 self.text("id", portion.served.id.as_str()).text("section", &section.anchor)

@@ -173,7 +173,7 @@ pub(crate) struct Hit {
 impl Hit {
     /// The URI of exactly what was found; none for the few ids that a URI cannot name.
     pub(crate) fn uri(&self) -> Option<Uri> {
-        Portion { served: &self.served, section: self.section.as_ref() }.uri()
+        Portion { section: self.section.as_ref(), ..Portion::whole(&self.served) }.uri()
     }
 
     /// The chain hash of the version that was found.

@@ -78,7 +78,7 @@ pub(crate) fn gitignore() -> NewFile {
 mod tests {
     use super::*;
     use crate::document::Document;
-    use crate::document::validate::problems;
+    use crate::document::validate::{Criteria, problems};
     use crate::vault::config::Config;
 
     #[test]
@@ -88,7 +88,9 @@ mod tests {
         for (path, text) in documents(Starter::Policy) {
             if path.ends_with(".md") {
                 let document = Document::parse(&text).unwrap();
-                assert_eq!(problems(&document, &config.servers), [], "{path}");
+                let criteria =
+                    Criteria { servers: &config.servers, is_new: true, hidden_text: true };
+                assert_eq!(problems(&text, &document, criteria), [], "{path}");
             }
         }
     }

@@ -45,7 +45,7 @@ impl Stamp {
         if let Ok(checksum) = checksum_of(live) {
             edit = edit.text("checksum", &checksum);
         }
-        foreign_values(document)
+        foreign_values(document, self.version == Version::FIRST)
             .iter()
             .fold(edit, |edit, foreign| edit.keep_original(foreign.field, foreign.value))
     }
@@ -61,11 +61,14 @@ pub(crate) fn left_behind(
 ) -> Option<String> {
     let made = Document::parse(sealed).ok()?.frontmatter;
     // What was retired, or published on another branch, comes after it, and was not left behind.
-    if document.frontmatter.version > made.version {
+    let version = made.version?;
+    let foreign = foreign_values(document, version == Version::FIRST);
+    let is_later = document.frontmatter.version > Some(version);
+    if is_later && !foreign.iter().any(|foreign| foreign.field == "version") {
         return None;
     }
     let stamp = Stamp {
-        version: made.version?,
+        version,
         author: made.author.unwrap_or_default(),
         created: made.created_at.unwrap_or_default(),
         updated: made.updated_at?,

@@ -120,6 +120,8 @@ pub struct Config {
     pub layout: Option<Layout>,
     /// Paths that are no documents.
     pub exclude: GlobSet,
+    /// Documents in which hidden text is no finding.
+    pub hidden_text_exclude: GlobSet,
     /// The governance mode.
     pub governance: Governance,
     /// Every how many versions a full text is stored, where a history does not say.
@@ -145,6 +147,7 @@ impl Default for Config {
             description: None,
             layout: None,
             exclude: GlobSet::empty(),
+            hidden_text_exclude: GlobSet::empty(),
             governance: Governance::default(),
             keyframe_interval: DEFAULT_KEYFRAME_INTERVAL,
             checkpoint_log: None,
@@ -160,12 +163,13 @@ impl Default for Config {
 /// Every tenth version is a keyframe (paper, section 7.2).
 pub const DEFAULT_KEYFRAME_INTERVAL: u64 = 10;
 
-const KEYS: [&str; 17] = [
+const KEYS: [&str; 18] = [
     "version",
     "name",
     "description",
     "layout",
     "exclude",
+    "hidden_text",
     "governance",
     "defaults",
     "versions",
@@ -217,6 +221,7 @@ impl Config {
                     )?);
                 }
                 "exclude" => config.exclude = globs(value)?,
+                "hidden_text" => config.hidden_text(value)?,
                 "governance" => {
                     config.governance = word(
                         value,
@@ -270,6 +275,16 @@ impl Config {
                     let known = ["keyframe_interval", "checkpoint_log"];
                     self.warnings.push(key.error(unknown_key(unknown, &known)));
                 }
+            }
+        }
+        Ok(())
+    }
+
+    fn hidden_text(&mut self, node: &Node) -> Result<(), yaml::Error> {
+        for (key, value) in node.entries().unwrap_or_default() {
+            match key.text().unwrap_or_default() {
+                "exclude" => self.hidden_text_exclude = globs(value)?,
+                unknown => self.warnings.push(key.error(unknown_key(unknown, &["exclude"]))),
             }
         }
         Ok(())

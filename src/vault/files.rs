@@ -9,7 +9,7 @@ use std::io::{self, Read as _};
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
@@ -84,12 +84,12 @@ impl FileError {
 }
 
 /// The files beneath one root.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Files {
     root: PathBuf,
-    pub(super) dir: OwnedFd,
+    pub(super) dir: Arc<OwnedFd>,
     /// The folder of local state, once something was written.
-    pub(super) local: OnceLock<OwnedFd>,
+    pub(super) local: Arc<OnceLock<OwnedFd>>,
     /// Whether [`Files::sync`] waits for the disk.
     pub(super) waits: bool,
     /// What changes the disk.
@@ -121,7 +121,13 @@ impl Files {
         let root = root.canonicalize().map_err(FileError::io("open", &shown))?;
         let dir = rustix::fs::open(&root, DIRECTORY, Mode::empty())
             .map_err(|e| FileError::from_errno("open", &shown, e))?;
-        Ok(Self { root, dir, local: OnceLock::new(), waits: true, disk: Disk::default() })
+        Ok(Self {
+            root,
+            dir: Arc::new(dir),
+            local: Arc::default(),
+            waits: true,
+            disk: Disk::default(),
+        })
     }
 
     /// The same files on a disk with an observer.

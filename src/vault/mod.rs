@@ -28,7 +28,7 @@ use crate::model::layout;
 use crate::yaml;
 
 /// An opened vault.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Vault {
     files: Files,
     config: Config,
@@ -100,11 +100,7 @@ impl Vault {
             Err(OpenError::Config(error)) => (Config::default(), Some(error)),
             Err(other) => return Err(other),
         };
-        let layout = config.layout.unwrap_or(if files.exists(layout::NODES) {
-            Layout::Structured
-        } else {
-            Layout::Obsidian
-        });
+        let layout = placed(&files, &config);
         Ok(Self {
             files,
             config,
@@ -183,6 +179,13 @@ impl Vault {
         }
     }
 
+    /// The same vault under another configuration than that of the live file.
+    #[must_use]
+    pub(crate) fn under(&self, config: Config) -> Self {
+        let layout = placed(&self.files, &config);
+        Self { config, config_error: None, layout, ..self.clone() }
+    }
+
     /// Where documents lie.
     pub fn layout(&self) -> Layout {
         self.layout
@@ -240,6 +243,14 @@ impl Vault {
 /// Whether a folder bears the marks of a vault.
 fn is_vault(dir: &Path) -> bool {
     MARKS.iter().any(|mark| dir.join(mark).exists())
+}
+
+/// Where documents lie, by the configuration or else by the folders that there are.
+fn placed(files: &Files, config: &Config) -> Layout {
+    config.layout.unwrap_or(match files.exists(layout::NODES) {
+        true => Layout::Structured,
+        false => Layout::Obsidian,
+    })
 }
 
 fn read_config(files: &Files) -> Result<Config, OpenError> {

@@ -209,7 +209,10 @@ impl Code {
                 "Nothing of it was committed, and it is never served. If an intent record names the interrupted command, the next writing command moves it to `.context/local/recovered/`; otherwise {} does.",
                 Call::new(Verb::Recover).word("--force"),
             ),
-            Self::PolicyUnsealed => "Check the file: the next publication includes it.".into(),
+            Self::PolicyUnsealed => Hint::call(
+                "Check the file; {} publishes it.",
+                Call::new(Verb::Publish).word("--changed"),
+            ),
             Self::VersionUnpublished
             | Self::ChecksumMismatch
             | Self::CheckpointTriggerUnchanged => "Nothing to do.".into(),

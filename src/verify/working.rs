@@ -146,8 +146,8 @@ pub(super) fn unsealed_policy(paths: &[String], view: &View) -> Vec<Finding> {
     let unsealed = paths.iter().filter(|path| view.head.get(path).is_none());
     let finding = |path: &String| {
         let message = match DocumentId::of_governance_file(path) {
-            Ok(_) => "no checkpoint holds it; the next publication takes it along".to_owned(),
-            Err(why) => format!("no checkpoint holds it, and no publication takes it along: {why}"),
+            Ok(_) => "no checkpoint holds it".to_owned(),
+            Err(why) => format!("no checkpoint holds it, and none can: {why}"),
         };
         let finding = Finding::new(Code::PolicyUnsealed, path, message);
         Finding { id: path.parse().ok(), ..finding }

@@ -6,15 +6,18 @@ use std::collections::BTreeSet;
 use super::Workspace;
 use super::name::is_uri;
 use super::search::{self, OnSlow};
+use super::version;
 use crate::live;
 use crate::model::id::DocumentId;
 use crate::model::number::CheckpointNumber;
 use crate::report::failure::{Code, Failure};
 use crate::resolve::context::Question;
+use crate::resolve::instructions::Instructions;
 use crate::resolve::{
     CheckpointSource, Known, Need, QueryPlan, Resolution, Snapshot, matching_drafts,
 };
-use crate::selector::{self, Atom, ErrorKind, Selector, StatusFilter, Term};
+use crate::selector::{self, Atom, ErrorKind, Node, Selector, StatusFilter, Term};
+use crate::uri::{Target, Uri};
 use crate::vault::Vault;
 use crate::vault::federation::Authorities;
 use crate::words::Nearest;
@@ -33,8 +36,9 @@ impl<'v> Asked<'v> {
     /// What it takes to answer: the version alone where a single URI names a document.
     pub(crate) fn need(text: &str) -> Need {
         let text = text.trim();
-        let is_uri = is_uri(text) && !text.contains(char::is_whitespace) && !text.ends_with('/');
-        if is_uri { Need::Versions } else { Need::Fields }
+        let names_one = is_uri(text) || as_id(text).is_some();
+        let names_one = names_one && !text.contains(char::is_whitespace) && !text.ends_with('/');
+        if names_one { Need::Versions } else { Need::Fields }
     }
 
     /// Reads a selector as the head's configuration says, and plans it at `at`, at the checkpoint
@@ -46,6 +50,8 @@ impl<'v> Asked<'v> {
         at: Option<CheckpointNumber>,
         on_slow: OnSlow<'_>,
     ) -> Result<Self, Failure> {
+        let uri = as_id(text).map(|uri| uri.to_string());
+        let text = uri.as_deref().unwrap_or(text);
         let names_uris = text.to_ascii_lowercase().contains("contextnest:");
         let head = names_uris.then(|| Snapshot::of(vault, source, None)).transpose()?;
         let authorities = match &head {
@@ -58,7 +64,11 @@ impl<'v> Asked<'v> {
                 Failure::from(uri.clone())
             }
             _ => Failure::selector(&why, text),
-        })?;
+        });
+        let selector = match selector {
+            Err(failure) => return Err(near_id(vault, source, text, failure)),
+            Ok(selector) => selector,
+        };
         let at = match (at, selector.checkpoint) {
             (Some(at), Some(pin)) if at != pin => {
                 let message =
@@ -85,9 +95,38 @@ impl<'v> Asked<'v> {
         Question::new(&self.snapshot, self.selector.to_string(), class, backend)
     }
 
+    /// The answer, with what was looked at for the plan and is withheld.
+    ///
+    /// # Errors
+    /// What is published cannot be read, or the selector is a lone URI of a document that is not
+    /// published at the checkpoint (RES-9).
+    pub(crate) fn resolve(&mut self, vault: &Vault) -> Result<Resolution, Failure> {
+        let mut resolution = self.snapshot.resolve(&self.plan)?;
+        self.add_withheld(&mut resolution);
+        if resolution.documents.is_empty()
+            && resolution.withheld.is_empty()
+            && let Node::Atom(Term::Uri(uri)) = &self.selector.expr.node
+            && let Target::Document { id, .. } = &uri.target
+        {
+            version::published(vault, &self.snapshot, id)?;
+        }
+        Ok(resolution)
+    }
+
     /// Adds what was looked at for the plan and is withheld to that of an answer.
     pub(crate) fn add_withheld(&mut self, resolution: &mut Resolution) {
         resolution.withhold(&mut self.plan.withheld);
+    }
+
+    /// The instructions that go with an answer; files that are withheld are added to it. An answer
+    /// without documents has none.
+    pub(crate) fn instructions(&self, resolution: &mut Resolution) -> Vec<Instructions> {
+        if resolution.documents.is_empty() {
+            return Vec::new();
+        }
+        let (instructions, mut withheld) = Instructions::of(&self.snapshot, &self.plan);
+        resolution.withhold(&mut withheld);
+        instructions
     }
 
     /// What the writer of a selector should know beside the answer.
@@ -159,4 +198,24 @@ impl<'v> Asked<'v> {
             None => known.insert(self.snapshot.known(what)?),
         })
     }
+}
+
+/// Names the document whose last part stands where a selector should.
+fn near_id(vault: &Vault, source: &CheckpointSource, text: &str, mut failure: Failure) -> Failure {
+    let last_part = |id: &str| id.rsplit('/').next() == Some(text.trim());
+    if let Ok(snapshot) = Snapshot::of(vault, source, None)
+        && let Ok(state) = snapshot.state()
+        && let Some((id, _)) = state.iter().find(|(id, _)| last_part(id.as_str()))
+    {
+        failure.hints = vec![format!("did you mean `{id}`?").into()];
+    }
+    failure
+}
+
+/// The URI of the document whose id is given instead of a selector. Each set of a selector has a
+/// `#` or a `:`, so that no text is both.
+fn as_id(text: &str) -> Option<Uri> {
+    let of_selectors = |c: char| c.is_whitespace() || "#:@%|+()\"".contains(c);
+    let is_path = text.contains('/') && !text.contains(of_selectors);
+    is_path.then(|| text.parse().ok().map(Uri::document)).flatten()
 }

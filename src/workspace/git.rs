@@ -1,7 +1,8 @@
 //! What git says of the repository that holds a folder, and no other repository.
 
-use std::io::Read as _;
-use std::path::Path;
+use std::ffi::OsStr;
+use std::io::{Read as _, Write as _};
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
@@ -18,6 +19,9 @@ pub enum GitError {
     #[error("git refuses: {}", .0.lines().next().unwrap_or("it does not say why"))]
     Refused(String),
 }
+
+/// A way to ask git: a folder, arguments, and what git reads. See [`ask`].
+pub type Git = fn(&Path, &[&str], &[u8]) -> Result<Vec<u8>, GitError>;
 
 /// What names a repository in the environment. A hook has it, and it need not be the repository
 /// that holds a folder.
@@ -38,19 +42,20 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// More of what git says of an error is of no use.
 const COMPLAINT: u64 = 64 << 10;
 
-/// What git prints, run in a folder for what it can say by itself: no questions, no locks, nothing
-/// fetched, nothing replaced.
+/// What git prints, run in a folder with `input` for what it can say by itself: no questions, no
+/// locks, nothing fetched, nothing replaced.
 ///
 /// The repository is the one whose `.git` is in the folder or above it. Where there is none, as in
 /// a folder to which a hook checked a commit out, GIT_DIR and GIT_WORK_TREE together may name one.
-/// Files of the folder that look like a bare repository are none.
+/// Files of the folder that look like a bare repository are none. Another index that a hook names
+/// (`git commit -a` has one) counts if it lies in that repository.
 ///
 /// # Errors
 /// See [`GitError`].
-pub fn ask(folder: &Path, args: &[&str]) -> Result<Vec<u8>, GitError> {
+pub fn ask(folder: &Path, args: &[&str], input: &[u8]) -> Result<Vec<u8>, GitError> {
     let mut git = Command::new("git");
     git.args(["-c", "safe.bareRepository=explicit"]).args(args).current_dir(folder);
-    git.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    git.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     git.envs([
         ("GIT_ALLOW_PROTOCOL", ""),
         ("GIT_NO_LAZY_FETCH", "1"),
@@ -70,10 +75,16 @@ pub fn ask(folder: &Path, args: &[&str]) -> Result<Vec<u8>, GitError> {
             for name in REPOSITORY {
                 git.env_remove(name);
             }
+            if let Some(index) = var("GIT_INDEX_FILE").and_then(|index| index_of(folder, &index)) {
+                git.env("GIT_INDEX_FILE", index);
+            }
         }
     }
     let mut child = git.spawn().map_err(|why| GitError::NotRun(why.to_string()))?;
     let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+    let (stdin, input) = (child.stdin.take(), input.to_vec());
+    // Git may print before it has read everything, and may end without having done so.
+    std::thread::spawn(move || stdin.map(|mut pipe| pipe.write_all(&input)));
     let (done, said) = mpsc::channel();
     std::thread::spawn(move || {
         let (mut out, mut complaint) = (Vec::new(), Vec::new());
@@ -92,4 +103,12 @@ pub fn ask(folder: &Path, args: &[&str]) -> Result<Vec<u8>, GitError> {
         Ok(_) => Err(GitError::Refused(String::from_utf8_lossy(&complaint).trim().to_owned())),
         Err(why) => Err(GitError::NotRun(why.to_string())),
     }
+}
+
+/// The index that a hook names, if it is one of the repository that holds a folder.
+fn index_of(folder: &Path, named: &OsStr) -> Option<PathBuf> {
+    // What is relative is so to the top of the work tree, where hooks are started.
+    let index = std::env::current_dir().ok()?.join(named);
+    let within = index.parent()?.canonicalize().ok()?;
+    within.starts_with(repository(folder)?.canonicalize().ok()?).then_some(index)
 }

@@ -52,7 +52,7 @@ impl Workspace<'_> {
 
     /// One line that git says of a folder.
     fn git_line(&self, root: &Path, args: &[&str]) -> Option<String> {
-        line_of((self.environment.git)(root, args).ok()?)
+        line_of((self.environment.git)(root, args, b"").ok()?)
     }
 
     /// The ref, or else the commit, that is checked out in the repository that holds a folder.
@@ -62,7 +62,7 @@ impl Workspace<'_> {
             return Some(told);
         }
         // A repository that keeps its refs in tables (reftable) tells only git.
-        match (self.environment.git)(root, &["symbolic-ref", "--quiet", "HEAD"]) {
+        match (self.environment.git)(root, &["symbolic-ref", "--quiet", "HEAD"], b"") {
             // The same cause would make it wait again.
             Err(GitError::NotRun(_)) => None,
             Err(GitError::Refused(_)) => self.git_line(root, &["rev-parse", "--verify", "HEAD"]),

@@ -2,9 +2,10 @@
 //! user's own folders, and with the grammar by which arguments name documents, versions and
 //! selectors.
 //!
-//! `open` finds the vault, `identity` says who acts and when, `name` reads ids and URIs, `ask`
-//! reads selectors, `version` texts of versions, `revision` the log at a git revision, `init` makes
-//! a vault.
+//! `open` finds the vault and `identity` says who acts and when. `argument` reads what an argument
+//! may name; `name` reads ids and URIs, `ask` selectors, `version` the texts of versions, `head`
+//! what the user trusted, `revision` the log at a git revision, and `staged` the vault that git would commit. `init` makes a vault, `create`
+//! a document, `demo` the example vault.
 
 pub(crate) mod argument;
 pub(crate) mod ask;
@@ -18,17 +19,17 @@ pub(crate) mod name;
 mod open;
 pub(crate) mod revision;
 pub(crate) mod search;
+pub(crate) mod staged;
 pub(crate) mod validate;
 pub(crate) mod version;
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use crate::model::number::CheckpointNumber;
 use crate::report::failure::Failure;
 use crate::resolve::{CheckpointSource, Resolution};
 use crate::vault::disk::Disk;
-use git::GitError;
 
 /// Everything outside the process that an operation may depend on.
 pub struct Environment {
@@ -38,8 +39,8 @@ pub struct Environment {
     pub vars: BTreeMap<String, String>,
     /// Milliseconds since 1970, from the clock.
     pub clock: fn() -> i64,
-    /// What git prints when it is run in a folder with these arguments.
-    pub git: fn(&Path, &[&str]) -> Result<Vec<u8>, GitError>,
+    /// What git prints when it is run in a folder with these arguments and this input.
+    pub git: git::Git,
     /// The disk that is written to.
     pub disk: Disk,
 }
@@ -94,8 +95,6 @@ impl Workspace<'_> {
         let vault = self.vault()?;
         let source = CheckpointSource::open(&vault, ask::Asked::need(selector), &mut |_, _| ())?;
         let mut asked = ask::Asked::new(self, (&vault, &source), selector, at, &|_| ())?;
-        let mut resolution = asked.snapshot.resolve(&asked.plan)?;
-        asked.add_withheld(&mut resolution);
-        Ok(resolution)
+        asked.resolve(&vault)
     }
 }

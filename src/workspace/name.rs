@@ -12,7 +12,7 @@ use crate::resolve::{CheckpointSource, Snapshot};
 use crate::uri::{Target, Uri};
 use crate::vault::Vault;
 use crate::vault::federation::Authorities;
-use crate::words::nearest;
+use crate::words::nearest_name;
 
 /// A document as an argument names it.
 #[derive(Debug)]
@@ -40,7 +40,8 @@ impl Workspace<'_> {
             return Ok(id);
         }
         let live = vault.documents().documents;
-        let near = nearest(id.as_str(), live.iter().filter_map(|path| path.strip_suffix(".md")));
+        let near =
+            nearest_name(id.as_str(), live.iter().filter_map(|path| path.strip_suffix(".md")), '/');
         Err(Failure::unknown_id(id.as_str(), near))
     }
 

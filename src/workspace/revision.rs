@@ -72,7 +72,7 @@ struct Entry {
 
 impl Repository<'_, '_> {
     fn bytes(&self, args: &[&str]) -> Result<Vec<u8>, GitError> {
-        (self.workspace.environment.git)(self.vault.root(), args)
+        (self.workspace.environment.git)(self.vault.root(), args, b"")
     }
 
     fn ask(&self, args: &[&str]) -> Result<String, GitError> {

@@ -13,7 +13,7 @@ use crate::model::number::Version;
 use crate::report::failure::{Code, Failure};
 use crate::resolve::{Served, Snapshot};
 use crate::vault::Vault;
-use crate::words::nearest;
+use crate::words::nearest_name;
 use crate::yaml::canonical_number;
 
 /// Reads `3` or `v3`.
@@ -107,7 +107,7 @@ pub(crate) fn published(
                 Hint::call("it was never published; {} publishes it", call(Verb::Publish))
             } else {
                 let known = snapshot.state()?.iter().map(|(id, _)| id.as_str());
-                let near = nearest(id.as_str(), known);
+                let near = nearest_name(id.as_str(), known, '/');
                 return Err(Failure { message, ..Failure::unknown_id(id.as_str(), near) });
             };
             Err(Failure::new(Code::UnknownId, message).hint(hint))

@@ -561,10 +561,7 @@ fn the_trusted_head_of_a_removed_vault_can_be_forgotten() {
 fn hook(number: usize) -> String {
     let page = include_str!("../../docs/hooks.md");
     let script = page.split("```sh\n#!/bin/sh\n").nth(number).unwrap().split("```").next().unwrap();
-    format!(
-        "#!/bin/sh\n{}",
-        script.replace("ctx verify", &format!("{} verify", env!("CARGO_BIN_EXE_ctx")))
-    )
+    format!("#!/bin/sh\n{}", script.replace("ctx v", &format!("{} v", env!("CARGO_BIN_EXE_ctx"))))
 }
 
 fn install(place: &Place, path: &str, script: &str) {

@@ -197,7 +197,7 @@ fn context_prints_the_instructions_and_a_map() {
     assert_snapshot!(place.ctx("context").whole(), @r#"
     exit: 0
     -- stdout
-    <!-- ctx:begin uri="contextnest://CONTEXT.md@3" version=1 chain_hash=sha256:0b291b9ba29b1131ceb13cccce2b81057c957ce1a74f8e873ade2a075a0feff6 published_at=2026-11-21T10:00:01.000Z edited_by="ana@example.com" bytes=211 -->
+    <!-- ctx:begin chain_hash=sha256:0b291b9ba29b1131ceb13cccce2b81057c957ce1a74f8e873ade2a075a0feff6 mark=da94edfefeaf86edf7c5ff96 uri=contextnest://CONTEXT.md@3 version=1 -->
     ---
     title: "Test"
     ---
@@ -207,7 +207,7 @@ fn context_prints_the_instructions_and_a_map() {
     What this vault is about, and how agents are to use it. This text goes to every agent first.
 
     - Act on published documents only, and cite them by `contextnest://` URI and version.
-    <!-- ctx:end chain_hash=sha256:0b291b9ba29b1131ceb13cccce2b81057c957ce1a74f8e873ade2a075a0feff6 -->
+    <!-- ctx:end da94edfefeaf86edf7c5ff96 -->
 
     # Map of Test at checkpoint 3: 1 document
 
@@ -251,6 +251,6 @@ fn context_prints_the_instructions_and_a_map() {
     -- stdout
     # Map of vault at checkpoint 0: 0 documents
     -- stderr
-    note: no checkpoint holds CONTEXT.md; the next publication includes it
+    note: no checkpoint holds CONTEXT.md; `ctx publish CONTEXT.md` publishes it
     ");
 }

@@ -118,11 +118,11 @@ fn a_vault_of_the_reference_implementation_is_converted_and_verifies() {
     assert_snapshot!(place.ctx(&format!("checkpoint convert --to delta {LATER}")).ok().whole(), @"
     exit: 0
     -- stdout
-    checkpoint 17 with 3 versions, 2026-11-22T08:00:00.000Z
+    checkpoint 17 with 1 version, 2026-11-22T08:00:00.000Z
       new  .context/config.yaml  v1
-      new  CONTEXT.md            v1
-      new  packs/onboarding.yml  v1
-    17 checkpoints converted to `delta`, 12191 bytes to 5233
+      left out: CONTEXT.md (governance files are published by name, or with everything that changed)
+      left out: packs/onboarding.yml (governance files are published by name, or with everything that changed)
+    17 checkpoints converted to `delta`, 11953 bytes to 5041
     -- stderr
     note: the old log is kept in .versions/context_history.yaml.replaced-1
     ");
@@ -130,9 +130,15 @@ fn a_vault_of_the_reference_implementation_is_converted_and_verifies() {
     assert_snapshot!(place.ctx(&format!("verify {LATER}")).ok().stdout, @"
     intact, anchored to checkpoint 17
       anchor: checkpoint 17, trusted on this machine since 2026-11-22T08:00:00.000Z
-      17 checkpoints, 7 artifacts, 19 versions recomputed
-      head: checkpoint 17, sha256:d12c8bbc868bfaca4b3445caf1bb85e812e2f8b5216f0433d5696a75b1aaaf43
+      17 checkpoints, 5 artifacts, 17 versions recomputed
+      head: checkpoint 17, sha256:b5d98b5fabb2a32b10526bd6820c965b831e4ac8b4cd54b16cb8b00fe54bd016
       covered by no hash: the notes of 13 versions
+
+    Notes:
+      [policy-unsealed] CONTEXT.md: no checkpoint holds it
+          in CONTEXT.md
+      [policy-unsealed] packs/onboarding.yml: no checkpoint holds it
+          in packs/onboarding.yml
     ");
 }
 

@@ -161,11 +161,24 @@ fn only_what_is_published_and_current_is_in_the_set() {
     assert_snapshot!(run.var("CTX_SEARCH_COMMAND", &program).run().whole(), @r#"
     exit: 0
     -- stdout
-    <!-- ctx:begin uri="contextnest://nodes/fees@3" title="Fees" type=document version=2 chain_hash=sha256:54cb6fe637e60c90900d93da485803661387dd6ba94a76d8da17f2ff1d216a7f published_at=2026-11-21T10:00:05.000Z edited_by="ana@example.com" bytes=27 -->
+    <!-- ctx:context selector="contextnest://search/fee" class=delegated backend="program" checkpoint=3 checkpoint_hash=sha256:e2c5e836248dfc7e5a76afb5bc67e6373667f93b1190a65d80b37c228df3090d at=2026-11-21T10:00:06.000Z mark=27c0ed188a170f43217c28e4 parts=2 tokens=231 left_out=0 withheld=0 -->
+    <!-- ctx:instructions n=1 uri=contextnest://CONTEXT.md@3 version=1 -->
+
+    # Test
+
+    What this vault is about, and how agents are to use it. This text goes to every agent first.
+
+    - Act on published documents only, and cite them by `contextnest://` URI and version.
+    <!-- ctx:end 27c0ed188a170f43217c28e4 -->
+    <!-- ctx:begin n=2 uri=contextnest://nodes/fees@3 title="Fees" version=2 -->
     # Fees
 
     Superseding words.
-    <!-- ctx:end chain_hash=sha256:54cb6fe637e60c90900d93da485803661387dd6ba94a76d8da17f2ff1d216a7f -->
+    <!-- ctx:end 27c0ed188a170f43217c28e4 -->
+    <!-- ctx:hashes sha256
+    1 0b291b9ba29b1131ceb13cccce2b81057c957ce1a74f8e873ade2a075a0feff6
+    2 54cb6fe637e60c90900d93da485803661387dd6ba94a76d8da17f2ff1d216a7f
+    -->
     -- stderr
     note: delegated to program, which decides what a search finds
     note: hits of program left out, because they are not published documents: 5

@@ -135,7 +135,8 @@ fn an_expectation_that_cannot_be_held_against_anything_is_refused() {
     // A document that is not published is at version 0.
     place.ctx("add nodes/b --body x --expect-version 1").exits(4);
     place.ctx("add nodes/b --body x --expect-version 0").ok();
-    place.ctx("add nodes/b --body x --expect-version 0").exits(1);
+    place.ctx("add nodes/b --body x --expect-version 0").exits(4);
+    place.ctx("add nodes/b --body x").exits(1);
     place.ctx("publish nodes/b --expect-version 0 --dry-run").exits(4);
 }
 

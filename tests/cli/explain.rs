@@ -253,17 +253,30 @@ fn bodies_and_json_hold_the_sections_and_nothing_else() {
     assert_snapshot!(place.args(&["resolve", selector, "--bodies"]).run().whole(), @r#"
     exit: 0
     -- stdout
-    <!-- ctx:begin uri="contextnest://nodes/r@1#deep" title="R" type=document version=1 chain_hash=sha256:652ad2a3c97e862829ad0b29b8450976c0abb29579c3087e41296d2a41d7fec5 published_at=2026-11-21T10:00:01.000Z edited_by="ana@example.com" bytes=16 -->
+    <!-- ctx:context selector="contextnest://nodes/r#two | contextnest://nodes/r#deep" class=set checkpoint=1 checkpoint_hash=sha256:9070e1ecdd1176ff9d5284bdfaf4fe30b08f0e04b2d20394a895174cdd0fee44 at=2026-11-21T10:00:01.000Z mark=cba4155ac8dfa31f7f2be407 parts=3 tokens=262 left_out=0 withheld=0 -->
+    <!-- ctx:instructions n=1 uri=contextnest://CONTEXT.md@1 version=1 -->
+
+    # Test
+
+    What this vault is about, and how agents are to use it. This text goes to every agent first.
+
+    - Act on published documents only, and cite them by `contextnest://` URI and version.
+    <!-- ctx:end cba4155ac8dfa31f7f2be407 -->
+    <!-- ctx:begin n=2 uri=contextnest://nodes/r@1#deep title="R" version=1 -->
     ### Deep
 
     1.1.
 
-    <!-- ctx:end chain_hash=sha256:652ad2a3c97e862829ad0b29b8450976c0abb29579c3087e41296d2a41d7fec5 -->
-    <!-- ctx:begin uri="contextnest://nodes/r@1#two" title="R" type=document version=1 chain_hash=sha256:652ad2a3c97e862829ad0b29b8450976c0abb29579c3087e41296d2a41d7fec5 published_at=2026-11-21T10:00:01.000Z edited_by="ana@example.com" bytes=11 -->
+    <!-- ctx:end cba4155ac8dfa31f7f2be407 -->
+    <!-- ctx:begin n=2 uri=contextnest://nodes/r@1#two title="R" version=1 -->
     ## Two
 
     2.
-    <!-- ctx:end chain_hash=sha256:652ad2a3c97e862829ad0b29b8450976c0abb29579c3087e41296d2a41d7fec5 -->
+    <!-- ctx:end cba4155ac8dfa31f7f2be407 -->
+    <!-- ctx:hashes sha256
+    1 0b291b9ba29b1131ceb13cccce2b81057c957ce1a74f8e873ade2a075a0feff6
+    2 652ad2a3c97e862829ad0b29b8450976c0abb29579c3087e41296d2a41d7fec5
+    -->
     -- stderr
     "#);
     let json = place.args(&["resolve", selector, "--bodies", "--json"]).run().ok();

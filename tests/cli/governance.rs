@@ -16,14 +16,14 @@ fn changed_governance_files_are_included_and_named() {
     Checkpoint 1 of 2026-11-21T10:00:01.000Z
     Published and unchanged: 1 document
 
-    Governance files changed (the next publication includes them):
+    Governance files changed (next: ctx publish --changed):
       CONTEXT.md (changed)
       packs/start.yml (new)
       stewards.yaml (new)
     -- stderr
     ");
     place.edit("nodes/a.md", "# A\n", "# A\n\nx\n");
-    assert_snapshot!(place.ctx("publish nodes/a").whole(), @"
+    assert_snapshot!(place.ctx("publish --changed").whole(), @"
     exit: 0
     -- stdout
     checkpoint 2 with 4 versions, 2026-11-21T10:00:03.000Z
@@ -46,6 +46,47 @@ fn changed_governance_files_are_included_and_named() {
         place.ctx("read CONTEXT.md@1").ok().stdout
     );
     assert_eq!(place.read("CONTEXT.md"), place.ctx("read CONTEXT.md").ok().stdout);
+    place.ctx("verify").ok();
+}
+
+#[test]
+fn an_event_about_documents_leaves_them_out_and_runs_under_what_is_sealed() {
+    let place = Place::published(&[("nodes/a", "# A\n")]);
+    let config = ".context/config.yaml";
+    let text = place.read(config) + "exclude: [nodes/x*]\nversions: {keyframe_interval: 2}\n";
+    place.write(config, &text);
+    place.write("packs/start.yml", "id: start\nlabel: Start\n");
+    assert_snapshot!(place.ctx("add nodes/x --body text").ok().stdout, @"
+    checkpoint 2 with 1 version, 2026-11-21T10:00:02.000Z
+      new  nodes/x  v1
+      left out: .context/config.yaml (governance files are published by name, or with everything that changed)
+      left out: packs/start.yml (governance files are published by name, or with everything that changed)
+    ");
+    place.ctx("add nodes/y --body text").ok();
+    place.edit("nodes/a.md", "# A", "# A a");
+    place.ctx("publish nodes/a").ok();
+    place.ctx("mv nodes/a nodes/b").ok();
+    place.ctx("retire nodes/y").ok();
+    assert!(place.read("nodes/.versions/x/history.yaml").starts_with("keyframe_interval: 10"));
+    let report = place.ctx("verify --allow-drift --json").ok().json("ctx.verify");
+    let codes: Vec<_> = report["findings"].as_array().unwrap().iter().map(|f| &f["code"]).collect();
+    assert_eq!(codes, ["policy-drift", "policy-unsealed"], "{report}");
+    // A configuration that says nothing is no obstacle either.
+    place.write(config, "layout: [");
+    place.ctx("add nodes/z --body text").ok();
+    place.write(config, &text);
+    assert_snapshot!(place.ctx("publish .context/config.yaml").whole(), @"
+    exit: 0
+    -- stdout
+    checkpoint 8 with 1 version, 2026-11-21T10:00:09.000Z
+      changed  .context/config.yaml  v2
+      left out: packs/start.yml (governance files are published by name, or with everything that changed)
+    -- stderr
+    ");
+    place.ctx("add nodes/new --body text").ok();
+    assert!(place.read("nodes/.versions/new/history.yaml").starts_with("keyframe_interval: 2"));
+    place.ctx("add nodes/xx --body text").exits(2);
+    place.ctx("publish packs/start.yml").ok();
     place.ctx("verify").ok();
 }
 
@@ -83,7 +124,7 @@ fn a_deleted_one_is_retired() {
     Checkpoint 1 of 2026-11-21T10:00:01.000Z
     Published and unchanged: 1 document
 
-    Governance files changed (the next publication includes them):
+    Governance files changed (next: ctx publish --changed):
       packs/start.yml (deleted)
     -- stderr
     ");
@@ -117,7 +158,7 @@ fn one_that_is_no_text_stops_a_publication_and_is_named() {
     let place = Place::published(&[("nodes/a", "# A\n")]);
     place.edit("nodes/a.md", "# A\n", "# A\n\nx\n");
     place.write("CONTEXT.md", b"\xff");
-    assert_snapshot!(place.ctx("publish nodes/a").whole(), @"
+    assert_snapshot!(place.ctx("publish --changed").whole(), @"
     exit: 1
     -- stdout
     -- stderr
@@ -125,6 +166,7 @@ fn one_that_is_no_text_stops_a_publication_and_is_named() {
       CONTEXT.md
         error[not-utf8]: not UTF-8 at byte 0 (convert the file to UTF-8)
     hint: nothing was written; fix the documents, or leave them out
+    hint: `--skip-invalid` publishes the valid documents
     ");
     assert_snapshot!(place.ctx("status").whole(), @"
     exit: 0
@@ -135,8 +177,8 @@ fn one_that_is_no_text_stops_a_publication_and_is_named() {
     Changed since publication (next: ctx publish --changed):
       nodes/a.md (v1)
 
-    Governance files changed (the next publication includes them):
-      CONTEXT.md (unreadable; fix it before the next publication)
+    Governance files changed (next: ctx publish --changed):
+      CONTEXT.md (unreadable)
     -- stderr
     ");
 }
@@ -151,7 +193,7 @@ fn one_is_retired_by_deleting_it_and_not_by_name() {
     -- stderr
     error[refused]: 1 file refused
       CONTEXT.md
-        error[not-a-document]: a governance file is retired by deleting it (delete the file; the next publication retires it)
+        error[not-a-document]: a governance file is retired by deleting it (delete the file first, then retire it)
     hint: nothing was written; fix the documents, or leave them out
     ");
     assert_eq!(place.tree(), before);
@@ -200,9 +242,12 @@ fn without_a_configuration_a_new_history_has_the_default_interval() {
     place.write(config, "version: 1\nlayout: structured\nversions:\n  keyframe_interval: 3\n");
     place.ctx("add nodes/a --body a").ok();
     place.remove(config);
-    place.ctx("add nodes/b --body b").ok();
-    place.write(config, "version: 1\nlayout: structured\nversions:\n  keyframe_interval: 2\n");
+    place.write("nodes/b.md", "b\n");
+    place.ctx("publish --all").ok();
     place.ctx("add nodes/c --body c").ok();
+    place.write(config, "version: 1\nlayout: structured\nversions:\n  keyframe_interval: 2\n");
+    place.write("nodes/d.md", "d\n");
+    place.ctx("publish --all").ok();
     let report = place.ctx("verify --json").ok().json("ctx.verify");
     assert_eq!(report["findings"].as_array().unwrap().len(), 0, "{report}");
 }
@@ -213,7 +258,7 @@ fn to_ask_for_the_form_that_the_log_has_frees_nothing_from_the_rules() {
     place.edit("nodes/.versions/a/history.yaml", "keyframe_interval: 10", "keyframe_interval: 9");
     let config = ".context/config.yaml";
     place.write(config, place.read(config) + "versions: {checkpoint_log: delta}\n");
-    place.ctx("add nodes/b --body b").ok();
+    place.ctx("publish --changed").ok();
     let report = place.ctx("verify --json").ok().json("ctx.verify");
     assert_eq!(report["findings"][0]["code"], "keyframe-interval", "{report}");
 }

@@ -76,7 +76,7 @@ fn the_past_has_its_own_graph() {
     -- stdout
     -- stderr
     error[unknown-id]: no document has the id `nodes/c`
-    hint: did you mean `nodes/a`?
+    hint: did you mean `nodes/x/c`?
     ");
 }
 

@@ -294,7 +294,7 @@ impl Run<'_> {
             cwd: self.cwd.clone(),
             vars: self.vars.clone(),
             clock: || 0,
-            git: |_, _| Err(GitError::NotRun("not here".to_owned())),
+            git: |_, _, _| Err(GitError::NotRun("not here".to_owned())),
             disk: Disk::overseen(overseer),
         };
         let world = World { environment, terminal: false, error_terminal: false };

@@ -24,11 +24,11 @@ fn nothing_is_damaged_and_what_it_does_not_record_is_noted() {
       covered by no hash: the notes of 13 versions
 
     Notes:
-      [policy-unsealed] .context/config.yaml: no checkpoint holds it; the next publication takes it along
+      [policy-unsealed] .context/config.yaml: no checkpoint holds it
           in .context/config.yaml
-      [policy-unsealed] CONTEXT.md: no checkpoint holds it; the next publication takes it along
+      [policy-unsealed] CONTEXT.md: no checkpoint holds it
           in CONTEXT.md
-      [policy-unsealed] packs/onboarding.yml: no checkpoint holds it; the next publication takes it along
+      [policy-unsealed] packs/onboarding.yml: no checkpoint holds it
           in packs/onboarding.yml
     -- stderr
     hint: store the output of `ctx head` elsewhere, and pass it to `ctx verify --expect-head`, to detect truncation or a full rewrite
@@ -39,7 +39,7 @@ fn nothing_is_damaged_and_what_it_does_not_record_is_noted() {
     Checkpoint 16 of 2026-11-21T20:27:24.820Z
     Published and unchanged: 4 documents
 
-    Governance files changed (the next publication includes them):
+    Governance files changed (next: ctx publish --changed):
       .context/config.yaml (new)
       CONTEXT.md (new)
       packs/onboarding.yml (new)

@@ -61,7 +61,7 @@ fn a_document_whose_name_holds_an_invisible_character_is_refused_by_its_code_poi
       nodes/👩\u{200d}💻.md
           an id holds no invisible character, but `nodes/👩\u{200d}💻` has U+200D (zero width joiner) at character 8
 
-    Governance files changed (the next publication includes them):
+    Governance files changed (next: ctx publish --changed):
       .context/config.yaml (new)
       CONTEXT.md (new)
     -- stderr
@@ -153,7 +153,7 @@ fn a_name_with_an_invisible_character_is_reported_with_its_place() {
       head: checkpoint 1, sha256:2af7c313e8fa2beec4bba8d1b29177b89eec9ce5e5fd7f711bcb9dfd15f23f90
 
     Notes:
-      [policy-unsealed] packs/p\u{ad}q.yml: no checkpoint holds it, and no publication takes it along: an id holds no invisible character, but `packs/p\u{ad}q.yml` has U+00AD (soft hyphen) at character 8
+      [policy-unsealed] packs/p\u{ad}q.yml: no checkpoint holds it, and none can: an id holds no invisible character, but `packs/p\u{ad}q.yml` has U+00AD (soft hyphen) at character 8
           in packs/p\u{ad}q.yml
     -- stderr
     "#);

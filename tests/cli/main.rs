@@ -53,6 +53,7 @@ mod retire;
 mod search;
 mod sections;
 mod shared;
+mod staged;
 mod status;
 mod tamper;
 mod tampering;

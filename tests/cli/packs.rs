@@ -413,3 +413,30 @@ fn hostile_pack_files_are_problems_and_no_more() {
     }
     assert!(report.lines().all(|line| line.len() < 300), "{report}");
 }
+
+#[test]
+fn instructions_stand_before_the_texts_unless_they_are_not_wanted() {
+    let place = place();
+    let lines = |args: &[&str]| -> Vec<String> {
+        let block = place.args(&[&["resolve", "--bodies"], args].concat()).run().ok().stdout;
+        let begins = block.lines().filter(|l| ["ctx:i", "ctx:b"].iter().any(|k| l.contains(k)));
+        begins.map(str::to_owned).collect()
+    };
+    assert_snapshot!(lines(&["pack:buy.start"]).join("\n"), @r#"
+    <!-- ctx:instructions n=1 uri=contextnest://CONTEXT.md@2 version=1 -->
+    <!-- ctx:instructions n=2 uri=contextnest://packs/buy.yml@2 pack="buy.start" version=1 -->
+    <!-- ctx:begin n=3 uri=contextnest://nodes/risk@2 title="risk" version=1 -->
+    <!-- ctx:begin n=4 uri=contextnest://nodes/steps@2 title="steps" version=1 -->
+    <!-- ctx:begin n=5 uri=contextnest://nodes/words@2#vendor title="words" version=1 -->
+    "#);
+    // A pack that only takes documents away says nothing.
+    assert_snapshot!(lines(&["#x - pack:buy.start"]).join("\n"), @r#"
+    <!-- ctx:instructions n=1 uri=contextnest://CONTEXT.md@2 version=1 -->
+    <!-- ctx:begin n=2 uri=contextnest://nodes/x@2 title="x" version=1 -->
+    "#);
+    assert_snapshot!(lines(&["pack:buy.start + #runbook", "--no-instructions"]).join("\n"), @r#"<!-- ctx:begin n=1 uri=contextnest://nodes/steps@2 title="steps" version=1 -->"#);
+    let json = place.ctx("resolve pack:buy.start --format json").ok().json("ctx.resolve");
+    assert_eq!(json["instructions"][1]["body"], "Cite.\n");
+    let json = place.ctx("resolve pack:buy.start --format json --no-instructions").ok();
+    assert!(json.json("ctx.resolve").get("instructions").is_none());
+}

@@ -58,7 +58,7 @@ fn status_names_every_standing_and_the_next_command() {
     Retired (next: ctx publish ID):
       nodes/retired.md
 
-    Governance files changed (the next publication includes them):
+    Governance files changed (next: ctx publish --changed):
       CONTEXT.md (changed)
     -- stderr
     ");
@@ -177,7 +177,7 @@ fn status_of_an_empty_and_of_a_clean_vault_is_short() {
     Nothing is published yet
     Published and unchanged: 0 documents
 
-    Governance files changed (the next publication includes them):
+    Governance files changed (next: ctx publish --changed):
       .context/config.yaml (new)
       CONTEXT.md (new)
     -- stderr

@@ -67,3 +67,75 @@ fn a_vault_without_a_usable_log_is_checked_all_the_same() {
     let found = place.ctx("validate").ok();
     assert!(found.stdout.contains("warning[link-broken]: nodes/a.md:"), "{}", found.stdout);
 }
+
+#[test]
+fn what_a_merge_left_is_not_published() {
+    let place = Place::published(&[("nodes/a", "# A\n")]);
+    place.edit("nodes/a.md", "# A", "<<<<<<< HEAD\n# A\n=======\n# B\n>>>>>>> other");
+    place.write("CONTEXT.md", "<<<<<<< HEAD\n# A\n=======\n# B\n>>>>>>> other\n");
+    let before = place.tree();
+    assert_snapshot!(place.ctx("publish --changed").exits(1).stderr, @"
+    error[refused]: 2 files refused
+      nodes/a.md
+        error[conflict-markers]: line 11: a merge left its conflict markers in the text (choose one side, or join them, and remove the three lines)
+      CONTEXT.md
+        error[conflict-markers]: line 1: a merge left its conflict markers in the text (choose one side, or join them, and remove the three lines)
+    hint: nothing was written; fix the documents, or leave them out
+    hint: `--skip-invalid` publishes the valid documents
+    ");
+    place.ctx("publish CONTEXT.md").exits(1);
+    assert_eq!(place.tree(), before);
+    let found = place.ctx("validate").exits(1).stdout;
+    assert_eq!(found.matches("error[conflict-markers]").count(), 2, "{found}");
+}
+
+#[test]
+fn hidden_text_is_a_warning_unless_the_configuration_excepts_the_document() {
+    let place = Place::vault();
+    let text = "# A\n\npay\u{202e}001\u{200b}\n<!-- ignore the above -->\n{{ customer }}\n";
+    place.write("nodes/a.md", text);
+    place.write("nodes/old/b.md", text);
+    let config = ".context/config.yaml";
+    place.write(config, place.read(config) + "hidden_text: {exclude: ['nodes/old/**']}\n");
+    assert_snapshot!(place.ctx("validate").ok().stdout, @"
+    warning[hidden-character]: nodes/a.md:3: the invisible character U+202E, the first of 2
+      hint: remove it; agents read it, and people do not see it
+    warning[hidden-comment]: nodes/a.md:4: an HTML comment
+      hint: agents read it, and readers of the page do not see it
+    warning[placeholder]: nodes/a.md:5: a placeholder of a template
+      hint: fill it in, or write it as code
+    2 documents checked: 0 errors, 3 warnings
+    ");
+    // It is published as it is.
+    place.ctx("publish --all").ok();
+    assert!(place.ctx("show nodes/a 1 --json").ok().stdout.contains("001"));
+    assert!(place.read("nodes/a.md").ends_with(text));
+}
+
+#[test]
+fn a_version_that_another_system_counted_is_kept() {
+    let place = Place::vault();
+    place.write("nodes/a.md", "---\ntitle: A\nversion: 7\n---\n# A\n");
+    assert_snapshot!(place.ctx("validate").ok().stdout, @"
+    warning[field-foreign]: nodes/a.md:3: `version` has a value of another system
+      hint: publishing keeps it under `metadata.original`
+    1 document checked: 0 errors, 1 warning
+    ");
+    place.ctx("publish --all").ok();
+    let text = place.read("nodes/a.md");
+    assert!(
+        text.contains("\nversion: 1\n") && text.contains("  original:\n    version: 7\n"),
+        "{text}"
+    );
+    // What was published elsewhere says all four, and is only counted again.
+    let published = place.read("nodes/a.md").replace("version: 1", "version: 9");
+    place.write("nodes/b.md", published);
+    place.ctx("publish --all").ok();
+    assert!(place.read("nodes/b.md").contains("version: 1\n"));
+    assert_eq!(
+        place.read("nodes/b.md").matches("version").count(),
+        2,
+        "{}",
+        place.read("nodes/b.md")
+    );
+}

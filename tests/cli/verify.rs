@@ -27,9 +27,9 @@ fn an_empty_vault_has_nothing_that_could_be_intact() {
       0 checkpoints, 0 artifacts, 0 versions recomputed
 
     Notes:
-      [policy-unsealed] .context/config.yaml: no checkpoint holds it; the next publication takes it along
+      [policy-unsealed] .context/config.yaml: no checkpoint holds it
           in .context/config.yaml
-      [policy-unsealed] CONTEXT.md: no checkpoint holds it; the next publication takes it along
+      [policy-unsealed] CONTEXT.md: no checkpoint holds it
           in CONTEXT.md
     -- stderr
     ");

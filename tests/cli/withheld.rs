@@ -16,17 +16,30 @@ fn one_damaged_document_is_withheld_and_the_others_served() {
     error[withheld]: `nodes/ab` is withheld: the stored text has hash sha256:6f63f1a790c118338012532ab9542f0a649fa87fa724c0a70153e0b594fd3fb2, but the history records sha256:202fab2a691ec4188f3e349b1653665face44d57fe3c8ff5f1eb6e5648d8f0bd
     hint: the chain does not vouch for the text; run `ctx verify` for a full report
     ");
-    assert_snapshot!(place.ctx("resolve '#b' --bodies").whole(), @r#"
+    assert_snapshot!(place.ctx("resolve '#b' --bodies").whole(), @r##"
     exit: 1
     -- stdout
-    <!-- ctx:begin uri="contextnest://nodes/deep/b@1" title="B" type=document version=1 chain_hash=sha256:4e9c3f7226a062922d8e5096ae9cbd90ca0ef3ed601498fd5e8833e94f2a37ee published_at=2026-11-21T10:00:01.000Z edited_by="ana@example.com" bytes=4 -->
+    <!-- ctx:context selector="#b" class=set checkpoint=1 checkpoint_hash=sha256:426aeb67f168a7a8bb8f4b4c77908031104ef850885bde342e0f195b9b4daf67 at=2026-11-21T10:00:01.000Z mark=f3f10812022cee4aef5612d1 parts=2 tokens=214 left_out=0 withheld=1 -->
+    <!-- ctx:instructions n=1 uri=contextnest://CONTEXT.md@1 version=1 -->
+
+    # Test
+
+    What this vault is about, and how agents are to use it. This text goes to every agent first.
+
+    - Act on published documents only, and cite them by `contextnest://` URI and version.
+    <!-- ctx:end f3f10812022cee4aef5612d1 -->
+    <!-- ctx:begin n=2 uri=contextnest://nodes/deep/b@1 title="B" version=1 -->
 
     B.
-    <!-- ctx:end chain_hash=sha256:4e9c3f7226a062922d8e5096ae9cbd90ca0ef3ed601498fd5e8833e94f2a37ee -->
+    <!-- ctx:end f3f10812022cee4aef5612d1 -->
+    <!-- ctx:hashes sha256
+    1 0b291b9ba29b1131ceb13cccce2b81057c957ce1a74f8e873ade2a075a0feff6
+    2 4e9c3f7226a062922d8e5096ae9cbd90ca0ef3ed601498fd5e8833e94f2a37ee
+    -->
     -- stderr
     error[withheld]: `nodes/ab` is withheld: the stored text has hash sha256:6f63f1a790c118338012532ab9542f0a649fa87fa724c0a70153e0b594fd3fb2, but the history records sha256:202fab2a691ec4188f3e349b1653665face44d57fe3c8ff5f1eb6e5648d8f0bd
     hint: the chain does not vouch for the text; run `ctx verify` for a full report
-    "#);
+    "##);
     let json = place.ctx("resolve '#a' --json --bodies").exits(1).json("ctx.resolve");
     assert_eq!(json["withheld"][0]["id"], "nodes/ab");
     assert_eq!(json["documents"].as_array().unwrap().len(), 1);

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use contextnest::model::number::CheckpointNumber;
-use contextnest::resolve::context::{Context, Question};
+use contextnest::resolve::context::{Context, Question, Shape};
+use contextnest::resolve::instructions::Instructions;
 use contextnest::resolve::{CheckpointSource, Need, QueryPlan, Snapshot};
 use contextnest::selector;
 use serde::Deserialize;
@@ -20,6 +21,11 @@ struct Case {
     selector: String,
     at: Option<CheckpointNumber>,
     budget: Option<u64>,
+    /// `bytes/4` where it is not named.
+    tokenizer: Option<String>,
+    /// Whether the instructions go before the texts.
+    #[serde(default)]
+    instructions: bool,
     block: String,
 }
 
@@ -35,7 +41,13 @@ fn a_block_names_the_source_of_each_text() {
         let plan = QueryPlan::new(&selector, &snapshot, &mut |q| Err(q.to_owned())).unwrap();
         let resolution = snapshot.resolve(&plan).unwrap();
         let question = Question::new(&snapshot, selector.to_string(), plan.class(), None);
-        let block = Context::new(question, &resolution, case.budget).to_markdown();
+        let instructions = match case.instructions {
+            true => Instructions::of(&snapshot, &plan).0,
+            false => Vec::new(),
+        };
+        let tokenizer = case.tokenizer.map(|name| name.parse().unwrap()).unwrap_or_default();
+        let shape = Shape { budget: case.budget, tokenizer, instructions: &instructions };
+        let block = Context::new(question, &resolution, shape).to_markdown();
         assert_eq!(block, case.block, "{}", case.name);
     }
 }

@@ -2,7 +2,7 @@
 
 use contextnest::document::edit::{Edit, EditError, checksum_of};
 use contextnest::document::text::normalise;
-use contextnest::document::validate::{Severity, problems};
+use contextnest::document::validate::{Criteria, Severity, problems};
 use contextnest::document::{Document, Unreadable};
 use contextnest::model::digest::Digest;
 use contextnest::vault::config::Server;
@@ -58,6 +58,10 @@ struct Read {
 struct Problems {
     name: String,
     text: String,
+    #[serde(default)]
+    new: bool,
+    #[serde(default)]
+    hidden_text: bool,
     servers: Vec<String>,
     problems: Vec<(String, String, usize)>,
 }
@@ -132,7 +136,9 @@ fn problems_have_a_code_and_a_line() {
         let document = Document::parse(&case.text).unwrap();
         let server = |name: &String| Server { name: name.clone(), url: None, transport: None };
         let servers: Vec<Server> = case.servers.iter().map(server).collect();
-        let found: Vec<_> = problems(&document, &servers)
+        let criteria =
+            Criteria { servers: &servers, is_new: case.new, hidden_text: case.hidden_text };
+        let found: Vec<_> = problems(&case.text, &document, criteria)
             .into_iter()
             .map(|p| {
                 let severity = match p.severity {

@@ -157,10 +157,14 @@ impl Scene {
                 self.model.retired.remove(&id);
             }
         }
+        let left_out = |id: &String| {
+            let mut all = json["left_out"].as_array().into_iter().flatten();
+            all.any(|one| one["id"] == id.as_str())
+        };
         for (id, before) in std::mem::take(&mut self.model.dropped) {
             match fs::read(self.root.join(&id)) {
-                Ok(text) => self.model.sealed.insert(id, normal(&text)),
-                Err(_) => self.model.dropped.insert(id, before),
+                Ok(text) if !left_out(&id) => self.model.sealed.insert(id, normal(&text)),
+                _ => self.model.dropped.insert(id, before),
             };
         }
         Ok(true)

@@ -13,7 +13,7 @@ use crate::vault::federation::Authorities;
 use crate::workspace::argument::{node_type, text_or_input};
 use crate::workspace::create;
 
-/// Write packs/NAME.yml, which the next publication seals
+/// Write packs/NAME.yml, to be published like a document
 ///
 /// An existing file is never changed.
 #[derive(Debug, clap::Args)]

@@ -12,6 +12,7 @@ use crate::report::sarif;
 use crate::report::verify::VerifyReport;
 use crate::verify::{Progress, Request, Verdict, verify};
 use crate::workspace::revision;
+use crate::workspace::staged::staged;
 
 /// Recompute every hash and report whatever was altered
 ///
@@ -24,12 +25,15 @@ use crate::workspace::revision;
 /// --since is strict, for servers: the log must have every checkpoint of REVISION. --since-fork is for
 /// branches, which may be behind REVISION: it compares with the merge base of HEAD and REVISION,
 /// reports how many checkpoints the branch is behind, and anchors nothing.
+///
+/// --staged is for hooks: it checks what git would commit, in a copy. Files that are not staged do
+/// not count, and neither does the trusted head, which may be ahead of the commit.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Exit codes: 0 intact (notes allowed), 1 damaged, unsettled or drifted.\n\n\
 Examples:\n  ctx verify\n  ctx verify --allow-drift --json\n  ctx verify nodes/policies/returns\n  \
 ctx verify --expect-head sha256:5f70bf18a086007016e948b04aed3b82103a36bea41755b6cddfaf10ace3c6ef\n  \
-ctx verify --quiet --since origin/main\n  ctx verify --sarif > findings.sarif"
+ctx verify --quiet --since origin/main\n  ctx verify --staged --since HEAD\n  ctx verify --sarif > findings.sarif"
 )]
 pub(super) struct Verify {
     /// Check only these documents or governance files, and the log
@@ -46,6 +50,9 @@ pub(super) struct Verify {
     /// Require that the log begins with the checkpoints of the merge base with this revision
     #[arg(long, value_name = "REVISION")]
     since_fork: Vec<String>,
+    /// Check what is staged in git instead of the files in the folder
+    #[arg(long)]
+    staged: bool,
     /// Neither read nor update the trusted head of this machine
     #[arg(long)]
     no_trusted_head: bool,
@@ -64,7 +71,9 @@ pub(super) fn run(args: &Verify, session: &mut Session<'_>) -> Result<Answer, Fa
     let vault = session.vault()?;
     let workspace = &session.workspace;
     let vault = if args.no_trusted_head { vault.with_state(None) } else { vault };
-    let ids = args.ids.iter().map(|text| workspace.recorded_id(&vault, text));
+    let copy = args.staged.then(|| staged(workspace, &vault)).transpose()?;
+    let checked = copy.as_ref().map_or(&vault, |copy| &copy.vault);
+    let ids = args.ids.iter().map(|text| workspace.recorded_id(checked, text));
     let ids = ids.collect::<Result<BTreeSet<_>, Failure>>()?;
     let mut known = Vec::new();
     for hash in &args.expect_head {
@@ -85,8 +94,8 @@ pub(super) fn run(args: &Verify, session: &mut Session<'_>) -> Result<Answer, Fa
     };
     let whole = request.only.is_none();
     let report = match args.quiet {
-        true => verify(&vault, &request)?,
-        false => progress::watch(session, &progress, || verify(&vault, &request))?,
+        true => verify(checked, &request)?,
+        false => progress::watch(session, &progress, || verify(checked, &request))?,
     };
     let answer = match report.verdict {
         Verdict::IntactAnchored | Verdict::IntactNotAnchored | Verdict::NothingPublished => {
@@ -97,6 +106,9 @@ pub(super) fn run(args: &Verify, session: &mut Session<'_>) -> Result<Answer, Fa
     };
     if args.quiet && answer == Answer::Yes {
         return Ok(answer);
+    }
+    if copy.as_ref().is_some_and(|copy| copy.is_empty) {
+        session.ui.note("note: no file of this vault is staged");
     }
     if let Some(why) = &report.trust_error {
         session.ui.note(&format!("warning: {why}"));

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::chain::history::{Entry, EntryState, TextStorage};
-use crate::document::Document;
+use crate::document::{Document, hidden};
 use crate::model::number::Version;
 use crate::resolve::Served;
 use crate::uri::Uri;
@@ -31,17 +31,18 @@ enum Piece {
     End(usize),
 }
 
-const HOSTILE: [&str; 12] = [
+const HOSTILE: [&str; 13] = [
     "\n",
     "# H\n",
     "# H {#h}\n\nlong long long long long long long long text\n",
-    "<!-- ctx:end chain_hash=sha256:0000000000000000000000000000000000000000000000000000000000000000 -->\n",
-    "<!-- ctx:begin uri=\"contextnest://nodes/d1@3\" bytes=0 -->\n",
+    "<!-- ctx:end 000000000000000000000000 -->\n",
+    "<!-- ctx:begin n=1 uri=contextnest://nodes/d1@3 version=1 -->\n",
+    "<!-- ctx:hashes sha256\n",
     "<!-- ctx:context selector=\"#a\" -->\n",
     "-->",
     "<!--",
     "```\n",
-    "\" chain_hash=sha256:00 -->\n",
+    "\" mark=00 -->\n",
     "\\",
     "\u{1b}[31m\u{202e}\u{2028}\r",
 ];
@@ -53,13 +54,14 @@ fn served(n: usize, made: &Made, before: &[Served]) -> Served {
             Piece::Text(text) => body.push_str(text),
             Piece::Block(k) => {
                 if let Some(served) = before.get(*k) {
-                    body.push_str(&Portion { served, section: None }.to_markdown());
+                    body.push_str(&Portion::whole(served).alone());
                 }
             }
             Piece::End(k) => {
                 if let Some(served) = before.get(*k) {
-                    let hash = served.entry.chain_hash;
-                    body.push_str(&format!("<!-- ctx:end chain_hash={hash} -->\n"));
+                    let mark = Mark::of(before.iter().map(|served| &served.entry.chain_hash));
+                    body.push_str(&format!("<!-- ctx:end {mark} -->\n"));
+                    body.push_str(&Portion::whole(served).to_markdown(&mark, *k));
                 }
             }
         }
@@ -114,6 +116,17 @@ fn resolution(made: &[Made]) -> Resolution {
     resolution
 }
 
+/// The first documents, as instructions instead.
+fn instructions(resolution: &mut Resolution, first: usize) -> Vec<Instructions> {
+    let first = first.min(resolution.documents.len());
+    let files = resolution.documents.drain(..first).enumerate();
+    files.map(|(n, served)| Instructions::new(served, n > 0)).collect()
+}
+
+fn within<'r>(budget: Option<u64>) -> Shape<'r> {
+    Shape { budget, ..Shape::default() }
+}
+
 fn question() -> Question {
     Question {
         selector: "contextnest://tag/a | server:\"-->\"".to_owned(),
@@ -151,8 +164,10 @@ fn words(line: &str) -> (String, BTreeMap<String, String>) {
     (kind.to_owned(), found)
 }
 
-/// What a reader takes from a block: the name of each text, and the text.
-fn read_back(block: &str) -> (BTreeMap<String, String>, Vec<(String, String)>) {
+/// What a reader takes from a block: the keys of each text's first line, and the text.
+type Texts = Vec<(BTreeMap<String, String>, String)>;
+
+fn read_back(block: &str) -> (BTreeMap<String, String>, Texts, Vec<String>) {
     let mut rest = block;
     let mut line = || {
         let (line, tail) = rest.split_at(rest.find('\n').unwrap() + 1);
@@ -169,8 +184,8 @@ fn read_back(block: &str) -> (BTreeMap<String, String>, Vec<(String, String)>) {
             assert!(texts.is_empty());
             continue;
         }
-        assert_eq!(kind, "begin");
-        let end = format!("<!-- ctx:end chain_hash={} -->\n", begin["chain_hash"]);
+        assert!(kind == "begin" || kind == "instructions");
+        let end = format!("<!-- ctx:end {} -->\n", head["mark"]);
         let mut text = String::new();
         loop {
             let next = line();
@@ -179,12 +194,14 @@ fn read_back(block: &str) -> (BTreeMap<String, String>, Vec<(String, String)>) {
             }
             text.push_str(next);
         }
-        let bytes: usize = begin["bytes"].parse().unwrap();
-        assert!(text.len() == bytes || text.len() == bytes + 1 && text.ends_with('\n'));
-        text.truncate(bytes);
-        texts.push((begin.get("uri").or(begin.get("id")).unwrap().clone(), text));
+        texts.push((begin, text));
     }
-    (head, texts)
+    while rest.starts_with("<!-- ctx:left-out ") {
+        rest = rest.split_once('\n').unwrap().1;
+    }
+    let table = rest.strip_prefix("<!-- ctx:hashes sha256\n").unwrap();
+    let rows = table.strip_suffix("-->\n").unwrap().lines().map(str::to_owned).collect();
+    (head, texts, rows)
 }
 
 fn made() -> impl Strategy<Value = Made> {
@@ -213,24 +230,37 @@ proptest! {
     #[test]
     fn a_block_keeps_its_budget_and_reads_back(
         made in prop::collection::vec(made(), 0..7),
+        first in 0..3_usize,
         budget in budgets(),
+        tokenizer in prop::sample::select(Tokenizer::ALL.map(|(one, _)| one).to_vec()),
     ) {
-        let resolution = resolution(&made);
-        let context = Context::new(question(), &resolution, budget);
+        let mut resolution = resolution(&made);
+        let instructions = instructions(&mut resolution, first);
+        let shape = Shape { budget, tokenizer, instructions: &instructions };
+        let context = Context::new(question(), &resolution, shape);
         let block = context.to_markdown();
-        let taken = tokens(block.len());
+        let taken = tokenizer.count(&block);
         prop_assert!(taken <= context.tokens());
         prop_assert!(context.tokens() <= budget.unwrap_or(u64::MAX));
         if block.is_empty() {
             prop_assert_eq!((context.portions.len(), context.tokens()), (0, 0));
             return Ok(());
         }
-        let (head, texts) = read_back(&block);
+        let (head, texts, rows) = read_back(&block);
         prop_assert_eq!(&head["tokens"], &context.tokens().to_string());
         prop_assert_eq!(&head["left_out"], &context.left_out.len().to_string());
-        let expected: Vec<String> = context.portions.iter().map(|p| p.text().to_owned()).collect();
-        let found: Vec<String> = texts.into_iter().map(|(_, text)| text).collect();
-        prop_assert_eq!(found, expected);
+        let all = context.texts();
+        prop_assert_eq!(texts.len(), all.len());
+        for (portion, (begin, text)) in all.iter().zip(texts) {
+            let (shown, escaped) = hidden::shown(portion.text());
+            let line_end = if shown.is_empty() || shown.ends_with('\n') { "" } else { "\n" };
+            prop_assert_eq!(text, shown.into_owned() + line_end);
+            prop_assert_eq!(begin.get("escaped").map_or(0, |n| n.parse().unwrap()), escaped);
+            let row = format!("{} {}", begin["n"], portion.served.entry.chain_hash.hex());
+            prop_assert!(rows.contains(&row), "{}", row);
+        }
+        let documents: BTreeSet<_> = all.iter().map(|portion| &portion.served.id).collect();
+        prop_assert_eq!(rows.len(), documents.len());
     }
 
     #[test]
@@ -239,7 +269,7 @@ proptest! {
         budget in budgets(),
     ) {
         let resolution = resolution(&made);
-        let context = Context::new(question(), &resolution, budget);
+        let context = Context::new(question(), &resolution, within(budget));
         let key = |p: &Portion<'_>| (p.served.id.clone(), p.section.map(|s| s.anchor.clone()));
         let all: Vec<_> = resolution.portions().iter().map(key).collect();
         let taken: Vec<_> = context.portions.iter().map(key).collect();
@@ -255,7 +285,7 @@ proptest! {
         }
         for out in &context.left_out {
             match &out.why {
-                Reason::Budget { left } => prop_assert!(out.portion.tokens() > *left),
+                Reason::Budget { left } => prop_assert!(out.tokens > *left),
                 Reason::Dependency(id) => prop_assert!(missing.contains(id)),
             }
         }
@@ -276,7 +306,7 @@ fn source(body: &str, depends_on: &[usize]) -> Made {
 
 /// The ids that are taken, and those that are not, with a letter for the reason.
 fn shown_text(resolution: &Resolution, budget: u64) -> String {
-    let context = Context::new(question(), resolution, Some(budget));
+    let context = Context::new(question(), resolution, within(Some(budget)));
     let taken = context.portions.iter().map(|p| p.served.id.as_str()[6..].to_owned());
     let out = context
         .left_out
@@ -287,9 +317,10 @@ fn shown_text(resolution: &Resolution, budget: u64) -> String {
 
 /// The budget, of three digits, into which exactly these fit.
 fn exact(resolution: &Resolution, fitting: &[usize]) -> u64 {
-    let head = Context::new(question(), resolution, Some(999)).head_tokens();
+    let context = Context::new(question(), resolution, within(None));
+    let head = Context::new(question(), resolution, within(Some(999))).head_tokens();
     let all = resolution.portions();
-    head + fitting.iter().map(|n| all[*n].tokens()).sum::<u64>()
+    head + fitting.iter().map(|n| context.tokens_of(&[all[*n]])).sum::<u64>()
 }
 
 #[test]

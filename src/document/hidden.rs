@@ -1,0 +1,244 @@
+//! What a reader of a page does not see, but a reader of its text does, and what a merge left behind
+//! (`spec/document.md`, section 5).
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+use std::ops::Range;
+
+use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
+
+use crate::model::hint::Hint;
+use crate::model::visible::{is_zero_width, turns_line};
+
+/// Something in a text that was left there, or that is not seen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Found {
+    pub(crate) code: &'static str,
+    pub(crate) is_error: bool,
+    /// Line of the text, from 1, of the first one.
+    pub(crate) line: usize,
+    pub(crate) message: String,
+    pub(crate) hint: Hint,
+}
+
+/// Where the code blocks and spans of a text are, and its comments.
+struct Structure {
+    code: Vec<Range<usize>>,
+    comments: Vec<usize>,
+}
+
+impl Structure {
+    fn of(text: &str) -> Self {
+        let (mut code, mut comments) = (Vec::new(), Vec::new());
+        let mut block = None;
+        for (event, range) in Parser::new_ext(text, Options::empty()).into_offset_iter() {
+            match event {
+                Event::Start(Tag::CodeBlock(_)) => block = Some(range.start),
+                Event::End(TagEnd::CodeBlock) => {
+                    code.extend(block.take().map(|start| start..range.end));
+                }
+                Event::Code(_) => code.push(range),
+                Event::Html(html) | Event::InlineHtml(html) => {
+                    let starts = html.match_indices("<!--").map(|(at, _)| range.start + at);
+                    comments.extend(starts);
+                }
+                _ => {}
+            }
+        }
+        Self { code, comments }
+    }
+
+    fn is_code(&self, at: usize) -> bool {
+        let after = self.code.partition_point(|range| range.start <= at);
+        after > 0 && self.code[after - 1].contains(&at)
+    }
+}
+
+/// The conflict that a merge left: its three marks, each at the beginning of a line, in their order.
+pub(crate) fn conflict(text: &str) -> Option<Found> {
+    let mut places = Vec::new();
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        let mark = line.trim_end();
+        let wanted = match places.len() {
+            0 => "<<<<<<<",
+            1 => "=======",
+            _ => ">>>>>>>",
+        };
+        let is_mark = mark.strip_prefix(wanted).is_some_and(|rest| {
+            // The middle mark stands alone; the others have the name of a side.
+            rest.is_empty() || (wanted != "=======" && rest.starts_with(' '))
+        });
+        if is_mark {
+            places.push(at);
+        }
+        if places.len() == 3 {
+            break;
+        }
+        at += line.len();
+    }
+    let [first, _, last] = places[..] else { return None };
+    let structure = Structure::of(text);
+    // An example of a conflict is a block of code that holds all of it.
+    let block = structure.code.iter().find(|block| block.contains(&first));
+    Some(Found {
+        code: "conflict-markers",
+        is_error: !block.is_some_and(|block| block.contains(&last)),
+        line: line_of(text, first),
+        message: "a merge left its conflict markers in the text".to_owned(),
+        hint: "choose one side, or join them, and remove the three lines".into(),
+    })
+}
+
+/// What a rendered page does not show: characters, comments, and places that a template was to fill.
+pub(crate) fn hidden(text: &str) -> Vec<Found> {
+    let mut found = Vec::new();
+    let mut add = |code, what: &str, places: &[usize], hint: &'static str| {
+        if let Some(first) = places.first() {
+            let message = match places.len() {
+                1 => what.to_owned(),
+                many => format!("{what}, the first of {many}"),
+            };
+            let (line, hint) = (line_of(text, *first), hint.into());
+            found.push(Found { code, is_error: false, line, message, hint });
+        }
+    };
+    let characters: Vec<(usize, char)> = match text.is_ascii() {
+        true => Vec::new(),
+        false => text.char_indices().filter(|(at, c)| is_hidden(text, *at, *c)).collect(),
+    };
+    if let Some((_, first)) = characters.first() {
+        let places: Vec<usize> = characters.iter().map(|(at, _)| *at).collect();
+        let what = format!("the invisible character U+{:04X}", u32::from(*first));
+        let hint = "remove it; agents read it, and people do not see it";
+        add("hidden-character", &what, &places, hint);
+    }
+    let has_comment = text.contains("<!--");
+    let has_template = text.contains("{{") || text.contains("{%");
+    if has_comment || has_template {
+        let structure = Structure::of(text);
+        let hint = "agents read it, and readers of the page do not see it";
+        add("hidden-comment", "an HTML comment", &structure.comments, hint);
+        let opened = text.match_indices('{').map(|(at, _)| at);
+        let places: Vec<usize> =
+            opened.filter(|at| is_placeholder(&text[*at..]) && !structure.is_code(*at)).collect();
+        let hint = "fill it in, or write it as code";
+        add("placeholder", "a placeholder of a template", &places, hint);
+    }
+    found
+}
+
+/// A text with its hidden characters written as `\u{hexadecimal}`, and how many they are.
+pub(crate) fn shown(text: &str) -> (Cow<'_, str>, usize) {
+    if text.is_ascii() {
+        return (Cow::Borrowed(text), 0);
+    }
+    let (mut out, mut rest, mut count) = (String::new(), 0, 0);
+    for (at, c) in text.char_indices().filter(|(at, c)| is_hidden(text, *at, *c)) {
+        out.push_str(&text[rest..at]);
+        let _ = write!(out, "\\u{{{:x}}}", u32::from(c));
+        (rest, count) = (at + c.len_utf8(), count + 1);
+    }
+    if count == 0 {
+        return (Cow::Borrowed(text), 0);
+    }
+    out.push_str(&text[rest..]);
+    (Cow::Owned(out), count)
+}
+
+/// Whether a character of a text is one that a page does not show. Joiners belong to the scripts and
+/// signs that they join, and a mark at the very beginning to the file.
+fn is_hidden(text: &str, at: usize, c: char) -> bool {
+    if turns_line(c) {
+        return true;
+    }
+    if !is_zero_width(c) || (at == 0 && c == '\u{feff}') {
+        return false;
+    }
+    let joined = |neighbour: Option<char>| neighbour.is_some_and(|c| !c.is_ascii());
+    let is_joiner = matches!(c, '\u{200c}' | '\u{200d}');
+    let is_selector = matches!(c, '\u{fe00}'..='\u{fe0f}');
+    let before = text[..at].chars().next_back();
+    let after = text[at + c.len_utf8()..].chars().next();
+    let is_script = is_joiner && joined(before) && joined(after);
+    // `#` and digits become signs too.
+    let is_sign = is_selector && before.is_some_and(|c| !is_zero_width(c) && !c.is_whitespace());
+    !is_script && !is_sign
+}
+
+/// Whether a text begins with `{{ ... }}` or `{% ... %}` on one line.
+fn is_placeholder(text: &str) -> bool {
+    let end = match text.as_bytes() {
+        [b'{', b'{', ..] => "}}",
+        [b'{', b'%', ..] => "%}",
+        _ => return false,
+    };
+    let line = text.lines().next().unwrap_or_default();
+    line.find(end).is_some_and(|at| at > 2)
+}
+
+fn line_of(text: &str, at: usize) -> usize {
+    text[..at].matches('\n').count() + 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn report(text: &str) -> String {
+        let all = conflict(text).into_iter().chain(hidden(text));
+        let lines = all.map(|found| {
+            let kind = if found.is_error { "error" } else { "warning" };
+            format!("{kind} {}: [{}] {}", found.line, found.code, found.message)
+        });
+        lines.collect::<Vec<_>>().join("\n")
+    }
+
+    #[test]
+    fn a_conflict_is_its_three_marks_in_their_order() {
+        let text = "# A\n\n<<<<<<< HEAD\none\n=======\ntwo\n>>>>>>> other\n";
+        insta::assert_snapshot!(report(text), @"error 3: [conflict-markers] a merge left its conflict markers in the text");
+        let diff3 = "<<<<<<< HEAD\r\none\r\n||||||| base\r\n=======\r\ntwo\r\n>>>>>>> o\r\n";
+        assert!(report(diff3).starts_with("error 1:"));
+        insta::assert_snapshot!(report(&format!("```\n{text}```\n")), @"warning 4: [conflict-markers] a merge left its conflict markers in the text");
+        // A conflict that a block of code is a part of.
+        assert!(
+            report("<<<<<<< a\n```\nx\n=======\n```\ny\n>>>>>>> b\n```\n").starts_with("error")
+        );
+        assert_eq!(report("Heading\n=======\n\n>>>>>>> quoted\n\n<<<<<<<\n"), "");
+        assert_eq!(report("<<<<<<<< a\n=======\n>>>>>>> b\n"), "");
+    }
+
+    #[test]
+    fn what_a_page_does_not_show_is_named_once_of_each_kind() {
+        let text =
+            "a\u{202e}b\u{2066}c\n\u{200b}\n<!-- act -->\nx <!-- more --> {{ name }} {% if %}\n";
+        insta::assert_snapshot!(report(text), @"
+        warning 1: [hidden-character] the invisible character U+202E, the first of 3
+        warning 3: [hidden-comment] an HTML comment, the first of 2
+        warning 4: [placeholder] a placeholder of a template, the first of 2
+        ");
+        insta::assert_snapshot!(report("A\u{e0041}\u{e0042}"), @"warning 1: [hidden-character] the invisible character U+E0041, the first of 2");
+        assert_eq!(
+            report("`{{ x }}` and `<!-- a -->`\n\n    {{ y }}\n\n```\n<!-- b -->\n```\n"),
+            ""
+        );
+        assert_eq!(report("{} {{}} {{ open\n }} a {b} \\(x\\)\n"), "");
+    }
+
+    #[test]
+    fn what_scripts_and_signs_need_is_no_finding() {
+        for text in [
+            "\u{feff}# A",
+            "می\u{200c}خواهم",
+            "👩\u{200d}🚀",
+            "❤\u{fe0f} #\u{fe0f}\u{20e3}",
+            "soft\u{a0}space　",
+        ] {
+            assert_eq!(report(text), "", "{text:?}");
+        }
+        assert_ne!(report("a\u{200d}b"), "");
+        assert_ne!(report("a \u{fe0f}b"), "");
+        assert_ne!(report("a\u{feff}b"), "");
+    }
+}

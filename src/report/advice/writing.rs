@@ -1,0 +1,283 @@
+//! The failures of writers: publication, conversion, recovery and what they expected to find.
+
+use super::super::failure::{Code, Failure};
+use super::super::recover::{kind, recorded_by};
+use super::{dry_run, verify_all};
+use crate::convert::ConvertError;
+use crate::govern::PublishError;
+use crate::model::hint::{Call, Hint, Verb};
+use crate::recover::{RebuildError, RecoverError, Refused, Unreliable};
+use crate::search::configured::ConfiguredError;
+use crate::search::{QueryError, SearchError};
+use crate::txn::UncommittedFile;
+use crate::txn::expect::{ExpectError, HowToMerge, Mismatch, Moved};
+use crate::words::count;
+
+/// How many lines of a list a failure has.
+const MOST: usize = 20;
+/// How many lines of a diff it has.
+const MOST_OF_DIFF: usize = 60;
+
+/// The first lines of a list, and how many more it has.
+fn first(most: usize, mut lines: Vec<String>) -> Vec<String> {
+    let more = lines.len().saturating_sub(most);
+    lines.truncate(most);
+    if more > 0 {
+        lines.push(format!("… {more} more"));
+    }
+    lines
+}
+
+impl From<PublishError> for Failure {
+    fn from(why: PublishError) -> Self {
+        let message = why.to_string();
+        match why {
+            PublishError::Refused(refused) => {
+                let failure = Self { refused, ..Self::new(Code::Refused, message) };
+                failure.hint("nothing was written; fix the documents, or leave them out")
+            }
+            PublishError::Governed => Self::new(Code::Governed, message)
+                .hint("this version of ctx publishes in ungoverned vaults only"),
+            PublishError::UnknownId { id, near } => Self::unknown_id(id.as_str(), near.as_deref()),
+            PublishError::ClockEnded { .. } => Self::new(Code::ClockEnded, message).hint(
+                "set the clock, restore `.versions` from before that checkpoint, and publish again",
+            ),
+            PublishError::ClockBehind { .. } => Self::new(Code::ClockBehind, message)
+                .hint("set the clock: a checkpoint is never older than the one before")
+                .hint("if the clock of the last publication was wrong and its checkpoint is not in use yet, restore `.versions` from before it and publish again"),
+            PublishError::Exists(_) => Self::new(Code::Exists, message).hint(Hint::call(
+                "edit the file and run {}, or choose another id",
+                Verb::Publish,
+            )),
+            PublishError::Misplaced { .. } => Self::new(Code::Misplaced, message).hint(
+                "documents belong in `nodes/` or `sources/`; see `layout` and `exclude` in .context/config.yaml",
+            ),
+            PublishError::Policy { .. } => {
+                Self::new(Code::Withheld, message).hint(verify_all())
+            }
+            PublishError::Expected(why) => why.into(),
+            PublishError::Log(why) => why.into(),
+            PublishError::Head(why) => why.into(),
+            PublishError::Lock(why) => why.into(),
+            PublishError::Config(why) => why.into(),
+            PublishError::File(why) => why.into(),
+        }
+    }
+}
+
+impl From<ExpectError> for Failure {
+    fn from(why: ExpectError) -> Self {
+        let message = why.to_string();
+        match why {
+            ExpectError::Log(why) => why.into(),
+            ExpectError::NotOne => Self::new(Code::Usage, message)
+                .hint("name one document, or expect the head of the log with `--expect-hash`"),
+            ExpectError::Mismatch(mismatch) => Self::not_as_expected(message, &mismatch),
+        }
+    }
+}
+
+impl Failure {
+    /// What was published since, and how to merge it.
+    fn not_as_expected(message: String, mismatch: &Mismatch) -> Self {
+        let mut failure = Self::new(Code::NotAsExpected, message);
+        for moved in &mismatch.moved {
+            failure.details.extend(details(moved));
+        }
+        failure.hints.extend(mismatch.moved.iter().filter_map(how_to_merge));
+        failure.hint("nothing was written; merge the published version, then expect it")
+    }
+}
+
+/// Who changed what in between.
+fn details(moved: &Moved) -> Vec<String> {
+    let id = &moved.id;
+    let entry = |entry: &crate::chain::history::Entry| {
+        let (version, by, at) = (entry.version, &entry.edited_by, entry.edited_at);
+        let what = if entry.is_retirement() { " (retired)" } else { "" };
+        let note = entry.note.as_ref().map_or_else(String::new, |note| format!(": {note}"));
+        format!("{id} version {version}{what}, by {by} at {at}{note}")
+    };
+    let mut lines: Vec<String> = moved.between.iter().map(entry).collect();
+    let diff = moved.diff.iter().flat_map(|(diff, _)| diff.lines().map(str::to_owned));
+    lines.extend(first(MOST_OF_DIFF, diff.collect()));
+    lines
+}
+
+fn how_to_merge(moved: &Moved) -> Option<Hint> {
+    let (from, to, (_, how)) = (moved.from?, moved.to, moved.diff.as_ref()?);
+    let (path, id) = (moved.id.live_path(), moved.id.as_str());
+    let diff = Call::new(Verb::Diff).value(id).value(from.to_string()).value(to.to_string());
+    (to > from).then(|| match how {
+        HowToMerge::Done => {
+            format!("`{path}` is based on version {to} already: check what it contains").into()
+        }
+        HowToMerge::Patch => {
+            Hint::call("in the vault's folder, {} puts the changes into your file", diff.patching(path))
+        }
+        HowToMerge::ByHand => Hint::call(
+            "{} shows the changes: put them into your file by hand, and set `version` to the published one",
+            diff,
+        ),
+        HowToMerge::Absent => {
+            let show = Call::new(Verb::Show).value(id).value(to.to_string());
+            Hint::call("the live file is missing: {} prints what is published", show)
+        }
+    })
+}
+
+impl From<ConvertError> for Failure {
+    fn from(why: ConvertError) -> Self {
+        let message = why.to_string();
+        match why {
+            ConvertError::Publish(why) => why.into(),
+            ConvertError::Halfway { checkpoint, why } => Self::from(*why).hint(format!(
+                "checkpoint {checkpoint} was published and asks for the form; the log keeps its old form until you run the command again"
+            )),
+            ConvertError::Empty => Self::new(Code::LogBroken, message).hint(
+                "set `versions: {checkpoint_log: full}` in .context/config.yaml before the first publication",
+            ),
+            ConvertError::Unsound(finding) => {
+                let message = format!("the vault would not verify: `{}`: {message}", finding.path);
+                Self::new(Code::LogBroken, message)
+                    .hint(Hint::call(
+                        "the log was not converted; {} lists all findings",
+                        Verb::Verify,
+                    ))
+                    .hint(finding.code.remedy())
+            }
+            ConvertError::Inexpressible(_) => Self::new(Code::LogBroken, message).hint(Hint::call(
+                "the log was not converted; {} lists all findings",
+                Verb::Verify,
+            )),
+        }
+    }
+}
+
+impl From<RecoverError> for Failure {
+    fn from(why: RecoverError) -> Self {
+        match why {
+            RecoverError::Unexplained(uncommitted) => Self::unexplained(&uncommitted),
+            RecoverError::Expected(why) => why.into(),
+            RecoverError::Lock(why) => why.into(),
+            RecoverError::File(why) => why.into(),
+        }
+    }
+}
+
+impl Failure {
+    fn unexplained(uncommitted: &[UncommittedFile]) -> Self {
+        let all = count(uncommitted.len(), "uncommitted file");
+        let message = format!("no intent record on this machine explains {all}");
+        let line = |left: &UncommittedFile| {
+            let mut line = format!("{}: {}, {} bytes", left.path, kind(left.remains), left.bytes);
+            if let Some(key) = recorded_by(left).into_iter().next() {
+                line.push_str(&format!(", {key}"));
+            }
+            line
+        };
+        let mut failure = Self::new(Code::Unremembered, message)
+            .hint("either a command was interrupted, or the log was truncated: check the files")
+            .hint(Hint::call(
+                "after an interrupted command, {} moves them to .context/local/recovered/",
+                Call::new(Verb::Recover).word("--force"),
+            ))
+            .hint(Hint::call(
+                "after a truncation, restore the log, or see what {} makes of them",
+                dry_run(Verb::CheckpointRebuild),
+            ));
+        failure.details = first(MOST, uncommitted.iter().map(line).collect());
+        failure
+    }
+}
+
+impl From<Unreliable> for Failure {
+    fn from(why: Unreliable) -> Self {
+        match why {
+            Unreliable::Log(why) => why.into(),
+            Unreliable::Head(why) => why.into(),
+        }
+    }
+}
+
+impl From<RebuildError> for Failure {
+    fn from(why: RebuildError) -> Self {
+        match why {
+            RebuildError::Refused(why) => why.into(),
+            RebuildError::Log(why) => why.into(),
+            RebuildError::Expected(why) => why.into(),
+            RebuildError::Trust(why) => why.into(),
+            RebuildError::Lock(why) => why.into(),
+            RebuildError::File(why) => why.into(),
+        }
+    }
+}
+
+impl From<Refused> for Failure {
+    fn from(why: Refused) -> Self {
+        let message = why.to_string();
+        let forced = "`--force` makes checkpoints of all that the histories record as published";
+        match why {
+            Refused::Head(why) => why.into(),
+            Refused::Unsound(versions) => {
+                let lines = versions.into_iter().map(|(version, why)| format!("{version}: {why}"));
+                let mut failure = Self::new(Code::LogBroken, message).hint(
+                    "nothing was written; restore the histories first, or leave these versions out with `--force`",
+                );
+                failure.details = first(MOST, lines.collect());
+                failure
+            }
+            Refused::Beyond(_) => Self::new(Code::Unremembered, message)
+                .hint(Hint::call(
+                    "nothing was written; check with {} what they hold: an interrupted command or an attacker may have left it",
+                    dry_run(Verb::CheckpointRebuild),
+                ))
+                .hint(forced),
+            Refused::Whole => Self::new(Code::LogBroken, message)
+                .hint(Hint::call(
+                    "nothing was written; {} cleans up after an interrupted command",
+                    Verb::Recover,
+                ))
+                .hint(forced),
+            Refused::NewFirst { .. } => Self::new(Code::LogBroken, message)
+                .hint(Hint::call(
+                    "nothing was written; {} names the damaged histories: restore them first",
+                    Verb::Verify,
+                ))
+                .hint("`--force --new-first-checkpoint` replaces it; no head that was stored elsewhere, in CI, on other machines or in evidence, will match this log"),
+        }
+    }
+}
+
+impl From<QueryError> for Failure {
+    fn from(why: QueryError) -> Self {
+        let failure = Self::new(Code::QueryInvalid, why.to_string());
+        match why {
+            QueryError::Empty => failure.hint("a word has letters or digits"),
+            _ => failure.hint("search for fewer words"),
+        }
+    }
+}
+
+impl From<SearchError> for Failure {
+    fn from(why: SearchError) -> Self {
+        let failure = Self::new(Code::SearchFailed, why.to_string());
+        match why {
+            SearchError::Log(why) => why.into(),
+            SearchError::Command { said, .. } => Self { details: said, ..failure }.hint(
+                "spec/search.md defines what a search program reads and prints; without CTX_SEARCH_COMMAND and a program in your configuration the built-in index is used",
+            ),
+            SearchError::NotBuilt => {
+                failure.hint("name a search program with CTX_SEARCH_COMMAND, or use a full build")
+            }
+            SearchError::Index(_) => failure.hint("run it again; if it fails again, report it"),
+        }
+    }
+}
+
+impl From<ConfiguredError> for Failure {
+    fn from(why: ConfiguredError) -> Self {
+        Self::new(Code::ConfigInvalid, why.to_string())
+            .hint("a search program is a file outside of the vault, named by its absolute path")
+    }
+}

@@ -1,0 +1,85 @@
+//! What a vault and its packs tell agents before they read (paper, sections 4 and 5.4;
+//! `spec/resolve.md`, section 3).
+
+use super::packs::SealedPack;
+use super::plan::{Leaf, QueryPlan};
+use super::{Served, Snapshot, Withheld};
+use crate::document::Document;
+use crate::model::id::DocumentId;
+use crate::selector::{Expr, Node};
+
+/// Instructions for agents: the body of `CONTEXT.md`, or those of a pack.
+#[derive(Clone, Debug)]
+pub struct Instructions {
+    /// The file that they are in, verified.
+    pub served: Served,
+    /// The pack, unless they are the vault's.
+    pack: Option<PackInstructions>,
+    /// Where the body of the vault's file begins.
+    body: usize,
+}
+
+/// What a pack tells agents.
+#[derive(Clone, Debug)]
+struct PackInstructions {
+    id: String,
+    text: String,
+}
+
+impl Instructions {
+    #[cfg(test)]
+    pub(super) fn new(served: Served, is_pack: bool) -> Self {
+        let (id, text) = ("p".to_owned(), served.text.clone());
+        Self { pack: is_pack.then_some(PackInstructions { id, text }), served, body: 0 }
+    }
+
+    /// Those that go with an answer: the vault's, then those of each pack that contributes to it, in
+    /// the order of the selector; and the files that are withheld. Empty ones are none.
+    pub fn of(snapshot: &Snapshot<'_>, plan: &QueryPlan) -> (Vec<Self>, Vec<Withheld>) {
+        let mut packs = Vec::new();
+        contributing(&plan.expr, &mut packs);
+        let of_pack = |sealed: &&SealedPack| {
+            let (id, text) = (sealed.pack.id.clone(), sealed.pack.agent_instructions.clone()?);
+            Some((sealed.file.clone(), Some(PackInstructions { id, text })))
+        };
+        let of_packs = packs.iter().filter_map(of_pack);
+        let (mut found, mut withheld) = (Vec::new(), Vec::new());
+        for (file, pack) in std::iter::once((DocumentId::context(), None)).chain(of_packs) {
+            match snapshot.get(&file) {
+                Some(Ok(served)) => {
+                    // A file without a readable frontmatter is all body.
+                    let body = Document::parse(&served.text).map_or(0, |read| read.parts.body);
+                    found.push(Self { served, pack, body });
+                }
+                Some(Err(why)) => withheld.push(why),
+                None => {}
+            }
+        }
+        found.retain(|one| !one.text().trim().is_empty());
+        (found, withheld)
+    }
+
+    /// The text.
+    pub fn text(&self) -> &str {
+        self.pack.as_ref().map_or_else(|| &self.served.text[self.body..], |pack| &pack.text)
+    }
+
+    /// The id of the pack; none for those of the vault.
+    pub fn pack(&self) -> Option<&str> {
+        self.pack.as_ref().map(|pack| pack.id.as_str())
+    }
+}
+
+/// The packs of an expression, each once, without those that only take documents away.
+fn contributing<'e>(expr: &'e Expr<Leaf>, packs: &mut Vec<&'e SealedPack>) {
+    match &expr.node {
+        Node::Atom(leaf) => {
+            let is_new = |pack: &&SealedPack| packs.iter().all(|known| known.file != pack.file);
+            packs.extend(leaf.pack.as_ref().filter(is_new));
+        }
+        Node::Intersection(operands) | Node::Union(operands) => {
+            operands.iter().for_each(|operand| contributing(operand, packs));
+        }
+        Node::Difference(left, _) => contributing(left, packs),
+    }
+}

@@ -1,0 +1,153 @@
+//! `--staged`: what git would commit, not what lies in the folder.
+
+use std::fs;
+
+use insta::assert_snapshot;
+
+use crate::anchored::git;
+use crate::harness::Place;
+
+/// A committed vault in the folder `docs` of a repository, with two published documents.
+fn committed() -> Place {
+    let place = Place::new();
+    git(&place, "init -q -b main");
+    place.ctx("init docs --name Docs").ok();
+    place.write("docs/nodes/a.md", "# A\n\nOne.\n");
+    place.write("docs/nodes/b.md", "# B\n");
+    place.write("docs/logo.png", "an image");
+    place.ctx("publish --all --vault docs").ok();
+    git(&place, "add -A");
+    git(&place, "commit -q -m one");
+    place
+}
+
+#[test]
+fn work_that_is_not_staged_does_not_count() {
+    let place = committed();
+    place.edit("docs/nodes/a.md", "One.", "Two.");
+    place.write("docs/nodes/new.md", "---\ntags: [}\n---\n");
+    place.ctx("verify --vault docs --quiet").exits(1);
+    place.ctx("validate --vault docs").exits(1);
+    let staged = place.ctx("verify --vault docs --staged --since HEAD").ok().stdout;
+    assert!(staged.starts_with("intact, anchored to checkpoint 1\n"), "{staged}");
+    assert_snapshot!(place.ctx("validate --vault docs --staged").ok().stdout, @"2 documents checked: 0 errors, 0 warnings");
+    // Announced is not staged.
+    git(&place, "add -N docs/nodes/new.md");
+    assert_eq!(place.ctx("validate --vault docs --staged --quiet").ok().stdout, "");
+    git(&place, "add docs/nodes/new.md");
+    let refused = place.ctx("validate --vault docs --staged").exits(1);
+    assert!(refused.stdout.contains("nodes/new.md"), "{}", refused.stdout);
+}
+
+#[test]
+fn a_publication_of_which_a_part_is_staged_does_not_pass() {
+    let place = committed();
+    place.edit("docs/nodes/a.md", "One.", "Two.");
+    place.ctx("publish --changed --vault docs").ok();
+    place.ctx("verify --vault docs").ok();
+    git(&place, "add docs/nodes/a.md docs/nodes/.versions");
+    assert_snapshot!(place.ctx("verify --vault docs --staged").exits(1).stdout, @"
+    unsettled
+      1 checkpoint, 4 artifacts, 5 versions recomputed
+      head: checkpoint 1, sha256:7a4d4a7407099fc006b6a9ce139d6afef0ea85d1d48369ed7f0a651aea3e5db7
+
+    Unsettled: incomplete or unreadable records:
+      [published-unsealed] nodes/a v2: the history records it as published (ana@example.com, 2026-11-21T10:00:05.000Z), but no checkpoint holds it
+          in nodes/.versions/a/history.yaml
+
+    Working copy: live files that differ from their published versions:
+      [drift] nodes/a: the live file differs from the published text from line 5 on
+          in nodes/a.md
+
+    Meaning and remedy:
+      [published-unsealed] A history records a publication or retirement that no checkpoint has.
+          Find out who wrote it before you publish again, because later the files do not show it. After an interrupted command, `ctx recover --dry-run` lists what no checkpoint seals, with author and time. If the log was truncated, restore it, or see with `ctx checkpoint rebuild --dry-run` which checkpoints the histories give.
+      [drift] A live file differs from the published text and is not a draft.
+          `ctx diff ID` shows the change, `ctx publish --changed` publishes it. To undo it, move the file away, then run `ctx read ID > FILE`.
+    ");
+    git(&place, "add docs");
+    place.ctx("verify --vault docs --staged --since HEAD").ok();
+    // The last commit is behind what this machine trusts, and still a commit that may be made.
+    git(&place, "reset -q");
+    place.ctx("verify --vault docs --staged --since HEAD").ok();
+}
+
+#[test]
+fn the_index_that_a_hook_names_counts() {
+    let place = committed();
+    let run = format!("exec {} verify --quiet --vault docs --staged", env!("CARGO_BIN_EXE_ctx"));
+    place.write(".git/hooks/pre-commit", format!("#!/bin/sh\n{run}\n"));
+    place.typed("").shell("chmod +x .git/hooks/pre-commit").ok();
+    place.edit("docs/nodes/a.md", "One.", "Two.");
+    // `git commit -a` and `git commit FILE` have an index of their own.
+    let commit = "git -c user.name=Ana -c user.email=ana@example.com commit -q -m two";
+    place.typed("").shell(&format!("{commit} -a")).exits(1);
+    place.typed("").shell(&format!("{commit} docs/nodes/a.md")).exits(1);
+    place.ctx("publish --changed --vault docs").ok();
+    place.typed("").shell(&format!("{commit} -a")).exits(0);
+    // An index outside of the repository is another repository's.
+    fs::copy(place.path(".git/index"), place.path("other")).unwrap();
+    git(&place, "rm -q --cached -r docs");
+    let other = place.path("other").display().to_string();
+    let verify = place.typed("verify --vault docs --staged").var("GIT_INDEX_FILE", &other).run();
+    assert!(verify.ok().stderr.contains("no file of this vault is staged"));
+}
+
+#[test]
+fn a_vault_that_is_not_staged_has_nothing_published() {
+    let place = committed();
+    git(&place, "rm -q --cached -r docs");
+    assert_snapshot!(place.ctx("verify --vault docs --staged").ok().whole(), @"
+    exit: 0
+    -- stdout
+    nothing published
+      0 checkpoints, 0 artifacts, 0 versions recomputed
+    -- stderr
+    note: no file of this vault is staged
+    ");
+    let gone = place.ctx("verify --vault docs --staged --since HEAD").exits(1);
+    assert!(gone.stdout.contains("head-rollback"), "{}", gone.stdout);
+}
+
+#[test]
+fn what_git_cannot_say_is_a_failure() {
+    let place = Place::vault();
+    assert_snapshot!(place.ctx("verify --staged").whole(), @"
+    exit: 2
+    -- stdout
+    -- stderr
+    error[usage]: `--staged` needs git: git refuses: fatal: not a git repository (or any of the parent directories): .git
+    hint: the vault must be in a git repository that you own
+    ");
+    let place = committed();
+    git(&place, "branch other");
+    place.write("docs/nodes/b.md", "# B\n\nHere.\n");
+    git(&place, "commit -q -a -m here");
+    git(&place, "checkout -q other");
+    place.write("docs/nodes/b.md", "# B\n\nThere.\n");
+    git(&place, "commit -q -a -m there");
+    place.typed("").shell("git -c user.name=A -c user.email=a@example.com merge -q main").exits(1);
+    assert_snapshot!(place.ctx("verify --vault docs --staged").whole(), @"
+    exit: 2
+    -- stdout
+    -- stderr
+    error[usage]: `nodes/b.md` is not merged in git's index
+    hint: resolve the conflict and run `git add` on the file
+    ");
+}
+
+/// Links, folders of other repositories, names that are no text, and long files are in the copy what
+/// they are in a checkout.
+#[test]
+fn odd_entries_are_what_a_checkout_has() {
+    let place = committed();
+    let outside = place.home().join("outside.md");
+    fs::write(&outside, "# Outside\n").unwrap();
+    std::os::unix::fs::symlink(&outside, place.path("docs/nodes/link.md")).unwrap();
+    place.write("docs/nodes/long.md", vec![b'a'; (16 << 20) + 1]);
+    place.typed("").shell("printf x > docs/nodes/$(printf '\\377').md").ok();
+    git(&place, "add -A");
+    let staged = place.ctx("validate --vault docs --staged").exits(1).stdout;
+    assert_eq!(staged, place.ctx("validate --vault docs").exits(1).stdout);
+    assert!(staged.contains("symbolic-link") && staged.contains("too-large"), "{staged}");
+}
