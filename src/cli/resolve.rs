@@ -14,7 +14,7 @@ use crate::resolve::portion::Portion;
 use crate::resolve::tokens::Tokenizer;
 use crate::vault::Vault;
 use crate::words::count;
-use crate::workspace::ask::Asked;
+use crate::workspace::ask::{Asked, Query};
 
 /// Select published documents with a selector or URI
 ///
@@ -25,11 +25,12 @@ use crate::workspace::ask::Asked;
 /// belongs to the word; quotes hold other characters: server:"a b". Only published versions are
 /// selected. Their texts come from the histories, verified, never from live files.
 ///
-/// `contextnest://search/WORDS` selects what a search finds, at the last checkpoint only; such an
-/// answer is marked as delegated. `--budget` takes whole documents, or named sections, in the order
-/// of the answer while they fit, and lists what it left out. `--format` gives the texts to an
-/// agent, each with its source. `--explain` shows how the selector is understood, and prints no
-/// documents.
+/// `contextnest://search/WORDS` selects the sections that a search finds, the best first, at the
+/// last checkpoint only; such an answer is marked as delegated. `--budget` takes whole documents, or
+/// named or found sections, in the order of the answer while they fit, and lists what it left out.
+/// Of what a search finds it takes a repeated passage once, and of a text that does not fit the best
+/// section. `--format` gives the texts to an agent, each with its source. `--explain` shows how the
+/// selector is understood, and prints no documents.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx resolve '#policy + type:document'\n  \
 ctx resolve '#deploy #payments-service - #retired' --ids\n  \
@@ -57,6 +58,9 @@ pub(super) struct Resolve {
     /// Count tokens by this vocabulary instead of 4 bytes each
     #[arg(long, value_name = "NAME", value_parser = tokenizers())]
     tokenizer: Option<Tokenizer>,
+    /// Print the whole documents that a search finds, not the sections
+    #[arg(long)]
+    whole: bool,
     /// Leave out CONTEXT.md and the instructions of packs
     #[arg(long)]
     no_instructions: bool,
@@ -96,7 +100,8 @@ pub(super) fn run(args: &Resolve, session: &mut Session<'_>) -> Result<Answer, F
     let source = session.source(&vault, Asked::need(&args.selector))?;
     let places = (&vault, &source);
     let mut asked = session.with_search(|workspace, on_slow| {
-        Asked::new(workspace, places, &args.selector, args.at, on_slow)
+        let query = Query { text: &args.selector, at: args.at, whole: args.whole };
+        Asked::new(workspace, places, query, on_slow)
     })?;
     if args.explain {
         return explain(session, &mut asked);
@@ -176,6 +181,7 @@ fn note_left_out(session: &mut Session<'_>, context: &Context<'_>) {
         let why = match &out.why {
             Reason::Budget { left } => format!("{left} were left"),
             Reason::Dependency(id) => format!("it depends on {id}, which is left out"),
+            Reason::Duplicate(name) => format!("it repeats {}", shown(name)),
         };
         session.ui.note(&format!("  {}: {tokens} tokens; {}", shown(&name), shown(&why)));
     }

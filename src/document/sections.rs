@@ -13,10 +13,33 @@ use unicode_normalization::char::is_combining_mark;
 pub(super) const MARKDOWN: Options =
     Options::ENABLE_TABLES.union(Options::ENABLE_HEADING_ATTRIBUTES);
 
-/// One section of a body.
+/// How much of a section is meant.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Scope {
+    /// All of it, with its subsections.
+    #[default]
+    Whole,
+    /// What stands before its first subsection.
+    Own,
+    /// No section: what stands before the first heading of the body.
+    Beginning,
+}
+
+impl Scope {
+    /// The word for it in answers; none for all of a section.
+    pub fn as_str(self) -> Option<&'static str> {
+        match self {
+            Self::Whole => None,
+            Self::Own => Some("own"),
+            Self::Beginning => Some("beginning"),
+        }
+    }
+}
+
+/// One section of a body, or what of it is meant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Section {
-    /// The name after `#` in a URI; no two of a document are equal.
+    /// The name after `#` in a URI; no two of a document are equal. Empty for a beginning.
     pub anchor: String,
     /// The text of the heading.
     pub title: String,
@@ -24,6 +47,27 @@ pub struct Section {
     pub level: u8,
     /// The bytes of the body that it takes, its heading and its subsections included.
     pub range: Range<usize>,
+    /// How much of it is meant.
+    pub scope: Scope,
+}
+
+impl Section {
+    /// The text before the first heading, which begins at `range.end`.
+    pub(crate) fn beginning(range: Range<usize>) -> Self {
+        let (anchor, title) = (String::new(), String::new());
+        Self { anchor, title, level: 0, range, scope: Scope::Beginning }
+    }
+
+    /// A section without its subsections; `next` is the section that follows in the text.
+    pub(crate) fn own(&self, next: Option<&Self>) -> Self {
+        match next.map(|next| next.range.start) {
+            Some(end) if end < self.range.end => {
+                let range = self.range.start..end;
+                Self { range, scope: Scope::Own, ..self.clone() }
+            }
+            _ => self.clone(),
+        }
+    }
 }
 
 /// There is no section of this name.
@@ -49,7 +93,8 @@ pub fn sections(body: &str) -> Vec<Section> {
             None => anchors.unique(&slug(&heading.title)),
         };
         let (title, level) = (heading.title, heading.level);
-        found.push(Section { anchor, title, level, range: heading.start..body.len() });
+        let (range, scope) = (heading.start..body.len(), Scope::Whole);
+        found.push(Section { anchor, title, level, range, scope });
     }
     for n in 0..found.len() {
         let (level, rest) = (found[n].level, &found[n + 1..]);

@@ -45,6 +45,8 @@ pub struct SectionReport<'d> {
     anchor: String,
     title: String,
     level: u8,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    part: Option<&'static str>,
     start: usize,
     end: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -59,6 +61,7 @@ impl From<&Section> for SectionReport<'_> {
             anchor: section.anchor.clone(),
             title: section.title.clone(),
             level: section.level,
+            part: section.scope.as_str(),
             start: section.range.start,
             end: section.range.end,
             tokens: None,

@@ -125,6 +125,8 @@ struct LeftOutReport<'r> {
     left: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     depends_on: Option<&'r str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    duplicate_of: Option<&'r str>,
 }
 
 impl<'c> From<&'c Context<'_>> for ContextReport<'c> {
@@ -137,10 +139,12 @@ impl<'c> From<&'c Context<'_>> for ContextReport<'c> {
 
 impl<'c> From<&'c LeftOut<'_>> for LeftOutReport<'c> {
     fn from(out: &'c LeftOut<'_>) -> Self {
-        let (left, depends_on) = match &out.why {
-            Reason::Budget { left } => (Some(*left), None),
-            Reason::Dependency(id) => (None, Some(id.as_str())),
-        };
+        let (mut left, mut depends_on, mut duplicate_of) = (None, None, None);
+        match &out.why {
+            Reason::Budget { left: tokens } => left = Some(*tokens),
+            Reason::Dependency(id) => depends_on = Some(id.as_str()),
+            Reason::Duplicate(name) => duplicate_of = Some(name.as_str()),
+        }
         Self {
             id: out.portion.served.id.as_str(),
             uri: out.portion.uri().map(|uri| uri.to_string()),
@@ -149,6 +153,7 @@ impl<'c> From<&'c LeftOut<'_>> for LeftOutReport<'c> {
             reason: out.why.as_str(),
             left,
             depends_on,
+            duplicate_of,
         }
     }
 }

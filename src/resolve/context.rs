@@ -5,20 +5,19 @@
 //! [`Context::new`] selects, and does so alike whatever is printed then; [`Context::to_markdown`]
 //! is the block. A block never takes more tokens than its budget.
 
-use std::collections::{BTreeSet, HashMap};
-
-use rayon::prelude::*;
+mod fit;
 
 use super::instructions::Instructions;
 use super::portion::{Frame, Line, Mark, Portion};
 use super::tokens::Tokenizer;
-use super::{Resolution, Snapshot};
-use crate::graph::order::needed;
+use super::{Ranking, Resolution, Snapshot};
 use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
 use crate::model::number::CheckpointNumber;
 use crate::model::timestamp::Timestamp;
 use crate::uri::Class;
+
+use fit::Choice;
 
 /// What was asked, and of what.
 #[derive(Clone, Debug)]
@@ -102,6 +101,8 @@ pub enum Reason {
     },
     /// The source depends on this one, which is left out, or a part of it.
     Dependency(DocumentId),
+    /// It repeats this text, which a search found with a better rank.
+    Duplicate(String),
 }
 
 impl Reason {
@@ -110,14 +111,15 @@ impl Reason {
         match self {
             Self::Budget { .. } => "budget",
             Self::Dependency(_) => "dependency",
+            Self::Duplicate(_) => "duplicate",
         }
     }
 }
 
 impl<'r> Context<'r> {
-    /// What of an answer fits into a budget: the instructions, and in the order of the answer each
-    /// text that fits into what is left, but no source without those of the answer that it depends
-    /// on.
+    /// What of an answer fits into a budget: the instructions, and each text that fits into what is
+    /// left, those that a search found by their rank and the others in the order of the answer; but
+    /// no source without those of the answer that it depends on.
     pub fn new(question: Question, resolution: &'r Resolution, shape: Shape<'r>) -> Self {
         let of = |instructions: &'r Instructions| Portion {
             instructions: Some(instructions),
@@ -141,7 +143,7 @@ impl<'r> Context<'r> {
             named: 0,
         };
         if let Some(budget) = shape.budget {
-            context.keep_within(budget);
+            context.keep_within(budget, &resolution.ranking);
         }
         context
     }
@@ -202,41 +204,21 @@ impl<'r> Context<'r> {
         self.instructions.iter().chain(&self.portions).copied().collect()
     }
 
-    fn keep_within(&mut self, budget: u64) {
+    /// Leaves out what the budget has no room for.
+    fn keep_within(&mut self, budget: u64, ranking: &'r Ranking) {
         let head = self.head_tokens();
         self.fits = head <= budget;
-        let mut left = budget.saturating_sub(head);
         let texts = self.texts();
-        let needs: Vec<BTreeSet<DocumentId>> = texts.iter().map(needs).collect();
-        let costs = self.costs(&texts);
-        let mut missing: BTreeSet<&DocumentId> = BTreeSet::new();
-        let mut reasons: Vec<Option<Reason>> = Vec::with_capacity(needs.len());
-        let mut begun: Option<&DocumentId> = None;
-        for ((portion, needs), (text, row)) in texts.iter().zip(&needs).zip(&costs) {
-            let id = &portion.served.id;
-            let tokens = if begun == Some(id) { *text } else { text + row };
-            let reason = match lacking(needs, &missing) {
-                None if tokens > left => Some(Reason::Budget { left }),
-                lacking => lacking,
-            };
-            match reason {
-                None => {
-                    left -= tokens;
-                    begun = Some(id);
-                }
-                Some(_) => {
-                    missing.insert(id);
-                }
-            }
-            reasons.push(reason);
-        }
-        leave_out_dependents(&texts, &needs, missing, &mut reasons);
+        let choices = fit::choose(&texts, ranking, &self.frame, budget.saturating_sub(head));
         let (mut instructions, mut portions) = (Vec::new(), Vec::new());
-        for ((portion, reason), (text, row)) in texts.into_iter().zip(reasons).zip(costs) {
-            match reason {
+        for (portion, Choice { tokens, left_out, instead }) in texts.into_iter().zip(choices) {
+            match left_out {
                 None if portion.instructions.is_some() => instructions.push(portion),
                 None => portions.push(portion),
-                Some(why) => self.left_out.push(LeftOut { portion, tokens: text + row, why }),
+                Some(why) => {
+                    self.left_out.push(LeftOut { portion, tokens, why });
+                    portions.extend(instead);
+                }
             }
         }
         (self.instructions, self.portions) = (instructions, portions);
@@ -249,13 +231,6 @@ impl<'r> Context<'r> {
                 fits
             })
             .count();
-    }
-
-    /// What each text takes, and its line in the table.
-    fn costs(&self, texts: &[Portion<'_>]) -> Vec<(u64, u64)> {
-        let cost =
-            |portion: &Portion<'_>| (portion.tokens(&self.frame), portion.row_tokens(&self.frame));
-        texts.par_iter().map(cost).collect()
     }
 
     /// What the first line and the table without its rows take, if their numbers are the largest
@@ -304,55 +279,10 @@ impl LeftOut<'_> {
         match &self.why {
             Reason::Budget { left } => line.word("left", left),
             Reason::Dependency(id) => line.text("on", id.as_str()),
+            Reason::Duplicate(name) => line.text("of", name),
         }
         .end()
     }
-}
-
-/// Leaves out the sources that stand before one that they depend on and that is left out, and those
-/// that depend on them. There are such sources only on a cycle. The answer is that of rounds over
-/// all texts, in their order, until a round changes nothing; but only texts that a round would
-/// leave out are visited.
-fn leave_out_dependents<'p>(
-    portions: &'p [Portion<'_>],
-    needs: &[BTreeSet<DocumentId>],
-    mut missing: BTreeSet<&'p DocumentId>,
-    reasons: &mut [Option<Reason>],
-) {
-    let mut dependents: HashMap<&DocumentId, Vec<usize>> = HashMap::new();
-    for (n, needs) in needs.iter().enumerate().filter(|(n, _)| reasons[*n].is_none()) {
-        needs.iter().for_each(|id| dependents.entry(id).or_default().push(n));
-    }
-    // Round and place of each text that is to be visited.
-    let mut open: BTreeSet<(usize, usize)> = BTreeSet::new();
-    for id in &missing {
-        open.extend(dependents.remove(id).into_iter().flatten().map(|n| (0, n)));
-    }
-    while let Some((round, n)) = open.pop_first() {
-        if reasons[n].is_some() {
-            continue;
-        }
-        reasons[n] = lacking(&needs[n], &missing);
-        let id = &portions[n].served.id;
-        missing.insert(id);
-        let later = dependents.remove(id).into_iter().flatten();
-        open.extend(later.map(|other| (round + usize::from(other < n), other)));
-    }
-}
-
-/// What a source depends on, other than itself.
-fn needs(portion: &Portion<'_>) -> BTreeSet<DocumentId> {
-    let Portion { served, .. } = portion;
-    let mut needs = match served.fields.source {
-        Some(_) => needed(&served.id, &served.fields),
-        None => BTreeSet::new(),
-    };
-    needs.remove(&served.id);
-    needs
-}
-
-fn lacking(needs: &BTreeSet<DocumentId>, missing: &BTreeSet<&DocumentId>) -> Option<Reason> {
-    needs.iter().find(|id| missing.contains(id)).cloned().map(Reason::Dependency)
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::plan::Part;
+use super::plan::{Cut, Part};
 use super::{Served, universe};
 use crate::document::sections::{Section, UnknownAnchor};
 use crate::model::id::DocumentId;
@@ -27,7 +27,7 @@ pub struct UnknownSection {
 #[derive(Debug)]
 enum Extent<'p> {
     Whole,
-    Sections(BTreeSet<&'p str>),
+    Cuts(BTreeSet<&'p Cut>),
 }
 
 /// The documents that are narrowed, each with its sections in the order of its text. A section is
@@ -36,60 +36,74 @@ pub(super) fn sections(
     parts: &Expr<Part>,
     documents: &[Served],
 ) -> Result<BTreeMap<DocumentId, Vec<Section>>, UnknownSection> {
-    let mut anchors: BTreeMap<&DocumentId, BTreeSet<&str>> = BTreeMap::new();
+    let mut named: BTreeMap<&DocumentId, BTreeSet<&Cut>> = BTreeMap::new();
     for (part, _) in parts.leaves() {
-        if let Part { atom: Atom::Document(id), anchor: Some(anchor) } = part {
-            anchors.entry(id).or_default().insert(anchor);
+        if let Part { atom: Atom::Document(id), cut } = part
+            && *cut != Cut::Whole
+        {
+            named.entry(id).or_default().insert(cut);
         }
     }
     let mut narrowed = BTreeMap::new();
-    for (id, anchors) in anchors {
+    for (id, cuts) in named {
         let Ok(n) = documents.binary_search_by(|served| served.id.cmp(id)) else { continue };
         let served = &documents[n];
         let unknown = |why| UnknownSection { id: id.clone(), why };
         // What is asked for must be there, even where the whole is put out.
-        let named = named(served, &anchors).map_err(unknown)?;
-        if let Some(Extent::Sections(wanted)) = extent(parts, served) {
-            let wanted = wanted.into_iter().filter_map(|anchor| named.get(anchor).cloned());
+        let named = sections_of(served, &cuts).map_err(unknown)?;
+        if let Some(Extent::Cuts(wanted)) = extent(parts, served) {
+            let wanted = wanted.into_iter().filter_map(|cut| named.get(cut).cloned());
             narrowed.insert(id.clone(), outermost(wanted.collect()));
         }
     }
     Ok(narrowed)
 }
 
-/// The sections that these anchors name; the text is read once for all of them.
-fn named<'a>(
+/// The sections that these cuts are; the text is read once for all of them.
+fn sections_of<'c>(
     served: &Served,
-    anchors: &BTreeSet<&'a str>,
-) -> Result<BTreeMap<&'a str, Section>, UnknownAnchor> {
-    let mut all: HashMap<String, Section> = HashMap::new();
-    for section in served.sections() {
-        all.insert(section.anchor.clone(), section);
-    }
-    let section = |anchor: &&'a str| match all.remove(*anchor) {
-        Some(section) => Ok((*anchor, section)),
-        // The error names all that there are, in the order of the text.
-        None => served.section(anchor).map(|section| (*anchor, section)),
+    cuts: &BTreeSet<&'c Cut>,
+) -> Result<BTreeMap<&'c Cut, Section>, UnknownAnchor> {
+    let all = served.sections();
+    let places: HashMap<&str, usize> =
+        all.iter().zip(0..).map(|(section, n)| (section.anchor.as_str(), n)).collect();
+    let place = |anchor: &String| match places.get(anchor.as_str()) {
+        Some(n) => Ok(*n),
+        None => {
+            let known = all.iter().map(|section| section.anchor.clone()).collect();
+            Err(UnknownAnchor { anchor: anchor.clone(), known })
+        }
     };
-    anchors.iter().map(section).collect()
+    let section = |cut: &&'c Cut| {
+        let section = match *cut {
+            Cut::Section(anchor) => all[place(anchor)?].clone(),
+            Cut::Own(anchor) => {
+                let n = place(anchor)?;
+                all[n].own(all.get(n + 1))
+            }
+            Cut::Whole | Cut::Beginning => served.beginning(&all),
+        };
+        Ok((*cut, section))
+    };
+    cuts.iter().map(section).collect()
 }
 
 /// What an expression names of a document; nothing, if the document is not in its set.
 fn extent<'p>(expr: &'p Expr<Part>, served: &Served) -> Option<Extent<'p>> {
     match &expr.node {
-        Node::Atom(Part { atom, anchor }) => {
+        Node::Atom(Part { atom, cut }) => {
             let is_in = universe::matches(atom, &served.id, || Some(&served.fields));
-            is_in.then(|| match anchor {
-                Some(anchor) => Extent::Sections(BTreeSet::from([anchor.as_str()])),
-                None => Extent::Whole,
+            is_in.then(|| match cut {
+                Cut::Whole => Extent::Whole,
+                cut => Extent::Cuts(BTreeSet::from([cut])),
             })
         }
         Node::Intersection(operands) => {
             let all: Option<Vec<Extent<'_>>> = operands.iter().map(|o| extent(o, served)).collect();
-            let narrowed: Vec<BTreeSet<&str>> = all?.into_iter().filter_map(sections_of).collect();
+            let narrowed: Vec<BTreeSet<&Cut>> = all?.into_iter().filter_map(cuts_of).collect();
             Some(match narrowed.is_empty() {
                 true => Extent::Whole,
-                false => Extent::Sections(narrowed.into_iter().flatten().collect()),
+                false => Extent::Cuts(narrowed.into_iter().flatten().collect()),
             })
         }
         Node::Difference(left, right) => {
@@ -98,22 +112,22 @@ fn extent<'p>(expr: &'p Expr<Part>, served: &Served) -> Option<Extent<'p>> {
             (!is_taken).then_some(left)
         }
         Node::Union(operands) => {
-            let mut any: Option<BTreeSet<&str>> = None;
+            let mut any: Option<BTreeSet<&Cut>> = None;
             for found in operands.iter().filter_map(|operand| extent(operand, served)) {
-                match sections_of(found) {
-                    Some(sections) => any.get_or_insert_default().extend(sections),
+                match cuts_of(found) {
+                    Some(cuts) => any.get_or_insert_default().extend(cuts),
                     None => return Some(Extent::Whole),
                 }
             }
-            any.map(Extent::Sections)
+            any.map(Extent::Cuts)
         }
     }
 }
 
-fn sections_of(extent: Extent<'_>) -> Option<BTreeSet<&str>> {
+fn cuts_of(extent: Extent<'_>) -> Option<BTreeSet<&Cut>> {
     match extent {
         Extent::Whole => None,
-        Extent::Sections(sections) => Some(sections),
+        Extent::Cuts(cuts) => Some(cuts),
     }
 }
 

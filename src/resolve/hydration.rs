@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use super::{Resolution, Snapshot};
+use super::{Resolution, Served, Snapshot};
 use crate::graph::order::{self, needed};
 use crate::model::id::DocumentId;
 
@@ -17,18 +17,20 @@ impl Resolution {
         }
         let wanted: BTreeSet<DocumentId> =
             places.iter().map(|n| self.documents[*n].id.clone()).collect();
+        let of_answer: HashMap<&DocumentId, &Served> =
+            self.documents.iter().map(|served| (&served.id, served)).collect();
         let found = order::closure(wanted.iter().cloned(), |id| {
-            match self.documents.binary_search_by(|served| served.id.cmp(id)) {
-                Ok(n) => needed(id, &self.documents[n].fields),
+            match of_answer.get(id) {
+                Some(served) => needed(id, &served.fields),
                 // One that is not in the answer may stand between two that are.
-                Err(_) => match snapshot.get(id) {
+                None => match snapshot.get(id) {
                     Some(Ok(served)) => needed(id, &served.fields),
                     _ => BTreeSet::new(),
                 },
             }
         });
         let order = order::hydration_order(&found, &wanted);
-        if order.iter().eq(&wanted) {
+        if order.iter().eq(places.iter().map(|n| &self.documents[*n].id)) {
             return;
         }
         let rank: HashMap<&DocumentId, usize> = order.iter().zip(0..).collect();

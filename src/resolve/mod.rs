@@ -19,6 +19,8 @@ pub mod packs;
 pub mod plan;
 pub mod portion;
 mod posted;
+mod ranking;
+mod repeated;
 mod source;
 pub mod tokens;
 mod universe;
@@ -58,6 +60,7 @@ pub use explain::{Cost, Explained};
 pub use extent::UnknownSection;
 pub(crate) use listing::{Listed, Listing};
 pub use plan::{PlanError, QueryPlan};
+pub use ranking::Ranking;
 pub use source::{CheckpointSource, Need};
 
 /// A vault as it was at one checkpoint.
@@ -105,6 +108,12 @@ impl Served {
         sections::sections(self.body()).into_iter().map(whole).collect()
     }
 
+    /// What stands before the first of all sections.
+    fn beginning(&self, all: &[Section]) -> Section {
+        let end = all.first().map_or(self.text.len(), |first| first.range.start);
+        Section::beginning(self.body..end)
+    }
+
     /// The section that an anchor names, as bytes of [`Served::text`].
     ///
     /// # Errors
@@ -148,12 +157,14 @@ pub struct Withheld {
 /// The answer to a selector.
 #[derive(Debug, Default)]
 pub struct Resolution {
-    /// The documents in byte order of their ids, but for the sources of an answer to a selector:
-    /// each comes after those that it depends on.
+    /// The documents in byte order of their ids, those that a search found by rank before the
+    /// others; but each source of an answer to a selector comes after those that it depends on.
     pub documents: Vec<Served>,
     /// The sections that a document is narrowed to, in the order of its text; a document that is
     /// not among these is put out whole.
     pub sections: BTreeMap<DocumentId, Vec<Section>>,
+    /// What of them a search found.
+    pub ranking: Ranking,
     /// Documents that had to be looked at and failed, in byte order of their ids.
     pub withheld: Vec<Withheld>,
 }
@@ -362,6 +373,7 @@ impl<'v> Snapshot<'v> {
         mut resolution: Resolution,
     ) -> Result<Resolution, UnknownSection> {
         resolution.sections = extent::sections(&plan.parts, &resolution.documents)?;
+        resolution.rank(&plan.found);
         resolution.arrange_sources(self);
         Ok(resolution)
     }

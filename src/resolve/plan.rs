@@ -23,13 +23,26 @@ pub const MAX_PARTS: usize = 65_536;
 /// The most different searches that a selector may name, those of its packs included.
 pub const MAX_SEARCHES: usize = 16;
 
-/// A set that a universe holds, and the section that its document is narrowed to.
+/// A set that a universe holds, and what is put out of its documents.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
     /// The set.
     pub atom: Atom,
-    /// A section of the one document.
-    pub anchor: Option<String>,
+    /// What is put out; not the whole for one document only.
+    pub cut: Cut,
+}
+
+/// What is put out of a document.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Cut {
+    /// All of it.
+    Whole,
+    /// The section with this anchor.
+    Section(String),
+    /// The same without its subsections.
+    Own(String),
+    /// What stands before the first heading.
+    Beginning,
 }
 
 /// A term of a selector, and what stands for it.
@@ -55,6 +68,8 @@ pub struct QueryPlan {
     pub withheld: Vec<Withheld>,
     /// Which back-end answered its searches, if it names any.
     pub backend: Option<String>,
+    /// What its searches found, the best first.
+    pub found: Vec<Found>,
     /// What else the searches have to tell.
     pub notes: Vec<String>,
 }
@@ -67,12 +82,21 @@ pub type Search<'s, E> = dyn FnMut(&str) -> Result<Searched, E> + 's;
 pub struct Searched {
     /// Who found it.
     pub backend: String,
-    /// The documents.
-    pub ids: Vec<DocumentId>,
+    /// What it found, the best first.
+    pub found: Vec<Found>,
     /// Documents that belong to the answer, or may, and may not be served.
     pub withheld: Vec<Withheld>,
     /// What else the reader should know.
     pub notes: Vec<String>,
+}
+
+/// A document that a search found, and where in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// The document.
+    pub id: DocumentId,
+    /// What of it was found.
+    pub cut: Cut,
 }
 
 /// Why a selector cannot be evaluated, and which bytes of it are the reason.
@@ -177,9 +201,9 @@ impl fmt::Display for Leaf {
 
 impl fmt::Display for Part {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (&self.atom, &self.anchor) {
-            (Atom::Document(id), Some(_)) => {
-                let (id, anchor) = (id.clone(), self.anchor.clone());
+        match (&self.atom, &self.cut) {
+            (Atom::Document(id), Cut::Section(anchor) | Cut::Own(anchor)) => {
+                let (id, anchor) = (id.clone(), Some(anchor.clone()));
                 Uri::from(Target::Document { id, checkpoint: None, anchor }).fmt(f)
             }
             (atom, _) => atom.fmt(f),
@@ -207,13 +231,18 @@ impl<'p, 'v, E> Planner<'p, 'v, E> {
             expr,
             withheld: self.packs.into_inner().map(|packs| packs.withheld).unwrap_or_default(),
             backend: None,
+            found: Vec::new(),
             notes: Vec::new(),
         };
+        let mut ranked: Vec<(usize, Found)> = Vec::new();
         for searched in self.searched.into_values() {
             plan.backend = Some(searched.backend);
+            ranked.extend(searched.found.into_iter().enumerate());
             plan.withheld.extend(searched.withheld);
             plan.notes.extend(searched.notes);
         }
+        ranked.sort_by_key(|(rank, _)| *rank);
+        plan.found = ranked.into_iter().map(|(_, found)| found).collect();
         plan.notes.sort();
         plan.notes.dedup();
         plan
@@ -257,44 +286,51 @@ impl<'p, 'v, E> Planner<'p, 'v, E> {
         if let Term::Uri(uri) = term
             && let Target::Search(query) = uri.local()?
         {
-            let found = self.found(query)?;
-            let documents = found.into_iter().map(|id| self.one(Atom::Document(id), None));
-            let mut documents = documents.collect::<Result<Vec<_>, _>>()?.into_iter();
-            return Ok(match documents.next() {
-                Some(first) => Expr::union(first, documents.collect()),
+            let found = self.found(query)?.into_iter();
+            let parts = found.map(|Found { id, cut }| self.one(Atom::Document(id), cut));
+            let mut parts = parts.collect::<Result<Vec<_>, _>>()?.into_iter();
+            return Ok(match parts.next() {
+                Some(first) => Expr::union(first, parts.collect()),
                 None => Expr { node: Node::Union(Vec::new()), span: 0..0 },
             });
         }
-        let anchor = match term {
-            Term::Uri(Uri { target: Target::Document { anchor, .. }, .. }) => anchor.clone(),
-            _ => None,
+        let cut = match term {
+            Term::Uri(Uri { target: Target::Document { anchor: Some(anchor), .. }, .. }) => {
+                Cut::Section(anchor.clone())
+            }
+            _ => Cut::Whole,
         };
         match term.atom() {
-            Some(atom) => self.one(atom, anchor),
+            Some(atom) => self.one(atom, cut),
             // A pack in a pack does not get here; it would be nothing.
             None => Ok(Expr { node: Node::Union(Vec::new()), span: 0..0 }),
         }
     }
 
-    /// The documents that a search finds, in byte order.
-    fn found(&mut self, query: &str) -> Result<Vec<DocumentId>, PlanFault<E>> {
+    /// What a search finds, in byte order of the documents.
+    fn found(&mut self, query: &str) -> Result<Vec<Found>, PlanFault<E>> {
         if let Some(searched) = self.searched.get(query) {
-            return Ok(searched.ids.clone());
+            return Ok(by_id(&searched.found));
         }
         if self.searched.len() == MAX_SEARCHES {
             return Err(PlanFault::TooManySearches);
         }
-        let mut searched = (self.search)(query).map_err(PlanFault::Search)?;
-        searched.ids.sort_unstable();
-        searched.ids.dedup();
-        Ok(self.searched.entry(query.to_owned()).or_insert(searched).ids.clone())
+        let searched = (self.search)(query).map_err(PlanFault::Search)?;
+        Ok(by_id(&self.searched.entry(query.to_owned()).or_insert(searched).found))
     }
 
-    fn one(&mut self, atom: Atom, anchor: Option<String>) -> Result<Expr<Part>, PlanFault<E>> {
+    fn one(&mut self, atom: Atom, cut: Cut) -> Result<Expr<Part>, PlanFault<E>> {
         self.parts += 1;
         if self.parts > MAX_PARTS {
             return Err(PlanFault::TooLarge);
         }
-        Ok(Expr::atom(Part { atom, anchor }, 0..0))
+        Ok(Expr::atom(Part { atom, cut }, 0..0))
     }
+}
+
+fn by_id(found: &[Found]) -> Vec<Found> {
+    let mut found = found.to_vec();
+    found.sort_by(|a, b| (&a.id, &a.cut).cmp(&(&b.id, &b.cut)));
+    found.dedup();
+    found
 }

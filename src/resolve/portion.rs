@@ -111,6 +111,15 @@ impl<'r> Portion<'r> {
         Some(uri)
     }
 
+    /// What it is called where it is named: its URI, or its id and section.
+    pub(super) fn name(&self) -> String {
+        match (self.uri(), self.section) {
+            (Some(uri), _) => uri.to_string(),
+            (None, None) => self.served.id.to_string(),
+            (None, Some(section)) => format!("{}#{}", self.served.id, section.anchor),
+        }
+    }
+
     /// The text between two lines, with a mark of its own: outside of a block.
     pub fn alone(&self) -> String {
         let hash = &self.served.entry.chain_hash;
@@ -150,6 +159,9 @@ impl<'r> Portion<'r> {
             begin = begin.text("title", self.served.title());
         }
         begin = begin.word("version", self.served.entry.version);
+        if let Some(part) = self.section.and_then(|section| section.scope.as_str()) {
+            begin = begin.word("part", part);
+        }
         let (text, escaped) = hidden::shown(self.text());
         if escaped > 0 {
             begin = begin.word("escaped", escaped);

@@ -31,7 +31,7 @@ use crate::checkpoint::fault::LogError;
 use crate::document::sections::Section;
 use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
-use crate::resolve::plan::Searched;
+use crate::resolve::plan::{Cut, Found, Searched};
 use crate::resolve::portion::Portion;
 use crate::resolve::{Served, Snapshot, Withheld};
 use crate::uri::Uri;
@@ -162,6 +162,8 @@ pub(crate) struct Hit {
     pub(crate) served: Arc<Served>,
     /// The section; none where the whole document or its beginning is meant.
     pub(crate) section: Option<Section>,
+    /// What of the document was found.
+    pub(crate) cut: Cut,
     /// The larger, the better.
     pub(crate) score: f64,
     /// Why it was found.
@@ -236,10 +238,14 @@ pub(crate) fn search(
 
 impl Answer {
     /// What the answer is to a selector that names the search, and the back-end of this name gave
-    /// it.
-    pub(crate) fn into_searched(self, backend: String) -> Searched {
-        let ids = self.hits.iter().map(|hit| hit.served.id.clone()).collect();
-        Searched { backend, ids, withheld: self.withheld, notes: self.notes }
+    /// it; with `whole`, the whole documents.
+    pub(crate) fn into_searched(self, backend: String, whole: bool) -> Searched {
+        let found = |hit: Hit| Found {
+            id: hit.served.id.clone(),
+            cut: if whole { Cut::Whole } else { hit.cut },
+        };
+        let found = self.hits.into_iter().map(found).collect();
+        Searched { backend, found, withheld: self.withheld, notes: self.notes }
     }
 }
 
@@ -325,11 +331,11 @@ impl Sieve<'_, '_> {
             }
         }
         let document = self.read.get(&id)?.as_ref()?;
-        let (section, range) = match document.part(&hit.part) {
+        let (cut, section, range) = match document.part(&hit.part) {
             Some(part) => part,
             None => {
                 self.dropped.anchors += 1;
-                (None, document.body())
+                (Cut::Whole, None, document.body())
             }
         };
         let anchor = section.map(|section| section.anchor.clone());
@@ -338,6 +344,7 @@ impl Sieve<'_, '_> {
             return None;
         }
         Some(Ok(Hit {
+            cut,
             section: section.cloned(),
             snippet: snippet::snippet(&document.served.text[range], self.query),
             served: Arc::clone(&document.served),
@@ -363,18 +370,24 @@ impl Document {
         self.sections.get(*self.anchors.get(anchor)?)
     }
 
-    /// The section that a part is in, and its bytes of the text; `None` if there is no such part.
-    fn part(&self, part: &Part) -> Option<(Option<&Section>, Range<usize>)> {
+    /// What a part is of the document: the section that it is in, and its bytes of the text; `None`
+    /// if there is no such part.
+    fn part(&self, part: &Part) -> Option<(Cut, Option<&Section>, Range<usize>)> {
         match part {
-            Part::Whole => Some((None, self.body())),
+            Part::Whole => Some((Cut::Whole, None, self.body())),
             Part::Anchor(anchor) => {
                 let section = self.section(anchor)?;
-                Some((Some(section), section.range.clone()))
+                Some((Cut::Section(anchor.clone()), Some(section), section.range.clone()))
             }
             Part::Unit(n) => {
                 let unit = self.units.get(*n)?;
                 let section = unit.anchor.as_deref().and_then(|anchor| self.section(anchor));
-                Some((section, unit.range.clone()))
+                let cut = match &unit.anchor {
+                    Some(anchor) => Cut::Own(anchor.clone()),
+                    None if self.sections.is_empty() => Cut::Whole,
+                    None => Cut::Beginning,
+                };
+                Some((cut, section, unit.range.clone()))
             }
         }
     }

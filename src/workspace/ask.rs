@@ -32,6 +32,17 @@ pub(crate) struct Asked<'v> {
     pub(crate) plan: QueryPlan,
 }
 
+/// What is asked.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Query<'q> {
+    /// A selector, or an id.
+    pub(crate) text: &'q str,
+    /// The checkpoint to answer at.
+    pub(crate) at: Option<CheckpointNumber>,
+    /// Whether searches give whole documents, not the sections that they found.
+    pub(crate) whole: bool,
+}
+
 impl<'v> Asked<'v> {
     /// What it takes to answer: the version alone where a single URI names a document.
     pub(crate) fn need(text: &str) -> Need {
@@ -46,8 +57,7 @@ impl<'v> Asked<'v> {
     pub(crate) fn new(
         workspace: &Workspace<'_>,
         (vault, source): (&'v Vault, &'v CheckpointSource),
-        text: &str,
-        at: Option<CheckpointNumber>,
+        Query { text, at, whole }: Query<'_>,
         on_slow: OnSlow<'_>,
     ) -> Result<Self, Failure> {
         let uri = as_id(text).map(|uri| uri.to_string());
@@ -82,7 +92,7 @@ impl<'v> Asked<'v> {
             (at, _) => Snapshot::of(vault, source, at)?,
         };
         let mut ask = |query: &str| {
-            search::in_selector(workspace, (vault, source), &snapshot, query, on_slow)
+            search::in_selector(workspace, (vault, source), &snapshot, (query, whole), on_slow)
         };
         let plan = QueryPlan::new(&selector, &snapshot, &mut ask);
         let plan = plan.map_err(|why| Failure::plan(why, text))?;

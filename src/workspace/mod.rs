@@ -94,7 +94,8 @@ impl Workspace<'_> {
     ) -> Result<Resolution, Failure> {
         let vault = self.vault()?;
         let source = CheckpointSource::open(&vault, ask::Asked::need(selector), &mut |_, _| ())?;
-        let mut asked = ask::Asked::new(self, (&vault, &source), selector, at, &|_| ())?;
+        let query = ask::Query { text: selector, at, whole: false };
+        let mut asked = ask::Asked::new(self, (&vault, &source), query, &|_| ())?;
         asked.resolve(&vault)
     }
 }

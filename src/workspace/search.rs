@@ -50,7 +50,7 @@ pub(crate) fn ask(
     Ok(Answered { backend: backend.name().to_owned(), answer })
 }
 
-/// What a search in a selector finds, which is asked of `snapshot`.
+/// What a search in a selector finds, which is asked of `snapshot`: sections, or whole documents.
 ///
 /// # Errors
 /// The snapshot is not of the last checkpoint, or the back-end failed.
@@ -58,7 +58,7 @@ pub(crate) fn in_selector(
     workspace: &Workspace<'_>,
     (vault, source): (&Vault, &CheckpointSource),
     snapshot: &Snapshot<'_>,
-    query: &str,
+    (query, whole): (&str, bool),
     on_slow: OnSlow<'_>,
 ) -> Result<Searched, Failure> {
     let (asked, head) = (snapshot.checkpoint(), Snapshot::of(vault, source, None)?.checkpoint());
@@ -71,5 +71,5 @@ pub(crate) fn in_selector(
     }
     let query = (&Query::parse(query)?, search::SELECTED_HITS);
     let answered = ask(workspace, vault, snapshot, query, on_slow)?;
-    Ok(answered.answer.into_searched(answered.backend))
+    Ok(answered.answer.into_searched(answered.backend, whole))
 }

@@ -40,16 +40,16 @@ fn what_a_search_finds_is_a_set_like_others() {
     assert_snapshot!(place.ctx("resolve contextnest://search/fee").whole(), @"
     exit: 0
     -- stdout
-    nodes/fees     v1  document  Fees
-    nodes/returns  v1  document  Returns
+    nodes/fees#fees  v1  document  Fees
+    nodes/returns    v1  document  Returns
     -- stderr
     note: delegated to builtin, which decides what a search finds
     ");
     for (selector, expected) in [
         ("contextnest://search/fee - #retail", "nodes/fees"),
         ("#retail + contextnest://search/fee", "nodes/returns"),
-        ("contextnest://search/who%20are | #billing", "nodes/fees nodes/team"),
-        ("\"contextnest://search/who+are\" | #billing", "nodes/fees nodes/team"),
+        ("contextnest://search/who%20are | #billing", "nodes/team nodes/fees"),
+        ("\"contextnest://search/who+are\" | #billing", "nodes/team nodes/fees"),
         ("contextnest://search/fee - contextnest://search/fee", ""),
         ("#retail - contextnest://search/absent", "nodes/returns nodes/team"),
         ("pack:money | #retail", "nodes/fees nodes/returns nodes/team"),
@@ -97,12 +97,12 @@ fn an_answer_says_its_class_and_its_back_end() {
     exit: 0
     -- stdout
     contextnest://search/fee - #retail at checkpoint 1
-      -                                  1
-        contextnest://search/fee         2
-          |                              2
-            contextnest://nodes/fees     1
-            contextnest://nodes/returns  1
-        #retail                          2
+      -                                    1
+        contextnest://search/fee           2
+          |                                2
+            contextnest://nodes/fees#fees  1
+            contextnest://nodes/returns    1
+        #retail                            2
     cost: 3 sets looked up, 3 documents in them, 1 text in the answer
     -- stderr
     note: delegated to builtin, which decides what a search finds
@@ -161,7 +161,7 @@ fn only_what_is_published_and_current_is_in_the_set() {
     assert_snapshot!(run.var("CTX_SEARCH_COMMAND", &program).run().whole(), @r#"
     exit: 0
     -- stdout
-    <!-- ctx:context selector="contextnest://search/fee" class=delegated backend="program" checkpoint=3 checkpoint_hash=sha256:e2c5e836248dfc7e5a76afb5bc67e6373667f93b1190a65d80b37c228df3090d at=2026-11-21T10:00:06.000Z mark=27c0ed188a170f43217c28e4 parts=2 tokens=231 left_out=0 withheld=0 -->
+    <!-- ctx:context selector="contextnest://search/fee" class=delegated backend="program" checkpoint=3 checkpoint_hash=sha256:e2c5e836248dfc7e5a76afb5bc67e6373667f93b1190a65d80b37c228df3090d at=2026-11-21T10:00:06.000Z mark=27c0ed188a170f43217c28e4 parts=2 tokens=232 left_out=0 withheld=0 -->
     <!-- ctx:instructions n=1 uri=contextnest://CONTEXT.md@3 version=1 -->
 
     # Test
@@ -170,7 +170,7 @@ fn only_what_is_published_and_current_is_in_the_set() {
 
     - Act on published documents only, and cite them by `contextnest://` URI and version.
     <!-- ctx:end 27c0ed188a170f43217c28e4 -->
-    <!-- ctx:begin n=2 uri=contextnest://nodes/fees@3 title="Fees" version=2 -->
+    <!-- ctx:begin n=2 uri=contextnest://nodes/fees@3#fees title="Fees" version=2 -->
     # Fees
 
     Superseding words.
@@ -209,7 +209,7 @@ fn a_search_is_refused_for_the_past_and_answered_for_the_head() {
         assert_eq!(error["code"], "search-past", "{line}");
     }
     let head = ids(&place, "contextnest://search/fee");
-    assert_eq!(head, "nodes/fees nodes/more nodes/returns");
+    assert_eq!(head, "nodes/fees nodes/returns nodes/more");
     let at = place.ctx("resolve contextnest://search/fee --at 2 --ids").ok();
     assert_eq!(at.lines().join(" "), head);
     assert_eq!(ids(&place, "contextnest://nodes/team@2 | contextnest://search/fee").len(), 46);
@@ -286,4 +286,95 @@ fn a_search_is_asked_once_and_there_are_not_too_many() {
     run(&searches(16)).ok();
     let error = run(&searches(17)).exits(2).json("ctx.error");
     assert_eq!(error["reason"], "selector-too-large");
+}
+
+/// Documents of which one answers best in a section of its own, and a copy of that section.
+fn passages() -> Place {
+    let fee = "Late fees are waived for members who call the desk before the parcel is returned, \
+               and whose account has been in good standing for as long as they have held it.";
+    let filler = "Nothing of interest stands here. ".repeat(60);
+    Place::published(&[
+        (
+            "nodes/a-long",
+            &format!("# Parcels\n\n{filler}\n\n## Waived\n\n{fee}\n\n## End\n\n{filler}\n"),
+        ),
+        ("nodes/b-copy", &format!("# Desk\n\n{filler}\n\n## Copied\n\n{fee}\n")),
+        ("nodes/c-waived", "# Waived fees\n\nWaived fees are waived late fees.\n"),
+        ("nodes/z-other", "# Other\n\nA member may ask for a fee to be waived.\n"),
+    ])
+}
+
+#[test]
+fn a_search_gives_the_sections_that_it_found_the_best_first() {
+    let place = passages();
+    assert_snapshot!(place.ctx("resolve contextnest://search/waived%20late%20fees").ok().stdout, @"
+    nodes/c-waived#waived-fees  v1  document  Waived fees
+    nodes/a-long#waived         v1  document  Parcels
+    nodes/b-copy#copied         v1  document  Desk
+    nodes/z-other#other         v1  document  Other
+    ");
+    assert_snapshot!(place.ctx("resolve contextnest://search/waived%20late%20fees --whole --ids").ok().stdout, @"
+    nodes/c-waived
+    nodes/a-long
+    nodes/b-copy
+    nodes/z-other
+    ");
+    // What a search did not find comes after what it found.
+    assert_snapshot!(place.ctx("resolve 'contextnest://search/parcel | type:document' --ids").ok().stdout, @"
+    nodes/a-long
+    nodes/b-copy
+    nodes/c-waived
+    nodes/z-other
+    ");
+    let json = place.ctx("resolve contextnest://search/parcels --format json").ok();
+    assert_snapshot!(json.json("ctx.resolve")["documents"][0]["sections"][0]["part"], @r#""own""#);
+}
+
+#[test]
+fn a_search_in_a_budget_takes_the_best_first_and_a_repeated_passage_once() {
+    let place = passages();
+    let run = |line: &str| {
+        let line = format!(
+            "resolve contextnest://search/waived%20late%20fees --no-instructions --format json {line}"
+        );
+        let json = place.ctx(&line).ok().json("ctx.resolve");
+        let mut said = Vec::new();
+        for document in json["documents"].as_array().unwrap() {
+            let sections = document["sections"].as_array().into_iter().flatten();
+            let anchors = sections.map(|section| section["anchor"].as_str().unwrap());
+            said.push(format!(
+                "{} #{}",
+                document["id"].as_str().unwrap(),
+                anchors.collect::<Vec<_>>().join(" #")
+            ));
+        }
+        for out in json["left_out"].as_array().unwrap() {
+            let of = out["duplicate_of"].as_str().unwrap_or_default();
+            said.push(format!(
+                "- {} {} {of}",
+                out["uri"].as_str().unwrap(),
+                out["reason"].as_str().unwrap()
+            ));
+        }
+        said.join("\n")
+    };
+    assert_snapshot!(run("--budget 2000"), @"
+    nodes/c-waived #waived-fees
+    nodes/a-long #waived
+    nodes/z-other #other
+    - contextnest://nodes/b-copy@1#copied duplicate contextnest://nodes/a-long@1#waived
+    ");
+    assert_snapshot!(run("--budget 200"), @"
+    nodes/c-waived #waived-fees
+    - contextnest://nodes/a-long@1#waived budget 
+    - contextnest://nodes/b-copy@1#copied budget 
+    - contextnest://nodes/z-other@1#other budget
+    ");
+    assert_snapshot!(run("--budget 400 --whole"), @"
+    nodes/c-waived #
+    nodes/a-long #waived
+    nodes/z-other #
+    - contextnest://nodes/a-long@1 budget 
+    - contextnest://nodes/b-copy@1 budget
+    ");
 }

@@ -1,7 +1,7 @@
 //! Packs: selected as sealed, listed, shown, made and checked.
 
 use contextnest::checkpoint::log::Log;
-use contextnest::resolve::plan::Searched;
+use contextnest::resolve::plan::{Cut, Found, Searched};
 use contextnest::resolve::{QueryPlan, Snapshot};
 use contextnest::selector::parse;
 use contextnest::vault::Vault;
@@ -180,8 +180,9 @@ fn a_search_is_the_union_of_what_the_back_end_finds() {
     let mut found = |query: &str| {
         assert_eq!(query, "who sells");
         asked += 1;
-        let ids = ["nodes/x", "nodes/risk", "nodes/x"].map(|id| id.parse().unwrap()).to_vec();
-        Ok::<_, String>(Searched { ids, ..Searched::default() })
+        let hit = |id: &str| Found { id: id.parse().unwrap(), cut: Cut::Whole };
+        let found = ["nodes/x", "nodes/risk", "nodes/x"].map(hit).to_vec();
+        Ok::<_, String>(Searched { found, ..Searched::default() })
     };
     let search = "contextnest://search/who%20sells";
     let selector = parse(&format!("{search} - #policy | {search} - {search}")).unwrap();

@@ -33,7 +33,7 @@ pub(super) fn run(args: &Show, session: &mut Session<'_>) -> Result<Answer, Fail
     let mut plan = session.with_search(|workspace, on_slow| {
         let places = (&vault, &source);
         let mut ask =
-            |query: &str| search::in_selector(workspace, places, &snapshot, query, on_slow);
+            |query: &str| search::in_selector(workspace, places, &snapshot, (query, true), on_slow);
         Ok(QueryPlan::of_pack(sealed, &snapshot, &mut ask)?)
     })?;
     let mut resolution = snapshot.resolve(&plan)?;

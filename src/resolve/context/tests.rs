@@ -1,14 +1,16 @@
 //! Blocks that keep their budget and read back, whatever their texts hold.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 
+use super::fit::needs;
 use super::*;
 use crate::chain::history::{Entry, EntryState, TextStorage};
 use crate::document::{Document, hidden};
 use crate::model::number::Version;
 use crate::resolve::Served;
+use crate::resolve::plan::{Cut, Found};
 use crate::uri::Uri;
 
 /// A document as a test describes it.
@@ -231,11 +233,18 @@ proptest! {
     fn a_block_keeps_its_budget_and_reads_back(
         made in prop::collection::vec(made(), 0..7),
         first in 0..3_usize,
+        found in prop::collection::vec(0..7_usize, 0..5),
         budget in budgets(),
         tokenizer in prop::sample::select(Tokenizer::ALL.map(|(one, _)| one).to_vec()),
     ) {
         let mut resolution = resolution(&made);
         let instructions = instructions(&mut resolution, first);
+        let hit = |n: &usize| {
+            let served = resolution.documents.get(*n)?;
+            Some(Found { id: served.id.clone(), cut: Cut::Whole })
+        };
+        let found: Vec<Found> = found.iter().filter_map(hit).collect();
+        resolution.rank(&found);
         let shape = Shape { budget, tokenizer, instructions: &instructions };
         let context = Context::new(question(), &resolution, shape);
         let block = context.to_markdown();
@@ -287,6 +296,7 @@ proptest! {
             match &out.why {
                 Reason::Budget { left } => prop_assert!(out.tokens > *left),
                 Reason::Dependency(id) => prop_assert!(missing.contains(id)),
+                Reason::Duplicate(_) => prop_assert!(false, "no search found it"),
             }
         }
         if budget.is_none_or(|budget| budget == u64::MAX) {
