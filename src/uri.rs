@@ -13,7 +13,7 @@ mod path;
 use std::fmt;
 use std::str::FromStr;
 
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode, utf8_percent_encode};
 
 pub use error::UriError;
 
@@ -269,6 +269,11 @@ const RESERVED_IN_PATH: AsciiSet = RESERVED.remove(b'/');
 /// Returns a text with every byte percent-encoded that is not unreserved.
 pub(crate) fn encode(text: &str) -> String {
     utf8_percent_encode(text, &RESERVED).to_string()
+}
+
+/// Returns bytes with each percent-encoded that is not unreserved.
+pub(crate) fn encode_bytes(bytes: &[u8]) -> String {
+    percent_encode(bytes, &RESERVED).to_string()
 }
 
 /// Returns a path with every byte percent-encoded that is neither unreserved nor `/`.

@@ -1,11 +1,16 @@
-//! A report in the Static Analysis Results Interchange Format (SARIF 2.1.0, OASIS), which code
-//! hosts and editors show beside the files.
+//! Findings and problems in the Static Analysis Results Interchange Format (SARIF 2.1.0, OASIS),
+//! which code hosts and editors show beside the files.
+//!
+//! Places are counted from the top of the git repository, as code hosts do. The base has no address
+//! of its own: a report of one machine is read on another one.
 
-use super::Spell;
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
+use super::Spell;
+use super::problem::{ProblemReport, ValidateReport};
+use crate::codes;
 use crate::model::digest::Digest;
 use crate::uri::encode_path;
 use crate::verify::{Class, Code, Finding, Report};
@@ -13,43 +18,121 @@ use crate::verify::{Class, Code, Finding, Report};
 const SCHEMA: &str =
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
 
-/// The report as one run of the tool. A rule is a kind of finding; paths are relative to the
-/// vault's folder, which is named `VAULT`.
-pub fn of(report: &Report, version: &str, spell: Spell) -> String {
-    let mut rules: BTreeMap<Code, usize> = BTreeMap::new();
-    for finding in &report.findings {
-        rules.entry(finding.code).or_default();
+/// What the paths of a report are relative to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// The top of a git repository; with the vault's folder in it, percent-encoded, with a final
+    /// `/` unless it is empty.
+    Repository(String),
+    /// The vault's folder.
+    Vault,
+}
+
+impl Place {
+    /// The name of the base and what it is.
+    fn base(&self) -> (&'static str, &'static str) {
+        match self {
+            Self::Repository(_) => ("%SRCROOT%", "The top of the git repository."),
+            Self::Vault => ("VAULT", "The folder of the vault."),
+        }
     }
+
+    /// The place of a file of the vault, and of a line of it.
+    fn location(&self, path: &str, line: Option<usize>) -> Value {
+        let folder = match self {
+            Self::Repository(folder) => folder.as_str(),
+            Self::Vault => "",
+        };
+        let uri = format!("{folder}{}", encode_path(path));
+        let mut place = json!({"artifactLocation": {"uri": uri, "uriBaseId": self.base().0}});
+        if let Some(line) = line.filter(|line| *line > 0) {
+            place["region"] = json!({"startLine": line});
+        }
+        json!({"physicalLocation": place})
+    }
+}
+
+/// The report of a verifier as one run of the tool. A rule is a kind of finding.
+pub(crate) fn of_findings(report: &Report, place: &Place, spell: Spell) -> String {
+    let codes = report.findings.iter().map(|finding| finding.code);
+    let rules = numbered(codes);
+    let result = |finding: &Finding| of_finding(finding, rules.get(&finding.code), place);
+    run(
+        place,
+        rules.keys().map(|code| rule(*code, spell)).collect(),
+        report.findings.iter().map(result).collect(),
+        &report.trust_error.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        &json!({
+            "verdict": report.verdict.as_str(),
+            "checkpoints": report.checkpoints,
+            "head": report.head.map(|hash| hash.to_string()),
+            "anchoredTo": report.anchors.iter().map(|held| held.checkpoint).max(),
+            "omitted": report.omitted,
+        }),
+    )
+}
+
+/// The problems of live files as one run of the tool. A rule is a code.
+pub(crate) fn of_problems(report: &ValidateReport, place: &Place) -> String {
+    let all = || report.files.iter().flat_map(|file| file.problems.iter().map(move |p| (file, p)));
+    let rules = numbered(all().map(|(_, problem)| problem.code));
+    let rule = |code: &&str| {
+        let meaning = codes::problems().find(|known| *known.code == **code);
+        json!({
+            "id": code,
+            "shortDescription": {"text": meaning.map_or(*code, |known| known.meaning)},
+        })
+    };
+    run(
+        place,
+        rules.keys().map(rule).collect(),
+        all()
+            .map(|(file, problem)| of_problem(&file.path, problem, rules.get(problem.code), place))
+            .collect(),
+        &[],
+        &json!({
+            "checked": report.checked,
+            "errors": report.errors,
+            "warnings": report.warnings,
+        }),
+    )
+}
+
+/// Each of these once, with its place in their order.
+fn numbered<C: Ord>(codes: impl Iterator<Item = C>) -> BTreeMap<C, usize> {
+    let mut rules: BTreeMap<C, usize> = codes.map(|code| (code, 0)).collect();
     for (n, index) in rules.values_mut().enumerate() {
         *index = n;
     }
-    let results: Vec<Value> =
-        report.findings.iter().map(|finding| result(finding, rules.get(&finding.code))).collect();
+    rules
+}
+
+fn run(
+    place: &Place,
+    rules: Vec<Value>,
+    results: Vec<Value>,
+    notifications: &[String],
+    properties: &Value,
+) -> String {
+    let (base, description) = place.base();
+    let warn = |why: &String| json!({"level": "warning", "message": {"text": why}});
     let sarif = json!({
         "$schema": SCHEMA,
         "version": "2.1.0",
         "runs": [{
             "tool": {"driver": {
                 "name": "ctx",
-                "version": version,
-                "rules": rules.keys().map(|code| rule(*code, spell)).collect::<Vec<_>>(),
+                "version": env!("CARGO_PKG_VERSION"),
+                "rules": rules,
             }},
-            "originalUriBaseIds": {"VAULT": {"description": {"text": "The folder of the vault."}}},
+            "originalUriBaseIds": {base: {"description": {"text": description}}},
             "columnKind": "unicodeCodePoints",
             "results": results,
             "invocations": [{
                 "executionSuccessful": true,
-                "toolExecutionNotifications": report.trust_error.iter().map(|why| json!({
-                    "level": "warning",
-                    "message": {"text": why.to_string()},
-                })).collect::<Vec<_>>(),
+                "toolExecutionNotifications": notifications.iter().map(warn).collect::<Vec<_>>(),
             }],
-            "properties": {
-                "verdict": report.verdict.as_str(),
-                "checkpoints": report.checkpoints,
-                "head": report.head.map(|hash| hash.to_string()),
-                "anchoredTo": report.anchors.iter().map(|held| held.checkpoint).max(),
-            },
+            "properties": properties,
         }],
     });
     super::harmless(serde_json::to_string_pretty(&sarif).unwrap_or_default())
@@ -66,13 +149,13 @@ fn rule(code: Code, spell: Spell) -> Value {
     })
 }
 
-fn result(finding: &Finding, rule: Option<&usize>) -> Value {
+fn of_finding(finding: &Finding, rule: Option<&usize>, place: &Place) -> Value {
     let mut message = finding.message.clone();
     if let (Some(expected), Some(found)) = (&finding.expected, &finding.found) {
         message.push_str(&format!(": expected {expected}, found {found}"));
     }
     // The same finding in the next run is the same to a tool that tracks findings.
-    let place = format!(
+    let same = format!(
         "{}\n{}\n{:?}\n{:?}",
         finding.code, finding.path, finding.version, finding.checkpoint
     );
@@ -81,18 +164,26 @@ fn result(finding: &Finding, rule: Option<&usize>) -> Value {
         "ruleIndex": rule,
         "level": level(finding.code),
         "message": {"text": message},
-        "locations": [{
-            "physicalLocation": {"artifactLocation": {
-                "uri": encode_path(&finding.path),
-                "uriBaseId": "VAULT",
-            }},
-        }],
-        "partialFingerprints": {"finding/v1": Digest::of(place.as_bytes()).short()},
+        "locations": [place.location(&finding.path, finding.line)],
+        "partialFingerprints": {"finding/v1": Digest::of(same.as_bytes()).short()},
         "properties": {
             "id": finding.id.as_ref().map(ToString::to_string),
             "version": finding.version,
             "checkpoint": finding.checkpoint,
         },
+    })
+}
+
+fn of_problem(path: &str, problem: &ProblemReport, rule: Option<&usize>, place: &Place) -> Value {
+    // Without the line: a problem that other lines push down is the same problem.
+    let same = format!("{}\n{path}\n{}", problem.code, problem.message);
+    json!({
+        "ruleId": problem.code,
+        "ruleIndex": rule,
+        "level": problem.severity,
+        "message": {"text": format!("{}. Hint: {}", problem.message, problem.hint)},
+        "locations": [place.location(path, problem.line)],
+        "partialFingerprints": {"problem/v1": Digest::of(same.as_bytes()).short()},
     })
 }
 

@@ -81,6 +81,8 @@ struct FindingReport {
     code: &'static str,
     class: &'static str,
     path: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    line: Option<usize>,
     id: Option<String>,
     version: Option<Version>,
     checkpoint: Option<CheckpointNumber>,
@@ -95,6 +97,7 @@ impl From<&Finding> for FindingReport {
             code: finding.code.as_str(),
             class: finding.code.class().as_str(),
             path: finding.path.clone(),
+            line: finding.line,
             id: finding.id.as_ref().map(ToString::to_string),
             version: finding.version,
             checkpoint: finding.checkpoint,

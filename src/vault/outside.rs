@@ -98,15 +98,21 @@ pub fn checked_out(root: &Path) -> Option<String> {
 /// The folder with the data of the repository that holds a folder. What git would not take for a
 /// repository hides none that is above it.
 pub fn repository(root: &Path) -> Option<PathBuf> {
+    work_tree(root).map(|(_, data)| data)
+}
+
+/// The folder whose `.git` names the repository that holds a folder, and the data of the repository.
+pub fn work_tree(root: &Path) -> Option<(&Path, PathBuf)> {
     let dirs = root.ancestors().filter_map(|dir| {
         let dot_git = dir.join(".git");
         // In a worktree and in a submodule `.git` is a file that names the folder.
-        Some(match read_start(&dot_git) {
+        let data = match read_start(&dot_git) {
             Some(text) => dir.join(text.strip_prefix("gitdir:")?.trim()),
             None => dot_git,
-        })
+        };
+        Some((dir, data))
     });
-    let is_repository = |dir: &PathBuf| {
+    let is_repository = |(_, dir): &(&Path, PathBuf)| {
         let data = match read_start(&dir.join("commondir")) {
             Some(text) => dir.join(text.trim()),
             None => dir.clone(),

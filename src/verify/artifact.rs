@@ -218,7 +218,7 @@ impl Pass<'_> {
         let path = self.id.history_path();
         for key in &history.unknown.first {
             let message = format!("line {}: unknown key `{}`", key.line, key.name.escape_debug());
-            self.push(Finding::new(Code::KeyUnknown, path.clone(), message));
+            self.push(Finding::new(Code::KeyUnknown, path.clone(), message).line(key.line));
         }
         let more = history.unknown.count.saturating_sub(history.unknown.first.len() as u64);
         if more > 0 {
@@ -270,7 +270,7 @@ impl Pass<'_> {
                         };
                         let finding =
                             Finding::new(code_of(fault.kind), self.id.history_path(), message);
-                        self.push(Finding { version: slot.version, ..finding });
+                        self.push(Finding { version: slot.version, ..finding.line(line) });
                     }
                     before = slot.version.map(|v| (v, before.map_or(EPOCH, |(_, at)| at)));
                     continue;

@@ -107,6 +107,8 @@ pub struct Finding {
     pub code: Code,
     /// The file it was found in.
     pub path: String,
+    /// The line of the file from 1, where it is known.
+    pub line: Option<usize>,
     /// The artifact.
     pub id: Option<DocumentId>,
     /// The version.
@@ -127,6 +129,7 @@ impl Finding {
         Self {
             code,
             path: path.into(),
+            line: None,
             id: None,
             version: None,
             checkpoint: None,
@@ -134,6 +137,11 @@ impl Finding {
             found: None,
             message: message.into(),
         }
+    }
+
+    pub(super) fn line(mut self, line: usize) -> Self {
+        self.line = Some(line);
+        self
     }
 
     pub(super) fn id(mut self, id: &DocumentId) -> Self {

@@ -102,12 +102,15 @@ pub(super) fn check(log: &Log, now: Timestamp, files: &Files) -> (View, Gathered
         previous: None,
         skipped: 0,
         highest: HashMap::new(),
+        line: None,
     };
     pass.file(log);
     let Compared { faults, end } = compared(log, files);
     let mut faults = faults.into_iter().peekable();
     let mut read = 0;
     for (index, entry) in log.entries.iter().enumerate() {
+        // Each line of a delta log is one entry.
+        pass.line = (log.form == LogForm::Delta).then_some(index + 1);
         match entry {
             Ok(checkpoint) => {
                 let fault = faults.next_if(|(n, _)| *n == read);
@@ -150,11 +153,14 @@ struct Pass<'h> {
     skipped: u64,
     /// The highest version of each artifact so far.
     highest: HashMap<DocumentId, Version>,
+    /// The line of the entry that is looked at, where it is known.
+    line: Option<usize>,
 }
 
 impl Pass<'_> {
     fn find(&mut self, code: Code, checkpoint: CheckpointNumber, message: impl Into<String>) {
-        self.findings.push(Finding::new(code, self.path, message).checkpoint(checkpoint));
+        let finding = Finding::new(code, self.path, message).checkpoint(checkpoint);
+        self.findings.push(Finding { line: self.line, ..finding });
     }
 
     fn file(&mut self, log: &Log) {
@@ -166,7 +172,7 @@ impl Pass<'_> {
         }
         if let Some(line) = log.diagnosis.respelled {
             let message = format!("from line {line} on it does not have the bytes that ctx writes");
-            self.findings.push(Finding::new(Code::LogRespelled, self.path, message));
+            self.findings.push(Finding::new(Code::LogRespelled, self.path, message).line(line));
         }
         if log.diagnosis.duplicate == Some(Duplicate::Same) {
             let message = "it holds the same checkpoints as the log: a conversion was interrupted";
@@ -224,6 +230,7 @@ impl Pass<'_> {
         if let Some(found) = follows.filter(|_| self.skipped == 0) {
             let message = "its hash does not follow from its fields and the checkpoint before";
             let finding = Finding::new(Code::CheckpointHashMismatch, self.path, message);
+            let finding = Finding { line: self.line, ..finding };
             self.findings.push(finding.checkpoint(number).values(&checkpoint.hash, &found));
         }
         self.previous = Some((number, checkpoint.at, checkpoint.hash));

@@ -51,16 +51,17 @@ impl Pass<'_> {
         let is_draft = self.id.is_document()
             && Document::parse(&live).is_ok_and(|d| d.frontmatter.status == Status::Draft);
         if !is_draft {
-            let message = first_difference(sealed, &live);
-            self.push(Finding::new(drift, path, message));
+            let line = first_difference(sealed, &live);
+            let message =
+                format!("the live file differs from the published text from line {line} on");
+            self.push(Finding::new(drift, path, message).line(line));
         }
     }
 }
 
-/// Says on which line two texts begin to differ.
-fn first_difference(sealed: &str, live: &str) -> String {
-    let same = sealed.split('\n').zip(live.split('\n')).take_while(|(a, b)| a == b).count();
-    format!("the live file differs from the published text from line {} on", same + 1)
+/// The line, from 1, on which two texts begin to differ.
+fn first_difference(sealed: &str, live: &str) -> usize {
+    sealed.split('\n').zip(live.split('\n')).take_while(|(a, b)| a == b).count() + 1
 }
 
 /// Live files that say published though the head does not hold them.

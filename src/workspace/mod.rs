@@ -17,6 +17,7 @@ mod identity;
 pub(crate) mod init;
 pub(crate) mod name;
 mod open;
+mod place;
 pub(crate) mod revision;
 pub(crate) mod search;
 pub(crate) mod staged;

@@ -347,17 +347,56 @@ fn findings_are_exported_as_sarif() {
             assert_eq!(rules[index]["id"], result["ruleId"]);
             let place = &result["locations"][0]["physicalLocation"]["artifactLocation"];
             assert_eq!(place["uriBaseId"], "VAULT");
-            format!("{} {} {}", result["level"], result["ruleId"], place["uri"]).replace('"', "")
+            let line = &result["locations"][0]["physicalLocation"]["region"]["startLine"];
+            format!("{} {} {}:{line}", result["level"], result["ruleId"], place["uri"])
+                .replace('"', "")
+                .replace(":null", "")
         })
         .collect();
     assert_snapshot!(told.join("\n"), @"
     error content-hash-mismatch nodes/.versions/a/v1.md
     error version-unreconstructable nodes/.versions/a/history.yaml
-    warning drift nodes/b.md
+    warning drift nodes/b.md:11
     note policy-unsealed packs/a%20pack%1B.yml
     note checksum-mismatch nodes/.versions/a/history.yaml
     ");
+    assert_eq!(
+        run["originalUriBaseIds"].as_object().unwrap().keys().collect::<Vec<_>>(),
+        ["VAULT"]
+    );
     place.ctx("verify --sarif --json").exits(2);
+}
+
+#[test]
+fn places_in_sarif_are_relative_to_the_repository() {
+    let place = Place::new();
+    for folder in [".git/objects", ".git/refs", "the docs/nodes"] {
+        std::fs::create_dir_all(place.path(folder)).unwrap();
+    }
+    place.write(".git/HEAD", "ref: refs/heads/main\n");
+    place.ctx("init \"the docs\" --name Test").ok();
+    place.write("the docs/nodes/a:b.md", "# A\n\n[x](missing.md)\n");
+    place.ctx("publish --all --vault \"the docs\"").ok();
+    place.edit("the docs/nodes/a:b.md", "# A\n", "# A\n\nmore\n");
+    let place_of = |line: &str, exit| {
+        let text = place.ctx(&format!("{line} --sarif --vault \"the docs\"")).exits(exit).stdout;
+        let sarif: Value = serde_json::from_str(&text).unwrap();
+        let run = &sarif["runs"][0];
+        // A base without an address: a host puts its own checkout there.
+        let base = &run["originalUriBaseIds"]["%SRCROOT%"];
+        assert!(base["uri"].is_null() && base["description"]["text"].is_string());
+        let rule = &run["tool"]["driver"]["rules"][0];
+        assert!(rule["shortDescription"]["text"].as_str().unwrap().ends_with('.'));
+        let result = &run["results"][0];
+        assert_eq!(rule["id"], result["ruleId"]);
+        let place = &result["locations"][0]["physicalLocation"];
+        assert_eq!(place["artifactLocation"]["uriBaseId"], "%SRCROOT%");
+        let (uri, line) = (&place["artifactLocation"]["uri"], &place["region"]["startLine"]);
+        format!("{} {} {uri} {line}", result["level"], result["ruleId"]).replace('"', "")
+    };
+    assert_eq!(place_of("verify", 1), "warning drift the%20docs/nodes/a%3Ab.md 13");
+    assert_eq!(place_of("validate", 0), "warning link-broken the%20docs/nodes/a%3Ab.md 15");
+    place.ctx("validate --sarif --json").exits(2);
 }
 
 #[test]

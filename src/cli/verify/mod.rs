@@ -114,7 +114,7 @@ pub(super) fn run(args: &Verify, session: &mut Session<'_>) -> Result<Answer, Fa
         session.ui.note(&format!("warning: {why}"));
     }
     if args.sarif {
-        session.ui.json(&sarif::of(&report, env!("CARGO_PKG_VERSION"), command));
+        session.ui.json(&sarif::of_findings(&report, &session.workspace.place(&vault), command));
     } else if session.ui.json {
         session.ui.report(&VerifyReport::new(&report, whole));
     } else {

@@ -1,0 +1,38 @@
+//! Where a vault is in the repository that holds it: the place that code hosts count paths from.
+
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+
+use super::Workspace;
+use crate::report::sarif::Place;
+use crate::uri::encode_bytes;
+use crate::vault::Vault;
+use crate::vault::outside::work_tree;
+
+impl Workspace<'_> {
+    /// The place of a vault: the top of the git work tree that holds it, else the vault's folder.
+    pub(crate) fn place(&self, vault: &Vault) -> Place {
+        let root = vault.root();
+        let Some(top) = work_tree(root).map(|(top, _)| top.to_owned()).or_else(|| self.named_tree())
+        else {
+            return Place::Vault;
+        };
+        match root.strip_prefix(top) {
+            Ok(below) => Place::Repository(folder_uri(below)),
+            Err(_) => Place::Vault,
+        }
+    }
+
+    /// The work tree that a hook names, for a repository whose data is elsewhere.
+    fn named_tree(&self) -> Option<PathBuf> {
+        self.environment.var("GIT_DIR")?;
+        let tree = self.environment.var("GIT_WORK_TREE")?;
+        self.environment.cwd.join(tree).canonicalize().ok()
+    }
+}
+
+/// A relative path as a reference of a URI, with a final `/` unless it is empty.
+fn folder_uri(path: &Path) -> String {
+    let name = |part: std::path::Component<'_>| encode_bytes(part.as_os_str().as_bytes()) + "/";
+    path.components().map(name).collect()
+}
