@@ -2,6 +2,7 @@
 //! published and never served.
 
 pub mod confusable;
+pub mod gathered;
 pub mod linked;
 pub mod packs;
 

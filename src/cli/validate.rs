@@ -1,20 +1,25 @@
 //! `ctx validate`.
 
+use std::collections::{HashMap, HashSet};
+
 use super::Answer;
 use super::color::Paint;
 use super::failure::command;
 use super::session::Session;
 use super::ui::shown;
 use crate::report::failure::{Code, Failure};
-use crate::report::problem::ValidateReport;
+use crate::report::problem::{ProblemGroup, ProblemReport, ValidateReport};
 use crate::report::sarif;
 use crate::words::count;
 use crate::workspace::staged::staged;
-use crate::workspace::validate::validate;
+use crate::workspace::validate::{LISTED, validate};
 
 /// Report what keeps live files from being published
 ///
 /// Errors keep a document from being published. Warnings say how an odd value is understood.
+///
+/// What many places have in common is one line, with a count and the first places. Of one code,
+/// 10,000 problems are listed with --json and --sarif, and the rest counted. --all lists each.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  ctx validate\n  ctx validate nodes/policies/returns\n  ctx validate --staged\n  \
@@ -27,6 +32,9 @@ pub(super) struct Validate {
     /// Check what is staged in git instead of the files in the folder
     #[arg(long)]
     staged: bool,
+    /// List every problem
+    #[arg(long)]
+    all: bool,
     /// Print the problems as SARIF 2.1.0, the format of static analysis tools
     #[arg(long)]
     sarif: bool,
@@ -42,7 +50,8 @@ pub(super) fn run(args: &Validate, session: &mut Session<'_>) -> Result<Answer, 
     let vault = session.vault()?;
     let copy = args.staged.then(|| staged(&session.workspace, &vault)).transpose()?;
     let judged = copy.as_ref().map_or(&vault, |copy| &copy.vault);
-    let (checked, found) = validate(&session.workspace, judged, &args.ids)?;
+    let most = if args.all { usize::MAX } else { LISTED };
+    let (checked, found) = validate(&session.workspace, judged, &args.ids, most)?;
     let report = ValidateReport::new(checked, &found, command);
     let answer = if report.errors == 0 { Answer::Yes } else { Answer::No };
     if args.quiet && answer == Answer::Yes {
@@ -53,21 +62,44 @@ pub(super) fn run(args: &Validate, session: &mut Session<'_>) -> Result<Answer, 
     } else if session.ui.json {
         session.ui.report(&report);
     } else {
-        text(session, &report);
+        text(session, &report, args.all);
     }
     Ok(answer)
 }
 
-fn text(session: &mut Session<'_>, report: &ValidateReport) {
+/// Of one code so many problems are printed one by one, unless all are asked for.
+const PRINTED: usize = 1_000;
+
+fn text(session: &mut Session<'_>, report: &ValidateReport, all: bool) {
+    let mut hidden =
+        report.omitted - report.groups.iter().map(|group| group.omitted).sum::<usize>();
+    let mut printed: HashMap<&str, usize> = HashMap::new();
+    let mut seen = HashSet::new();
     for file in &report.files {
         for problem in &file.problems {
-            let line = problem.line.map_or_else(String::new, |n| format!(":{n}"));
-            let (path, message) = (shown(&file.path), shown(&problem.message));
-            let (severity, code) = (problem.severity, problem.code);
-            let paint = if severity == "error" { Paint::Bad } else { Paint::Doubtful };
-            session.ui.painted(paint, &format!("{severity}[{code}]: {path}{line}: {message}"));
-            session.ui.line(&format!("  hint: {}", shown(&problem.hint)));
+            match report.group_of(problem).filter(|_| !all) {
+                Some(n) if seen.insert(n) => group(session, &report.groups[n]),
+                Some(_) => {}
+                None => {
+                    let count = printed.entry(problem.code).or_default();
+                    if !all && *count == PRINTED {
+                        hidden += 1;
+                        continue;
+                    }
+                    *count += 1;
+                    one(session, &file.path, problem);
+                }
+            }
         }
+    }
+    for (n, rest) in report.groups.iter().enumerate() {
+        if !all && !seen.contains(&n) {
+            group(session, rest);
+        }
+    }
+    if hidden > 0 {
+        let more = count(hidden, "more problem");
+        session.ui.line(&format!("{more} not shown; `ctx validate --all` lists each"));
     }
     session.ui.line(&format!(
         "{} checked: {}, {}",
@@ -75,4 +107,29 @@ fn text(session: &mut Session<'_>, report: &ValidateReport) {
         count(report.errors, "error"),
         count(report.warnings, "warning")
     ));
+}
+
+fn head(session: &mut Session<'_>, severity: &str, code: &str, rest: &str) {
+    let paint = if severity == "error" { Paint::Bad } else { Paint::Doubtful };
+    session.ui.painted(paint, &format!("{severity}[{code}]: {rest}"));
+}
+
+fn one(session: &mut Session<'_>, path: &str, problem: &ProblemReport) {
+    let (place, message) = (place(path, problem.line), shown(&problem.message));
+    head(session, problem.severity, problem.code, &format!("{place}: {message}"));
+    session.ui.line(&format!("  hint: {}", shown(&problem.hint)));
+}
+
+fn group(session: &mut Session<'_>, group: &ProblemGroup) {
+    let (times, files) = (count(group.count, "time"), count(group.files, "file"));
+    let rest = format!("{times} in {files}: {}", shown(&group.message));
+    head(session, group.severity, group.code, &rest);
+    let first = group.first.iter().map(|at| place(&at.path, at.line));
+    session.ui.line(&format!("  first: {}", first.collect::<Vec<_>>().join(", ")));
+    session.ui.line("  hint: `ctx validate --all` lists each with its hint");
+}
+
+fn place(path: &str, line: Option<usize>) -> String {
+    let line = line.map_or_else(String::new, |n| format!(":{n}"));
+    format!("{}{line}", shown(path))
 }

@@ -5,6 +5,8 @@ use serde::Serialize;
 use super::{Report, Spell};
 use crate::document::validate::{Problem, Severity};
 use crate::govern::Refusal;
+use crate::live::gathered::Gathered;
+use crate::live::gathered::{Group, GroupKey, pattern};
 use crate::live::packs::PackFile;
 use crate::pack::PackProblem;
 
@@ -75,8 +77,51 @@ pub struct ValidateReport {
     pub errors: usize,
     /// How many problems are warnings.
     pub warnings: usize,
+    /// How many problems are counted and not listed.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub omitted: usize,
+    /// Problems that say the same of many places, each group once, in the order of their codes.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub groups: Vec<ProblemGroup>,
     /// Files with problems, in byte order of their paths.
     pub files: Vec<FileProblems>,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
+fn is_zero(n: &usize) -> bool {
+    *n == 0
+}
+
+/// Problems of one code whose messages differ only in what they quote.
+#[derive(Debug, Serialize)]
+pub struct ProblemGroup {
+    /// The stable code.
+    pub code: &'static str,
+    /// `error` or `warning`.
+    pub severity: &'static str,
+    /// What is wrong, with `…` for what differs.
+    pub message: String,
+    /// How many there are.
+    pub count: usize,
+    /// In how many files.
+    pub files: usize,
+    /// The first places.
+    pub first: Vec<ProblemPlace>,
+    /// How many of them are not listed one by one.
+    #[serde(skip)]
+    pub omitted: usize,
+    #[serde(skip)]
+    key: GroupKey,
+}
+
+/// A place that has a problem.
+#[derive(Debug, Serialize)]
+pub struct ProblemPlace {
+    /// Path in the vault.
+    pub path: String,
+    /// The line of the file, from 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<usize>,
 }
 
 impl Report for ValidateReport {
@@ -85,18 +130,46 @@ impl Report for ValidateReport {
 
 impl ValidateReport {
     /// The problems of so many checked documents.
-    pub(crate) fn new(checked: usize, found: &[(String, Vec<Problem>)], spell: Spell) -> Self {
-        let all = || found.iter().flat_map(|(_, problems)| problems);
-        let with = |wanted| all().filter(|problem| problem.severity == wanted).count();
-        let file = |(path, problems): &(String, Vec<Problem>)| FileProblems {
+    pub(crate) fn new(checked: usize, found: &Gathered, spell: Spell) -> Self {
+        let file = |(path, problems): (&String, &Vec<Problem>)| FileProblems {
             path: path.clone(),
             problems: ProblemReport::all(problems, spell),
         };
         Self {
             checked,
-            errors: with(Severity::Error),
-            warnings: with(Severity::Warning),
-            files: found.iter().map(file).collect(),
+            errors: found.errors,
+            warnings: found.warnings,
+            omitted: found.omitted,
+            groups: found.repeated().map(ProblemGroup::new).collect(),
+            files: found.files.iter().map(file).collect(),
+        }
+    }
+
+    /// The group that a problem is part of, by its place in `groups`.
+    pub(crate) fn group_of(&self, problem: &ProblemReport) -> Option<usize> {
+        if self.groups.is_empty() {
+            return None;
+        }
+        let key = (problem.code, pattern(&problem.message).0);
+        self.groups.binary_search_by(|group| group.key.cmp(&key)).ok()
+    }
+}
+
+impl ProblemGroup {
+    fn new((key, group): (&GroupKey, &Group)) -> Self {
+        let place = |(path, line): &(String, Option<usize>)| ProblemPlace {
+            path: path.clone(),
+            line: *line,
+        };
+        Self {
+            code: key.0,
+            severity: severity(group.severity),
+            message: group.message(key),
+            count: group.count,
+            files: group.files,
+            first: group.places.iter().map(place).collect(),
+            omitted: group.omitted,
+            key: key.clone(),
         }
     }
 }

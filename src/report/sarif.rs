@@ -94,6 +94,7 @@ pub(crate) fn of_problems(report: &ValidateReport, place: &Place) -> String {
             "checked": report.checked,
             "errors": report.errors,
             "warnings": report.warnings,
+            "omitted": report.omitted,
         }),
     )
 }

@@ -1,10 +1,11 @@
 //! The problems of all live files, or of some.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 
 use super::Workspace;
 use super::version::missing_file;
 use crate::document::validate::{Problem, Severity};
+use crate::live::gathered::Gathered;
 use crate::live::linked::{Published, Surroundings};
 use crate::live::{self, LiveFile, confusable};
 use crate::model::id::DocumentId;
@@ -12,10 +13,11 @@ use crate::report::failure::Failure;
 use crate::resolve::Snapshot;
 use crate::vault::Vault;
 
-/// How many documents were read, and the files with problems in byte order of their paths.
-pub(crate) type Validated = (usize, Vec<(String, Vec<Problem>)>);
+/// Of one code so many problems are in a report, unless all are asked for.
+pub(crate) const LISTED: usize = 10_000;
 
-/// Validates the documents that arguments name, or all live files where there are no arguments.
+/// Validates the documents that arguments name, or all live files where there are no arguments: how
+/// many documents were read, and their problems, of one code at most `most`.
 ///
 /// # Errors
 /// An argument names no live file.
@@ -23,49 +25,43 @@ pub(crate) fn validate(
     workspace: &Workspace<'_>,
     vault: &Vault,
     names: &[String],
-) -> Result<Validated, Failure> {
+    most: usize,
+) -> Result<(usize, Gathered), Failure> {
     let mut files: Vec<LiveFile> = Vec::new();
     for text in names {
         let id = workspace.known_id(vault, text)?;
-        files.push(live::read(vault, &id.live_path()).ok_or_else(|| missing_file(&id))?);
+        if files.iter().all(|file| file.id.as_ref() != Some(&id)) {
+            files.push(live::read(vault, &id.live_path()).ok_or_else(|| missing_file(&id))?);
+        }
     }
     if names.is_empty() {
         files = live::all(vault);
     }
-    let mut found = of_documents(vault, &files);
+    let mut found = Gathered::new(most);
+    of_documents(vault, &files, &mut found);
     if names.is_empty() {
         of_governance(vault, &mut found);
     }
-    found.retain(|(_, problems)| !problems.is_empty());
-    found.sort_by(|(a, _), (b, _)| a.cmp(b));
     Ok((files.len(), found))
 }
 
-fn of_documents(vault: &Vault, files: &[LiveFile]) -> Vec<(String, Vec<Problem>)> {
-    let mut found: Vec<(String, Vec<Problem>)> =
-        files.iter().map(|file| (file.path.clone(), file.problems(vault))).collect();
+fn of_documents(vault: &Vault, files: &[LiveFile], found: &mut Gathered) {
     let log = crate::trust::read_log(vault).ok();
     let head = log.as_ref().and_then(|log| Snapshot::at(vault, &log.sound().ok()?, None).ok());
     let head = Head(head);
     let surroundings = Surroundings::new(vault, &head);
-    for (file, (_, problems)) in files.iter().zip(&mut found) {
-        problems.extend(surroundings.problems(file));
+    for file in files {
+        found.extend(&file.path, file.problems(vault));
+        found.extend(&file.path, surroundings.problems(file));
     }
-    // Backwards: of a file that is named twice the first counts.
-    let places = files.iter().enumerate().rev().map(|(n, file)| (file.path.as_str(), n));
-    let places: HashMap<&str, usize> = places.collect();
     let look_alikes = confusable::problems(files, surroundings.ids());
     let of_ids = collisions(files).into_iter().chain(look_alikes);
     for (path, problem) in of_ids.chain(surroundings.cycles(files)) {
-        match places.get(path.as_str()) {
-            Some(n) => found[*n].1.push(problem),
-            None => found.push((path, vec![problem])),
-        }
+        found.push(&path, problem);
     }
-    found
 }
 
-fn of_governance(vault: &Vault, found: &mut Vec<(String, Vec<Problem>)>) {
+fn of_governance(vault: &Vault, found: &mut Gathered) {
     let packs = live::packs::check(vault).into_iter();
     let packs: Vec<(String, Vec<Problem>)> = packs
         .map(|file| (file.path, file.reading.problems.iter().map(Problem::from).collect()))
@@ -74,8 +70,10 @@ fn of_governance(vault: &Vault, found: &mut Vec<(String, Vec<Problem>)>) {
     let (named, _): (Vec<_>, Vec<_>) =
         packs.into_iter().partition(|(path, _)| DocumentId::of_governance_file(path).is_ok());
     let seen: HashSet<&str> = named.iter().map(|(path, _)| path.as_str()).collect();
-    found.extend(live::policy(vault, |path| !seen.contains(path)));
-    found.extend(named);
+    let others = live::policy(vault, |path| !seen.contains(path));
+    for (path, problems) in others.into_iter().chain(named) {
+        found.extend(&path, problems);
+    }
 }
 
 /// The head, as far as it can be read: a vault whose log is broken still has live files to check.

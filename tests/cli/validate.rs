@@ -139,3 +139,52 @@ fn a_version_that_another_system_counted_is_kept() {
         place.read("nodes/b.md")
     );
 }
+
+#[test]
+fn problems_that_repeat_are_one_line_unless_all_are_asked_for() {
+    let place = Place::vault();
+    for n in 0..3 {
+        let links: String = (0..4).map(|k| format!("[x](gone-{n}-{k}.md)\n")).collect();
+        place.write(&format!("nodes/a{n}.md"), format!("# A\n\n{links}[other](../../../x.md)\n"));
+    }
+    assert_snapshot!(place.ctx("validate").whole(), @"
+    exit: 0
+    -- stdout
+    warning[link-broken]: 12 times in 3 files: the link leads to …, which is neither live nor published
+      first: nodes/a0.md:3, nodes/a0.md:4, nodes/a0.md:5
+      hint: `ctx validate --all` lists each with its hint
+    warning[link-broken]: nodes/a0.md:7: the link `../../../x.md` names no document: the path leaves the vault
+      hint: write a path in the vault, or `contextnest://` and an id
+    warning[link-broken]: nodes/a1.md:7: the link `../../../x.md` names no document: the path leaves the vault
+      hint: write a path in the vault, or `contextnest://` and an id
+    warning[link-broken]: nodes/a2.md:7: the link `../../../x.md` names no document: the path leaves the vault
+      hint: write a path in the vault, or `contextnest://` and an id
+    3 documents checked: 0 errors, 15 warnings
+    -- stderr
+    ");
+    let all = place.ctx("validate --all").ok();
+    assert_eq!(all.stdout.matches("[link-broken]").count(), 15);
+    let json = place.ctx("validate --json").ok().json("ctx.validate");
+    assert_eq!((&json["warnings"], &json["omitted"]), (&15.into(), &serde_json::Value::Null));
+    let group = &json["groups"][0];
+    assert_eq!((&group["count"], &group["files"]), (&12.into(), &3.into()));
+    assert_eq!(group["first"][2], serde_json::json!({"path": "nodes/a0.md", "line": 5}));
+    assert_eq!(json["files"][2]["problems"].as_array().unwrap().len(), 5);
+}
+
+#[test]
+fn a_report_of_very_many_problems_stays_short() {
+    let place = Place::vault();
+    // The backticks make every message another one, so that none repeats.
+    let name = |n: usize| (0..12).map(move |bit| if n >> bit & 1 == 1 { "`" } else { "x" });
+    let link = |n: usize| format!("[x]({}y)\n", name(n).collect::<String>());
+    for file in 0..3 {
+        let links: String = (file * 4000..file * 4000 + 4000).map(|n| link(n % 4096)).collect();
+        place.write(&format!("nodes/a{file}.md"), links);
+    }
+    let text = place.ctx("validate").ok();
+    assert!(text.lines().len() < 2_500, "{}", text.lines().len());
+    assert!(text.stdout.contains("not shown; `ctx validate --all` lists each"), "{}", text.stdout);
+    let json = place.ctx("validate --json").ok().json("ctx.validate");
+    assert_eq!((&json["warnings"], &json["omitted"]), (&12_000.into(), &2_000.into()));
+}
