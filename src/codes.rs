@@ -98,6 +98,7 @@ const PROBLEMS: &[(&str, &str, &str)] = &[
     ("link-broken", "the links of a document", "The target of a link is neither a live nor a published document. This is a warning."),
     ("link-anchor", "the links of a document", "The target of a link has no such section. This is a warning."),
     ("link-ambiguous", "the links of a document", "A name in a link fits several documents. This is a warning."),
+    ("image-missing", "the links of a document", "The file of an image is neither in the vault nor in its git repository. This is a warning."),
     ("links-truncated", "the links of a document", "The text has more links, or is longer, than what is read. This is a warning."),
     ("config", "a governance file", "A key of the configuration is unknown, or its value is invalid."),
     ("governance-yaml", "a governance file", "A pack or `stewards.yaml` is unreadable or not valid YAML. This is a warning."),

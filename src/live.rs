@@ -3,6 +3,7 @@
 
 pub mod confusable;
 pub mod gathered;
+pub mod images;
 pub mod linked;
 pub mod packs;
 

@@ -51,7 +51,7 @@ pub(super) fn run(args: &Validate, session: &mut Session<'_>) -> Result<Answer, 
     let copy = args.staged.then(|| staged(&session.workspace, &vault)).transpose()?;
     let judged = copy.as_ref().map_or(&vault, |copy| &copy.vault);
     let most = if args.all { usize::MAX } else { LISTED };
-    let (checked, found) = validate(&session.workspace, judged, &args.ids, most)?;
+    let (checked, found) = validate(&session.workspace, (judged, &vault), &args.ids, most)?;
     let report = ValidateReport::new(checked, &found, command);
     let answer = if report.errors == 0 { Answer::Yes } else { Answer::No };
     if args.quiet && answer == Answer::Yes {

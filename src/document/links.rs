@@ -111,6 +111,31 @@ pub struct Broken {
     pub line: usize,
 }
 
+/// A place that names a section of the document itself; no link, as it leads nowhere else.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OwnSection {
+    /// An anchor or, in a wikilink, also the text of a heading.
+    pub anchor: String,
+    /// Line of the whole text, from 1.
+    pub line: usize,
+}
+
+/// An image that is shown from a file; no link, as it names no document.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Image {
+    /// As written.
+    pub text: String,
+    /// The path of the file, without `.` and `..`, seen from the root or, if `above` is not 0, from
+    /// the folder that is so many above the root.
+    pub path: String,
+    /// How many folders above the root it begins.
+    pub above: usize,
+    /// Whether it was written with a `/` before it.
+    pub from_root: bool,
+    /// Line of the whole text, from 1.
+    pub line: usize,
+}
+
 /// Why a link can name no document.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -136,6 +161,10 @@ pub struct Links {
     pub links: Vec<Link>,
     /// What reads as a link and can name nothing, in the order of the text.
     pub broken: Vec<Broken>,
+    /// What names a section of the document itself, in the order of the text.
+    pub own_sections: Vec<OwnSection>,
+    /// Images that are shown from files, in the order of the text.
+    pub images: Vec<Image>,
     /// Whether the text goes on beyond what was looked at.
     pub truncated: bool,
 }

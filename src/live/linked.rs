@@ -11,10 +11,11 @@ use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 
+use super::images::ImageFolders;
 use super::{LiveFile, is_known, read};
 use crate::document::Document;
 use crate::document::links::{
-    self, Link, LinkKind, LinkTarget, Links, MAX_LINKS, Names, is_other_file,
+    self, Image, Link, LinkKind, LinkTarget, Links, MAX_LINKS, Names, OwnSection, is_other_file,
 };
 use crate::document::sections::{has_section, sections};
 use crate::document::validate::{Problem, Severity};
@@ -33,13 +34,20 @@ pub trait Published {
 }
 
 /// The codes of problems with links, in the order of the specification.
-pub const CODES: [&str; 5] =
-    ["link-broken", "link-anchor", "link-ambiguous", "links-truncated", "dependency-cycle"];
+pub const CODES: [&str; 6] = [
+    "link-broken",
+    "link-anchor",
+    "link-ambiguous",
+    "image-missing",
+    "links-truncated",
+    "dependency-cycle",
+];
 
 /// Looks at the links of live documents.
 pub struct Surroundings<'v> {
     vault: &'v Vault,
     published: &'v dyn Published,
+    images: ImageFolders,
     ids: BTreeSet<DocumentId>,
     named: HashMap<String, Names>,
     /// The anchors of documents that were asked for.
@@ -48,8 +56,8 @@ pub struct Surroundings<'v> {
 }
 
 impl<'v> Surroundings<'v> {
-    /// The live files of a vault, and what is published.
-    pub fn new(vault: &'v Vault, published: &'v dyn Published) -> Self {
+    /// The live files of a vault, what is published, and where images are.
+    pub fn new(vault: &'v Vault, published: &'v dyn Published, images: ImageFolders) -> Self {
         let paths = vault.documents().documents;
         let live = paths.iter().filter_map(|path| DocumentId::of_document_file(path).ok());
         let ids: BTreeSet<DocumentId> = live.chain(published.ids()).collect();
@@ -59,7 +67,7 @@ impl<'v> Surroundings<'v> {
         }
         let named = named.into_iter().map(|(key, ids)| (key, Names::new(ids))).collect();
         let (anchors, near) = (RefCell::default(), RefCell::default());
-        Self { vault, published, ids, named, anchors, near }
+        Self { vault, published, images, ids, named, anchors, near }
     }
 
     /// The ids of the live and the published documents.
@@ -75,6 +83,8 @@ impl<'v> Surroundings<'v> {
         let mut problems: Vec<Problem> =
             found.links.iter().filter_map(|link| self.problem(id, link)).collect();
         problems.extend(unusable(&found));
+        problems.extend(found.own_sections.iter().filter_map(|own| self.own_section(id, own)));
+        problems.extend(found.images.iter().filter_map(|image| self.image(image)));
         problems.sort_by_key(|problem| problem.line);
         problems.dedup();
         if found.truncated {
@@ -110,18 +120,42 @@ impl<'v> Surroundings<'v> {
             }
         };
         let anchor = link.anchor.as_deref().filter(|_| link.checkpoint.is_none())?;
-        let anchors = self.anchors_of(&target);
+        let outline = || Call::new(Verb::Read).value(target.as_str()).word("--outline");
+        let lists = || Hint::call("{} lists its sections", outline());
+        self.section(&target, anchor, link.line, &format!("`{target}`"), lists)
+    }
+
+    fn own_section(&self, id: &DocumentId, own: &OwnSection) -> Option<Problem> {
+        let rename = || "name a heading of this document".into();
+        self.section(id, &own.anchor, own.line, "the document", rename)
+    }
+
+    /// The problem of an anchor that names no section of a document.
+    fn section(
+        &self,
+        target: &DocumentId,
+        anchor: &str,
+        line: usize,
+        what: &str,
+        otherwise: impl FnOnce() -> Hint,
+    ) -> Option<Problem> {
+        let anchors = self.anchors_of(target);
         if has_section(&anchors, anchor) {
             return None;
         }
-        let message = format!("`{target}` has no section `#{anchor}`");
+        let message = format!("{what} has no section `#{anchor}`");
         let near = self.hint(anchor, anchors.iter().map(String::as_str));
-        let outline = || Call::new(Verb::Read).value(target.as_str()).word("--outline");
-        let hint = near.map_or_else(
-            || Hint::call("{} lists its sections", outline()),
-            |near| format!("did you mean `#{near}`?").into(),
-        );
-        Some(warning("link-anchor", line, message, hint))
+        let hint = near.map_or_else(otherwise, |near| format!("did you mean `#{near}`?").into());
+        Some(warning("link-anchor", Some(line), message, hint))
+    }
+
+    fn image(&self, image: &Image) -> Option<Problem> {
+        if self.images.hold(image, &image.path) {
+            return None;
+        }
+        let message = format!("the file of the image `{}` is not there", image.text);
+        let hint = "add the file to the vault or its git repository, or mend the path";
+        Some(warning("image-missing", Some(image.line), message, hint))
     }
 
     fn holds(&self, id: &DocumentId, link: &Link) -> bool {

@@ -12,15 +12,16 @@ use crate::vault::outside::work_tree;
 impl Workspace<'_> {
     /// The place of a vault: the top of the git work tree that holds it, else the vault's folder.
     pub(crate) fn place(&self, vault: &Vault) -> Place {
-        let root = vault.root();
-        let Some(top) = work_tree(root).map(|(top, _)| top.to_owned()).or_else(|| self.named_tree())
-        else {
-            return Place::Vault;
-        };
-        match root.strip_prefix(top) {
-            Ok(below) => Place::Repository(folder_uri(below)),
-            Err(_) => Place::Vault,
+        let top = self.top(vault);
+        match top.as_ref().and_then(|top| vault.root().strip_prefix(top).ok()) {
+            Some(below) => Place::Repository(folder_uri(below)),
+            None => Place::Vault,
         }
+    }
+
+    /// The top of the git work tree that holds a vault.
+    pub(super) fn top(&self, vault: &Vault) -> Option<PathBuf> {
+        work_tree(vault.root()).map(|(top, _)| top.to_owned()).or_else(|| self.named_tree())
     }
 
     /// The work tree that a hook names, for a repository whose data is elsewhere.

@@ -6,6 +6,7 @@ use super::Workspace;
 use super::version::missing_file;
 use crate::document::validate::{Problem, Severity};
 use crate::live::gathered::Gathered;
+use crate::live::images::ImageFolders;
 use crate::live::linked::{Published, Surroundings};
 use crate::live::{self, LiveFile, confusable};
 use crate::model::id::DocumentId;
@@ -17,13 +18,14 @@ use crate::vault::Vault;
 pub(crate) const LISTED: usize = 10_000;
 
 /// Validates the documents that arguments name, or all live files where there are no arguments: how
-/// many documents were read, and their problems, of one code at most `most`.
+/// many documents were read, and their problems, of one code at most `most`. `home` is the vault itself
+/// where `vault` is a copy of what is staged: images above the vault are looked for there.
 ///
 /// # Errors
 /// An argument names no live file.
 pub(crate) fn validate(
     workspace: &Workspace<'_>,
-    vault: &Vault,
+    (vault, home): (&Vault, &Vault),
     names: &[String],
     most: usize,
 ) -> Result<(usize, Gathered), Failure> {
@@ -38,18 +40,20 @@ pub(crate) fn validate(
         files = live::all(vault);
     }
     let mut found = Gathered::new(most);
-    of_documents(vault, &files, &mut found);
+    let top = workspace.top(home);
+    let repository = top.as_deref().map(|top| (home.root(), top));
+    of_documents(vault, ImageFolders::new(vault.root(), repository), &files, &mut found);
     if names.is_empty() {
         of_governance(vault, &mut found);
     }
     Ok((files.len(), found))
 }
 
-fn of_documents(vault: &Vault, files: &[LiveFile], found: &mut Gathered) {
+fn of_documents(vault: &Vault, images: ImageFolders, files: &[LiveFile], found: &mut Gathered) {
     let log = crate::trust::read_log(vault).ok();
     let head = log.as_ref().and_then(|log| Snapshot::at(vault, &log.sound().ok()?, None).ok());
     let head = Head(head);
-    let surroundings = Surroundings::new(vault, &head);
+    let surroundings = Surroundings::new(vault, &head, images);
     for file in files {
         found.extend(&file.path, file.problems(vault));
         found.extend(&file.path, surroundings.problems(file));

@@ -188,3 +188,40 @@ fn a_report_of_very_many_problems_stays_short() {
     let json = place.ctx("validate --json").ok().json("ctx.validate");
     assert_eq!((&json["warnings"], &json["omitted"]), (&12_000.into(), &2_000.into()));
 }
+
+#[test]
+fn images_and_anchors_of_the_same_page_are_checked() {
+    let place = Place::new();
+    for folder in [".git/objects", ".git/refs", "docs/nodes", "assets"] {
+        std::fs::create_dir_all(place.path(folder)).unwrap();
+    }
+    place.write(".git/HEAD", "ref: refs/heads/main\n");
+    place.write("assets/a b.png", "");
+    place.write("docs/nodes/ok.svg", "");
+    std::os::unix::fs::symlink("/etc/hostname", place.path("docs/nodes/out.png")).unwrap();
+    std::os::unix::fs::symlink("ok.svg", place.path("docs/nodes/in.png")).unwrap();
+    place.ctx("init docs --name Test").ok();
+    place.write(
+        "docs/nodes/a.md",
+        "# One Part\n\n[x](#one-part) [[#One Part]] [y](#one-prt) [z](#%6Fne-part) [[#Two]] [e](#)\n\
+         ![x](ok.svg#v) ![x](./in.png?raw=1) ![x](../../assets/a%20b.png) ![x](/nodes/ok.svg) ![x](https://x.y/a.png)\n\
+         ![x](gone.png) ![x](out.png) ![x](../../../a.png) ![x](%ff.png) ![x](../nodes)\n",
+    );
+    assert_snapshot!(place.ctx("validate --vault docs").ok().stdout, @"
+    warning[link-anchor]: nodes/a.md:3: the document has no section `#one-prt`
+      hint: did you mean `#one-part`?
+    warning[link-anchor]: nodes/a.md:3: the document has no section `#Two`
+      hint: name a heading of this document
+    warning[link-broken]: nodes/a.md:5: the link leads to `nodes`, which is neither live nor published
+      hint: name an existing document, or remove the link
+    warning[link-broken]: nodes/a.md:5: the link `%ff.png` names no document: its percent-encoded bytes are not a name
+      hint: write a path in the vault, or `contextnest://` and an id
+    warning[image-missing]: nodes/a.md:5: the file of the image `gone.png` is not there
+      hint: add the file to the vault or its git repository, or mend the path
+    warning[image-missing]: nodes/a.md:5: the file of the image `out.png` is not there
+      hint: add the file to the vault or its git repository, or mend the path
+    warning[image-missing]: nodes/a.md:5: the file of the image `../../../a.png` is not there
+      hint: add the file to the vault or its git repository, or mend the path
+    1 document checked: 0 errors, 7 warnings
+    ");
+}

@@ -6,8 +6,8 @@ use unicode_normalization::UnicodeNormalization as _;
 
 use super::bare::{schemes, starts_with_scheme, uris};
 use super::{
-    Broken, Link, LinkKind, LinkTarget, Links, MAX_BODY, MAX_LINKS, Unusable, folder,
-    is_other_file, last_segment,
+    Broken, Image, Link, LinkKind, LinkTarget, Links, MAX_BODY, MAX_LINKS, OwnSection, Unusable,
+    folder, is_other_file, last_segment,
 };
 use crate::document::frontmatter::{Frontmatter, NodeType};
 use crate::document::sections::MARKDOWN;
@@ -118,7 +118,10 @@ impl Reader<'_> {
     }
 
     fn is_full(&self) -> bool {
-        self.found.links.len() >= MAX_LINKS || self.found.broken.len() >= MAX_LINKS
+        let found = &self.found;
+        [found.links.len(), found.broken.len(), found.own_sections.len(), found.images.len()]
+            .iter()
+            .any(|count| *count >= MAX_LINKS)
     }
 
     /// The URIs in a piece of plain text.
@@ -135,14 +138,20 @@ impl Reader<'_> {
             LinkType::WikiLink { .. } => self.wikilink(dest, embed, line),
             _ if starts_with_scheme(dest) => self.uri_text(LinkKind::Reference, dest, line),
             _ if has_scheme(dest) || dest.starts_with("//") => {}
-            _ => self.path(dest, line),
+            _ => self.path(dest, embed, line),
         }
     }
 
     /// A link by a path: relative to the document's folder, or from the root.
-    fn path(&mut self, dest: &str, line: usize) {
+    fn path(&mut self, dest: &str, embed: Embed, line: usize) {
         let (path, anchor) = split_anchor(dest);
         let path = path.split('?').next().unwrap_or(path);
+        if dest.starts_with('#') {
+            return self.own_section(anchor.and_then(|a| decode(a).ok()), line);
+        }
+        if embed == Embed::Yes && is_other_file(path) && !path.ends_with(".md") {
+            return self.image(dest, path, line);
+        }
         let is_folder = matches!(last_segment(path), "" | "." | "..");
         if is_folder || (is_other_file(path) && !path.ends_with(".md")) {
             return;
@@ -154,6 +163,31 @@ impl Reader<'_> {
         };
         let anchor = anchor.and_then(|a| decode(a).ok()).filter(|a| !a.is_empty());
         self.push(Link { kind: LinkKind::Reference, target, anchor, checkpoint: None, line });
+    }
+
+    /// A section of the document itself.
+    fn own_section(&mut self, anchor: Option<String>, line: usize) {
+        match (anchor.filter(|anchor| !anchor.is_empty()), self.is_full()) {
+            (Some(_), true) => self.found.truncated = true,
+            (Some(anchor), false) => self.found.own_sections.push(OwnSection { anchor, line }),
+            (None, _) => {}
+        }
+    }
+
+    /// An image by the path of its file, which may lie above the root.
+    fn image(&mut self, dest: &str, path: &str, line: usize) {
+        let Ok(path) = decoded_path(path) else {
+            return self.broken(dest, Unusable::Encoding, line);
+        };
+        let (names, above) = names_of(self.id, &path);
+        let (path, from_root) = (names.join("/"), path.starts_with('/'));
+        match self.is_full() {
+            true => self.found.truncated = true,
+            false => {
+                let text = start_of(dest);
+                self.found.images.push(Image { text, path, above, from_root, line });
+            }
+        }
     }
 
     /// `[[name]]`, `[[name#Heading]]`, `![[name]]`; a label does not get here.
@@ -172,6 +206,9 @@ impl Reader<'_> {
         // `[[1, 2], [3]]` is a list, and what spans lines is prose.
         let is_prose = name.contains(|c: char| c.is_control() || "[]".contains(c));
         let is_other = is_prose || name.ends_with('/') || has_scheme(&name) && name.contains("://");
+        if name.is_empty() && embed == Embed::No && dest.starts_with('#') {
+            return self.own_section(anchor, line);
+        }
         if name.is_empty() || is_other {
             return;
         }
@@ -304,24 +341,34 @@ fn is_document(id: &DocumentId) -> bool {
 
 /// What a path, seen from the folder of a document, names; nothing where that is no document.
 fn resolve_path(from: &DocumentId, path: &str) -> Result<Option<LinkTarget>, Unusable> {
-    let (above, path) = match path.strip_prefix('/') {
-        Some(path) => ("", path),
-        None => (folder(from.as_str()), path),
-    };
-    let mut names: Vec<&str> = above.split('/').filter(|name| !name.is_empty()).collect();
-    for name in path.split('/') {
-        match name {
-            "" | "." => {}
-            ".." => {
-                names.pop().ok_or(Unusable::Escape)?;
-            }
-            name => names.push(name),
-        }
+    let (names, above) = names_of(from, path);
+    if above > 0 {
+        return Err(Unusable::Escape);
     }
     let path: String = names.join("/").nfc().collect();
     let id: DocumentId =
         path.strip_suffix(".md").unwrap_or(&path).parse().map_err(Unusable::DocumentId)?;
     Ok(is_document(&id).then(|| LinkTarget::Document(text_of(&id))))
+}
+
+/// The names of a path, seen from the folder of a document, and how many folders above the root they
+/// begin.
+fn names_of<'p>(from: &'p DocumentId, path: &'p str) -> (Vec<&'p str>, usize) {
+    let (base, path) = match path.strip_prefix('/') {
+        Some(path) => ("", path),
+        None => (folder(from.as_str()), path),
+    };
+    let mut names: Vec<&str> = base.split('/').filter(|name| !name.is_empty()).collect();
+    let mut above = 0;
+    for name in path.split('/') {
+        match name {
+            "" | "." => {}
+            ".." if names.pop().is_none() => above += 1,
+            ".." => {}
+            name => names.push(name),
+        }
+    }
+    (names, above)
 }
 
 fn split_anchor(dest: &str) -> (&str, Option<&str>) {
