@@ -36,8 +36,9 @@ pub(super) fn run(args: &Graph, session: &mut Session<'_>) -> Result<Answer, Fai
     let source = session.source(&vault, Need::Versions)?;
     let snapshot = Snapshot::of(&vault, &source, args.at)?;
     let checkpoint = snapshot.checkpoint();
-    let all = Listing::from(snapshot.all()?);
-    let graph = listing::graph(&all.documents);
+    let mut all = Listing::from(snapshot.all()?);
+    let sites = snapshot.sites_or(&mut all.withheld);
+    let graph = listing::graph(&all.documents, sites);
     if let Some(limit) = args.hubs {
         let hubs = hubs(&graph, limit);
         print_hubs(session, &HubsReport::new(checkpoint, &all, &hubs));

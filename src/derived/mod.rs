@@ -98,14 +98,15 @@ pub(crate) fn files(vault: &Vault, which: Which) -> Result<Vec<Derived>, Derived
     {
         return Ok(Vec::new());
     }
-    let Listing { documents: published, withheld } = match which {
+    let Listing { documents: published, mut withheld } = match which {
         Which::Asked => snapshot.all()?.into(),
         Which::Automatic => snapshot.listing()?,
     };
+    let sites = snapshot.sites_or(&mut withheld);
     if !withheld.is_empty() {
         return Err(DerivedError::Withheld(withheld));
     }
-    let graph = listing::graph(&published);
+    let graph = listing::graph(&published, sites);
     let edges = graph::edges(&graph);
     let hubs = graph::rank::hubs(&graph, HUBS);
     let folders = config.index.folders;

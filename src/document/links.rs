@@ -16,12 +16,14 @@ use serde::{Deserialize, Serialize};
 
 use names::folder;
 pub use names::{Names, Resolved};
+use read::is_document;
 pub use read::{dependencies, read};
 
 use super::Document;
 use crate::model::id::{DocumentId, IdError};
 use crate::model::number::CheckpointNumber;
 use crate::uri::UriError;
+use crate::vault::site::SiteLinks;
 
 /// The most links that a document has; what follows is not seen.
 pub const MAX_LINKS: usize = 10_000;
@@ -70,6 +72,9 @@ pub enum LinkTarget {
     /// The document with this id (the text of a valid [`DocumentId`]); checkpoint and anchor stand
     /// beside.
     Document(String),
+    /// The path of a link that begins with `/`, without it; which document it is depends on the
+    /// configuration: see [`site_target`].
+    Site(String),
     /// A wikilink by name or by the end of a path, as in `[[name]]` and `[[folder/name]]`. It needs
     /// the ids of a vault to be resolved: see [`Names`].
     Name(String),
@@ -80,9 +85,14 @@ impl LinkTarget {
     pub fn document(&self) -> Option<DocumentId> {
         match self {
             Self::Document(id) => id.parse().ok(),
-            Self::Name(_) => None,
+            Self::Site(_) | Self::Name(_) => None,
         }
     }
+}
+
+/// The document that a path from the root leads to; none where that is no document, or no id.
+pub fn site_target(path: &str, links: &SiteLinks) -> Option<DocumentId> {
+    links.map(path).parse().ok().filter(is_document)
 }
 
 /// One link.
@@ -209,7 +219,8 @@ mod tests {
     fn report(text: &str) -> String {
         let found = of(text);
         let links = found.links.iter().map(|link| {
-            let (LinkTarget::Document(name) | LinkTarget::Name(name)) = &link.target;
+            let (LinkTarget::Document(name) | LinkTarget::Site(name) | LinkTarget::Name(name)) =
+                &link.target;
             let sign = if matches!(link.target, LinkTarget::Name(_)) { "?" } else { "" };
             let pin = link.checkpoint.map_or_else(String::new, |n| format!("@{n}"));
             let anchor = link.anchor.as_ref().map_or_else(String::new, |a| format!("#{a}"));
@@ -278,7 +289,8 @@ mod tests {
                 for link in links(&id("nodes/a"), &text, &document) {
                     prop_assert!(link.line >= last && link.line <= text.lines().count().max(1) + 1);
                     last = link.line;
-                    let (LinkTarget::Document(name) | LinkTarget::Name(name)) = &link.target;
+                    let (LinkTarget::Document(name) | LinkTarget::Site(name) | LinkTarget::Name(name)) =
+                &link.target;
                     prop_assert!(id(name).as_str() == name);
                 }
             }

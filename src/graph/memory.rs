@@ -4,13 +4,15 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use super::{Catalog, Mention, name_key};
-use crate::document::links::{LinkKind, LinkTarget, Names};
+use crate::document::links::{LinkKind, LinkTarget, Names, site_target};
 use crate::model::id::DocumentId;
+use crate::vault::site::SiteLinks;
 
 /// The documents of one checkpoint with what they mention.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Memory {
     documents: BTreeMap<DocumentId, BTreeSet<Mention>>,
+    sites: SiteLinks,
     /// Documents by the key of their last segment.
     named: HashMap<String, Arc<Names>>,
     /// Who mentions an id exactly, by its text.
@@ -20,11 +22,13 @@ pub(crate) struct Memory {
 }
 
 impl Memory {
-    /// Takes in documents, each with what it mentions.
+    /// Takes in documents, each with what it mentions, and where links from the root lead.
     pub(crate) fn new(
         documents: impl IntoIterator<Item = (DocumentId, BTreeSet<Mention>)>,
+        sites: SiteLinks,
     ) -> Self {
-        let mut memory = Self { documents: documents.into_iter().collect(), ..Self::default() };
+        let documents = documents.into_iter().collect();
+        let mut memory = Self { documents, sites, ..Self::default() };
         let mut named: HashMap<String, Vec<DocumentId>> = HashMap::new();
         for (id, mentions) in &memory.documents {
             named.entry(name_key(id.as_str())).or_default().push(id.clone());
@@ -33,6 +37,12 @@ impl Memory {
                     LinkTarget::Document(target) => {
                         let list = memory.by_id.entry(target.clone()).or_default();
                         list.push((id.clone(), mention.kind));
+                    }
+                    LinkTarget::Site(path) => {
+                        if let Some(target) = site_target(path, &memory.sites) {
+                            let list = memory.by_id.entry(target.to_string()).or_default();
+                            list.push((id.clone(), mention.kind));
+                        }
                     }
                     LinkTarget::Name(name) => {
                         let list = memory.by_name.entry(name_key(name)).or_default();
@@ -50,6 +60,10 @@ impl Memory {
 impl Catalog for Memory {
     fn holds(&self, id: &DocumentId) -> bool {
         self.documents.contains_key(id)
+    }
+
+    fn sites(&self) -> &SiteLinks {
+        &self.sites
     }
 
     fn ids(&self) -> Vec<DocumentId> {

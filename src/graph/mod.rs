@@ -18,8 +18,9 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::document::links::{Link, LinkKind, LinkTarget, Names, last_segment};
+use crate::document::links::{Link, LinkKind, LinkTarget, Names, last_segment, site_target};
 use crate::model::id::{DocumentId, fold};
+use crate::vault::site::SiteLinks;
 
 /// What a document says about another one, whether or not that one exists.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -55,13 +56,16 @@ pub(crate) trait Catalog {
     /// Whether the checkpoint holds this document.
     fn holds(&self, id: &DocumentId) -> bool;
 
+    /// Where links from the root of a site lead, as the checkpoint says.
+    fn sites(&self) -> &SiteLinks;
+
     /// Every document, in byte order.
     fn ids(&self) -> Vec<DocumentId>;
 
     /// What a document mentions, each once.
     fn mentions(&self, id: &DocumentId) -> BTreeSet<Mention>;
 
-    /// Who mentions exactly this id, and how.
+    /// Who mentions exactly this id, also by a path from the root, and how.
     fn mentioned_by(&self, id: &DocumentId) -> Vec<(DocumentId, LinkKind)>;
 
     /// Who mentions a name with this key.
@@ -85,6 +89,7 @@ pub(crate) fn resolve(
 ) -> Option<DocumentId> {
     match target {
         LinkTarget::Document(id) => id.parse().ok().filter(|id| catalog.holds(id)),
+        LinkTarget::Site(path) => site_target(path, catalog.sites()).filter(|id| catalog.holds(id)),
         LinkTarget::Name(name) => {
             let names = catalog.named(&name_key(name));
             names.resolve(name, from).map(|found| found.id.clone())

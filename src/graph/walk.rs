@@ -107,6 +107,7 @@ mod tests {
     use crate::graph::memory::Memory;
     use crate::graph::rank::hubs;
     use crate::graph::{Mention, edges};
+    use crate::vault::site::SiteLinks;
     use proptest::prelude::*;
 
     fn id(text: &str) -> DocumentId {
@@ -125,7 +126,7 @@ mod tests {
             let mention = Mention { kind: *kind, target };
             documents.get_mut(&id(from)).unwrap().insert(mention);
         }
-        Memory::new(documents)
+        Memory::new(documents, SiteLinks::default())
     }
 
     fn walked(catalog: &Memory, start: &str, walk: Walk) -> String {

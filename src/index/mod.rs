@@ -329,6 +329,11 @@ impl At<'_> {
         self.posting(&Term::Link(kind, id))
     }
 
+    /// Rows of documents that link to a path from the root of a site.
+    pub(crate) fn linking_site(&self, path: &str) -> Result<RoaringBitmap, Damaged> {
+        self.posting(&Term::Site(path))
+    }
+
     /// Rows of documents that mention a name with this key.
     pub(crate) fn naming(&self, key: &str) -> Result<RoaringBitmap, Damaged> {
         self.posting(&Term::Named(key))

@@ -83,6 +83,8 @@ pub(super) enum Term<'t> {
     Server(&'t str),
     /// Documents that link to this id.
     Link(LinkKind, &'t str),
+    /// Documents with a link to this path from the root of a site.
+    Site(&'t str),
     /// Documents with a wikilink whose name has this key.
     Named(&'t str),
     /// Documents whose id has this key.
@@ -102,6 +104,7 @@ impl Term<'_> {
             Self::Link(LinkKind::Reference, id) => ("lr:", *id),
             Self::Link(LinkKind::DependsOn, id) => ("ld:", *id),
             Self::Link(LinkKind::DerivedFrom, id) => ("lv:", *id),
+            Self::Site(path) => ("ls:", *path),
             Self::Named(name) => ("lw:", *name),
             Self::Name(name) => ("n:", *name),
         };
@@ -133,6 +136,7 @@ impl Row {
         for mention in &metadata.mentions {
             match &mention.target {
                 LinkTarget::Document(id) => take(&Term::Link(mention.kind, id)),
+                LinkTarget::Site(path) => take(&Term::Site(path)),
                 LinkTarget::Name(name) => take(&Term::Named(&name_key(name))),
             }
         }

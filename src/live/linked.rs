@@ -16,6 +16,7 @@ use super::{LiveFile, is_known, read};
 use crate::document::Document;
 use crate::document::links::{
     self, Image, Link, LinkKind, LinkTarget, Links, MAX_LINKS, Names, OwnSection, is_other_file,
+    site_target,
 };
 use crate::document::sections::{has_section, sections};
 use crate::document::validate::{Problem, Severity};
@@ -103,6 +104,13 @@ impl<'v> Surroundings<'v> {
                 Ok(id) if self.holds(&id, link) => id,
                 _ => return Some(self.broken(name, link)),
             },
+            LinkTarget::Site(path) => {
+                let id = site_target(path, &self.vault.config().links)?;
+                if !self.holds(&id, link) {
+                    return Some(self.broken(id.as_str(), link));
+                }
+                id
+            }
             LinkTarget::Name(name) => {
                 let names = self.named.get(&name_key(name));
                 match names.and_then(|names| names.resolve(name, from)) {
@@ -150,7 +158,11 @@ impl<'v> Surroundings<'v> {
     }
 
     fn image(&self, image: &Image) -> Option<Problem> {
-        if self.images.hold(image, &image.path) {
+        let path = match image.from_root && image.above == 0 {
+            true => self.vault.config().links.map(&image.path),
+            false => image.path.as_str().into(),
+        };
+        if self.images.hold(image, &path) {
             return None;
         }
         let message = format!("the file of the image `{}` is not there", image.text);

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::Report;
 use super::document::WithheldReport;
-use crate::document::links::LinkTarget;
+use crate::document::links::{LinkTarget, site_target};
 use crate::graph::memory::Memory;
 use crate::graph::rank::Hub;
 use crate::graph::walk::Neighbor;
@@ -87,7 +87,14 @@ fn unresolved(graph: &Memory) -> Vec<UnresolvedReport> {
     for from in graph.ids() {
         for mention in graph.mentions(&from) {
             if graph::resolve(graph, &from, &mention.target).is_none() {
-                let (LinkTarget::Document(to) | LinkTarget::Name(to)) = mention.target;
+                let to = match mention.target {
+                    LinkTarget::Document(to) | LinkTarget::Name(to) => to,
+                    // What leads to no document is no link.
+                    LinkTarget::Site(path) => match site_target(&path, graph.sites()) {
+                        Some(to) => to.to_string(),
+                        None => continue,
+                    },
+                };
                 let kind = mention.kind.as_str();
                 found.push(UnresolvedReport { from: from.clone(), to, kind });
             }

@@ -9,6 +9,7 @@ use crate::graph::Catalog;
 use crate::graph::walk::{Neighborhood, Walk, neighbors};
 use crate::index::{At, Damaged};
 use crate::model::id::DocumentId;
+use crate::vault::site::SiteLinks;
 
 /// What is around a document.
 #[derive(Debug, Default)]
@@ -34,8 +35,8 @@ impl Snapshot<'_> {
                 Err(damaged) => self.map.give_up(at, damaged),
             }
         }
-        let Listing { documents, withheld } = self.all()?.into();
-        let graph = listing::graph(&documents);
+        let Listing { documents, mut withheld } = self.all()?.into();
+        let graph = listing::graph(&documents, self.sites_or(&mut withheld));
         if !graph.holds(id) {
             return Ok(None);
         }
@@ -43,6 +44,16 @@ impl Snapshot<'_> {
         let of = |listed: &Listed| (listed.id.clone(), listed.title().to_owned());
         let titles = documents.iter().map(of).collect();
         Ok(Some(Around { found, titles, withheld }))
+    }
+
+    /// Where links from the root of a site lead; where that is unknown, the configuration is among
+    /// what is withheld, and they lead nowhere else than they say.
+    pub(crate) fn sites_or(&self, withheld: &mut Vec<Withheld>) -> SiteLinks {
+        self.sites().unwrap_or_else(|why| {
+            withheld.push(why);
+            withheld.sort_by(|a, b| a.id.cmp(&b.id));
+            SiteLinks::default()
+        })
     }
 
     fn around_in(
@@ -53,13 +64,14 @@ impl Snapshot<'_> {
     ) -> Result<Option<Around>, Damaged> {
         let mut around = Around { withheld: self.unreadable(at)?, ..Around::default() };
         let mut without = BTreeSet::new();
+        let sites = self.sites_or(&mut around.withheld);
         match self.get(id) {
             None | Some(Err(_)) => return Ok(None),
             Some(Ok(_)) => {}
         }
         // What may not be served leads nowhere either.
         loop {
-            let catalog = Linked::new(at, &without);
+            let catalog = Linked::new(at, &sites, &without);
             let is_held = catalog.holds(id);
             let found = neighbors(&catalog, id, walk);
             catalog.sound()?;

@@ -11,11 +11,13 @@ use crate::document::links::{LinkKind, LinkTarget, Names};
 use crate::graph::{Catalog, Mention, name_key};
 use crate::index::{At, Damaged, Held};
 use crate::model::id::DocumentId;
+use crate::vault::site::SiteLinks;
 
 /// The catalog of a checkpoint. It answers with nothing once the index turned out to be damaged,
 /// which [`Linked::sound`] says in the end.
 pub(super) struct Linked<'i> {
     at: At<'i>,
+    sites: &'i SiteLinks,
     /// Documents that may not be served now, whatever they said when they were indexed.
     without: &'i BTreeSet<DocumentId>,
     damaged: Cell<bool>,
@@ -25,9 +27,9 @@ pub(super) struct Linked<'i> {
 }
 
 impl<'i> Linked<'i> {
-    pub(super) fn new(at: At<'i>, without: &'i BTreeSet<DocumentId>) -> Self {
+    pub(super) fn new(at: At<'i>, sites: &'i SiteLinks, without: &'i BTreeSet<DocumentId>) -> Self {
         let (rows, named) = (RefCell::default(), RefCell::default());
-        Self { at, without, damaged: Cell::new(false), rows, named }
+        Self { at, sites, without, damaged: Cell::new(false), rows, named }
     }
 
     /// Whether every answer was one.
@@ -81,6 +83,21 @@ impl<'i> Linked<'i> {
         Ok(found.iter().map(|held| (held.id.clone(), kind)).collect())
     }
 
+    /// Who links to an id by a path from the root of a site.
+    fn by_site(&self, id: &DocumentId) -> Result<Vec<(DocumentId, LinkKind)>, Damaged> {
+        let mut all = Vec::new();
+        for path in self.sites.sources(id.as_str()) {
+            let kind = LinkKind::Reference;
+            let mut found = self.serving(self.at.linking_site(&path))?;
+            let mention = Mention { kind, target: LinkTarget::Site(path) };
+            found.retain(|held| {
+                held.metadata.as_ref().is_some_and(|m| m.mentions.contains(&mention))
+            });
+            all.extend(found.iter().map(|held| (held.id.clone(), kind)));
+        }
+        Ok(all)
+    }
+
     fn mentions_of(&self, id: &DocumentId) -> Result<BTreeSet<Mention>, Damaged> {
         let Some(row) = self.at.row_of(id.as_str())? else { return Ok(BTreeSet::new()) };
         let held = self.held(row)?;
@@ -94,6 +111,10 @@ impl Catalog for Linked<'_> {
         !self.without.contains(id) && self.answer(row).is_some_and(|held| held.metadata.is_some())
     }
 
+    fn sites(&self) -> &SiteLinks {
+        self.sites
+    }
+
     fn ids(&self) -> Vec<DocumentId> {
         self.ids_of(self.at.known())
     }
@@ -104,13 +125,14 @@ impl Catalog for Linked<'_> {
 
     fn mentioned_by(&self, id: &DocumentId) -> Vec<(DocumentId, LinkKind)> {
         let kinds = LinkKind::ALL.iter();
-        kinds.flat_map(|(_, kind)| self.answer(self.exactly(id, *kind))).collect()
+        let exactly = kinds.flat_map(|(_, kind)| self.answer(self.exactly(id, *kind)));
+        exactly.chain(self.answer(self.by_site(id))).collect()
     }
 
     fn naming(&self, key: &str) -> Vec<(DocumentId, Mention)> {
         let is_named = |mention: &&Mention| match &mention.target {
             LinkTarget::Name(name) => name_key(name) == key,
-            LinkTarget::Document(_) => false,
+            LinkTarget::Document(_) | LinkTarget::Site(_) => false,
         };
         let mut found = Vec::new();
         for held in self.answer(self.serving(self.at.naming(key))) {

@@ -11,6 +11,8 @@ use crate::graph::memory::Memory;
 use crate::index::{At, Damaged, Metadata};
 use crate::model::id::DocumentId;
 use crate::model::number::Version;
+use crate::vault::config::Config;
+use crate::vault::site::SiteLinks;
 
 /// A published document.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,12 +61,22 @@ impl From<Resolution> for Listing {
     }
 }
 
-/// The graph of some documents.
-pub(crate) fn graph(documents: &[Listed]) -> Memory {
-    Memory::new(documents.iter().map(|l| (l.id.clone(), l.metadata.mentions.clone())))
+/// The graph of some documents, with the links from the root of a site as a checkpoint maps them.
+pub(crate) fn graph(documents: &[Listed], sites: SiteLinks) -> Memory {
+    Memory::new(documents.iter().map(|l| (l.id.clone(), l.metadata.mentions.clone())), sites)
 }
 
 impl Snapshot<'_> {
+    /// Where links from the root of a site lead, as the checkpoint seals it.
+    ///
+    /// # Errors
+    /// The chain does not vouch for the configuration, so that it is unknown.
+    pub(crate) fn sites(&self) -> Result<SiteLinks, Withheld> {
+        let sealed = self.get(&DocumentId::config()).transpose()?;
+        let config = sealed.and_then(|sealed| Config::parse(&sealed.text).ok());
+        Ok(config.map(|config| config.links).unwrap_or_default())
+    }
+
     /// Every published document with its fields. From an index they are taken as they were when the
     /// text was verified; the text is not read again.
     ///

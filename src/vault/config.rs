@@ -12,6 +12,7 @@ use crate::words::nearest;
 use crate::yaml::{self, Dialect, Node};
 
 use super::federation::Authorities;
+use super::site::SiteLinks;
 
 /// Where documents lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -132,6 +133,8 @@ pub struct Config {
     pub servers: Vec<Server>,
     /// When derived files are written, and which.
     pub index: Index,
+    /// Where links from the root of a site lead.
+    pub links: SiteLinks,
     /// The vaults that URIs can name.
     pub authorities: Authorities,
     /// Whether `search` asks for something that only the user may choose.
@@ -153,6 +156,7 @@ impl Default for Config {
             checkpoint_log: None,
             servers: Vec::new(),
             index: Index::default(),
+            links: SiteLinks::default(),
             authorities: Authorities::default(),
             search_ignored: false,
             warnings: Vec::new(),
@@ -163,7 +167,7 @@ impl Default for Config {
 /// Every tenth version is a keyframe (paper, section 7.2).
 pub const DEFAULT_KEYFRAME_INTERVAL: u64 = 10;
 
-const KEYS: [&str; 18] = [
+const KEYS: [&str; 19] = [
     "version",
     "name",
     "description",
@@ -175,6 +179,7 @@ const KEYS: [&str; 18] = [
     "versions",
     "index",
     "folders",
+    "links",
     "servers",
     "namespace",
     "federation",
@@ -233,6 +238,7 @@ impl Config {
                 }
                 "versions" => config.versions(value)?,
                 "index" => config.index(value)?,
+                "links" => config.links = SiteLinks::read(value)?,
                 "servers" => {
                     let servers = value.entries().unwrap_or_default();
                     config.servers = servers.iter().filter_map(|(k, v)| server(k, v)).collect();

@@ -12,6 +12,7 @@ pub mod lock;
 pub mod named;
 pub mod outside;
 pub mod replace;
+pub mod site;
 mod unshare;
 pub mod walk;
 pub mod write;

@@ -184,3 +184,32 @@ fn sources_that_wait_for_each_other_are_refused() {
     place.edit("sources/b.md", "[]", "[contextnest://sources/a]");
     place.ctx("publish sources/a sources/b").ok();
 }
+
+#[test]
+fn links_from_the_root_of_a_site_lead_where_the_sealed_configuration_says() {
+    let place = Place::vault();
+    place.write("nodes/docs/b.md", "# B\n");
+    place.write("docs.md", "---\ntitle: D\n---\n");
+    place.write("nodes/a.md", "# A\n\n[b](/docs/b.md) [x](/docs/gone.md)\n");
+    place.ctx("publish --all").ok();
+    place.edit(".context/config.yaml", "layout:", "links: {/docs/: nodes/docs/}\nlayout:");
+    // The live configuration is that of a validator, the sealed one that of an answer.
+    let text = place.ctx("validate").ok().stdout;
+    assert!(text.contains("leads to `nodes/docs/gone`") && !text.contains("`docs/b`"), "{text}");
+    assert_eq!(place.ctx("neighbors nodes/a").ok().stdout, "");
+    place.ctx("publish --changed").ok();
+    for state in ["", "--at 2"] {
+        let out = place.ctx(&format!("neighbors nodes/a {state}")).ok().stdout;
+        assert!(out.contains("nodes/docs/b") && out.contains("-> reference"), "{out}");
+        let into = place.ctx(&format!("neighbors nodes/docs/b --direction in {state}")).ok().stdout;
+        assert!(into.contains("nodes/a") && into.contains("<- reference"), "{into}");
+    }
+    assert_eq!(place.ctx("neighbors nodes/a --at 1").ok().stdout, "");
+    assert_eq!(place.ctx("neighbors nodes/docs/b --at 1 --direction in").ok().stdout, "");
+    let graph = place.ctx("graph --json").ok().json("ctx.graph");
+    assert_eq!(graph["edges"][0]["to"], "nodes/docs/b");
+    assert_eq!(graph["unresolved"][0]["to"], "nodes/docs/gone");
+    let before = place.ctx("graph --json --at 1").ok().json("ctx.graph");
+    assert_eq!(before["unresolved"][0]["to"], "docs/b");
+    assert!(place.read("context.yaml").contains("nodes/docs/b"));
+}

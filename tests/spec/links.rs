@@ -1,9 +1,10 @@
 //! `spec/vectors/links`: what is a link, and where a name leads.
 
 use contextnest::document::Document;
-use contextnest::document::links::{LinkTarget, Names, read};
+use contextnest::document::links::{LinkTarget, Names, read, site_target};
 use contextnest::model::id::DocumentId;
 use contextnest::model::number::CheckpointNumber;
+use contextnest::vault::config::Config;
 use serde::Deserialize;
 
 use crate::vectors::load;
@@ -14,6 +15,7 @@ struct Case {
     name: String,
     id: String,
     text: String,
+    config: Option<String>,
     links: Vec<Expected>,
     /// Lines of what reads as a link and names nothing.
     #[serde(default)]
@@ -46,15 +48,23 @@ struct Name {
 fn every_text_has_these_links() {
     let cases: Vec<Case> = load("links/cases.json");
     for case in cases {
+        let config = Config::parse(case.config.as_deref().unwrap_or_default()).unwrap();
         let id: DocumentId = case.id.parse().unwrap();
         let document = Document::parse(&case.text).unwrap();
         let found = read(&id, &case.text, &document.frontmatter, document.parts.body);
         let links: Vec<Expected> = found
             .links
             .into_iter()
+            .filter(|link| match &link.target {
+                LinkTarget::Site(path) => site_target(path, &config.links).is_some(),
+                _ => true,
+            })
             .map(|link| {
                 let (document, name) = match link.target {
                     LinkTarget::Document(id) => (Some(id), None),
+                    LinkTarget::Site(path) => {
+                        (site_target(&path, &config.links).map(|id| id.to_string()), None)
+                    }
                     LinkTarget::Name(name) => (None, Some(name)),
                 };
                 let kind = link.kind.as_str().to_owned();

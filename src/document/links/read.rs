@@ -330,7 +330,7 @@ fn text_of(id: &DocumentId) -> String {
 }
 
 /// Whether documents have such ids: no governance file, no index, nothing in a hidden folder.
-fn is_document(id: &DocumentId) -> bool {
+pub(super) fn is_document(id: &DocumentId) -> bool {
     let text = id.as_str();
     let never = |file: &str| file.strip_suffix(".md") == Some(text);
     id.is_document()
@@ -339,8 +339,10 @@ fn is_document(id: &DocumentId) -> bool {
         && !text.split('/').any(|name| name.starts_with('.') || name == "node_modules")
 }
 
-/// What a path, seen from the folder of a document, names; nothing where that is no document.
+/// What a path, seen from the folder of a document, names; nothing where that is no document. What
+/// a path from the root names depends on the configuration.
 fn resolve_path(from: &DocumentId, path: &str) -> Result<Option<LinkTarget>, Unusable> {
+    let is_site = path.starts_with('/');
     let (names, above) = names_of(from, path);
     if above > 0 {
         return Err(Unusable::Escape);
@@ -348,6 +350,9 @@ fn resolve_path(from: &DocumentId, path: &str) -> Result<Option<LinkTarget>, Unu
     let path: String = names.join("/").nfc().collect();
     let id: DocumentId =
         path.strip_suffix(".md").unwrap_or(&path).parse().map_err(Unusable::DocumentId)?;
+    if is_site {
+        return Ok(Some(LinkTarget::Site(text_of(&id))));
+    }
     Ok(is_document(&id).then(|| LinkTarget::Document(text_of(&id))))
 }
 
