@@ -4,7 +4,7 @@
 //! seals.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::ops::Bound;
+use std::ops::{Bound, Range};
 
 use super::{LiveFile, all};
 use crate::document::sections::sections;
@@ -12,7 +12,8 @@ use crate::document::utf8;
 use crate::model::layout::limit;
 use crate::model::tag::Tag;
 use crate::pack::{self, Pack, PackProblem, Placed, ProblemKind, Reading};
-use crate::selector::Term;
+use crate::selector::documents::Drafts;
+use crate::selector::{Atom, Expr, Node, Selector, Term, eval};
 use crate::uri::{Target, Uri};
 use crate::vault::Vault;
 use crate::words::Nearest;
@@ -57,12 +58,22 @@ pub fn check(vault: &Vault) -> Vec<PackFile> {
         return files;
     }
     let live = all(vault);
+    let drafts = live.iter().filter_map(|file| Some((file.id.as_ref()?, file.fields()?)));
+    let drafts = Drafts::new(drafts);
     let mut live = Live::new(&live);
     let mut first: HashMap<String, String> = HashMap::new();
     for file in &mut files {
         if let Some(pack) = &file.reading.pack {
             let found = references(pack).filter_map(|uri| live.dead(&uri)).collect::<Vec<_>>();
-            file.reading.problems.extend(found);
+            let is_dead = !found.is_empty();
+            let query = pack.query.as_ref().filter(|_| !is_dead);
+            let unmatched = query.filter(|query| selects_nothing(&query.value, &drafts));
+            let unmatched = unmatched.map(|query| PackProblem {
+                line: query.line,
+                column: query.column,
+                kind: ProblemKind::Unmatched,
+            });
+            file.reading.problems.extend(found.into_iter().chain(unmatched));
         }
         let Some(id) = &file.reading.id else { continue };
         match first.get(id) {
@@ -78,6 +89,30 @@ pub fn check(vault: &Vault) -> Vec<PackFile> {
     }
     files
 }
+
+/// Whether a query selects no live document. What a search finds is not known before it is asked, and
+/// what another pack selects is reported there.
+fn selects_nothing(query: &Selector, drafts: &Drafts<'_>) -> bool {
+    let atom = |term: &Term, span: &Range<usize>| {
+        let atom = match term {
+            Term::Set(atom) => atom.clone(),
+            Term::Pack(_) => return Err(Unknown),
+            Term::Uri(uri) => match &uri.target {
+                Target::Document { id, .. } => Atom::Document(id.clone()),
+                Target::Folder(folder) => Atom::Folder(folder.clone()),
+                Target::Tag(tag) => Atom::Tag(tag.clone()),
+                Target::Search(_) => return Err(Unknown),
+            },
+        };
+        Ok(Expr { node: Node::Atom(atom), span: span.clone() })
+    };
+    let Ok(expr) = query.expr.expand(&mut { atom }) else { return false };
+    let Ok(found) = eval(&expr, drafts);
+    found.is_empty()
+}
+
+/// What a part of a query selects is not known here.
+struct Unknown;
 
 /// Every URI of a pack, those of its query too.
 fn references(pack: &Pack) -> impl Iterator<Item = Placed<Uri>> {

@@ -86,6 +86,9 @@ pub enum ProblemKind {
     /// Neither a query nor includes.
     #[error("the pack has neither `query` nor `includes`, so it selects nothing")]
     Empty,
+    /// A query that fits no live document.
+    #[error("the query selects no live document")]
+    Unmatched,
     /// A URI that names no live document.
     #[error("`{0}` names nothing that is here")]
     Dead(String),
@@ -111,7 +114,7 @@ pub enum ProblemKind {
 
 impl PackProblem {
     /// Every code, in the order of the specification.
-    pub const CODES: [&'static str; 12] = [
+    pub const CODES: [&'static str; 13] = [
         "governance-yaml",
         "pack-key",
         "pack-value",
@@ -121,6 +124,7 @@ impl PackProblem {
         "pack-pinned",
         "pack-foreign",
         "pack-empty",
+        "pack-unmatched",
         "pack-dead",
         "pack-anchor",
         "pack-twice",
@@ -141,6 +145,7 @@ impl PackProblem {
             ProblemKind::Pinned(_) => "pack-pinned",
             ProblemKind::Foreign(_) => "pack-foreign",
             ProblemKind::Empty => "pack-empty",
+            ProblemKind::Unmatched => "pack-unmatched",
             ProblemKind::Dead(_) => "pack-dead",
             ProblemKind::Anchor { .. } => "pack-anchor",
             ProblemKind::Twice { .. } => "pack-twice",
@@ -153,6 +158,7 @@ impl PackProblem {
             ProblemKind::Missing(key) => *key == "id",
             ProblemKind::UnknownKey { .. }
             | ProblemKind::Empty
+            | ProblemKind::Unmatched
             | ProblemKind::Dead(_)
             | ProblemKind::Anchor { .. } => false,
             _ => true,
@@ -176,6 +182,10 @@ impl PackProblem {
             ProblemKind::Nested(_) => "repeat what the other pack selects".into(),
             ProblemKind::Pinned(_) => "leave the `@` and the number out".into(),
             ProblemKind::Section => "leave the `#` and the name behind it out".into(),
+            ProblemKind::Unmatched => Hint::call(
+                "{} shows what each part selects",
+                Call::new(Verb::Resolve).word("--explain"),
+            ),
             ProblemKind::Dead(_) => "fix the path, or remove the line".into(),
             ProblemKind::Anchor { .. } => Hint::call(
                 "{} lists the sections",

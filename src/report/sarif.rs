@@ -59,8 +59,8 @@ pub(crate) fn of_findings(report: &Report, place: &Place, spell: Spell) -> Strin
     let result = |finding: &Finding| of_finding(finding, rules.get(&finding.code), place);
     run(
         place,
-        rules.keys().map(|code| rule(*code, spell)).collect(),
-        report.findings.iter().map(result).collect(),
+        &rules.keys().map(|code| rule(*code, spell)).collect::<Vec<_>>(),
+        &report.findings.iter().map(result).collect::<Vec<_>>(),
         &report.trust_error.iter().map(ToString::to_string).collect::<Vec<_>>(),
         &json!({
             "verdict": report.verdict.as_str(),
@@ -85,10 +85,10 @@ pub(crate) fn of_problems(report: &ValidateReport, place: &Place) -> String {
     };
     run(
         place,
-        rules.keys().map(rule).collect(),
-        all()
+        &rules.keys().map(rule).collect::<Vec<_>>(),
+        &all()
             .map(|(file, problem)| of_problem(&file.path, problem, rules.get(problem.code), place))
-            .collect(),
+            .collect::<Vec<_>>(),
         &[],
         &json!({
             "checked": report.checked,
@@ -110,8 +110,8 @@ fn numbered<C: Ord>(codes: impl Iterator<Item = C>) -> BTreeMap<C, usize> {
 
 fn run(
     place: &Place,
-    rules: Vec<Value>,
-    results: Vec<Value>,
+    rules: &[Value],
+    results: &[Value],
     notifications: &[String],
     properties: &Value,
 ) -> String {

@@ -6,10 +6,11 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use super::Served;
 use super::plan::{Cut, Part};
-use super::{Served, universe};
 use crate::document::sections::{Section, UnknownAnchor};
 use crate::model::id::DocumentId;
+use crate::selector::documents::matches;
 use crate::selector::{Atom, Expr, Node};
 
 /// A document lacks a section that was asked for.
@@ -92,7 +93,7 @@ fn sections_of<'c>(
 fn extent<'p>(expr: &'p Expr<Part>, served: &Served) -> Option<Extent<'p>> {
     match &expr.node {
         Node::Atom(Part { atom, cut }) => {
-            let is_in = universe::matches(atom, &served.id, || Some(&served.fields));
+            let is_in = matches(atom, &served.id, || Some(&served.fields));
             is_in.then(|| match cut {
                 Cut::Whole => Extent::Whole,
                 cut => Extent::Cuts(BTreeSet::from([cut])),

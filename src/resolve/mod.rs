@@ -46,6 +46,7 @@ use crate::model::id::DocumentId;
 use crate::model::number::{CheckpointNumber, Version};
 use crate::model::timestamp::Timestamp;
 use crate::selector;
+use crate::selector::documents::Drafts;
 use crate::uri::Uri;
 use crate::vault::Vault;
 use crate::vault::config::Config;
@@ -456,9 +457,9 @@ impl<'v> Snapshot<'v> {
 /// empty answer carries. Working copies are looked at, never served.
 pub fn matching_drafts(
     plan: &QueryPlan,
-    documents: Vec<(DocumentId, Frontmatter)>,
+    documents: &[(DocumentId, Frontmatter)],
 ) -> Vec<DocumentId> {
-    let drafts = universe::Drafts::new(documents);
+    let drafts = Drafts::new(documents.iter().map(|(id, fields)| (id, fields)));
     let found = never(selector::eval(&plan.parts.atoms(), &drafts));
     drafts.ids(&found)
 }

@@ -9,10 +9,10 @@ use rayon::prelude::*;
 use roaring::RoaringBitmap;
 
 use super::map::Recorded;
-use super::universe::matches;
 use super::{Resolution, Served, Snapshot, Withheld};
 use crate::checkpoint::state::Mark;
 use crate::index::{At, Damaged};
+use crate::selector::documents::matches;
 use crate::selector::{Atom, Expr, StatusFilter, Universe};
 
 /// The documents of a snapshot as rows of the index.

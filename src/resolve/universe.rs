@@ -12,9 +12,9 @@ use roaring::RoaringBitmap;
 
 use super::{Resolution, Served, Snapshot, Withheld};
 use crate::checkpoint::fault::LogError;
-use crate::document::frontmatter::Frontmatter;
 use crate::model::id::DocumentId;
-use crate::selector::{Atom, StatusFilter, Universe};
+use crate::selector::documents::matches;
+use crate::selector::{Atom, Universe};
 
 /// The published documents of a snapshot, read as far as they were asked for.
 pub(super) struct Sets<'s, 'v> {
@@ -86,53 +86,5 @@ impl Universe for Sets<'_, '_> {
             self.ids.get(n).is_some_and(|id| matches(atom, id, fields))
         };
         Ok(within.iter().filter(fits).collect())
-    }
-}
-
-/// Whether a published document is in the set that an atom names.
-pub(super) fn matches<'f>(
-    atom: &Atom,
-    id: &DocumentId,
-    fields: impl Fn() -> Option<&'f Frontmatter>,
-) -> bool {
-    let source = |f: &'f Frontmatter| f.source.as_ref();
-    match atom {
-        Atom::Document(wanted) => wanted == id,
-        Atom::Folder(folder) => id.as_str().starts_with(folder.as_str()),
-        Atom::Tag(tag) => fields().is_some_and(|f| f.has_tag(tag)),
-        Atom::Type(wanted) => fields().is_some_and(|f| f.node_type == *wanted),
-        Atom::Status(status) => *status == StatusFilter::Published && fields().is_some(),
-        Atom::Transport(wanted) => {
-            fields().and_then(source).is_some_and(|s| s.transport == Some(*wanted))
-        }
-        Atom::Server(name) => {
-            fields().and_then(source).is_some_and(|s| s.server.as_ref() == Some(name))
-        }
-    }
-}
-
-/// Working copies as if they were published.
-pub(super) struct Drafts {
-    documents: Vec<(DocumentId, Frontmatter)>,
-}
-
-impl Drafts {
-    pub(super) fn new(mut documents: Vec<(DocumentId, Frontmatter)>) -> Self {
-        documents.sort_by(|(a, _), (b, _)| a.cmp(b));
-        Self { documents }
-    }
-
-    pub(super) fn ids(&self, found: &RoaringBitmap) -> Vec<DocumentId> {
-        found.iter().filter_map(|n| Some(self.documents.get(n as usize)?.0.clone())).collect()
-    }
-}
-
-impl Universe for Drafts {
-    type Error = Infallible;
-
-    fn select(&self, atom: &Atom, _: Option<&RoaringBitmap>) -> Result<RoaringBitmap, Infallible> {
-        let fits = |(id, fields): &(DocumentId, Frontmatter)| matches(atom, id, || Some(fields));
-        let numbered = (0..).zip(&self.documents);
-        Ok(numbered.filter(|(_, document)| fits(document)).map(|(n, _)| n).collect())
     }
 }

@@ -7,6 +7,7 @@
 //! [`Term`]s name them, and [`crate::resolve::plan`] puts expressions of [`Atom`]s in their place.
 
 pub mod ast;
+pub(crate) mod documents;
 pub mod error;
 pub mod eval;
 pub mod excerpt;

@@ -167,7 +167,7 @@ impl<'v> Asked<'v> {
         }
         let state = self.snapshot.state()?;
         let drafts = live::drafts(vault, |id| state.get(id.as_str()).is_some());
-        Ok(drafts.map(|drafts| matching_drafts(&self.plan, drafts)))
+        Ok(drafts.map(|drafts| matching_drafts(&self.plan, &drafts)))
     }
 
     /// A note for each tag or server that no published document has.

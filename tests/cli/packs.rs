@@ -441,3 +441,20 @@ fn instructions_stand_before_the_texts_unless_they_are_not_wanted() {
     let json = place.ctx("resolve pack:buy.start --format json --no-instructions").ok();
     assert!(json.json("ctx.resolve").get("instructions").is_none());
 }
+
+#[test]
+fn a_query_that_selects_nothing_is_a_warning() {
+    let place = Place::vault();
+    place.write("nodes/a.md", "---\ntags: [x]\n---\n# A\n");
+    place.write("packs/none.yml", "id: none\nlabel: N\nquery: '#x - type:document'\n");
+    place.write("packs/some.yml", "id: some\nlabel: S\nquery: '#x'\n");
+    place.write("packs/maybe.yml", "id: maybe\nlabel: M\nquery: 'contextnest://search/zzz'\n");
+    assert_snapshot!(place.ctx("pack check").whole(), @"
+    exit: 1
+    -- stdout
+    warning[pack-unmatched]: packs/none.yml:3:8: the query selects no live document
+      hint: `ctx resolve --explain` shows what each part selects
+    3 packs checked: 1 problem
+    -- stderr
+    ");
+}
