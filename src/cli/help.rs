@@ -1,18 +1,21 @@
 //! `ctx help`: the help of a verb, or the meaning of a code.
 
+use std::collections::BTreeSet;
+
 use super::failure::command;
 use super::session::Session;
 use super::{Answer, groups};
 use crate::codes::{self, Meaning};
 use crate::model::hint::{Hint, Verb};
 use crate::report::failure::{self, Failure};
-use crate::report::vault::{CodeReport, CodesReport};
+use crate::report::vault::{CodeReport, HelpReport, VerbReport};
 use crate::verify;
 use crate::words::nearest;
 
 /// Show the help of a verb, or explain a code
 ///
 /// Codes are printed by errors and by `ctx verify` and `ctx validate`, as in `error[unknown-id]`.
+/// With --json and no argument every verb and every code is listed.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx help publish\n  ctx help checkpoint show\n  \
 ctx help content-hash-mismatch\n  ctx help head-rollback")]
@@ -36,15 +39,52 @@ pub(super) fn run(args: &Help, session: &mut Session<'_>) -> Result<Answer, Fail
         };
         command = part;
     }
-    let help = command.render_long_help().to_string();
-    for line in help.lines() {
-        session.ui.line(line.trim_end());
+    if session.ui.json {
+        let name = args.about.join(" ");
+        let mut report = HelpReport::default();
+        list(command, &name, &mut report.verbs);
+        if let Some(first) = report.verbs.first_mut().filter(|_| !name.is_empty()) {
+            first.help = Some(text_of(command));
+        }
+        if name.is_empty() {
+            all_codes().into_iter().for_each(|code| report.codes.extend(meanings(code)));
+        }
+        session.ui.report(&report);
+        return Ok(Answer::Yes);
+    }
+    for line in text_of(command).lines() {
+        session.ui.line(line);
     }
     Ok(Answer::Yes)
 }
 
-/// Explains a code. One that is both a finding and an error is explained as both.
-fn explain(word: &str, session: &mut Session<'_>) -> Result<Answer, Failure> {
+fn text_of(command: &mut clap::Command) -> String {
+    let help = command.render_long_help().to_string();
+    help.lines().map(str::trim_end).collect::<Vec<_>>().join("\n")
+}
+
+/// Lists a verb and its parts; of the command itself, its verbs.
+fn list(command: &clap::Command, name: &str, verbs: &mut Vec<VerbReport>) {
+    if !name.is_empty() {
+        let about = command.get_about().map(ToString::to_string).unwrap_or_default();
+        verbs.push(VerbReport { verb: name.to_owned(), about, help: None });
+    }
+    // Each verb that has parts has one that explains them.
+    let parts = command.get_subcommands();
+    for part in parts.filter(|part| name.is_empty() || part.get_name() != "help") {
+        list(part, format!("{name} {}", part.get_name()).trim_start(), verbs);
+    }
+}
+
+/// Every code once, in the order of its name.
+fn all_codes() -> BTreeSet<&'static str> {
+    let findings = verify::Code::ALL.iter().map(|code| code.as_str());
+    let errors = failure::Code::ALL.iter().map(|code| code.as_str());
+    findings.chain(errors).chain(codes::problems().map(|problem| problem.code)).collect()
+}
+
+/// What a code means. One that is both a finding and an error is explained as both.
+fn meanings(word: &str) -> Vec<CodeReport> {
     let mut codes = Vec::new();
     let mut add = |is: String, text: &[&str]| {
         let text = text.iter().map(|text| (*text).to_owned()).collect();
@@ -62,11 +102,17 @@ fn explain(word: &str, session: &mut Session<'_>) -> Result<Answer, Failure> {
     for Meaning { of, meaning, .. } in codes::problems().filter(|problem| problem.code == word) {
         add(format!("a problem of {of}"), &[meaning]);
     }
+    codes
+}
+
+/// Explains a code.
+fn explain(word: &str, session: &mut Session<'_>) -> Result<Answer, Failure> {
+    let codes = meanings(word);
     if codes.is_empty() {
         return Err(unknown(word));
     }
     if session.ui.json {
-        session.ui.report(&CodesReport { codes });
+        session.ui.report(&HelpReport { codes, ..HelpReport::default() });
         return Ok(Answer::Yes);
     }
     for (n, CodeReport { code, is, text }) in codes.iter().enumerate() {
@@ -85,11 +131,8 @@ fn explain(word: &str, session: &mut Session<'_>) -> Result<Answer, Failure> {
 fn unknown(word: &str) -> Failure {
     let verbs = groups::command();
     let known = verbs.get_subcommands().map(clap::Command::get_name);
-    let codes = verify::Code::ALL.iter().map(|code| code.as_str());
-    let codes = codes.chain(failure::Code::ALL.iter().map(|code| code.as_str()));
-    let codes = codes.chain(codes::problems().map(|problem| problem.code));
     let failure = Failure::new(failure::Code::Usage, format!("no verb or code is called `{word}`"));
-    match nearest(word, known.chain(codes)) {
+    match nearest(word, known.chain(all_codes())) {
         Some(near) => failure.hint(format!("did you mean `{near}`?")),
         None => failure.hint(Hint::calls(
             "{} lists the verbs; errors and {} print codes",

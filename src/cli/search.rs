@@ -51,11 +51,15 @@ pub(super) fn run(args: &Search, session: &mut Session<'_>) -> Result<Answer, Fa
         false => answer.hits.iter().for_each(|hit| print(&mut session.ui, hit, args.explain)),
     }
     let backend = shown(backend);
-    session.ui.note(&match (snapshot.hash(), answer.hits.len()) {
+    let note = match (snapshot.hash(), answer.hits.len()) {
         (None, _) => "hint: nothing is published; `ctx status` shows what can be".to_owned(),
         (_, 0) => format!("note: no section matches at checkpoint {at}, {CLASS} to {backend}"),
         (_, hits) => format!("{} at checkpoint {at}, {CLASS} to {backend}", count(hits, "hit")),
-    });
+    };
+    // The report says so itself.
+    if !session.ui.json || answer.hits.is_empty() {
+        session.ui.note(&note);
+    }
     document::note(session, None, &answer.notes);
     document::note_withheld(session, &answer.withheld);
     Ok(Answer::of(&answer.withheld))

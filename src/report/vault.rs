@@ -150,11 +150,25 @@ impl Report for DemoReport {
     const SCHEMA: &'static str = "demo";
 }
 
-/// The answer of `help CODE`.
-#[derive(Debug, Serialize)]
-pub struct CodesReport {
-    /// One entry for each thing that has the code.
+/// The answer of `help`: of a verb, of a code, or of all of them.
+#[derive(Debug, Default, Serialize)]
+pub struct HelpReport {
+    /// The verb and its parts; without an argument every verb.
+    pub verbs: Vec<VerbReport>,
+    /// One entry for each thing that has the code; without an argument every code.
     pub codes: Vec<CodeReport>,
+}
+
+/// What a verb does.
+#[derive(Debug, Serialize)]
+pub struct VerbReport {
+    /// The verb with its parts, as in `checkpoint show`.
+    pub verb: String,
+    /// What it does, in one line.
+    pub about: String,
+    /// Its help, where it was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub help: Option<String>,
 }
 
 /// What a code stands for.
@@ -168,6 +182,6 @@ pub struct CodeReport {
     pub text: Vec<String>,
 }
 
-impl Report for CodesReport {
+impl Report for HelpReport {
     const SCHEMA: &'static str = "help";
 }

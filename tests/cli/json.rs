@@ -4,7 +4,9 @@ use crate::harness::Place;
 
 #[test]
 fn every_verb_names_its_schema() {
-    let place = Place::published(&[("nodes/a", "---\ntags: [x]\n---\n# A\n")]);
+    let place =
+        Place::published(&[("nodes/a", "---\ntags: [x]\n---\n# A\n"), ("nodes/z", "[a](a.md)\n")]);
+    let mut asked = Vec::new();
     for (line, schema) in [
         ("status", "ctx.status"),
         ("list", "ctx.list"),
@@ -29,11 +31,44 @@ fn every_verb_names_its_schema() {
         ("retire nodes/c", "ctx.retire"),
         ("init ../other", "ctx.init"),
         ("demo ../demo", "ctx.demo"),
+        ("search x", "ctx.search"),
+        ("neighbors nodes/a", "ctx.neighbors"),
+        ("graph", "ctx.graph"),
+        ("graph --hubs 3", "ctx.graph.hubs"),
+        ("head", "ctx.head"),
+        ("head trust", "ctx.head.trust"),
+        ("head list", "ctx.head.list"),
+        ("head forget", "ctx.head.forget"),
+        ("checkout 1 ../copy", "ctx.checkout"),
+        ("checkpoint convert --to full --dry-run", "ctx.checkpoint.convert"),
+        ("checkpoint diff 1 2", "ctx.checkpoint.diff"),
+        ("checkpoint rebuild --dry-run", "ctx.checkpoint.rebuild"),
+        ("recover --dry-run", "ctx.recover"),
+        ("index", "ctx.index"),
+        ("help", "ctx.help"),
+        ("help publish", "ctx.help"),
+        ("help drift", "ctx.help"),
     ] {
+        asked.push(line);
         let output = place.ctx(&format!("{line} --json")).ok();
         let json = output.json(schema);
         assert!(json.as_object().unwrap().len() > 2, "{line}");
         // One result, and nothing beside it that a program would have to skip.
         assert_eq!(output.stderr, "", "{line}");
     }
+    let help = place.ctx("help --json").ok().json("ctx.help");
+    let verbs: Vec<&str> = texts(&help["verbs"], "verb");
+    for verb in &verbs {
+        let is_asked = asked.iter().any(|line| format!("{line} ").starts_with(&format!("{verb} ")));
+        assert!(is_asked, "`ctx {verb} --json` is not tried");
+    }
+    let codes = texts(&help["codes"], "code");
+    assert!(["drift", "usage", "link-broken"].iter().all(|code| codes.contains(code)));
+    let of = place.ctx("help checkpoint --json").ok().json("ctx.help");
+    assert_eq!(texts(&of["verbs"], "verb")[..2], ["checkpoint", "checkpoint list"]);
+    assert!(of["verbs"][0]["help"].as_str().unwrap().contains("Usage: ctx checkpoint"));
+}
+
+fn texts<'j>(list: &'j serde_json::Value, key: &str) -> Vec<&'j str> {
+    list.as_array().unwrap().iter().map(|entry| entry[key].as_str().unwrap()).collect()
 }
