@@ -14,11 +14,14 @@ use crate::workspace::create;
 /// Both are derived from the last checkpoint and can be deleted. context.yaml has the documents,
 /// their references, hubs and servers. INDEX.md is a list with links; `index.folders: true` in the
 /// configuration adds one for each folder. A file that is not derived is never overwritten.
-/// Publications write context.yaml while the vault is small (`index.auto`).
+///
+/// Every publication and retirement brings those that exist up to date. It also makes context.yaml
+/// while the vault has at most 2,000 documents (`index.auto` in the configuration; 0 turns all of
+/// this off). --check passes where a file was never made.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx index\n  ctx index --check")]
 pub(super) struct Index {
-    /// Exit 1 if a file is out of date; write nothing
+    /// Exit 1 if a file that exists is out of date; write nothing
     #[arg(long)]
     check: bool,
     /// Show what would be written; write nothing
@@ -37,7 +40,7 @@ pub(super) fn run(args: &Index, session: &mut Session<'_>) -> Result<Answer, Fai
     let holder = session.workspace.holder("index")?;
     let _lock = if looks { None } else { Some(vault.lock(&holder)?) };
     create::check(&vault, &[], args.expect.read()?)?;
-    let files = derived::files(&vault, Which::Asked)?;
+    let files = derived::files(&vault, Which::Asked, &[])?;
     let outcomes = derived::write(&vault, &files, looks);
     if session.ui.json {
         session.ui.report(&IndexReport::new(&files, &outcomes));
@@ -60,7 +63,7 @@ pub(super) fn run(args: &Index, session: &mut Session<'_>) -> Result<Answer, Fai
         answer = match outcome {
             Outcome::Failed(_) => Answer::Incomplete,
             Outcome::Foreign(_) if answer == Answer::Yes => Answer::No,
-            stale if args.check && stale.is_stale() && answer == Answer::Yes => Answer::No,
+            stale if args.check && stale.is_outdated() && answer == Answer::Yes => Answer::No,
             _ => answer,
         };
     }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{Derived, DerivedInput, MARKS};
+use crate::model::id::DocumentId;
 use crate::model::layout;
 use crate::model::visible::steers;
 use crate::resolve::Listed;
@@ -15,10 +16,14 @@ type Folders<'s> = BTreeMap<&'s str, Vec<&'s Listed>>;
 fn by_folder<'s>(source: &'s DerivedInput<'_>) -> Folders<'s> {
     let mut folders = Folders::new();
     for listed in &source.published {
-        let folder = listed.id.as_str().rsplit_once('/').map_or("", |(folder, _)| folder);
-        folders.entry(folder).or_default().push(listed);
+        folders.entry(folder(&listed.id)).or_default().push(listed);
     }
     folders
+}
+
+/// The folder of a document, without final `/`.
+pub(super) fn folder(id: &DocumentId) -> &str {
+    id.as_str().rsplit_once('/').map_or("", |(folder, _)| folder)
 }
 
 /// The index of the whole vault.
@@ -32,15 +37,20 @@ pub(super) fn root(source: &DerivedInput<'_>) -> Derived {
     Derived { path: layout::INDEX.to_owned(), text }
 }
 
-/// An index for each folder that holds documents, but for the root.
-pub(super) fn folders(source: &DerivedInput<'_>) -> Vec<Derived> {
+/// An index for each folder that holds documents, or held those that were `removed`, but for the
+/// root.
+pub(super) fn folders(source: &DerivedInput<'_>, removed: &[DocumentId]) -> Vec<Derived> {
     let file = |(folder, documents): (&str, Vec<&Listed>)| {
         let mut text = head(source, folder, documents.len());
         text.push('\n');
         documents.iter().for_each(|listed| text.push_str(&line(listed, folder)));
         Derived { path: format!("{folder}/{}", layout::INDEX), text }
     };
-    by_folder(source).into_iter().filter(|(folder, _)| !folder.is_empty()).map(file).collect()
+    let mut all = by_folder(source);
+    for id in removed {
+        all.entry(folder(id)).or_default();
+    }
+    all.into_iter().filter(|(folder, _)| !folder.is_empty()).map(file).collect()
 }
 
 fn head(source: &DerivedInput<'_>, name: &str, documents: usize) -> String {

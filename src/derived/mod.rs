@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 
 use crate::checkpoint::fault::LogError;
 use crate::graph;
-use crate::model::id::fold;
+use crate::model::id::{DocumentId, fold};
 use crate::model::layout::{self, limit};
 use crate::model::number::CheckpointNumber;
 use crate::resolve::{self, Listed, Listing, Need, Snapshot, Withheld, listing};
@@ -80,11 +80,16 @@ struct DerivedInput<'s> {
     hubs: Vec<graph::rank::Hub>,
 }
 
-/// Makes the derived files of the head; none where nothing is published.
+/// Makes the derived files of the head; none where nothing is published. Folders whose documents
+/// were `removed` have a list too where there are lists of folders.
 ///
 /// # Errors
 /// The log or a document of the head cannot be relied on.
-pub(crate) fn files(vault: &Vault, which: Which) -> Result<Vec<Derived>, DerivedError> {
+pub(crate) fn files(
+    vault: &Vault,
+    which: Which,
+    removed: &[DocumentId],
+) -> Result<Vec<Derived>, DerivedError> {
     // On request every text is read; what follows each event is worth an index.
     let need = match which {
         Which::Asked => Need::Versions,
@@ -93,9 +98,7 @@ pub(crate) fn files(vault: &Vault, which: Which) -> Result<Vec<Derived>, Derived
     let from = resolve::CheckpointSource::open(vault, need, &mut |_, _| ())?;
     let snapshot = Snapshot::of(vault, &from, None)?;
     let config = snapshot.config().unwrap_or_else(|| vault.config().clone());
-    if snapshot.checkpoint() == CheckpointNumber::NONE
-        || (which == Which::Automatic && !config.index.is_automatic(snapshot.documents()?.count()))
-    {
+    if snapshot.checkpoint() == CheckpointNumber::NONE {
         return Ok(Vec::new());
     }
     let Listing { documents: published, mut withheld } = match which {
@@ -112,13 +115,10 @@ pub(crate) fn files(vault: &Vault, which: Which) -> Result<Vec<Derived>, Derived
     let folders = config.index.folders;
     let name = snapshot.name();
     let source = DerivedInput { snapshot: &snapshot, config, name, published, edges, hubs };
-    let mut files =
-        vec![Derived { path: layout::CONTEXT_YAML.to_owned(), text: context::text(&source) }];
-    if folders || which == Which::Asked {
-        files.push(list::root(&source));
-    }
+    let context = Derived { path: layout::CONTEXT_YAML.to_owned(), text: context::text(&source) };
+    let mut files = vec![context, list::root(&source)];
     if folders {
-        files.extend(list::folders(&source));
+        files.extend(list::folders(&source, removed));
     }
     Ok(files)
 }
@@ -139,6 +139,11 @@ impl Outcome {
     /// Whether the file is not what it should be, and can be written.
     pub(crate) fn is_stale(&self) -> bool {
         matches!(self, Self::Created | Self::Replaced)
+    }
+
+    /// Whether a file is there that would change.
+    pub(crate) fn is_outdated(&self) -> bool {
+        matches!(self, Self::Replaced)
     }
 
     /// Why the file was left as it is.
@@ -197,13 +202,38 @@ fn is_ours(bytes: &[u8]) -> bool {
     MARKS.iter().any(|mark| bytes.starts_with(mark.as_bytes()))
 }
 
-/// Writes the derived files that follow a publication, as far as that goes. The publication stands
+/// Whether a derived file is there.
+fn is_there(vault: &Vault, path: &str) -> bool {
+    vault.files().exists(path)
+        && vault.files().read(path, limit::HISTORY).is_ok_and(|bytes| is_ours(&bytes))
+}
+
+/// Writes the derived files that follow an event (DERIV-9), as far as that goes: those that are
+/// there and, while the vault is small, those that the configuration asks for. The event stands
 /// whatever happens here: what was not written comes back with the reason.
-pub(crate) fn after_publication(vault: &Vault) -> Vec<(String, String)> {
-    let files = match files(vault, Which::Automatic) {
+pub(crate) fn after_event(
+    vault: &Vault,
+    documents: usize,
+    removed: &[DocumentId],
+) -> Vec<(String, String)> {
+    let index = vault.config().index;
+    let is_made = index.is_automatic(documents);
+    let root = [layout::CONTEXT_YAML, layout::INDEX];
+    let follows = index.folders || root.iter().any(|path| is_there(vault, path));
+    if index.auto == 0 || !(is_made || follows) {
+        return Vec::new();
+    }
+    let mut files = match files(vault, Which::Automatic, removed) {
         Ok(files) => files,
         Err(why) => return vec![(layout::CONTEXT_YAML.to_owned(), why.to_string())],
     };
+    let emptied: BTreeSet<&str> = removed.iter().map(list::folder).collect();
+    files.retain(|file| {
+        let is_list = file.path != layout::CONTEXT_YAML;
+        let folder = file.path.rsplit_once('/').map(|(folder, _)| folder);
+        let is_emptied = folder.is_some_and(|folder| emptied.contains(folder));
+        (is_made && (!is_list || index.folders) && !is_emptied) || is_there(vault, &file.path)
+    });
     let outcomes = write(vault, &files, false);
     let failed =
         |(file, outcome): (&Derived, &Outcome)| Some((file.path.clone(), outcome.reason()?));

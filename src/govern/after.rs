@@ -2,6 +2,7 @@
 
 use crate::derived;
 use crate::index;
+use crate::model::id::DocumentId;
 use crate::trust::{self, Head};
 use crate::txn::StepFailure;
 use crate::txn::after::Commit;
@@ -25,13 +26,12 @@ pub(super) fn follow_index(commit: &Commit<'_>) -> Vec<StepFailure> {
     followed.err().map(|why| failure("index", None, why.to_string())).into_iter().collect()
 }
 
-/// Writes the derived files again while the vault is small (DERIV-2).
+/// Writes the derived files again that follow an event (DERIV-9).
 pub(super) fn write_derived(commit: &Commit<'_>) -> Vec<StepFailure> {
-    if !commit.vault.config().index.is_automatic(commit.documents) {
-        return Vec::new();
-    }
-    let failures = derived::after_publication(commit.vault).into_iter();
-    failures.map(|(path, why)| failure("derived", Some(path), why)).collect()
+    let removed: Vec<DocumentId> =
+        commit.checkpoint.removed.iter().filter(|id| id.is_document()).cloned().collect();
+    let failures = derived::after_event(commit.vault, commit.documents, &removed);
+    failures.into_iter().map(|(path, why)| failure("derived", Some(path), why)).collect()
 }
 
 fn failure(step: &'static str, path: Option<String>, why: String) -> StepFailure {
