@@ -12,7 +12,9 @@ use crate::workspace::search::{Answered, ask};
 
 /// Find sections of published documents by words
 ///
-/// Titles, tags, descriptions, headings and texts are searched, in any case. A section ranks higher
+/// Titles, tags, descriptions, headings and texts are searched, in any case and without accents
+/// (`cafe` finds `café`). For a word that no document has, words that differ by one letter are
+/// found. A section ranks higher
 /// if it contains more of the words, and rarer ones. "Words in quotes" must be adjacent (quote
 /// them for the shell too). Only current, published versions are found, and every text shown is
 /// verified; a search answers for the last checkpoint only. It is delegated to a back-end: the
@@ -20,7 +22,7 @@ use crate::workspace::search::{Answered, ask};
 /// vault cannot name one.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx search late payment fee\n  \
-ctx search '\"late payment\" fee' --limit 3\n  ctx search refunds --explain --json")]
+ctx search '\"late payment\" fee' --limit 3\n  ctx search refunds --explain --json\n  ctx search pay --prefix")]
 pub(super) struct Search {
     /// Words to search for
     #[arg(value_name = "WORDS", required = true)]
@@ -29,13 +31,16 @@ pub(super) struct Search {
     #[arg(long, value_name = "N", default_value_t = 10,
           value_parser = clap::value_parser!(u16).range(1..=search::MAX_HITS as i64))]
     limit: u16,
+    /// Find also words that begin with the last word
+    #[arg(long)]
+    prefix: bool,
     /// Show how each score is computed
     #[arg(long)]
     explain: bool,
 }
 
 pub(super) fn run(args: &Search, session: &mut Session<'_>) -> Result<Answer, Failure> {
-    let query = Query::parse(&args.words.join(" "))?;
+    let query = Query::parse(&args.words.join(" "))?.with_prefix(args.prefix);
     let vault = session.vault()?;
     let source = session.source(&vault, Need::Versions)?;
     let snapshot = Snapshot::of(&vault, &source, None)?;
@@ -80,10 +85,13 @@ fn print(ui: &mut Ui<'_>, hit: &Hit, explain: bool) {
         return;
     }
     for reason in &hit.reasons {
-        let Reason { term, field, score, tf, df, n, boost, idf, length, average, .. } = reason;
+        let Reason { term, near, field, score, tf, df, n, boost, idf, length, average, .. } =
+            reason;
+        let near = if near.is_empty() { String::new() } else { format!(" ~ {}", near.join(" | ")) };
         ui.line(&format!(
-            "    {score:.6} {field}: {} (boost {boost}, idf {idf:.6} for {df} of {n}, {tf} in {length} words, average {average:.2})",
-            shown(term)
+            "    {score:.6} {field}: {}{} (boost {boost}, idf {idf:.6} for {df} of {n}, {tf} in {length} words, average {average:.2})",
+            shown(term),
+            shown(&near)
         ));
     }
     if let Some(share) = hit.reasons.first().map(|reason| reason.share) {

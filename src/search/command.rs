@@ -51,6 +51,8 @@ struct Question<'q> {
     limit: usize,
     checkpoint: CheckpointNumber,
     vault: &'q Path,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    prefix: bool,
 }
 
 /// What it answers. Fields that are not known are ignored.
@@ -73,8 +75,14 @@ impl Backend for Command {
     }
 
     fn search(&self, query: &Query, limit: usize) -> Result<Proposals, SearchError> {
-        let (protocol, query, vault) = (PROTOCOL, query.text(), self.vault.as_path());
-        let question = Question { protocol, query, limit, checkpoint: self.checkpoint, vault };
+        let question = Question {
+            protocol: PROTOCOL,
+            query: query.text(),
+            limit,
+            checkpoint: self.checkpoint,
+            vault: self.vault.as_path(),
+            prefix: query.is_prefix(),
+        };
         let fail = |problem: String, said: &str| SearchError::Command {
             program: self.name.clone(),
             problem,
@@ -96,7 +104,7 @@ impl Backend for Command {
             score: hit.score,
             reasons: Vec::new(),
         });
-        Ok(Proposals { hits: hits.collect(), unread: Vec::new() })
+        Ok(Proposals { hits: hits.collect(), ..Proposals::default() })
     }
 }
 

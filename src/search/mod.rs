@@ -76,6 +76,10 @@ pub(crate) struct Proposals {
     pub(crate) hits: Vec<RawHit>,
     /// Documents that it could not read, so that it is unknown whether they belong to the answer.
     pub(crate) unread: Vec<DocumentId>,
+    /// Words that were taken for words of the query.
+    pub(crate) near: Vec<String>,
+    /// What else the reader should know.
+    pub(crate) notes: Vec<String>,
 }
 
 /// A document, or a part of one, that a back-end proposes.
@@ -107,6 +111,9 @@ pub(crate) enum Part {
 pub(crate) struct Reason {
     /// The folded words of the clause.
     pub(crate) term: String,
+    /// The words that were taken for it, if not it itself was found.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) near: Vec<String>,
     /// The field that they were found in.
     pub(crate) field: &'static str,
     /// What is added, before `share` is applied.
@@ -208,9 +215,10 @@ pub(crate) fn search(
 ) -> Result<Answer, SearchError> {
     let limit = limit.min(MAX_HITS);
     let found = backend.search(query, limit)?;
+    let shown = query.and_words(&found.near);
     let mut sieve = Sieve {
         snapshot,
-        query,
+        query: &shown,
         read: HashMap::new(),
         shown: HashSet::new(),
         dropped: Dropped::default(),
@@ -232,7 +240,8 @@ pub(crate) fn search(
     }
     answer.withheld.sort_by(|a, b| a.id.cmp(&b.id));
     answer.withheld.dedup_by(|a, b| a.id == b.id);
-    answer.notes = sieve.dropped.notes(backend.name());
+    answer.notes = found.notes;
+    answer.notes.extend(sieve.dropped.notes(backend.name()));
     Ok(answer)
 }
 

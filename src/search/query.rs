@@ -16,6 +16,10 @@ pub(crate) const MAX_PHRASE_WORDS: usize = 128;
 pub(crate) struct Query {
     text: String,
     clauses: Vec<Clause>,
+    /// The place of the clause that was written last.
+    last: usize,
+    /// Whether the last word is the beginning of words too.
+    prefix: bool,
 }
 
 /// One word, or several that stand next to one another.
@@ -56,10 +60,11 @@ impl Query {
         }
         // In the order of their words, so that two spellings of a query are summed up alike.
         let mut clauses: BTreeMap<Vec<String>, bool> = BTreeMap::new();
-        let mut longest = 0;
+        let (mut longest, mut last) = (0, Vec::new());
         let mut put = |words: Vec<String>, required| {
             longest = longest.max(words.len());
             if !words.is_empty() {
+                last.clone_from(&words);
                 *clauses.entry(words).or_insert(false) |= required;
             }
         };
@@ -75,11 +80,36 @@ impl Query {
             _ if longest > MAX_PHRASE_WORDS => Err(QueryError::LongPhrase(longest)),
             1..=MAX_CLAUSES => {
                 let clause = |(words, required)| Clause { words, required };
-                let clauses = clauses.into_iter().map(clause).collect();
-                Ok(Self { text: text.to_owned(), clauses })
+                let clauses: Vec<Clause> = clauses.into_iter().map(clause).collect();
+                let last = clauses.iter().position(|clause| clause.words == last).unwrap_or(0);
+                Ok(Self { text: text.to_owned(), clauses, last, prefix: false })
             }
             found => Err(QueryError::TooMany(found)),
         }
+    }
+
+    /// The query, with the last word as the beginning of words too, or not.
+    pub(crate) fn with_prefix(self, prefix: bool) -> Self {
+        Self { prefix, ..self }
+    }
+
+    /// Whether the last word is the beginning of words too.
+    pub(super) fn is_prefix(&self) -> bool {
+        self.prefix
+    }
+
+    /// The word of a clause that may begin other words; none in quotes or beside other words.
+    #[cfg_attr(not(feature = "search"), allow(dead_code, reason = "only the index asks"))]
+    pub(super) fn prefix_of(&self, clause: usize) -> Option<&str> {
+        let is_meant = self.prefix && clause == self.last;
+        self.clauses.get(clause).filter(|_| is_meant).and_then(Clause::alone)
+    }
+
+    /// The query with more words, each a clause of its own: what shows why something was found.
+    pub(super) fn and_words(&self, words: &[String]) -> Self {
+        let clause = |word: &String| Clause { words: vec![word.clone()], required: false };
+        let clauses = self.clauses.iter().cloned().chain(words.iter().map(clause)).collect();
+        Self { clauses, ..self.clone() }
     }
 
     /// The query as it was written.
@@ -93,6 +123,20 @@ impl Query {
 }
 
 impl Clause {
+    /// Its word, if it is one that was not put in quotes.
+    fn alone(&self) -> Option<&str> {
+        match self.words.as_slice() {
+            [word] if !self.required => Some(word),
+            _ => None,
+        }
+    }
+
+    /// Its word, if it may be mistyped: at least five letters and no digit.
+    pub(super) fn mistyped(&self) -> Option<&str> {
+        let is_long = |word: &&str| word.chars().count() >= 5 && !word.contains(char::is_numeric);
+        self.alone().filter(is_long)
+    }
+
     /// How the clause is described.
     pub(super) fn shown(&self) -> String {
         self.words.join(" ")

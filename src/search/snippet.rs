@@ -194,6 +194,7 @@ mod tests {
 
     #[test]
     fn words_are_matched_as_the_index_matches_them() {
+        assert_eq!(marked("Un Café, cafe\u{301}s", "cafe"), "Un [Café], [cafe\u{301}s]");
         assert_eq!(marked("Été: the POLICIES", "policy été"), "[Été]: the [POLICIES]");
         assert_eq!(marked("返品規則は", "規則"), "返品[規][則]は");
         assert_eq!(marked("a payments-service b", "payments-service"), "a [payments]-[service] b");

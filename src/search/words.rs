@@ -2,7 +2,7 @@
 //! (`spec/search.md`, section 2).
 //!
 //! A word is folded so that two spellings that a reader takes for one are one: NFKC, case folding,
-//! and the plural `s` of words in ASCII letters. Scripts that are written without blanks have no
+//! accents of Latin, Greek and Cyrillic letters, and the plural `s` of words in ASCII letters. Scripts that are written without blanks have no
 //! words to be distinguished without a dictionary, so each of their characters is one.
 
 use std::borrow::Cow;
@@ -128,8 +128,31 @@ fn fold_into(word: &str, out: &mut String) {
     // Folding may make a text several times as long, so what is far too long is cut before it.
     let cut = visible.chars().take(MAX_WORD_BYTES + 1);
     let folded = caseless::default_case_fold_str(&cut.nfkc().collect::<String>());
-    out.extend(folded.nfkc());
+    let mut is_bare = false;
+    let without_accents = folded.nfkd().filter(|c| match is_combining_mark(*c) {
+        true => !is_bare,
+        false => {
+            is_bare = has_accents(*c);
+            true
+        }
+    });
+    out.extend(without_accents.nfkc());
     singular(out);
+}
+
+/// Whether a character is a letter whose combining marks are accents that people leave out: Latin,
+/// Greek, Cyrillic. In other scripts marks are vowels and tones, and part of the word.
+fn has_accents(c: char) -> bool {
+    c.is_ascii_alphabetic()
+        || matches!(c,
+            '\u{c0}'..='\u{24f}'            // Latin
+            | '\u{370}'..='\u{3ff}'         // Greek
+            | '\u{400}'..='\u{52f}'         // Cyrillic
+            | '\u{1c80}'..='\u{1c8f}'
+            | '\u{1e00}'..='\u{1fff}'       // Latin, Greek
+            | '\u{2c60}'..='\u{2c7f}'
+            | '\u{a640}'..='\u{a69f}'
+            | '\u{a720}'..='\u{a7ff}')
 }
 
 /// Takes the plural `s` off a word of at least four ASCII letters, as in `policies`, `returns` and
@@ -163,8 +186,9 @@ mod tests {
                 "return case status access sery gas ty",
             ),
             ("snake_case payments-service a/b", "snake case payment service a b"),
-            ("Straße STRASSE ÉTÉ été", "strasse strasse été été"),
-            ("ﬁne Ｆｕｌｌ Ⅳ e\u{301}te\u{301}", "fine full iv été"),
+            ("Straße STRASSE ÉTÉ été", "strasse strasse ete ete"),
+            ("cafés Naïve Ｃｒème Ά ёй İ", "cafe naive creme α еи i"),
+            ("ﬁne Ｆｕｌｌ Ⅳ e\u{301}te\u{301}", "fine full iv ete"),
             ("pay\u{200b}ment soft\u{ad}en", "payment soften"),
             ("返品ポリシー und 정책", "返 品 ポ リ シ ー und 정 책"),
             ("ไทย हिन्दी", "ไ ท ย हिन्दी"),

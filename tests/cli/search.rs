@@ -486,3 +486,53 @@ fn the_example_of_the_specification_answers() {
     );
     assert_eq!(run("search absent").stdout, "");
 }
+
+#[test]
+fn accents_typing_errors_and_beginnings_are_found_and_marked() {
+    let place = Place::published(&[
+        ("nodes/cafe", "# Café\n\nÉlan of the Ελλάδα, ёлка.\n"),
+        ("nodes/pay", "# Payment\n\nPayments and payroll, paid late.\n"),
+    ]);
+    let marks = |line: &str| -> Vec<String> {
+        let json = place.ctx(&format!("search {line} --json")).ok().json("ctx.search");
+        let marked = |hit: &Value| {
+            let text = hit["snippet"]["text"].as_str().unwrap();
+            let range = |m: &Value| {
+                let at = |key: &str| usize::try_from(m[key].as_u64().unwrap()).unwrap();
+                text[at("start")..at("end")].to_owned()
+            };
+            hit["snippet"]["matches"].as_array().unwrap().iter().map(range).collect::<Vec<_>>()
+        };
+        json["hits"].as_array().unwrap().iter().flat_map(marked).collect()
+    };
+    for query in ["cafe", "CAFÉ", "cafes"] {
+        assert_eq!(marks(query), ["Café"], "{query}");
+    }
+    assert_eq!(marks("ελλαδα елка elan"), ["Élan", "Ελλάδα", "ёлка"]);
+    // One letter too few, too many, another one, two that changed places.
+    for query in ["paymnt", "paymentt", "pajment", "paymetn"] {
+        assert_eq!(marks(query), ["Payment", "Payments"], "{query}");
+    }
+    for query in ["pamnt", "'\"paymnt\"'", "layte1", "paod"] {
+        assert_eq!(marks(query), [""; 0], "{query}");
+    }
+    assert_eq!(marks("payr --prefix"), ["payroll"]);
+    assert_eq!(marks("late pay --prefix"), ["Payment", "Payments", "payroll", "late"]);
+    assert_eq!(marks("pay late --prefix"), ["late"]);
+    assert_snapshot!(place.ctx("search paymnt --explain").whole(), @"
+    exit: 0
+    -- stdout
+    nodes/pay#payment  v1 f354bc490964  2.209  Payment
+        # Payment Payments and payroll, paid late.
+        1.039721 title: paymnt ~ payment (boost 1.5, idf 0.693147 for 1 of 2, 1 in 1 words, average 1.00)
+        0.693147 heading: paymnt ~ payment (boost 1, idf 0.693147 for 1 of 2, 1 in 1 words, average 1.00)
+        0.476539 body: paymnt ~ payment (boost 0.5, idf 0.693147 for 1 of 2, 2 in 6 words, average 6.00)
+        2.209407 in total, of which 1.000000 for the part of the query that was found
+    -- stderr
+    1 hit at checkpoint 1, delegated to builtin
+    note: no document has `paymnt`; found for it: `payment`
+    ");
+    // What was retired is taken for nothing, also in an index that still has it.
+    place.ctx("retire nodes/pay").ok();
+    assert_eq!(marks("paymnt"), [""; 0]);
+}

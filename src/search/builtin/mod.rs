@@ -8,6 +8,7 @@
 
 mod article;
 mod cache;
+mod near;
 mod score;
 mod segment;
 
@@ -102,8 +103,12 @@ impl Builtin<'_, '_> {
     }
 
     fn answer(&self, ready: &Ready, query: &Query, limit: usize) -> tantivy::Result<Proposals> {
-        let hits = score::best(&ready.segments, &ready.fields, &ready.totals, query, limit)?;
-        Ok(Proposals { hits, unread: ready.unread.clone() })
+        let (segments, fields) = (&ready.segments, &ready.fields);
+        let near = near::words(segments, fields, query)?;
+        let hits = score::best(segments, fields, &ready.totals, (query, &near), limit)?;
+        let notes = near.iter().filter_map(near::Near::note).collect();
+        let near = near.into_iter().flat_map(|near| near.words).collect();
+        Ok(Proposals { hits, unread: ready.unread.clone(), near, notes })
     }
 
     /// The documents that the head has and an index has not, or has in another version; and those

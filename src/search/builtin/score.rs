@@ -10,6 +10,7 @@ use tantivy::DocId;
 use tantivy::columnar::StrColumn;
 
 use super::article::{Fields, SEARCHED};
+use super::near::{Near, WEIGHT};
 use super::segment::{Segment, Totals};
 use crate::search::query::{Clause, Query};
 use crate::search::{Part, RawHit, Reason};
@@ -26,6 +27,8 @@ struct Evidence<'q> {
     /// The place of the clause in the query.
     clause: usize,
     words: &'q Clause,
+    /// What was taken for its word, if this is not about itself.
+    near: &'q [String],
     field: usize,
     occurrences: Vec<Vec<(DocId, u32)>>,
     df: u64,
@@ -38,7 +41,13 @@ impl Evidence<'_> {
     fn score(&self, tf: u32, length: u64) -> f64 {
         let (tf, length) = (f64::from(tf), float(length));
         let tf = tf * (K1 + 1.0) / (tf + K1 * (1.0 - B + B * length / self.average));
-        SEARCHED[self.field].boost * self.idf * tf
+        self.boost() * self.idf * tf
+    }
+
+    /// The weight of the field, less for what is only like the word of the clause.
+    fn boost(&self) -> f64 {
+        let weight = if self.near.is_empty() { 1.0 } else { WEIGHT };
+        SEARCHED[self.field].boost * weight
     }
 }
 
@@ -51,15 +60,23 @@ fn gather<'q>(
     segments: &[Segment],
     fields: &Fields,
     totals: &Totals,
-    query: &'q Query,
+    (query, near): (&'q Query, &'q [Near<'q>]),
 ) -> tantivy::Result<Vec<Evidence<'q>>> {
     let mut all = Vec::new();
-    for (clause, words) in query.clauses().iter().enumerate() {
+    // Each clause itself, then what is taken for it.
+    let clauses = query.clauses().iter().zip(near).enumerate();
+    let asked = clauses.flat_map(|(n, (clause, near))| {
+        let near = (!near.words.is_empty()).then_some((n, clause, near.words.as_slice()));
+        std::iter::once((n, clause, &[][..])).chain(near)
+    });
+    for (clause, words, near) in asked {
         for (field, searched) in SEARCHED.iter().enumerate() {
-            let occurrences: Vec<Vec<(DocId, u32)>> = segments
-                .iter()
-                .map(|segment| segment.occurrences(fields, field, words))
-                .collect::<tantivy::Result<_>>()?;
+            let occurrences = |segment: &Segment| match near {
+                [] => segment.occurrences(fields, field, words),
+                near => segment.occurrences_of_any(fields, field, near),
+            };
+            let occurrences: Vec<Vec<(DocId, u32)>> =
+                segments.iter().map(occurrences).collect::<tantivy::Result<_>>()?;
             let df = occurrences.iter().map(Vec::len).sum::<usize>() as u64;
             if df == 0 {
                 continue;
@@ -67,7 +84,7 @@ fn gather<'q>(
             let n = if searched.of_document { totals.documents } else { totals.units };
             let average = float(totals.words[field]) / float(n);
             let idf = (1.0 + (float(n) - float(df) + 0.5) / (float(df) + 0.5)).ln();
-            all.push(Evidence { clause, words, field, occurrences, df, n, average, idf });
+            all.push(Evidence { clause, words, near, field, occurrences, df, n, average, idf });
         }
     }
     Ok(all)
@@ -128,10 +145,10 @@ pub(super) fn best(
     segments: &[Segment],
     fields: &Fields,
     totals: &Totals,
-    query: &Query,
+    (query, near): (&Query, &[Near<'_>]),
     limit: usize,
 ) -> tantivy::Result<Vec<RawHit>> {
-    let evidence = gather(segments, fields, totals, query)?;
+    let evidence = gather(segments, fields, totals, (query, near))?;
     let mut hits = Vec::new();
     for (n, segment) in segments.iter().enumerate() {
         let Some(ids) = segment.ids()? else { continue };
@@ -238,12 +255,13 @@ fn reasons(
         let (tf, length) = (one.occurrences[n][at].1, segment.length(one.field)?.get_val(doc));
         reasons.push(Reason {
             term: one.words.shown(),
+            near: one.near.to_vec(),
             field: searched.name,
             score: one.score(tf, length),
             tf,
             df: one.df,
             n: one.n,
-            boost: searched.boost,
+            boost: one.boost(),
             idf: one.idf,
             length,
             average: one.average,
@@ -263,7 +281,7 @@ mod tests {
 
     use super::super::article::{self, Article};
     use super::super::segment::segments;
-    use super::super::{Ready, fill};
+    use super::super::{Ready, fill, near};
     use super::*;
     use crate::model::id::DocumentId;
     use crate::search::words::folded;
@@ -306,7 +324,9 @@ mod tests {
 
         fn ask(&self, query: &Query, limit: usize) -> (Totals, Vec<RawHit>) {
             let ready = Ready::open(&self.index, self.fields.clone(), Vec::new()).unwrap();
-            let hits = best(&ready.segments, &ready.fields, &ready.totals, query, limit).unwrap();
+            let (segments, fields) = (&ready.segments, &ready.fields);
+            let near = near::words(segments, fields, query).unwrap();
+            let hits = best(segments, fields, &ready.totals, (query, &near), limit).unwrap();
             (ready.totals, hits)
         }
     }
@@ -335,33 +355,44 @@ mod tests {
     fn naive(vault: &Vault, query: &Query, limit: usize) -> Vec<(String, Part, f64)> {
         let mut sums: BTreeMap<(String, usize), (f64, BTreeSet<usize>, bool)> = BTreeMap::new();
         for (n, clause) in query.clauses().iter().enumerate() {
-            for (field, searched) in SEARCHED.iter().enumerate() {
-                let mut counts = Vec::new();
-                for article in vault.values() {
-                    let units = if searched.of_document { 1 } else { article.units.len() };
-                    for unit in 0..units {
-                        let count = naive_count(&naive_values(article, field, unit), clause);
-                        counts.push((article, unit, count));
+            let near = naive_near(vault, query, n);
+            for taken in [None, Some(near)] {
+                for (field, searched) in SEARCHED.iter().enumerate() {
+                    let mut counts = Vec::new();
+                    for article in vault.values() {
+                        let units = if searched.of_document { 1 } else { article.units.len() };
+                        for unit in 0..units {
+                            let values = naive_values(article, field, unit);
+                            let count = match &taken {
+                                None => naive_count(&values, clause),
+                                Some(words) => naive_any(&values, words),
+                            };
+                            counts.push((article, unit, count));
+                        }
                     }
-                }
-                let df = counts.iter().filter(|(.., (tf, _))| *tf > 0).count() as f64;
-                let total = counts.len() as f64;
-                let average =
-                    counts.iter().map(|(.., (_, len))| *len).sum::<usize>() as f64 / total;
-                let idf = (1.0 + (total - df + 0.5) / (df + 0.5)).ln();
-                for (article, unit, (tf, length)) in
-                    counts.into_iter().filter(|(.., (tf, _))| *tf > 0)
-                {
-                    let tf = f64::from(tf);
-                    let norm = tf + 1.2 * (1.0 - 0.75 + 0.75 * length as f64 / average);
-                    let score = searched.boost * idf * (tf * 2.2 / norm);
-                    let all =
-                        if searched.of_document { 0..article.units.len() } else { unit..unit + 1 };
-                    for reached in all {
-                        let sum = sums.entry((article.id.clone(), reached)).or_default();
-                        sum.0 += score;
-                        sum.1.insert(n);
-                        sum.2 |= reached == unit;
+                    let df = counts.iter().filter(|(.., (tf, _))| *tf > 0).count() as f64;
+                    let total = counts.len() as f64;
+                    let average =
+                        counts.iter().map(|(.., (_, len))| *len).sum::<usize>() as f64 / total;
+                    let idf = (1.0 + (total - df + 0.5) / (df + 0.5)).ln();
+                    for (article, unit, (tf, length)) in
+                        counts.into_iter().filter(|(.., (tf, _))| *tf > 0)
+                    {
+                        let tf = f64::from(tf);
+                        let norm = tf + 1.2 * (1.0 - 0.75 + 0.75 * length as f64 / average);
+                        let boost = searched.boost * if taken.is_some() { 0.5 } else { 1.0 };
+                        let score = boost * idf * (tf * 2.2 / norm);
+                        let all = if searched.of_document {
+                            0..article.units.len()
+                        } else {
+                            unit..unit + 1
+                        };
+                        for reached in all {
+                            let sum = sums.entry((article.id.clone(), reached)).or_default();
+                            sum.0 += score;
+                            sum.1.insert(n);
+                            sum.2 |= reached == unit;
+                        }
                     }
                 }
             }
@@ -381,7 +412,37 @@ mod tests {
         hits
     }
 
-    const WORD: &str = "(fee|fees|late|pay|\u{65e5}\u{672c}|x)";
+    /// What is taken for the word of a clause, by comparing it with every word of the vault.
+    fn naive_near(vault: &Vault, query: &Query, clause: usize) -> BTreeSet<String> {
+        let values = vault.values().flat_map(|article| {
+            let units = article.units.iter().flat_map(|(heading, text)| [heading, text]);
+            let own = [&article.title, &article.description];
+            own.into_iter().chain(&article.tags).chain(units)
+        });
+        let words: BTreeSet<String> = values.flat_map(|value| folded(value)).collect();
+        if let Some(prefix) = query.prefix_of(clause) {
+            let found: BTreeSet<String> =
+                words.iter().filter(|w| *w != prefix && w.starts_with(prefix)).cloned().collect();
+            if !found.is_empty() {
+                return found;
+            }
+        }
+        match query.clauses()[clause].mistyped().filter(|word| !words.contains(*word)) {
+            Some(word) => {
+                words.into_iter().filter(|other| strsim::osa_distance(word, other) == 1).collect()
+            }
+            None => BTreeSet::new(),
+        }
+    }
+
+    fn naive_any(values: &[String], words: &BTreeSet<String>) -> (u32, usize) {
+        let all: Vec<String> = values.iter().flat_map(|value| folded(value)).collect();
+        let found = all.iter().filter(|word| words.contains(*word)).count();
+        (u32::try_from(found).unwrap(), all.len())
+    }
+
+    const WORD: &str =
+        "(fee|fees|late|pay|payment|paymnet|paymeni|p\u{e4}yment|\u{65e5}\u{672c}|x)";
 
     fn texts(max: usize) -> impl Strategy<Value = String> {
         prop::collection::vec(WORD, 0..=max).prop_map(|words| words.join(" "))
@@ -420,7 +481,10 @@ mod tests {
             1 => (WORD, WORD).prop_map(|(a, b)| format!("{a}-{b}")),
         ];
         prop::collection::vec(clause, 1..4)
-            .prop_map(|clauses| Query::parse(&clauses.join(" ")).unwrap())
+            .prop_flat_map(|clauses| (Just(clauses), any::<bool>()))
+            .prop_map(|(clauses, prefix)| {
+                Query::parse(&clauses.join(" ")).unwrap().with_prefix(prefix)
+            })
     }
 
     proptest! {

@@ -5,11 +5,13 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
 use tantivy::columnar::{ColumnValues, StrColumn};
-use tantivy::postings::{Postings as _, SegmentPostings};
+use tantivy::postings::{Postings as _, SegmentPostings, TermInfo};
+use tantivy::query::FuzzyTermQuery;
 use tantivy::schema::IndexRecordOption;
 use tantivy::{DocId, DocSet as _, Index, SegmentReader, TERMINATED, Term};
 
 use super::article::{Fields, ID, MARK, Mark, SEARCHED, UNIT, UNITS};
+use super::near::Like;
 use crate::search::phrase::{NONE, Phrase};
 use crate::search::query::Clause;
 
@@ -104,6 +106,86 @@ impl Segment {
             }
         })?;
         Ok(named)
+    }
+
+    /// Whether an entry holds a word in a field.
+    pub(super) fn has(&self, fields: &Fields, n: usize, word: &str) -> tantivy::Result<bool> {
+        let inverted = self.reader.inverted_index(fields.searched[n])?;
+        let term = Term::from_field_text(fields.searched[n], word);
+        let list = inverted.read_postings(&term, IndexRecordOption::Basic)?;
+        Ok(list.is_some_and(|list| self.holds(list)))
+    }
+
+    /// Whether a list has an entry that is not deleted.
+    fn holds(&self, mut list: SegmentPostings) -> bool {
+        let Some(alive) = self.reader.alive_bitset() else { return list.doc() != TERMINATED };
+        while list.doc() != TERMINATED {
+            if alive.is_alive(list.doc()) {
+                return true;
+            }
+            list.advance();
+        }
+        false
+    }
+
+    /// The first words of a field in byte order, at most `most`, that are like another one.
+    pub(super) fn words_like(
+        &self,
+        fields: &Fields,
+        n: usize,
+        like: Like<'_>,
+        most: usize,
+    ) -> tantivy::Result<Vec<String>> {
+        let inverted = self.reader.inverted_index(fields.searched[n])?;
+        let mut found = Vec::new();
+        let mut take = |key: &[u8], info: &TermInfo| -> tantivy::Result<bool> {
+            let list = inverted.read_postings_from_terminfo(info, IndexRecordOption::Basic)?;
+            if self.holds(list) {
+                found.extend(String::from_utf8(key.to_vec()).ok());
+            }
+            Ok(found.len() < most)
+        };
+        match like {
+            Like::Begins(prefix) => {
+                let mut words = inverted.terms().range().ge(prefix).into_stream()?;
+                while let Some((key, info)) = words.next()
+                    && key.starts_with(prefix.as_bytes())
+                    && take(key, info)?
+                {}
+            }
+            Like::Edited(word) => {
+                let term = Term::from_field_text(fields.searched[n], word);
+                let automaton = FuzzyTermQuery::new(term, 1, true).automaton()?;
+                let mut words = inverted.terms().search(automaton).into_stream()?;
+                while let Some((key, info)) = words.next()
+                    && take(key, info)?
+                {}
+            }
+        }
+        Ok(found)
+    }
+
+    /// The entries that hold one of some words in a field, with how often they hold any.
+    pub(super) fn occurrences_of_any(
+        &self,
+        fields: &Fields,
+        n: usize,
+        words: &[String],
+    ) -> tantivy::Result<Vec<(DocId, u32)>> {
+        let mut all = Vec::new();
+        for word in words {
+            let clause = Clause { words: vec![word.clone()], required: false };
+            all.extend(self.occurrences(fields, n, &clause)?);
+        }
+        all.sort_unstable_by_key(|(doc, _)| *doc);
+        all.dedup_by(|(doc, tf), (first, sum)| {
+            let is_same = doc == first;
+            if is_same {
+                *sum = sum.saturating_add(*tf);
+            }
+            is_same
+        });
+        Ok(all)
     }
 
     /// The entries that hold a clause in a field, with how often they do.
