@@ -16,6 +16,10 @@ use crate::workspace::init::InitRequest;
 /// Existing files are never changed. The documents of an existing folder become drafts, published
 /// when you choose. Missing files of CONTEXT.md, .context/config.yaml and .gitattributes are
 /// written. If the command is interrupted, run it again.
+///
+/// Patterns under `exclude` in .context/config.yaml keep files from being documents:
+/// `exclude: ['drafts/**', '**/*.draft.md']`. A pattern matches the whole path in the vault; `*`
+/// is any number of characters. What is published stays a document.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx init my-vault --starter policy\n  \
 ctx init . --name \"Team handbook\"\n  cd docs && ctx init && ctx publish --all --dry-run")]
