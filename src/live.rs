@@ -146,6 +146,9 @@ pub fn irregular(found: &WalkedFiles) -> Vec<(String, Problem)> {
     odd.extend(all(&found.unreadable_names, "id-invalid", name, "rename it"));
     let kind = "it is not a regular file";
     odd.extend(all(&found.not_files, "not-a-file", kind, "rename it"));
+    let rules = "its rules of what git ignores are not read: it is a link, too large or unreadable";
+    let hint = "make it a file of at most 64 KiB, and all of them together at most 1 MiB";
+    odd.extend(all(&found.unusable_rules, "unreadable", rules, hint));
     odd
 }
 

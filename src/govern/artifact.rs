@@ -218,6 +218,14 @@ impl Transaction<'_> {
             let hint = "publish it there, or move that vault out of this one";
             return Err(Refusal::new(path, "misplaced", message, hint));
         }
+        if self.state.get(id.as_str()).is_none()
+            && matches!(which, Which::Ids(_))
+            && let Some(rule) = self.vault.ignore_rule(&path)
+        {
+            let message = format!("git ignores it, by `{}` in {}", rule.pattern, rule.file);
+            let hint = "change the rule, or move the file";
+            return Err(Refusal::new(path, "misplaced", message, hint));
+        }
         let bytes = match fresh {
             Some(text) => text.as_bytes().to_vec(),
             None => match self.vault.files().read_optional(&path, limit::DOCUMENT) {

@@ -35,6 +35,7 @@ use crate::txn::after::{Commit, Step};
 use crate::txn::expect::{self, Expect, ExpectError};
 use crate::txn::{self, Committed, Item, Live, Recovered, SettleError, commit, hint};
 use crate::vault::files::FileError;
+use crate::vault::ignored::Rule;
 use crate::vault::lock::LockError;
 use crate::vault::{OpenError, Vault};
 use crate::words::count;
@@ -188,6 +189,14 @@ pub enum PublishError {
         /// Path of the file.
         path: String,
     },
+    /// Git ignores the file that the id would have.
+    #[error("git ignores `{path}`, by `{}` in {}", rule.pattern, rule.file)]
+    Ignored {
+        /// Path of the file.
+        path: String,
+        /// The rule.
+        rule: Rule,
+    },
     /// Something else is published than what the writer has read.
     #[error(transparent)]
     Expected(#[from] ExpectError),
@@ -245,11 +254,14 @@ pub fn add(vault: &Vault, new: NewDocument, request: &Request) -> Result<Outcome
 /// Refuses a name for a new document that is taken or that this vault would not look at.
 ///
 /// # Errors
-/// [`PublishError::Exists`] or [`PublishError::Misplaced`].
+/// [`PublishError::Exists`], [`PublishError::Misplaced`] or [`PublishError::Ignored`].
 pub fn check_place(vault: &Vault, id: &DocumentId) -> Result<(), PublishError> {
     let path = id.live_path();
     if DocumentId::of_document_file(&path).is_err() || !vault.is_document_path(&path) {
         return Err(PublishError::Misplaced { path });
+    }
+    if let Some(rule) = vault.ignore_rule(&path) {
+        return Err(PublishError::Ignored { path, rule });
     }
     if vault.files().exists(&path) {
         return Err(PublishError::Exists(path));

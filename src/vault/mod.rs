@@ -8,6 +8,7 @@ pub mod config;
 pub mod disk;
 pub mod federation;
 pub mod files;
+pub mod ignored;
 pub mod lock;
 pub mod named;
 pub mod outside;
@@ -18,11 +19,13 @@ pub mod walk;
 pub mod write;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use config::{Config, Layout};
 use disk::Disk;
 use files::{FileError, Files};
+use ignored::WorkTree;
 use outside::StateFolder;
 
 use crate::model::layout;
@@ -39,6 +42,8 @@ pub struct Vault {
     state: Option<StateFolder>,
     patience: Duration,
     holder: lock::Holder,
+    /// The work tree that it is part of, where its folder does not show that.
+    work_tree: Option<Arc<Option<WorkTree>>>,
 }
 
 /// Why a vault could not be opened.
@@ -111,6 +116,7 @@ impl Vault {
             state: None,
             patience: lock::PATIENCE,
             holder: lock::Holder::default(),
+            work_tree: None,
         })
     }
 

@@ -8,6 +8,7 @@ use std::path::Path;
 use rayon::prelude::*;
 
 use super::config::Layout;
+use super::ignored::{self, Ignoring, Rules};
 use super::{Vault, is_vault};
 use crate::model::layout;
 
@@ -24,6 +25,8 @@ pub struct WalkedFiles {
     pub nested: Vec<String>,
     /// Fifos, sockets and devices with a document's name.
     pub not_files: Vec<String>,
+    /// Files with rules of what git ignores that cannot be used: links, and what is too large.
+    pub unusable_rules: Vec<String>,
 }
 
 /// What is anywhere in a vault, as `/`-separated paths in byte order.
@@ -52,30 +55,36 @@ pub struct Folder {
 }
 
 impl Vault {
-    /// Lists the files that the layout makes documents, in byte order.
+    /// Lists the files that the layout makes documents and git does not ignore, in byte order.
     pub fn documents(&self) -> WalkedFiles {
-        self.look_through(|path| self.is_document_folder(path)).found
+        let enters = |place: &Place| !place.is_ignored && self.is_document_folder(&place.path);
+        self.look_through(enters).found
     }
 
     /// Looks through every folder of the vault, for documents and for what is where histories do.
+    /// Histories are found in folders that git ignores too.
     pub fn survey(&self) -> Survey {
         self.look_through(|_| true)
     }
 
     /// Level by level: folders of one level are listed in parallel, and no depth is too deep.
-    fn look_through(&self, enters: impl Fn(&str) -> bool) -> Survey {
+    fn look_through(&self, enters: impl Fn(&Place) -> bool) -> Survey {
         let mut survey = Survey::default();
-        let mut folders = vec![String::new()];
+        let mut ignoring = Ignoring::new(self);
+        let (path, rules) = (String::new(), ignoring.above());
+        let mut folders = vec![Place { path, rules, is_ignored: false }];
         while !folders.is_empty() {
             let listed: Vec<Listing> =
-                folders.par_iter().map(|path| list(self.root(), path)).collect();
+                folders.par_iter().map(|place| list(self.root(), &place.path)).collect();
             let mut next = Vec::new();
-            for (path, listing) in folders.into_iter().zip(listed) {
-                survey.take(self, path, listing, &mut next);
+            for (place, listing) in folders.into_iter().zip(listed) {
+                survey.take(self, place, listing, &mut ignoring, &mut next);
             }
-            next.retain(|path| enters(path));
+            next.retain(&enters);
+            next.sort_unstable_by(|a, b| a.path.cmp(&b.path));
             folders = next;
         }
+        survey.found.unusable_rules = ignoring.unusable;
         survey.sort();
         survey
     }
@@ -133,6 +142,15 @@ impl Vault {
     pub fn history_folders(&self) -> Vec<String> {
         self.survey().histories.into_iter().map(|folder| folder.path).collect()
     }
+}
+
+/// A folder that is looked through.
+struct Place {
+    path: String,
+    /// The rules of what git ignores that hold above it, until it is entered.
+    rules: Rules,
+    /// Whether git ignores it.
+    is_ignored: bool,
 }
 
 /// What one folder holds.
@@ -204,13 +222,24 @@ fn is_governed_place(path: &str) -> bool {
 
 impl Survey {
     /// Takes one folder in, and names the folders in it that could be looked through.
-    fn take(&mut self, vault: &Vault, path: String, listing: Listing, next: &mut Vec<String>) {
-        let has_documents = vault.is_document_folder(&path);
+    fn take(
+        &mut self,
+        vault: &Vault,
+        place: Place,
+        listing: Listing,
+        ignoring: &mut Ignoring<'_>,
+        next: &mut Vec<Place>,
+    ) {
+        let Place { path, mut rules, is_ignored } = place;
+        let has_documents = !is_ignored && vault.is_document_folder(&path);
         if listing.is_vault {
             if has_documents {
                 self.found.nested.push(path);
             }
             return;
+        }
+        if has_documents && listing.entries.iter().any(|entry| entry.name == ignored::NAME) {
+            rules = ignoring.enter(&rules, &path);
         }
         let is_versions = path.rsplit('/').next() == Some(layout::VERSIONS);
         let parent = path.rsplit_once('/').map_or("", |(parent, _)| parent);
@@ -220,12 +249,17 @@ impl Survey {
                 "" => name.clone(),
                 path => format!("{path}/{name}"),
             };
-            if has_documents {
+            let is_folder = *kind == Kind::Folder;
+            let is_ignored =
+                is_ignored || (has_documents && ignoring.rule(&rules, &entry, is_folder).is_some());
+            if has_documents && !is_ignored {
                 self.found.take(vault, &entry, *is_text, *kind);
             }
             match kind {
                 Kind::Folder if name == ".git" || name == "node_modules" => {}
-                Kind::Folder if *is_text => next.push(entry),
+                Kind::Folder if *is_text => {
+                    next.push(Place { path: entry, rules: rules.clone(), is_ignored });
+                }
                 Kind::Link if is_versions || is_governed_place(&entry) => self.links.push(entry),
                 _ if is_versions
                     && entry != layout::DELTA_LOG
@@ -248,8 +282,9 @@ impl Survey {
 
     fn sort(&mut self) {
         self.histories.sort_unstable_by(|a, b| a.path.cmp(&b.path));
-        let WalkedFiles { documents, unreadable_names, links, nested, not_files } = &mut self.found;
-        let lists = [documents, unreadable_names, links, nested, not_files];
+        let WalkedFiles { documents, unreadable_names, links, nested, not_files, unusable_rules } =
+            &mut self.found;
+        let lists = [documents, unreadable_names, links, nested, not_files, unusable_rules];
         for list in [&mut self.strays, &mut self.links, &mut self.unlisted].into_iter().chain(lists)
         {
             list.sort_unstable();

@@ -90,7 +90,7 @@ codes! {
     LogRespelled "log-respelled" Class::Note, "A log in full form has unchanged values, but not the bytes that ctx writes for them.";
     KeyUnknown "key-unknown" Class::Note, "A history has an unknown key, covered by no hash.";
     KeyframeInterval "keyframe-interval" Class::Note, "The keyframe interval of a history is not the one that was configured when it began.";
-    FileIgnored "file-ignored" Class::Note, "A link, a special file or a name that is not UTF-8 is ignored.";
+    FileIgnored "file-ignored" Class::Note, "A link, a special file, a name that is not UTF-8, or an unusable `.gitignore` is ignored.";
     CheckpointTriggerUnchanged "checkpoint-trigger-unchanged" Class::Note, "The trigger of a checkpoint is a document that the checkpoint does not change.";
 }
 

@@ -123,6 +123,11 @@ pub(super) fn ignored(found: &WalkedFiles) -> Vec<Finding> {
             Code::FileIgnored,
             "its name is not UTF-8, so it cannot be an id",
         ),
+        (
+            &found.unusable_rules,
+            Code::FileIgnored,
+            "its rules of what git ignores are not read: it is a link, too large or unreadable",
+        ),
     ] {
         findings.extend(paths.iter().map(|path| Finding::new(code, path, message)));
     }

@@ -3,7 +3,7 @@
 //! A commit hook must judge what is committed, not the working tree: unrelated work in progress
 //! must not block a commit, and a publication of which only a part is staged must not pass.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io::Write as _;
@@ -20,6 +20,8 @@ use crate::model::layout::{self, limit};
 use crate::model::visible::shown;
 use crate::report::failure::{Code, Failure};
 use crate::vault::Vault;
+use crate::vault::files::FileError;
+use crate::vault::ignored::{self, WorkTree};
 
 /// How many bytes of blobs git is asked for at once.
 const AT_ONCE: u64 = 32 << 20;
@@ -50,6 +52,7 @@ pub(crate) fn staged(workspace: &Workspace<'_>, vault: &Vault) -> Result<Staged,
     fs::create_dir(folder.path().join(layout::CONTEXT_DIR)).map_err(|why| no_copy(&why))?;
     index.write(&entries, folder.path())?;
     let vault = Vault::open(folder.path())?.on(workspace.environment.disk.clone());
+    let vault = vault.within(index.work_tree()?);
     Ok(Staged { vault, is_empty: entries.is_empty(), _folder: folder })
 }
 
@@ -105,6 +108,34 @@ impl Index<'_, '_> {
             entries.push(entry(&meta, path)?);
         }
         Ok(entries)
+    }
+
+    /// The place of the vault in the work tree, with the staged rules of what git ignores above it;
+    /// none where they ignore the vault itself.
+    fn work_tree(&self) -> Result<Option<WorkTree>, Failure> {
+        let prefix = self.ask(&["rev-parse", "--show-prefix"], b"")?;
+        let prefix = String::from_utf8_lossy(&prefix);
+        let prefix = prefix.trim_end_matches('\n').trim_end_matches('/');
+        let mut staged: BTreeMap<String, Result<Vec<u8>, FileError>> = BTreeMap::new();
+        let ends = prefix.match_indices('/').map(|(at, _)| at + 1);
+        let folders = std::iter::once(0).chain(ends).map(|end| &prefix[..end]);
+        for path in folders.map(|folder| format!("{folder}{}", ignored::NAME)) {
+            let named = format!(":(top,literal){path}");
+            let said =
+                self.ask(&["ls-files", "-z", "--stage", "--full-name", "--", &named], b"")?;
+            let Some(at) = said.iter().position(|byte| *byte == b'\t') else { continue };
+            let found = entry(&String::from_utf8_lossy(&said[..at]), path.as_bytes())?;
+            let text = match (found.mode == Entry::LINK, self.lengths(&[&found])?.as_slice()) {
+                (true, _) => Err(FileError::Link { path: path.clone() }),
+                (false, [length]) if *length <= ignored::LIMIT => {
+                    Ok(self.ask(&["cat-file", "blob", &found.object], b"")?)
+                }
+                _ => Err(FileError::TooLarge { path: path.clone(), limit: ignored::LIMIT }),
+            };
+            staged.insert(path, text);
+        }
+        let staged = std::cell::RefCell::new(staged);
+        Ok(WorkTree::new(prefix, |path| staged.borrow_mut().remove(path).transpose()))
     }
 
     /// Writes the entries to a folder that has nothing in it. Links are last, so that no file is

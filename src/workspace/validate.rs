@@ -36,24 +36,38 @@ pub(crate) fn validate(
             files.push(live::read(vault, &id.live_path()).ok_or_else(|| missing_file(&id))?);
         }
     }
+    let log = crate::trust::read_log(vault).ok();
+    let head = log.as_ref().and_then(|log| Snapshot::at(vault, &log.sound().ok()?, None).ok());
+    let head = Head(head);
     if names.is_empty() {
         files = live::all(vault);
+        // What is published stays a document, whatever `exclude`, the layout or git leaves out.
+        let walked: HashSet<&DocumentId> =
+            files.iter().filter_map(|file| file.id.as_ref()).collect();
+        let beside = head.ids().into_iter().filter(|id| !walked.contains(id));
+        let beside: Vec<LiveFile> =
+            beside.filter_map(|id| live::read(vault, &id.live_path())).collect();
+        files.extend(beside);
     }
     let mut found = Gathered::new(most);
     let top = workspace.top(home);
     let repository = top.as_deref().map(|top| (home.root(), top));
-    of_documents(vault, ImageFolders::new(vault.root(), repository), &files, &mut found);
+    let images = ImageFolders::new(vault.root(), repository);
+    of_documents(vault, images, &files, &head, &mut found);
     if names.is_empty() {
         of_governance(vault, &mut found);
     }
     Ok((files.len(), found))
 }
 
-fn of_documents(vault: &Vault, images: ImageFolders, files: &[LiveFile], found: &mut Gathered) {
-    let log = crate::trust::read_log(vault).ok();
-    let head = log.as_ref().and_then(|log| Snapshot::at(vault, &log.sound().ok()?, None).ok());
-    let head = Head(head);
-    let surroundings = Surroundings::new(vault, &head, images);
+fn of_documents(
+    vault: &Vault,
+    images: ImageFolders,
+    files: &[LiveFile],
+    head: &Head<'_>,
+    found: &mut Gathered,
+) {
+    let surroundings = Surroundings::new(vault, head, images);
     for file in files {
         found.extend(&file.path, file.problems(vault));
         found.extend(&file.path, surroundings.problems(file));

@@ -10,6 +10,7 @@
 mod harness;
 
 mod add;
+mod adopted;
 mod anchored;
 mod budget;
 mod cache;

@@ -52,6 +52,8 @@ impl From<PublishError> for Failure {
             PublishError::Misplaced { .. } => Self::new(Code::Misplaced, message).hint(
                 "documents belong in `nodes/` or `sources/`; see `layout` and `exclude` in .context/config.yaml",
             ),
+            PublishError::Ignored { .. } => Self::new(Code::Misplaced, message)
+                .hint("change the rule, or choose another id"),
             PublishError::Policy { .. } => {
                 Self::new(Code::Withheld, message).hint(verify_all())
             }

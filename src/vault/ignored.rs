@@ -1,0 +1,282 @@
+//! Which files of a vault git ignores, by the `.gitignore` files of the repository that holds it
+//! (`spec/vault.md`, VAULT-57 and VAULT-58).
+//!
+//! Only files of that name count, from the top of the work tree down to the folder of a file: what
+//! a user configures for all repositories would give each machine another answer. The rules alone
+//! decide, not whether git tracks a file. A link, a file that is too large and what is no pattern
+//! give no rules, and are reported.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
+
+use super::Vault;
+use super::files::{FileError, Files};
+use super::outside;
+
+/// The name of a file with rules.
+pub(crate) const NAME: &str = ".gitignore";
+/// The longest file with rules, in bytes.
+pub(crate) const LIMIT: u64 = 64 << 10;
+/// The most bytes of such files that one walk reads.
+const TOTAL: u64 = 1 << 20;
+
+/// A rule by which git ignores a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rule {
+    /// The file that has it, seen from the vault: `.gitignore`, `../.gitignore`.
+    pub file: String,
+    /// The rule.
+    pub pattern: String,
+}
+
+/// The rules that hold in one folder: those of its `.gitignore` and of the folders above.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Rules(Option<Arc<Level>>);
+
+/// The rules of one file.
+#[derive(Debug)]
+struct Level {
+    /// The file, seen from the vault.
+    file: String,
+    /// The length of its folder's path in the work tree, with the `/` after it.
+    base: usize,
+    rules: Gitignore,
+    above: Rules,
+}
+
+/// The place of a vault in a git work tree.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct WorkTree {
+    /// The vault's folder seen from the top, with a `/` after it; empty at the top.
+    prefix: String,
+    /// The rules of the folders above the vault.
+    above: Rules,
+    /// Files with rules above the vault that cannot be used.
+    unusable: Vec<String>,
+}
+
+impl Rules {
+    /// The rule by which a path in the work tree is ignored. The folders above it are not looked at.
+    fn matching(&self, path: &str, is_folder: bool) -> Option<Rule> {
+        let mut next = self.0.as_deref();
+        while let Some(level) = next {
+            match level.rules.matched(&path[level.base..], is_folder) {
+                ignore::Match::None => next = level.above.0.as_deref(),
+                ignore::Match::Whitelist(_) => return None,
+                ignore::Match::Ignore(glob) => {
+                    let pattern = glob.original().to_owned();
+                    return Some(Rule { file: level.file.clone(), pattern });
+                }
+            }
+        }
+        None
+    }
+
+    /// These rules with those of a file; none where its patterns cannot be used.
+    fn with(&self, text: &[u8], file: String, base: usize) -> Option<Self> {
+        let text = String::from_utf8_lossy(text);
+        let mut builder = GitignoreBuilder::new("");
+        for line in text.trim_start_matches('\u{feff}').split('\n') {
+            // Git skips a line that is no pattern.
+            let _ = builder.add_line(None, &literal_braces(line.trim_end_matches('\r')));
+        }
+        let rules = builder.build().ok()?;
+        Some(Self(Some(Arc::new(Level { file, base, rules, above: self.clone() }))))
+    }
+}
+
+/// A line with its braces taken literally, as git does: outside of a set they get a `\`.
+fn literal_braces(line: &str) -> String {
+    let mut out = String::with_capacity(line.len());
+    let mut chars = line.chars();
+    let mut is_in_set = false;
+    while let Some(c) = chars.next() {
+        match c {
+            '\\' => {
+                out.push(c);
+                out.extend(chars.next());
+                continue;
+            }
+            '[' => is_in_set = true,
+            ']' => is_in_set = false,
+            '{' | '}' if !is_in_set => out.push('\\'),
+            _ => {}
+        }
+        out.push(c);
+    }
+    out
+}
+
+impl WorkTree {
+    /// The place of a folder in the work tree that holds it; none outside of git, or where the rules
+    /// above ignore the folder itself, so that it is no part of the repository.
+    fn of(root: &Path) -> Option<Self> {
+        let (top, _) = outside::work_tree(root)?;
+        let prefix = root.strip_prefix(top).ok()?.to_str()?;
+        let files = Files::open(top).ok()?;
+        Self::new(prefix, |path| files.read_optional(path, LIMIT))
+    }
+
+    /// The place of a folder in a work tree. `read` gives a file that may be absent.
+    pub(crate) fn new(
+        prefix: &str,
+        read: impl Fn(&str) -> Result<Option<Vec<u8>>, FileError>,
+    ) -> Option<Self> {
+        let mut tree = Self::default();
+        if prefix.is_empty() {
+            return Some(tree);
+        }
+        let mut up = "../".repeat(prefix.split('/').count());
+        for name in prefix.split('/') {
+            let file = format!("{up}{NAME}");
+            match read(&format!("{}{NAME}", tree.prefix)) {
+                Ok(None) => {}
+                Ok(Some(text)) => match tree.above.with(&text, file.clone(), tree.prefix.len()) {
+                    Some(rules) => tree.above = rules,
+                    None => tree.unusable.push(file),
+                },
+                Err(_) => tree.unusable.push(file),
+            }
+            let folder = format!("{}{name}", tree.prefix);
+            if tree.above.matching(&folder, true).is_some() {
+                return None;
+            }
+            tree.prefix = format!("{folder}/");
+            up.truncate(up.len() - "../".len());
+        }
+        Some(tree)
+    }
+}
+
+/// What git ignores, as one walk over a vault finds it out.
+pub(super) struct Ignoring<'v> {
+    vault: &'v Vault,
+    tree: Option<WorkTree>,
+    /// Bytes of files with rules that may yet be read.
+    left: u64,
+    /// Files with rules that cannot be used, seen from the vault.
+    pub(super) unusable: Vec<String>,
+}
+
+impl<'v> Ignoring<'v> {
+    pub(super) fn new(vault: &'v Vault) -> Self {
+        let mut tree = match &vault.work_tree {
+            Some(given) => Option::clone(given),
+            None => WorkTree::of(vault.root()),
+        };
+        let unusable = tree.as_mut().map(|tree| std::mem::take(&mut tree.unusable));
+        Self { vault, tree, left: TOTAL, unusable: unusable.unwrap_or_default() }
+    }
+
+    /// The rules above the vault.
+    pub(super) fn above(&self) -> Rules {
+        self.tree.as_ref().map(|tree| tree.above.clone()).unwrap_or_default()
+    }
+
+    /// The rules in a folder of the vault that has a file with rules; the root has an empty path.
+    pub(super) fn enter(&mut self, above: &Rules, folder: &str) -> Rules {
+        let Some(tree) = &self.tree else { return above.clone() };
+        let within = match folder {
+            "" => String::new(),
+            folder => format!("{folder}/"),
+        };
+        let file = format!("{within}{NAME}");
+        let text = self.vault.files().read_optional(&file, LIMIT.min(self.left));
+        let rules = match &text {
+            Ok(None) => return above.clone(),
+            Ok(Some(text)) => {
+                self.left = self.left.saturating_sub(text.len() as u64);
+                above.with(text, file.clone(), tree.prefix.len() + within.len())
+            }
+            Err(_) => None,
+        };
+        rules.unwrap_or_else(|| {
+            self.unusable.push(file);
+            above.clone()
+        })
+    }
+
+    /// The rule by which git ignores a path in the vault, if it does not ignore a folder above it.
+    pub(super) fn rule(&self, rules: &Rules, path: &str, is_folder: bool) -> Option<Rule> {
+        let tree = self.tree.as_ref().filter(|_| rules.0.is_some())?;
+        rules.matching(&format!("{}{path}", tree.prefix), is_folder)
+    }
+}
+
+impl Vault {
+    /// The vault as part of this work tree, or of none, whatever repository holds its folder.
+    #[must_use]
+    pub(crate) fn within(mut self, tree: Option<WorkTree>) -> Self {
+        self.work_tree = Some(Arc::new(tree));
+        self
+    }
+
+    /// The rule by which git ignores a file of the vault, or a folder above it.
+    pub fn ignore_rule(&self, path: &str) -> Option<Rule> {
+        let mut ignoring = Ignoring::new(self);
+        let mut rules = ignoring.above();
+        let mut from = 0;
+        loop {
+            let folder = path[..from].trim_end_matches('/');
+            rules = ignoring.enter(&rules, folder);
+            let end = path[from..].find('/').map(|at| from + at);
+            let found = ignoring.rule(&rules, &path[..end.unwrap_or(path.len())], end.is_some());
+            match end {
+                Some(end) if found.is_none() => from = end + 1,
+                _ => return found,
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rules(text: &str) -> Rules {
+        Rules::default().with(text.as_bytes(), NAME.to_owned(), 0).unwrap()
+    }
+
+    #[test]
+    fn patterns_are_those_of_git() {
+        for (text, path, is_folder, expected) in [
+            ("*.tmp.md", "a/b.tmp.md", false, true),
+            ("/b.md", "a/b.md", false, false),
+            ("/b.md\r\n", "b.md", false, true),
+            ("build/", "build", false, false),
+            ("build/", "build", true, true),
+            ("*.md\n!keep.md", "keep.md", false, false),
+            ("{a,b}.md", "a.md", false, false),
+            ("{a,b}.md", "{a,b}.md", false, true),
+            ("[{]x.md", "{x.md", false, true),
+            ("#a.md", "#a.md", false, false),
+            ("\\#a.md", "#a.md", false, true),
+            ("a.md  ", "a.md", false, true),
+            ("A.md", "a.md", false, false),
+            ("\u{feff}a.md", "a.md", false, true),
+        ] {
+            let found = rules(text).matching(path, is_folder).is_some();
+            assert_eq!(found, expected, "{text:?} for {path:?}");
+        }
+    }
+
+    #[test]
+    fn the_nearest_file_decides() {
+        let inner = rules("*.md\n").with(b"!a.md\n", "n/.gitignore".to_owned(), 2).unwrap();
+        assert!(inner.matching("n/a.md", false).is_none());
+        let rule = inner.matching("n/b.md", false).unwrap();
+        assert_eq!((rule.file.as_str(), rule.pattern.as_str()), (NAME, "*.md"));
+    }
+
+    #[test]
+    fn a_folder_that_the_rules_above_ignore_is_no_part_of_the_work_tree() {
+        let read = |path: &str| Ok((path == NAME).then(|| b"/notes/\n*.tmp.md\n".to_vec()));
+        assert!(WorkTree::new("notes/vault", read).is_none());
+        let tree = WorkTree::new("docs/vault", read).unwrap();
+        assert_eq!(tree.prefix, "docs/vault/");
+        let rule = tree.above.matching("docs/vault/a.tmp.md", false).unwrap();
+        assert_eq!(rule.file, "../../.gitignore");
+    }
+}

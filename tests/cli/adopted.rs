@@ -1,0 +1,140 @@
+//! Existing folders of Markdown: which of their files are documents, and why others are not.
+
+use insta::assert_snapshot;
+
+use crate::anchored::git;
+use crate::harness::Place;
+
+/// A vault of every Markdown file, at the top of a git repository.
+fn in_git() -> Place {
+    let place = Place::new();
+    git(&place, "init -q -b main");
+    place.ctx("init --name Site --layout obsidian").ok();
+    place
+}
+
+/// The paths that `status` lists, with their states.
+fn states(place: &Place, flags: &str) -> Vec<String> {
+    let report = place.ctx(&format!("status --json {flags}")).json("ctx.status");
+    let rows = report["documents"].as_array().unwrap().iter();
+    let text = |row: &serde_json::Value, key: &str| row[key].as_str().unwrap().to_owned();
+    rows.map(|row| format!("{} {}", text(row, "path"), text(row, "state"))).collect()
+}
+
+#[test]
+fn files_that_git_ignores_are_no_documents() {
+    let place = in_git();
+    place.write(".gitignore", "build/\n*.tmp.md\n!keep.tmp.md\n/notes/*\n!/notes/shared.md\n");
+    place.write("deep/.gitignore", "!b.tmp.md\nsecret.md\n");
+    for path in [
+        "a.md",
+        "a.tmp.md",
+        "keep.tmp.md",
+        "build/x.md",
+        "deep/build/x.md",
+        "notes/mine.md",
+        "notes/shared.md",
+        "deep/b.tmp.md",
+        "deep/secret.md",
+        "secret.md",
+    ] {
+        place.write(path, "# T\n");
+    }
+    assert_snapshot!(states(&place, "").join("\n"), @r"
+    a.md unpublished
+    deep/b.tmp.md unpublished
+    keep.tmp.md unpublished
+    notes/shared.md unpublished
+    secret.md unpublished
+    ");
+    let refused = place.ctx("publish deep/secret").exits(1);
+    assert!(
+        refused.stderr.contains("git ignores it, by `secret.md` in deep/.gitignore"),
+        "{}",
+        refused.stderr
+    );
+    assert_snapshot!(place.ctx("add build/y --body x").whole(), @"
+    exit: 2
+    -- stdout
+    -- stderr
+    error[misplaced]: git ignores `build/y.md`, by `build/` in .gitignore
+    hint: change the rule, or choose another id
+    ");
+    place.ctx("publish --all").ok();
+    assert!(states(&place, "").iter().all(|row| row.ends_with(" published")));
+    assert!(!place.has("deep/.versions/secret"));
+    place.ctx("verify").ok();
+}
+
+#[test]
+fn an_ignore_rule_hides_nothing_that_is_published() {
+    let place = in_git();
+    place.write("a.md", "# A\n");
+    place.ctx("publish --all").ok();
+    place.write(".gitignore", "*\n");
+    place.write("planted.md", "---\nstatus: published\n---\n");
+    assert_eq!(states(&place, ""), ["a.md published"]);
+    place.ctx("verify").ok();
+    place.edit("a.md", "# A\n", "# A\n\nmore\n");
+    assert_eq!(states(&place, ""), ["a.md changed"]);
+    let found = place.ctx("verify").exits(1).stdout;
+    assert!(found.contains("[drift] a:") && !found.contains("planted"), "{found}");
+    place.edit("a.md", "title: A", "title: [A]");
+    let found = place.ctx("validate").exits(1).stdout;
+    assert!(found.contains("a.md"), "{found}");
+    place.edit("a.md", "title: [A]", "title: A");
+    place.ctx("publish a").ok();
+    assert_eq!(states(&place, ""), ["a.md published"]);
+    place.ctx("publish --all").ok();
+}
+
+#[test]
+fn only_ignore_files_of_the_repository_count() {
+    let place = Place::new();
+    place.write("docs/.gitignore", "b.md\n");
+    place.write(".gitignore", "a.md\n");
+    place.write("docs/.ignore", "c.md\n");
+    for path in ["docs/a.md", "docs/b.md", "docs/c.md", "docs/d.md"] {
+        place.write(path, "# T\n");
+    }
+    place.ctx("init docs --name Docs --layout obsidian").ok();
+    let paths =
+        |place: &Place| states(place, "--vault docs").join(", ").replace(" unpublished", "");
+    assert_eq!(paths(&place), "a.md, b.md, c.md, d.md", "no repository");
+    git(&place, "init -q -b main");
+    place.write(".git/info/exclude", "d.md\n");
+    assert_eq!(paths(&place), "c.md, d.md");
+    // What would be committed says the same, though it lies in a folder of its own.
+    git(&place, "add -f -A");
+    assert_eq!(
+        place.ctx("validate --vault docs --staged").ok().stdout.split(' ').next(),
+        Some("2")
+    );
+    // A folder that the rules above leave out as a whole is no part of the repository.
+    place.write(".gitignore", "a.md\n/docs/\n");
+    assert_eq!(paths(&place), "a.md, b.md, c.md, d.md");
+}
+
+#[test]
+fn ignore_files_that_cannot_be_used_are_reported() {
+    let place = in_git();
+    place.write("a.md", "# A\n");
+    place.write("big/.gitignore", vec![b'x'; (64 << 10) + 1]);
+    place.write("big/b.md", "# B\n");
+    place.write("rules", "*\n");
+    std::os::unix::fs::symlink("rules", place.path(".gitignore")).unwrap();
+    assert_eq!(
+        states(&place, ""),
+        [
+            ".gitignore invalid",
+            "a.md unpublished",
+            "big/.gitignore invalid",
+            "big/b.md unpublished"
+        ]
+    );
+    place.ctx("publish --all").exits(1);
+    assert!(!place.has(".versions/a"));
+    let found = place.ctx("verify").stdout;
+    assert_eq!(found.matches("[file-ignored]").count(), 2, "{found}");
+    place.ctx("publish a").ok();
+}
