@@ -277,6 +277,7 @@ class Document:  # DOC-1 to DOC-5; `text` in normal form
         text = text.removeprefix("\ufeff")
         lines = re.split(r"(?<=\n)", normalise(text))
         self.fields, self.head, self.rest = None, "", normalise(text)
+        self.body = self.rest
         if lines[0].rstrip("\n") != "---":
             return
         close = next((n for n, line in enumerate(lines) if n and line.rstrip("\n") == "---"), None)
@@ -284,6 +285,7 @@ class Document:  # DOC-1 to DOC-5; `text` in normal form
             raise Refused("frontmatter-unclosed")
         self.head = "".join(lines[1:close])
         self.rest = "".join(lines[close:]).removeprefix("---")
+        self.body = "".join(lines[close + 1 :])
         if len(self.head.encode()) > 64 << 10:
             raise Refused("frontmatter-too-large")
         try:

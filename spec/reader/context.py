@@ -1,0 +1,300 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Answers to selectors, and their block for an agent (selector.md, resolve.md section 3).
+
+It reads no sources' dependencies (RES-21), asks no search (RES-26, RES-27) and counts by `bytes/4`.
+"""
+
+import hashlib
+import re
+import unicodedata
+
+from artifact import Artifact
+from formats import Document, Refused, has_control, id_error, is_governance, is_invisible, read_yaml
+from questions import SCHEME, TAG, WORDS, Names, Pack, Term, Uri, encoded, read_selector
+from verify import Verifier
+
+WHOLE = "whole"
+
+
+class Version:
+    """What a checkpoint seals of one id: the text and its metadata (RES-6)."""
+
+    def __init__(self, id, version, chain_hash, text):
+        self.id, self.version, self.chain_hash, self.text = id, version, chain_hash, text
+        self.document = None if id.endswith((".yml", ".yaml")) else Document(text)
+
+    @property
+    def body(self):
+        return self.document.body
+
+    @property
+    def type(self):
+        found = self.document.text_of("type")
+        return found if found in WORDS["type"] else "document"
+
+    @property
+    def tags(self):  # DOC-13
+        node = self.document.field("tags")
+        if node is None or node.kind == "map":
+            return []
+        words = re.split(r"[,\s]+", node.text) if node.kind == "text" else [i.text for i in node.items]
+        return [word.removeprefix("#") for word in words if TAG.fullmatch(word.removeprefix("#"))]
+
+    def source(self, key):  # DOC-14
+        node = self.document.field("source") if self.type == "source" else None
+        value = node.get(key) if node and node.kind == "map" else None
+        return value.text if value else None
+
+    def sections(self):  # SEC-1 to SEC-5, of ATX headings without markup
+        fence, found, taken, at = None, [], set(), 0
+        for line in self.body.splitlines(keepends=True):
+            mark = re.match(r" {0,3}(```+|~~~+)", line)
+            if mark and (fence is None or line.strip().startswith(fence)):
+                fence = None if fence else mark.group(1)
+            heading = re.match(r" {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*$", line)
+            if heading and fence is None:
+                title, level = heading.group(2) or "", len(heading.group(1))
+                found.append([anchor(title, taken), level, at, len(self.body)])
+                taken.add(found[-1][0])
+                for before in found[:-1]:
+                    if before[3] == len(self.body) and before[1] >= level:
+                        before[3] = at
+            at += len(line)
+        return {name: (start, end) for name, _, start, end in found}
+
+
+def anchor(title, taken):
+    name = re.search(r"\{#([\w.-]+)[^{}]*\}$", title)
+    text = "".join("-" if c.isspace() else c for c in title.lower() if c.isspace() or is_kept(c))
+    base = found = name.group(1) if name else text
+    number = 0
+    while found in taken:
+        number += 1
+        found = f"{base}-{number}"
+    return found
+
+
+def is_kept(char):
+    return char in "-_" or unicodedata.category(char)[0] in "LNM"
+
+
+class State:
+    """The state of a vault at a checkpoint; the head if none is named."""
+
+    def __init__(self, root, number=None):
+        self.log = Verifier(root, "9999-12-31T23:59:59.999Z")
+        self.log.walk()
+        self.log.read_log()
+        self.log.check_log()
+        self.number = number or (len(self.log.entries) or None)
+        self.entry = self.log.entries[self.number - 1] if self.number else None
+        self.maps = self.entry.maps if self.entry else ({}, {})
+        self.withheld, self.versions = [], {}
+        for id in sorted(self.maps[0], key=str.encode):
+            artifact = Artifact(self.log, id)
+            artifact.open()
+            artifact.entries()
+            version, chain_hash = self.maps[0][id], self.maps[1].get(id)
+            if artifact.sound.get(version) == chain_hash:
+                self.versions[id] = Version(id, version, chain_hash, artifact.texts[version])
+            else:
+                self.withheld.append(id)
+
+    @property
+    def names(self):
+        config = self.versions.get(".context/config.yaml")
+        node = read_yaml(config.text) if config else None
+        return Names(node.plainly() if node and node.kind == "map" else {})
+
+    def pack(self, id):  # SEL-24
+        files = [name for name in self.versions if re.match("packs/", name) and is_governance(name)]
+        packs = [(name, Pack(self.versions[name].text, self.names)) for name in files]
+        found = [(name, pack) for name, pack in packs if pack.id == id]
+        if len(found) != 1 or not found[0][1].is_usable:
+            raise Refused("pack")
+        return found[0]
+
+
+class Answer:
+    def __init__(self, root, text, at=None, instructions=False):
+        self.selector = read_selector(text, State(root).names)
+        uris = [term.value for term, _ in self.selector.places() if term.key == "uri"]
+        self.state = State(root, next((uri.pin for uri in uris if uri.pin), at))
+        self.is_direct = isinstance(self.selector, Term) and self.selector.key == "uri"
+        self.is_direct = self.is_direct and self.selector.value.kind == "document"
+        self.parts = []  # id, the pack's id, the section, the text
+        documents = [id for id in self.state.versions if not is_governance(id)]
+        self.put = {id: self.put_out(self.selector, self.state.versions[id]) for id in documents}
+        self.put = {id: what for id, what in self.put.items() if what is not None}
+        if instructions and self.put:
+            self.instruct()
+        for id, what in self.put.items():
+            for name, text in self.texts(self.state.versions[id], what):
+                self.parts.append(Part(self.state, id, text, section=name))
+
+    def instruct(self):  # RES-13
+        files = [("CONTEXT.md", None)] if "CONTEXT.md" in self.state.versions else []
+        for term, is_taken in self.selector.places():
+            if term.key == "pack" and not is_taken:
+                files.append((self.state.pack(term.value)[0], term.value))
+        for file, pack in dict.fromkeys(files):
+            version = self.state.versions[file]
+            fields = None if pack is None else read_yaml(version.text)
+            node = fields and fields.get("agent_instructions")
+            text = version.body if pack is None else node.text if node and not node.is_null else ""
+            if text.strip():
+                self.parts.append(Part(self.state, file, text, pack=pack, is_text=False))
+
+    def put_out(self, node, version):  # SEL-21 to SEL-26: nothing, the whole, or anchors
+        if isinstance(node, Term):
+            return self.term(node, version)
+        found = [self.put_out(item, version) for item in node.items]
+        if node.sign == "-":
+            return found[0] if all(what is None for what in found[1:]) else None
+        given = [what for what in found if what is not None]
+        if node.sign == "+" and len(given) < len(found) or not given:
+            return None
+        sections = [what for what in given if what != WHOLE]
+        is_whole = not sections if node.sign == "+" else len(sections) < len(given)
+        return WHOLE if is_whole else set().union(*sections)
+
+    def term(self, term, version):
+        key, value = term.key, term.value
+        if key == "pack":
+            definition = self.state.pack(value)[1].set
+            return self.put_out(definition, version) if definition else None
+        if key != "uri":
+            holds = {
+                "tag": lambda: value in version.tags,
+                "type": lambda: value == version.type,
+                "status": lambda: value == "published",
+                "transport": lambda: value == version.source("transport"),
+                "server": lambda: value == version.source("server"),
+            }[key]()
+        elif value.is_foreign or value.kind == "search":
+            raise Refused("not part of this reader")
+        elif value.kind == "folder":
+            holds = version.id.startswith(value.path + "/")
+        else:
+            holds = version.id == value.path
+        if not holds:
+            return None
+        return {value.anchor} if key == "uri" and value.anchor else WHOLE
+
+    @staticmethod
+    def texts(version, what):
+        """The texts that are put out of a document, each with its section (SEL-26, SEL-27)."""
+        if what == WHOLE:
+            return [(None, version.body)]
+        sections, texts, last = version.sections(), [], 0
+        if what - {*sections}:
+            raise Refused("unknown-anchor")
+        for name, (start, end) in sections.items():
+            if name in what and start >= last:
+                texts.append((name, version.body[start:end]))
+                last = end
+        return texts
+
+    # The block ----------------------------------------------------------------------------------
+
+    def block(self, budget=None):
+        count, number = len(self.parts), 0
+        chains = [self.state.versions[part.id].chain_hash for part in self.parts if not part.is_text]
+        chains += [self.state.versions[id].chain_hash for id in self.put]
+        seed = "contextnest:context:v1\n" + "".join(chain + "\n" for chain in chains)
+        self.mark = hashlib.sha256(seed.encode()).hexdigest()[:24]
+        most = 2**64 - 1 if budget is None else budget
+        table = "<!-- ctx:hashes sha256\n"
+        frame = tokens(self.first(count, most, budget, count)) + tokens(table) + tokens("-->\n")
+        if frame > most:
+            return ""
+        left, taken, left_out, hashes, last = most - frame, "", [], "", None
+        for part in self.parts:
+            is_new = part.id != last
+            row = "{} " + self.state.versions[part.id].chain_hash.removeprefix("sha256:") + "\n"
+            cost = tokens(part.printed(count, self.mark)) + tokens(row.format(count)) * is_new
+            if cost > left:
+                left_out.append((part, cost, left))
+                continue
+            left, last, number = left - cost, part.id, number + is_new
+            taken += part.printed(number, self.mark)
+            hashes += row.format(number) if is_new else ""
+        named = ""
+        for part, cost, rest in left_out:
+            keys = f"{part.name} tokens={cost} reason=budget left={rest}"
+            line = comment("left-out", keys)
+            if tokens(line) > left:
+                break
+            named, left = named + line, left - tokens(line)
+        first = self.first(count - len(left_out), most - left, budget, len(left_out))
+        return first + named + taken + table + hashes + "-->\n"
+
+    def first(self, parts, used, budget, left_out):  # RES-15
+        entry = self.state.entry
+        keys = f"selector={quoted(str(self.selector))} class={'direct' if self.is_direct else 'set'}"
+        if entry:
+            keys += f" checkpoint={entry.number} checkpoint_hash={entry.hash} at={entry.at}"
+        keys += f" mark={self.mark} parts={parts} tokens={used}"
+        keys += "" if budget is None else f" budget={budget}"
+        return comment("context", f"{keys} left_out={left_out} withheld={len(self.state.withheld)}")
+
+
+class Part:
+    """A text of the answer, or instructions (RES-13, RES-16)."""
+
+    def __init__(self, state, id, text, section=None, pack=None, is_text=True):
+        self.id, self.pack, self.is_text = id, pack, is_text
+        version = state.versions[id]
+        self.name = name_of(state, id, section)
+        title = version.document and version.document.text_of("title")
+        self.keys = f"{self.name}" + (f" pack={quoted(pack)}" if pack else "")
+        self.keys += f" title={quoted(title or '')}" if is_text else ""
+        self.text, escapes = shown(text)
+        self.keys += f" version={version.version}" + (f" escaped={escapes}" if escapes else "")
+        if self.text and not self.text.endswith("\n"):
+            self.text += "\n"
+
+    def printed(self, number, mark):
+        word = "begin" if self.is_text else "instructions"
+        return comment(word, f"n={number} {self.keys}") + self.text + comment("end", mark)
+
+
+def name_of(state, id, section):
+    uri = SCHEME + "/".join(map(encoded, id.split("/"))) + f"@{state.number}"
+    uri += f"#{encoded(section)}" if section else ""
+    try:  # URI-7, URI-19
+        if Uri(uri, state.names).path == id:
+            return f"uri={Uri(uri, state.names)}"
+    except Refused:
+        pass
+    return f"id={quoted(id)}" + (f" section={quoted(section)}" if section else "")
+
+
+def comment(word, keys):
+    return f"<!-- ctx:{word} {keys} -->\n"
+
+
+def tokens(text):  # RES-12
+    return (len(text.encode()) + 3) // 4
+
+
+def quoted(text):  # RES-14
+    signs = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"}
+    out = ""
+    for char in text:
+        is_odd = char in "<>" or has_control(char) or is_invisible(char)
+        out += signs.get(char) or (f"\\u{{{ord(char):x}}}" if is_odd else char)
+    return f'"{out}"'
+
+
+def shown(text):  # RES-24
+    """The text with what a rendered page does not show written in ASCII, and how much that is."""
+    out, count = [], 0
+    for place, char in enumerate(text):
+        before, after = text[place - 1 : place], text[place + 1 : place + 2]
+        is_joiner = char in "\u200c\u200d" and before > "\x7f" and after > "\x7f"
+        is_variant = 0xFE00 <= ord(char) <= 0xFE0F and before.strip() and not is_invisible(before)
+        is_hidden = is_invisible(char) and not (is_joiner or is_variant)
+        out.append(f"\\u{{{ord(char):x}}}" if is_hidden else char)
+        count += is_hidden
+    return "".join(out), count
