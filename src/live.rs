@@ -11,7 +11,7 @@ use crate::model::hint::Hint;
 use rayon::prelude::*;
 
 use crate::document::frontmatter::Frontmatter;
-use crate::document::hidden::conflict;
+use crate::document::hidden;
 use crate::document::validate::{Criteria, Problem, Severity, problems};
 use crate::document::{Document, utf8};
 use crate::model::id::DocumentId;
@@ -192,12 +192,17 @@ pub fn drafts(
 
 /// What is odd about the text of a governance file. Only a configuration that cannot be read is
 /// an error: nothing can be done before it is mended.
-pub fn governance_problems(id: &DocumentId, text: &str, authorities: &Authorities) -> Vec<Problem> {
-    if let Some(conflict) = conflict(text) {
+pub fn governance_problems(vault: &Vault, id: &DocumentId, text: &str) -> Vec<Problem> {
+    let hidden_text = criteria(vault, id.as_str(), false).hidden_text;
+    if let Some(conflict) = hidden::conflict(text, !hidden_text) {
         return vec![Problem::from_text(conflict, 0)];
     }
+    if id.as_str() == layout::CONTEXT {
+        let found = if hidden_text { hidden::hidden(text) } else { Vec::new() };
+        return found.into_iter().map(|found| Problem::from_text(found, 0)).collect();
+    }
     if id.is_pack() {
-        return pack::read(text, authorities).problems.iter().map(Problem::from).collect();
+        return pack_problems(vault, id.as_str(), &pack::read(text, &vault.config().authorities));
     }
     let is_config = id.as_str() == layout::CONFIG;
     let problem = |severity, why: yaml::Error| Problem {
@@ -219,6 +224,19 @@ pub fn governance_problems(id: &DocumentId, text: &str, authorities: &Authoritie
     parsed.into_iter().map(warn).collect()
 }
 
+/// What is wrong with a pack by itself, and what its instructions hide from a reader.
+pub fn pack_problems(vault: &Vault, path: &str, read: &pack::Reading) -> Vec<Problem> {
+    let instructions = read.pack.as_ref().and_then(|pack| pack.agent_instructions.as_deref());
+    let hidden = match criteria(vault, path, false).hidden_text {
+        true => hidden::hidden(instructions.unwrap_or_default()),
+        false => Vec::new(),
+    };
+    // Their lines are not those of the file.
+    let hidden = hidden.into_iter();
+    let hidden = hidden.map(|found| Problem { line: None, ..Problem::from_text(found, 0) });
+    read.problems.iter().map(Problem::from).chain(hidden).collect()
+}
+
 /// Those of the governance files that exist and are wanted, each with what is wrong with it by
 /// itself.
 pub fn policy(vault: &Vault, is_wanted: impl Fn(&str) -> bool) -> Vec<(String, Vec<Problem>)> {
@@ -229,7 +247,7 @@ pub fn policy(vault: &Vault, is_wanted: impl Fn(&str) -> bool) -> Vec<(String, V
             (_, Err(why)) => vec![error("id-invalid", why.to_string(), why.hint())],
             (Ok(bytes), Ok(id)) => match utf8(&bytes) {
                 Err(why) => vec![error(why.code(), why.to_string(), why.hint())],
-                Ok(text) => governance_problems(&id, text, &vault.config().authorities),
+                Ok(text) => governance_problems(vault, &id, text),
             },
         };
         (path, found)

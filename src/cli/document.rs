@@ -30,9 +30,9 @@ pub(super) fn rows(portions: &[Portion<'_>]) -> Vec<Vec<String>> {
 pub(super) fn note(session: &mut Session<'_>, backend: Option<&str>, notes: &[String]) {
     if let Some(backend) = backend {
         let backend = shown(backend);
-        session
-            .ui
-            .note(&format!("note: delegated to {backend}, which decides what a search finds"));
+        session.ui.note(&format!(
+            "note: found by {backend}; another search program may find other sections"
+        ));
     }
     for note in notes {
         session.ui.note(&format!("note: {}", shown(note)));

@@ -176,6 +176,9 @@ fn note_left_out(session: &mut Session<'_>, context: &Context<'_>) {
         _ => format!("{tokens} of {budget} tokens are used"),
     };
     session.ui.note(&format!("left out: {out} of {all}; {taken}"));
+    if context.left_out.iter().any(|out| out.portion.instructions.is_some()) {
+        session.ui.note("warning: instructions for agents did not fit into the budget");
+    }
     for out in &context.left_out {
         let (name, tokens) = (name(&out.portion), out.tokens);
         let why = match &out.why {

@@ -55,7 +55,8 @@ impl Structure {
 }
 
 /// The conflict that a merge left: its three marks, each at the beginning of a line, in their order.
-pub(crate) fn conflict(text: &str) -> Option<Found> {
+/// Of a text with `examples` it is no error inside of a block of code.
+pub(crate) fn conflict(text: &str, examples: bool) -> Option<Found> {
     let mut places = Vec::new();
     let mut at = 0;
     for line in text.split_inclusive('\n') {
@@ -78,15 +79,20 @@ pub(crate) fn conflict(text: &str) -> Option<Found> {
         at += line.len();
     }
     let [first, _, last] = places[..] else { return None };
-    let structure = Structure::of(text);
-    // An example of a conflict is a block of code that holds all of it.
-    let block = structure.code.iter().find(|block| block.contains(&first));
+    let is_example = || {
+        let structure = Structure::of(text);
+        let block = structure.code.iter().find(|block| block.contains(&first));
+        block.is_some_and(|block| block.contains(&last))
+    };
     Some(Found {
         code: "conflict-markers",
-        is_error: !block.is_some_and(|block| block.contains(&last)),
+        is_error: !(examples && is_example()),
         line: line_of(text, first),
         message: "a merge left its conflict markers in the text".to_owned(),
-        hint: "choose one side, or join them, and remove the three lines".into(),
+        hint:
+            "choose one side, or join them, and remove the three lines; if they are an example in \
+               a block of code, list the document in `hidden_text.exclude`"
+                .into(),
     })
 }
 
@@ -103,10 +109,7 @@ pub(crate) fn hidden(text: &str) -> Vec<Found> {
             found.push(Found { code, is_error: false, line, message, hint });
         }
     };
-    let characters: Vec<(usize, char)> = match text.is_ascii() {
-        true => Vec::new(),
-        false => text.char_indices().filter(|(at, c)| is_hidden(text, *at, *c)).collect(),
-    };
+    let characters = hidden_characters(text);
     if let Some((_, first)) = characters.first() {
         let places: Vec<usize> = characters.iter().map(|(at, _)| *at).collect();
         let what = format!("the invisible character U+{:04X}", u32::from(*first));
@@ -117,7 +120,8 @@ pub(crate) fn hidden(text: &str) -> Vec<Found> {
     let has_template = text.contains("{{") || text.contains("{%");
     if has_comment || has_template {
         let structure = Structure::of(text);
-        let hint = "agents read it, and readers of the page do not see it";
+        let hint = "agents read it, and readers of the page do not; delete it, or list the document in \
+                    `hidden_text.exclude`";
         add("hidden-comment", "an HTML comment", &structure.comments, hint);
         let opened = text.match_indices('{').map(|(at, _)| at);
         let places: Vec<usize> =
@@ -128,28 +132,46 @@ pub(crate) fn hidden(text: &str) -> Vec<Found> {
     found
 }
 
-/// A text with its hidden characters written as `\u{hexadecimal}`, and how many they are.
+/// How the lines of a block begin that are no text (`spec/resolve.md`, section 3).
+const BLOCK_LINE: &str = "<!-- ctx:";
+
+/// A text with its hidden characters, and the first one of what looks like a line of a block, written
+/// as `\u{hexadecimal}`, and how many they are.
 pub(crate) fn shown(text: &str) -> (Cow<'_, str>, usize) {
-    if text.is_ascii() {
+    let mut escaped: Vec<(usize, char)> = hidden_characters(text);
+    escaped.extend(text.match_indices(BLOCK_LINE).map(|(at, _)| (at, '<')));
+    if escaped.is_empty() {
         return (Cow::Borrowed(text), 0);
     }
-    let (mut out, mut rest, mut count) = (String::new(), 0, 0);
-    for (at, c) in text.char_indices().filter(|(at, c)| is_hidden(text, *at, *c)) {
-        out.push_str(&text[rest..at]);
-        let _ = write!(out, "\\u{{{:x}}}", u32::from(c));
-        (rest, count) = (at + c.len_utf8(), count + 1);
-    }
-    if count == 0 {
-        return (Cow::Borrowed(text), 0);
+    escaped.sort_unstable();
+    let (mut out, mut rest) = (String::with_capacity(text.len()), 0);
+    for (at, c) in &escaped {
+        out.push_str(&text[rest..*at]);
+        let _ = write!(out, "\\u{{{:x}}}", u32::from(*c));
+        rest = at + c.len_utf8();
     }
     out.push_str(&text[rest..]);
-    (Cow::Owned(out), count)
+    (Cow::Owned(out), escaped.len())
+}
+
+/// The characters of a text that a page does not show, with their places.
+fn hidden_characters(text: &str) -> Vec<(usize, char)> {
+    let is_plain = |byte: &u8| byte.is_ascii() && !is_control(char::from(*byte));
+    if text.as_bytes().iter().all(is_plain) {
+        return Vec::new();
+    }
+    text.char_indices().filter(|(at, c)| is_hidden(text, *at, *c)).collect()
+}
+
+/// Whether a character is one of control that does not shape a text.
+fn is_control(c: char) -> bool {
+    c.is_control() && !matches!(c, '\t' | '\n' | '\r')
 }
 
 /// Whether a character of a text is one that a page does not show. Joiners belong to the scripts and
 /// signs that they join, and a mark at the very beginning to the file.
 fn is_hidden(text: &str, at: usize, c: char) -> bool {
-    if turns_line(c) {
+    if turns_line(c) || is_control(c) {
         return true;
     }
     if !is_zero_width(c) || (at == 0 && c == '\u{feff}') {
@@ -186,7 +208,7 @@ mod tests {
     use super::*;
 
     fn report(text: &str) -> String {
-        let all = conflict(text).into_iter().chain(hidden(text));
+        let all = conflict(text, true).into_iter().chain(hidden(text));
         let lines = all.map(|found| {
             let kind = if found.is_error { "error" } else { "warning" };
             format!("{kind} {}: [{}] {}", found.line, found.code, found.message)

@@ -106,8 +106,8 @@ pub fn problems(text: &str, document: &Document, criteria: Criteria<'_>) -> Vec<
         found.warn(
             "field-foreign",
             Some(foreign.value),
-            format!("`{}` has a value of another system", foreign.field),
-            "publishing keeps it under `metadata.original`",
+            format!("`{}` has a value that ctx did not write", foreign.field),
+            "publishing replaces it, and keeps the old value under `metadata.original`",
         );
     }
     found.source(document, criteria.servers);
@@ -211,11 +211,21 @@ impl ProblemList {
     fn left_in_body(&mut self, text: &str, document: &Document, hidden_text: bool) {
         let (before, body) = text.split_at(document.parts.body);
         let above = before.matches('\n').count();
-        let mut found: Vec<hidden::Found> = hidden::conflict(body).into_iter().collect();
+        let mut found: Vec<hidden::Found> =
+            hidden::conflict(body, !hidden_text).into_iter().collect();
         if hidden_text {
             found.extend(hidden::hidden(body));
         }
         self.problems.extend(found.into_iter().map(|found| Problem::from_text(found, above)));
+        let fields = ["title", "description"].map(|field| document.frontmatter.get(field));
+        for node in fields.into_iter().flatten().filter(|_| hidden_text) {
+            for found in hidden::hidden(node.text().unwrap_or_default()) {
+                if self.problems.iter().all(|known| known.code != found.code) {
+                    let line = Some(node.line + 1);
+                    self.problems.push(Problem { line, ..Problem::from_text(found, 0) });
+                }
+            }
+        }
     }
 
     fn texts(&mut self, document: &Document) {

@@ -461,7 +461,7 @@ impl Transaction<'_> {
         {
             return Ok(Governed::Reseal(Mark::new(*version, *chain)));
         }
-        let found = live::governance_problems(id, &text, &self.vault.config().authorities);
+        let found = live::governance_problems(self.vault, id, &text);
         if found.iter().any(|problem| problem.severity == Severity::Error) {
             return Err(Refusal { path, problems: found });
         }

@@ -29,7 +29,7 @@ pub(super) enum Includes<'e> {
 }
 
 /// Why a changed governance file is no part of an event.
-const LEFT_OUT: &str = "governance files are published by name, or with everything that changed";
+const LEFT_OUT: &str = "it was not named; `--changed`, `--all` and its name publish it";
 
 impl Includes<'_> {
     pub(super) fn all(self, chronicle: &Chronicle<'_>) -> bool {

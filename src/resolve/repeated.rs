@@ -1,42 +1,23 @@
 //! Passages that repeat another one (`spec/resolve.md`, section 3).
 //!
-//! A copy of a passage takes room that another text could have. Two passages count as one only if
-//! nearly all of their words are the same and all of their figures: a changed limit is news.
-
-use std::collections::{HashSet, VecDeque};
-
-use twox_hash::XxHash3_64;
+//! A copy of a passage takes room that another text could have. A passage repeats another one only
+//! if it adds no word to it: one word more may reverse what a sentence says.
 
 use super::context::Reason;
 use super::portion::Portion;
 
-/// How many words are compared together.
-const RUN: usize = 3;
-/// A longer passage repeats none.
-const MAX_WORDS: usize = 16_384;
+/// The passages that were taken, as their words.
+#[derive(Debug, Default)]
+pub(super) struct Passages(Vec<(String, String)>);
+
 /// So many passages are compared with.
 const MAX_PASSAGES: usize = 128;
 
-/// The passages that were taken.
-#[derive(Debug, Default)]
-pub(super) struct Passages(Vec<(String, Passage)>);
-
-/// The words of a passage.
-#[derive(Debug)]
-struct Passage {
-    /// Its runs of words.
-    runs: HashSet<u64>,
-    /// Its words with a digit, in their order.
-    figures: Vec<String>,
-}
-
 impl Passages {
-    /// Remembers a passage.
+    /// Takes in a passage.
     pub(super) fn add(&mut self, portion: &Portion<'_>) {
-        if self.0.len() < MAX_PASSAGES
-            && let Some(passage) = Passage::of(portion.text())
-        {
-            self.0.push((portion.name(), passage));
+        if self.0.len() < MAX_PASSAGES {
+            self.0.push((portion.name(), words(portion.text())));
         }
     }
 
@@ -45,91 +26,47 @@ impl Passages {
         if self.0.is_empty() {
             return None;
         }
-        let passage = Passage::of(portion.text())?;
-        let (name, _) = self.0.iter().find(|(_, taken)| taken.is_near(&passage))?;
+        let words = words(portion.text());
+        if words == BREAK {
+            return None;
+        }
+        let (name, _) = self.0.iter().find(|(_, taken)| taken.contains(&words))?;
         Some(Reason::Duplicate(name.clone()))
     }
 }
 
-impl Passage {
-    fn of(text: &str) -> Option<Self> {
-        let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
-        let (mut runs, mut figures) = (HashSet::new(), Vec::new());
-        let (mut run, mut count) = (VecDeque::new(), 0);
-        for word in words {
-            count += 1;
-            if count > MAX_WORDS {
-                return None;
-            }
-            let word = word.to_lowercase();
-            if word.contains(char::is_numeric) {
-                figures.push(word.clone());
-            }
-            run.push_back(word);
-            if run.len() > RUN {
-                run.pop_front();
-            }
-            if run.len() == RUN {
-                runs.insert(hash(&run));
-            }
-        }
-        if count < RUN {
-            runs.insert(hash(&run));
-        }
-        (count > 0).then_some(Self { runs, figures })
-    }
+/// What stands before, after and between words.
+const BREAK: &str = " ";
 
-    /// Whether at least nine of ten runs are in both, and the figures are the same.
-    fn is_near(&self, other: &Self) -> bool {
-        let (few, many) = match self.runs.len() <= other.runs.len() {
-            true => (&self.runs, &other.runs),
-            false => (&other.runs, &self.runs),
-        };
-        if self.figures != other.figures || few.len() * 10 < many.len() * 9 {
-            return false;
-        }
-        let common = few.intersection(many).count();
-        common * 10 >= (few.len() + many.len() - common) * 9
-    }
-}
-
-fn hash(run: &VecDeque<String>) -> u64 {
-    let mut bytes = Vec::new();
-    for word in run {
-        bytes.extend_from_slice(word.as_bytes());
-        bytes.push(b' ');
-    }
-    XxHash3_64::oneshot(&bytes)
+/// The words of a text in lower case, without those of a heading in its first line.
+fn words(text: &str) -> String {
+    let text = match text.split_once('\n') {
+        Some((first, rest)) if first.starts_with('#') => rest,
+        _ => text,
+    };
+    let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    words.fold(BREAK.to_owned(), |all, word| all + &word.to_lowercase() + BREAK)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn are_near(one: &str, other: &str) -> bool {
-        Passage::of(one).unwrap().is_near(&Passage::of(other).unwrap())
-    }
-
     #[test]
-    fn passages_are_near_if_their_words_are_but_for_a_few() {
-        let words: Vec<String> = (0..80).map(|n| format!("w{}", "x".repeat(n))).collect();
-        let text = words.join(" ");
-        assert!(are_near(&text, &text.to_uppercase().replace(' ', ",\n")));
-        assert!(are_near(&text, &text.replacen("wxx ", "other ", 1)));
-        assert!(!are_near(&text, &words[..60].join(" ")));
-        assert!(!are_near("a b", "a c") && are_near("a b", "A, b."));
-    }
-
-    #[test]
-    fn a_changed_figure_is_another_passage() {
-        let of =
-            |days: &str| format!("Vendors {} are paid within {days} days.", "reviewed ".repeat(60));
-        assert!(are_near(&of("30"), &of("30")) && !are_near(&of("30"), &of("90")));
-    }
-
-    #[test]
-    fn a_text_without_words_or_of_too_many_repeats_nothing() {
-        assert!(Passage::of("--- ***").is_none());
-        assert!(Passage::of(&"a ".repeat(MAX_WORDS + 1)).is_none());
+    fn a_passage_repeats_one_that_has_all_its_words_in_their_order() {
+        let repeats = |passage: &str, taken: &str| words(taken).contains(&words(passage));
+        let taken = "## Fees\n\nLate fees are *waived* within 30 days.\n";
+        assert!(repeats("# Copied\nlate fees are waived,\nwithin 30 days", taken));
+        assert!(repeats("fees are waived", taken));
+        for other in [
+            "Late fees are never waived within 30 days.",
+            "Late fees are waived within 90 days.",
+            "Repealed. Late fees are waived within 30 days.",
+            "ate fees are waived within 30 days",
+            "waived fees",
+        ] {
+            assert!(!repeats(other, taken), "{other}");
+        }
+        assert_eq!(words("--- ***\n"), BREAK);
     }
 }

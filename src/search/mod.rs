@@ -392,6 +392,10 @@ impl Document {
                 let unit = self.units.get(*n)?;
                 let section = unit.anchor.as_deref().and_then(|anchor| self.section(anchor));
                 let cut = match &unit.anchor {
+                    // A heading alone says nothing; what it announces does.
+                    Some(anchor) if unit.is_heading(&self.served.text) => {
+                        Cut::Section(anchor.clone())
+                    }
                     Some(anchor) => Cut::Own(anchor.clone()),
                     None if self.sections.is_empty() => Cut::Whole,
                     None => Cut::Beginning,

@@ -20,6 +20,15 @@ pub(super) struct Unit {
     pub(super) range: Range<usize>,
 }
 
+impl Unit {
+    /// Whether nothing but a heading is in it. `text` is that of the document.
+    pub(super) fn is_heading(&self, text: &str) -> bool {
+        let (_, rest) = text[self.range.clone()].split_once('\n').unwrap_or_default();
+        // A heading may be underlined.
+        rest.chars().all(|c| c.is_whitespace() || matches!(c, '=' | '-'))
+    }
+}
+
 /// The units of a document in order; at least one.
 pub(super) fn units(served: &Served, sections: &[Section]) -> Vec<Unit> {
     let (body, end) = (served.text.len() - served.body().len(), served.text.len());

@@ -210,14 +210,14 @@ impl<'v> Asked<'v> {
     }
 }
 
-/// Names the document whose last part stands where a selector should.
-fn near_id(vault: &Vault, source: &CheckpointSource, text: &str, mut failure: Failure) -> Failure {
+/// Names the document whose last part stands where a selector should: then it was meant as an id.
+fn near_id(vault: &Vault, source: &CheckpointSource, text: &str, failure: Failure) -> Failure {
     let last_part = |id: &str| id.rsplit('/').next() == Some(text.trim());
     if let Ok(snapshot) = Snapshot::of(vault, source, None)
         && let Ok(state) = snapshot.state()
         && let Some((id, _)) = state.iter().find(|(id, _)| last_part(id.as_str()))
     {
-        failure.hints = vec![format!("did you mean `{id}`?").into()];
+        return Failure::unknown_id(text.trim(), Some(id.as_str()));
     }
     failure
 }

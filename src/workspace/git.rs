@@ -105,6 +105,20 @@ pub fn ask(folder: &Path, args: &[&str], input: &[u8]) -> Result<Vec<u8>, GitErr
     }
 }
 
+/// Whether the environment names a repository or an index that [`ask`] does not take for a folder, so
+/// that git itself would read another one.
+pub(crate) fn names_another(folder: &Path) -> bool {
+    let var = |name| std::env::var_os(name).filter(|value| !value.is_empty());
+    let Some(own) = repository(folder) else { return false };
+    let same = |dir: &OsStr| {
+        let here = std::env::current_dir().unwrap_or_default();
+        let both = here.join(dir).canonicalize().ok().zip(own.canonicalize().ok());
+        both.is_some_and(|(named, own)| named == own)
+    };
+    var("GIT_DIR").is_some_and(|dir| !same(&dir))
+        || var("GIT_INDEX_FILE").is_some_and(|index| index_of(folder, &index).is_none())
+}
+
 /// The index that a hook names, if it is one of the repository that holds a folder.
 fn index_of(folder: &Path, named: &OsStr) -> Option<PathBuf> {
     // What is relative is so to the top of the work tree, where hooks are started.

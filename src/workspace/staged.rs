@@ -5,17 +5,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
-use std::fs::{self, File};
+use std::fs::{self, File, Permissions};
 use std::io::Write as _;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
 use tempfile::TempDir;
 
 use super::Workspace;
-use super::git::GitError;
+use super::git::{self, GitError};
 use crate::model::layout::{self, limit};
 use crate::model::visible::shown;
 use crate::report::failure::{Code, Failure};
@@ -46,9 +46,16 @@ pub(crate) struct Staged {
 /// # Errors
 /// The vault is in no repository, or paths of it are not merged, or git lacks a blob.
 pub(crate) fn staged(workspace: &Workspace<'_>, vault: &Vault) -> Result<Staged, Failure> {
+    if git::names_another(vault.root()) {
+        let message = "GIT_DIR or GIT_INDEX_FILE names something outside of the vault's repository";
+        return Err(Failure::new(Code::Usage, message)
+            .hint("unset them, or commit from the repository that holds the vault"));
+    }
     let index = Index { workspace, root: vault.root() };
     let entries = index.entries()?;
-    let folder = TempDir::with_prefix("ctx-staged-").map_err(|why| no_copy(&why))?;
+    let private = Permissions::from_mode(0o700);
+    let folder = tempfile::Builder::new().prefix("ctx-staged-").permissions(private).tempdir();
+    let folder = folder.map_err(|why| no_copy(&why))?;
     fs::create_dir(folder.path().join(layout::CONTEXT_DIR)).map_err(|why| no_copy(&why))?;
     index.write(&entries, folder.path())?;
     let vault = Vault::open(folder.path())?.on(workspace.environment.disk.clone());

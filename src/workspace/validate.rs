@@ -30,8 +30,13 @@ pub(crate) fn validate(
     most: usize,
 ) -> Result<(usize, Gathered), Failure> {
     let mut files: Vec<LiveFile> = Vec::new();
+    let mut governance: HashSet<String> = HashSet::new();
     for text in names {
         let id = workspace.known_id(vault, text)?;
+        if !id.is_document() {
+            governance.insert(id.live_path());
+            continue;
+        }
         if files.iter().all(|file| file.id.as_ref() != Some(&id)) {
             files.push(live::read(vault, &id.live_path()).ok_or_else(|| missing_file(&id))?);
         }
@@ -54,10 +59,9 @@ pub(crate) fn validate(
     let repository = top.as_deref().map(|top| (home.root(), top));
     let images = ImageFolders::new(vault.root(), repository);
     of_documents(vault, images, &files, &head, &mut found);
-    if names.is_empty() {
-        of_governance(vault, &mut found);
-    }
-    Ok((files.len(), found))
+    let is_wanted = |path: &str| names.is_empty() || governance.contains(path);
+    of_governance(vault, is_wanted, &mut found);
+    Ok((files.len() + governance.len(), found))
 }
 
 fn of_documents(
@@ -79,10 +83,13 @@ fn of_documents(
     }
 }
 
-fn of_governance(vault: &Vault, found: &mut Gathered) {
+fn of_governance(vault: &Vault, is_wanted: impl Fn(&str) -> bool, found: &mut Gathered) {
     let packs = live::packs::check(vault).into_iter();
     let packs: Vec<(String, Vec<Problem>)> = packs
-        .map(|file| (file.path, file.reading.problems.iter().map(Problem::from).collect()))
+        .map(|file| {
+            let problems = live::pack_problems(vault, &file.path, &file.reading);
+            (file.path, problems)
+        })
         .collect();
     // A pack whose name makes no id is reported as such, whatever it says.
     let (named, _): (Vec<_>, Vec<_>) =
@@ -90,7 +97,9 @@ fn of_governance(vault: &Vault, found: &mut Gathered) {
     let seen: HashSet<&str> = named.iter().map(|(path, _)| path.as_str()).collect();
     let others = live::policy(vault, |path| !seen.contains(path));
     for (path, problems) in others.into_iter().chain(named) {
-        found.extend(&path, problems);
+        if is_wanted(&path) {
+            found.extend(&path, problems);
+        }
     }
 }
 

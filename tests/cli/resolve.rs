@@ -483,3 +483,11 @@ fn a_body_cannot_imitate_the_next_document() {
     assert_eq!(read[0].1.trim_start(), forged);
     assert_eq!(&read[1].1, text);
 }
+
+#[test]
+fn the_last_part_of_an_id_names_the_id_that_was_meant() {
+    let place = Place::published(&[("nodes/policies/vendor-risk", "# Risk\n")]);
+    let why = place.ctx("resolve vendor-risk").exits(1).stderr;
+    assert!(why.contains("did you mean `nodes/policies/vendor-risk`?"), "{why}");
+    place.ctx("resolve no-such-word").exits(2);
+}

@@ -225,3 +225,27 @@ fn images_and_anchors_of_the_same_page_are_checked() {
     1 document checked: 0 errors, 7 warnings
     ");
 }
+
+#[test]
+fn what_agents_read_first_is_checked_for_hidden_text_too() {
+    let place = Place::vault();
+    place.write("CONTEXT.md", "# C\n\nhid\u{202e}den <!-- secret --> {{ x }}\n");
+    place.write(
+        "packs/p.yml",
+        "id: p\nlabel: P\nquery: '#a'\nagent_instructions: |\n  Do {{ it }}.\n",
+    );
+    place.write("nodes/a.md", "---\ntitle: \"T {{ x }}\"\ntags: [a]\n---\nbell\u{7} {{ y }}\n");
+    assert_snapshot!(place.ctx("validate").ok().stdout, @"");
+    assert_snapshot!(place.ctx("validate CONTEXT.md packs/p.yml").ok().stdout, @"");
+}
+
+#[test]
+fn a_conflict_in_a_block_of_code_needs_an_exception() {
+    let place = Place::vault();
+    let text = "# A\n\n```\n<<<<<<< HEAD\na\n=======\nb\n>>>>>>> other\n```\n";
+    place.write("nodes/a.md", text);
+    place.ctx("publish --all").exits(1);
+    let config = ".context/config.yaml";
+    place.write(config, place.read(config) + "hidden_text: {exclude: ['nodes/a.md']}\n");
+    place.ctx("publish --all").ok();
+}

@@ -64,6 +64,10 @@ pub(super) struct Verify {
     quiet: bool,
 }
 
+/// What explains most findings about what is staged.
+const PARTLY_STAGED: &str = "hint: only what is staged was checked; if a publication is staged in part, \
+                             `git add` the vault's folder stages all of it";
+
 pub(super) fn run(args: &Verify, session: &mut Session<'_>) -> Result<Answer, Failure> {
     if args.sarif && session.ui.json {
         return Err(Failure::new(Code::Usage, "`--sarif` and `--json` exclude each other"));
@@ -109,6 +113,9 @@ pub(super) fn run(args: &Verify, session: &mut Session<'_>) -> Result<Answer, Fa
     }
     if copy.as_ref().is_some_and(|copy| copy.is_empty) {
         session.ui.note("note: no file of this vault is staged");
+    }
+    if copy.is_some() && answer != Answer::Yes {
+        session.ui.note(PARTLY_STAGED);
     }
     if let Some(why) = &report.trust_error {
         session.ui.note(&format!("warning: {why}"));
