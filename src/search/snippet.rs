@@ -56,15 +56,22 @@ struct Match {
 /// The places of the clauses in a text, in order.
 fn matches(text: &str, clauses: &[Clause]) -> Vec<Match> {
     let mut numbers: HashMap<&str, u16> = HashMap::new();
-    // A query has far fewer words than there are numbers.
-    let phrases = clauses.iter().map(|clause| {
+    // Clauses of one word are looked up; there may be many of them.
+    let (mut single, mut phrases) = (HashMap::new(), Vec::new());
+    for (n, clause) in clauses.iter().enumerate() {
+        // A query has far fewer words than there are numbers.
         let words = clause.words.iter().map(|word| {
             let next = u16::try_from(numbers.len() + 1).unwrap_or(u16::MAX);
             *numbers.entry(word.as_str()).or_insert(next)
         });
-        (Phrase::new(words.collect()), 0)
-    });
-    let mut phrases: Vec<(Phrase, usize)> = phrases.collect();
+        let words: Vec<u16> = words.collect();
+        match words.as_slice() {
+            [word] => {
+                single.entry(*word).or_insert(n);
+            }
+            _ => phrases.push((n, Phrase::new(words), 0)),
+        }
+    }
     let longest = clauses.iter().map(|c| c.words.len()).max().unwrap_or(0);
     // The places of the last words, side by side, that are words of the query.
     let mut last: VecDeque<Range<usize>> = VecDeque::with_capacity(longest + 1);
@@ -73,7 +80,7 @@ fn matches(text: &str, clauses: &[Clause]) -> Vec<Match> {
         let word = numbers.get(words.word.as_str()).copied().unwrap_or(NONE);
         if word == NONE || words.position != next {
             last.clear();
-            phrases.iter_mut().for_each(|(_, state)| *state = 0);
+            phrases.iter_mut().for_each(|(.., state)| *state = 0);
         }
         next = words.position + 1;
         if word == NONE {
@@ -83,8 +90,12 @@ fn matches(text: &str, clauses: &[Clause]) -> Vec<Match> {
             last.pop_front();
         }
         last.push_back(words.range.clone());
-        for (clause, (phrase, state)) in phrases.iter_mut().enumerate() {
+        if let Some(clause) = single.get(&word).copied() {
+            found.push(Match { clause, range: words.range.clone() });
+        }
+        for (clause, phrase, state) in &mut phrases {
             if phrase.ends_with(state, word) {
+                let clause = *clause;
                 let from = last.len().saturating_sub(phrase.len());
                 let ranges = last.iter().skip(from).cloned();
                 found.extend(ranges.map(|range| Match { clause, range }));
@@ -98,7 +109,7 @@ fn matches(text: &str, clauses: &[Clause]) -> Vec<Match> {
 /// Where the first window begins that holds the most clauses, and of those the most matches.
 fn best(text: &str, found: &[Match], clauses: usize) -> usize {
     let (mut best, mut end) = ((0, 0, 0), 0);
-    let mut inside = vec![0_usize; clauses];
+    let (mut inside, mut kinds) = (vec![0_usize; clauses], 0);
     for (n, first) in found.iter().enumerate() {
         let room = WIDTH - BEFORE;
         let until = text[first.range.start..]
@@ -106,16 +117,19 @@ fn best(text: &str, found: &[Match], clauses: usize) -> usize {
             .nth(room)
             .map_or(text.len(), |(at, _)| first.range.start + at);
         while end < found.len() && found[end].range.end <= until {
-            inside[found[end].clause] += 1;
+            let count = &mut inside[found[end].clause];
+            *count += 1;
+            kinds += usize::from(*count == 1);
             end += 1;
         }
-        let kinds = inside.iter().filter(|count| **count > 0).count();
         let size = end.saturating_sub(n);
         if (kinds, size) > (best.0, best.1) {
             best = (kinds, size, first.range.start);
         }
         if end > n {
-            inside[first.clause] -= 1;
+            let count = &mut inside[first.clause];
+            *count -= 1;
+            kinds -= usize::from(*count == 0);
         } else {
             end = n + 1;
         }

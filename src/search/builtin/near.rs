@@ -12,6 +12,8 @@ use crate::search::query::Query;
 
 /// So many words are taken for one of a query.
 pub(super) const MOST: usize = 64;
+/// So many clauses of a query have such words, in the order of the clauses.
+const MOST_CLAUSES: usize = 8;
 /// How much such a word counts.
 pub(super) const WEIGHT: f64 = 0.5;
 /// How many words a note names.
@@ -63,9 +65,14 @@ pub(super) fn words<'q>(
     fields: &Fields,
     query: &'q Query,
 ) -> tantivy::Result<Vec<Near<'q>>> {
-    let mut all = Vec::new();
+    let mut all: Vec<Near<'_>> = Vec::new();
+    let mut taken = 0;
     for (n, clause) in query.clauses().iter().enumerate() {
         let mut near = Near::default();
+        if taken == MOST_CLAUSES {
+            all.push(near);
+            continue;
+        }
         if let Some(prefix) = query.prefix_of(n) {
             near.words = like(segments, fields, Like::Begins(prefix))?;
         }
@@ -75,6 +82,7 @@ pub(super) fn words<'q>(
             near.words = like(segments, fields, Like::Edited(word))?;
             near.unknown = Some(word).filter(|_| !near.words.is_empty());
         }
+        taken += usize::from(!near.words.is_empty());
         all.push(near);
     }
     Ok(all)
