@@ -1,5 +1,7 @@
 //! How live files differ from their published versions.
 
+use std::collections::HashSet;
+
 use rayon::prelude::*;
 
 use crate::chain::history::Entry;
@@ -16,6 +18,7 @@ use crate::model::layout::limit;
 use crate::model::number::Version;
 use crate::resolve::{Snapshot, Withheld};
 use crate::vault::Vault;
+use crate::vault::left_out::{LeftOut, Reason};
 
 /// How a document differs from its published version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -115,7 +118,7 @@ pub(crate) fn status(vault: &Vault, head: &Snapshot<'_>) -> Result<Status, LogEr
     let mut documents: Vec<Row> =
         live.into_par_iter().map(|file| row(vault, head, state, file)).collect();
     let missing: Vec<&DocumentId> = {
-        let present: std::collections::HashSet<&DocumentId> =
+        let present: HashSet<&DocumentId> =
             documents.iter().filter_map(|row| row.id.as_ref()).collect();
         head.documents()?.filter(|id| !present.contains(id)).collect()
     };
@@ -137,6 +140,26 @@ pub(crate) fn status(vault: &Vault, head: &Snapshot<'_>) -> Result<Status, LogEr
     documents.extend(gone);
     documents.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(Status { documents, governance: governance(vault, head, state) })
+}
+
+/// The Markdown files that are no documents, in byte order of their paths. What is published is a
+/// document, whatever leaves it out.
+///
+/// # Errors
+/// What is published cannot be read.
+pub(crate) fn left_out(vault: &Vault, head: &Snapshot<'_>) -> Result<Vec<LeftOut>, LogError> {
+    let published: HashSet<String> = head.documents()?.map(DocumentId::live_path).collect();
+    let mut found = vault.left_out();
+    let in_root = vault.documents().documents.into_iter().filter(|path| !path.contains('/'));
+    let is_plain = |path: &String| {
+        let content = live::read(vault, path).and_then(|file| file.content.ok());
+        content.is_some_and(|text| live::is_plain_root_file(vault, path, &text.document))
+    };
+    let why = Reason::NoFrontmatter;
+    found.extend(in_root.filter(is_plain).map(|path| LeftOut { path, why: why.clone() }));
+    found.retain(|file| !published.contains(&file.path));
+    found.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+    Ok(found)
 }
 
 fn row(vault: &Vault, head: &Snapshot<'_>, state: &PublishedSet, file: LiveFile) -> Row {

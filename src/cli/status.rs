@@ -9,25 +9,67 @@ use crate::document::validate::Severity;
 use crate::report::failure::Failure;
 use crate::report::vault::StatusReport;
 use crate::resolve::Snapshot;
-use crate::status::{DocumentState, GovernanceState, Row, Status as Compared, status};
+use crate::status::{DocumentState, GovernanceState, Row, Status as Compared, left_out, status};
+use crate::vault::left_out::{LeftOut, Reason};
 use crate::words::count;
 
 /// Show how files differ from their published versions
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  ctx status\n  ctx status --json")]
-pub(super) struct Status {}
+#[command(after_help = "Examples:\n  ctx status\n  ctx status --ignored\n  ctx status --json")]
+pub(super) struct Status {
+    /// Also list Markdown files that are no documents, with the reason
+    #[arg(long)]
+    ignored: bool,
+}
 
-pub(super) fn run(_: &Status, session: &mut Session<'_>) -> Result<Answer, Failure> {
+pub(super) fn run(args: &Status, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let vault = session.vault()?;
     vault.usable_config()?;
     let log = session.log(&vault)?;
     let head = Snapshot::at(&vault, &log.sound()?, None)?;
     let compared = status(&vault, &head)?;
-    match session.ui.json {
-        true => session.ui.report(&StatusReport::new(&compared, head.checkpoint(), command)),
-        false => text(session, &compared, &head),
+    let ignored = if args.ignored { Some(left_out(&vault, &head)?) } else { None };
+    if session.ui.json {
+        let report = StatusReport::new(&compared, head.checkpoint(), command);
+        match &ignored {
+            Some(files) => session.ui.report(&report.with_ignored(files)),
+            None => session.ui.report(&report),
+        }
+        return Ok(Answer::Yes);
+    }
+    text(session, &compared, &head);
+    if let Some(files) = ignored {
+        text_of_ignored(session, &files);
     }
     Ok(Answer::Yes)
+}
+
+fn text_of_ignored(session: &mut Session<'_>, files: &[LeftOut]) {
+    let ui = &mut session.ui;
+    ui.line("");
+    if files.is_empty() {
+        ui.line("Every Markdown file is a document");
+        return;
+    }
+    ui.painted(Paint::Heading, "Markdown files that are no documents:");
+    for file in files {
+        let why = match &file.why {
+            Reason::Excluded => "excluded by the configuration".to_owned(),
+            Reason::GitIgnored(rule) => {
+                format!("git ignores it, by `{}` in {}", shown(&rule.pattern), shown(&rule.file))
+            }
+            Reason::HiddenName => "the name begins with a dot".to_owned(),
+            Reason::Reserved => "the name is reserved".to_owned(),
+            Reason::OutsideLayout => "outside of nodes/ and sources/".to_owned(),
+            Reason::Link => "a symbolic link".to_owned(),
+            Reason::NotAFile => "not a regular file".to_owned(),
+            Reason::NameNotUtf8 => "the name is not UTF-8".to_owned(),
+            Reason::TooLarge => "larger than 16 MiB".to_owned(),
+            Reason::NestedVault => "a vault of its own".to_owned(),
+            Reason::NoFrontmatter => "in the root, without frontmatter".to_owned(),
+        };
+        ui.line(&format!("  {} ({why})", shown(&file.path)));
+    }
 }
 
 /// The states that need a look, each with the next command to type.

@@ -55,6 +55,11 @@ pub fn is_never_document(path: &str) -> bool {
         || NEVER_DOCUMENTS.contains(&path)
 }
 
+/// Whether a file name has an ending of Markdown.
+pub fn is_markdown(name: &str) -> bool {
+    name.ends_with(".md")
+}
+
 /// What stands between the name of a log that was replaced and its number, beside the new one.
 pub const REPLACED: &str = ".replaced-";
 

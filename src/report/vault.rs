@@ -8,6 +8,7 @@ use crate::derived::{Derived, Outcome};
 use crate::model::id::DocumentId;
 use crate::model::number::{CheckpointNumber, Version};
 use crate::status::{Row, Status};
+use crate::vault::left_out::{LeftOut, Reason};
 
 /// The answer of `init`.
 #[derive(Debug, Serialize)]
@@ -34,6 +35,23 @@ pub struct StatusReport<'s> {
     checkpoint: CheckpointNumber,
     documents: Vec<RowReport<'s>>,
     governance: Vec<GovernanceReport<'s>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ignored: Option<Vec<LeftOutReport<'s>>>,
+}
+
+#[derive(Debug, Serialize)]
+struct LeftOutReport<'s> {
+    path: &'s str,
+    reason: &'static str,
+    /// Of a file that git ignores.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rule: Option<RuleReport<'s>>,
+}
+
+#[derive(Debug, Serialize)]
+struct RuleReport<'s> {
+    file: &'s str,
+    pattern: &'s str,
 }
 
 #[derive(Debug, Serialize)]
@@ -75,7 +93,26 @@ impl<'s> StatusReport<'s> {
             governance: governance
                 .map(|(id, state)| GovernanceReport { id: id.as_str(), state: state.as_str() })
                 .collect(),
+            ignored: None,
         }
+    }
+
+    /// With the files that are no documents.
+    #[must_use]
+    pub(crate) fn with_ignored(mut self, files: &'s [LeftOut]) -> Self {
+        let rule = |why: &'s Reason| match why {
+            Reason::GitIgnored(rule) => {
+                Some(RuleReport { file: &rule.file, pattern: &rule.pattern })
+            }
+            _ => None,
+        };
+        let file = |file: &'s LeftOut| LeftOutReport {
+            path: &file.path,
+            reason: file.why.as_str(),
+            rule: rule(&file.why),
+        };
+        self.ignored = Some(files.iter().map(file).collect());
+        self
     }
 }
 

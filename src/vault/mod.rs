@@ -9,6 +9,7 @@ pub mod disk;
 pub mod federation;
 pub mod files;
 pub mod ignored;
+pub mod left_out;
 pub mod lock;
 pub mod named;
 pub mod outside;

@@ -113,7 +113,7 @@ impl Vault {
     }
 
     /// Whether documents may lie in a folder; the root has an empty path.
-    fn is_document_folder(&self, path: &str) -> bool {
+    pub(super) fn is_document_folder(&self, path: &str) -> bool {
         let mut names = path.split('/');
         let first = path.split('/').next().unwrap_or(path);
         let placed = path.is_empty()
@@ -155,23 +155,23 @@ struct Place {
 
 /// What one folder holds.
 #[derive(Default)]
-struct Listing {
+pub(super) struct Listing {
     /// Whether some of its entries could not be read.
     failed: bool,
     /// Whether it is a vault of its own.
-    is_vault: bool,
-    entries: Vec<Entry>,
+    pub(super) is_vault: bool,
+    pub(super) entries: Vec<Entry>,
 }
 
-struct Entry {
+pub(super) struct Entry {
     /// Its name; what is no text has replacement characters.
-    name: String,
-    is_text: bool,
-    kind: Kind,
+    pub(super) name: String,
+    pub(super) is_text: bool,
+    pub(super) kind: Kind,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+pub(super) enum Kind {
     Folder,
     Link,
     File,
@@ -180,7 +180,7 @@ enum Kind {
 }
 
 /// Lists one folder; the root has an empty path.
-fn list(root: &Path, path: &str) -> Listing {
+pub(super) fn list(root: &Path, path: &str) -> Listing {
     let dir = root.join(path);
     let Ok(read) = std::fs::read_dir(&dir) else {
         return Listing { failed: true, ..Listing::default() };

@@ -138,3 +138,74 @@ fn ignore_files_that_cannot_be_used_are_reported() {
     assert_eq!(found.matches("[file-ignored]").count(), 2, "{found}");
     place.ctx("publish a").ok();
 }
+
+#[test]
+fn status_lists_what_is_left_out_with_the_reason() {
+    let place = Place::new();
+    git(&place, "init -q -b main");
+    place.ctx("init --name Site").ok();
+    place.write(".gitignore", "*.tmp.md\nbuild/\n");
+    place.edit(
+        ".context/config.yaml",
+        "layout:",
+        "exclude: ['nodes/drafts/**', 'nodes/sealed.md']\nlayout:",
+    );
+    for path in [
+        "README.md",
+        "docs/x.md",
+        "plain.md",
+        "nodes/a.md",
+        "nodes/a.tmp.md",
+        "nodes/drafts/b.md",
+        "nodes/.hidden.md",
+        "nodes/INDEX.md",
+        "nodes/node_modules/m.md",
+        "build/c.md",
+        ".obsidian/d.md",
+        "nodes/other/.context/config.yaml",
+        "nodes/sealed.md",
+        "image.png",
+    ] {
+        place.write(path, "# T\n");
+    }
+    place.write("nodes/big.md", vec![b'x'; (16 << 20) + 1]);
+    std::os::unix::fs::symlink("a.md", place.path("nodes/link.md")).unwrap();
+    assert_snapshot!(place.ctx("status --ignored").stdout, @"
+    Nothing is published yet
+    Published and unchanged: 0 documents
+
+    Invalid, cannot be published (next: ctx validate):
+      nodes/big.md
+          `nodes/big.md` is larger than 16777216 bytes
+      nodes/link.md
+          it is a symbolic link, which is not followed
+
+    Never published (next: ctx publish ID, or ctx publish --all):
+      nodes/a.md
+
+    Governance files changed (next: ctx publish --changed):
+      .context/config.yaml (new)
+      CONTEXT.md (new)
+
+    Markdown files that are no documents:
+      .obsidian/ (the name begins with a dot)
+      README.md (the name is reserved)
+      build/ (git ignores it, by `build/` in .gitignore)
+      docs/x.md (outside of nodes/ and sources/)
+      nodes/.hidden.md (the name begins with a dot)
+      nodes/INDEX.md (the name is reserved)
+      nodes/a.tmp.md (git ignores it, by `*.tmp.md` in .gitignore)
+      nodes/big.md (larger than 16 MiB)
+      nodes/drafts/b.md (excluded by the configuration)
+      nodes/link.md (a symbolic link)
+      nodes/node_modules/ (the name is reserved)
+      nodes/other/ (a vault of its own)
+      nodes/sealed.md (excluded by the configuration)
+      plain.md (in the root, without frontmatter)
+    ");
+    let report = place.ctx("status --ignored --json").json("ctx.status");
+    let rule =
+        report["ignored"].as_array().unwrap().iter().find(|file| file["path"] == "nodes/a.tmp.md");
+    assert_eq!(rule.unwrap()["rule"]["pattern"], "*.tmp.md");
+    assert!(place.ctx("status --json").json("ctx.status").get("ignored").is_none());
+}
