@@ -88,8 +88,24 @@ def is_governance(id):  # VAULT-17
     )
 
 
+def is_markdown(path):  # VAULT-60
+    return bool(re.search(r"\.(md|markdown|mdx)\Z", path, re.IGNORECASE | re.ASCII))
+
+
+def keeps_ending(id):
+    return is_markdown(id) and not id.endswith(".md")
+
+
 def live_path(id):
-    return id if is_governance(id) else id + ".md"
+    return id if is_governance(id) or keeps_ending(id) else id + ".md"
+
+
+def document_id(path):
+    """The id of a document's file, and the rule that it breaks."""
+    id = path.removesuffix(".md")
+    if id != path and keeps_ending(id):
+        return id, "ending"
+    return id, id_error(id) or is_reserved(id) or ("reserved" if is_governance(id) else None)
 
 
 def history_folder(id):  # VAULT-4
@@ -101,7 +117,15 @@ def fold(id):  # VAULT-14
     return unicodedata.normalize("NFC", id.casefold())
 
 
+def claims(id):  # VAULT-14
+    folded = fold(id)
+    is_kept = not is_governance(id) and keeps_ending(id) and folded.endswith(".md")
+    return {folded, folded.removesuffix(".md")} if is_kept else {folded}
+
+
 def is_excluded(path):  # VAULT-20, but for the patterns of the configuration
+    if keeps_ending(path):
+        path = path[: path.rindex(".")] + ".md"
     names = path.split("/")
     root = ("CONTEXT.md", "README.md", "CLAUDE.md", "AGENTS.md", "GEMINI.md")
     hidden = any(name.startswith(".") or name == "node_modules" for name in names)
@@ -113,7 +137,7 @@ def is_reserved(id):  # VAULT-10
         return "invisible"
     if is_governance(id):
         return None
-    return "reserved" if id.endswith((".yaml", ".yml")) or is_excluded(id + ".md") else None
+    return "reserved" if id.endswith((".yaml", ".yml")) or is_excluded(live_path(id)) else None
 
 
 # YAML --------------------------------------------------------------------------------------------

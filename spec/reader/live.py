@@ -6,7 +6,7 @@ import re
 
 from artifact import Artifact
 from formats import (
-    MIB, Document, Refused, fold, id_error, is_excluded, is_governance, is_reserved, live_path,
+    MIB, Document, Refused, claims, document_id, is_excluded, is_governance, is_markdown, live_path,
     normalise, read_yaml,
 )  # fmt: skip
 from verify import LOGS, Verifier
@@ -52,7 +52,7 @@ def check_live(v, artifacts, knows_head):
     exclude, layout = configuration(v)
     folded = {}
     for id in sorted({*artifacts, *documents(v, exclude, layout)}, key=str.encode):
-        if folded.setdefault(fold(id), id) != id:
+        if any([folded.setdefault(claim, id) != id for claim in claims(id)]):
             v.find("id-collision", id)
     for id in sorted(v.head, key=str.encode):
         artifact, (version, chain_hash) = artifacts.get(id), v.head[id]
@@ -62,13 +62,13 @@ def check_live(v, artifacts, knows_head):
             compare(v, id, artifact.texts[version])
     for path in sorted(v.files):
         kind = v.files[path]
-        id = path if is_governance(path) else path.removesuffix(".md")
+        id, error = (path, None) if is_governance(path) else document_id(path)
         if is_governance(path):
             if path not in v.head and kind is True and knows_head:
                 compare_dropped(v, artifacts.get(path), path)
-        elif path.endswith(".md") and is_place(path, exclude, layout):
-            if id not in v.head or kind is not True:
-                unpublished(v, path, id, kind, knows_head, layout)
+        elif is_markdown(path) and is_place(path, exclude, layout):
+            if id not in v.head or error or kind is not True:
+                unpublished(v, path, id, error, kind, knows_head, layout)
         elif kind == "link" and path.startswith("packs/") and path.endswith(".yml"):
             v.find("file-ignored", path=path)
 
@@ -105,7 +105,7 @@ def is_draft(text):
         return False
 
 
-def unpublished(v, path, id, kind, knows_head, layout):
+def unpublished(v, path, id, error, kind, knows_head, layout):
     if kind is not True:
         v.find("file-ignored", path=path)
         return
@@ -115,7 +115,7 @@ def unpublished(v, path, id, kind, knows_head, layout):
         if "/" not in path and layout == "structured" and document.fields is None:
             return
         is_published = document.status == "published"
-        if id_error(id) or is_reserved(id):
+        if error:
             v.find(
                 "published-without-history" if is_published and knows_head else "file-ignored",
                 path=path,
@@ -132,7 +132,8 @@ def unpublished(v, path, id, kind, knows_head, layout):
 
 
 def documents(v, exclude, layout):
-    return {p[:-3] for p in v.files if p.endswith(".md") and is_place(p, exclude, layout)}
+    places = [p for p in v.files if is_markdown(p) and is_place(p, exclude, layout)]
+    return {id for id, error in map(document_id, places) if error != "ending"}
 
 
 def is_place(path, exclude, layout):  # VAULT-19, VAULT-20

@@ -24,8 +24,7 @@ def refused(read, *args):
 
 
 def documents(case):
-    id = case["path"].removesuffix(".md")
-    error = f.id_error(id) or f.is_reserved(id) or ("reserved" if f.is_governance(id) else None)
+    id, error = f.document_id(case["path"])
     if error:
         return case.get("error") == error
     history = f.history_folder(id) + "/history.yaml"
@@ -183,7 +182,7 @@ RUNS = {
     "document/cases.json": {"read": read_document},
     "id/cases.json": {
         "documents": documents, "ids": ids,
-        "collisions": lambda c: len(set(map(f.fold, c["ids"]))) == (1 if c["collide"] else 2),
+        "collisions": lambda c: bool(set.intersection(*map(f.claims, c["ids"]))) == c["collide"],
         "principals": lambda c: is_principal(c["text"].strip()) == (c["recorded"] is not None),
         "invisible": lambda c: (int(c[0], 16), int(c[1], 16)) in f.INVISIBLE,
     },

@@ -10,6 +10,7 @@ use crate::checkpoint::event::{Checkpoint, trigger};
 use crate::checkpoint::state::{Mark, PublishedSet};
 use crate::live;
 use crate::model::id::{DocumentId, fold};
+use crate::model::layout;
 use crate::model::number::Version;
 use crate::model::timestamp::Timestamp;
 use crate::txn::Item;
@@ -104,18 +105,20 @@ impl<'a> Transaction<'a> {
         // An id and every folder above it have one spelling: a disk that folds case would join the
         // folders, and with them the histories.
         let mut spelled: HashMap<String, BTreeSet<&str>> = HashMap::new();
-        for name in new.iter().flat_map(|id| id.with_folders()) {
-            spelled.entry(fold(name)).or_default().insert(name);
+        for (claim, name) in new.iter().flat_map(|id| claims(id)) {
+            spelled.entry(claim).or_default().insert(name);
         }
-        for name in recorded.flat_map(|(id, _)| id.with_folders()) {
-            if let Some(spellings) = spelled.get_mut(&fold(name)) {
+        for (claim, name) in recorded.flat_map(|(id, _)| claims(id)) {
+            if let Some(spellings) = spelled.get_mut(&claim) {
                 spellings.insert(name);
             }
         }
         let refuse = |id: &&DocumentId| {
-            let duplicate = |name| spelled.get(&fold(name))?.iter().find(|other| **other != name);
-            let (name, other) =
-                id.with_folders().find_map(|name| Some((name, duplicate(name)?)))?;
+            let duplicate = |(claim, name): (String, _)| {
+                let other = spelled.get(&claim)?.iter().find(|other| **other != name)?;
+                Some((name, other))
+            };
+            let (name, other) = claims(id).find_map(duplicate)?;
             let message = format!("`{name}` and `{other}` differ only in case or Unicode form");
             let hint = "choose another name; a retired id is taken too, because its history stays";
             Some(Refusal::new(id.live_path(), "id-collision", message, hint))
@@ -172,7 +175,7 @@ impl Transaction<'_> {
 
     pub(super) fn unknown(&self, id: &DocumentId) -> PublishError {
         let live = self.vault.documents().documents;
-        let live = live.iter().filter_map(|path| path.strip_suffix(".md"));
+        let live = live.iter().map(|path| path.strip_suffix(layout::ENDING).unwrap_or(path));
         let known = self.state.iter().map(|(id, _)| id.as_str()).chain(live);
         PublishError::UnknownId {
             id: id.clone(),
@@ -216,4 +219,10 @@ impl Transaction<'_> {
             }
         }
     }
+}
+
+/// The spellings that an id and the folders above it take, each with its name.
+fn claims(id: &DocumentId) -> impl Iterator<Item = (String, &str)> {
+    let own = id.claims().map(|claim| (claim, id.as_str()));
+    own.chain(id.with_folders().skip(1).map(|name| (fold(name), name)))
 }

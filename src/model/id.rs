@@ -1,7 +1,7 @@
 //! The name of a governed artifact: a document, or one of the governance files.
 //!
-//! A document's id is its path without `.md`; a governance file's id is its path with extension
-//! (`spec/vault.md`, section 2). Ids are NFC, so that one name has one spelling.
+//! A document's id is its path without `.md`, and with any other ending; a governance file's id is
+//! its path with extension (`spec/vault.md`, section 2). Ids are NFC, so that one name has one spelling.
 
 use std::borrow::Borrow;
 use std::fmt;
@@ -52,6 +52,9 @@ pub enum IdError {
     /// A document whose id looks like a governance file's, or whose file is never a document.
     #[error("`{}` is reserved for a file that is not a document", .0.escape_debug())]
     Reserved(String),
+    /// A file `a.mdx.md`: its id would be that of the file `a.mdx`.
+    #[error("`{}` is the id of the file of that name, not of one that ends in `.md` too", .0.escape_debug())]
+    Ending(String),
     /// A character that is invisible, or that turns the direction of the line.
     #[error("an id holds no invisible character, but `{id}` has {found}")]
     Invisible {
@@ -91,12 +94,17 @@ impl DocumentId {
         id.unfit().map_or(Ok(id), Err)
     }
 
-    /// The id of the document in this file (a `/`-separated path in the vault that ends in `.md`).
+    /// The id of the document in this file (a `/`-separated path in the vault with an ending of
+    /// Markdown).
     ///
     /// # Errors
     /// The rule of ids that the path breaks.
     pub fn of_document_file(path: &str) -> Result<Self, IdError> {
-        let id: Self = path.strip_suffix(".md").unwrap_or(path).parse()?;
+        let stem = path.strip_suffix(layout::ENDING);
+        if let Some(stem) = stem.filter(|stem| layout::keeps_ending(stem)) {
+            return Err(IdError::Ending(stem.to_owned()));
+        }
+        let id: Self = stem.unwrap_or(path).parse()?;
         match id.unfit() {
             None if id.is_document() => Ok(id),
             why => Err(why.unwrap_or_else(|| IdError::Reserved(id.to_string()))),
@@ -152,7 +160,8 @@ impl DocumentId {
     /// Path of the live file.
     pub fn live_path(&self) -> String {
         match self.kind() {
-            Kind::Document => format!("{}.md", self.0),
+            Kind::Document if layout::keeps_ending(&self.0) => self.to_string(),
+            Kind::Document => format!("{}{}", self.0, layout::ENDING),
             Kind::Governance => self.to_string(),
         }
     }
@@ -195,6 +204,15 @@ impl DocumentId {
     /// The spelling under which ids must differ from one another: see [`fold`].
     pub fn folded(&self) -> String {
         fold(&self.0)
+    }
+
+    /// The spellings that no other artifact may have (`spec/vault.md`, VAULT-14): its own, and for
+    /// `a.MD` that of `a`, whose file `a.md` is the same to some file systems.
+    pub fn claims(&self) -> impl Iterator<Item = String> {
+        let folded = self.folded();
+        let stem = folded.strip_suffix(layout::ENDING).map(str::to_owned);
+        let stem = stem.filter(|_| self.is_document() && layout::keeps_ending(&self.0));
+        std::iter::once(folded).chain(stem)
     }
 
     /// The id and the folders above it, the longest first.
@@ -293,6 +311,26 @@ mod tests {
             );
         }
         assert!("x".repeat(513).parse::<DocumentId>().is_err());
+    }
+
+    #[test]
+    fn other_endings_of_markdown_stay_in_the_id() {
+        for path in ["nodes/a.mdx", "nodes/a.markdown", "nodes/a.MD", "nodes/a.md.MDX"] {
+            let id = DocumentId::of_document_file(path).unwrap();
+            assert_eq!((id.as_str(), id.live_path().as_str()), (path, path));
+        }
+        let plain = DocumentId::of_document_file("nodes/a.md.md").unwrap();
+        assert_eq!((plain.as_str(), plain.live_path().as_str()), ("nodes/a.md", "nodes/a.md.md"));
+        for path in ["nodes/a.mdx.md", "nodes/a.MD.md"] {
+            assert!(
+                matches!(DocumentId::of_document_file(path), Err(IdError::Ending(_))),
+                "{path}"
+            );
+        }
+        for path in ["README.mdx", "CONTEXT.MD", "nodes/INDEX.markdown", "nodes/.hidden.mdx"] {
+            let found = DocumentId::of_document_file(path);
+            assert!(matches!(found, Err(IdError::Reserved(_))), "{path}");
+        }
     }
 
     #[test]

@@ -50,14 +50,36 @@ pub const INDEX: &str = "INDEX.md";
 /// Whether a file of this path is never a document, in whichever layout (`spec/vault.md`,
 /// VAULT-20).
 pub fn is_never_document(path: &str) -> bool {
+    // Of `README.mdx` the name is reserved too.
+    let plain = markdown_ending(path).filter(|ending| *ending != ENDING);
+    let plain = plain.map(|ending| format!("{}{ENDING}", &path[..path.len() - ending.len()]));
+    let path = plain.as_deref().unwrap_or(path);
     path.split('/').any(|name| name.starts_with('.') || name == "node_modules")
         || path.rsplit('/').next() == Some(INDEX)
         || NEVER_DOCUMENTS.contains(&path)
 }
 
+/// The ending of documents whose ids are without it.
+pub const ENDING: &str = ".md";
+
+/// The endings of Markdown, in any case.
+const ENDINGS: [&str; 3] = [ENDING, ".markdown", ".mdx"];
+
+/// The ending of Markdown that a file name has, as it is written.
+fn markdown_ending(name: &str) -> Option<&str> {
+    let ending = &name[name.rfind('.')?..];
+    ENDINGS.iter().any(|known| known.eq_ignore_ascii_case(ending)).then_some(ending)
+}
+
 /// Whether a file name has an ending of Markdown.
 pub fn is_markdown(name: &str) -> bool {
-    name.ends_with(".md")
+    markdown_ending(name).is_some()
+}
+
+/// Whether the id of a document keeps the ending of its file, which is `.mdx`, `.MD` or the like;
+/// asked of a path or of an id.
+pub fn keeps_ending(path: &str) -> bool {
+    markdown_ending(path).is_some_and(|ending| ending != ENDING)
 }
 
 /// What stands between the name of a log that was replaced and its number, beside the new one.

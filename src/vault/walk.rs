@@ -15,7 +15,7 @@ use crate::model::layout;
 /// What a walk found, as `/`-separated paths in the vault.
 #[derive(Debug, Default)]
 pub struct WalkedFiles {
-    /// Candidate documents: paths of `.md` files where the layout puts documents.
+    /// Candidate documents: paths of Markdown files where the layout puts documents.
     pub documents: Vec<String>,
     /// Files and folders whose names are no text (not UTF-8), shown with replacement characters.
     pub unreadable_names: Vec<String>,
@@ -107,7 +107,7 @@ impl Vault {
             }
         };
         placed
-            && path.ends_with(".md")
+            && layout::is_markdown(path)
             && !layout::is_never_document(path)
             && !self.config().exclude.is_match(path)
     }
@@ -296,7 +296,7 @@ impl WalkedFiles {
     /// Takes in what is in a folder of documents.
     fn take(&mut self, vault: &Vault, path: &str, is_text: bool, kind: Kind) {
         let list = match kind {
-            _ if !is_text && (kind == Kind::Folder || path.ends_with(".md")) => {
+            _ if !is_text && (kind == Kind::Folder || layout::is_markdown(path)) => {
                 &mut self.unreadable_names
             }
             _ if !is_text || !vault.is_document_path(path) => return,

@@ -407,7 +407,7 @@ fn verdict(report: &Report, published: bool) -> Verdict {
 fn collisions(ids: &BTreeSet<DocumentId>) -> Vec<Finding> {
     let mut folded: BTreeMap<String, Vec<&DocumentId>> = BTreeMap::new();
     for id in ids {
-        folded.entry(id.folded()).or_default().push(id);
+        id.claims().for_each(|claim| folded.entry(claim).or_default().push(id));
     }
     let duplicates = folded.into_values().filter(|same| same.len() > 1);
     duplicates

@@ -176,7 +176,7 @@ fn has_markdown(files: &Files) -> bool {
         let name = e.file_name().to_string_lossy();
         e.depth() == 0 || !(name.starts_with('.') || name == "node_modules")
     });
-    entries.any(|e| e.is_ok_and(|e| e.path().extension().is_some_and(|x| x == "md")))
+    entries.any(|e| e.is_ok_and(|e| e.file_name().to_str().is_some_and(layout::is_markdown)))
 }
 
 /// The files beside the configuration that are missing. A starter is refused where one of its files

@@ -6,6 +6,7 @@ use super::Workspace;
 use crate::live::is_known;
 use crate::model::hint::{Hint, Verb};
 use crate::model::id::DocumentId;
+use crate::model::layout;
 use crate::model::number::CheckpointNumber;
 use crate::report::failure::{Code, Failure};
 use crate::resolve::{CheckpointSource, Snapshot};
@@ -40,8 +41,11 @@ impl Workspace<'_> {
             return Ok(id);
         }
         let live = vault.documents().documents;
-        let near =
-            nearest_name(id.as_str(), live.iter().filter_map(|path| path.strip_suffix(".md")), '/');
+        let near = nearest_name(
+            id.as_str(),
+            live.iter().map(|path| path.strip_suffix(layout::ENDING).unwrap_or(path)),
+            '/',
+        );
         Err(Failure::unknown_id(id.as_str(), near))
     }
 
@@ -156,7 +160,7 @@ impl Workspace<'_> {
         let from_here = lexical(&self.environment.cwd.canonicalize().ok()?.join(text));
         let here = from_here.strip_prefix(vault.root()).ok().and_then(Path::to_str);
         [here, Some(text)].into_iter().flatten().find_map(|path| {
-            let id = if path.ends_with(".md") && path != crate::model::layout::CONTEXT {
+            let id = if path.ends_with(".md") && path != layout::CONTEXT {
                 DocumentId::of_document_file(path).ok()?
             } else {
                 path.parse().ok()?

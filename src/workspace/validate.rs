@@ -121,7 +121,7 @@ fn collisions(files: &[LiveFile]) -> Vec<(String, Problem)> {
     let mut folded: BTreeMap<String, Vec<&LiveFile>> = BTreeMap::new();
     for file in files {
         if let Some(id) = &file.id {
-            folded.entry(id.folded()).or_default().push(file);
+            id.claims().for_each(|claim| folded.entry(claim).or_default().push(file));
         }
     }
     let mut found = Vec::new();

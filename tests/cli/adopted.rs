@@ -209,3 +209,50 @@ fn status_lists_what_is_left_out_with_the_reason() {
     assert_eq!(rule.unwrap()["rule"]["pattern"], "*.tmp.md");
     assert!(place.ctx("status --json").json("ctx.status").get("ignored").is_none());
 }
+
+#[test]
+fn other_endings_of_markdown_are_documents_whose_ids_keep_them() {
+    let place = Place::new();
+    place.ctx("init --name Site --layout obsidian").ok();
+    place.write("a.mdx", "# A\n\nSee [b](sub/b.MD#part) and [[c.markdown]].\n");
+    place.write("sub/b.MD", "# B\n\n## Part\n\nText.\n");
+    place.write("c.markdown", "# C\n");
+    place.write("a.md", "# Another A\n");
+    place.ctx("publish --all").ok();
+    assert_eq!(
+        states(&place, ""),
+        ["a.md published", "a.mdx published", "c.markdown published", "sub/b.MD published"]
+    );
+    assert!(place.has(".versions/a.mdx/history.yaml") && place.has("sub/.versions/b.MD/v1.md"));
+    place.ctx("verify").ok();
+    place.ctx("validate").ok();
+    assert!(place.ctx("read a.mdx").ok().stdout.contains("See [b]"));
+    assert!(place.ctx("resolve contextnest://sub/b.MD --bodies").ok().stdout.contains("Text."));
+    let around = place.ctx("neighbors a.mdx").ok().stdout;
+    assert!(around.contains("sub/b.MD") && around.contains("c.markdown"), "{around}");
+    place.edit("a.mdx", "See", "Look at");
+    place.ctx("publish a.mdx").ok();
+    place.ctx("mv a.mdx d.mdx").ok();
+    assert!(place.has("d.mdx") && !place.has("a.mdx"));
+    place.ctx("verify").ok();
+    place.ctx("checkout 1 ../copy").ok();
+    assert!(place.home().join("copy/sub/b.MD").exists());
+}
+
+#[test]
+fn endings_that_some_file_system_takes_for_one_are_refused() {
+    let place = Place::new();
+    place.ctx("init --name Site --layout obsidian").ok();
+    place.write("a.md", "# A\n");
+    place.ctx("publish --all").ok();
+    place.write("a.MD", "# Other\n");
+    let refused = place.ctx("publish a.MD").exits(1).stderr;
+    assert!(refused.contains("id-collision"), "{refused}");
+    assert!(place.ctx("validate").exits(1).stdout.contains("id-collision"));
+    place.remove("a.MD");
+    place.write("b.mdx.md", "---\nstatus: published\n---\n# B\n");
+    let refused = place.ctx("publish --all").exits(1).stderr;
+    assert!(refused.contains("`b.mdx` is the id of the file of that name"), "{refused}");
+    let found = place.ctx("verify").exits(1).stdout;
+    assert!(found.contains("[published-without-history]"), "{found}");
+}

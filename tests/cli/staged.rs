@@ -157,10 +157,11 @@ fn an_index_or_repository_that_git_takes_and_ctx_does_not_is_refused() {
     let place = committed();
     let elsewhere = place.root().with_file_name("index");
     fs::copy(place.root().join(".git/index"), &elsewhere).unwrap();
-    let run = || place.ctx("verify --vault docs --staged");
+    let run = || place.args(&["verify", "--vault", "docs", "--staged"]);
     run().var("GIT_INDEX_FILE", &elsewhere.to_string_lossy()).run().exits(2);
     run().var("GIT_DIR", "/nonexistent").run().exits(2);
-    let validate = place.ctx("validate --vault docs --staged").var("GIT_DIR", "/nonexistent");
+    let validate = place.args(&["validate", "--vault", "docs", "--staged"]);
+    let validate = validate.var("GIT_DIR", "/nonexistent");
     let why = validate.run().exits(2).stderr;
     assert!(why.contains("outside of the vault's repository"), "{why}");
     let own = run().var("GIT_DIR", ".git").var("GIT_INDEX_FILE", ".git/index");

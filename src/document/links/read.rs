@@ -149,11 +149,11 @@ impl Reader<'_> {
         if dest.starts_with('#') {
             return self.own_section(anchor.and_then(|a| decode(a).ok()), line);
         }
-        if embed == Embed::Yes && is_other_file(path) && !path.ends_with(".md") {
+        if embed == Embed::Yes && is_other_file(path) && !layout::is_markdown(path) {
             return self.image(dest, path, line);
         }
         let is_folder = matches!(last_segment(path), "" | "." | "..");
-        if is_folder || (is_other_file(path) && !path.ends_with(".md")) {
+        if is_folder || (is_other_file(path) && !layout::is_markdown(path)) {
             return;
         }
         let target = match decoded_path(path).and_then(|path| resolve_path(self.id, &path)) {
@@ -202,7 +202,7 @@ impl Reader<'_> {
         let anchor = anchor.map(|a| a.rsplit('#').next().unwrap_or(a).trim());
         let anchor = anchor.filter(|a| !a.is_empty() && !a.starts_with('^')).map(str::to_owned);
         let name: String = name.trim().nfc().collect();
-        let is_markdown = name.ends_with(".md");
+        let is_markdown = layout::is_markdown(&name);
         // `[[1, 2], [3]]` is a list, and what spans lines is prose.
         let is_prose = name.contains(|c: char| c.is_control() || "[]".contains(c));
         let is_other = is_prose || name.ends_with('/') || has_scheme(&name) && name.contains("://");
@@ -331,12 +331,7 @@ fn text_of(id: &DocumentId) -> String {
 
 /// Whether documents have such ids: no governance file, no index, nothing in a hidden folder.
 pub(super) fn is_document(id: &DocumentId) -> bool {
-    let text = id.as_str();
-    let never = |file: &str| file.strip_suffix(".md") == Some(text);
-    id.is_document()
-        && layout::INDEX.strip_suffix(".md") != Some(last_segment(text))
-        && !layout::NEVER_DOCUMENTS.iter().any(|file| never(file))
-        && !text.split('/').any(|name| name.starts_with('.') || name == "node_modules")
+    id.is_document() && !layout::is_never_document(&id.live_path())
 }
 
 /// What a path, seen from the folder of a document, names; nothing where that is no document. What
