@@ -127,7 +127,7 @@ def is_excluded(path):  # VAULT-20, but for the patterns of the configuration
     if keeps_ending(path):
         path = path[: path.rindex(".")] + ".md"
     names = path.split("/")
-    root = ("CONTEXT.md", "README.md", "CLAUDE.md", "AGENTS.md", "GEMINI.md")
+    root = ("CONTEXT.md", "CLAUDE.md", "AGENTS.md", "GEMINI.md")
     hidden = any(name.startswith(".") or name == "node_modules" for name in names)
     return hidden or names[-1] == "INDEX.md" or path in root
 

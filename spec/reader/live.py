@@ -141,15 +141,21 @@ def is_place(path, exclude, layout):  # VAULT-19, VAULT-20
     return where and not is_excluded(path) and not any(p.fullmatch(path) for p in exclude)
 
 
+README = re.compile(r"README\.(?i:md|markdown|mdx)", re.ASCII)  # VAULT-61
+
+
 def configuration(v):
     layout = "structured" if v.files.get("nodes/") else "obsidian"
     try:
         root = read_yaml((v.read(".context/config.yaml", 64 << 10) or b"").decode())
     except (Refused, UnicodeDecodeError):
-        return [], layout
+        return [README], layout
     said = root.get("layout") if root.kind == "map" else None
     patterns = root.get("exclude") if root.kind == "map" else None
     globs = [glob(item.text) for item in patterns.items] if patterns else []
+    readme = root.get("readme") if root.kind == "map" else None
+    if not readme or readme.text != "true":
+        globs.append(README)
     return globs, said.text if said and not said.is_null else layout
 
 

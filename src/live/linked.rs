@@ -22,6 +22,7 @@ use crate::document::sections::{has_section, sections};
 use crate::document::validate::{Problem, Severity};
 use crate::graph::{name_key, order};
 use crate::model::id::DocumentId;
+use crate::model::layout;
 use crate::vault::Vault;
 use crate::words::Nearest;
 
@@ -102,6 +103,8 @@ impl<'v> Surroundings<'v> {
         let target = match &link.target {
             LinkTarget::Document(name) => match name.parse::<DocumentId>() {
                 Ok(id) if self.holds(&id, link) => id,
+                // A README that is no document is there all the same.
+                Ok(id) if layout::is_readme(&id.live_path()) => return None,
                 _ => return Some(self.broken(name, link)),
             },
             LinkTarget::Site(path) => {
@@ -122,7 +125,9 @@ impl<'v> Surroundings<'v> {
                         let hint = format!("write `[[{}]]`, or the id of another", found.id);
                         return Some(warning("link-ambiguous", line, message, hint));
                     }
-                    None if is_other_file(name) => return None,
+                    None if is_other_file(name) || layout::is_readme(&format!("{name}.md")) => {
+                        return None;
+                    }
                     None => return Some(self.broken(name, link)),
                 }
             }

@@ -327,7 +327,7 @@ mod tests {
                 "{path}"
             );
         }
-        for path in ["README.mdx", "CONTEXT.MD", "nodes/INDEX.markdown", "nodes/.hidden.mdx"] {
+        for path in ["CLAUDE.mdx", "CONTEXT.MD", "nodes/INDEX.markdown", "nodes/.hidden.mdx"] {
             let found = DocumentId::of_document_file(path);
             assert!(matches!(found, Err(IdError::Reserved(_))), "{path}");
         }

@@ -1,5 +1,7 @@
 //! Every file name of a vault, stated once (`spec/vault.md`, section 1).
 
+use std::borrow::Cow;
+
 /// Vault identity and instructions for agents.
 pub const CONTEXT: &str = "CONTEXT.md";
 /// The graph of the published documents, derived.
@@ -42,21 +44,33 @@ pub const DELTA_LOG: &str = ".versions/checkpoints.jsonl";
 pub const FULL_LOG: &str = ".versions/context_history.yaml";
 
 /// Names in the vault's root that are never documents.
-pub const NEVER_DOCUMENTS: [&str; 5] =
-    [CONTEXT, "README.md", "CLAUDE.md", "AGENTS.md", "GEMINI.md"];
+pub const NEVER_DOCUMENTS: [&str; 4] = [CONTEXT, "CLAUDE.md", "AGENTS.md", "GEMINI.md"];
+/// The introduction to a folder of files; in the root a document only if the configuration says so.
+pub const README: &str = "README.md";
 /// A generated folder index, never a document in any folder.
 pub const INDEX: &str = "INDEX.md";
 
 /// Whether a file of this path is never a document, in whichever layout (`spec/vault.md`,
 /// VAULT-20).
 pub fn is_never_document(path: &str) -> bool {
-    // Of `README.mdx` the name is reserved too.
-    let plain = markdown_ending(path).filter(|ending| *ending != ENDING);
-    let plain = plain.map(|ending| format!("{}{ENDING}", &path[..path.len() - ending.len()]));
-    let path = plain.as_deref().unwrap_or(path);
+    // Of `CLAUDE.mdx` the name is reserved too.
+    let path = &*with_plain_ending(path);
     path.split('/').any(|name| name.starts_with('.') || name == "node_modules")
         || path.rsplit('/').next() == Some(INDEX)
         || NEVER_DOCUMENTS.contains(&path)
+}
+
+/// Whether this is the root's `README.md`, or one with another ending of Markdown.
+pub fn is_readme(path: &str) -> bool {
+    with_plain_ending(path) == README
+}
+
+/// A path with `.md` in the place of another ending of Markdown.
+fn with_plain_ending(path: &str) -> Cow<'_, str> {
+    match markdown_ending(path).filter(|ending| *ending != ENDING) {
+        Some(ending) => format!("{}{ENDING}", &path[..path.len() - ending.len()]).into(),
+        None => path.into(),
+    }
 }
 
 /// The ending of documents whose ids are without it.

@@ -43,11 +43,12 @@ What this vault is about, and how agents are to use it. This text goes to every 
 - Act on published documents only, and cite them by `contextnest://` URI and version.
 ";
 
-/// The configuration of a new vault.
-pub(crate) fn config(name: &str, form: Layout, starter: Option<Starter>) -> String {
+/// The configuration of a new vault. `readme`: whether the root's `README.md` is a document.
+pub(crate) fn config(name: &str, form: Layout, starter: Option<Starter>, readme: bool) -> String {
     let servers = if starter == Some(Starter::Policy) { SERVERS } else { "" };
     let (name, form) = (emit::scalar(name), form.as_str());
-    format!("version: 1\nname: {name}\nlayout: {form}\n{servers}")
+    let readme = if readme { "readme: true\n" } else { "" };
+    format!("version: 1\nname: {name}\nlayout: {form}\n{readme}{servers}")
 }
 
 /// `CONTEXT.md` of a new vault.
@@ -84,7 +85,7 @@ mod tests {
     #[test]
     fn every_starter_document_is_valid() {
         let config =
-            Config::parse(&config("N", Layout::Structured, Some(Starter::Policy))).unwrap();
+            Config::parse(&config("N", Layout::Structured, Some(Starter::Policy), false)).unwrap();
         for (path, text) in documents(Starter::Policy) {
             if path.ends_with(".md") {
                 let document = Document::parse(&text).unwrap();
@@ -102,7 +103,7 @@ mod tests {
         let title = Document::parse(&text).unwrap().frontmatter.title;
         assert_eq!(title.as_deref(), Some(name));
         assert_eq!(
-            Config::parse(&config(name, Layout::Obsidian, None)).unwrap().name.as_deref(),
+            Config::parse(&config(name, Layout::Obsidian, None, true)).unwrap().name.as_deref(),
             Some(name)
         );
     }

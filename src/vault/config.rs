@@ -121,6 +121,8 @@ pub struct Config {
     pub layout: Option<Layout>,
     /// Paths that are no documents.
     pub exclude: GlobSet,
+    /// Whether the root's `README.md` is a document.
+    pub readme: bool,
     /// Documents in which hidden text is no finding.
     pub hidden_text_exclude: GlobSet,
     /// The governance mode.
@@ -150,6 +152,7 @@ impl Default for Config {
             description: None,
             layout: None,
             exclude: GlobSet::empty(),
+            readme: false,
             hidden_text_exclude: GlobSet::empty(),
             governance: Governance::default(),
             keyframe_interval: DEFAULT_KEYFRAME_INTERVAL,
@@ -173,6 +176,7 @@ const KEYS: [&str; 19] = [
     "description",
     "layout",
     "exclude",
+    "readme",
     "hidden_text",
     "governance",
     "defaults",
@@ -226,6 +230,7 @@ impl Config {
                     )?);
                 }
                 "exclude" => config.exclude = globs(value)?,
+                "readme" => config.readme = word(value, &[("true", true), ("false", false)])?,
                 "hidden_text" => config.hidden_text(value)?,
                 "governance" => {
                     config.governance = word(

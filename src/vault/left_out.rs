@@ -23,8 +23,10 @@ pub enum Reason {
     GitIgnored(Rule),
     /// A name on its path begins with `.`.
     HiddenName,
-    /// Its name is that of another kind of file: `README.md`, `INDEX.md`, `node_modules`.
+    /// Its name is that of another kind of file: `CLAUDE.md`, `INDEX.md`, `node_modules`.
     Reserved,
+    /// It is the root's `README.md`, which the configuration does not make a document.
+    Readme,
     /// It is outside of `nodes/` and `sources/`.
     OutsideLayout,
     /// It is a symbolic link.
@@ -49,6 +51,7 @@ impl Reason {
             Self::GitIgnored(_) => "git-ignored",
             Self::HiddenName => "hidden-name",
             Self::Reserved => "reserved",
+            Self::Readme => "readme",
             Self::OutsideLayout => "outside-layout",
             Self::Link => "symbolic-link",
             Self::NotAFile => "not-a-file",
@@ -132,6 +135,9 @@ impl Vault {
         }
         if layout::is_never_document(path) {
             return Some(Reason::Reserved);
+        }
+        if !self.config().readme && layout::is_readme(path) {
+            return Some(Reason::Readme);
         }
         if self.config().exclude.is_match(path) {
             return Some(Reason::Excluded);

@@ -109,6 +109,7 @@ impl Vault {
         placed
             && layout::is_markdown(path)
             && !layout::is_never_document(path)
+            && (self.config().readme || !layout::is_readme(path))
             && !self.config().exclude.is_match(path)
     }
 

@@ -57,7 +57,8 @@ impl Workspace<'_> {
         if !is_begun(&begun) {
             return Err(is_vault(&request.dir));
         }
-        let config = (layout::CONFIG, starter::config(&name, form, request.starter));
+        let readme = files.is_file(layout::README);
+        let config = (layout::CONFIG, starter::config(&name, form, request.starter, readme));
         let created = self.write_vault(&begun, &wanted, &config, form, &mut notes)?;
         let vault = Vault::open(files.root())?;
         let documents = crate::live::all(&vault).len();

@@ -190,8 +190,8 @@ fn a_place_without_documents_is_refused() {
     exit: 2
     -- stdout
     -- stderr
-    error[id-invalid]: `README` is reserved for a file that is not a document
-    hint: an id is a path in the vault without `.md`, such as `nodes/policies/returns`
+    error[misplaced]: `README.md` is not where this vault's layout has documents
+    hint: documents belong in `nodes/` or `sources/`; see `layout` and `exclude` in .context/config.yaml
     ");
     assert_snapshot!(place.ctx("add nodes/../x --body x").whole(), @"
     exit: 2

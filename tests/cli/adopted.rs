@@ -189,7 +189,7 @@ fn status_lists_what_is_left_out_with_the_reason() {
 
     Markdown files that are no documents:
       .obsidian/ (the name begins with a dot)
-      README.md (the name is reserved)
+      README.md (`readme: true` in the configuration makes it one)
       build/ (git ignores it, by `build/` in .gitignore)
       docs/x.md (outside of nodes/ and sources/)
       nodes/.hidden.md (the name begins with a dot)
@@ -255,4 +255,27 @@ fn endings_that_some_file_system_takes_for_one_are_refused() {
     assert!(refused.contains("`b.mdx` is the id of the file of that name"), "{refused}");
     let found = place.ctx("verify").exits(1).stdout;
     assert!(found.contains("[published-without-history]"), "{found}");
+}
+
+#[test]
+fn a_readme_is_a_document_where_the_configuration_says_so() {
+    let place = Place::new();
+    place.write("README.md", "# Site\n\nSee [guide](guide.md).\n");
+    place.write("guide.md", "# Guide\n\nBack to [the start](README.md) and [[README]].\n");
+    place.ctx("init --name Site").ok();
+    assert!(place.read(".context/config.yaml").contains("readme: true\n"));
+    place.ctx("publish --all").ok();
+    assert_eq!(states(&place, ""), ["README.md published", "guide.md published"]);
+    assert!(place.ctx("neighbors README").ok().stdout.contains("guide"));
+    place.ctx("verify").ok();
+    // What is published stays a document.
+    place.edit(".context/config.yaml", "readme: true", "readme: false");
+    assert_eq!(states(&place, ""), ["README.md published", "guide.md published"]);
+
+    let place = Place::vault();
+    place.write("README.md", "---\ntitle: R\nstatus: published\n---\n");
+    place.write("nodes/a.md", "# A\n\n[R](../README.md), [[README]]\n");
+    assert_eq!(states(&place, ""), ["nodes/a.md unpublished"]);
+    assert_eq!(place.ctx("validate").ok().stdout, "1 document checked: 0 errors, 0 warnings\n");
+    place.ctx("publish README").exits(1);
 }

@@ -122,7 +122,7 @@ fn an_adopted_folder_keeps_every_byte() {
       created CONTEXT.md
       created .context/config.yaml
     -- stderr
-    next: `ctx publish --all --dry-run` shows 2 documents to publish
+    next: `ctx publish --all --dry-run` shows 3 documents to publish
     ");
     let after = place.tree();
     for (path, bytes) in before {
