@@ -83,6 +83,7 @@ const PROBLEMS: &[(&str, &str, &str)] = &[
     ("frontmatter-yaml", "a document", "The frontmatter is not valid YAML, or has a key twice."),
     ("frontmatter-not-mapping", "a document", "The frontmatter is not a mapping of keys to values."),
     ("frontmatter-merge-key", "a document", "The frontmatter has the merge key `<<`."),
+    ("frontmatter-format", "a document", "The frontmatter is TOML or JSON, which publishing cannot edit."),
     ("title-invalid", "a document", "The title is empty, not text, or longer than 200 characters."),
     ("description-invalid", "a document", "The description is not text, or longer than 500 characters."),
     ("source-invalid", "a document", "The `source` mapping of a source node is missing or invalid."),

@@ -43,6 +43,23 @@ pub struct Parts {
     pub line_end: &'static str,
 }
 
+/// The format of a frontmatter that is not YAML, as other programs read it: TOML from a line `+++`
+/// on, or a JSON object before the first line of the body.
+pub(crate) fn other_frontmatter(text: &str) -> Option<&'static str> {
+    let text = text.strip_prefix(BOM).unwrap_or(text);
+    let is_line = |line: &str| line.trim_end_matches([' ', '\t']) == "+++";
+    if text.split(['\n', '\r']).next().is_some_and(is_line) {
+        return Some("TOML");
+    }
+    if !text.starts_with('{') {
+        return None;
+    }
+    let mut values = serde_json::Deserializer::from_str(text).into_iter::<serde::de::IgnoredAny>();
+    values.next()?.ok()?;
+    let rest = text[values.byte_offset()..].trim_start_matches([' ', '\t']);
+    (rest.is_empty() || rest.starts_with(['\n', '\r'])).then_some("JSON")
+}
+
 /// A text whose first line is `---`, but which has no closing delimiter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unclosed;
@@ -149,5 +166,26 @@ mod tests {
             let expected = parts(&normal).map(|(f, b)| (f.map(str::to_owned), b.to_owned()));
             prop_assert_eq!(normalised, expected);
         }
+    }
+
+    #[test]
+    fn frontmatter_that_is_not_yaml_is_recognised() {
+        for (text, format) in [
+            ("+++\ntitle = 'a'\n+++\n", Some("TOML")),
+            ("\u{feff}+++ \r\ntitle = 'a'\r\n+++\r\n", Some("TOML")),
+            ("{\n \"title\": \"a\"\n}\nText\n", Some("JSON")),
+            ("{}", Some("JSON")),
+            ("{% raw %}\n", None),
+            ("{{ page }}\n", None),
+            ("{\"a\": 1} is an object\n", None),
+            ("{\"a\": \n", None),
+            ("\n+++\n", None),
+            ("++++\n", None),
+            ("---\na: 1\n---\n+++\n", None),
+        ] {
+            assert_eq!(other_frontmatter(text), format, "{text:?}");
+        }
+        // Deep nesting ends in an error, not in a full stack.
+        assert_eq!(other_frontmatter(&"{\"a\":".repeat(1_000_000)), None);
     }
 }

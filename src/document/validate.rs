@@ -10,6 +10,7 @@ use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 use super::Document;
 use super::frontmatter::{NodeType, Status};
 use super::hidden;
+use super::text::other_frontmatter;
 use crate::model::digest::Digest;
 use crate::model::transport::Transport;
 use crate::model::visible::{Invisible, without_invisible};
@@ -75,6 +76,12 @@ pub struct Criteria<'c> {
 /// Lists what is wrong with a document, in the order of its lines. `text` is the whole document.
 pub fn problems(text: &str, document: &Document, criteria: Criteria<'_>) -> Vec<Problem> {
     let mut found = ProblemList { problems: Vec::new() };
+    if let Some(format) = other_frontmatter(text).filter(|_| document.parts.frontmatter.is_none()) {
+        let message = format!("the frontmatter is {format}, which publishing cannot edit");
+        let hint = "write it as YAML between lines `---`, or begin the file with an empty line if \
+                    it is text";
+        found.error("frontmatter-format", None, message, hint);
+    }
     found.left_in_body(text, document, criteria.hidden_text);
     let fields = &document.frontmatter;
     found.texts(document);

@@ -279,3 +279,24 @@ fn a_readme_is_a_document_where_the_configuration_says_so() {
     assert_eq!(place.ctx("validate").ok().stdout, "1 document checked: 0 errors, 0 warnings\n");
     place.ctx("publish README").exits(1);
 }
+
+#[test]
+fn frontmatter_of_other_formats_is_refused_and_left_alone() {
+    let place = Place::vault();
+    let texts = [
+        ("toml", "+++\ntitle = \"T\"\n+++\nText.\n"),
+        ("json", "{\n  \"title\": \"T\"\n}\n\nText.\n"),
+    ];
+    for (name, text) in texts {
+        place.write(&format!("nodes/{name}.md"), text);
+    }
+    let refused = place.ctx("publish --all").exits(1).stderr;
+    assert!(
+        refused.contains("the frontmatter is TOML") && refused.contains("the frontmatter is JSON"),
+        "{refused}"
+    );
+    for (name, text) in texts {
+        assert_eq!(place.read(&format!("nodes/{name}.md")), text);
+    }
+    assert!(place.ctx("validate").exits(1).stdout.contains("[frontmatter-format]"));
+}
