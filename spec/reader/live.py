@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Live files, and the verdict of a whole vault (verify.md, sections 3 and 4.3)."""
 
+import json
 import os
 import re
 
@@ -156,7 +157,18 @@ def configuration(v):
     readme = root.get("readme") if root.kind == "map" else None
     if not readme or readme.text != "true":
         globs.append(README)
-    return globs, said.text if said and not said.is_null else layout
+    layout = said.text if said and not said.is_null else layout
+    return globs + templates(v, layout), layout
+
+
+def templates(v, layout):  # VAULT-62
+    try:
+        setting = json.loads((v.read(".obsidian/templates.json", 64 << 10) or b"").decode())
+        folder = setting["folder"].strip("/")
+    except (Refused, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return []
+    is_path = layout == "obsidian" and not set(folder.split("/")) & {"", ".", ".."}
+    return [re.compile(re.escape(folder) + "/.*", re.DOTALL)] if is_path else []
 
 
 GLOB = re.compile(r"^\*\*/|/\*\*/|/\*\*$|\*+|\?|\[!?.[^]]*\]|[{},]|\\.|.", re.DOTALL)

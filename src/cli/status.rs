@@ -61,6 +61,7 @@ fn text_of_ignored(session: &mut Session<'_>, files: &[LeftOut]) {
             Reason::HiddenName => "the name begins with a dot".to_owned(),
             Reason::Reserved => "the name is reserved".to_owned(),
             Reason::Readme => "`readme: true` in the configuration makes it one".to_owned(),
+            Reason::Template => "in the folder of templates, .obsidian/templates.json".to_owned(),
             Reason::OutsideLayout => "outside of nodes/ and sources/".to_owned(),
             Reason::Link => "a symbolic link".to_owned(),
             Reason::NotAFile => "not a regular file".to_owned(),

@@ -50,6 +50,9 @@ pub const README: &str = "README.md";
 /// A generated folder index, never a document in any folder.
 pub const INDEX: &str = "INDEX.md";
 
+/// Obsidian's setting of the folder with templates.
+pub const TEMPLATES: &str = ".obsidian/templates.json";
+
 /// Whether a file of this path is never a document, in whichever layout (`spec/vault.md`,
 /// VAULT-20).
 pub fn is_never_document(path: &str) -> bool {

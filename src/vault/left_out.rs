@@ -27,6 +27,8 @@ pub enum Reason {
     Reserved,
     /// It is the root's `README.md`, which the configuration does not make a document.
     Readme,
+    /// It is in the folder of Obsidian's templates.
+    Template,
     /// It is outside of `nodes/` and `sources/`.
     OutsideLayout,
     /// It is a symbolic link.
@@ -52,6 +54,7 @@ impl Reason {
             Self::HiddenName => "hidden-name",
             Self::Reserved => "reserved",
             Self::Readme => "readme",
+            Self::Template => "template",
             Self::OutsideLayout => "outside-layout",
             Self::Link => "symbolic-link",
             Self::NotAFile => "not-a-file",
@@ -138,6 +141,9 @@ impl Vault {
         }
         if !self.config().readme && layout::is_readme(path) {
             return Some(Reason::Readme);
+        }
+        if self.is_template(path) {
+            return Some(Reason::Template);
         }
         if self.config().exclude.is_match(path) {
             return Some(Reason::Excluded);

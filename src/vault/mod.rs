@@ -39,6 +39,8 @@ pub struct Vault {
     config: Config,
     config_error: Option<yaml::Error>,
     layout: Layout,
+    /// The folder of Obsidian's templates, in the obsidian layout.
+    templates: Option<String>,
     cache: Option<PathBuf>,
     state: Option<StateFolder>,
     patience: Duration,
@@ -108,11 +110,13 @@ impl Vault {
             Err(other) => return Err(other),
         };
         let layout = placed(&files, &config);
+        let templates = templates(&files, layout);
         Ok(Self {
             files,
             config,
             config_error,
             layout,
+            templates,
             cache: None,
             state: None,
             patience: lock::PATIENCE,
@@ -191,12 +195,19 @@ impl Vault {
     #[must_use]
     pub(crate) fn under(&self, config: Config) -> Self {
         let layout = placed(&self.files, &config);
-        Self { config, config_error: None, layout, ..self.clone() }
+        let templates = templates(&self.files, layout);
+        Self { config, config_error: None, layout, templates, ..self.clone() }
     }
 
     /// Where documents lie.
     pub fn layout(&self) -> Layout {
         self.layout
+    }
+
+    /// Whether a path in the vault is in the folder of Obsidian's templates.
+    pub fn is_template(&self, path: &str) -> bool {
+        let folder = self.templates.as_deref().and_then(|folder| path.strip_prefix(folder));
+        folder.is_some_and(|rest| rest.starts_with('/'))
     }
 
     /// The vault's name: as configured, else that of its folder.
@@ -259,6 +270,19 @@ fn placed(files: &Files, config: &Config) -> Layout {
         true => Layout::Structured,
         false => Layout::Obsidian,
     })
+}
+
+/// The folder of templates that Obsidian is set to (`spec/vault.md`, VAULT-62); none where the
+/// setting cannot be read or names no folder of the vault.
+fn templates(files: &Files, layout: Layout) -> Option<String> {
+    if layout != Layout::Obsidian {
+        return None;
+    }
+    let bytes = files.read(layout::TEMPLATES, layout::limit::FRONTMATTER as u64).ok()?;
+    let setting: serde_json::Value = serde_json::from_slice(&bytes).ok()?;
+    let folder = setting.get("folder")?.as_str()?.trim_matches('/');
+    let is_path = folder.split('/').all(|name| !matches!(name, "" | "." | ".."));
+    is_path.then(|| folder.to_owned())
 }
 
 fn read_config(files: &Files) -> Result<Config, OpenError> {

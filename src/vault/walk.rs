@@ -110,6 +110,7 @@ impl Vault {
             && layout::is_markdown(path)
             && !layout::is_never_document(path)
             && (self.config().readme || !layout::is_readme(path))
+            && !self.is_template(path)
             && !self.config().exclude.is_match(path)
     }
 

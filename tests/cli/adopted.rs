@@ -300,3 +300,21 @@ fn frontmatter_of_other_formats_is_refused_and_left_alone() {
     }
     assert!(place.ctx("validate").exits(1).stdout.contains("[frontmatter-format]"));
 }
+
+#[test]
+fn the_folder_of_templates_of_obsidian_holds_no_documents() {
+    let place = Place::new();
+    place.write(".obsidian/templates.json", "{\"folder\": \"Extra/Templates/\"}");
+    place.write("Extra/Templates/day.md", "# {{title}}\n");
+    place.write("Extra/Templates.md", "# About\n");
+    place.write("a.md", "# A\n");
+    place.ctx("init --name Site").ok();
+    assert_eq!(states(&place, ""), ["Extra/Templates.md unpublished", "a.md unpublished"]);
+    let listed = place.ctx("status --ignored").ok().stdout;
+    assert!(listed.contains("Extra/Templates/day.md (in the folder of templates"), "{listed}");
+    place.ctx("publish Extra/Templates/day").exits(1);
+    for setting in ["{\"folder\": \"/\"}", "{\"folder\": \"../x\"}", "[", "{\"folder\": 1}"] {
+        place.write(".obsidian/templates.json", setting);
+        assert_eq!(states(&place, "").len(), 3, "{setting}");
+    }
+}
