@@ -6,6 +6,7 @@
 //! decide, not whether git tracks a file. A link, a file that is too large and what is no pattern
 //! give no rules, and are reported.
 
+use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -43,6 +44,8 @@ struct Level {
     /// The length of its folder's path in the work tree, with the `/` after it.
     base: usize,
     rules: Gitignore,
+    /// The lines of patterns that the crate reads in another spelling.
+    lines: HashMap<String, String>,
     above: Rules,
 }
 
@@ -66,7 +69,8 @@ impl Rules {
                 ignore::Match::None => next = level.above.0.as_deref(),
                 ignore::Match::Whitelist(_) => return None,
                 ignore::Match::Ignore(glob) => {
-                    let pattern = glob.original().to_owned();
+                    let read = glob.original();
+                    let pattern = level.lines.get(read).map_or(read, String::as_str).to_owned();
                     return Some(Rule { file: level.file.clone(), pattern });
                 }
             }
@@ -78,17 +82,25 @@ impl Rules {
     fn with(&self, text: &[u8], file: String, base: usize) -> Option<Self> {
         let text = String::from_utf8_lossy(text);
         let mut builder = GitignoreBuilder::new("");
+        let mut lines = HashMap::new();
         for line in text.trim_start_matches('\u{feff}').split('\n') {
+            let line = line.trim_end_matches('\r');
+            let pattern = as_pattern(line);
+            if pattern != line {
+                lines.insert(pattern.trim_end().to_owned(), line.trim_end().to_owned());
+            }
             // Git skips a line that is no pattern.
-            let _ = builder.add_line(None, &literal_braces(line.trim_end_matches('\r')));
+            let _ = builder.add_line(None, &pattern);
         }
         let rules = builder.build().ok()?;
-        Some(Self(Some(Arc::new(Level { file, base, rules, above: self.clone() }))))
+        let above = self.clone();
+        Some(Self(Some(Arc::new(Level { file, base, rules, lines, above }))))
     }
 }
 
-/// A line with its braces taken literally, as git does: outside of a set they get a `\`.
-fn literal_braces(line: &str) -> String {
+/// A line as the crate has to read it to mean what it means to git: braces outside of a set are
+/// literal, and three asterisks or more are two.
+fn as_pattern(line: &str) -> String {
     let mut out = String::with_capacity(line.len());
     let mut chars = line.chars();
     let mut is_in_set = false;
@@ -102,6 +114,7 @@ fn literal_braces(line: &str) -> String {
             '[' => is_in_set = true,
             ']' => is_in_set = false,
             '{' | '}' if !is_in_set => out.push('\\'),
+            '*' if out.ends_with("**") && !out.ends_with("\\**") => continue,
             _ => {}
         }
         out.push(c);
@@ -251,6 +264,9 @@ mod tests {
             ("{a,b}.md", "a.md", false, false),
             ("{a,b}.md", "{a,b}.md", false, true),
             ("[{]x.md", "{x.md", false, true),
+            ("a/***/b.md", "a/c/d/b.md", false, true),
+            ("a\\**.md", "a*b.md", false, true),
+            ("a\\**.md", "acb.md", false, false),
             ("#a.md", "#a.md", false, false),
             ("\\#a.md", "#a.md", false, true),
             ("a.md  ", "a.md", false, true),
@@ -268,6 +284,8 @@ mod tests {
         assert!(inner.matching("n/a.md", false).is_none());
         let rule = inner.matching("n/b.md", false).unwrap();
         assert_eq!((rule.file.as_str(), rule.pattern.as_str()), (NAME, "*.md"));
+        let rule = rules("{a}.md\n").matching("{a}.md", false).unwrap();
+        assert_eq!(rule.pattern, "{a}.md");
     }
 
     #[test]
