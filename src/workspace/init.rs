@@ -7,13 +7,14 @@ use super::Workspace;
 use crate::model::hint::{Call, Hint, Verb};
 use crate::model::layout;
 use crate::model::layout::limit;
-use crate::model::visible::{Invisible, without_invisible};
+use crate::model::visible::{Invisible, shown, without_invisible};
 use crate::report::failure::{Code, Failure};
 use crate::report::vault::InitReport;
 use crate::starter::{self, NewFile, Starter};
 use crate::trust::{self, Head};
 use crate::vault::config::Layout;
 use crate::vault::files::Files;
+use crate::vault::ignored::Rule;
 use crate::vault::write::Written;
 use crate::vault::{Vault, lock};
 use crate::words::argument;
@@ -61,6 +62,12 @@ impl Workspace<'_> {
         let config = (layout::CONFIG, starter::config(&name, form, request.starter, readme));
         let created = self.write_vault(&begun, &wanted, &config, form, &mut notes)?;
         let vault = Vault::open(files.root())?;
+        notes.extend([layout::CONFIG, layout::DELTA_LOG].iter().filter_map(|path| {
+            let rule = vault.ignore_rule(path)?;
+            let Rule { file, pattern } = &rule;
+            let (file, pattern) = (shown(file), shown(pattern));
+            Some(format!("warning: git ignores {path}, by `{pattern}` in {file}: change the rule"))
+        }));
         let documents = crate::live::all(&vault).len();
         let folder = vault.root().display().to_string();
         let report = InitReport { folder, name, layout: form.as_str(), created, documents };

@@ -318,3 +318,14 @@ fn the_folder_of_templates_of_obsidian_holds_no_documents() {
         assert_eq!(states(&place, "").len(), 3, "{setting}");
     }
 }
+
+#[test]
+fn init_warns_of_rules_that_keep_histories_out_of_git() {
+    let place = Place::new();
+    git(&place, "init -q -b main");
+    place.write(".gitignore", ".*\n!.gitignore\n");
+    let said = place.ctx("init --name Site").ok().stderr;
+    assert!(said.contains("warning: git ignores .context/config.yaml, by `.*` in .gitignore"));
+    assert!(said.contains("warning: git ignores .versions/checkpoints.jsonl, by `.*`"), "{said}");
+    assert!(!in_git().ctx("init ../other").ok().stderr.contains("git ignores"));
+}
