@@ -9,7 +9,7 @@ import re
 import unicodedata
 
 from artifact import Artifact
-from formats import Document, Refused, has_control, id_error, is_governance, is_invisible, read_yaml
+from formats import Document, Refused, has_control, is_governance, is_invisible, read_yaml
 from questions import SCHEME, TAG, WORDS, Names, Pack, Term, Uri, encoded, read_selector
 from verify import Verifier
 
@@ -126,6 +126,8 @@ class Answer:
         documents = [id for id in self.state.versions if not is_governance(id)]
         self.put = {id: self.put_out(self.selector, self.state.versions[id]) for id in documents}
         self.put = {id: what for id, what in self.put.items() if what is not None}
+        if self.is_direct and not self.put:  # RES-9
+            raise Refused("unknown-id")
         if instructions and self.put:
             self.instruct()
         for id, what in self.put.items():
@@ -287,14 +289,19 @@ def quoted(text):  # RES-14
     return f'"{out}"'
 
 
-def shown(text):  # RES-24
+def shown(text):  # RES-24, DOC-26
     """The text with what a rendered page does not show written in ASCII, and how much that is."""
     out, count = [], 0
     for place, char in enumerate(text):
-        before, after = text[place - 1 : place], text[place + 1 : place + 2]
+        before, after = text[:place][-1:], text[place + 1 : place + 2]
         is_joiner = char in "\u200c\u200d" and before > "\x7f" and after > "\x7f"
-        is_variant = 0xFE00 <= ord(char) <= 0xFE0F and before.strip() and not is_invisible(before)
-        is_hidden = is_invisible(char) and not (is_joiner or is_variant)
-        out.append(f"\\u{{{ord(char):x}}}" if is_hidden else char)
-        count += is_hidden
+        is_variant = "\ufe00" <= char <= "\ufe0f" and before.strip() and not is_hidden(before)
+        is_first = char == "\ufeff" and not place
+        is_odd = is_hidden(char) and not (is_joiner or is_variant or is_first)
+        out.append(f"\\u{{{ord(char):x}}}" if is_odd else char)
+        count += is_odd
     return "".join(out), count
+
+
+def is_hidden(char):
+    return is_invisible(char) and unicodedata.category(char)[0] != "Z" and char != "\u2800"
