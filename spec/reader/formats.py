@@ -5,6 +5,7 @@ import hashlib
 import json
 import re
 import unicodedata
+from copy import copy
 from datetime import datetime, timezone
 
 import yaml
@@ -202,9 +203,11 @@ class Builder:
         if node.kind == "list":
             while not isinstance(item := next(self.events), yaml.SequenceEndEvent):
                 node.items.append(self.node(item, depth + 1))
+            node.end = item.end_mark if event.flow_style else node.items[-1].end
         elif node.kind == "map":
             while not isinstance(key := next(self.events), yaml.MappingEndEvent):
                 node.items.append(self.pair(node, key, depth + 1))
+            node.end = key.end_mark if event.flow_style else node.items[-1][1].end
         else:
             ends = [c for c in event.value if c in ENDS + STAND_INS]
             if ends and event.style != '"':
@@ -228,6 +231,8 @@ class Builder:
         self.left -= len(str(node.plainly())) + 16 * node.values()
         if self.left < 0:
             raise Refused("aliases stand for too much")
+        node = copy(node)
+        node.start, node.end = event.start_mark, event.end_mark
         return node
 
 

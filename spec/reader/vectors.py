@@ -9,6 +9,7 @@ from pathlib import Path
 import formats as f
 from artifact import is_principal
 from context import Answer
+from edits import edited
 from live import verify
 from questions import Names, Pack, Uri, read_selector
 
@@ -132,6 +133,11 @@ def vault(case):
     return (verdict, {finding[0] for finding in findings}) == (case["verdict"], codes)
 
 
+def edit(case):
+    found = refused(edited, case["text"], case["set"], case["keep"], case["derived_from"])
+    return str(found) == case.get("result", case.get("refused"))
+
+
 def context(case):
     if case.get("tokenizer", "bytes/4") != "bytes/4":
         return None
@@ -179,7 +185,7 @@ RUNS = {
     "context/cases.json": {"": context},
     "diff/apply.json": {"": lambda c: refused(f.apply_diff, c["old"], c["patch"]) == c["new"]
                         if "new" in c else isinstance(refused(f.apply_diff, c["old"], c["patch"]), f.Refused)},
-    "document/cases.json": {"read": read_document},
+    "document/cases.json": {"read": read_document, "edits": edit},
     "id/cases.json": {
         "documents": documents, "ids": ids,
         "collisions": lambda c: bool(set.intersection(*map(f.claims, c["ids"]))) == c["collide"],
