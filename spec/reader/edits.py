@@ -27,13 +27,13 @@ def spelled_value(value):  # DOC-16
     return str(value) if isinstance(value, int) else spelled(value)
 
 
-def copied(node, in_flow=True):  # YAML-15
+def copied(node):  # YAML-15
     if node.kind == "list":
         return "[" + ", ".join(copied(item) for item in node.items) + "]"
     if node.kind == "map":
         return "{" + ", ".join(f"{copied(k)}: {copied(v)}" for k, v in node.items) + "}"
     is_kept = node.plain and re.fullmatch(r"[A-Za-z0-9._+][A-Za-z0-9._+-]*", node.text, re.ASCII)
-    return node.text if is_kept else spelled(node.text, in_flow)
+    return node.text if is_kept else spelled(node.text, True)
 
 
 class Edit:
@@ -55,7 +55,7 @@ class Edit:
         elif self.head[self.root.start.index] == "{":
             raise Refused("flow")
         self.items = self.root.items if self.root else []
-        self.indent = " " * (self.items[0][0].start.column if self.items else 0)
+        self.indent = " " * (self.root.start.column if self.root else 0)
 
     def get(self, name):
         return next(((key, value) for key, value in self.items if key.text == name), (None, None))
@@ -81,16 +81,15 @@ class Edit:
             value = between + value[1:]
         self.spans.append((colon, end, value))
 
-    def insert(self, node, entry, mark=""):
-        """Makes an entry the first one of a list or map."""
-        if self.head[node.start.index] in "[{":
-            at, after = node.start.index + 1, ", " if node.items else ""
+    def insert(self, node, entries):
+        """Puts entries before those of a list or map."""
+        at = node.start.index
+        if self.head[at] in "[{":
+            text = ", ".join(entries) + (", " if node.items else "")
+            self.spans.append((at + 1, at + 1, text))
         else:
-            first = node.items[0] if node.kind == "list" else node.items[0][0]
-            at = node.start.index if node.kind == "list" else first.start.index
-            after = self.end + " " * (node.start.column if node.kind == "list" else first.start.column)
-            entry = mark + entry
-        self.spans.append((at, at, entry + after))
+            mark, line = "- " * (node.kind == "list"), self.end + " " * node.start.column
+            self.spans.append((at, at, "".join(mark + entry + line for entry in entries)))
 
     def keep(self, copies):  # DOC-20, DOC-21
         if not copies:
@@ -100,7 +99,7 @@ class Edit:
         if node is None or node.is_null:
             pad = self.indent + "  "
             lines = f"{pad}original:{self.end}"
-            lines += "".join(f"{pad}  {name}: {copied(one, False)}{self.end}" for name, one in copies)
+            lines += "".join(f"{pad}  {name}: {copied(one)}{self.end}" for name, one in copies)
             if key is None:
                 self.added += f"{self.indent}metadata:{self.end}{lines}"
             else:
@@ -111,10 +110,9 @@ class Edit:
             raise Refused("metadata")
         entries = [f"{self.free(original, name)}: {copied(one)}" for name, one in copies]
         if original is None:
-            self.insert(node, "original: {" + ", ".join(entries) + "}")
+            self.insert(node, ["original: {" + ", ".join(entries) + "}"])
         else:
-            for entry in reversed(entries):
-                self.insert(original, entry)
+            self.insert(original, entries)
 
     @staticmethod
     def free(node, name):
@@ -130,7 +128,7 @@ class Edit:
         if node is None or node.is_null:
             self.set("derived_from", f"[{item}]")
         elif node.kind == "list":
-            self.insert(node, item, "- ")
+            self.insert(node, [item])
         else:
             self.set("derived_from", f"[{item}, {copied(node)}]")
         self.touched.add("derived_from")

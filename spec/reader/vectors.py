@@ -212,7 +212,7 @@ RUNS = {
     },
 }  # fmt: skip
 
-# Markdown is read by no part of this reader, and nothing is written but histories and logs.
+# This reader reads no Markdown but ATX headings, and computes no diffs.
 NOT_RUN = "diff/print links/cases links/names sections/cases document/cases:problems".split()
 
 
