@@ -37,7 +37,7 @@ class Version:
         node = self.document.field("tags")
         if node is None or node.kind == "map":
             return []
-        words = re.split(r"[,\s]+", node.text) if node.kind == "text" else [i.text for i in node.items]
+        words = [item.text for item in node.items] or re.split(r"[,\s]+", node.text)
         return [word.removeprefix("#") for word in words if TAG.fullmatch(word.removeprefix("#"))]
 
     def source(self, key):  # DOC-14
@@ -201,9 +201,9 @@ class Answer:
 
     def block(self, budget=None):
         count, number = len(self.parts), 0
-        chains = [self.state.versions[part.id].chain_hash for part in self.parts if not part.is_text]
-        chains += [self.state.versions[id].chain_hash for id in self.put]
-        seed = "contextnest:context:v1\n" + "".join(chain + "\n" for chain in chains)
+        ids = [part.id for part in self.parts if not part.is_text] + [*self.put]
+        chains = [self.state.versions[id].chain_hash + "\n" for id in ids]
+        seed = "contextnest:context:v1\n" + "".join(chains)
         self.mark = hashlib.sha256(seed.encode()).hexdigest()[:24]
         most = 2**64 - 1 if budget is None else budget
         table = "<!-- ctx:hashes sha256\n"
@@ -233,7 +233,8 @@ class Answer:
 
     def first(self, parts, used, budget, left_out):  # RES-15
         entry = self.state.entry
-        keys = f"selector={quoted(str(self.selector))} class={'direct' if self.is_direct else 'set'}"
+        kind = "direct" if self.is_direct else "set"
+        keys = f"selector={quoted(str(self.selector))} class={kind}"
         if entry:
             keys += f" checkpoint={entry.number} checkpoint_hash={entry.hash} at={entry.at}"
         keys += f" mark={self.mark} parts={parts} tokens={used}"

@@ -350,6 +350,7 @@ def read_selector(text, names):
 
 # Packs -------------------------------------------------------------------------------------------
 
+KINDS = {"includes": "list", "excludes": "list", "audiences": "list", "filters": "map"}
 KEYS = "id label description query includes excludes filters audiences agent_instructions".split()
 
 
@@ -366,17 +367,20 @@ class Pack:
         except Refused:
             self.refuse("governance-yaml")
             return
-        fields = {} if root.kind != "map" else {key.text: value for key, value in root.items}
-        self.fields = {key: value for key, value in fields.items() if not value.is_null}
-        self.added, self.taken, self.types = [], [], []
-        for key, value in self.fields.items():
-            self.take(key, value)
-        if "id" not in self.fields:
+        if root.kind != "map":
             self.refuse("pack-value")
-        elif "label" not in self.fields:
+            return
+        fields = {key.text: value for key, value in root.items if not value.is_null}
+        if "id" not in fields:
+            self.refuse("pack-value")
+        if "label" not in fields:
             self.problems.append("pack-value")
-        if not ({"query", "includes"} & {*self.fields}) and self.is_usable:
+        added = fields.get("query") or fields.get("includes")
+        if not added or (added.kind == "list" and not added.items):
             self.problems.append("pack-empty")
+        self.added, self.taken, self.types = [], [], []
+        for key, value in fields.items():
+            self.take(key, value)
         if self.added:
             self.set = chain("-", [chain("|", self.added), *self.taken])
         if self.set and self.types:
@@ -389,16 +393,15 @@ class Pack:
     def take(self, key, value):
         if key not in KEYS:
             self.problems.append("pack-key")
+        elif value.kind != KINDS.get(key, "text") or (key == "id" and not is_name(value.text)):
+            self.refuse("pack-value")
         elif key in ("includes", "excludes"):
             self.take_list(key, value)
-        elif key == "filters":
-            types = value.get("node_types") if value.kind == "map" else None
-            words = [item.text for item in types.items] if types and types.kind == "list" else []
-            if not words or any(word not in WORDS["type"] for word in words):
+        elif key == "audiences":
+            if any(item.kind != "text" for item in value.items):
                 self.refuse("pack-value")
-            self.types = [Term("type", word) for word in words]
-        elif key != "audiences" and value.kind != "text" or (key == "id" and not is_name(value.text)):
-            self.refuse("pack-value")
+        elif key == "filters":
+            self.filter(value)
         elif key == "id":
             self.id = value.text
         elif key == "query":
@@ -411,18 +414,32 @@ class Pack:
                 self.check(term)
             self.added.insert(0, found)
 
+    def filter(self, value):
+        for key, types in value.items:
+            if key.text != "node_types":
+                self.problems.append("pack-key")
+            elif not types.items:
+                self.refuse("pack-value")
+            for item in types.items if key.text == "node_types" else ():
+                if item.text not in WORDS["type"]:
+                    self.refuse("pack-value")
+                self.types.append(Term("type", item.text))
+
     def take_list(self, key, value):
-        for item in value.items if value.kind == "list" else [value]:
+        for item in value.items:
+            if item.kind != "text":
+                self.refuse("pack-value")
+                continue
             try:
                 uri = Uri(item.text, self.names)
             except Refused:
-                uri = None
-            if uri is None or (uri.anchor and key == "excludes"):
                 self.refuse("pack-uri")
                 continue
             is_tag = uri.kind == "tag" and not uri.is_foreign
             term = Term("tag", uri.path) if is_tag else Term("uri", uri)
             self.check(term)
+            if uri.anchor and key == "excludes":
+                self.refuse("pack-uri")
             (self.added if key == "includes" else self.taken).append(term)
 
     def check(self, term):  # VAULT-53
