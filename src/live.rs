@@ -21,7 +21,7 @@ use crate::uri::Uri;
 use crate::vault::Vault;
 use crate::vault::config::{Config, Layout};
 use crate::vault::federation::Authorities;
-use crate::vault::files::FileError;
+use crate::vault::files::{FileError, Stamp};
 use crate::vault::walk::WalkedFiles;
 use crate::yaml::{self, Dialect};
 
@@ -34,6 +34,8 @@ pub struct LiveFile {
     pub id: Option<DocumentId>,
     /// The text and its parts, or why it cannot be read.
     pub content: Result<Text, Problem>,
+    /// What told before it was read whether the file is touched; none where it cannot be read.
+    pub(crate) stamp: Option<Stamp>,
 }
 
 /// The text of a live document that could be read.
@@ -96,16 +98,16 @@ pub fn read(vault: &Vault, path: &str) -> Option<LiveFile> {
         Ok(id) => Ok(id),
         Err(why) => Err(error("id-invalid", why.to_string(), why.hint())),
     };
-    let content = match vault.files().read_optional(path, limit::DOCUMENT) {
-        Ok(None) => return None,
-        Ok(Some(bytes)) => parse(bytes),
-        Err(why) => Err(unreadable(&why)),
+    let (content, stamp) = match vault.files().read_stamped(path, limit::DOCUMENT) {
+        Ok((bytes, stamp)) => (parse(bytes), Some(stamp)),
+        Err(why) if why.is_absent() => return None,
+        Err(why) => (Err(unreadable(&why)), None),
     };
     let (id, content) = match id {
         Ok(id) => (Some(id), content),
         Err(problem) => (None, Err(problem)),
     };
-    Some(LiveFile { path: path.to_owned(), id, content })
+    Some(LiveFile { path: path.to_owned(), id, content, stamp })
 }
 
 fn parse(bytes: Vec<u8>) -> Result<Text, Problem> {
@@ -157,14 +159,24 @@ pub fn irregular(found: &WalkedFiles) -> Vec<(String, Problem)> {
 pub fn all(vault: &Vault) -> Vec<LiveFile> {
     let found = vault.documents();
     let mut files: Vec<LiveFile> =
-        found.documents.par_iter().filter_map(|path| read(vault, path)).collect();
-    let plain =
-        |file: &LiveFile, content: &Text| is_plain_root_file(vault, &file.path, &content.document);
-    files.retain(|file| !file.content.as_ref().is_ok_and(|content| plain(file, content)));
-    let odd = irregular(&found).into_iter();
-    files.extend(odd.map(|(path, problem)| LiveFile { path, id: None, content: Err(problem) }));
+        found.documents.par_iter().filter_map(|path| document(vault, path)).collect();
+    files.extend(odd(&found));
     files.sort_by(|a, b| a.path.cmp(&b.path));
     files
+}
+
+/// Reads one live document of the layout; `None` where there is no such file, or it is no document
+/// yet.
+pub(crate) fn document(vault: &Vault, path: &str) -> Option<LiveFile> {
+    let file = read(vault, path)?;
+    let is_plain = |content: &Text| is_plain_root_file(vault, &file.path, &content.document);
+    (!file.content.as_ref().is_ok_and(is_plain)).then_some(file)
+}
+
+/// What has the name of a document and is no regular file, as files that cannot be read.
+pub(crate) fn odd(found: &WalkedFiles) -> impl Iterator<Item = LiveFile> {
+    let unread = |(path, problem)| LiveFile { path, id: None, content: Err(problem), stamp: None };
+    irregular(found).into_iter().map(unread)
 }
 
 /// The most drafts that are looked at for a hint, and the most bytes of one.

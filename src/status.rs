@@ -1,4 +1,10 @@
-//! How live files differ from their published versions.
+//! How live files differ from their published versions. An unchanged file that was compared
+//! before is not read again: see [`seen`].
+
+pub(crate) mod seen;
+#[cfg(test)]
+#[allow(clippy::disallowed_methods, reason = "the tests make and alter vaults and caches")]
+mod tests;
 
 use std::collections::HashSet;
 
@@ -19,6 +25,11 @@ use crate::model::number::Version;
 use crate::resolve::{Snapshot, Withheld};
 use crate::vault::Vault;
 use crate::vault::left_out::{LeftOut, Reason};
+
+use seen::{Comparison, Seen, SeenFolder};
+
+/// Files that are compared in one go, with one folder open.
+const RUN: usize = 512;
 
 /// How a document differs from its published version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -108,15 +119,29 @@ pub(crate) struct Status {
     pub(crate) governance: Vec<(DocumentId, GovernanceState)>,
 }
 
-/// Compares every working copy with the head.
+/// Compares every working copy with the head. What `seen` knows to be unchanged is
+/// not read again.
 ///
 /// # Errors
 /// What is published cannot be read.
-pub(crate) fn status(vault: &Vault, head: &Snapshot<'_>) -> Result<Status, LogError> {
+pub(crate) fn status(vault: &Vault, head: &Snapshot<'_>, seen: &Seen) -> Result<Status, LogError> {
     let state = head.state()?;
-    let live = live::all(vault);
-    let mut documents: Vec<Row> =
-        live.into_par_iter().map(|file| row(vault, head, state, file)).collect();
+    let found = vault.documents();
+    let compared: Vec<(Row, Option<Comparison>)> = in_folders(&found.documents)
+        .into_par_iter()
+        .flat_map_iter(|paths| {
+            let folder = seen.folder(vault, head, paths.first().map_or("", |path| path));
+            paths.iter().filter_map(move |path| compared(vault, head, state, &folder, path))
+        })
+        .collect();
+    let odd: Vec<LiveFile> = live::odd(&found).collect();
+    let (mut documents, mut learnt) = (Vec::with_capacity(compared.len()), Vec::new());
+    for (row, comparison) in compared {
+        documents.push(row);
+        learnt.extend(comparison);
+    }
+    documents.extend(odd.into_iter().map(|file| row(vault, head, state, file).0));
+    seen.keep(&learnt);
     let missing: Vec<&DocumentId> = {
         let present: HashSet<&DocumentId> =
             documents.iter().filter_map(|row| row.id.as_ref()).collect();
@@ -126,7 +151,7 @@ pub(crate) fn status(vault: &Vault, head: &Snapshot<'_>) -> Result<Status, LogEr
         .into_par_iter()
         .map(|id| match live::read(vault, &id.live_path()) {
             // Published, and since then outside of what the layout takes for documents.
-            Some(file) => row(vault, head, state, file),
+            Some(file) => row(vault, head, state, file).0,
             None => Row {
                 path: id.live_path(),
                 id: Some(id.clone()),
@@ -162,7 +187,48 @@ pub(crate) fn left_out(vault: &Vault, head: &Snapshot<'_>) -> Result<Vec<LeftOut
     Ok(found)
 }
 
-fn row(vault: &Vault, head: &Snapshot<'_>, state: &PublishedSet, file: LiveFile) -> Row {
+/// Runs of sorted paths that are in one folder, none of them very long.
+fn in_folders(paths: &[String]) -> Vec<&[String]> {
+    let folder = |path: &str| path.rfind('/').map_or(0, |at| at);
+    let same = |a: &String, b: &String| a[..folder(a)] == b[..folder(b)];
+    paths.chunk_by(same).flat_map(|run| run.chunks(RUN)).collect()
+}
+
+/// One document of the layout, and what is to be recorded of it.
+fn compared(
+    vault: &Vault,
+    head: &Snapshot<'_>,
+    state: &PublishedSet,
+    folder: &SeenFolder<'_>,
+    path: &str,
+) -> Option<(Row, Option<Comparison>)> {
+    if let Some((id, version)) = folder.is_unchanged(path) {
+        let row = Row {
+            path: path.to_owned(),
+            id: Some(id),
+            state: DocumentState::Published,
+            version: Some(version),
+            problems: Vec::new(),
+            withheld: None,
+        };
+        return Some((row, None));
+    }
+    let file = live::document(vault, path)?;
+    let stamp = file.stamp;
+    let (row, keyframe) = row(vault, head, state, file);
+    let is_whole = row.state == DocumentState::Published && row.problems.is_empty();
+    let learnt = (row.id.as_ref().filter(|_| is_whole))
+        .and_then(|id| folder.learn(path, id, keyframe?, stamp?));
+    Some((row, learnt))
+}
+
+/// How a live file stands, and the keyframe of the published text.
+fn row(
+    vault: &Vault,
+    head: &Snapshot<'_>,
+    state: &PublishedSet,
+    file: LiveFile,
+) -> (Row, Option<Version>) {
     let problems = file.problems(vault);
     let mut row = Row {
         path: file.path,
@@ -177,6 +243,7 @@ fn row(vault: &Vault, head: &Snapshot<'_>, state: &PublishedSet, file: LiveFile)
         (Some(_), Some(id)) => state.get(id.as_str()).and_then(|mark| mark.version),
         _ => None,
     };
+    let keyframe = published.as_ref().and_then(|served| served.as_ref().ok()?.keyframe);
     let invalid = row.problems.iter().any(|p| p.severity == Severity::Error);
     row.state = match (published, &file.content) {
         (Some(Err(withheld)), _) => {
@@ -196,7 +263,7 @@ fn row(vault: &Vault, head: &Snapshot<'_>, state: &PublishedSet, file: LiveFile)
         }
         _ => DocumentState::Unpublished,
     };
-    row
+    (row, keyframe)
 }
 
 /// Whether a document that is not published has a history that ends in its retirement.

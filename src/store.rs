@@ -4,7 +4,8 @@
 //! A writer makes new files beside the old ones, and then exchanges that file, the [`Current`]. So
 //! no process sees half of a cache, and an interrupted writer leaves only files that the next one
 //! clears away. A file of another program, or with a wrong checksum, counts as missing: every cache
-//! can be built again. The index of postings (`index`) and the text index (`search`) live so.
+//! can be built again. The index of postings (`index`), the text index (`search`)
+//! and the files that `status` compared live so.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write as _};
@@ -83,6 +84,13 @@ impl Cache {
                 Err(TryLockError::Error(why)) => return Err(why),
             }
         }
+    }
+
+    /// The time of the file system that holds the cache, in seconds and nanoseconds; `None` where
+    /// nothing can be made there.
+    pub(crate) fn now(&self) -> Option<(i64, i64)> {
+        let meta = tempfile::tempfile_in(&self.dir).ok()?.metadata().ok()?;
+        Some((meta.mtime(), meta.mtime_nsec()))
     }
 
     /// What the cache holds; `None` where there is nothing that this program wrote, whole.

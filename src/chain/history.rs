@@ -335,6 +335,15 @@ impl History {
         Err(ChainGap::NoKeyframe)
     }
 
+    /// The version whose full text `version` is built from; `None` where a diff on the way is in a
+    /// file of its own.
+    pub(crate) fn keyframe_of(&self, version: Version) -> Option<Version> {
+        let (_, chain) = self.chain_to(version).ok()?;
+        let (keyframe, diffs) = chain.split_first()?;
+        let inside = |entry: &&Entry| matches!(entry.stored, TextStorage::Diff(_));
+        diffs.iter().all(inside).then_some(keyframe.version)
+    }
+
     /// The entries that are sound, in file order.
     pub fn entries(&self) -> impl DoubleEndedIterator<Item = &Entry> {
         self.slots.iter().filter_map(|slot| slot.entry.as_ref().ok())

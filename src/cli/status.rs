@@ -9,6 +9,7 @@ use crate::document::validate::Severity;
 use crate::report::failure::Failure;
 use crate::report::vault::StatusReport;
 use crate::resolve::Snapshot;
+use crate::status::seen::Seen;
 use crate::status::{DocumentState, GovernanceState, Row, Status as Compared, left_out, status};
 use crate::vault::left_out::{LeftOut, Reason};
 use crate::words::count;
@@ -27,7 +28,7 @@ pub(super) fn run(args: &Status, session: &mut Session<'_>) -> Result<Answer, Fa
     vault.usable_config()?;
     let log = session.log(&vault)?;
     let head = Snapshot::at(&vault, &log.sound()?, None)?;
-    let compared = status(&vault, &head)?;
+    let compared = status(&vault, &head, &Seen::open(&vault))?;
     let ignored = if args.ignored { Some(left_out(&vault, &head)?) } else { None };
     if session.ui.json {
         let report = StatusReport::new(&compared, head.checkpoint(), command);

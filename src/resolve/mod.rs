@@ -90,6 +90,9 @@ pub struct Served {
     pub text: String,
     /// The fields of that text.
     pub fields: Frontmatter,
+    /// The version whose full text it was rebuilt from, where all that follows is in the history;
+    /// what is served depends on no other files.
+    pub(crate) keyframe: Option<Version>,
     uri: Option<Uri>,
     body: usize,
 }
@@ -316,6 +319,15 @@ impl<'v> Snapshot<'v> {
         Some(served.map_err(|why| Withheld { id: id.clone(), why }))
     }
 
+    /// The version that the checkpoint seals of an artifact, and when a checkpoint sealed it first:
+    /// with these and the files of its history it is decided what is served, and whether anything
+    /// is. `None` in a log of whole maps, where later checkpoints decide too.
+    pub(crate) fn sealed(&self, id: &DocumentId) -> Option<(Version, Digest, Option<Timestamp>)> {
+        let recorded = self.map.recorded(self, id).ok().flatten().filter(|_| !self.full_log)?;
+        let (version, chain_hash) = recorded.mark.sealed()?;
+        Some((version, chain_hash, recorded.sealed_at))
+    }
+
     fn serve(
         &self,
         id: &DocumentId,
@@ -343,7 +355,8 @@ impl<'v> Snapshot<'v> {
             None => (Frontmatter::read(None), 0),
         };
         let (uri, id, checkpoint) = (self.uri(id), id.clone(), self.checkpoint);
-        Ok(Served { id, checkpoint, entry: sealed.entry, text: sealed.text, fields, uri, body })
+        let (keyframe, entry, text) = (history.keyframe_of(version), sealed.entry, sealed.text);
+        Ok(Served { id, checkpoint, entry, text, fields, keyframe, uri, body })
     }
 
     /// Resolves a selector.

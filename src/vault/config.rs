@@ -170,7 +170,7 @@ impl Default for Config {
 /// Every tenth version is a keyframe (paper, section 7.2).
 pub const DEFAULT_KEYFRAME_INTERVAL: u64 = 10;
 
-const KEYS: [&str; 19] = [
+const KEYS: [&str; 20] = [
     "version",
     "name",
     "description",

@@ -108,6 +108,73 @@ pub struct Stamp {
     changed: (i64, i64),
 }
 
+impl Stamp {
+    /// The later one of the times of modification and of change, in seconds and nanoseconds.
+    pub(crate) fn touched(&self) -> (i64, i64) {
+        self.modified.max(self.changed)
+    }
+}
+
+impl From<&Metadata> for Stamp {
+    fn from(meta: &Metadata) -> Self {
+        Self {
+            device: meta.dev(),
+            inode: meta.ino(),
+            length: meta.len(),
+            modified: (meta.mtime(), meta.mtime_nsec()),
+            changed: (meta.ctime(), meta.ctime_nsec()),
+        }
+    }
+}
+
+/// A folder that was opened beneath the root: many questions about what is in it cost the way
+/// there once.
+#[derive(Debug)]
+pub(crate) struct OpenFolder(OwnedFd);
+
+impl OpenFolder {
+    /// What tells whether a file right in the folder was touched; `None` where there is no regular
+    /// file of this name. The file is not opened.
+    pub(crate) fn stamp(&self, name: &str) -> Option<Stamp> {
+        stamp_of(&self.0, name)
+    }
+
+    /// The same for files in a folder that is in this one and is no link; `None` where one of them
+    /// is not there.
+    pub(crate) fn stamps_in<const N: usize>(
+        &self,
+        folder: &str,
+        names: [&str; N],
+    ) -> Option<[Stamp; N]> {
+        let found = rustix::fs::statat(&self.0, folder, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+        if !rustix::fs::FileType::from_raw_mode(found.st_mode).is_dir() {
+            return None;
+        }
+        let stamps = names.map(|name| stamp_of(&self.0, &format!("{folder}/{name}")));
+        stamps.iter().all(Option::is_some).then(|| stamps.map(|s| s.expect("all are there")))
+    }
+}
+
+#[allow(
+    clippy::unnecessary_cast,
+    clippy::cast_possible_wrap,
+    clippy::cast_sign_loss,
+    reason = "systems differ in the types of these; nanoseconds and lengths are not negative"
+)]
+fn stamp_of(dir: &OwnedFd, path: &str) -> Option<Stamp> {
+    let stat = rustix::fs::statat(dir, path, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+    if !rustix::fs::FileType::from_raw_mode(stat.st_mode).is_file() {
+        return None;
+    }
+    Some(Stamp {
+        device: stat.st_dev as u64,
+        inode: stat.st_ino as u64,
+        length: stat.st_size as u64,
+        modified: (stat.st_mtime as i64, stat.st_mtime_nsec as i64),
+        changed: (stat.st_ctime as i64, stat.st_ctime_nsec as i64),
+    })
+}
+
 pub(super) const READ: OFlags = OFlags::RDONLY.union(OFlags::CLOEXEC);
 pub(super) const DIRECTORY: OFlags = READ.union(OFlags::DIRECTORY);
 
@@ -157,6 +224,18 @@ impl Files {
     /// # Errors
     /// See [`FileError`]; [`FileError::is_not_found`] tells an absent file.
     pub fn read(&self, path: &str, limit: u64) -> Result<Vec<u8>, FileError> {
+        Ok(self.read_stamped(path, limit)?.0)
+    }
+
+    /// Reads a whole file, and what told before whether it was touched.
+    ///
+    /// # Errors
+    /// As [`Files::read`].
+    pub(crate) fn read_stamped(
+        &self,
+        path: &str,
+        limit: u64,
+    ) -> Result<(Vec<u8>, Stamp), FileError> {
         let (mut file, meta) = self.open_regular(path)?;
         let mut bytes = Vec::new();
         if meta.len() <= limit {
@@ -176,7 +255,7 @@ impl Files {
         if meta.len() > limit || bytes.len() as u64 > limit {
             return Err(FileError::TooLarge { path: path.to_owned(), limit });
         }
-        Ok(bytes)
+        Ok((bytes, Stamp::from(&meta)))
     }
 
     /// What tells whether a file was touched.
@@ -184,14 +263,14 @@ impl Files {
     /// # Errors
     /// As [`Files::read`].
     pub fn stamp(&self, path: &str) -> Result<Stamp, FileError> {
-        let meta = self.open_regular(path)?.1;
-        Ok(Stamp {
-            device: meta.dev(),
-            inode: meta.ino(),
-            length: meta.len(),
-            modified: (meta.mtime(), meta.mtime_nsec()),
-            changed: (meta.ctime(), meta.ctime_nsec()),
-        })
+        Ok(Stamp::from(&self.open_regular(path)?.1))
+    }
+
+    /// Opens a folder, the root by an empty path; `None` where there is none that can be reached
+    /// without following a link.
+    pub(crate) fn folder(&self, path: &str) -> Option<OpenFolder> {
+        let path = if path.is_empty() { "." } else { path };
+        open_beneath(&self.dir, path, DIRECTORY, Mode::empty()).ok().map(OpenFolder)
     }
 
     /// Reads exactly `length` bytes of a file from a position on.
@@ -232,7 +311,7 @@ impl Files {
             }
             // One that grows meanwhile is read up to the limit.
             Ok((file, _)) => Ok(Some(file)),
-            Err(e) if e.is_not_found() || e.is_under_a_file() => Ok(None),
+            Err(e) if e.is_absent() => Ok(None),
             Err(e) => Err(e),
         }
     }
@@ -244,7 +323,7 @@ impl Files {
     pub fn read_optional(&self, path: &str, limit: u64) -> Result<Option<Vec<u8>>, FileError> {
         match self.read(path, limit) {
             Ok(bytes) => Ok(Some(bytes)),
-            Err(e) if e.is_not_found() || e.is_under_a_file() => Ok(None),
+            Err(e) if e.is_absent() => Ok(None),
             Err(e) => Err(e),
         }
     }
@@ -284,6 +363,11 @@ impl Files {
 }
 
 impl FileError {
+    /// Whether nothing of that name exists, or can exist.
+    pub(crate) fn is_absent(&self) -> bool {
+        self.is_not_found() || self.is_under_a_file()
+    }
+
     /// `a/b` where `a` is a file: nothing of that name can exist.
     fn is_under_a_file(&self) -> bool {
         matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::NotADirectory)
@@ -346,6 +430,24 @@ mod tests {
         assert!(matches!(files.create_new("out/x", b""), Err(FileError::Link { .. })));
         assert!(matches!(files.append("out/y/z", 0, b"x"), Err(FileError::Link { .. })));
         assert_eq!(outside.path().read_dir().unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_folder_tells_of_a_file_what_opening_it_tells() {
+        let (dir, files) = files();
+        files.create_new("a/b/c", b"12345").unwrap();
+        let stamp = files.stamp("a/b/c").unwrap();
+        let [root, a] = ["", "a"].map(|path| files.folder(path).unwrap());
+        assert_eq!(files.folder("a/b").unwrap().stamp("c"), Some(stamp));
+        assert_eq!(a.stamps_in("b", ["c"]), Some([stamp]));
+        assert_eq!(root.stamps_in("a/b", ["c"]), Some([stamp]));
+        std::os::unix::fs::symlink("b", dir.path().join("a/link")).unwrap();
+        std::os::unix::fs::symlink("b/c", dir.path().join("a/file")).unwrap();
+        std::os::unix::fs::symlink("a", dir.path().join("folder")).unwrap();
+        assert_eq!(a.stamps_in("link", ["c"]), None);
+        assert_eq!(a.stamps_in("b", ["c", "d"]), None);
+        assert_eq!((a.stamp("file"), a.stamp("b"), a.stamp("d")), (None, None, None));
+        assert!(files.folder("folder").is_none() && files.folder("..").is_none());
     }
 
     #[test]

@@ -29,6 +29,7 @@ use files::{FileError, Files};
 use ignored::WorkTree;
 use outside::StateFolder;
 
+use crate::model::digest::Digest;
 use crate::model::layout;
 use crate::yaml;
 
@@ -37,6 +38,8 @@ use crate::yaml;
 pub struct Vault {
     files: Files,
     config: Config,
+    /// The digest of the file that it was read from; none where it is another configuration.
+    config_digest: Option<Digest>,
     config_error: Option<yaml::Error>,
     layout: Layout,
     /// The folder of Obsidian's templates, in the obsidian layout.
@@ -104,16 +107,17 @@ impl Vault {
         if !MARKS.iter().any(|mark| files.exists(mark)) {
             return Err(OpenError::NotAVault { root: root.to_owned() });
         }
-        let (config, config_error) = match read_config(&files) {
-            Ok(config) => (config, None),
-            Err(OpenError::Config(error)) => (Config::default(), Some(error)),
-            Err(other) => return Err(other),
+        let read = read_config(&files);
+        let (config, config_digest, config_error) = match read {
+            Ok((config, digest)) => (config, Some(digest), None),
+            Err(error) => (Config::default(), None, Some(error)),
         };
         let layout = placed(&files, &config);
         let templates = templates(&files, layout);
         Ok(Self {
             files,
             config,
+            config_digest,
             config_error,
             layout,
             templates,
@@ -191,12 +195,19 @@ impl Vault {
         }
     }
 
+    /// The digest of the file with the configuration, as it was when the vault was opened; none
+    /// where it cannot be used, or is not what this vault is under.
+    pub(crate) fn config_digest(&self) -> Option<Digest> {
+        self.config_digest
+    }
+
     /// The same vault under another configuration than that of the live file.
     #[must_use]
     pub(crate) fn under(&self, config: Config) -> Self {
         let layout = placed(&self.files, &config);
         let templates = templates(&self.files, layout);
-        Self { config, config_error: None, layout, templates, ..self.clone() }
+        let config_digest = None;
+        Self { config, config_digest, config_error: None, layout, templates, ..self.clone() }
     }
 
     /// Where documents lie.
@@ -285,18 +296,12 @@ fn templates(files: &Files, layout: Layout) -> Option<String> {
     is_path.then(|| folder.to_owned())
 }
 
-fn read_config(files: &Files) -> Result<Config, OpenError> {
+fn read_config(files: &Files) -> Result<(Config, Digest), yaml::Error> {
     let limit = layout::limit::FRONTMATTER as u64;
-    let bytes = match files.read_optional(layout::CONFIG, limit) {
-        Ok(bytes) => bytes.unwrap_or_default(),
-        Err(error) => {
-            let problem = error.to_string();
-            return Err(OpenError::Config(yaml::Error { line: 1, column: 1, problem }));
-        }
-    };
-    let text = std::str::from_utf8(&bytes).map_err(|e| {
-        let problem = format!("not UTF-8 at byte {}", e.valid_up_to());
-        OpenError::Config(yaml::Error { line: 1, column: 1, problem })
-    })?;
-    Config::parse(text).map_err(OpenError::Config)
+    let unusable = |problem| yaml::Error { line: 1, column: 1, problem };
+    let bytes = files.read_optional(layout::CONFIG, limit).map_err(|e| unusable(e.to_string()))?;
+    let bytes = bytes.unwrap_or_default();
+    let text = std::str::from_utf8(&bytes)
+        .map_err(|e| unusable(format!("not UTF-8 at byte {}", e.valid_up_to())))?;
+    Ok((Config::parse(text)?, Digest::of(&bytes)))
 }

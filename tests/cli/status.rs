@@ -287,3 +287,33 @@ fn validate_looks_at_the_configuration_too() {
     // An auditor can look all the same.
     place.ctx("verify").ok();
 }
+
+/// The status cache is in the user's caches, and no edit hides from it.
+#[test]
+fn status_records_what_it_compared_and_notices_an_edit_that_puts_length_and_time_back() {
+    let place = Place::published(&[("nodes/a", "# A\n\nOne.\n"), ("nodes/b", "# B\n")]);
+    let (clean, before) = (place.ctx("status").ok().stdout, place.tree());
+    let recorded = || {
+        let caches = std::fs::read_dir(place.home().join(".cache/contextnest")).unwrap();
+        let folders = caches.map(|folder| folder.unwrap().path().join("status/compared"));
+        folders.filter_map(|path| std::fs::read(path).ok()).map(|bytes| bytes.len()).sum::<usize>()
+    };
+    assert_eq!(recorded(), 0, "the files are too young");
+    std::thread::sleep(std::time::Duration::from_millis(2_100));
+    assert_eq!(place.ctx("status").ok().stdout, clean);
+    assert!(recorded() > 0);
+    assert_eq!(place.tree(), before, "nothing of it is in the vault");
+    let path = place.path("nodes/a.md");
+    let modified = std::fs::metadata(&path).unwrap().modified().unwrap();
+    place.edit("nodes/a.md", "One.", "Two.");
+    let file = std::fs::File::options().write(true).open(&path).unwrap();
+    file.set_times(std::fs::FileTimes::new().set_modified(modified)).unwrap();
+    let altered = place.ctx("status").ok().stdout;
+    assert!(altered.contains("Changed since publication"), "{altered}");
+    assert_eq!(place.typed("status").without("HOME").run().stdout, altered);
+    place.ctx("publish --changed").ok();
+    assert!(place.ctx("status").ok().stdout.contains("unchanged: 2 documents"));
+    // A version that was damaged later is noticed too.
+    place.edit("nodes/.versions/b/v1.md", "# B", "# C");
+    assert!(place.ctx("status").ok().stdout.contains("Withheld"));
+}
