@@ -6,38 +6,64 @@ use super::color::Paint;
 use super::session::Session;
 use super::ui::shown;
 use super::{Answer, document};
+use crate::model::id::DocumentId;
 use crate::model::layout;
 use crate::model::number::CheckpointNumber;
 use crate::report::failure::Failure;
-use crate::report::resolve::{MapReport, instructions};
+use crate::report::map::{Extent, MapReport};
 use crate::resolve::portion::Portion;
 use crate::resolve::{Need, Served, Snapshot};
+use crate::selector::{Atom, Term};
 use crate::words::count;
 
 /// Print the instructions for agents and a map of published documents
 ///
-/// Prints CONTEXT.md as the last checkpoint seals it, then types, tags and folders with the number
-/// of documents in each: what an agent needs to choose a selector.
+/// Prints CONTEXT.md as the last checkpoint seals it, then types, tags, folders, servers and packs
+/// with the number of documents in each: what an agent needs to choose a selector. Of tags, folders,
+/// servers and packs it names at most 100 each, those of most documents; `ctx list` prints the ids.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  ctx context\n  ctx context --at 3 --json")]
+#[command(
+    after_help = "Examples:\n  ctx context\n  ctx context --at 3 --json\n  ctx context --all"
+)]
 pub(super) struct Context {
     /// Answer as of this checkpoint
     #[arg(long, value_name = "N")]
     at: Option<CheckpointNumber>,
+    /// Name every tag, folder, server and pack
+    #[arg(long)]
+    all: bool,
 }
 
 pub(super) fn run(args: &Context, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let vault = session.vault()?;
-    let source = session.source(&vault, Need::Versions)?;
+    let source = session.source(&vault, Need::Fields)?;
     let snapshot = Snapshot::of(&vault, &source, args.at)?;
-    let mut all = snapshot.all()?;
-    let instructions = instructions(&snapshot, &mut all);
-    let map = MapReport::new(&snapshot, &all, instructions.as_ref());
+    let mut overview = snapshot.overview()?;
+    let packs = match snapshot.packs() {
+        Ok(mut packs) => {
+            overview.withheld.append(&mut packs.withheld);
+            packs
+        }
+        Err(withheld) => {
+            overview.withheld.push(withheld);
+            Default::default()
+        }
+    };
+    let instructions = match snapshot.get(&DocumentId::instructions()) {
+        Some(Ok(served)) => Some(served),
+        Some(Err(withheld)) => {
+            overview.withheld.push(withheld);
+            None
+        }
+        None => None,
+    };
+    let extent = if args.all { Extent::Whole } else { Extent::Bounded };
+    let map = MapReport::new(&snapshot, &overview, &packs, instructions.as_ref(), extent)?;
     match session.ui.json {
         true => session.ui.report(&map),
         false => text(session, instructions.as_ref(), &map),
     }
-    let is_withheld = all.withheld.iter().any(|w| w.id.as_str() == layout::CONTEXT);
+    let is_withheld = overview.withheld.iter().any(|w| w.id.as_str() == layout::CONTEXT);
     if instructions.is_none() && !is_withheld {
         let next = match vault.files().exists(layout::CONTEXT) {
             true => "`ctx publish CONTEXT.md` publishes it",
@@ -45,8 +71,8 @@ pub(super) fn run(args: &Context, session: &mut Session<'_>) -> Result<Answer, F
         };
         session.ui.note(&format!("note: no checkpoint holds CONTEXT.md; {next}"));
     }
-    document::note_withheld(session, &all.withheld);
-    Ok(Answer::of(&all.withheld))
+    document::note_withheld(session, &overview.withheld);
+    Ok(Answer::of(&overview.withheld))
 }
 
 fn text(session: &mut Session<'_>, instructions: Option<&Served>, map: &MapReport<'_>) {
@@ -60,18 +86,38 @@ fn text(session: &mut Session<'_>, instructions: Option<&Served>, map: &MapRepor
     let heading = format!("# Map of {name} at checkpoint {}: {documents}", map.checkpoint);
     ui.painted(Paint::Heading, &heading);
     let spelled = |counts: &BTreeMap<&str, usize>, spell: &dyn Fn(&str) -> String| {
-        counts.iter().map(|(word, n)| (spell(word), *n)).collect::<BTreeMap<String, usize>>()
+        let lines = counts.iter().map(|(word, n)| (spell(word), *n));
+        let lines: BTreeMap<String, usize> = lines.collect();
+        lines.iter().map(|(word, n)| format!("{} ({n})", shown(word))).collect::<Vec<_>>()
     };
-    let types = spelled(&map.types, &|word| format!("type:{word}"));
-    let tags = spelled(&map.tags, &|word| format!("#{word}"));
-    let folders = spelled(&map.folders, &|word| format!("{word}/"));
-    for (heading, counts) in [("Types", types), ("Tags", tags), ("Folders", folders)] {
-        if !counts.is_empty() {
-            ui.line("");
-            ui.painted(Paint::Heading, &format!("{heading}:"));
+    let packs = map.packs.iter().map(|pack| {
+        let documents = pack.documents.map_or_else(String::new, |n| format!(" ({n})"));
+        let label = pack.label.map_or_else(String::new, |label| format!(": {}", shown(label)));
+        format!("{}{documents}{label}", shown(&Term::Pack(pack.id.to_owned()).to_string()))
+    });
+    let omitted = map.omitted;
+    let sections = [
+        ("Types", spelled(&map.types, &|word| format!("type:{word}")), 0),
+        ("Tags", spelled(&map.tags, &|word| format!("#{word}")), omitted.tags),
+        ("Folders", spelled(&map.folders, &|word| format!("{word}/")), omitted.folders),
+        (
+            "Servers",
+            spelled(&map.servers, &|word| Atom::Server(word.to_owned()).to_string()),
+            omitted.servers,
+        ),
+        ("Packs", packs.collect(), omitted.packs),
+    ];
+    for (heading, lines, omitted) in sections {
+        if lines.is_empty() {
+            continue;
         }
-        for (word, n) in counts {
-            ui.line(&format!("  {} ({n})", shown(&word)));
+        ui.line("");
+        ui.painted(Paint::Heading, &format!("{heading}:"));
+        for line in lines {
+            ui.line(&format!("  {line}"));
+        }
+        if omitted > 0 {
+            ui.line(&format!("  and {omitted} more; `ctx context --all` names them"));
         }
     }
 }

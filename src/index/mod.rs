@@ -20,7 +20,7 @@ mod segment;
 #[allow(clippy::disallowed_methods, reason = "the tests make vaults and damage caches")]
 mod tests;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
@@ -366,6 +366,52 @@ impl At<'_> {
     /// The index is damaged.
     pub(crate) fn servers(&self) -> Result<BTreeSet<String>, Damaged> {
         self.names(row::SERVERS)
+    }
+
+    /// The rows of each tag, whenever they held.
+    ///
+    /// # Errors
+    /// The index is damaged. So are the answers of the following.
+    pub(crate) fn rows_by_tag(&self) -> Result<BTreeMap<String, RoaringBitmap>, Damaged> {
+        self.rows_by(row::TAGS)
+    }
+
+    /// The rows of each type.
+    pub(crate) fn rows_by_type(&self) -> Result<BTreeMap<String, RoaringBitmap>, Damaged> {
+        self.rows_by(row::TYPES)
+    }
+
+    /// The rows of the sources of each server.
+    pub(crate) fn rows_by_server(&self) -> Result<BTreeMap<String, RoaringBitmap>, Damaged> {
+        self.rows_by(row::SERVERS)
+    }
+
+    fn rows_by(&self, prefix: &str) -> Result<BTreeMap<String, RoaringBitmap>, Damaged> {
+        let mut found: BTreeMap<String, RoaringBitmap> = BTreeMap::new();
+        for segment in &self.index.segments {
+            for (name, rows) in segment.terms_below(prefix)? {
+                *found.entry(name).or_default() |= rows;
+            }
+        }
+        Ok(found)
+    }
+
+    /// Hands the id of each of some rows to `take`, without reading what else the row holds.
+    ///
+    /// # Errors
+    /// The index is damaged.
+    pub(crate) fn each_id(
+        &self,
+        rows: &RoaringBitmap,
+        mut take: impl FnMut(&str),
+    ) -> Result<(), Damaged> {
+        for segment in &self.index.segments {
+            let of_segment = rows.range(segment.rows());
+            for row in of_segment {
+                take(segment.id(row)?);
+            }
+        }
+        Ok(())
     }
 
     fn names(&self, prefix: &str) -> Result<BTreeSet<String>, Damaged> {

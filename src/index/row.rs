@@ -98,7 +98,7 @@ impl Term<'_> {
             Self::Known => ("d", ""),
             Self::Unreadable => ("u", ""),
             Self::Tag(name) => (TAGS, *name),
-            Self::Type(name) => ("y:", *name),
+            Self::Type(name) => (TYPES, *name),
             Self::Transport(name) => ("p:", *name),
             Self::Server(name) => (SERVERS, *name),
             Self::Link(LinkKind::Reference, id) => ("lr:", *id),
@@ -114,6 +114,8 @@ impl Term<'_> {
 
 /// How the keys of tags begin.
 pub(super) const TAGS: &str = "t:";
+/// How the keys of types begin.
+pub(super) const TYPES: &str = "y:";
 /// How the keys of servers begin.
 pub(super) const SERVERS: &str = "s:";
 

@@ -215,6 +215,11 @@ impl Segment {
         postcard::from_bytes(self.record(self.local(number)?)?).map_err(|_| Damaged)
     }
 
+    /// The id of one of its rows.
+    pub(super) fn id(&self, number: u32) -> Result<&str, Damaged> {
+        self.id_at(self.local(number)?)
+    }
+
     /// The checkpoints in which a row of it holds, as far as the segment knows.
     pub(super) fn life(&self, number: u32) -> Result<(u32, u32), Damaged> {
         let n = self.local(number)?;
@@ -307,12 +312,12 @@ impl Segment {
     /// The first row from `start` on whose id is not as `before` says.
     fn partition(&self, start: usize, before: impl Fn(&str) -> bool) -> Result<usize, Damaged> {
         let count = self.contents.rows as usize - start.min(self.contents.rows as usize);
-        let id = |n: usize| {
-            let (id, _): (&str, _) =
-                postcard::take_from_bytes(self.record(start + n)?).map_err(|_| Damaged)?;
-            Ok(id)
-        };
-        Ok(start + search(count, |n| Ok(before(id(n)?)))?)
+        Ok(start + search(count, |n| Ok(before(self.id_at(start + n)?)))?)
+    }
+
+    fn id_at(&self, n: usize) -> Result<&str, Damaged> {
+        let taken: Result<(&str, _), _> = postcard::take_from_bytes(self.record(n)?);
+        taken.map(|(id, _)| id).map_err(|_| Damaged)
     }
 
     fn numbered(&self, local: Range<usize>) -> Result<Range<u32>, Damaged> {

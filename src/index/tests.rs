@@ -162,6 +162,10 @@ fn explained(snapshot: &Snapshot<'_>, text: &str) -> String {
     format!("{tree:?} {cost:?} {known:?} {}", snapshot.count(&plan).unwrap())
 }
 
+fn counted(snapshot: &Snapshot<'_>) -> String {
+    format!("{:?}", snapshot.overview().unwrap())
+}
+
 /// Compares everything that can be asked, at every checkpoint.
 fn compare(vault: &Vault, index: Index, rebuilt: Index) {
     let dir = &index.dir.clone();
@@ -174,6 +178,7 @@ fn compare(vault: &Vault, index: Index, rebuilt: Index) {
             let by_index = Snapshot::of(vault, source, Some(number)).unwrap();
             assert_eq!(by_index.state().unwrap(), by_log.state().unwrap(), "at {number}");
             assert_eq!(by_index.made_at(), by_log.made_at());
+            assert_eq!(counted(&by_index), counted(&by_log), "at {number}");
             for id in DOCUMENTS.map(|id| id.parse::<DocumentId>().unwrap()) {
                 let walk = Walk { hops: 2, direction: Direction::Both, kind: None, limit: 99 };
                 let (found, expected) = (by_index.around(&id, &walk), by_log.around(&id, &walk));

@@ -131,6 +131,11 @@ impl DocumentId {
         Self(layout::CONFIG.into())
     }
 
+    /// The id of the instructions for agents.
+    pub fn instructions() -> Self {
+        Self(layout::CONTEXT.into())
+    }
+
     /// Whether this names a pack.
     pub fn is_pack(&self) -> bool {
         let name = self.0.strip_prefix("packs/");

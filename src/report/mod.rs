@@ -12,6 +12,7 @@ pub mod failure;
 pub mod graph;
 pub mod head;
 pub mod history;
+pub mod map;
 pub mod pack;
 pub mod problem;
 pub mod recover;

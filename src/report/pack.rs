@@ -72,7 +72,11 @@ impl<'l> PacksReport<'l> {
 }
 
 impl<'l> PackReport<'l> {
-    fn new(sealed: &'l SealedPack, snapshot: &Snapshot<'_>) -> Result<Self, LogError> {
+    /// A pack with the number of its documents.
+    ///
+    /// # Errors
+    /// The log cannot be relied on.
+    pub(crate) fn new(sealed: &'l SealedPack, snapshot: &Snapshot<'_>) -> Result<Self, LogError> {
         let plan = QueryPlan::of_pack(sealed, snapshot, &mut |_| Err(NotAsked));
         let (class, documents) = match plan {
             Ok(plan) => (Some(plan.class()), Some(snapshot.count(&plan)?)),

@@ -1,17 +1,13 @@
 //! Answers to selectors: documents, what a budget left out, how a selector is understood.
 
-use std::collections::BTreeMap;
-
 use serde::Serialize;
 
 use super::Report;
 use super::document::{DocumentReport, WithheldReport};
-use crate::model::layout;
 use crate::model::number::{CheckpointNumber, Version};
-use crate::model::tag::Tag;
 use crate::resolve::context::{Context, LeftOut, Reason};
 use crate::resolve::portion::Portion;
-use crate::resolve::{Cost, Explained, QueryPlan, Resolution, Served, Snapshot, Withheld};
+use crate::resolve::{Cost, Explained, QueryPlan, Resolution, Withheld};
 
 /// The answer of `resolve`.
 #[derive(Debug, Serialize)]
@@ -252,73 +248,4 @@ impl<'l> ListReport<'l> {
         let documents = all.documents.iter().map(|one| DocumentReport::new(one, false)).collect();
         Self { checkpoint, documents, withheld: WithheldReport::all(&all.withheld) }
     }
-}
-
-/// The answer of `context`: the instructions for agents and a map of what is published.
-#[derive(Debug, Serialize)]
-pub struct MapReport<'c> {
-    /// The name of the vault.
-    pub name: String,
-    /// The checkpoint that all of it is of.
-    pub checkpoint: CheckpointNumber,
-    /// `CONTEXT.md`, as the checkpoint seals it.
-    pub instructions: Option<&'c str>,
-    /// How many documents are published.
-    pub documents: usize,
-    /// Documents by type.
-    pub types: BTreeMap<&'c str, usize>,
-    /// Documents by tag.
-    pub tags: BTreeMap<&'c str, usize>,
-    /// Documents by folder.
-    pub folders: BTreeMap<&'c str, usize>,
-    withheld: Vec<WithheldReport>,
-}
-
-impl Report for MapReport<'_> {
-    const SCHEMA: &'static str = "context";
-}
-
-impl<'c> MapReport<'c> {
-    /// The map of a snapshot, with its verified `CONTEXT.md`.
-    pub(crate) fn new(
-        snapshot: &Snapshot<'_>,
-        all: &'c Resolution,
-        instructions: Option<&'c Served>,
-    ) -> Self {
-        let documents = &all.documents;
-        Self {
-            name: snapshot.name(),
-            checkpoint: snapshot.checkpoint(),
-            instructions: instructions.map(|served| &*served.text),
-            documents: documents.len(),
-            types: counted(documents, |d| vec![d.fields.node_type.as_str()]),
-            tags: counted(documents, |d| d.fields.tags.iter().map(Tag::as_str).collect()),
-            folders: counted(documents, |d| {
-                d.id.as_str().rsplit_once('/').map(|(folder, _)| folder).into_iter().collect()
-            }),
-            withheld: WithheldReport::all(&all.withheld),
-        }
-    }
-}
-
-/// Takes the vault's instructions for agents; withheld ones are added to what `all` withholds.
-pub fn instructions(snapshot: &Snapshot<'_>, all: &mut Resolution) -> Option<Served> {
-    match layout::CONTEXT.parse().ok().and_then(|id| snapshot.get(&id))? {
-        Ok(served) => Some(served),
-        Err(withheld) => {
-            all.withheld.push(withheld);
-            None
-        }
-    }
-}
-
-fn counted<'d>(
-    documents: &'d [Served],
-    words: impl Fn(&'d Served) -> Vec<&'d str>,
-) -> BTreeMap<&'d str, usize> {
-    let mut counts = BTreeMap::new();
-    for word in documents.iter().flat_map(words) {
-        *counts.entry(word).or_insert(0) += 1;
-    }
-    counts
 }

@@ -15,6 +15,7 @@ pub mod instructions;
 mod linked;
 pub mod listing;
 mod map;
+pub(crate) mod overview;
 pub mod packs;
 pub mod plan;
 pub mod portion;

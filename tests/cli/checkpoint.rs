@@ -240,6 +240,14 @@ fn context_prints_the_instructions_and_a_map() {
       "folders": {
         "nodes": 2
       },
+      "servers": {},
+      "packs": [],
+      "omitted": {
+        "tags": 0,
+        "folders": 0,
+        "servers": 0,
+        "packs": 0
+      },
       "withheld": []
     }
     -- stderr

@@ -364,3 +364,51 @@ fn context_has_the_name_that_is_sealed() {
     let json = place.ctx("context --json").ok().json("ctx.context");
     assert_eq!(json["name"], "Test");
 }
+
+/// However many tags, folders, servers and packs there are, an agent can read the map.
+#[test]
+fn context_names_what_most_documents_have_and_counts_the_rest() {
+    let place = Place::vault();
+    for n in 0..130 {
+        let source = match n % 13 {
+            0 => {
+                format!("type: source\nsource: {{transport: rest, server: 's {n}', tools: [t]}}\n")
+            }
+            _ => String::new(),
+        };
+        let tags = format!("tags: [t{n:03}, all, all, s{}]\n", n % 2);
+        let folder = format!("{}/f{n:03}", if n % 13 == 0 { "sources" } else { "nodes" });
+        place.write(&format!("{folder}/d.md"), format!("---\ntitle: D{n}\n{source}{tags}---\n"));
+    }
+    for n in 0..3 {
+        place.write(&format!("packs/p{n}.yml"), format!("id: p{n}\nlabel: P\nquery: '#s{n}'\n"));
+    }
+    place.ctx("publish --all").ok();
+    let json = |line: &str| place.ctx(line).ok().json("ctx.context");
+    let bounded = json("context --json");
+    let tags = bounded["tags"].as_object().unwrap();
+    assert_eq!((tags.len(), &tags["all"], &tags["s0"]), (100, &130.into(), &65.into()));
+    assert!(tags.contains_key("t096") && !tags.contains_key("t097"), "the first of equal ones");
+    assert_eq!(bounded["omitted"]["tags"], 33);
+    assert_eq!(bounded["omitted"]["folders"], 30);
+    assert_eq!(bounded["servers"]["s 13"], 1);
+    let pack = &bounded["packs"][1];
+    assert_eq!((&pack["id"], &pack["documents"]), (&"p1".into(), &65.into()));
+    let whole = json("context --json --all");
+    assert_eq!(whole["tags"].as_object().unwrap().len(), 133);
+    let none = serde_json::json!({"tags": 0, "folders": 0, "servers": 0, "packs": 0});
+    assert_eq!(whole["omitted"], none);
+    let text = place.ctx("context").ok().stdout;
+    assert!(text.len() < 8_000, "{} bytes", text.len());
+    for line in [
+        "  and 33 more; `ctx context --all` names them\n",
+        "  server:\"s 13\" (1)\n",
+        "  pack:p1 (65): P\n",
+    ] {
+        assert!(text.contains(line), "{line}{text}");
+    }
+    // With an index and without one, at the head and in the past.
+    for line in ["context --all", "context --all --json", "context --json --at 1"] {
+        assert_eq!(place.typed(line).without("HOME").run().stdout, place.ctx(line).stdout);
+    }
+}
