@@ -24,6 +24,36 @@ pub struct Checkpoint {
     pub removed: Vec<DocumentId>,
 }
 
+/// What one publication event did, in numbers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Event {
+    /// As [`Checkpoint::number`].
+    pub(crate) number: CheckpointNumber,
+    /// As [`Checkpoint::at`].
+    pub(crate) at: Timestamp,
+    /// As [`Checkpoint::hash`].
+    pub(crate) hash: Digest,
+    /// How many artifacts it set.
+    pub(crate) set: u64,
+    /// How many it removed.
+    pub(crate) removed: u64,
+    /// As [`Checkpoint::triggered_by`].
+    pub(crate) triggered_by: DocumentId,
+}
+
+impl From<&Checkpoint> for Event {
+    fn from(checkpoint: &Checkpoint) -> Self {
+        Self {
+            number: checkpoint.number,
+            at: checkpoint.at,
+            hash: checkpoint.hash,
+            set: checkpoint.set.len() as u64,
+            removed: checkpoint.removed.len() as u64,
+            triggered_by: checkpoint.triggered_by.clone(),
+        }
+    }
+}
+
 impl Checkpoint {
     /// Whether it seals governance files, as the reference implementation never does.
     pub(crate) fn seals_governance(&self) -> bool {

@@ -7,13 +7,13 @@ use super::convert::{self, Convert};
 use super::rebuild::{self, Rebuild};
 use super::session::Session;
 use super::ui::shown;
-use crate::checkpoint::chronicle::Chronicle;
-use crate::checkpoint::event::Checkpoint as Entry;
+use crate::checkpoint::event::{Checkpoint as Entry, Event};
 use crate::checkpoint::state::PublishedSet;
 use crate::model::id::DocumentId;
 use crate::model::number::{CheckpointNumber, Version};
 use crate::report::checkpoint::{CheckpointsReport, StateDiffReport, StateReport};
 use crate::report::failure::Failure;
+use crate::resolve::Need;
 use crate::words::count;
 
 /// List, show and compare checkpoints; rebuild or convert the log
@@ -53,11 +53,16 @@ pub(super) fn run(args: &Checkpoint, session: &mut Session<'_>) -> Result<Answer
         _ => {}
     }
     let vault = session.vault()?;
+    if matches!(args.part, Part::List) && !session.ui.json {
+        let source = session.source(&vault, Need::Versions)?;
+        list(session, &source.events(&vault)?);
+        return Ok(Answer::Yes);
+    }
     let log = session.log(&vault)?;
     let chronicle = log.sound()?;
     match &args.part {
         Part::Rebuild(_) | Part::Convert(_) => {}
-        Part::List => list(session, &chronicle),
+        Part::List => session.ui.report(&CheckpointsReport::new(&chronicle)),
         Part::Show { number } => {
             let entry = chronicle.checkpoint(*number)?;
             show(session, entry, &chronicle.state_at(*number)?);
@@ -70,13 +75,10 @@ pub(super) fn run(args: &Checkpoint, session: &mut Session<'_>) -> Result<Answer
     Ok(Answer::Yes)
 }
 
-fn list(session: &mut Session<'_>, chronicle: &Chronicle<'_>) {
-    if session.ui.json {
-        session.ui.report(&CheckpointsReport::new(chronicle));
-        return;
-    }
-    let row = |c: &&Entry| {
-        let removed = match c.removed.len() {
+fn list(session: &mut Session<'_>, events: &[Event]) {
+    let length = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
+    let row = |c: &Event| {
+        let removed = match c.removed {
             0 => String::new(),
             n => format!(", {n} removed"),
         };
@@ -84,11 +86,11 @@ fn list(session: &mut Session<'_>, chronicle: &Chronicle<'_>) {
             format!("@{}", c.number),
             c.at.to_string(),
             c.hash.short(),
-            format!("{}{removed}", count(c.set.len(), "version")),
+            format!("{}{removed}", count(length(c.set), "version")),
             shown(c.triggered_by.as_str()).into_owned(),
         ]
     };
-    let rows: Vec<Vec<String>> = chronicle.checkpoints().iter().map(row).collect();
+    let rows: Vec<Vec<String>> = events.iter().map(row).collect();
     if rows.is_empty() {
         session.ui.note("hint: there is no checkpoint yet; `ctx publish --all` makes the first");
     }

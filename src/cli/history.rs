@@ -7,6 +7,7 @@ use crate::chain::error::ChainError;
 use crate::chain::replay;
 use crate::report::failure::Failure;
 use crate::report::history::{HistoryReport, VersionReport};
+use crate::resolve::Need;
 
 /// List the versions of a document, each verified
 ///
@@ -22,13 +23,13 @@ pub(super) struct History {
 pub(super) fn run(args: &History, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let vault = session.vault()?;
     let id = session.workspace.known_id(&vault, &args.id)?;
-    let log = session.log(&vault)?;
-    let chronicle = log.sound()?;
+    let source = session.source(&vault, Need::Versions)?;
     let history = match replay::load(vault.files(), &id) {
         Err(ChainError::HistoryMissing) => return Err(Failure::never_published(&id)),
         other => other?,
     };
-    let report = HistoryReport::new(vault.files(), &chronicle, &id, &history);
+    let seals = source.seals(&vault, &id, &history)?;
+    let report = HistoryReport::new(vault.files(), &seals, &id, &history);
     match session.ui.json {
         true => session.ui.report(&report),
         false => text(session, &report.versions),

@@ -3,7 +3,8 @@
 use super::Answer;
 use super::session::Session;
 use crate::report::failure::Failure;
-use crate::report::history::{ShowReport, seals};
+use crate::report::history::ShowReport;
+use crate::resolve::seals;
 use crate::workspace::version::{number, text_of};
 
 /// Print the text of one version, rebuilt and verified
@@ -23,7 +24,7 @@ pub(super) fn run(args: &Show, session: &mut Session<'_>) -> Result<Answer, Fail
     let log = session.log(&vault)?;
     let chronicle = log.sound()?;
     let (text, history) = text_of(&vault, &chronicle, &id, version)?;
-    let checkpoint = seals(&chronicle, &id, &history).get(&version).copied();
+    let checkpoint = seals::of_log(&chronicle, &id, &history).get(&version).copied();
     match session.ui.json {
         true => session.ui.report(&ShowReport { id: &id, version, checkpoint, text: &text }),
         false => session.ui.text(&text),

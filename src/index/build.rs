@@ -21,13 +21,12 @@ use crate::chain::error::ChainError;
 use crate::chain::replay;
 use crate::chain::vouched;
 use crate::checkpoint::chronicle::Chronicle;
-use crate::checkpoint::event::Checkpoint;
+use crate::checkpoint::event::{Checkpoint, Event};
 use crate::checkpoint::fault::Damaged;
 use crate::checkpoint::maps;
 use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
 use crate::model::number::{CheckpointNumber, Version};
-use crate::model::timestamp::Timestamp;
 use crate::vault::Vault;
 
 /// A segment is merged with the one before it unless that is so many times as long.
@@ -305,12 +304,12 @@ fn write(
     at_work: &mut dyn FnMut(usize, usize),
 ) -> Option<String> {
     let (first, last) = (checkpoints.first()?, checkpoints.last()?);
-    let times: Vec<(Timestamp, Digest)> = checkpoints.iter().map(|c| (c.at, c.hash)).collect();
+    let events: Vec<Event> = checkpoints.iter().map(|c| Event::from(*c)).collect();
     let name = segment_name(first.number, last.number, &last.hash);
     let parts = Parts {
         first_row,
         first_checkpoint: first.number,
-        checkpoints: &times,
+        checkpoints: &events,
         endings: &rows.endings,
     };
     let artifacts: Vec<(&DocumentId, Vec<SealedRow>)> = rows.new.into_iter().collect();
@@ -371,11 +370,8 @@ fn lived(vault: &Vault, id: &DocumentId, versions: &[SealedRow]) -> Vec<Lived> {
 fn merge(dir: &Path, segments: &[Segment], hash: &Digest) -> Option<String> {
     let (first, last) = (segments.first()?, segments.last()?);
     let numbers = first.checkpoints().start..last.checkpoints().end;
-    let times = segments.iter().flat_map(|s| {
-        let Range { start, end } = s.checkpoints();
-        (start.0..end.0).map(|n| s.checkpoint(CheckpointNumber(n)))
-    });
-    let times: Vec<(Timestamp, Digest)> = times.collect::<Result<_, Damaged>>().ok()?;
+    let events = segments.iter().flat_map(Segment::events);
+    let events: Vec<Event> = events.collect::<Result<_, Damaged>>().ok()?;
     let mut endings = BTreeMap::new();
     for segment in segments {
         endings.extend(segment.endings().ok()?);
@@ -399,7 +395,7 @@ fn merge(dir: &Path, segments: &[Segment], hash: &Digest) -> Option<String> {
     let parts = Parts {
         first_row: first.rows().start,
         first_checkpoint: numbers.start,
-        checkpoints: &times,
+        checkpoints: &events,
         endings: &endings,
     };
     create(dir, &name, &parts, rows)

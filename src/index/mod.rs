@@ -30,6 +30,7 @@ pub(crate) use crate::checkpoint::fault::Damaged;
 pub(crate) use build::{follow, refresh};
 pub(crate) use row::Metadata;
 
+use crate::checkpoint::event::Event;
 use crate::checkpoint::state::{Mark, PublishedSet};
 use crate::document::links::LinkKind;
 use crate::model::digest::Digest;
@@ -104,6 +105,14 @@ impl Index {
         self.checkpoint(checkpoint).ok().map(|(_, hash)| hash)
     }
 
+    /// What each checkpoint did, in numbers.
+    ///
+    /// # Errors
+    /// The index is damaged.
+    pub(crate) fn events(&self) -> Result<Vec<Event>, Damaged> {
+        self.segments.iter().flat_map(Segment::events).collect()
+    }
+
     /// The form of the log that it was made from.
     fn log_form(&self) -> LogForm {
         self.manifest.form()
@@ -153,6 +162,29 @@ impl Index {
         Ok((born, NEVER))
     }
 
+    /// The versions of an artifact that checkpoints held, in no order.
+    ///
+    /// # Errors
+    /// The index is damaged.
+    pub(crate) fn lives(&self, id: &str) -> Result<Vec<Life>, Damaged> {
+        let mut lives = Vec::new();
+        for row in self.segments.iter().map(|segment| segment.rows_of(id)) {
+            for row in row? {
+                let (born, ended) = self.life(row)?;
+                let ended = match ended {
+                    NEVER => None,
+                    ended => {
+                        let ended = CheckpointNumber(ended.into());
+                        Some((ended, self.checkpoint(ended)?.0))
+                    }
+                };
+                let (version, born) = (self.row(row)?.version, CheckpointNumber(born.into()));
+                lives.push(Life { version, born, ended });
+            }
+        }
+        Ok(lives)
+    }
+
     fn over(&self) -> Result<&RoaringBitmap, Damaged> {
         let gather = || {
             let mut all = RoaringBitmap::new();
@@ -168,6 +200,17 @@ impl Index {
     fn end(&self) -> u32 {
         self.segments.last().map_or(0, |s| s.rows().end)
     }
+}
+
+/// In which checkpoints a version of an artifact holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Life {
+    /// The version.
+    pub(crate) version: Version,
+    /// The first checkpoint in which it holds.
+    pub(crate) born: CheckpointNumber,
+    /// The first after that in which it does not, and when that was made.
+    pub(crate) ended: Option<(CheckpointNumber, Timestamp)>,
 }
 
 /// The index at one checkpoint. Rows are numbers that mean something to this index alone.

@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use super::blocks::{Blocks, Writer};
 use super::row::{Row, Term};
+use crate::checkpoint::event::Event;
 use crate::checkpoint::fault::Damaged;
 use crate::model::digest::Digest;
 use crate::model::number::CheckpointNumber;
@@ -38,6 +39,8 @@ struct Contents {
     /// The checkpoint from which on it does not.
     ended: u64,
     times: u64,
+    /// Where the record of each event begins, and where the last one ends.
+    events: u64,
     /// Rows of earlier segments that ended here, and the checkpoint of each.
     endings: u64,
     endings_at: u64,
@@ -60,8 +63,8 @@ pub(super) struct Lived {
 pub(super) struct Parts<'p> {
     pub(super) first_row: u32,
     pub(super) first_checkpoint: CheckpointNumber,
-    /// Time and hash of each checkpoint.
-    pub(super) checkpoints: &'p [(Timestamp, Digest)],
+    /// The checkpoints, one after another.
+    pub(super) checkpoints: &'p [Event],
     /// Rows of earlier segments, with the checkpoint in which each ended.
     pub(super) endings: &'p BTreeMap<u32, u32>,
 }
@@ -108,13 +111,19 @@ pub(super) fn write(
     contents.records = put_all(&mut out, starts.iter().map(|start| start.to_le_bytes()))?;
     contents.born = put_all(&mut out, born.iter().map(|n| n.to_le_bytes()))?;
     contents.ended = put_all(&mut out, ended.iter().map(|n| n.to_le_bytes()))?;
-    let times = parts.checkpoints.iter().map(|(at, hash)| {
+    let times = parts.checkpoints.iter().map(|event| {
         let mut entry = [0; CHECKPOINT];
-        entry[..8].copy_from_slice(&at.millis().to_le_bytes());
-        entry[8..].copy_from_slice(hash.bytes());
+        entry[..8].copy_from_slice(&event.at.millis().to_le_bytes());
+        entry[8..].copy_from_slice(event.hash.bytes());
         entry
     });
     contents.times = put_all(&mut out, times)?;
+    let mut starts = Vec::with_capacity(parts.checkpoints.len() + 1);
+    for event in parts.checkpoints {
+        starts.push(out.put(&encode(&(event.set, event.removed, event.triggered_by.as_str()))?)?);
+    }
+    starts.push(out.position());
+    contents.events = put_all(&mut out, starts.iter().map(|start| start.to_le_bytes()))?;
     contents.endings = put_all(&mut out, parts.endings.keys().map(|n| n.to_le_bytes()))?;
     contents.endings_at = put_all(&mut out, parts.endings.values().map(|n| n.to_le_bytes()))?;
     let bytes = serialize(over)?;
@@ -208,6 +217,23 @@ impl Segment {
         let (at, hash) = entry.split_first_chunk().ok_or(Damaged)?;
         let hash = hash.try_into().map_err(|_| Damaged)?;
         Ok((Timestamp::from_millis(i64::from_le_bytes(*at)), Digest::from_bytes(hash)))
+    }
+
+    /// One of its checkpoints, with what it did.
+    pub(super) fn event(&self, number: CheckpointNumber) -> Result<Event, Damaged> {
+        let (at, hash) = self.checkpoint(number)?;
+        let nth = number.0.checked_sub(self.contents.first_checkpoint.0).ok_or(Damaged)?;
+        let record = self.slot(self.contents.events, to_usize(nth)?)?;
+        let (set, removed, id): (u64, u64, String) =
+            postcard::from_bytes(record).map_err(|_| Damaged)?;
+        let triggered_by = id.parse().map_err(|_| Damaged)?;
+        Ok(Event { number, at, hash, set, removed, triggered_by })
+    }
+
+    /// All of its checkpoints.
+    pub(super) fn events(&self) -> impl Iterator<Item = Result<Event, Damaged>> + '_ {
+        let Range { start, end } = self.checkpoints();
+        (start.0..end.0).map(|n| self.event(CheckpointNumber(n)))
     }
 
     /// One of its rows.

@@ -6,12 +6,15 @@ use std::path::Path;
 use proptest::prelude::*;
 
 use super::{Index, refresh};
+use crate::chain::replay;
+use crate::checkpoint::event::Event;
 use crate::checkpoint::log::Log;
 use crate::govern::{self, Author, Mode, Request, Which};
 use crate::graph::walk::{Direction, Walk};
 use crate::model::id::DocumentId;
 use crate::model::number::{CheckpointNumber, Version};
 use crate::model::timestamp::Timestamp;
+use crate::resolve::seals;
 use crate::resolve::{Around, CheckpointSource, Known, QueryPlan, Resolution, Snapshot};
 use crate::selector::parse;
 use crate::vault::Vault;
@@ -171,6 +174,8 @@ fn compare(vault: &Vault, index: Index, rebuilt: Index) {
     let dir = &index.dir.clone();
     let log = Log::read(vault).unwrap();
     let chronicle = log.sound().unwrap();
+    let events: Vec<Event> = chronicle.checkpoints().iter().map(|c| Event::from(*c)).collect();
+    assert_eq!((index.events(), rebuilt.events()), (Ok(events.clone()), Ok(events)));
     let (index, rebuilt) = (CheckpointSource::from(index), CheckpointSource::from(rebuilt));
     for number in CheckpointNumber::sequence().take(chronicle.checkpoints().len()) {
         let by_log = Snapshot::at(vault, &chronicle, Some(number)).unwrap();
@@ -180,6 +185,10 @@ fn compare(vault: &Vault, index: Index, rebuilt: Index) {
             assert_eq!(by_index.made_at(), by_log.made_at());
             assert_eq!(counted(&by_index), counted(&by_log), "at {number}");
             for id in DOCUMENTS.map(|id| id.parse::<DocumentId>().unwrap()) {
+                if let Ok(history) = replay::load(vault.files(), &id) {
+                    let found = source.seals(vault, &id, &history).unwrap();
+                    assert_eq!(found, seals::of_log(&chronicle, &id, &history), "{id}");
+                }
                 let walk = Walk { hops: 2, direction: Direction::Both, kind: None, limit: 99 };
                 let (found, expected) = (by_index.around(&id, &walk), by_log.around(&id, &walk));
                 let said = |around: Option<Around>| around.map(|a| (a.found, a.withheld.len()));

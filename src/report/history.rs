@@ -1,6 +1,5 @@
 //! The versions of one artifact, each recomputed, and the texts of single versions.
 
-use std::collections::HashMap;
 use std::mem;
 
 use serde::Serialize;
@@ -9,10 +8,9 @@ use super::Report;
 use crate::chain::error::ChainError;
 use crate::chain::history::{Entry, History, TextStorage};
 use crate::chain::walk::Walk;
-use crate::checkpoint::chronicle::Chronicle;
 use crate::model::id::DocumentId;
 use crate::model::number::{CheckpointNumber, Version};
-use crate::model::timestamp::Timestamp;
+use crate::resolve::seals::Seals;
 use crate::vault::files::Files;
 
 /// The answer of `history`.
@@ -63,11 +61,10 @@ impl<'h> HistoryReport<'h> {
     /// Recomputes every version of a history.
     pub(crate) fn new(
         files: &'h Files,
-        chronicle: &Chronicle<'_>,
+        seals: &Seals,
         id: &'h DocumentId,
         history: &'h History,
     ) -> Self {
-        let seals = seals(chronicle, id, history);
         let mut walk = Walk::new(files, id, history);
         let mut report = Self { id, versions: Vec::new(), unreadable: Vec::new() };
         while let Some(step) = walk.next() {
@@ -84,7 +81,7 @@ impl<'h> HistoryReport<'h> {
                 wrong.extend(version.check_text().err());
                 wrong.extend(version.check_retirement().err());
             }
-            report.versions.push(VersionReport::new(entry, &seals, &wrong));
+            report.versions.push(VersionReport::new(entry, seals, &wrong));
         }
         report
     }
@@ -96,11 +93,7 @@ impl<'h> HistoryReport<'h> {
 }
 
 impl<'h> VersionReport<'h> {
-    fn new(
-        entry: &'h Entry,
-        seals: &HashMap<Version, CheckpointNumber>,
-        wrong: &[ChainError],
-    ) -> Self {
+    fn new(entry: &'h Entry, seals: &Seals, wrong: &[ChainError]) -> Self {
         Self {
             version: entry.version,
             state: entry.state.as_str(),
@@ -116,31 +109,6 @@ impl<'h> VersionReport<'h> {
             problems: wrong.iter().map(ToString::to_string).collect(),
         }
     }
-}
-
-/// The first checkpoint that seals each version of an artifact; for a retirement, the one that
-/// removes the artifact.
-pub(crate) fn seals(
-    chronicle: &Chronicle<'_>,
-    id: &DocumentId,
-    history: &History,
-) -> HashMap<Version, CheckpointNumber> {
-    let mut seals = HashMap::new();
-    let retired: HashMap<Timestamp, Version> =
-        history.entries().filter_map(|e| Some((e.retired_at()?, e.version))).collect();
-    for checkpoint in chronicle.checkpoints() {
-        if checkpoint.removed.contains(id)
-            && let Some(version) = retired.get(&checkpoint.at)
-        {
-            seals.entry(*version).or_insert(checkpoint.number);
-        }
-        for (_, mark) in checkpoint.set.iter().filter(|(set, _)| set == id) {
-            if let Some(version) = mark.version {
-                seals.entry(version).or_insert(checkpoint.number);
-            }
-        }
-    }
-    seals
 }
 
 /// The answer of `show`: the whole text of a version.

@@ -22,6 +22,7 @@ pub mod portion;
 mod posted;
 mod ranking;
 mod repeated;
+pub(crate) mod seals;
 mod source;
 pub mod tokens;
 mod universe;

@@ -3,9 +3,11 @@
 use std::path::Path;
 use std::sync::OnceLock;
 
+use crate::checkpoint::event::Event;
 use crate::checkpoint::fault::LogError;
 use crate::checkpoint::log::Log;
-use crate::index::{self, At, Damaged, Index};
+use crate::index::{self, At, Damaged, Index, Life};
+use crate::model::id::DocumentId;
 use crate::model::number::CheckpointNumber;
 use crate::trust::{self, HeadError};
 use crate::vault::Vault;
@@ -70,6 +72,26 @@ impl CheckpointSource {
                 Ok(None)
             }
         }
+    }
+
+    /// What an index knows of the versions of an artifact; `None` where the log must be asked.
+    pub(super) fn lives(&self, id: &DocumentId) -> Option<Vec<Life>> {
+        let index = self.index.as_ref()?;
+        index.lives(id.as_str()).inspect_err(|Damaged| index.discard()).ok()
+    }
+
+    /// What each checkpoint did, in numbers.
+    ///
+    /// # Errors
+    /// There is no usable index, and the log cannot be relied on.
+    pub(crate) fn events(&self, vault: &Vault) -> Result<Vec<Event>, LogError> {
+        if let Some(index) = &self.index {
+            match index.events() {
+                Ok(events) => return Ok(events),
+                Err(Damaged) => index.discard(),
+            }
+        }
+        Ok(self.log(vault)?.sound()?.checkpoints().iter().map(|c| Event::from(*c)).collect())
     }
 
     /// Compares what is read with the trusted head of the vault. Readers answer all the same, and
