@@ -123,6 +123,10 @@ class Answer:
         self.is_direct = isinstance(self.selector, Term) and self.selector.key == "uri"
         self.is_direct = self.is_direct and self.selector.value.kind == "document"
         self.parts = []  # id, the pack's id, the section, the text
+        self.looked = set()
+        ids = {id for id in self.state.maps[0] if not is_governance(id)}
+        self.looked |= self.look(self.selector, ids)
+        self.withheld = self.looked & {*self.state.withheld}
         documents = [id for id in self.state.versions if not is_governance(id)]
         self.put = {id: self.put_out(self.selector, self.state.versions[id]) for id in documents}
         self.put = {id: what for id, what in self.put.items() if what is not None}
@@ -160,6 +164,33 @@ class Answer:
         is_whole = not sections if node.sign == "+" else len(sections) < len(given)
         return WHOLE if is_whole else set().union(*sections)
 
+    def look(self, node, within):  # RES-7, SEL-30
+        """Notes the documents whose texts an evaluation looks at; gives the ids that are left."""
+        if isinstance(node, Term) and node.key == "pack":
+            self.looked |= {id for id in self.state.maps[0] if id.startswith("packs/")}
+            definition = self.state.pack(node.value)[1].set
+            return self.look(definition, within) if definition else set()
+        if isinstance(node, Term):
+            if node.key == "uri":
+                return {id for id in within if self.names(node.value, id)}
+            self.looked |= within
+            sound = within & {*self.state.versions}
+            return {id for id in sound if self.term(node, self.state.versions[id])}
+        if node.sign == "|":
+            return set().union(*(self.look(item, within) for item in node.items))
+        if node.sign == "+":
+            for item in sorted(node.items, key=lambda item: not is_of_ids(item)):
+                within = self.look(item, within)
+            return within
+        within = self.look(node.items[0], within)
+        for item in node.items[1:]:
+            within = within - self.look(item, within)
+        return within
+
+    @staticmethod
+    def names(uri, id):
+        return id.startswith(uri.path + "/") if uri.kind == "folder" else id == uri.path
+
     def term(self, term, version):
         key, value = term.key, term.value
         if key == "pack":
@@ -175,10 +206,8 @@ class Answer:
             }[key]()
         elif value.is_foreign or value.kind == "search":
             raise Refused("not part of this reader")
-        elif value.kind == "folder":
-            holds = version.id.startswith(value.path + "/")
         else:
-            holds = version.id == value.path
+            holds = self.names(value, version.id)
         if not holds:
             return None
         return {value.anchor} if key == "uri" and value.anchor else WHOLE
@@ -239,7 +268,11 @@ class Answer:
             keys += f" checkpoint={entry.number} checkpoint_hash={entry.hash} at={entry.at}"
         keys += f" mark={self.mark} parts={parts} tokens={used}"
         keys += "" if budget is None else f" budget={budget}"
-        return comment("context", f"{keys} left_out={left_out} withheld={len(self.state.withheld)}")
+        return comment("context", f"{keys} left_out={left_out} withheld={len(self.withheld)}")
+
+
+def is_of_ids(node):
+    return all(term.key == "uri" for term, _ in node.places())
 
 
 class Part:
