@@ -4,6 +4,7 @@
 pub mod confusable;
 pub mod gathered;
 pub mod images;
+pub mod inbound;
 pub mod linked;
 pub mod packs;
 

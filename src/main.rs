@@ -33,6 +33,7 @@ fn main() -> ExitCode {
     let environment = Environment { vars: vars.collect(), ..Environment::new(cwd, clock) };
     let world = World {
         environment,
+        input_terminal: std::io::stdin().is_terminal(),
         terminal: std::io::stdout().is_terminal(),
         error_terminal: std::io::stderr().is_terminal(),
     };

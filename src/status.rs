@@ -1,12 +1,13 @@
 //! How live files differ from their published versions. An unchanged file that was compared
 //! before is not read again: see [`seen`].
 
+mod moved;
 pub(crate) mod seen;
 #[cfg(test)]
 #[allow(clippy::disallowed_methods, reason = "the tests make and alter vaults and caches")]
 mod tests;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use rayon::prelude::*;
 
@@ -19,6 +20,7 @@ use crate::document::text::normalise;
 use crate::document::utf8;
 use crate::document::validate::{Problem, Severity};
 use crate::live::{self, LiveFile};
+use crate::model::hint::{Call, Hint, Verb};
 use crate::model::id::DocumentId;
 use crate::model::layout::limit;
 use crate::model::number::Version;
@@ -83,6 +85,34 @@ pub(crate) struct Row {
     pub(crate) problems: Vec<Problem>,
     /// Why the published text is withheld.
     pub(crate) withheld: Option<Withheld>,
+    /// Where the file of a missing document seems to be, or what a new file seems to be.
+    pub(crate) moved: Option<DocumentId>,
+}
+
+impl Row {
+    /// What to do about a document whose file is gone, or about the file that seems to be it.
+    pub(crate) fn hints(&self) -> Vec<Hint> {
+        let Some(id) = &self.id else { return Vec::new() };
+        let call = |verb| Call::new(verb).value(id.as_str());
+        let mv = |old: &DocumentId, new: &DocumentId| {
+            Call::new(Verb::Mv).value(old.as_str()).value(new.as_str())
+        };
+        match (self.state, &self.moved) {
+            (DocumentState::Missing, moved) => {
+                let moved = moved.as_ref().map(|new| {
+                    Hint::call("its text is in another file; {} records the move", mv(id, new))
+                });
+                let restore = Hint::call("{} writes the file again", call(Verb::Restore));
+                let retire = Hint::call("{} withdraws the document", call(Verb::Retire));
+                moved.into_iter().chain([restore, retire]).collect()
+            }
+            (_, Some(old)) => {
+                let hint = "it has the text of a document whose file is gone; {} records the move";
+                vec![Hint::call(hint, mv(old, id))]
+            }
+            _ => Vec::new(),
+        }
+    }
 }
 
 /// How a governance file differs from its published version.
@@ -147,6 +177,9 @@ pub(crate) fn status(vault: &Vault, head: &Snapshot<'_>, seen: &Seen) -> Result<
             documents.iter().filter_map(|row| row.id.as_ref()).collect();
         head.documents()?.filter(|id| !present.contains(id)).collect()
     };
+    let gone: Vec<&DocumentId> =
+        missing.iter().copied().filter(|id| !vault.files().exists(&id.live_path())).collect();
+    let moves = moved::moves(vault, head, &gone, &documents);
     let gone: Vec<Row> = missing
         .into_par_iter()
         .map(|id| match live::read(vault, &id.live_path()) {
@@ -159,10 +192,16 @@ pub(crate) fn status(vault: &Vault, head: &Snapshot<'_>, seen: &Seen) -> Result<
                 version: state.get(id.as_str()).and_then(|mark| mark.version),
                 problems: Vec::new(),
                 withheld: None,
+                moved: None,
             },
         })
         .collect();
     documents.extend(gone);
+    let other: HashMap<&DocumentId, &DocumentId> =
+        moves.iter().flat_map(|(old, new)| [(old, new), (new, old)]).collect();
+    for row in &mut documents {
+        row.moved = row.id.as_ref().and_then(|id| other.get(id)).map(|other| (*other).clone());
+    }
     documents.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(Status { documents, governance: governance(vault, head, state) })
 }
@@ -210,6 +249,7 @@ fn compared(
             version: Some(version),
             problems: Vec::new(),
             withheld: None,
+            moved: None,
         };
         return Some((row, None));
     }
@@ -237,6 +277,7 @@ fn row(
         version: None,
         problems,
         withheld: None,
+        moved: None,
     };
     let published = row.id.as_ref().and_then(|id| head.get(id));
     row.version = match (&published, &row.id) {

@@ -63,7 +63,8 @@ fn ctx_on(
         git: |_, _, _| Err(GitError::NotRun("not here".to_owned())),
         disk,
     };
-    let world = World { environment, terminal: false, error_terminal: false };
+    let world =
+        World { environment, input_terminal: false, terminal: false, error_terminal: false };
     let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
     let streams =
         Streams { stdin: &mut std::io::empty(), stdout: &mut stdout, stderr: &mut stderr };

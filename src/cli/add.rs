@@ -2,13 +2,14 @@
 
 use super::expect::ExpectArgs;
 use super::session::Session;
-use super::{Acting, Answer, event};
+use super::{Acting, Answer, editor, event};
 use crate::document::edit::Edit;
 use crate::document::frontmatter::NodeType;
-use crate::govern::{self, NewDocument, Request, Which};
+use crate::govern::{self, Author, NewDocument, Request, Which};
 use crate::model::id::DocumentId;
 use crate::report::event::{Added, DraftReport};
 use crate::report::failure::{Code, Failure};
+use crate::vault::Vault;
 use crate::words::argument;
 use crate::workspace::argument::{node_type, tags, text_or_input};
 use crate::workspace::create;
@@ -16,7 +17,8 @@ use crate::workspace::create;
 /// Create a document and publish it
 ///
 /// Writes a new file and publishes it; with --draft only the file is written. An existing file is
-/// never changed.
+/// never changed. On a terminal, without --body, VISUAL or EDITOR is opened for the body. A document
+/// without a body is not published.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx add nodes/policies/returns --title \"Returns\" --tags \
 policy,retail --body \"Returns within 30 days.\"\n  ctx add nodes/notes/call --draft --body - < call.md")]
@@ -51,8 +53,33 @@ pub(super) fn run(args: &Add, session: &mut Session<'_>) -> Result<Answer, Failu
     let vault = session.acting(&args.acting)?;
     let id: DocumentId = session.workspace.new_id(&vault, &args.id)?;
     DocumentId::of_document_file(&id.live_path())?;
-    let body = text_or_input(args.body.as_deref(), session.stdin)?;
+    let mut body = text_or_input(args.body.as_deref(), session.stdin)?;
     let author = session.workspace.author(&vault, args.note.as_deref(), None)?;
+    let mut composed = None;
+    if args.body.is_none() && !args.draft && session.ui.is_interactive() {
+        govern::check_place(&vault, &id)?;
+        let written = editor::compose(session)?;
+        body.clone_from(&written.text);
+        composed = Some(written);
+    }
+    if body.trim().is_empty() && !args.draft {
+        return Err(Failure::new(Code::Usage, "the document has no body, so it was not published")
+            .hint("pass it with `--body TEXT` or `--body -`; `--draft` makes an empty draft"));
+    }
+    let done = publish(args, session, (&vault, id), (&body, author));
+    done.map_err(|failure| match composed {
+        Some(written) => written.keep(failure),
+        None => failure,
+    })
+}
+
+/// Publishes the document, or writes the draft.
+fn publish(
+    args: &Add,
+    session: &mut Session<'_>,
+    (vault, id): (&Vault, DocumentId),
+    (body, author): (&str, Author),
+) -> Result<Answer, Failure> {
     let mut edit = Edit::default();
     if let Some(title) = &args.title {
         edit = edit.text("title", title);
@@ -64,11 +91,11 @@ pub(super) fn run(args: &Add, session: &mut Session<'_>) -> Result<Answer, Failu
     }
     edit = edit.text("status", "draft").text("author", author.principal.as_str());
     let text = edit
-        .apply(&body)
+        .apply(body)
         .map_err(|why| Failure::new(Code::Refused, why.to_string()).hint(why.hint()))?;
     if args.draft {
-        govern::check_place(&vault, &id)?;
-        let path = create::draft(&vault, (&id, &text), &author, args.expect.read()?)?;
+        govern::check_place(vault, &id)?;
+        let path = create::draft(vault, (&id, &text), &author, args.expect.read()?)?;
         if session.ui.json {
             session.ui.report(&DraftReport { id: &id, path: &path, status: "draft" });
         } else {
@@ -80,6 +107,6 @@ pub(super) fn run(args: &Add, session: &mut Session<'_>) -> Result<Answer, Failu
     }
     let which = Which::Ids(vec![id.clone()]);
     let request = Request { author, which, mode: args.expect.mode(false)? };
-    let outcome = govern::add(&vault, NewDocument { id, text }, &request)?;
+    let outcome = govern::add(vault, NewDocument { id, text }, &request)?;
     Ok(event::print(session, &outcome, false, Added))
 }

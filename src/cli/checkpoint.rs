@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use super::Answer;
 use super::convert::{self, Convert};
+use super::limit::{self, Limit};
 use super::rebuild::{self, Rebuild};
 use super::session::Session;
 use super::ui::shown;
@@ -28,8 +29,11 @@ pub(super) struct Checkpoint {
 
 #[derive(Debug, clap::Subcommand)]
 enum Part {
-    /// List all checkpoints, the newest last
-    List,
+    /// List checkpoints with what they published or retired, the newest last
+    List {
+        #[command(flatten)]
+        limit: Limit,
+    },
     /// Show what one checkpoint changed and holds; its hash is recomputed
     Show {
         /// Number of the checkpoint
@@ -53,16 +57,20 @@ pub(super) fn run(args: &Checkpoint, session: &mut Session<'_>) -> Result<Answer
         _ => {}
     }
     let vault = session.vault()?;
-    if matches!(args.part, Part::List) && !session.ui.json {
+    if let (Part::List { limit }, false) = (&args.part, session.ui.json) {
         let source = session.source(&vault, Need::Versions)?;
-        list(session, &source.events(&vault)?);
+        list(session, source.events(&vault)?, *limit);
         return Ok(Answer::Yes);
     }
     let log = session.log(&vault)?;
     let chronicle = log.sound()?;
     match &args.part {
         Part::Rebuild(_) | Part::Convert(_) => {}
-        Part::List => session.ui.report(&CheckpointsReport::new(&chronicle)),
+        Part::List { limit } => {
+            let mut checkpoints = chronicle.checkpoints().to_vec();
+            let omitted = limit.last(&mut checkpoints);
+            session.ui.report(&limit::report(CheckpointsReport::new(&checkpoints), omitted));
+        }
         Part::Show { number } => {
             let entry = chronicle.checkpoint(*number)?;
             show(session, entry, &chronicle.state_at(*number)?);
@@ -75,19 +83,22 @@ pub(super) fn run(args: &Checkpoint, session: &mut Session<'_>) -> Result<Answer
     Ok(Answer::Yes)
 }
 
-fn list(session: &mut Session<'_>, events: &[Event]) {
-    let length = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
+fn list(session: &mut Session<'_>, mut events: Vec<Event>, limit: Limit) {
+    let omitted = limit.last(&mut events);
     let row = |c: &Event| {
-        let removed = match c.removed {
-            0 => String::new(),
-            n => format!(", {n} removed"),
-        };
+        let of = |n: u64, what| Some(n).filter(|n| *n > 0).map(|n| format!("{n} {what}"));
+        let what: Vec<String> =
+            of(c.set, "published").into_iter().chain(of(c.removed, "retired")).collect();
+        let name = shown(c.triggered_by.as_str());
         vec![
             format!("@{}", c.number),
             c.at.to_string(),
             c.hash.short(),
-            format!("{}{removed}", count(length(c.set), "version")),
-            shown(c.triggered_by.as_str()).into_owned(),
+            what.join(", "),
+            match c.set + c.removed {
+                0 | 1 => name.into_owned(),
+                n => format!("{name} and {} more", n - 1),
+            },
         ]
     };
     let rows: Vec<Vec<String>> = events.iter().map(row).collect();
@@ -95,6 +106,7 @@ fn list(session: &mut Session<'_>, events: &[Event]) {
         session.ui.note("hint: there is no checkpoint yet; `ctx publish --all` makes the first");
     }
     session.ui.table(&rows);
+    limit::note(omitted).iter().for_each(|note| session.ui.note(note));
 }
 
 fn diff(

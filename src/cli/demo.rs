@@ -10,7 +10,7 @@ use crate::report::failure::{Code, Failure};
 use crate::report::vault::{DemoReport, DemoStep};
 use crate::words::argument;
 use crate::workspace::Environment;
-use crate::workspace::demo::{self, AFTER, BEFORE, FORGED, KEYFRAME, POLICY};
+use crate::workspace::demo::{self, BEFORE, EDIT, EDITED, FORGED, KEYFRAME};
 use crate::workspace::git::GitError;
 
 /// Make a small procurement vault and run the main commands in it
@@ -46,7 +46,7 @@ pub(super) fn run(args: &Demo, session: &mut Session<'_>) -> Result<Answer, Fail
     tour.say("All documents are drafts. Publishing makes version 1 of each, under one checkpoint:");
     tour.typed(&format!("cd {shown}"));
     tour.ctx(&["publish", "--all", "-m", "first release", "--as", "ana@example.com"])?;
-    tour.say("A policy is edited. The change is not visible to agents until it is published:");
+    tour.say("A policy and its runbook are edited. The change is not visible to agents until it is published:");
     tour.edit()?;
     tour.ctx(&["status"])?;
     tour.ctx(&["publish", "--changed", "-m", "lower threshold", "--as", "lee@example.com"])?;
@@ -138,7 +138,8 @@ impl Tour<'_, '_> {
             git: |_, _, _| Err(GitError::NotRun("the demo does not use git".to_owned())),
             disk: caller.disk.clone(),
         };
-        let world = World { environment, terminal: false, error_terminal: false };
+        let world =
+            World { environment, input_terminal: false, terminal: false, error_terminal: false };
         let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
         let streams =
             Streams { stdin: &mut std::io::empty(), stdout: &mut stdout, stderr: &mut stderr };
@@ -154,7 +155,8 @@ impl Tour<'_, '_> {
     }
 
     fn edit(&mut self) -> Result<(), Failure> {
-        self.typed(&format!("sed -i 's/{BEFORE}/{AFTER}/' {POLICY}"));
+        let edits: Vec<String> = EDIT.iter().map(|(from, to)| format!("s/{from}/{to}/")).collect();
+        self.typed(&format!("sed -i '{}' {}", edits.join("; "), EDITED.join(" ")));
         demo::edit(&self.home)
     }
 

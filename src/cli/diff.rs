@@ -2,22 +2,32 @@
 
 use super::Answer;
 use super::session::Session;
+use super::ui::shown;
 use crate::chain::diff::print_between;
-use crate::report::failure::Failure;
-use crate::report::history::DiffReport;
+use crate::model::id::DocumentId;
+use crate::report::failure::{Code, Failure};
+use crate::report::history::{DiffReport, DiffsReport};
 use crate::resolve::Snapshot;
+use crate::status::seen::Seen;
+use crate::status::{self, DocumentState, GovernanceState};
+use crate::vault::Vault;
+use crate::workspace::places::Places;
 use crate::workspace::version::{live_text, number, published, text_of};
 
 /// Show changes between two versions, or since publication
 ///
-/// Without a version: from the published text to the live file. With one version: from that version
+/// Without an id, or with folders: from the published texts to the live files of all documents that
+/// differ. With an id and no version: the same of one document. With one version: from that version
 /// to the live file. Texts are compared in the form that is hashed, in which CRLF and LF are equal.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  ctx diff nodes/policies/returns\n  \
-ctx diff nodes/policies/returns 1 3\n  ctx diff nodes/policies/returns 2 live")]
+#[command(
+    after_help = "Examples:\n  ctx diff\n  ctx diff nodes/policies/\n  ctx diff nodes/policies/returns\n  \
+ctx diff nodes/policies/returns 1 3\n  ctx diff nodes/policies/returns 2 live"
+)]
 pub(super) struct Diff {
-    /// Id or file of a document
-    id: String,
+    /// Id or file of a document, or a folder; default: all changed documents
+    #[arg(value_name = "ID|FOLDER")]
+    id: Option<String>,
     /// The older version
     v1: Option<String>,
     /// The newer version, or `live` for the live file
@@ -26,9 +36,12 @@ pub(super) struct Diff {
 
 pub(super) fn run(args: &Diff, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let vault = session.vault()?;
-    let id = session.workspace.known_id(&vault, &args.id)?;
     let log = session.log(&vault)?;
     let chronicle = log.sound()?;
+    let head = Snapshot::at(&vault, &chronicle, None)?;
+    let places = session.workspace.places_at(&vault, &head, args.id.as_slice())?;
+    let [id] = places.ids() else { return changed(args, session, (&vault, &head), &places) };
+    let id = id.clone();
     let side = |text: Option<&String>| -> Result<(String, String), Failure> {
         match text.map(String::as_str) {
             None | Some("live") => Ok(("live".to_owned(), live_text(&vault, &id)?)),
@@ -42,7 +55,6 @@ pub(super) fn run(args: &Diff, session: &mut Session<'_>) -> Result<Answer, Fail
     let (from, old) = match &args.v1 {
         Some(_) => side(args.v1.as_ref())?,
         None => {
-            let head = Snapshot::at(&vault, &chronicle, None)?;
             let served = published(&vault, &head, &id)?;
             (format!("v{}", served.entry.version), served.text)
         }
@@ -57,6 +69,74 @@ pub(super) fn run(args: &Diff, session: &mut Session<'_>) -> Result<Answer, Fail
         if equal {
             session.ui.note(&format!("note: {from} and {to} are equal"));
         }
+    }
+    Ok(Answer::Yes)
+}
+
+/// The diffs of all documents and governance files of these places that differ from what is
+/// published.
+fn changed(
+    args: &Diff,
+    session: &mut Session<'_>,
+    (vault, head): (&Vault, &Snapshot<'_>),
+    places: &Places,
+) -> Result<Answer, Failure> {
+    if args.v1.is_some() {
+        return Err(Failure::new(Code::Usage, "a version is one of a single document")
+            .hint("name a document, not a folder"));
+    }
+    let compared = status::status(vault, head, &Seen::open(vault))?;
+    let differs = |state| {
+        [DocumentState::Changed, DocumentState::Draft, DocumentState::Invalid].contains(&state)
+    };
+    let rows = compared.documents.into_iter().filter(|row| differs(row.state));
+    let mut ids: Vec<DocumentId> = rows.filter_map(|row| row.id).collect();
+    let governance = compared.governance.into_iter();
+    ids.extend(governance.filter(|(_, s)| *s == GovernanceState::Changed).map(|(id, _)| id));
+    ids.retain(|id| places.holds(&id.live_path(), Some(id)) && head.holds(id).unwrap_or(false));
+    ids.sort_unstable();
+    let mut diffs = Vec::new();
+    for id in &ids {
+        match (published(vault, head, id), live_text(vault, id)) {
+            (Ok(served), Ok(live)) => {
+                let path = id.live_path();
+                let from = format!("v{}", served.entry.version);
+                let names = match session.ui.json {
+                    true => (from.clone(), "live".to_owned()),
+                    false => {
+                        (format!("{} ({from})", shown(&path)), format!("{} (live)", shown(&path)))
+                    }
+                };
+                let diff = print_between(&served.text, &live, &names.0, &names.1);
+                diffs.push((id, from, diff));
+            }
+            (Err(why), _) | (_, Err(why)) => {
+                session.ui.note(&format!(
+                    "warning: {}: {}",
+                    shown(id.as_str()),
+                    shown(&why.message)
+                ));
+            }
+        }
+    }
+    if session.ui.json {
+        let diffs = diffs.iter().map(|(id, from, diff)| DiffReport {
+            id,
+            from,
+            to: "live",
+            equal: false,
+            diff,
+        });
+        session.ui.report(&DiffsReport { diffs: diffs.collect() });
+        return Ok(Answer::Yes);
+    }
+    if diffs.is_empty() {
+        session
+            .ui
+            .note("note: no published document differs; `ctx status` lists new and missing ones");
+    }
+    for (_, _, diff) in &diffs {
+        session.ui.diff(diff);
     }
     Ok(Answer::Yes)
 }

@@ -7,6 +7,7 @@ use super::ui::shown;
 use super::{Answer, recover};
 use crate::document::validate::{Problem, Severity};
 use crate::govern::Outcome;
+use crate::live::inbound::Inbound;
 use crate::report::Report;
 use crate::report::event::{EventReport, change};
 use crate::txn::{Item, Live};
@@ -82,6 +83,7 @@ pub(super) fn text(session: &mut Session<'_>, verb: &str, outcome: &Outcome, dry
     for (id, why) in &outcome.left_out {
         ui.line(&format!("  left out: {} ({why})", shown(id.as_str())));
     }
+    inbound(session, &outcome.links);
     for item in &outcome.items {
         item.warnings.iter().for_each(|warning| note(session, item.id.as_str(), warning));
     }
@@ -89,7 +91,30 @@ pub(super) fn text(session: &mut Session<'_>, verb: &str, outcome: &Outcome, dry
         refusal.problems.iter().for_each(|problem| note(session, &refusal.path, problem));
     }
     if dry_run {
-        outcome.items.iter().for_each(|item| live_change(session, item));
+        for item in &outcome.items {
+            let then = if item.is_retirement() { "retired" } else { "published" };
+            live_change(session, (&item.id.live_path(), &item.live), then);
+        }
+    }
+}
+
+/// How many links are printed; the report as JSON has all of them.
+const MOST_LINKS: usize = 20;
+
+/// Lists the links that lead to what was retired or moved.
+fn inbound(session: &mut Session<'_>, links: &[Inbound]) {
+    if links.is_empty() {
+        return;
+    }
+    let ui = &mut session.ui;
+    ui.painted(Paint::Heading, "Links that lead there:");
+    for link in links.iter().take(MOST_LINKS) {
+        let kind = if link.kind == "reference" { "" } else { link.kind };
+        let (path, line, to) = (shown(&link.path), link.line, shown(link.to.as_str()));
+        ui.line(format!("  {path}:{line}  {to}  {kind}").trim_end());
+    }
+    if links.len() > MOST_LINKS {
+        ui.line(&format!("  … {} more", links.len() - MOST_LINKS));
     }
 }
 
@@ -102,17 +127,15 @@ fn note(session: &mut Session<'_>, place: &str, problem: &Problem) {
     session.ui.note(&format!("{severity}[{code}]: {place}{line}: {message} ({hint})"));
 }
 
-/// Shows what a publication would write into a live file.
-fn live_change(session: &mut Session<'_>, item: &Item) {
-    let path = item.id.live_path();
-    let shown_path = shown(&path).into_owned();
-    match &item.live {
+/// Shows what a command would write into a live file.
+pub(super) fn live_change(session: &mut Session<'_>, (path, live): (&str, &Live), then: &str) {
+    let shown_path = shown(path).into_owned();
+    match live {
         Live::Keep => {}
         Live::Create(_) => session.ui.line(&format!("would create {shown_path}")),
         Live::Remove(_) => session.ui.line(&format!("would remove {shown_path}")),
         Live::Replace { old, new } => {
             let (old, new) = (String::from_utf8_lossy(old), String::from_utf8_lossy(new));
-            let then = if item.is_retirement() { "retired" } else { "published" };
             let (from, to) = (format!("{shown_path} (now)"), format!("{shown_path} ({then})"));
             let diff = crate::chain::diff::print_between(&old, &new, &from, &to);
             session.ui.diff(&diff);

@@ -9,7 +9,7 @@ use super::Cli;
 /// The verbs of each group, in the order in which `ctx --help` lists them.
 const GROUPS: [(&str, &[&str]); 6] = [
     ("Start", &["init", "demo", "add"]),
-    ("Publish", &["status", "validate", "diff", "publish", "retire", "mv"]),
+    ("Publish", &["status", "validate", "diff", "publish", "retire", "restore", "mv"]),
     ("Read", &["list", "read", "resolve", "search", "context", "pack", "neighbors", "graph"]),
     ("Verify and look back", &["verify", "head", "history", "show", "checkpoint", "checkout"]),
     ("Maintain", &["recover", "index"]),

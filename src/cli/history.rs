@@ -1,43 +1,55 @@
 //! `ctx history`.
 
 use super::Answer;
+use super::limit::{self, Limit};
 use super::session::Session;
 use super::ui::{shown, table};
 use crate::chain::error::ChainError;
 use crate::chain::replay;
 use crate::report::failure::Failure;
-use crate::report::history::{HistoryReport, VersionReport};
+use crate::report::history::{HistoryReport, LatestReport, VersionReport};
 use crate::resolve::Need;
+use crate::vault::Vault;
 
-/// List the versions of a document, each verified
+/// List the versions of a document, each verified, or the latest of all
 ///
-/// Every hash is recomputed from the stored texts. A note is covered by no hash.
+/// With an id: every hash is recomputed from the stored texts, the newest version is last. Without
+/// one: the latest versions of the vault as the log seals them, the newest first. A note is covered
+/// by no hash.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  ctx history nodes/policies/returns\n  \
+#[command(after_help = "Examples:\n  ctx history -n 5\n  ctx history nodes/policies/returns\n  \
 ctx history nodes/policies/returns --json")]
 pub(super) struct History {
-    /// Id or file of a document
-    id: String,
+    /// Id or file of a document; default: the whole vault
+    id: Option<String>,
+    #[command(flatten)]
+    limit: Limit,
 }
 
 pub(super) fn run(args: &History, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let vault = session.vault()?;
-    let id = session.workspace.known_id(&vault, &args.id)?;
+    let Some(id) = &args.id else { return all(session, &vault, args.limit) };
+    let id = session.workspace.known_id(&vault, id)?;
     let source = session.source(&vault, Need::Versions)?;
     let history = match replay::load(vault.files(), &id) {
         Err(ChainError::HistoryMissing) => return Err(Failure::never_published(&id)),
         other => other?,
     };
     let seals = source.seals(&vault, &id, &history)?;
-    let report = HistoryReport::new(vault.files(), &seals, &id, &history);
-    match session.ui.json {
-        true => session.ui.report(&report),
-        false => text(session, &report.versions),
+    let mut report = HistoryReport::new(vault.files(), &seals, &id, &history);
+    let is_sound = report.is_sound();
+    let omitted = args.limit.last(&mut report.versions);
+    if !session.ui.json {
+        text(session, &report.versions);
+        limit::note(omitted).iter().for_each(|note| session.ui.note(note));
     }
     for line in &report.unreadable {
         session.ui.note(&format!("error: the entry on line {line} is malformed"));
     }
-    if report.is_sound() {
+    if session.ui.json {
+        session.ui.report(&limit::report(report, omitted));
+    }
+    if is_sound {
         return Ok(Answer::Yes);
     }
     session.ui.note("hint: run `ctx verify` for a full report");
@@ -66,4 +78,32 @@ fn text(session: &mut Session<'_>, versions: &[VersionReport<'_>]) {
             session.ui.line(&format!("    {}", shown(problem)));
         }
     }
+}
+
+/// How many versions of the whole vault are listed.
+const LATEST: usize = 20;
+
+fn all(session: &mut Session<'_>, vault: &Vault, limit: Limit) -> Result<Answer, Failure> {
+    let log = session.log(vault)?;
+    let mut report = LatestReport::new(&log.sound()?);
+    let omitted = limit.or(LATEST).first(&mut report.versions);
+    if session.ui.json {
+        session.ui.report(&limit::report(report, omitted));
+        return Ok(Answer::Yes);
+    }
+    let row = |v: &crate::report::history::LatestVersion<'_>| {
+        vec![
+            format!("@{}", v.checkpoint),
+            v.at.clone(),
+            v.state.to_owned(),
+            shown(v.id.as_str()).into_owned(),
+            v.version.map_or_else(String::new, |n| format!("v{n}")),
+        ]
+    };
+    session.ui.table(&report.versions.iter().map(row).collect::<Vec<_>>());
+    if report.versions.is_empty() && omitted == 0 {
+        session.ui.note("hint: nothing is published; `ctx status` shows what can be");
+    }
+    limit::note(omitted).iter().for_each(|note| session.ui.note(note));
+    Ok(Answer::Yes)
 }

@@ -1,31 +1,62 @@
 //! `ctx list`.
 
+use super::limit::{self, Limit};
 use super::session::Session;
 use super::{Answer, document};
 use crate::model::number::CheckpointNumber;
 use crate::report::failure::Failure;
 use crate::report::resolve::ListReport;
 use crate::resolve::{Need, Snapshot};
+use crate::workspace::ask::{Asked, Query};
 
 /// List published documents
+///
+/// A selector limits the list; see `ctx help resolve`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  ctx list\n  ctx list --at 3 --json")]
+#[command(
+    after_help = "Examples:\n  ctx list\n  ctx list '#policy' -n 20\n  ctx list --at 3 --json"
+)]
 pub(super) struct List {
+    /// List what this selector or URI selects; default: all documents
+    selector: Option<String>,
     /// List what was published at this checkpoint
     #[arg(long, value_name = "N")]
     at: Option<CheckpointNumber>,
+    #[command(flatten)]
+    limit: Limit,
 }
 
 pub(super) fn run(args: &List, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let vault = session.vault()?;
-    let source = session.source(&vault, Need::Versions)?;
-    let snapshot = Snapshot::of(&vault, &source, args.at)?;
-    let all = snapshot.all()?;
+    let (checkpoint, mut all) = match &args.selector {
+        None => {
+            let source = session.source(&vault, Need::Versions)?;
+            let snapshot = Snapshot::of(&vault, &source, args.at)?;
+            (snapshot.checkpoint(), snapshot.all()?)
+        }
+        Some(selector) => {
+            let source = session.source(&vault, Asked::need(selector))?;
+            let mut asked = session.with_search(|workspace, on_slow| {
+                let query = Query { text: selector, at: args.at, whole: true };
+                Asked::new(workspace, (&vault, &source), query, on_slow)
+            })?;
+            let found = asked.resolve(&vault)?;
+            let notes = asked.notes(&found)?;
+            document::note(session, asked.plan.backend.as_deref(), &notes);
+            (asked.snapshot.checkpoint(), found)
+        }
+    };
+    let omitted = args.limit.first(&mut all.documents);
     match session.ui.json {
-        true => session.ui.report(&ListReport::new(snapshot.checkpoint(), &all)),
-        false => session.ui.table(&document::rows(&all.portions())),
+        true => {
+            session.ui.report(&limit::report(ListReport::new(checkpoint, &all), omitted));
+        }
+        false => {
+            session.ui.table(&document::rows(&all.portions()));
+            limit::note(omitted).iter().for_each(|note| session.ui.note(note));
+        }
     }
-    if all.documents.is_empty() && all.withheld.is_empty() {
+    if args.selector.is_none() && all.documents.is_empty() && all.withheld.is_empty() {
         session.ui.note("hint: nothing is published; `ctx status` shows what can be");
     }
     document::note_withheld(session, &all.withheld);

@@ -12,6 +12,7 @@ mod convert;
 mod demo;
 mod diff;
 mod document;
+mod editor;
 mod event;
 mod expect;
 mod failure;
@@ -22,6 +23,7 @@ mod help;
 mod history;
 mod index;
 mod init;
+mod limit;
 mod list;
 mod moved;
 mod neighbors;
@@ -32,6 +34,7 @@ mod read;
 mod rebuild;
 mod recover;
 mod resolve;
+mod restore;
 mod retire;
 mod search;
 mod session;
@@ -58,6 +61,8 @@ use ui::{Terminal, Ui, harmless_lines};
 pub struct World {
     /// The folder, the variables, the clock, git and the disk.
     pub environment: Environment,
+    /// Whether stdin is a terminal.
+    pub input_terminal: bool,
     /// Whether stdout is a terminal.
     pub terminal: bool,
     /// Whether stderr is a terminal.
@@ -136,6 +141,7 @@ enum Verb {
     Diff(diff::Diff),
     Publish(publish::Publish),
     Retire(retire::Retire),
+    Restore(restore::Restore),
     Mv(moved::Mv),
     List(list::List),
     Read(read::Read),
@@ -194,6 +200,7 @@ pub fn run(args: Vec<OsString>, world: &World, streams: Streams<'_>) -> u8 {
         Ok(Answer::No) => 1,
         Ok(Answer::Incomplete) => 5,
         Err(failure) => {
+            let failure = session.workspace.explained(failure);
             session.ui.failure(&failure);
             failure.code.exit()
         }
@@ -222,6 +229,7 @@ fn dispatch(verb: Verb, session: &mut Session<'_>) -> Result<Answer, Failure> {
         Verb::Diff(args) => diff::run(&args, session),
         Verb::Publish(args) => publish::run(&args, session),
         Verb::Retire(args) => retire::run(&args, session),
+        Verb::Restore(args) => restore::run(&args, session),
         Verb::Mv(args) => moved::run(&args, session),
         Verb::List(args) => list::run(&args, session),
         Verb::Read(args) => read::run(&args, session),

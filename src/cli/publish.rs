@@ -3,9 +3,11 @@
 use super::expect::ExpectArgs;
 use super::session::Session;
 use super::{Acting, Answer, event};
-use crate::govern::{Mode, PublishError, Request, Which, publish};
+use crate::govern::{Author, Mode, PublishError, Request, Which, publish};
 use crate::report::event::Published;
-use crate::report::failure::Failure;
+use crate::report::failure::{Code, Failure};
+use crate::vault::Vault;
+use crate::workspace::Workspace;
 
 /// Publish documents as new versions under one checkpoint
 ///
@@ -14,13 +16,15 @@ use crate::report::failure::Failure;
 /// publication of a vault include changed governance files (CONTEXT.md, stewards.yaml,
 /// .context/config.yaml, packs). Otherwise they are published by name, and until then the published
 /// configuration holds.
+/// A folder stands for its changed documents. Without an id or an option, a terminal shows what
+/// --changed would publish; nothing is written, and the exit code is 2.
 /// One invalid document refuses all of them, unless --skip-invalid is given.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx publish nodes/policies/returns -m \"new threshold\"\n  \
-ctx publish --all --dry-run\n  ctx publish --changed")]
+ctx publish --all --dry-run\n  ctx publish --changed\n  ctx publish nodes/policies/")]
 pub(super) struct Publish {
-    /// Ids or files of documents
-    #[arg(value_name = "ID", required_unless_present_any = ["all", "changed"], conflicts_with_all = ["all", "changed"])]
+    /// Ids or files of documents, or folders: the changed documents in them, except drafts
+    #[arg(value_name = "ID|FOLDER", conflicts_with_all = ["all", "changed"])]
     ids: Vec<String>,
     /// Publish every document that differs from its published version, with drafts
     #[arg(long, conflicts_with = "changed")]
@@ -59,9 +63,11 @@ pub(super) fn run(args: &Publish, session: &mut Session<'_>) -> Result<Answer, F
     } else if args.changed {
         Which::Changed
     } else {
-        let ids = args.ids.iter().map(|text| workspace.named(&vault, text));
-        Which::Ids(ids.collect::<Result<_, _>>()?)
+        named(workspace, &vault, &args.ids)?
     };
+    if args.ids.is_empty() && !args.all && !args.changed {
+        return Err(nothing_named(session, &vault, author));
+    }
     let mode = Mode { skip_invalid: args.skip_invalid, ..args.expect.mode(args.dry_run)? };
     let many = !matches!(&which, Which::Ids(ids) if ids.len() == 1);
     let outcome = publish(&vault, &Request { author, which, mode });
@@ -75,4 +81,36 @@ pub(super) fn run(args: &Publish, session: &mut Session<'_>) -> Result<Answer, F
         }
     })?;
     Ok(event::print(session, &outcome, args.dry_run, Published))
+}
+
+/// The documents and folders that arguments name. A name of nothing is left to the event, which
+/// refuses it.
+fn named(workspace: &Workspace<'_>, vault: &Vault, texts: &[String]) -> Result<Which, Failure> {
+    let (mut ids, mut folders) = (Vec::new(), Vec::new());
+    for text in texts {
+        match workspace.folder_of(vault, text) {
+            Some(folder) => folders.push(folder),
+            None => ids.push(workspace.named(vault, text)?),
+        }
+    }
+    Ok(match folders.is_empty() {
+        true => Which::Ids(ids),
+        false => Which::Within { ids, folders },
+    })
+}
+
+/// Shows a person what could be published, and names the options.
+fn nothing_named(session: &mut Session<'_>, vault: &Vault, author: Author) -> Failure {
+    let failure = Failure::new(Code::Usage, "no document to publish is named")
+        .hint("`--changed` publishes changes to published documents, `--all` also drafts and new documents")
+        .hint("or name documents or folders; `ctx status` lists all that differ");
+    if !session.ui.is_interactive() {
+        return failure;
+    }
+    let mode = Mode { skip_invalid: true, dry_run: true, ..Mode::default() };
+    match publish(vault, &Request { author, which: Which::Changed, mode }) {
+        Ok(outcome) => event::text(session, "publish", &outcome, true),
+        Err(why) => return why.into(),
+    }
+    failure
 }

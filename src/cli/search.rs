@@ -28,7 +28,7 @@ pub(super) struct Search {
     #[arg(value_name = "WORDS", required = true)]
     words: Vec<String>,
     /// Print at most this many hits
-    #[arg(long, value_name = "N", default_value_t = 10,
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 10,
           value_parser = clap::value_parser!(u16).range(1..=search::MAX_HITS as i64))]
     limit: u16,
     /// Find also words that begin with the last word

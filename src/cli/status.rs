@@ -3,6 +3,7 @@
 use super::Answer;
 use super::color::Paint;
 use super::failure::command;
+use super::limit::{self, Limit};
 use super::session::Session;
 use super::ui::shown;
 use crate::document::validate::Severity;
@@ -16,11 +17,18 @@ use crate::words::count;
 
 /// Show how files differ from their published versions
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  ctx status\n  ctx status --ignored\n  ctx status --json")]
+#[command(
+    after_help = "Examples:\n  ctx status\n  ctx status nodes/policies/ --json\n  ctx status --ignored"
+)]
 pub(super) struct Status {
+    /// Ids, files or folders to look at; default: the whole vault
+    #[arg(value_name = "ID|FOLDER")]
+    places: Vec<String>,
     /// Also list Markdown files that are no documents, with the reason
     #[arg(long)]
     ignored: bool,
+    #[command(flatten)]
+    limit: Limit,
 }
 
 pub(super) fn run(args: &Status, session: &mut Session<'_>) -> Result<Answer, Failure> {
@@ -28,17 +36,23 @@ pub(super) fn run(args: &Status, session: &mut Session<'_>) -> Result<Answer, Fa
     vault.usable_config()?;
     let log = session.log(&vault)?;
     let head = Snapshot::at(&vault, &log.sound()?, None)?;
-    let compared = status(&vault, &head, &Seen::open(&vault))?;
-    let ignored = if args.ignored { Some(left_out(&vault, &head)?) } else { None };
+    let places = session.workspace.places_at(&vault, &head, &args.places)?;
+    let mut compared = status(&vault, &head, &Seen::open(&vault))?;
+    compared.documents.retain(|row| places.holds(&row.path, row.id.as_ref()));
+    compared.governance.retain(|(id, _)| places.holds(&id.live_path(), Some(id)));
+    let mut ignored = if args.ignored { Some(left_out(&vault, &head)?) } else { None };
+    ignored.iter_mut().for_each(|files| files.retain(|file| places.holds(&file.path, None)));
     if session.ui.json {
+        let omitted = args.limit.first(&mut compared.documents);
         let report = StatusReport::new(&compared, head.checkpoint(), command);
-        match &ignored {
-            Some(files) => session.ui.report(&report.with_ignored(files)),
-            None => session.ui.report(&report),
-        }
+        let report = match &ignored {
+            Some(files) => report.with_ignored(files),
+            None => report,
+        };
+        session.ui.report(&limit::report(report, omitted));
         return Ok(Answer::Yes);
     }
-    text(session, &compared, &head);
+    text(session, &compared, &head, args.limit);
     if let Some(files) = ignored {
         text_of_ignored(session, &files);
     }
@@ -80,13 +94,17 @@ const SECTIONS: [(DocumentState, &str, &str); 7] = [
     (DocumentState::Withheld, "Withheld, because the history does not verify", "ctx verify"),
     (DocumentState::Invalid, "Invalid, cannot be published", "ctx validate"),
     (DocumentState::Changed, "Changed since publication", "ctx publish --changed"),
-    (DocumentState::Missing, "Published, but the live file is missing", "ctx retire ID"),
+    (
+        DocumentState::Missing,
+        "Published, but the live file is missing",
+        "ctx restore ID, or ctx retire ID",
+    ),
     (DocumentState::Draft, "Published, with a draft of the next version", "ctx publish ID"),
     (DocumentState::Unpublished, "Never published", "ctx publish ID, or ctx publish --all"),
     (DocumentState::Retired, "Retired", "ctx publish ID"),
 ];
 
-fn text(session: &mut Session<'_>, compared: &Compared, head: &Snapshot<'_>) {
+fn text(session: &mut Session<'_>, compared: &Compared, head: &Snapshot<'_>, limit: Limit) {
     let ui = &mut session.ui;
     match head.made_at() {
         Some(at) => ui.line(&format!("Checkpoint {} of {at}", head.checkpoint())),
@@ -96,8 +114,9 @@ fn text(session: &mut Session<'_>, compared: &Compared, head: &Snapshot<'_>) {
     let published = with(DocumentState::Published).count();
     ui.line(&format!("Published and unchanged: {}", count(published, "document")));
     for (state, heading, next) in SECTIONS {
-        let rows: Vec<&Row> = with(state).collect();
-        if rows.is_empty() {
+        let mut rows: Vec<&Row> = with(state).collect();
+        let omitted = limit.first(&mut rows);
+        if rows.is_empty() && omitted == 0 {
             continue;
         }
         ui.line("");
@@ -108,9 +127,17 @@ fn text(session: &mut Session<'_>, compared: &Compared, head: &Snapshot<'_>) {
             if let Some(withheld) = &row.withheld {
                 ui.line(&format!("      {}", shown(&withheld.why.to_string())));
             }
+            if row.moved.is_some() {
+                for hint in row.hints().iter().take(1) {
+                    ui.line(&format!("      {}", shown(&hint.render(command))));
+                }
+            }
             for problem in row.problems.iter().filter(|p| p.severity == Severity::Error) {
                 ui.line(&format!("      {}", shown(&problem.message)));
             }
+        }
+        if omitted > 0 {
+            ui.line(&format!("  … {omitted} more"));
         }
     }
     if !compared.governance.is_empty() {

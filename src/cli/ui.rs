@@ -19,6 +19,8 @@ use crate::report::{self, Report};
 /// What the two output streams are connected to.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Terminal {
+    /// Whether stdin is a terminal.
+    input: bool,
     /// Whether stdout is a terminal.
     out: bool,
     /// Whether stderr is a terminal.
@@ -30,6 +32,7 @@ pub(super) struct Terminal {
 impl Terminal {
     pub(super) fn of(world: &World) -> Self {
         Self {
+            input: world.input_terminal,
             out: world.terminal,
             err: world.error_terminal,
             color: is_colored(world, world.terminal),
@@ -63,6 +66,11 @@ impl<'w> Ui<'w> {
             warnings: Vec::new(),
             failed: None,
         }
+    }
+
+    /// Whether a person is at both ends, who can be asked for a text.
+    pub(super) fn is_interactive(&self) -> bool {
+        self.terminal.input && self.terminal.out && !self.json
     }
 
     /// Whether progress can be shown.
@@ -271,7 +279,8 @@ pub(super) fn table(rows: &[Vec<String>]) -> Vec<String> {
 mod tests {
     use super::*;
 
-    const ON: Terminal = Terminal { out: true, err: true, color: false, error_color: false };
+    const ON: Terminal =
+        Terminal { input: true, out: true, err: true, color: false, error_color: false };
 
     fn printed(terminal: Terminal, print: impl FnOnce(&mut Ui<'_>)) -> String {
         let (mut out, mut err) = (Vec::new(), Vec::new());

@@ -211,7 +211,7 @@ impl Transaction<'_> {
         }
         // A walk does not enter other vaults; a name may.
         if self.state.get(id.as_str()).is_none()
-            && matches!(which, Which::Ids(_))
+            && which.is_named()
             && let Some(folder) = self.vault.nested_above(&path)
         {
             let message = format!("`{folder}` is a vault of its own");
@@ -230,13 +230,13 @@ impl Transaction<'_> {
             Some(text) => text.as_bytes().to_vec(),
             None => match self.vault.files().read_optional(&path, limit::DOCUMENT) {
                 Ok(Some(bytes)) => bytes,
-                Ok(None) if matches!(which, Which::Ids(_)) => {
+                Ok(None) if which.is_named() => {
                     let message = "the live file is missing".to_owned();
                     let hint = match self.state.get(id.as_str()) {
                         Some(_) => restore_or_retire(id),
                         None => Hint::call(
-                            "restore the file; {} lists its versions",
-                            Call::new(Verb::History).value(id.as_str()),
+                            "{} writes the last text into the file again",
+                            Call::new(Verb::Restore).value(id.as_str()),
                         ),
                     };
                     return Err(Refusal::new(path, "document-missing", message, hint));
@@ -497,6 +497,9 @@ pub(super) fn refused_file(path: &str, why: &FileError) -> Refusal {
 
 /// Advice for a published document whose live file is missing.
 pub(super) fn restore_or_retire(id: &DocumentId) -> Hint {
-    let retire = Call::new(Verb::Retire).value(id.as_str());
-    Hint::call("restore the file, or run {} to withdraw the document", retire)
+    let call = |verb| Call::new(verb).value(id.as_str());
+    Hint::calls(
+        "{} writes the published text into the file again, {} withdraws the document",
+        [call(Verb::Restore), call(Verb::Retire)],
+    )
 }

@@ -12,6 +12,7 @@ mod artifact;
 mod cycles;
 mod governance;
 mod moved;
+mod restore;
 mod retire;
 mod stale;
 mod transaction;
@@ -21,12 +22,14 @@ use rayon::prelude::*;
 
 pub use governance::set_governance_file;
 pub use moved::move_document;
+pub use restore::{RestoreError, RestoreRequest, RestoredFile, Standing, restore};
 pub use retire::retire;
 
 use crate::checkpoint::chronicle::{Append, Chronicle};
 use crate::checkpoint::event::Checkpoint;
 use crate::checkpoint::fault::LogError;
 use crate::document::validate::{Problem, Severity};
+use crate::live::inbound::Inbound;
 use crate::model::id::DocumentId;
 use crate::model::principal::Principal;
 use crate::model::timestamp::Timestamp;
@@ -65,6 +68,28 @@ pub enum Which {
     All,
     /// Published documents whose live file differs and does not say `draft`.
     Changed,
+    /// These, and those of `Changed` in these folders, with packs.
+    Within {
+        /// Drafts or not.
+        ids: Vec<DocumentId>,
+        /// Each with a `/` at its end; the empty text is the vault's folder.
+        folders: Vec<String>,
+    },
+}
+
+impl Which {
+    /// How one document of a publication is treated.
+    fn of(&self, id: &DocumentId) -> &Self {
+        match self {
+            Self::Within { ids, .. } if !ids.contains(id) => &Self::Changed,
+            which => which,
+        }
+    }
+
+    /// Whether this names a document, and is not about all that differ.
+    fn is_named(&self) -> bool {
+        matches!(self, Self::Ids(_) | Self::Within { .. })
+    }
 }
 
 /// A new document that is not on disk yet.
@@ -140,6 +165,8 @@ pub struct Outcome {
     pub behind: Vec<(DocumentId, Live)>,
     /// Documents that were not taken, with the reason.
     pub left_out: Vec<(DocumentId, &'static str)>,
+    /// Links of live documents and packs to what was retired or moved.
+    pub links: Vec<Inbound>,
     /// Documents that were refused while others were published.
     pub refused: Vec<Refusal>,
     /// Whether it was written, and what could not be brought up to date afterwards.
@@ -256,10 +283,8 @@ pub fn add(vault: &Vault, new: NewDocument, request: &Request) -> Result<Outcome
 /// # Errors
 /// [`PublishError::Exists`], [`PublishError::Misplaced`] or [`PublishError::Ignored`].
 pub fn check_place(vault: &Vault, id: &DocumentId) -> Result<(), PublishError> {
+    check_layout(vault, id)?;
     let path = id.live_path();
-    if DocumentId::of_document_file(&path).is_err() || !vault.is_document_path(&path) {
-        return Err(PublishError::Misplaced { path });
-    }
     if let Some(rule) = vault.ignore_rule(&path) {
         return Err(PublishError::Ignored { path, rule });
     }
@@ -267,6 +292,15 @@ pub fn check_place(vault: &Vault, id: &DocumentId) -> Result<(), PublishError> {
         return Err(PublishError::Exists(path));
     }
     Ok(())
+}
+
+/// Refuses a name for a document that this vault would not look at.
+fn check_layout(vault: &Vault, id: &DocumentId) -> Result<(), PublishError> {
+    let path = id.live_path();
+    match DocumentId::of_document_file(&path).is_err() || !vault.is_document_path(&path) {
+        true => Err(PublishError::Misplaced { path }),
+        false => Ok(()),
+    }
 }
 
 /// What an event is about: its writer, how it is to be written, the documents it names, and which
@@ -373,11 +407,11 @@ fn commit_event(
 
 fn run(vault: &Vault, request: &Request, new: &[NewDocument]) -> Result<Outcome, PublishError> {
     let subjects: Vec<&DocumentId> = match &request.which {
-        Which::Ids(ids) => ids.iter().collect(),
+        Which::Ids(ids) | Which::Within { ids, .. } => ids.iter().collect(),
         Which::All | Which::Changed => Vec::new(),
     };
     let includes = match &request.which {
-        Which::Ids(_) => Includes::Only(&subjects),
+        Which::Ids(_) | Which::Within { .. } => Includes::Only(&subjects),
         Which::All | Which::Changed => Includes::Changed,
     };
     let mode = request.mode;
@@ -391,7 +425,7 @@ fn run(vault: &Vault, request: &Request, new: &[NewDocument]) -> Result<Outcome,
         let last_sealed = transaction.last_sealed(&ids);
         let prepare = |id: &DocumentId| {
             let fresh = new.iter().find(|new| new.id == *id).map(|new| new.text.as_str());
-            transaction.prepare(id, fresh, last_sealed.get(id).copied(), &request.which)
+            transaction.prepare(id, fresh, last_sealed.get(id).copied(), request.which.of(id))
         };
         let prepared: Vec<artifact::Prepared> = ids.par_iter().map(prepare).collect();
         for (id, prepared) in ids.iter().zip(prepared) {

@@ -1,12 +1,18 @@
 //! Moving: one event that retires the old id and publishes the new one, which names its origin.
 
+use std::collections::BTreeSet;
+
 use super::artifact::Base;
 use super::governance::Includes;
 use super::transaction::Transaction;
-use super::{Author, Event, Mode, Outcome, PublishError, Refusal, check_place, event};
+use super::{
+    Author, Event, Mode, Outcome, PublishError, Refusal, check_layout, check_place, event,
+};
 use crate::document::text::normalise;
+use crate::document::validate::{Problem, Severity, problems};
 use crate::document::{Document, utf8};
-use crate::model::hint::Hint;
+use crate::live;
+use crate::model::hint::{Call, Hint, Verb};
 use crate::model::id::DocumentId;
 use crate::model::layout::limit;
 use crate::model::number::Version;
@@ -31,18 +37,36 @@ pub fn move_document(
         {
             return Err(transaction.unknown(old));
         }
-        check_place(transaction.vault, new)?;
-        match transaction.moved(old, new) {
-            Ok(items) => outcome.items.extend(items),
+        let is_moved = is_moved(transaction.vault, old, new);
+        if !is_moved {
+            check_place(transaction.vault, new)?;
+        }
+        match transaction.moved(old, new, is_moved) {
+            Ok(items) => {
+                outcome.items.extend(items);
+                outcome.links = transaction.links_to(&BTreeSet::from([old]));
+            }
             Err(refusal) => outcome.refused.push(refusal),
         }
         Ok(())
     })
 }
 
+/// Whether the file is at its new place already: nothing is at the old one.
+fn is_moved(vault: &Vault, old: &DocumentId, new: &DocumentId) -> bool {
+    let files = vault.files();
+    let (from, to) = (old.live_path(), new.live_path());
+    !files.exists(&from) && files.exists(&to) && check_layout(vault, new).is_ok()
+}
+
 impl Transaction<'_> {
     /// The two versions of a move: the old id retired, the new one published.
-    fn moved(&self, old: &DocumentId, new: &DocumentId) -> Result<[Item; 2], Refusal> {
+    fn moved(
+        &self,
+        old: &DocumentId,
+        new: &DocumentId,
+        is_moved: bool,
+    ) -> Result<[Item; 2], Refusal> {
         let refuse = |code, message: &str, hint: Hint| {
             Err(Refusal::new(old.live_path(), code, message.to_owned(), hint))
         };
@@ -64,7 +88,7 @@ impl Transaction<'_> {
             let message = format!("`{new}` has a history already");
             return refuse("id-taken", &message, "choose an id that was never used".into());
         }
-        let path = old.live_path();
+        let path = if is_moved { new.live_path() } else { old.live_path() };
         let read = self.vault.files().read_optional(&path, limit::DOCUMENT);
         let bytes = match read {
             Ok(Some(bytes)) => bytes,
@@ -77,12 +101,17 @@ impl Transaction<'_> {
         let last_sealed = self.last_sealed([old]).get(old).copied();
         let base = self.base(old, last_sealed)?;
         let live = utf8(&bytes).unwrap_or_default();
-        if base.sealed.as_deref() != Some(&*normalise(live)) {
-            let hint = "publish the change first, or undo it";
-            return refuse("unpublished-changes", "its live file was changed", hint.into());
-        }
         let document = Document::parse(live)
-            .map_err(|why| Refusal::new(&path, why.code(), why.to_string(), why.hint()))?;
+            .map_err(|why| Refusal::new(&path, why.code(), why.to_string(), why.hint()));
+        let mut warnings = Vec::new();
+        if base.sealed.as_deref() != Some(&*normalise(live)) {
+            let sealed = base.sealed.as_deref().unwrap_or_default();
+            if !is_moved || !document.as_ref().is_ok_and(|d| has_body_of(sealed, live, d)) {
+                return Err(changed(old, new, is_moved));
+            }
+            warnings = self.checked(&path, live, document.as_ref().ok())?;
+        }
+        let document = document?;
         let mut edit = self.stamp(Version::FIRST, self.at).edit(new, live, &document);
         let origin = Uri::pinned(old.clone(), self.chronicle.head_number());
         if let Some(origin) = origin.within(&self.vault.config().authorities) {
@@ -93,9 +122,55 @@ impl Transaction<'_> {
         })?;
         let mut published =
             self.next_version(new, &Base::nothing(), &normalise(&text), Change::New)?;
-        published.live = Live::Create(text.into_bytes());
+        published.warnings = warnings;
         let mut retired = self.retirement(old, &base)?;
-        retired.live = Live::Remove(bytes);
+        (retired.live, published.live) = match is_moved {
+            true => (Live::Keep, Live::Replace { old: bytes, new: text.into_bytes() }),
+            false => (Live::Remove(bytes), Live::Create(text.into_bytes())),
+        };
         Ok([retired, published])
     }
+
+    /// Refuses a document that breaks a rule; gives what is odd about it.
+    fn checked(
+        &self,
+        path: &str,
+        live: &str,
+        document: Option<&Document>,
+    ) -> Result<Vec<Problem>, Refusal> {
+        let Some(document) = document else { return Ok(Vec::new()) };
+        let found = problems(live, document, live::criteria(self.vault, path, true));
+        match found.iter().any(|problem| problem.severity == Severity::Error) {
+            true => Err(Refusal { path: path.to_owned(), problems: found }),
+            false => Ok(found),
+        }
+    }
+}
+
+/// Whether a live document has the body of a published text, and any.
+fn has_body_of(sealed: &str, live: &str, document: &Document) -> bool {
+    let body = normalise(&live[document.parts.body..]);
+    let published = Document::parse(sealed).ok();
+    let published = published.map(|published| &sealed[published.parts.body..]);
+    published == Some(&*body) && !body.trim().is_empty()
+}
+
+fn changed(old: &DocumentId, new: &DocumentId, is_moved: bool) -> Refusal {
+    let call = |verb, id: &DocumentId| Call::new(verb).value(id.as_str());
+    let (path, message, hint) = match is_moved {
+        false => (
+            old.live_path(),
+            "its live file was changed".to_owned(),
+            "publish the change first, or undo it".into(),
+        ),
+        true => (
+            new.live_path(),
+            format!("it has another body than `{old}`, whose file is gone"),
+            Hint::calls(
+                "undo the change and publish it after the move; or run {} and {}",
+                [call(Verb::Retire, old), call(Verb::Publish, new)],
+            ),
+        ),
+    };
+    Refusal::new(path, "unpublished-changes", message, hint)
 }

@@ -55,6 +55,9 @@ pub fn retire(
                 return Err(transaction.unknown(id));
             }
         }
+        let retired = outcome.items.iter().map(|item| &item.id).filter(|id| id.is_document());
+        let links = transaction.links_to(&retired.collect());
+        outcome.links = links;
         Ok(())
     })
 }

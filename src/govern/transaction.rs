@@ -9,6 +9,7 @@ use crate::checkpoint::chronicle::{Append, Chronicle};
 use crate::checkpoint::event::{Checkpoint, trigger};
 use crate::checkpoint::state::{Mark, PublishedSet};
 use crate::live;
+use crate::live::inbound::{self, Inbound};
 use crate::model::id::{DocumentId, fold};
 use crate::model::layout;
 use crate::model::number::Version;
@@ -126,6 +127,15 @@ impl<'a> Transaction<'a> {
         new.iter().filter_map(refuse).collect()
     }
 
+    /// The links of live documents and packs to these documents.
+    pub(super) fn links_to(&self, ids: &BTreeSet<&DocumentId>) -> Vec<Inbound> {
+        if ids.is_empty() {
+            return Vec::new();
+        }
+        let published = self.state.iter().map(|(id, _)| id).filter(|id| id.is_document());
+        inbound::inbound(self.vault, published.cloned(), ids)
+    }
+
     /// How many documents the next checkpoint holds.
     pub(super) fn documents_after(&self, items: &[Item]) -> usize {
         let mut ids: BTreeSet<&DocumentId> =
@@ -163,7 +173,7 @@ impl Transaction<'_> {
         which: &Which,
         new: &[NewDocument],
     ) -> Result<(), PublishError> {
-        let Which::Ids(ids) = which else {
+        let (Which::Ids(ids) | Which::Within { ids, .. }) = which else {
             return Ok(());
         };
         let is_new = |id: &DocumentId| new.iter().any(|new| new.id == *id);
@@ -189,6 +199,18 @@ impl Transaction<'_> {
             Which::Ids(ids) => {
                 let ids: BTreeSet<&DocumentId> = ids.iter().collect();
                 ids.into_iter().cloned().collect()
+            }
+            Which::Within { ids, folders } => {
+                let is_within = |id: &DocumentId| {
+                    folders.iter().any(|folder| id.live_path().starts_with(folder.as_str()))
+                };
+                let live = self.vault.governance_files();
+                let live = live.iter().filter_map(|p| DocumentId::of_governance_file(p).ok());
+                let published = self.state.iter().map(|(id, _)| id.clone());
+                let all = published.chain(live).filter(|id| id.is_document() || id.is_pack());
+                let all: BTreeSet<DocumentId> =
+                    all.filter(is_within).chain(ids.iter().cloned()).collect();
+                all.into_iter().collect()
             }
             Which::All => {
                 let found = self.vault.documents();

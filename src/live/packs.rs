@@ -115,7 +115,7 @@ fn selects_nothing(query: &Selector, drafts: &Drafts<'_>) -> bool {
 struct Unknown;
 
 /// Every URI of a pack, those of its query too.
-fn references(pack: &Pack) -> impl Iterator<Item = Placed<Uri>> {
+pub(super) fn references(pack: &Pack) -> impl Iterator<Item = Placed<Uri>> {
     let query = pack.query.iter().flat_map(|query| {
         let uris = query.value.expr.leaves().into_iter().filter_map(|(term, _)| match term {
             Term::Uri(uri) => Some(uri.clone()),

@@ -36,12 +36,14 @@ verbs! {
     Index "index";
     Init "init";
     List "list";
+    Mv "mv";
     PackCheck "pack check";
     PackList "pack list";
     Publish "publish";
     Read "read";
     Recover "recover";
     Resolve "resolve";
+    Restore "restore";
     Retire "retire";
     Show "show";
     Status "status";

@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 
 use super::Report;
-use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::event::Checkpoint;
 use crate::checkpoint::state::{Mark, PublishedSet};
 use crate::convert::Converted;
@@ -80,11 +79,9 @@ impl Report for CheckpointsReport {
 }
 
 impl CheckpointsReport {
-    /// All checkpoints of a log, the newest last.
-    pub(crate) fn new(chronicle: &Chronicle<'_>) -> Self {
-        Self {
-            checkpoints: chronicle.checkpoints().iter().map(|c| EntryReport::from(*c)).collect(),
-        }
+    /// Checkpoints of a log, the newest last.
+    pub(crate) fn new(checkpoints: &[&Checkpoint]) -> Self {
+        Self { checkpoints: checkpoints.iter().map(|c| EntryReport::from(*c)).collect() }
     }
 }
 

@@ -7,6 +7,7 @@ use super::problem::{FileProblems, ProblemReport};
 use super::recover::RecoveredReport;
 use super::{Report, Spell};
 use crate::govern::Outcome;
+use crate::live::inbound::Inbound;
 use crate::model::id::DocumentId;
 use crate::model::number::Version;
 use crate::txn::{Change, Item, StepFailure};
@@ -21,6 +22,9 @@ pub struct EventReport<'e> {
     brought_up_to_date: Vec<&'e DocumentId>,
     left_out: Vec<LeftOutReport<'e>>,
     refused: Vec<FileProblems>,
+    /// Links to what was retired or moved.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    inbound_links: Vec<InboundReport<'e>>,
     /// Live files that were left as they are; the event stands.
     not_updated: Vec<NotUpdatedReport<'e>>,
     /// What the steps after the commit could not do.
@@ -44,6 +48,14 @@ struct VersionReport<'e> {
 struct LeftOutReport<'e> {
     id: &'e DocumentId,
     reason: &'e str,
+}
+
+#[derive(Debug, Serialize)]
+struct InboundReport<'e> {
+    path: &'e str,
+    line: usize,
+    kind: &'static str,
+    to: &'e DocumentId,
 }
 
 #[derive(Debug, Serialize)]
@@ -90,11 +102,18 @@ impl<'e> EventReport<'e> {
             brought_up_to_date: outcome.behind.iter().map(|(id, _)| id).collect(),
             left_out: left_out.map(|(id, reason)| LeftOutReport { id, reason }).collect(),
             refused: outcome.refused.iter().map(refused).collect(),
+            inbound_links: outcome.links.iter().map(InboundReport::from).collect(),
             not_updated: left_alone.iter().map(not_updated).collect(),
             after_commit: after.iter().map(step).collect(),
             recovered: (!outcome.recovered.is_empty())
                 .then(|| RecoveredReport::from(&outcome.recovered)),
         }
+    }
+}
+
+impl<'e> From<&'e Inbound> for InboundReport<'e> {
+    fn from(link: &'e Inbound) -> Self {
+        Self { path: &link.path, line: link.line, kind: link.kind, to: &link.to }
     }
 }
 

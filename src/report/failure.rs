@@ -42,6 +42,7 @@ codes! {
     Locked "locked" 4, "Another process is writing to the vault.";
     Changed "changed" 4, "Another process changed a file during the command.";
     NotAsExpected "not-as-expected" 4, "The published version is not the one that the caller expects.";
+    UnpublishedChanges "unpublished-changes" 4, "The live file has changes that no version holds.";
     Unremembered "unremembered" 4, "No intent record or trusted head explains these bytes.";
     HeadRollback "head-rollback" 4, "The log ends before the trusted head.";
     HeadFork "head-fork" 4, "The log has another checkpoint in the place of the trusted head.";

@@ -8,6 +8,7 @@ use super::Report;
 use crate::chain::error::ChainError;
 use crate::chain::history::{Entry, History, TextStorage};
 use crate::chain::walk::Walk;
+use crate::checkpoint::chronicle::Chronicle;
 use crate::model::id::DocumentId;
 use crate::model::number::{CheckpointNumber, Version};
 use crate::resolve::seals::Seals;
@@ -111,6 +112,49 @@ impl<'h> VersionReport<'h> {
     }
 }
 
+/// The answer of `history` for the whole vault.
+#[derive(Debug, Serialize)]
+pub struct LatestReport<'h> {
+    /// What the log sealed or retired, the newest first.
+    pub versions: Vec<LatestVersion<'h>>,
+}
+
+/// One version as a checkpoint seals it, or the removal of an artifact.
+#[derive(Debug, Serialize)]
+pub struct LatestVersion<'h> {
+    /// The checkpoint.
+    pub checkpoint: CheckpointNumber,
+    /// When it was made.
+    pub at: String,
+    /// The artifact.
+    pub id: &'h DocumentId,
+    /// `published` or `retired`.
+    pub state: &'static str,
+    /// Absent of a removal.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub version: Option<Version>,
+}
+
+impl Report for LatestReport<'_> {
+    const SCHEMA: &'static str = "history.all";
+}
+
+impl<'h> LatestReport<'h> {
+    /// What the checkpoints of a log changed.
+    pub(crate) fn new(chronicle: &Chronicle<'h>) -> Self {
+        let mut versions = Vec::new();
+        for checkpoint in chronicle.checkpoints().iter().rev() {
+            let line = |id, state, version| {
+                let at = checkpoint.at.to_string();
+                LatestVersion { checkpoint: checkpoint.number, at, id, state, version }
+            };
+            versions.extend(checkpoint.set.iter().map(|(id, m)| line(id, "published", m.version)));
+            versions.extend(checkpoint.removed.iter().map(|id| line(id, "retired", None)));
+        }
+        Self { versions }
+    }
+}
+
 /// The answer of `show`: the whole text of a version.
 #[derive(Debug, Serialize)]
 pub struct ShowReport<'s> {
@@ -145,4 +189,15 @@ pub struct DiffReport<'d> {
 
 impl Report for DiffReport<'_> {
     const SCHEMA: &'static str = "diff";
+}
+
+/// The answer of `diff` for many documents.
+#[derive(Debug, Serialize)]
+pub struct DiffsReport<'d> {
+    /// The documents that differ, in byte order of their ids.
+    pub diffs: Vec<DiffReport<'d>>,
+}
+
+impl Report for DiffsReport<'_> {
+    const SCHEMA: &'static str = "diff.all";
 }

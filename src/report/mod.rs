@@ -17,6 +17,7 @@ pub mod pack;
 pub mod problem;
 pub mod recover;
 pub mod resolve;
+pub mod restore;
 pub mod sarif;
 pub mod search;
 pub mod vault;
@@ -38,6 +39,26 @@ pub type Spell = fn(&Call) -> String;
 pub trait Report: Serialize {
     /// The name of its schema, without `ctx.`.
     const SCHEMA: &'static str;
+}
+
+/// A report whose list was cut to a limit.
+#[derive(Debug, Serialize)]
+pub struct Limited<R> {
+    /// The report with the entries that are left.
+    #[serde(flatten)]
+    pub report: R,
+    /// How many entries are left out.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub omitted: usize,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands in a reference")]
+fn is_zero(n: &usize) -> bool {
+    *n == 0
+}
+
+impl<R: Report> Report for Limited<R> {
+    const SCHEMA: &'static str = R::SCHEMA;
 }
 
 #[derive(Serialize)]

@@ -7,7 +7,7 @@ use super::{Report, Spell};
 use crate::derived::{Derived, Outcome};
 use crate::model::id::DocumentId;
 use crate::model::number::{CheckpointNumber, Version};
-use crate::status::{Row, Status};
+use crate::status::{DocumentState, Row, Status};
 use crate::vault::left_out::{LeftOut, Reason};
 
 /// The answer of `init`.
@@ -63,6 +63,14 @@ struct RowReport<'s> {
     problems: Vec<ProblemReport>,
     #[serde(skip_serializing_if = "Option::is_none")]
     withheld: Option<String>,
+    /// The id under which the text of a missing document is found.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    moved_to: Option<&'s DocumentId>,
+    /// The missing document whose text a new file has.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    moved_from: Option<&'s DocumentId>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    hints: Vec<String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -85,6 +93,9 @@ impl<'s> StatusReport<'s> {
             version: row.version,
             problems: ProblemReport::all(&row.problems, spell),
             withheld: row.withheld.as_ref().map(|withheld| withheld.why.to_string()),
+            moved_to: row.moved.as_ref().filter(|_| row.state == DocumentState::Missing),
+            moved_from: row.moved.as_ref().filter(|_| row.state != DocumentState::Missing),
+            hints: row.hints().iter().map(|hint| hint.render(spell)).collect(),
         };
         let governance = status.governance.iter();
         Self {

@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use rayon::prelude::*;
 
 use super::item::Live;
-use super::stamp::{left_behind, retired_live};
+use super::stamp::{left_behind, moved_behind, retired_live};
 use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::event::Checkpoint;
 use crate::checkpoint::sealed::sealed_text;
@@ -52,19 +52,24 @@ impl Event<'_> {
             return None;
         }
         let sealed = sealed_text(self.vault, &self.state, id)?.ok()?;
+        let is_new = self.before.get(id.as_str()).is_none()
+            && self.state.get(id.as_str())?.version == Some(Version::FIRST);
         let Some(bytes) =
             self.vault.files().read_optional(&id.live_path(), limit::DOCUMENT).ok()?
         else {
             // Only an event that makes a document makes its file.
-            let is_new = self.before.get(id.as_str()).is_none()
-                && self.state.get(id.as_str())?.version == Some(Version::FIRST);
             return is_new.then(|| Live::Create(sealed.into_bytes()));
         };
         let live = utf8(&bytes).ok()?;
         if *normalise(live) == *sealed {
             return None;
         }
-        let new = left_behind(id, live, &Document::parse(live).ok()?, &sealed)?;
+        let document = Document::parse(live).ok()?;
+        let new = left_behind(id, live, &document, &sealed);
+        let new = match new {
+            None if is_new => moved_behind(id, live, &document, &sealed)?,
+            new => new?,
+        };
         Some(Live::Replace { old: bytes, new: new.into_bytes() })
     }
 

@@ -3,7 +3,7 @@
 
 use crate::document::Document;
 use crate::document::edit::{Edit, checksum_of};
-use crate::document::frontmatter::NodeType;
+use crate::document::frontmatter::{Frontmatter, NodeType};
 use crate::document::text::normalise;
 use crate::document::validate::{derived_title, foreign_values};
 use crate::model::id::DocumentId;
@@ -22,6 +22,16 @@ pub(crate) struct Stamp {
 }
 
 impl Stamp {
+    /// What a published text was given.
+    fn of(made: Frontmatter) -> Option<Self> {
+        Some(Self {
+            version: made.version?,
+            author: made.author.unwrap_or_default(),
+            created: made.created_at.unwrap_or_default(),
+            updated: made.updated_at?,
+        })
+    }
+
     /// The change that makes a live text the published one.
     pub(crate) fn edit(&self, id: &DocumentId, live: &str, document: &Document) -> Edit {
         let fields = &document.frontmatter;
@@ -67,13 +77,22 @@ pub(crate) fn left_behind(
     if is_later && !foreign.iter().any(|foreign| foreign.field == "version") {
         return None;
     }
-    let stamp = Stamp {
-        version,
-        author: made.author.unwrap_or_default(),
-        created: made.created_at.unwrap_or_default(),
-        updated: made.updated_at?,
-    };
-    let caught_up = stamp.edit(id, live, document).apply(live).ok()?;
+    let caught_up = Stamp::of(made)?.edit(id, live, document).apply(live).ok()?;
+    (*normalise(&caught_up) == *sealed).then_some(caught_up)
+}
+
+/// The same for the file of a document that had been moved before the event that recorded it.
+pub(crate) fn moved_behind(
+    id: &DocumentId,
+    live: &str,
+    document: &Document,
+    sealed: &str,
+) -> Option<String> {
+    let made = Document::parse(sealed).ok()?.frontmatter;
+    let origins = made.get("derived_from")?;
+    let origin = origins.items().map_or(Some(origins), <[Node]>::first)?.text()?.to_owned();
+    let edit = Stamp::of(made)?.edit(id, live, document).derived_from(&origin);
+    let caught_up = edit.apply(live).ok()?;
     (*normalise(&caught_up) == *sealed).then_some(caught_up)
 }
 

@@ -6,13 +6,15 @@ use crate::model::layout::limit;
 use crate::report::failure::{Code, Failure};
 use crate::vault::files::Files;
 
-/// The document that is edited.
-pub(crate) const POLICY: &str = "nodes/policies/vendor-risk.md";
+/// The documents that are edited: the policy, and the runbook that carries it out.
+pub(crate) const EDITED: [&str; 2] = [POLICY, "nodes/runbooks/vendor-onboarding.md"];
+const POLICY: &str = "nodes/policies/vendor-risk.md";
+/// What is edited: every limit of 60, so that no score falls between two rules.
+pub(crate) const EDIT: [(&str, &str); 2] = [("elow 60", "elow 50"), ("rom 60", "rom 50")];
 /// The text of its first version.
 pub(crate) const KEYFRAME: &str = "nodes/policies/.versions/vendor-risk/v1.md";
-/// Words of the first version, of the second, and of the attacker.
+/// Words of the first version, and of the attacker.
 pub(crate) const BEFORE: &str = "score below 60";
-pub(crate) const AFTER: &str = "score below 50";
 pub(crate) const FORGED: &str = "score below 90";
 
 /// The folder of the altered copy.
@@ -22,9 +24,9 @@ pub(crate) fn altered(dir: &Path) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// Edits the policy.
+/// Lowers the limit of the policy everywhere.
 pub(crate) fn edit(vault: &Path) -> Result<(), Failure> {
-    replace(vault, POLICY, AFTER)
+    EDITED.iter().try_for_each(|path| replace(vault, path, &EDIT))
 }
 
 /// Copies a vault and changes words of the first version's text.
@@ -32,13 +34,14 @@ pub(crate) fn alter_copy(vault: &Path, to: &Path) -> Result<(), Failure> {
     copy_folder(vault, to).map_err(|why| {
         Failure::new(Code::Io, format!("cannot copy to `{}`: {why}", to.display()))
     })?;
-    replace(to, KEYFRAME, FORGED)
+    replace(to, KEYFRAME, &[(BEFORE, FORGED)])
 }
 
-fn replace(vault: &Path, path: &str, by: &str) -> Result<(), Failure> {
+fn replace(vault: &Path, path: &str, changes: &[(&str, &str)]) -> Result<(), Failure> {
     let files = Files::open(vault)?;
     let old = files.read(path, limit::DOCUMENT)?;
-    let text = String::from_utf8_lossy(&old).replace(BEFORE, by);
+    let text = String::from_utf8_lossy(&old).into_owned();
+    let text = changes.iter().fold(text, |text, (from, to)| text.replace(from, to));
     Ok(files.replace(path, &old, text.as_bytes())?)
 }
 

@@ -4,13 +4,16 @@
 //!
 //! `open` finds the vault and `identity` says who acts and when. `argument` reads what an argument
 //! may name; `name` reads ids and URIs, `ask` selectors, `version` the texts of versions, `head`
-//! what the user trusted, `revision` the log at a git revision, and `staged` the vault that git would commit. `init` makes a vault, `create`
-//! a document, `demo` the example vault.
+//! what the user trusted, `revision` the log at a git revision, and `staged` the vault that git would
+//! commit. `init` makes a vault, `create`
+//! a document, `demo` the example vault. `place` reads arguments that name folders, and `discarded` says
+//! what git did to a log.
 
 pub(crate) mod argument;
 pub(crate) mod ask;
 pub(crate) mod create;
 pub(crate) mod demo;
+mod discarded;
 pub mod git;
 pub(crate) mod head;
 mod identity;
@@ -18,6 +21,7 @@ pub(crate) mod init;
 pub(crate) mod name;
 mod open;
 mod place;
+pub(crate) mod places;
 pub(crate) mod revision;
 pub(crate) mod search;
 pub(crate) mod staged;

@@ -185,7 +185,7 @@ fn of_uri(text: &str, authorities: &Authorities) -> Result<Named, Failure> {
 }
 
 /// A path with `.` and `..` resolved by its text alone.
-fn lexical(path: &Path) -> PathBuf {
+pub(super) fn lexical(path: &Path) -> PathBuf {
     let mut out = PathBuf::new();
     for part in path.components() {
         match part {

@@ -128,20 +128,17 @@ fn arguments_that_choose_nothing_are_misuse() {
     exit: 2
     -- stdout
     -- stderr
-    error: the following required arguments were not provided:
-      <ID>...
-
-    Usage: ctx publish <ID>...
-
-    For more information, try '--help'.
+    error[usage]: no document to publish is named
+    hint: `--changed` publishes changes to published documents, `--all` also drafts and new documents
+    hint: or name documents or folders; `ctx status` lists all that differ
     ");
     assert_snapshot!(place.ctx("publish --all nodes/a").whole(), @"
     exit: 2
     -- stdout
     -- stderr
-    error: the argument '--all' cannot be used with '[ID]...'
+    error: the argument '--all' cannot be used with '[ID|FOLDER]...'
 
-    Usage: ctx publish --all [ID]...
+    Usage: ctx publish --all [ID|FOLDER]...
 
     For more information, try '--help'.
     ");
@@ -184,7 +181,7 @@ fn a_published_document_whose_file_is_gone_is_not_published_by_name() {
     -- stderr
     error[refused]: 1 file refused
       nodes/a.md
-        error[document-missing]: the live file is missing (restore the file, or run `ctx retire nodes/a` to withdraw the document)
+        error[document-missing]: the live file is missing (`ctx restore nodes/a` writes the published text into the file again, `ctx retire nodes/a` withdraws the document)
     hint: nothing was written; fix the documents, or leave them out
     ");
     assert_snapshot!(place.ctx("publish --all").whole(), @"

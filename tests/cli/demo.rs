@@ -45,21 +45,23 @@ fn the_tour_shows_the_main_job_and_leaves_a_vault() {
       new  packs/onboarding.yml              v1
       new  sources/vendor-tickets            v1
 
-    A policy is edited. The change is not visible to agents until it is published:
+    A policy and its runbook are edited. The change is not visible to agents until it is published:
 
-    $ sed -i 's/score below 60/score below 50/' nodes/policies/vendor-risk.md
+    $ sed -i 's/elow 60/elow 50/; s/rom 60/rom 50/' nodes/policies/vendor-risk.md nodes/runbooks/vendor-onboarding.md
 
     $ ctx status
     Checkpoint 1 of 2026-11-21T10:00:00.000Z
-    Published and unchanged: 5 documents
+    Published and unchanged: 4 documents
 
     Changed since publication (next: ctx publish --changed):
       nodes/policies/vendor-risk.md (v1)
+      nodes/runbooks/vendor-onboarding.md (v1)
 
     $ ctx publish --changed -m 'lower threshold' --as lee@example.com
-    checkpoint 2 with 1 version, 2026-11-21T10:00:00.001Z
-      changed  nodes/policies/vendor-risk  v2
-      unchanged: 5 documents
+    checkpoint 2 with 2 versions, 2026-11-21T10:00:00.001Z
+      changed  nodes/policies/vendor-risk        v2
+      changed  nodes/runbooks/vendor-onboarding  v2
+      unchanged: 4 documents
 
     Agents read published versions only. A selector chooses them, and gives everyone the same answer:
 
@@ -103,7 +105,7 @@ fn the_tour_shows_the_main_job_and_leaves_a_vault() {
 
     $ ctx history nodes/policies/vendor-risk
     v1  published  @1  keyframe  2026-11-21T10:00:00.000Z  ana@example.com  e9bf985f067e  (first release)
-    v2  published  @2  diff      2026-11-21T10:00:00.001Z  lee@example.com  30896b8f3838  (lower threshold)
+    v2  published  @2  diff      2026-11-21T10:00:00.001Z  lee@example.com  485b6c12c122  (lower threshold)
 
     $ ctx diff nodes/policies/vendor-risk 1 2
     --- v1
@@ -119,35 +121,47 @@ fn the_tour_shows_the_main_job_and_leaves_a_vault() {
     -updated_at: '2026-11-21T10:00:00.000Z'
     -checksum: sha256:88ddf6cf82c627c733d289fdc41196be932a00956936e793f0ebadab10631fe3
     +updated_at: '2026-11-21T10:00:00.001Z'
-    +checksum: sha256:0a8e9ab76858fff25c41b29f174f174038cbe2870d91b28a3eccbf7351637694
+    +checksum: sha256:0df2e8bf4ad2cbd97255401eb6dc58d17a0ccb0996698ca4a01ac6260dc8ab47
      ---
      
      # Vendor risk threshold
-    @@ -27,7 +27,7 @@
+    @@ -27,15 +27,15 @@
      The risk score runs from 0 (no concern) to 100 (do not use). It is the result of the current
      vendor questionnaire and is valid for twelve months.
      
     -- Approve a vendor with a risk score below 60, if the questionnaire is complete.
+    -- Do not approve a vendor with a risk score from 60 to 79 without escalation.
     +- Approve a vendor with a risk score below 50, if the questionnaire is complete.
-     - Do not approve a vendor with a risk score from 60 to 79 without escalation.
+    +- Do not approve a vendor with a risk score from 50 to 79 without escalation.
      - Reject a vendor with a risk score of 80 or more.
+     
+     A vendor without a valid score is treated as one with a score of 80.
+     
+     ## Escalation
+     
+    -A score from 60 to 79 goes to the security lead and the legal lead together. Both must agree in
+    +A score from 50 to 79 goes to the security lead and the legal lead together. Both must agree in
+     writing within five business days. If they do not agree, or do not answer in time, the vendor is
+     rejected and may be proposed again after 90 days.
      
 
     $ ctx checkpoint list
-    @1  2026-11-21T10:00:00.000Z  cc1081729d80  9 versions  sources/vendor-tickets
-    @2  2026-11-21T10:00:00.001Z  e0dacf4d6cfe  1 version   nodes/policies/vendor-risk
+    @1  2026-11-21T10:00:00.000Z  f32616a936cd  9 published  .context/config.yaml, CONTEXT.md, nodes/glossary, …
+    @2  2026-11-21T10:00:00.001Z  fa0e5c9d9b23  2 published  nodes/policies/vendor-risk, nodes/runbooks/vendor-onboarding
 
     Verification recomputes every hash:
 
     $ ctx verify
     intact, not anchored
-      2 checkpoints, 9 artifacts, 10 versions recomputed
-      head: checkpoint 2, sha256:e0dacf4d6cfee0b825d2996ebf066dc27fb74d9a9c1edc04018a0dd24079bba0
-      covered by no hash: the notes of 10 versions
+      2 checkpoints, 9 artifacts, 11 versions recomputed
+      head: checkpoint 2, sha256:fa0e5c9d9b23d3a22b94235b82fb1eebc9cc47a8b984ecab803e856cd922ca7c
+      covered by no hash: the notes of 11 versions
 
     Notes:
       [timestamp-future] nodes/policies/vendor-risk v2: it is from 2026-11-21T10:00:00.001Z, later than the clock
           in nodes/policies/.versions/vendor-risk/history.yaml
+      [timestamp-future] nodes/runbooks/vendor-onboarding v2: it is from 2026-11-21T10:00:00.001Z, later than the clock
+          in nodes/runbooks/.versions/vendor-onboarding/history.yaml
       [timestamp-future] .versions/checkpoints.jsonl, checkpoint 2: it is of 2026-11-21T10:00:00.001Z, the clock says 2026-11-21T10:00:00.000Z
           in .versions/checkpoints.jsonl
     hint: store the output of `ctx head` elsewhere, and pass it to `ctx verify --expect-head`, to detect truncation or a full rewrite
@@ -160,9 +174,9 @@ fn the_tour_shows_the_main_job_and_leaves_a_vault() {
 
     $ ctx verify
     damaged
-      2 checkpoints, 9 artifacts, 10 versions recomputed
-      head: checkpoint 2, sha256:e0dacf4d6cfee0b825d2996ebf066dc27fb74d9a9c1edc04018a0dd24079bba0
-      covered by no hash: the notes of 10 versions
+      2 checkpoints, 9 artifacts, 11 versions recomputed
+      head: checkpoint 2, sha256:fa0e5c9d9b23d3a22b94235b82fb1eebc9cc47a8b984ecab803e856cd922ca7c
+      covered by no hash: the notes of 11 versions
 
     Damage: recorded data was altered or is missing:
       [content-hash-mismatch] nodes/policies/vendor-risk v1: the stored text or diff does not have the recorded hash
@@ -179,6 +193,8 @@ fn the_tour_shows_the_main_job_and_leaves_a_vault() {
           in nodes/policies/.versions/vendor-risk/history.yaml
       [timestamp-future] nodes/policies/vendor-risk v2: it is from 2026-11-21T10:00:00.001Z, later than the clock
           in nodes/policies/.versions/vendor-risk/history.yaml
+      [timestamp-future] nodes/runbooks/vendor-onboarding v2: it is from 2026-11-21T10:00:00.001Z, later than the clock
+          in nodes/runbooks/.versions/vendor-onboarding/history.yaml
       [timestamp-future] .versions/checkpoints.jsonl, checkpoint 2: it is of 2026-11-21T10:00:00.001Z, the clock says 2026-11-21T10:00:00.000Z
           in .versions/checkpoints.jsonl
 
@@ -230,4 +246,17 @@ fn its_commands_are_those_that_a_user_would_type() {
         }
     }
     assert!(exits.iter().all(|exit| *exit == 0), "{exits:?}");
+}
+
+#[test]
+fn the_edit_leaves_no_score_without_a_rule() {
+    let place = Place::new();
+    place.ctx("demo tour").ok();
+    for path in ["nodes/policies/vendor-risk.md", "nodes/runbooks/vendor-onboarding.md"] {
+        let text = place.read(&format!("tour/{path}"));
+        let body = text.splitn(3, "---\n").last().unwrap();
+        assert!(!body.contains("60") && body.contains("elow 50"), "{path}: {body}");
+        assert!(body.contains("rom 50 to 79"), "{path}");
+    }
+    place.ctx("--vault tour status").ok();
 }

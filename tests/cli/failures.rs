@@ -98,6 +98,10 @@ const PROVOCATIONS: &[Provocation] = &[
         run.var("CTX_SEARCH_COMMAND", "/bin/sh -c 'exit'").run()
     }),
     (Code::NotAsExpected, |p, json| p.ctx(&format!("retire nodes/a --expect-version 7{json}"))),
+    (Code::UnpublishedChanges, |p, json| {
+        p.write("nodes/a.md", "# An edit\n");
+        p.ctx(&format!("restore nodes/a{json}"))
+    }),
     (Code::Unremembered, |p, json| {
         p.write("nodes/.versions/a/v2.md", "left from something\n");
         p.typed(&format!("recover{json}")).without("HOME").run()
@@ -248,6 +252,10 @@ fn each_failure_has_text_json_and_an_exit_code() {
 
     error[unknown-version]: `nodes/a` has no version 9
     hint: `ctx history nodes/a` lists its versions
+
+    error[unpublished-changes]: `nodes/a.md` has changes that no version holds
+    hint: nothing was written; `ctx diff nodes/a` shows the changes, `ctx publish nodes/a` makes a version of them
+    hint: `--force` overwrites them: they are lost
 
     error[unremembered]: no intent record on this machine explains 1 uncommitted file
       nodes/.versions/a/v2.md: text without an entry, 20 bytes

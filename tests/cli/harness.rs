@@ -290,20 +290,35 @@ impl Run<'_> {
     /// Runs it in this process, on a disk with an observer.
     #[must_use]
     pub(crate) fn on(self, overseer: Arc<dyn Overseer>) -> Output {
+        self.in_process(Disk::overseen(overseer), false)
+    }
+
+    fn in_process(self, disk: Disk, is_terminal: bool) -> Output {
         let environment = Environment {
             cwd: self.cwd.clone(),
             vars: self.vars.clone(),
             clock: || 0,
             git: |_, _, _| Err(GitError::NotRun("not here".to_owned())),
-            disk: Disk::overseen(overseer),
+            disk,
         };
-        let world = World { environment, terminal: false, error_terminal: false };
+        let world = World {
+            environment,
+            input_terminal: is_terminal,
+            terminal: is_terminal,
+            error_terminal: is_terminal,
+        };
         let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
         let mut stdin = self.stdin.as_slice();
         let streams = Streams { stdin: &mut stdin, stdout: &mut stdout, stderr: &mut stderr };
         let args = std::iter::once("ctx").chain(self.args.iter().map(String::as_str));
         let exit = contextnest::cli::run(args.map(Into::into).collect(), &world, streams);
         self.said(i32::from(exit), stdout, stderr)
+    }
+
+    /// Runs it in this process, with a terminal at all three streams.
+    #[must_use]
+    pub(crate) fn on_terminal(self) -> Output {
+        self.in_process(Disk::default(), true)
     }
 
     fn output(&self, mut command: Command) -> Output {

@@ -86,7 +86,7 @@ fn a_starter_brings_real_content_that_publishes_at_once() {
     intact, anchored to checkpoint 1
       anchor: checkpoint 1, trusted on this machine since 2026-11-21T10:00:01.000Z
       1 checkpoint, 9 artifacts, 9 versions recomputed
-      head: checkpoint 1, sha256:a3b7af562540c4b07d733adc3bef4b1e5a31b613046c17f534e9c6c5530478b4
+      head: checkpoint 1, sha256:51c430dd5d488330c2e752c6c2b13b663f7f5f79503bde418996d2bec82ce2bf
     -- stderr
     ");
 }

@@ -120,7 +120,7 @@ fn what_differs_from_its_published_text_is_not_moved() {
     -- stderr
     error[refused]: 1 file refused
       nodes/a.md
-        error[document-missing]: the live file is missing (restore the file, or run `ctx retire nodes/a` to withdraw the document)
+        error[document-missing]: the live file is missing (`ctx restore nodes/a` writes the published text into the file again, `ctx retire nodes/a` withdraws the document)
     hint: nothing was written; fix the documents, or leave them out
     ");
 }
@@ -203,4 +203,97 @@ fn what_was_retired_is_renamed_by_hand() {
     place.ctx("retire nodes/a").ok();
     let refused = place.ctx("mv nodes/a nodes/b").exits(1).stderr;
     assert!(refused.contains("it was retired: rename the file"), "{refused}");
+}
+
+/// A document whose file was moved by hand.
+fn moved_by_hand() -> Place {
+    let place = one();
+    std::fs::rename(place.path("nodes/a.md"), place.path("nodes/b.md")).unwrap();
+    place
+}
+
+#[test]
+fn a_file_that_was_moved_before_is_recorded_at_its_new_place() {
+    let (place, by_hand) = (one(), moved_by_hand());
+    place.ctx("mv nodes/a nodes/b").ok();
+    assert_snapshot!(by_hand.ctx("mv nodes/a nodes/b").whole(), @"
+    exit: 0
+    -- stdout
+    checkpoint 2 with 2 versions, 2026-11-21T10:00:02.000Z
+      retired  nodes/a  v2
+      new      nodes/b  v1
+    -- stderr
+    ");
+    assert_eq!(by_hand.tree(), place.tree(), "both ways give the same bytes");
+    by_hand.ctx("verify").ok();
+    assert!(by_hand.ctx("status").ok().stdout.contains("Nothing to publish"));
+}
+
+#[test]
+fn a_file_that_was_moved_before_is_looked_at_in_a_dry_run() {
+    let place = moved_by_hand();
+    let before = place.tree();
+    assert_snapshot!(place.ctx("mv nodes/a nodes/b --dry-run").whole(), @"
+    exit: 0
+    -- stdout
+    would make checkpoint 2 with 2 versions, 2026-11-21T10:00:02.000Z
+      retired  nodes/a  v2
+      new      nodes/b  v1
+    --- nodes/b.md (now)
+    +++ nodes/b.md (published)
+    @@ -6,8 +6,9 @@
+     version: 1
+     author: ana@example.com
+     created_at: '2026-11-21T10:00:01.000Z'
+    -updated_at: '2026-11-21T10:00:01.000Z'
+    +updated_at: '2026-11-21T10:00:02.000Z'
+     checksum: sha256:fba7b15f7e56247342cad24394c734cf3e9257e2eec556e4ed474ad80033877d
+    +derived_from: ['contextnest://nodes/a@1']
+     ---
+     
+     One.
+    -- stderr
+    ");
+    assert_eq!(place.tree(), before);
+}
+
+#[test]
+fn a_file_that_was_moved_and_changed_is_not_taken_for_a_move() {
+    let place = moved_by_hand();
+    place.edit("nodes/b.md", "One.", "Two.");
+    let before = place.tree();
+    assert_snapshot!(place.ctx("mv nodes/a nodes/b").whole(), @"
+    exit: 1
+    -- stdout
+    -- stderr
+    error[refused]: 1 file refused
+      nodes/b.md
+        error[unpublished-changes]: it has another body than `nodes/a`, whose file is gone (undo the change and publish it after the move; or run `ctx retire nodes/a` and `ctx publish nodes/b`)
+    hint: nothing was written; fix the documents, or leave them out
+    ");
+    assert_eq!(place.tree(), before);
+    // A changed field goes into version 1 of the new id, if it can be published.
+    place.edit("nodes/b.md", "Two.", "One.");
+    place.edit("nodes/b.md", "title: A", "title: []");
+    assert!(place.ctx("mv nodes/a nodes/b").exits(1).stderr.contains("title-invalid"));
+    place.edit("nodes/b.md", "title: []", "title: B");
+    place.ctx("mv nodes/a nodes/b").ok();
+    assert!(place.ctx("read nodes/b").ok().stdout.contains("title: B"));
+    place.ctx("verify").ok();
+}
+
+#[test]
+fn links_to_the_old_id_are_listed() {
+    let place = one();
+    place.write("nodes/c.md", "# C\n\n[[a]] and [b](b.md)\n");
+    assert_snapshot!(place.ctx("mv nodes/a nodes/b").whole(), @"
+    exit: 0
+    -- stdout
+    checkpoint 2 with 2 versions, 2026-11-21T10:00:02.000Z
+      retired  nodes/a  v2
+      new      nodes/b  v1
+    Links that lead there:
+      nodes/c.md:3  nodes/a
+    -- stderr
+    ");
 }

@@ -280,6 +280,20 @@ fn files_that_were_left_behind_become_what_was_published() {
 }
 
 #[test]
+fn a_file_that_was_moved_before_its_event_was_interrupted_is_brought_up_to_date() {
+    let place = Place::published(&[("nodes/b", "# B\n\nText.\n")]);
+    std::fs::rename(place.path("nodes/b.md"), place.path("nodes/c.md")).unwrap();
+    let by_hand = place.bytes("nodes/c.md");
+    place.ctx("mv nodes/b nodes/c").ok();
+    let recorded = place.read("nodes/c.md");
+    place.write("nodes/c.md", by_hand);
+    place.write(".context/local/event", "[\"nodes/c\"]\n");
+    assert!(place.ctx("recover").ok().stdout.contains("nodes/c.md"));
+    assert_eq!(place.read("nodes/c.md"), recorded);
+    assert!(!place.has("nodes/b.md"));
+}
+
+#[test]
 fn an_edit_that_was_saved_meanwhile_is_not_undone() {
     let place = interrupted_after("publish nodes/a");
     place.edit("nodes/a.md", "more", "other");

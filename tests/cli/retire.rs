@@ -142,7 +142,7 @@ fn a_retired_document_whose_file_is_gone_cannot_come_back_by_itself() {
     -- stderr
     error[refused]: 1 file refused
       nodes/a.md
-        error[document-missing]: the live file is missing (restore the file; `ctx history nodes/a` lists its versions)
+        error[document-missing]: the live file is missing (`ctx restore nodes/a` writes the last text into the file again)
     hint: nothing was written; fix the documents, or leave them out
     ");
     let old = place.ctx("show nodes/a 1").ok().stdout;
@@ -235,4 +235,51 @@ fn a_dry_run_writes_nothing() {
     -- stderr
     ");
     assert_eq!(place.tree(), before);
+}
+
+/// Documents and a pack that refer to `nodes/a`, in each of the ways that break when it is gone.
+fn referred() -> Place {
+    let place = two();
+    place.write(
+        "nodes/b.md",
+        "---\nderived_from: [nodes/a]\n---\n# B\n\n[a](a.md#one) and [[a]],\ncontextnest://nodes/a, then contextnest://nodes/a@1.\n",
+    );
+    place.ctx("pack add p --include contextnest://nodes/a").ok();
+    place
+}
+
+#[test]
+fn links_to_a_retired_document_are_listed() {
+    let place = referred();
+    assert_snapshot!(place.ctx("retire nodes/a --dry-run").whole(), @"
+    exit: 0
+    -- stdout
+    would make checkpoint 2 with 1 version, 2026-11-21T10:00:03.000Z
+      retired  nodes/a  v2
+      left out: packs/p.yml (governance files are published by name, or with everything that changed)
+    Links that lead there:
+      nodes/b.md:6  nodes/a
+      nodes/b.md:7  nodes/a
+      packs/p.yml:4  nodes/a  pack
+    --- nodes/a.md (now)
+    +++ nodes/a.md (retired)
+    @@ -1,11 +1,11 @@
+     ---
+     title: A
+     type: document
+    -status: published
+    -version: 1
+    +status: draft
+    +version: 2
+     author: ana@example.com
+     created_at: '2026-11-21T10:00:01.000Z'
+    -updated_at: '2026-11-21T10:00:01.000Z'
+    +updated_at: '2026-11-21T10:00:03.000Z'
+     checksum: sha256:daec7054da1c161d82a54b7d58aa8d91c055c8874fa3f1e231d9088bb2450409
+     ---
+     # A
+    -- stderr
+    ");
+    let json = place.ctx("retire nodes/a --json").ok().json("ctx.retire");
+    assert_snapshot!(json["inbound_links"].to_string(), @r#"[{"kind":"reference","line":6,"path":"nodes/b.md","to":"nodes/a"},{"kind":"reference","line":7,"path":"nodes/b.md","to":"nodes/a"},{"kind":"pack","line":4,"path":"packs/p.yml","to":"nodes/a"}]"#);
 }

@@ -27,7 +27,7 @@ fn no_command_changes_a_copy_that_shares_its_files() {
         ("publish nodes/b", |place| place.write("nodes/b.md", "# B\n\nAgain.\n")),
         ("mv nodes/a nodes/c", |_| {}),
         ("retire nodes/a", |_| {}),
-        ("add nodes/d", |_| {}),
+        ("add nodes/d --body d", |_| {}),
         ("index", |_| {}),
         ("checkpoint convert --to full", |_| {}),
         ("recover --force", |place| {

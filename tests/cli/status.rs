@@ -45,7 +45,7 @@ fn status_names_every_standing_and_the_next_command() {
     Changed since publication (next: ctx publish --changed):
       nodes/changed.md (v1)
 
-    Published, but the live file is missing (next: ctx retire ID):
+    Published, but the live file is missing (next: ctx restore ID, or ctx retire ID):
       nodes/gone.md (v1)
 
     Published, with a draft of the next version (next: ctx publish ID):
@@ -104,7 +104,11 @@ fn status_names_every_standing_and_the_next_command() {
           "id": "nodes/gone",
           "state": "missing",
           "version": 1,
-          "problems": []
+          "problems": [],
+          "hints": [
+            "`ctx restore nodes/gone` writes the file again",
+            "`ctx retire nodes/gone` withdraws the document"
+          ]
         },
         {
           "path": "nodes/new.md",
@@ -316,4 +320,95 @@ fn status_records_what_it_compared_and_notices_an_edit_that_puts_length_and_time
     // A version that was damaged later is noticed too.
     place.edit("nodes/.versions/b/v1.md", "# B", "# C");
     assert!(place.ctx("status").ok().stdout.contains("Withheld"));
+}
+
+/// Two published documents, the first of which was renamed by hand.
+fn renamed() -> Place {
+    let place = Place::published(&[("nodes/a", "# A\n\nOne.\n"), ("nodes/b", "# B\n")]);
+    std::fs::create_dir(place.path("nodes/deep")).unwrap();
+    std::fs::rename(place.path("nodes/a.md"), place.path("nodes/deep/c.md")).unwrap();
+    place
+}
+
+#[test]
+fn a_missing_file_is_shown_with_both_ways_out() {
+    let place = Place::published(&[("nodes/a", "# A\n"), ("nodes/b", "# B\n")]);
+    place.remove("nodes/a.md");
+    assert_snapshot!(place.ctx("status").whole(), @"
+    exit: 0
+    -- stdout
+    Checkpoint 1 of 2026-11-21T10:00:01.000Z
+    Published and unchanged: 1 document
+
+    Published, but the live file is missing (next: ctx restore ID, or ctx retire ID):
+      nodes/a.md (v1)
+    -- stderr
+    ");
+    let json = place.ctx("status --json").ok().json("ctx.status");
+    assert_snapshot!(json["documents"][0].to_string(), @r#"{"hints":["`ctx restore nodes/a` writes the file again","`ctx retire nodes/a` withdraws the document"],"id":"nodes/a","path":"nodes/a.md","problems":[],"state":"missing","version":1}"#);
+    assert_snapshot!(place.ctx("publish nodes/a").whole(), @"
+    exit: 1
+    -- stdout
+    -- stderr
+    error[refused]: 1 file refused
+      nodes/a.md
+        error[document-missing]: the live file is missing (`ctx restore nodes/a` writes the published text into the file again, `ctx retire nodes/a` withdraws the document)
+    hint: nothing was written; fix the documents, or leave them out
+    ");
+}
+
+#[test]
+fn a_file_that_was_moved_is_recognised_by_its_text() {
+    let place = renamed();
+    assert_snapshot!(place.ctx("status").whole(), @"
+    exit: 0
+    -- stdout
+    Checkpoint 1 of 2026-11-21T10:00:01.000Z
+    Published and unchanged: 1 document
+
+    Published, but the live file is missing (next: ctx restore ID, or ctx retire ID):
+      nodes/a.md (v1)
+          its text is in another file; `ctx mv nodes/a nodes/deep/c` records the move
+
+    Never published (next: ctx publish ID, or ctx publish --all):
+      nodes/deep/c.md
+          it has the text of a document whose file is gone; `ctx mv nodes/a nodes/deep/c` records the move
+    -- stderr
+    ");
+    let json = place.ctx("status --json").ok().json("ctx.status");
+    let moved: Vec<String> = json["documents"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| {
+            format!(
+                "{} {} to {} from {}",
+                row["id"], row["state"], row["moved_to"], row["moved_from"]
+            )
+        })
+        .collect();
+    assert_snapshot!(moved.join("\n"), @r#"
+    "nodes/a" "missing" to "nodes/deep/c" from null
+    "nodes/b" "published" to null from null
+    "nodes/deep/c" "unpublished" to null from "nodes/a"
+    "#);
+    // An edit of the frontmatter, or other line ends, do not hide it.
+    let text = place.read("nodes/deep/c.md");
+    place.write("nodes/deep/c.md", text.replace("title: A", "title: B").replace('\n', "\r\n"));
+    assert!(place.ctx("status").ok().stdout.contains("`ctx mv nodes/a nodes/deep/c`"));
+    place.edit("nodes/deep/c.md", "One.", "Two.");
+    assert!(!place.ctx("status").ok().stdout.contains("ctx mv"));
+}
+
+#[test]
+fn a_file_that_may_be_one_of_several_is_not_guessed() {
+    let place = renamed();
+    let text = place.read("nodes/deep/c.md");
+    place.write("nodes/d.md", text.replace("title: A", "title: D"));
+    // Only one of them has the whole text.
+    assert!(place.ctx("status").ok().stdout.contains("`ctx mv nodes/a nodes/deep/c`"));
+    place.write("nodes/d.md", text);
+    assert!(!place.ctx("status").ok().stdout.contains("ctx mv"));
+    place.ctx("retire nodes/a").ok();
+    assert!(!place.ctx("status").ok().stdout.contains("ctx mv"));
 }

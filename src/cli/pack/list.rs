@@ -1,5 +1,6 @@
 //! `ctx pack list`.
 
+use crate::cli::limit::{self, Limit};
 use crate::cli::session::Session;
 use crate::cli::ui::shown;
 use crate::cli::{Answer, document};
@@ -20,6 +21,8 @@ pub(super) struct List {
     /// List what was sealed at this checkpoint
     #[arg(long, value_name = "N")]
     at: Option<CheckpointNumber>,
+    #[command(flatten)]
+    limit: Limit,
 }
 
 pub(super) fn run(args: &List, session: &mut Session<'_>) -> Result<Answer, Failure> {
@@ -27,10 +30,14 @@ pub(super) fn run(args: &List, session: &mut Session<'_>) -> Result<Answer, Fail
     let source = session.source(&vault, Need::Fields)?;
     let snapshot = Snapshot::of(&vault, &source, args.at)?;
     let packs = snapshot.packs()?;
-    let report = PacksReport::new(&snapshot, &packs)?;
+    let mut report = PacksReport::new(&snapshot, &packs)?;
+    let omitted = args.limit.first(&mut report.packs);
     match session.ui.json {
-        true => session.ui.report(&report),
-        false => session.ui.table(&report.packs.iter().map(row).collect::<Vec<_>>()),
+        true => session.ui.report(&limit::report(report, omitted)),
+        false => {
+            session.ui.table(&report.packs.iter().map(row).collect::<Vec<_>>());
+            limit::note(omitted).iter().for_each(|note| session.ui.note(note));
+        }
     }
     for Unusable { file, why, .. } in &packs.unusable {
         let (file, message) = (shown(file.as_str()), why.kind.to_string());

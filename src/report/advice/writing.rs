@@ -4,8 +4,9 @@ use super::super::failure::{Code, Failure};
 use super::super::recover::{kind, recorded_by};
 use super::{dry_run, verify_all};
 use crate::convert::ConvertError;
-use crate::govern::PublishError;
+use crate::govern::{PublishError, RestoreError};
 use crate::model::hint::{Call, Hint, Verb};
+use crate::model::id::DocumentId;
 use crate::recover::{RebuildError, RecoverError, Refused, Unreliable};
 use crate::search::configured::ConfiguredError;
 use crate::search::{QueryError, SearchError};
@@ -64,6 +65,52 @@ impl From<PublishError> for Failure {
             PublishError::Config(why) => why.into(),
             PublishError::File(why) => why.into(),
         }
+    }
+}
+
+impl From<RestoreError> for Failure {
+    fn from(why: RestoreError) -> Self {
+        let message = why.to_string();
+        let history = |id: &DocumentId| Call::new(Verb::History).value(id.as_str());
+        match why {
+            RestoreError::NeverPublished(id) => Self::never_published(&id),
+            RestoreError::UnknownVersion { id, .. } => Self::new(Code::UnknownVersion, message)
+                .hint(Hint::call("{} lists its versions", history(&id))),
+            RestoreError::Unsealed { id, .. } => Self::new(Code::Withheld, message)
+                .hint(Hint::call("{} lists its versions with their checkpoints", history(&id))),
+            RestoreError::Withheld { .. } | RestoreError::History { .. } => {
+                Self::new(Code::Withheld, message).hint(verify_all())
+            }
+            RestoreError::Edited(ids) => Self::edited(message, &ids),
+            RestoreError::Spelling { id, version, why } => {
+                let show = Call::new(Verb::Show).value(id.as_str()).value(version.to_string());
+                Self::new(Code::Refused, message)
+                    .hint(why.hint())
+                    .hint(Hint::call("{} prints the text: put it into the file by hand", show))
+            }
+            RestoreError::Log(why) => why.into(),
+            RestoreError::Head(why) => why.into(),
+            RestoreError::Lock(why) => why.into(),
+            RestoreError::File(why) => why.into(),
+        }
+    }
+}
+
+impl Failure {
+    /// Live files that a command would have overwritten.
+    fn edited(message: String, ids: &[DocumentId]) -> Self {
+        let mut failure = Self::new(Code::UnpublishedChanges, message);
+        if let [id] = ids {
+            let call = |verb| Call::new(verb).value(id.as_str());
+            failure = failure.hint(Hint::calls(
+                "nothing was written; {} shows the changes, {} makes a version of them",
+                [call(Verb::Diff), call(Verb::Publish)],
+            ));
+        } else {
+            failure.details = first(MOST, ids.iter().map(DocumentId::live_path).collect());
+            failure = failure.hint("nothing was written; publish the changes, or undo them");
+        }
+        failure.hint("`--force` overwrites them: they are lost")
     }
 }
 

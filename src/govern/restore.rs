@@ -1,0 +1,352 @@
+//! Restoring: a live file gets the text of a version again. Nothing is published by it, and an edit
+//! that no version holds is not overwritten (`spec/publish.md`, section 4).
+
+use std::collections::BTreeSet;
+
+use crate::chain::error::ChainError;
+use crate::chain::history::{Entry, History, Slot};
+use crate::chain::replay;
+use crate::chain::vouched;
+use crate::chain::walk::Walk;
+use crate::checkpoint::chronicle::Chronicle;
+use crate::checkpoint::codec;
+use crate::checkpoint::fault::LogError;
+use crate::checkpoint::state::{Mark, PublishedSet};
+use crate::document::edit::{Edit, EditError};
+use crate::document::frontmatter::Frontmatter;
+use crate::document::text::normalise;
+use crate::document::{Document, utf8};
+use crate::model::id::DocumentId;
+use crate::model::layout::limit;
+use crate::model::number::Version;
+use crate::trust::{self, HeadError};
+use crate::txn::stamp::left_behind;
+use crate::txn::{Live, commit, first_unsealed};
+use crate::vault::Vault;
+use crate::vault::files::FileError;
+use crate::vault::lock::LockError;
+
+/// What is to be restored, and how.
+#[derive(Clone, Debug)]
+pub struct RestoreRequest<'r> {
+    /// The artifacts.
+    pub ids: &'r [DocumentId],
+    /// The version, instead of the published one.
+    pub version: Option<Version>,
+    /// Whether edits that no version holds are overwritten.
+    pub force: bool,
+    /// Compute everything, write nothing.
+    pub dry_run: bool,
+    /// What a command that waits for the lock shows.
+    pub holder: &'r str,
+}
+
+/// One artifact whose live file has the text of a version.
+#[derive(Debug)]
+pub struct RestoredFile {
+    /// The artifact.
+    pub id: DocumentId,
+    /// The version that its text is of.
+    pub version: Version,
+    /// What happens to the file; nothing where it has the text already.
+    pub live: Live,
+    /// What the text is, compared with what is published.
+    pub stands: Standing,
+}
+
+/// How a restored text compares with what is published.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// It is the published text.
+    Published,
+    /// It is an earlier text, as an edit of the published version.
+    Earlier,
+    /// Nothing is published under the id.
+    Retired,
+}
+
+/// Why nothing was restored.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RestoreError {
+    /// The artifact has no history.
+    #[error("`{0}` was never published")]
+    NeverPublished(DocumentId),
+    /// The history has no such version.
+    #[error("`{id}` has no version {version}")]
+    UnknownVersion {
+        /// The artifact.
+        id: DocumentId,
+        /// The version.
+        version: Version,
+    },
+    /// The chain does not vouch for the text.
+    #[error("version {version} of `{id}`: {why}")]
+    Withheld {
+        /// The artifact.
+        id: DocumentId,
+        /// The version.
+        version: Version,
+        /// Why.
+        why: ChainError,
+    },
+    /// The history cannot be read.
+    #[error("`{id}`: {why}")]
+    History {
+        /// The artifact.
+        id: DocumentId,
+        /// Why.
+        why: ChainError,
+    },
+    /// No checkpoint seals the version.
+    #[error("no checkpoint seals version {version} of `{id}`")]
+    Unsealed {
+        /// The artifact.
+        id: DocumentId,
+        /// The version.
+        version: Version,
+    },
+    /// Live files hold edits that no version holds.
+    #[error("{}", edited(.0))]
+    Edited(Vec<DocumentId>),
+    /// The earlier text cannot be made an edit of the published version.
+    #[error("version {version} of `{id}`: {why}")]
+    Spelling {
+        /// The artifact.
+        id: DocumentId,
+        /// The version.
+        version: Version,
+        /// Why.
+        why: EditError,
+    },
+    /// The log cannot be relied on.
+    #[error(transparent)]
+    Log(#[from] LogError),
+    /// The log does not hold the head that is trusted for it.
+    #[error(transparent)]
+    Head(#[from] HeadError),
+    /// Another writer holds the lock.
+    #[error(transparent)]
+    Lock(#[from] LockError),
+    /// A file could not be read or written, or was changed meanwhile.
+    #[error(transparent)]
+    File(#[from] FileError),
+}
+
+fn edited(ids: &[DocumentId]) -> String {
+    match ids {
+        [one] => format!("`{}` has changes that no version holds", one.live_path()),
+        many => format!("{} files have changes that no version holds", many.len()),
+    }
+}
+
+/// Gives live files the text of a version. Histories and log stay as they are.
+///
+/// # Errors
+/// See [`RestoreError`]; no file was touched, unless a write failed.
+pub fn restore(
+    vault: &Vault,
+    request: &RestoreRequest<'_>,
+) -> Result<Vec<RestoredFile>, RestoreError> {
+    let _lock = if request.dry_run { None } else { Some(vault.lock(request.holder)?) };
+    let log = match request.dry_run {
+        true => trust::open_log(vault)?,
+        false => trust::open_log_locked(vault)?,
+    };
+    let chronicle = log.sound()?;
+    // Else the end of a log that was put back would pass for what is published.
+    trust::check(vault, &chronicle)?;
+    let state = chronicle.state_at(chronicle.head_number())?;
+    let ids: BTreeSet<&DocumentId> = request.ids.iter().collect();
+    let (mut files, mut edited) = (Vec::new(), Vec::new());
+    for id in ids {
+        let found = Recorded::load(vault, &chronicle, &state, id)?;
+        match found.restored(request)? {
+            Some(file) => files.push(file),
+            None => edited.push(id.clone()),
+        }
+    }
+    if !edited.is_empty() {
+        return Err(RestoreError::Edited(edited));
+    }
+    if !request.dry_run {
+        write(vault, &files)?;
+    }
+    Ok(files)
+}
+
+fn write(vault: &Vault, restored: &[RestoredFile]) -> Result<(), RestoreError> {
+    let changed = restored.iter().filter(|file| !matches!(file.live, Live::Keep));
+    let lives: Vec<(String, &Live)> =
+        changed.map(|file| (file.id.live_path(), &file.live)).collect();
+    let left_alone = commit::bring_up_to_date(vault.files(), &lives)?;
+    vault.files().sync(&commit::names_of(&lives)[..])?;
+    match left_alone.into_iter().next() {
+        Some((_, why)) => Err(why.into()),
+        None => Ok(()),
+    }
+}
+
+/// What is recorded of one artifact.
+struct Recorded<'r> {
+    vault: &'r Vault,
+    id: &'r DocumentId,
+    history: History,
+    /// How many entries of the history are accepted.
+    accepted: usize,
+    /// Each version that a checkpoint seals, as it seals it.
+    marks: Vec<Mark>,
+    /// The published version.
+    published: Option<Version>,
+    /// The last version: what the next one follows.
+    last: Version,
+}
+
+impl<'r> Recorded<'r> {
+    fn load(
+        vault: &'r Vault,
+        chronicle: &Chronicle<'_>,
+        state: &PublishedSet,
+        id: &'r DocumentId,
+    ) -> Result<Self, RestoreError> {
+        let history = match replay::load(vault.files(), id) {
+            Err(ChainError::HistoryMissing) => {
+                return Err(RestoreError::NeverPublished(id.clone()));
+            }
+            Err(ChainError::File(why)) => return Err(why.into()),
+            Err(why) => return Err(RestoreError::History { id: id.clone(), why }),
+            Ok(history) => history,
+        };
+        let sealed = chronicle.checkpoints().iter().flat_map(|checkpoint| &checkpoint.set);
+        let marks: Vec<Mark> = sealed.filter(|(of, _)| of == id).map(|(_, mark)| *mark).collect();
+        let known = marks.iter().filter_map(|mark| mark.version).max().unwrap_or(Version::NONE);
+        let mark = state.get(id.as_str());
+        let form = codec::form_of(vault);
+        let accepted = first_unsealed(id, &history, known, mark.is_some(), form);
+        let last = history.slots[..accepted].iter().rev().find_map(|slot| slot.version);
+        let last = last.ok_or_else(|| RestoreError::NeverPublished(id.clone()))?;
+        let published = mark.and_then(|mark| mark.version);
+        Ok(Self { vault, id, history, accepted, marks, published, last })
+    }
+
+    /// The version that is restored if none is named: the published one, else the last one that has
+    /// a text.
+    fn default_version(&self) -> Version {
+        let entries = self.history.slots[..self.accepted].iter().rev();
+        let mut entries = entries.filter_map(|slot| slot.entry.as_ref().ok());
+        let has_text = |entry: &&Entry| self.id.is_document() || entry.is_published();
+        self.published.or_else(|| Some(entries.find(has_text)?.version)).unwrap_or(self.last)
+    }
+
+    /// The verified text of a version.
+    fn text(&self, version: Version) -> Result<String, RestoreError> {
+        let id = || self.id.clone();
+        let withheld = |why| RestoreError::Withheld { id: id(), version, why };
+        let is_it = |slot: &Slot| slot.version == Some(version);
+        if !self.history.slots[..self.accepted].iter().any(is_it) {
+            return Err(match self.history.slots.iter().any(is_it) {
+                true => RestoreError::Unsealed { id: id(), version },
+                false => RestoreError::UnknownVersion { id: id(), version },
+            });
+        }
+        let files = self.vault.files();
+        let mark = self.marks.iter().rev().find(|mark| mark.version == Some(version));
+        let text = match mark.map(|mark| mark.sealed().ok_or(ChainError::HalfSealed)) {
+            Some(sealed) => sealed.and_then(|(version, hash)| {
+                Ok(vouched::sealed(files, self.id, &self.history, version, &hash)?.text)
+            }),
+            None => vouched::vouched(files, self.id, &self.history, version),
+        };
+        text.map_err(withheld)
+    }
+
+    /// The live file with the text of the wanted version; none where it would lose an edit.
+    fn restored(&self, request: &RestoreRequest<'_>) -> Result<Option<RestoredFile>, RestoreError> {
+        let version = request.version.unwrap_or_else(|| self.default_version());
+        let sealed = self.text(version)?;
+        let is_published = self.published == Some(version);
+        let wanted = match is_published || version == self.last || !self.id.is_document() {
+            true => sealed,
+            false => self.as_edit(version, &sealed)?,
+        };
+        let stands = match self.published {
+            Some(_) if is_published => Standing::Published,
+            Some(_) => Standing::Earlier,
+            None => Standing::Retired,
+        };
+        let path = self.id.live_path();
+        let live = match self.vault.files().read_optional(&path, limit::DOCUMENT)? {
+            None => Live::Create(wanted.into_bytes()),
+            Some(old) => {
+                let text = utf8(&old).ok().map(normalise);
+                if text.as_deref() == Some(&*wanted) {
+                    Live::Keep
+                } else {
+                    let is_held = || text.is_some_and(|text| self.holds(&text));
+                    if !request.force && !is_held() {
+                        return Ok(None);
+                    }
+                    Live::Replace { old, new: wanted.into_bytes() }
+                }
+            }
+        };
+        Ok(Some(RestoredFile { id: self.id.clone(), version, live, stands }))
+    }
+
+    /// An earlier text as somebody who edited the last version would have left it: so that it can
+    /// be published, and is refused as stale once another version is published.
+    fn as_edit(&self, version: Version, text: &str) -> Result<String, RestoreError> {
+        let last = self.text(self.last)?;
+        let spelling = |why| RestoreError::Spelling { id: self.id.clone(), version, why };
+        let based_on = Document::parse(&last).map_err(|why| spelling(why.into()))?.frontmatter;
+        let mut edit = given(&based_on);
+        if self.published.is_none() {
+            edit = edit.text("status", "draft");
+        }
+        edit.apply(text).map_err(spelling)
+    }
+
+    /// Whether a version holds a live text: it is the text of that version, but for what publishing
+    /// and restoring write into its frontmatter.
+    fn holds(&self, live: &str) -> bool {
+        let mut walk = Walk::new(self.vault.files(), self.id, &self.history);
+        let mut rest = self.accepted;
+        while let (Some(step), true) = (walk.next(), rest > 0) {
+            rest -= 1;
+            let Ok(version) = step.version else { continue };
+            if let (true, Some(text)) = (version.is_sound, version.text)
+                && (text == live || (self.id.is_document() && self.is_written_from(live, text)))
+            {
+                return true;
+            }
+        }
+        false
+    }
+
+    fn is_written_from(&self, live: &str, text: &str) -> bool {
+        let Ok(document) = Document::parse(text) else { return false };
+        if !live.ends_with(&text[document.parts.body..]) {
+            return false;
+        }
+        let edit = given(&document.frontmatter);
+        let edit = edit.text("status", document.frontmatter.status.as_str());
+        edit.apply(live).is_ok_and(|made| made == text)
+            || Document::parse(live)
+                .is_ok_and(|parsed| left_behind(self.id, live, &parsed, text).is_some())
+    }
+}
+
+/// Sets the fields that say which version a text was edited from.
+fn given(fields: &Frontmatter) -> Edit {
+    let mut edit = Edit::default();
+    if let Some(version) = fields.version {
+        edit = edit.number("version", version.0);
+    }
+    if let Some(updated) = &fields.updated_at {
+        edit = edit.text("updated_at", updated);
+    }
+    if let Some(checksum) = &fields.checksum {
+        edit = edit.text("checksum", checksum);
+    }
+    edit
+}

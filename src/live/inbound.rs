@@ -1,0 +1,119 @@
+//! Links that lead to documents: the live documents and packs that refer to an id, and would refer
+//! to nothing if the id were gone.
+//!
+//! What names the past is no such link: `derived_from`, and a URI with a checkpoint.
+
+use std::collections::{BTreeSet, HashMap};
+
+use rayon::prelude::*;
+
+use super::packs::{self, references};
+use super::{LiveFile, read};
+use crate::document::links::{self, Link, LinkKind, LinkTarget, Names};
+use crate::graph::name_key;
+use crate::model::id::DocumentId;
+use crate::uri::Target;
+use crate::vault::Vault;
+use crate::vault::site::SiteLinks;
+
+/// One link to a document.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Inbound {
+    /// The file that has it.
+    pub path: String,
+    /// Its line, from 1.
+    pub line: usize,
+    /// The document that it names.
+    pub to: DocumentId,
+    /// `reference`, `depends_on` or `pack`.
+    pub kind: &'static str,
+}
+
+/// Documents that links may lead to, as the names in wikilinks are resolved.
+pub(crate) struct Targets<'t> {
+    ids: HashMap<&'t str, &'t DocumentId>,
+    /// The live and published documents that have the last segment of a target.
+    names: HashMap<String, Names>,
+    /// Where links from the root of a site lead.
+    sites: &'t SiteLinks,
+}
+
+impl<'t> Targets<'t> {
+    /// `known` are the live and the published documents.
+    fn new(
+        ids: &'t BTreeSet<&'t DocumentId>,
+        known: impl Iterator<Item = DocumentId>,
+        sites: &'t SiteLinks,
+    ) -> Self {
+        let mut named: HashMap<String, Vec<DocumentId>> =
+            ids.iter().map(|id| (name_key(id.as_str()), Vec::new())).collect();
+        for id in known {
+            if let Some(ids) = named.get_mut(&name_key(id.as_str())) {
+                ids.push(id);
+            }
+        }
+        let ids = ids.iter().map(|id| (id.as_str(), *id)).collect();
+        let names = named.into_iter().map(|(key, ids)| (key, Names::new(ids))).collect();
+        Self { ids, names, sites }
+    }
+
+    /// The target that a link of a document leads to.
+    pub(crate) fn of(&self, from: &DocumentId, link: &Link) -> Option<&'t DocumentId> {
+        if link.kind == LinkKind::DerivedFrom || link.checkpoint.is_some() {
+            return None;
+        }
+        match &link.target {
+            LinkTarget::Document(name) => self.ids.get(name.as_str()).copied(),
+            LinkTarget::Site(path) => {
+                self.ids.get(links::site_target(path, self.sites)?.as_str()).copied()
+            }
+            LinkTarget::Name(name) => {
+                let found = self.names.get(&name_key(name))?.resolve(name, from)?;
+                self.ids.get(found.id.as_str()).copied()
+            }
+        }
+    }
+}
+
+/// The links of live documents and packs that lead to these documents, in the order of files and
+/// lines. Links between the documents themselves are left out. Reads every live document.
+pub(crate) fn inbound(
+    vault: &Vault,
+    published: impl Iterator<Item = DocumentId>,
+    ids: &BTreeSet<&DocumentId>,
+) -> Vec<Inbound> {
+    let paths = vault.documents().documents;
+    let live = paths.iter().filter_map(|path| DocumentId::of_document_file(path).ok());
+    let targets = Targets::new(ids, live.chain(published), &vault.config().links);
+    let mut found: Vec<Inbound> = paths
+        .par_iter()
+        .filter_map(|path| read(vault, path))
+        .filter(|file| file.id.as_ref().is_some_and(|id| !ids.contains(id)))
+        .flat_map_iter(|file| of_document(&file, &targets))
+        .collect();
+    for file in packs::read_all(vault) {
+        for uri in file.reading.pack.iter().flat_map(references) {
+            if let Target::Document { id, checkpoint: None, .. } = &uri.value.target
+                && let Some(to) = ids.get(id)
+            {
+                let (path, line, to) = (file.path.clone(), uri.line, (*to).clone());
+                found.push(Inbound { path, line, to, kind: "pack" });
+            }
+        }
+    }
+    found.sort();
+    found.dedup();
+    found
+}
+
+fn of_document(file: &LiveFile, targets: &Targets<'_>) -> Vec<Inbound> {
+    let (Some(id), Ok(content)) = (&file.id, &file.content) else { return Vec::new() };
+    let document = &content.document;
+    let links = links::read(id, &content.text, &document.frontmatter, document.parts.body).links;
+    let inbound = |link: &Link| {
+        let to = targets.of(id, link)?.clone();
+        let (path, line) = (file.path.clone(), link.line);
+        Some(Inbound { path, line, to, kind: link.kind.as_str() })
+    };
+    links.iter().filter_map(inbound).collect()
+}

@@ -1,0 +1,77 @@
+//! What became of live files that were restored.
+
+use serde::Serialize;
+
+use super::{Report, Spell};
+use crate::govern::{RestoredFile, Standing};
+use crate::model::hint::{Call, Hint, Verb};
+use crate::model::id::DocumentId;
+use crate::model::number::Version;
+use crate::txn::Live;
+
+/// The answer of `restore`.
+#[derive(Debug, Serialize)]
+pub struct RestoreReport<'r> {
+    dry_run: bool,
+    documents: Vec<RestoredReport<'r>>,
+}
+
+/// One live file.
+#[derive(Debug, Serialize)]
+pub struct RestoredReport<'r> {
+    id: &'r DocumentId,
+    /// Its path.
+    pub path: String,
+    /// The version that its text is of.
+    pub version: Version,
+    /// `restored` or `unchanged`.
+    pub outcome: &'static str,
+    /// Whether its text is the published one: `published`, `earlier` or `retired`.
+    state: &'static str,
+    /// What comes next.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+}
+
+impl Report for RestoreReport<'_> {
+    const SCHEMA: &'static str = "restore";
+}
+
+impl<'r> RestoreReport<'r> {
+    /// What was restored, or would be.
+    pub(crate) fn new(files: &'r [RestoredFile], dry_run: bool, spell: Spell) -> Self {
+        let documents = files.iter().map(|file| RestoredReport::new(file, spell)).collect();
+        Self { dry_run, documents }
+    }
+}
+
+impl<'r> RestoredReport<'r> {
+    /// One file.
+    pub(crate) fn new(file: &'r RestoredFile, spell: Spell) -> Self {
+        let (id, version) = (&file.id, file.version);
+        let outcome = if matches!(file.live, Live::Keep) { "unchanged" } else { "restored" };
+        let state = match file.stands {
+            Standing::Published => "published",
+            Standing::Earlier => "earlier",
+            Standing::Retired => "retired",
+        };
+        let hint = next(file).map(|hint| hint.render(spell));
+        Self { id, path: id.live_path(), version, outcome, state, hint }
+    }
+}
+
+/// What the user may do with a restored text.
+fn next(file: &RestoredFile) -> Option<Hint> {
+    let call = |verb| Call::new(verb).value(file.id.as_str());
+    match file.stands {
+        Standing::Published => None,
+        Standing::Earlier => Some(Hint::calls(
+            "the published version stays; {} makes a new version of this text, {} takes it back",
+            [call(Verb::Publish), call(Verb::Restore)],
+        )),
+        Standing::Retired => Some(Hint::call(
+            "it stays retired; {} publishes it again, as a new version",
+            call(Verb::Publish),
+        )),
+    }
+}

@@ -1,0 +1,91 @@
+//! Files that were moved without ctx: a published document whose file is gone, and a file that was
+//! never published and has the same content. They are found by their texts, and a match that is not
+//! the only one is no match.
+
+use std::collections::{HashMap, HashSet};
+use std::hash::Hash;
+
+use rayon::prelude::*;
+
+use crate::document::text::normalise;
+use crate::live;
+use crate::model::id::DocumentId;
+use crate::resolve::{Served, Snapshot};
+use crate::vault::Vault;
+
+use super::Row;
+
+/// The missing documents of which one file has the content: the old id and the new one.
+pub(super) fn moves(
+    vault: &Vault,
+    head: &Snapshot<'_>,
+    missing: &[&DocumentId],
+    rows: &[Row],
+) -> Vec<(DocumentId, DocumentId)> {
+    if missing.is_empty() {
+        return Vec::new();
+    }
+    let candidate = |row: &Row| {
+        let file = live::read(vault, &row.path)?;
+        let (id, content) = (file.id.as_ref()?, file.content.as_ref().ok()?);
+        let is_new = !head.holds(id).unwrap_or(true) && !vault.files().exists(&id.history_dir());
+        let body = normalise(&content.text[content.document.parts.body..]).into_owned();
+        is_new.then(|| Content {
+            id: id.clone(),
+            text: normalise(&content.text).into_owned(),
+            body,
+        })
+    };
+    // Only files that the head does not hold are read.
+    let mut new: Vec<Content> =
+        rows.par_iter().filter(|row| row.version.is_none()).filter_map(candidate).collect();
+    if new.is_empty() {
+        return Vec::new();
+    }
+    let served = missing.par_iter().filter_map(|id| head.get(id)?.ok());
+    let mut old: Vec<Content> = served.map(Content::of).collect();
+    let mut found = pairs(&old, &new, |content| Some(content.text.as_str()));
+    let taken: HashSet<&DocumentId> = found.iter().flat_map(|(old, new)| [old, new]).collect();
+    old.retain(|content| !taken.contains(&content.id));
+    new.retain(|content| !taken.contains(&content.id));
+    found.extend(pairs(&old, &new, |content| {
+        Some(content.body.as_str()).filter(|body| !body.trim().is_empty())
+    }));
+    found
+}
+
+/// What a document is recognised by.
+struct Content {
+    id: DocumentId,
+    /// The whole text, in normal form.
+    text: String,
+    body: String,
+}
+
+impl Content {
+    fn of(served: Served) -> Self {
+        let body = served.body().to_owned();
+        Self { id: served.id, text: served.text, body }
+    }
+}
+
+/// The documents on both sides that alone have a key.
+fn pairs<'c, K: Eq + Hash>(
+    old: &'c [Content],
+    new: &'c [Content],
+    key: impl Fn(&'c Content) -> Option<K>,
+) -> Vec<(DocumentId, DocumentId)> {
+    let mut sides: HashMap<K, [Vec<&DocumentId>; 2]> = HashMap::new();
+    for (side, contents) in [old, new].into_iter().enumerate() {
+        for content in contents {
+            if let Some(key) = key(content) {
+                sides.entry(key).or_default()[side].push(&content.id);
+            }
+        }
+    }
+    let alone = sides.into_values().filter_map(|sides| match [&sides[0][..], &sides[1][..]] {
+        [[old], [new]] => Some(((*old).clone(), (*new).clone())),
+        _ => None,
+    });
+    alone.collect()
+}

@@ -1,0 +1,56 @@
+//! A publication that git discarded: the log is that of the commit that is checked out, and lacks
+//! checkpoints that this user saw.
+
+use super::Workspace;
+use crate::model::hint::{Hint, Verb};
+use crate::model::layout;
+use crate::report::failure::{Code, Failure};
+use crate::vault::Vault;
+use crate::vault::outside::repository;
+
+/// How many commits are looked at for one that shortened the log.
+const COMMITS: &str = "50";
+
+impl Workspace<'_> {
+    /// A refusal because of the trusted head, with its cause where git put the log back.
+    pub(crate) fn explained(&self, failure: Failure) -> Failure {
+        if failure.code != Code::HeadRollback || !self.is_log_of_commit() {
+            return failure;
+        }
+        let message = format!(
+            "git discarded a publication, and the log is as in the commit that is checked out: {}",
+            failure.message
+        );
+        Failure { message, hints: Vec::new(), ..failure }
+            .hint("nothing was written; `git stash pop` brings back what was stashed, and `git reflog` lists the commits that were left")
+            .hint(Hint::call("to go on without the publication, {} trusts the log as it is", Verb::HeadTrust))
+    }
+
+    fn is_log_of_commit(&self) -> bool {
+        let Ok(vault) = self.vault() else { return false };
+        repository(vault.root()).is_some() && self.ask_of_log(&vault).unwrap_or(false)
+    }
+
+    /// Whether the log equals that of the commit that is checked out, and no commit before it took
+    /// anything from the log.
+    fn ask_of_log(&self, vault: &Vault) -> Option<bool> {
+        let logs = [layout::DELTA_LOG, layout::FULL_LOG];
+        let ask = |args: &[&str]| {
+            let args = [args, &["--"], &logs].concat();
+            (self.environment.git)(vault.root(), &args, b"").ok()
+        };
+        let differs = ask(&["diff", "--relative", "--name-only", "-z", "HEAD"])?;
+        let tracked = ask(&["ls-files", "-z"])?;
+        let is_tracked = |log: &str| tracked.split(|byte| *byte == 0).any(|t| t == log.as_bytes());
+        let is_committed = |log: &&str| !vault.files().exists(log) || is_tracked(log);
+        let history =
+            ask(&["log", "--relative", "--no-renames", "--numstat", "--format=", "-n", COMMITS])?;
+        let history = String::from_utf8_lossy(&history);
+        // Lines added, lines removed, the path.
+        let only_grew = history
+            .lines()
+            .filter(|line| !line.is_empty())
+            .all(|line| line.split('\t').nth(1) == Some("0"));
+        Some(differs.is_empty() && logs.iter().all(is_committed) && only_grew)
+    }
+}
