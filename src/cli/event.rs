@@ -7,7 +7,7 @@ use super::ui::shown;
 use super::{Answer, recover};
 use crate::document::validate::{Problem, Severity};
 use crate::govern::Outcome;
-use crate::live::inbound::Inbound;
+use crate::live::inbound::{FixedLinks, Inbound};
 use crate::report::Report;
 use crate::report::event::{EventReport, change};
 use crate::txn::{Item, Live};
@@ -84,6 +84,7 @@ pub(super) fn text(session: &mut Session<'_>, verb: &str, outcome: &Outcome, dry
         ui.line(&format!("  left out: {} ({why})", shown(id.as_str())));
     }
     inbound(session, &outcome.links);
+    fixed(session, &outcome.fixed, dry_run);
     for item in &outcome.items {
         item.warnings.iter().for_each(|warning| note(session, item.id.as_str(), warning));
     }
@@ -95,6 +96,34 @@ pub(super) fn text(session: &mut Session<'_>, verb: &str, outcome: &Outcome, dry
             let then = if item.is_retirement() { "retired" } else { "published" };
             live_change(session, (&item.id.live_path(), &item.live), then);
         }
+    }
+}
+
+/// Says which links were changed, and which must be changed by hand.
+fn fixed(session: &mut Session<'_>, files: &[FixedLinks], dry_run: bool) {
+    let ui = &mut session.ui;
+    let would = if dry_run { "would change" } else { "changed" };
+    for file in files {
+        let path = file.id.live_path();
+        let path = shown(&path);
+        let changed = file.new.changed.len();
+        if changed > 0 {
+            ui.line(&format!("  {would} {} in {path}, not published", count(changed, "link")));
+        }
+        for line in &file.new.left {
+            ui.note(&format!("warning: {path}:{line}: change this link by hand"));
+        }
+    }
+    if dry_run {
+        for file in files.iter().filter(|file| !file.new.changed.is_empty()) {
+            let (path, new) = (file.id.live_path(), file.new.text.clone().into_bytes());
+            let live = Live::Replace { old: file.old.clone(), new };
+            live_change(session, (&path, &live), "with the new links");
+        }
+    } else if files.iter().any(|file| !file.new.changed.is_empty()) {
+        session.ui.note(
+            "next: `ctx diff` shows the changed links, `ctx publish --changed` publishes them",
+        );
     }
 }
 

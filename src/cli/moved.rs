@@ -3,6 +3,7 @@
 use super::expect::ExpectArgs;
 use super::session::Session;
 use super::{Acting, Answer, event};
+use crate::govern::Mode;
 use crate::model::id::DocumentId;
 use crate::report::event::Moved;
 use crate::report::failure::Failure;
@@ -10,9 +11,13 @@ use crate::report::failure::Failure;
 /// Give a published document another id
 ///
 /// One checkpoint retires OLD and publishes NEW as version 1, with `derived_from` naming the
-/// version that it comes from. The history of OLD stays.
+/// version that it comes from. The history of OLD stays. A file that is at its new place already is
+/// recorded there. Links to OLD are listed; with --fix-links they are changed in the live files, and
+/// `ctx publish --changed` publishes these. Packs are changed by hand.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example:\n  ctx mv nodes/returns nodes/policies/returns")]
+#[command(
+    after_help = "Examples:\n  ctx mv nodes/returns nodes/policies/returns\n  ctx mv nodes/returns nodes/policies/returns --fix-links --dry-run"
+)]
 pub(super) struct Mv {
     /// Id or file of the document
     old: String,
@@ -24,6 +29,9 @@ pub(super) struct Mv {
     /// Show what would be moved; write nothing
     #[arg(long)]
     dry_run: bool,
+    /// Change links to OLD in the live files of other documents, without publishing them
+    #[arg(long)]
+    fix_links: bool,
     #[command(flatten)]
     expect: ExpectArgs,
     #[command(flatten)]
@@ -33,7 +41,7 @@ pub(super) struct Mv {
 pub(super) fn run(args: &Mv, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let vault = session.acting(&args.acting)?;
     let workspace = &session.workspace;
-    let mode = args.expect.mode(args.dry_run)?;
+    let mode = Mode { fix_links: args.fix_links, ..args.expect.mode(args.dry_run)? };
     let author = workspace.author(&vault, args.note.as_deref(), None)?;
     let old = workspace.named(&vault, &args.old)?;
     let new: DocumentId = workspace.new_id(&vault, &args.new)?;

@@ -11,6 +11,7 @@
 mod bare;
 mod names;
 mod read;
+mod retarget;
 
 use serde::{Deserialize, Serialize};
 
@@ -18,6 +19,7 @@ use names::folder;
 pub use names::{Names, Resolved};
 use read::is_document;
 pub use read::{dependencies, read};
+pub use retarget::{Retargeted, retarget};
 
 use super::Document;
 use crate::model::id::{DocumentId, IdError};

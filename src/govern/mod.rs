@@ -29,7 +29,7 @@ use crate::checkpoint::chronicle::{Append, Chronicle};
 use crate::checkpoint::event::Checkpoint;
 use crate::checkpoint::fault::LogError;
 use crate::document::validate::{Problem, Severity};
-use crate::live::inbound::Inbound;
+use crate::live::inbound::{FixedLinks, Inbound};
 use crate::model::id::DocumentId;
 use crate::model::principal::Principal;
 use crate::model::timestamp::Timestamp;
@@ -121,6 +121,8 @@ pub struct Mode {
     pub dry_run: bool,
     /// What the writer has read.
     pub expect: Expect,
+    /// Lead links to the old id of what is moved to the new one, in live files.
+    pub fix_links: bool,
 }
 
 /// Why one document cannot be part of an event.
@@ -167,12 +169,26 @@ pub struct Outcome {
     pub left_out: Vec<(DocumentId, &'static str)>,
     /// Links of live documents and packs to what was retired or moved.
     pub links: Vec<Inbound>,
+    /// Live files whose links were led to the new id of what was moved; they are not published.
+    pub fixed: Vec<FixedLinks>,
     /// Documents that were refused while others were published.
     pub refused: Vec<Refusal>,
     /// Whether it was written, and what could not be brought up to date afterwards.
     pub committed: Option<Committed>,
     /// What a command before it had left, and what was done about that.
     pub recovered: Recovered,
+}
+
+impl Outcome {
+    /// What happens to live files of which the event makes no version.
+    fn other_lives(&self) -> Vec<(DocumentId, Live)> {
+        let fixed = self.fixed.iter().filter(|file| !file.new.changed.is_empty());
+        let fixed = fixed.map(|file| {
+            let new = file.new.text.clone().into_bytes();
+            (file.id.clone(), Live::Replace { old: file.old.clone(), new })
+        });
+        self.behind.iter().cloned().chain(fixed).collect()
+    }
 }
 
 /// Why nothing was published.
@@ -352,16 +368,17 @@ fn write(
         return Err(PublishError::Refused(outcome.refused));
     }
     let (vault, before, now) = (transaction.vault, transaction.chronicle, event.author.now);
+    let lives = outcome.other_lives();
     let documents = transaction.documents_after(&outcome.items);
     let sealed = transaction.seal(&outcome.items);
     if !event.mode.dry_run {
         let mut committed = match &sealed {
-            Some(sealed) => commit_event((vault, before), &outcome, event, sealed)?,
-            None => commit::commit(vault.files(), &outcome.items, &outcome.behind, None)?,
+            Some(sealed) => commit_event((vault, before), (&outcome, &lives), event, sealed)?,
+            None => commit::commit(vault.files(), &outcome.items, &lives, None)?,
         };
         if let Some((checkpoint, _)) = &sealed {
             let commit = Commit { vault, before, checkpoint, documents, now };
-            let lives = commit::lives(&outcome.items, &outcome.behind);
+            let lives = commit::lives(&outcome.items, &lives);
             // Both wait for the disk, and side by side they wait once.
             let (failures, named) = rayon::join(
                 || txn::after::run(&AFTER_COMMIT, &commit),
@@ -383,7 +400,7 @@ fn write(
 /// Commits an event under an intent record, which is withdrawn if the event is taken back whole.
 fn commit_event(
     (vault, before): (&Vault, &Chronicle<'_>),
-    outcome: &Outcome,
+    (outcome, lives): (&Outcome, &[(DocumentId, Live)]),
     event: &Event<'_>,
     (checkpoint, append): &(Checkpoint, Append),
 ) -> Result<Committed, PublishError> {
@@ -395,7 +412,7 @@ fn commit_event(
     let _ = trust::advance(vault, &intent.upon, event.author.now);
     let _ = trust::intend(vault, &intent);
     let at = Some((append, checkpoint.at));
-    commit::commit(files, &outcome.items, &outcome.behind, at).map_err(|why| {
+    commit::commit(files, &outcome.items, lives, at).map_err(|why| {
         hint::remove(files);
         // Where nothing is left, nothing may pass for uncommitted files later.
         if commit::is_taken_back(files, &outcome.items, append) {

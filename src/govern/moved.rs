@@ -45,6 +45,9 @@ pub fn move_document(
             Ok(items) => {
                 outcome.items.extend(items);
                 outcome.links = transaction.links_to(&BTreeSet::from([old]));
+                if mode.fix_links {
+                    outcome.fixed = transaction.fixed_links((old, new), &outcome.links)?;
+                }
             }
             Err(refusal) => outcome.refused.push(refusal),
         }

@@ -9,7 +9,7 @@ use crate::checkpoint::chronicle::{Append, Chronicle};
 use crate::checkpoint::event::{Checkpoint, trigger};
 use crate::checkpoint::state::{Mark, PublishedSet};
 use crate::live;
-use crate::live::inbound::{self, Inbound};
+use crate::live::inbound::{self, FixedLinks, Inbound};
 use crate::model::id::{DocumentId, fold};
 use crate::model::layout;
 use crate::model::number::Version;
@@ -134,6 +134,16 @@ impl<'a> Transaction<'a> {
         }
         let published = self.state.iter().map(|(id, _)| id).filter(|id| id.is_document());
         inbound::inbound(self.vault, published.cloned(), ids)
+    }
+
+    /// The live files whose links lead to a new id instead of an old one.
+    pub(super) fn fixed_links(
+        &self,
+        ids: (&DocumentId, &DocumentId),
+        links: &[Inbound],
+    ) -> Result<Vec<FixedLinks>, PublishError> {
+        let published = self.state.iter().map(|(id, _)| id).filter(|id| id.is_document());
+        Ok(inbound::retargeted(self.vault, published.cloned(), ids, links)?)
     }
 
     /// How many documents the next checkpoint holds.

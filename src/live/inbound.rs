@@ -9,11 +9,14 @@ use rayon::prelude::*;
 
 use super::packs::{self, references};
 use super::{LiveFile, read};
-use crate::document::links::{self, Link, LinkKind, LinkTarget, Names};
+use crate::document::links::{self, Link, LinkKind, LinkTarget, Names, Retargeted};
+use crate::document::utf8;
 use crate::graph::name_key;
 use crate::model::id::DocumentId;
+use crate::model::layout::limit;
 use crate::uri::Target;
 use crate::vault::Vault;
+use crate::vault::files::FileError;
 use crate::vault::site::SiteLinks;
 
 /// One link to a document.
@@ -104,6 +107,43 @@ pub(crate) fn inbound(
     found.sort();
     found.dedup();
     found
+}
+
+/// The file of a document whose links to `old` are to lead to `new`.
+#[derive(Clone, Debug)]
+pub struct FixedLinks {
+    /// The document.
+    pub id: DocumentId,
+    /// Its bytes.
+    pub old: Vec<u8>,
+    /// Its text with the links that could be changed.
+    pub new: Retargeted,
+}
+
+/// Leads the links of live documents to another id. Reads the documents that link to it.
+pub(crate) fn retargeted(
+    vault: &Vault,
+    published: impl Iterator<Item = DocumentId>,
+    (old, new): (&DocumentId, &DocumentId),
+    links: &[Inbound],
+) -> Result<Vec<FixedLinks>, FileError> {
+    let ids = BTreeSet::from([old]);
+    let paths: BTreeSet<&str> =
+        links.iter().filter(|link| link.kind != "pack").map(|link| link.path.as_str()).collect();
+    let all = vault.documents().documents;
+    let live = all.iter().filter_map(|path| DocumentId::of_document_file(path).ok());
+    let targets = Targets::new(&ids, live.chain(published), &vault.config().links);
+    let mut fixed = Vec::new();
+    for path in paths {
+        let Ok(id) = DocumentId::of_document_file(path) else { continue };
+        let bytes = vault.files().read(path, limit::DOCUMENT)?;
+        let Ok(text) = utf8(&bytes) else { continue };
+        let found = links::retarget(&id, text, (new, &vault.config().links), |link| {
+            targets.of(&id, link).is_some()
+        });
+        fixed.push(FixedLinks { id, old: bytes, new: found });
+    }
+    Ok(fixed)
 }
 
 fn of_document(file: &LiveFile, targets: &Targets<'_>) -> Vec<Inbound> {

@@ -7,7 +7,7 @@ use super::problem::{FileProblems, ProblemReport};
 use super::recover::RecoveredReport;
 use super::{Report, Spell};
 use crate::govern::Outcome;
-use crate::live::inbound::Inbound;
+use crate::live::inbound::{FixedLinks, Inbound};
 use crate::model::id::DocumentId;
 use crate::model::number::Version;
 use crate::txn::{Change, Item, StepFailure};
@@ -25,6 +25,9 @@ pub struct EventReport<'e> {
     /// Links to what was retired or moved.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     inbound_links: Vec<InboundReport<'e>>,
+    /// Live files whose links were changed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    fixed_links: Vec<FixedReport<'e>>,
     /// Live files that were left as they are; the event stands.
     not_updated: Vec<NotUpdatedReport<'e>>,
     /// What the steps after the commit could not do.
@@ -103,11 +106,29 @@ impl<'e> EventReport<'e> {
             left_out: left_out.map(|(id, reason)| LeftOutReport { id, reason }).collect(),
             refused: outcome.refused.iter().map(refused).collect(),
             inbound_links: outcome.links.iter().map(InboundReport::from).collect(),
+            fixed_links: outcome.fixed.iter().map(FixedReport::from).collect(),
             not_updated: left_alone.iter().map(not_updated).collect(),
             after_commit: after.iter().map(step).collect(),
             recovered: (!outcome.recovered.is_empty())
                 .then(|| RecoveredReport::from(&outcome.recovered)),
         }
+    }
+}
+
+#[derive(Debug, Serialize)]
+struct FixedReport<'e> {
+    id: &'e DocumentId,
+    path: String,
+    /// The lines of the links that were changed.
+    changed: &'e [usize],
+    /// The lines of those that must be changed by hand.
+    by_hand: &'e [usize],
+}
+
+impl<'e> From<&'e FixedLinks> for FixedReport<'e> {
+    fn from(file: &'e FixedLinks) -> Self {
+        let (changed, by_hand) = (&file.new.changed, &file.new.left);
+        Self { id: &file.id, path: file.id.live_path(), changed, by_hand }
     }
 }
 

@@ -297,3 +297,56 @@ fn links_to_the_old_id_are_listed() {
     -- stderr
     ");
 }
+
+#[test]
+fn links_to_the_old_id_are_changed_in_place() {
+    let place = Place::published(&[("nodes/a", "# A\n\n## One\n"), ("nodes/deep/x", "# X\n")]);
+    let text = "---\r\ntitle:  C # kept\r\nderived_from: [nodes/a]\r\n---\r\n# C\r\n\r\n\
+                [a.md](a.md#one \"a.md\"), [[a]], [[nodes/a.md#One|the a]], ![[a]]\r\n\
+                <contextnest://nodes/a> contextnest://nodes/a#one, contextnest://nodes/a@1.\r\n\
+                `[[a]]` [x](deep/x.md) [root](/nodes/a) contextnest://nodes/a/\r\n\
+                [by reference][r]\r\n\r\n[r]: a.md\r\n";
+    place.write("nodes/c.md", text);
+    place.write("nodes/deep/d.md", "[a](../a.md)\n");
+    place.write("nodes/e.md", "[b](b.md)\n");
+    let before = place.tree();
+    let dry = place.ctx("mv nodes/a 'nodes/deep/b c' --fix-links --dry-run").ok();
+    assert!(dry.stdout.contains("+[a](b%20c.md)"), "{}", dry.stdout);
+    assert_eq!(place.tree(), before);
+    assert_snapshot!(place.ctx("mv nodes/a 'nodes/deep/b c' --fix-links").whole(), @"
+    exit: 0
+    -- stdout
+    checkpoint 2 with 2 versions, 2026-11-21T10:00:03.000Z
+      retired  nodes/a         v2
+      new      nodes/deep/b c  v1
+    Links that lead there:
+      nodes/c.md:7  nodes/a
+      nodes/c.md:8  nodes/a
+      nodes/c.md:9  nodes/a
+      nodes/c.md:10  nodes/a
+      nodes/deep/d.md:1  nodes/a
+      changed 7 links in nodes/c.md, not published
+      changed 1 link in nodes/deep/d.md, not published
+    -- stderr
+    warning: nodes/c.md:10: change this link by hand
+    next: `ctx diff` shows the changed links, `ctx publish --changed` publishes them
+    ");
+    assert_snapshot!(place.read("nodes/c.md").replace('\r', ""), @r#"
+    ---
+    title:  C # kept
+    derived_from: [nodes/a]
+    ---
+    # C
+
+    [a.md](deep/b%20c.md#one "a.md"), [[nodes/deep/b c]], [[nodes/deep/b c.md#One|the a]], ![[nodes/deep/b c]]
+    <contextnest://nodes/deep/b%20c> contextnest://nodes/deep/b%20c#one, contextnest://nodes/a@1.
+    `[[a]]` [x](deep/x.md) [root](/nodes/deep/b%20c) contextnest://nodes/a/
+    [by reference][r]
+
+    [r]: a.md
+    "#);
+    assert_eq!(place.read("nodes/c.md").matches("\r\n").count(), text.matches("\r\n").count());
+    assert_eq!(place.read("nodes/deep/d.md"), "[a](b%20c.md)\n");
+    assert_eq!(place.read("nodes/e.md"), "[b](b.md)\n");
+    place.ctx("verify --allow-drift").ok();
+}

@@ -1,5 +1,7 @@
 //! Reading the links out of a text: what is a link, and what it names.
 
+use std::ops::Range;
+
 use percent_encoding::percent_decode_str;
 use pulldown_cmark::{Event, LinkType, Options, Parser, Tag, TagEnd};
 use unicode_normalization::UnicodeNormalization as _;
@@ -9,6 +11,7 @@ use super::{
     Broken, Image, Link, LinkKind, LinkTarget, Links, MAX_BODY, MAX_LINKS, OwnSection, Unusable,
     folder, is_other_file, last_segment,
 };
+use crate::document::Document;
 use crate::document::frontmatter::{Frontmatter, NodeType};
 use crate::document::sections::MARKDOWN;
 use crate::model::id::DocumentId;
@@ -19,7 +22,7 @@ use crate::yaml::Node;
 /// Reads the links of a document, and the places that want to be links. `fields` and the offset of
 /// the body are those of the text.
 pub fn read(id: &DocumentId, text: &str, fields: &Frontmatter, body: usize) -> Links {
-    let mut reader = Reader { id, found: Links::default() };
+    let mut reader = Reader::new(id);
     reader.origins(fields);
     reader.dependencies(fields);
     reader.body(text, body);
@@ -28,17 +31,63 @@ pub fn read(id: &DocumentId, text: &str, fields: &Frontmatter, body: usize) -> L
 
 /// The documents that a source depends on, as its frontmatter says.
 pub fn dependencies(id: &DocumentId, fields: &Frontmatter) -> Vec<Link> {
-    let mut reader = Reader { id, found: Links::default() };
+    let mut reader = Reader::new(id);
     reader.dependencies(fields);
     reader.found.links
+}
+
+/// Where a link is written.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Place {
+    /// The bytes of the text that hold it.
+    pub(super) span: Range<usize>,
+    /// What it names, as the reader of the markup gives it.
+    pub(super) dest: String,
+    /// Whether it is written `[[...]]`.
+    pub(super) is_wiki: bool,
+    /// Whether it is a URI in plain text, of which the same bytes may hold several.
+    pub(super) is_plain: bool,
+}
+
+/// The links of a document, each with the place where it is written.
+pub(super) fn placed(id: &DocumentId, text: &str, document: &Document) -> (Vec<Link>, Vec<Place>) {
+    let mut reader = Reader::new(id);
+    let start = document.parts.frontmatter.as_ref().map_or(0, |block| block.start);
+    reader.places = Some((start, Place::default(), Vec::new()));
+    reader.origins(&document.frontmatter);
+    reader.dependencies(&document.frontmatter);
+    reader.body(text, document.parts.body);
+    let places = reader.places.take().map(|(.., places)| places).unwrap_or_default();
+    (reader.found.links, places)
 }
 
 struct Reader<'d> {
     id: &'d DocumentId,
     found: Links,
+    /// Where they are wanted: the start of the frontmatter, the place of the next link, and those of
+    /// the links that were found.
+    places: Option<(usize, Place, Vec<Place>)>,
 }
 
-impl Reader<'_> {
+impl<'d> Reader<'d> {
+    fn new(id: &'d DocumentId) -> Self {
+        Self { id, found: Links::default(), places: None }
+    }
+
+    fn at(&mut self, place: impl FnOnce(usize) -> Place) {
+        if let Some((start, next, _)) = &mut self.places {
+            *next = place(*start);
+        }
+    }
+
+    fn at_node(&mut self, node: &Node) {
+        self.at(|start| Place {
+            span: start + node.span.start..start + node.span.end,
+            dest: node.text().unwrap_or_default().to_owned(),
+            ..Place::default()
+        });
+    }
+
     fn origins(&mut self, fields: &Frontmatter) {
         for item in one_or_many(fields.get("derived_from")) {
             self.origin(item);
@@ -50,6 +99,7 @@ impl Reader<'_> {
         for item in one_or_many(source.and_then(|node| node.get("depends_on"))) {
             // What is no URI at all is reported by the rules of a source node.
             if let Some(Ok(uri)) = item.text().map(str::parse::<Uri>) {
+                self.at_node(item);
                 self.uri(LinkKind::DependsOn, uri, line_of(item));
             }
         }
@@ -58,6 +108,7 @@ impl Reader<'_> {
     /// An entry of `derived_from`: a URI, or an id as it is.
     fn origin(&mut self, item: &Node) {
         let Some(text) = item.text() else { return };
+        self.at_node(item);
         let (kind, line) = (LinkKind::DerivedFrom, line_of(item));
         if starts_with_scheme(text) {
             return self.uri_text(kind, text, line);
@@ -90,7 +141,7 @@ impl Reader<'_> {
             let at = start + range.start;
             if let Event::Text(part) = &event {
                 if closed == 0 {
-                    run.push(part, at);
+                    run.push(part, at..start + range.end);
                 }
                 continue;
             }
@@ -98,10 +149,22 @@ impl Reader<'_> {
             match event {
                 Event::Start(Tag::Link { link_type, dest_url, .. }) => {
                     closed += 1;
+                    self.at(|_| Place {
+                        span: at..start + range.end,
+                        dest: dest_url.to_string(),
+                        is_wiki: matches!(link_type, LinkType::WikiLink { .. }),
+                        is_plain: false,
+                    });
                     self.link(link_type, &dest_url, Embed::No, lines.line_of(at));
                 }
                 Event::Start(Tag::Image { link_type, dest_url, .. }) => {
                     closed += 1;
+                    self.at(|_| Place {
+                        span: at..start + range.end,
+                        dest: dest_url.to_string(),
+                        is_wiki: matches!(link_type, LinkType::WikiLink { .. }),
+                        is_plain: false,
+                    });
                     self.link(link_type, &dest_url, Embed::Yes, lines.line_of(at));
                 }
                 Event::Start(Tag::CodeBlock(_)) => closed += 1,
@@ -127,6 +190,12 @@ impl Reader<'_> {
     /// The URIs in a piece of plain text.
     fn run(&mut self, run: &mut Run, lines: &mut Lines<'_>) {
         for range in uris(&run.text) {
+            self.at(|_| Place {
+                span: run.at..run.end,
+                dest: run.text[range.clone()].to_owned(),
+                is_wiki: false,
+                is_plain: true,
+            });
             self.uri_text(LinkKind::Reference, &run.text[range], lines.line_of(run.at));
         }
         run.text.clear();
@@ -254,7 +323,12 @@ impl Reader<'_> {
     fn push(&mut self, link: Link) {
         match self.is_full() {
             true => self.found.truncated = true,
-            false => self.found.links.push(link),
+            false => {
+                self.found.links.push(link);
+                if let Some((_, next, places)) = &mut self.places {
+                    places.push(next.clone());
+                }
+            }
         }
     }
 
@@ -277,15 +351,17 @@ enum Embed {
 #[derive(Default)]
 struct Run {
     text: String,
-    /// Where it begins in the document.
+    /// Where it begins and ends in the document.
     at: usize,
+    end: usize,
 }
 
 impl Run {
-    fn push(&mut self, part: &str, at: usize) {
+    fn push(&mut self, part: &str, range: Range<usize>) {
         if self.text.is_empty() {
-            self.at = at;
+            self.at = range.start;
         }
+        self.end = range.end;
         self.text.push_str(part);
     }
 }
