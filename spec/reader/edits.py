@@ -96,14 +96,15 @@ class Edit:
             return
         self.touched.add("metadata")
         key, node = self.get("metadata")
-        if node is None or node.is_null:
+        if key is None:
             pad = self.indent + "  "
             lines = f"{pad}original:{self.end}"
             lines += "".join(f"{pad}  {name}: {copied(one)}{self.end}" for name, one in copies)
-            if key is None:
-                self.added += f"{self.indent}metadata:{self.end}{lines}"
-            else:
-                self.replace(key, node, self.end + lines.removesuffix(self.end))
+            self.added += f"{self.indent}metadata:{self.end}{lines}"
+            return
+        if node.is_null:
+            pairs = ", ".join(f"{name}: {copied(one)}" for name, one in copies)
+            self.replace(key, node, " {original: {" + pairs + "}}")
             return
         original = node.get("original") if node.kind == "map" else None
         if node.kind != "map" or (original and original.kind != "map"):

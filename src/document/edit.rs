@@ -155,10 +155,13 @@ impl Edit {
                 splices.push(replace_value(yaml, k, v, spelled)?);
             }
         }
-        if let Some(existing) = known.and_then(|r| r.get("metadata")).filter(|m| !m.is_null())
-            && !self.original.is_empty()
+        if let (Some((k, v)), false) =
+            (known.and_then(|r| entry(r, "metadata")), self.original.is_empty())
         {
-            splices.push(self.metadata_splice(yaml, existing, parts.line_end)?);
+            splices.push(match v.is_null() {
+                true => replace_value(yaml, k, v, &format!("{{original: {}}}", self.originals()))?,
+                false => self.metadata_splice(yaml, v, parts.line_end)?,
+            });
         }
         if let (Some(uri), Some((k, v))) =
             (&self.derived_from, known.and_then(|r| entry(r, "derived_from")))
@@ -178,19 +181,24 @@ impl Edit {
     /// The lines for fields that `known` does not have yet.
     fn append_lines(&self, out: &mut String, indent: &str, nl: &str, known: Option<&Node>) {
         let is_new = |key: &str| known.is_none_or(|r| entry(r, key).is_none());
-        let no_value = |key: &str| known.and_then(|r| r.get(key)).is_none_or(Node::is_null);
         for (key, value) in self.set.iter().filter(|(key, _)| is_new(key)) {
             out.push_str(&format!("{indent}{key}: {value}{nl}"));
         }
         if let Some(uri) = self.derived_from.as_ref().filter(|_| is_new("derived_from")) {
             out.push_str(&format!("{indent}derived_from: [{uri}]{nl}"));
         }
-        if !self.original.is_empty() && is_new("metadata") && no_value("metadata") {
+        if !self.original.is_empty() && is_new("metadata") {
             out.push_str(&format!("{indent}metadata:{nl}{indent}  original:{nl}"));
             for (key, value) in &self.original {
                 out.push_str(&format!("{indent}    {key}: {value}{nl}"));
             }
         }
+    }
+
+    /// Original values as a mapping in one line.
+    fn originals(&self) -> String {
+        let pairs: Vec<String> = self.original.iter().map(|(k, v)| format!("{k}: {v}")).collect();
+        format!("{{{}}}", pairs.join(", "))
     }
 
     /// Original values as a new first entry of an existing `metadata`, or of the `original` in it.
@@ -221,12 +229,7 @@ impl Edit {
             None if entries.iter().any(|(k, _)| k.text() == Some("original")) => {
                 return Err(EditError::Metadata);
             }
-            None => {
-                let pairs: Vec<String> =
-                    self.original.iter().map(|(k, v)| format!("{k}: {v}")).collect();
-                let value = format!("{{{}}}", pairs.join(", "));
-                (metadata, vec![("original".to_owned(), value)])
-            }
+            None => (metadata, vec![("original".to_owned(), self.originals())]),
         };
         Ok(first_entries(yaml, parent, &pairs, nl))
     }

@@ -480,7 +480,8 @@ fn a_body_cannot_imitate_the_next_document() {
     place.ctx("publish nodes/ab").ok();
     let (_, read) = texts(&block());
     assert_eq!(read.len(), 2, "{read:?}");
-    assert_eq!(read[0].1.trim_start(), forged);
+    let shown = forged.replace("<!-- ctx:", "\\u{3c}!-- ctx:");
+    assert_eq!(read[0].1.trim_start(), shown);
     assert_eq!(&read[1].1, text);
 }
 
