@@ -1,6 +1,8 @@
 //! The one way in which sets of stable codes are declared: a word, what belongs to it, and a
 //! sentence that says what it means, which `spec/` repeats and a test compares.
 
+mod remedies;
+
 /// Declares an enum of codes, each with its word, a value of another kind, and its meaning.
 macro_rules! codes {
     (
@@ -46,6 +48,12 @@ pub struct Meaning {
     pub of: &'static str,
     /// What it means, in one sentence.
     pub meaning: &'static str,
+}
+
+/// What to do about a failure or a problem with this code; a finding says it itself.
+pub fn remedy(code: &str) -> Option<&'static str> {
+    let found = remedies::REMEDIES.binary_search_by(|(known, _)| (*known).cmp(code)).ok()?;
+    Some(remedies::REMEDIES[found].1)
 }
 
 /// Every code of a problem, in the order of the specification.

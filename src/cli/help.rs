@@ -97,10 +97,11 @@ fn meanings(word: &str) -> Vec<CodeReport> {
         add(format!("a finding of `ctx verify`, class {class}"), &text);
     }
     if let Some(code) = failure::Code::ALL.iter().find(|code| code.as_str() == word) {
-        add(format!("an error, exit code {}", code.exit()), &[code.meaning()]);
+        let text = [code.meaning(), codes::remedy(word).unwrap_or_default()];
+        add(format!("an error, exit code {}", code.exit()), &text);
     }
     for Meaning { of, meaning, .. } in codes::problems().filter(|problem| problem.code == word) {
-        add(format!("a problem of {of}"), &[meaning]);
+        add(format!("a problem of {of}"), &[meaning, codes::remedy(word).unwrap_or_default()]);
     }
     codes
 }

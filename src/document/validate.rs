@@ -366,8 +366,8 @@ mod tests {
         Error 3: [description-invalid] `description` has 501 characters; at most 500 are allowed (shorten it)
         Warning 4: [type-unknown] type `documnet` is read as document (did you mean `document`?)
         Warning 5: [tag-grammar] tag `1st` selects nothing (a tag is a letter, then letters, digits, `_` and `-`)
-        Warning 6: [field-foreign] `version` has a value of another system (publishing keeps it under `metadata.original`)
-        Warning 7: [field-foreign] `status` has a value of another system (publishing keeps it under `metadata.original`)
+        Warning 6: [field-foreign] `version` has a value that ctx did not write (publishing replaces it, and keeps the old value under `metadata.original`)
+        Warning 7: [field-foreign] `status` has a value that ctx did not write (publishing replaces it, and keeps the old value under `metadata.original`)
         Warning 8: [source-ignored] `source` is ignored: the type is not source (set `type: source`)
         ");
     }

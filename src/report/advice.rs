@@ -349,6 +349,9 @@ impl From<DerivedError> for Failure {
     }
 }
 
+/// So many sections are named where none has the anchor that was asked for.
+const MOST_ANCHORS: usize = 50;
+
 impl From<UnknownAnchor> for Failure {
     fn from(why: UnknownAnchor) -> Self {
         let failure = Self::new(Code::UnknownAnchor, why.to_string());
@@ -363,7 +366,12 @@ impl From<UnknownAnchor> for Failure {
                 Call::new(Verb::Read).word("ID").word("--outline"),
             )),
         };
-        failure.details = why.known.into_iter().map(|anchor| format!("#{anchor}")).collect();
+        let more = why.known.len().saturating_sub(MOST_ANCHORS);
+        let known = why.known.into_iter().take(MOST_ANCHORS);
+        failure.details = known.map(|anchor| format!("#{anchor}")).collect();
+        if more > 0 {
+            failure.details.push(format!("and {more} more"));
+        }
         failure
     }
 }

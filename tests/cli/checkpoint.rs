@@ -20,7 +20,7 @@ fn list_shows_every_event() {
     assert_snapshot!(place.ctx("checkpoint list").whole(), @"
     exit: 0
     -- stdout
-    @1  2026-11-21T10:00:01.000Z  c64580b68d5b  4 published  .context/config.yaml, CONTEXT.md, nodes/a, …
+    @1  2026-11-21T10:00:01.000Z  c64580b68d5b  4 published  nodes/b and 3 more
     @2  2026-11-21T10:00:02.000Z  88737b2743a3  1 published  nodes/a
     @3  2026-11-21T10:00:03.000Z  cfd3fe133cbd  1 retired    nodes/b
     -- stderr

@@ -120,8 +120,8 @@ fn a_vault_of_the_reference_implementation_is_converted_and_verifies() {
     -- stdout
     checkpoint 17 with 1 version, 2026-11-22T08:00:00.000Z
       new  .context/config.yaml  v1
-      left out: CONTEXT.md (governance files are published by name, or with everything that changed)
-      left out: packs/onboarding.yml (governance files are published by name, or with everything that changed)
+      left out: CONTEXT.md (it was not named; `--changed`, `--all` and its name publish it)
+      left out: packs/onboarding.yml (it was not named; `--changed`, `--all` and its name publish it)
     17 checkpoints converted to `delta`, 11953 bytes to 5041
     -- stderr
     note: the old log is kept in .versions/context_history.yaml.replaced-1

@@ -43,7 +43,7 @@ fn what_a_search_finds_is_a_set_like_others() {
     nodes/fees#fees  v1  document  Fees
     nodes/returns    v1  document  Returns
     -- stderr
-    note: delegated to builtin, which decides what a search finds
+    note: found by builtin; another search program may find other sections
     ");
     for (selector, expected) in [
         ("contextnest://search/fee - #retail", "nodes/fees"),
@@ -61,7 +61,7 @@ fn what_a_search_finds_is_a_set_like_others() {
     -- stdout
     -- stderr
     note: no published document matches at checkpoint 1
-    note: delegated to builtin, which decides what a search finds
+    note: found by builtin; another search program may find other sections
     ");
     let nothing = Place::vault().ctx("resolve contextnest://search/fee --json").ok();
     assert_eq!(nothing.json("ctx.resolve")["class"], "delegated");
@@ -105,7 +105,7 @@ fn an_answer_says_its_class_and_its_back_end() {
         #retail                            2
     cost: 3 sets looked up, 3 documents in them, 1 text in the answer
     -- stderr
-    note: delegated to builtin, which decides what a search finds
+    note: found by builtin; another search program may find other sections
     ");
     let show = place.ctx("pack show money --json").ok().json("ctx.pack.show");
     assert_eq!((&show["class"], &show["backend"]), (&"delegated".into(), &"builtin".into()));
@@ -180,7 +180,7 @@ fn only_what_is_published_and_current_is_in_the_set() {
     2 54cb6fe637e60c90900d93da485803661387dd6ba94a76d8da17f2ff1d216a7f
     -->
     -- stderr
-    note: delegated to program, which decides what a search finds
+    note: found by program; another search program may find other sections
     note: hits of program left out, because they are not published documents: 5
     "#);
 }

@@ -146,8 +146,8 @@ fn the_tour_shows_the_main_job_and_leaves_a_vault() {
      
 
     $ ctx checkpoint list
-    @1  2026-11-21T10:00:00.000Z  f32616a936cd  9 published  .context/config.yaml, CONTEXT.md, nodes/glossary, …
-    @2  2026-11-21T10:00:00.001Z  fa0e5c9d9b23  2 published  nodes/policies/vendor-risk, nodes/runbooks/vendor-onboarding
+    @1  2026-11-21T10:00:00.000Z  f32616a936cd  9 published  sources/vendor-tickets and 8 more
+    @2  2026-11-21T10:00:00.001Z  fa0e5c9d9b23  2 published  nodes/runbooks/vendor-onboarding and 1 more
 
     Verification recomputes every hash:
 

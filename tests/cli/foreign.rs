@@ -98,8 +98,8 @@ fn an_adopted_folder_is_published_without_touching_a_body() {
     warning[tag-grammar]: posts/emoji, line 4: tag `料理` selects nothing (a tag is a letter, then letters, digits, `_` and `-`)
     warning[type-unknown]: posts/type-post, line 3: type `post` is read as document (types are document, snippet, glossary, persona, prompt, source, tool, reference, skill)
     warning[tag-grammar]: posts/type-post, line 13: tag `focus time` selects nothing (a tag is a letter, then letters, digits, `_` and `-`)
-    warning[field-foreign]: reference/version-string, line 3: `version` has a value of another system (publishing keeps it under `metadata.original`)
-    warning[field-foreign]: reference/version-string, line 4: `status` has a value of another system (publishing keeps it under `metadata.original`)
+    warning[field-foreign]: reference/version-string, line 3: `version` has a value that ctx did not write (publishing replaces it, and keeps the old value under `metadata.original`)
+    warning[field-foreign]: reference/version-string, line 4: `status` has a value that ctx did not write (publishing replaces it, and keeps the old value under `metadata.original`)
     error[not-utf8]: posts/latin-1.md: not UTF-8 at byte 5 (convert the file to UTF-8)
     ");
     place.remove("posts/latin-1.md");

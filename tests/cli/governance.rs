@@ -59,8 +59,8 @@ fn an_event_about_documents_leaves_them_out_and_runs_under_what_is_sealed() {
     assert_snapshot!(place.ctx("add nodes/x --body text").ok().stdout, @"
     checkpoint 2 with 1 version, 2026-11-21T10:00:02.000Z
       new  nodes/x  v1
-      left out: .context/config.yaml (governance files are published by name, or with everything that changed)
-      left out: packs/start.yml (governance files are published by name, or with everything that changed)
+      left out: .context/config.yaml (it was not named; `--changed`, `--all` and its name publish it)
+      left out: packs/start.yml (it was not named; `--changed`, `--all` and its name publish it)
     ");
     place.ctx("add nodes/y --body text").ok();
     place.edit("nodes/a.md", "# A", "# A a");
@@ -80,7 +80,7 @@ fn an_event_about_documents_leaves_them_out_and_runs_under_what_is_sealed() {
     -- stdout
     checkpoint 8 with 1 version, 2026-11-21T10:00:09.000Z
       changed  .context/config.yaml  v2
-      left out: packs/start.yml (governance files are published by name, or with everything that changed)
+      left out: packs/start.yml (it was not named; `--changed`, `--all` and its name publish it)
     -- stderr
     ");
     place.ctx("add nodes/new --body text").ok();

@@ -189,7 +189,7 @@ fn a_dry_run_shows_everything_and_writes_nothing() {
      # C
     -- stderr
     warning[type-unknown]: nodes/c, line 2: type `post` is read as document (types are document, snippet, glossary, persona, prompt, source, tool, reference, skill)
-    warning[field-foreign]: nodes/c, line 3: `version` has a value of another system (publishing keeps it under `metadata.original`)
+    warning[field-foreign]: nodes/c, line 3: `version` has a value that ctx did not write (publishing replaces it, and keeps the old value under `metadata.original`)
     warning[tag-grammar]: nodes/c, line 4: tag `1st` selects nothing (a tag is a letter, then letters, digits, `_` and `-`)
     ");
     place.ctx("publish --all --dry-run --json").ok().json("ctx.publish");
@@ -320,8 +320,8 @@ fn foreign_values_are_kept_and_their_reading_is_reported() {
     -- stderr
     warning[type-unknown]: nodes/a, line 3: type `post` is read as document (types are document, snippet, glossary, persona, prompt, source, tool, reference, skill)
     warning[tag-grammar]: nodes/a, line 4: tag `1st` selects nothing (a tag is a letter, then letters, digits, `_` and `-`)
-    warning[field-foreign]: nodes/a, line 5: `version` has a value of another system (publishing keeps it under `metadata.original`)
-    warning[field-foreign]: nodes/a, line 6: `status` has a value of another system (publishing keeps it under `metadata.original`)
+    warning[field-foreign]: nodes/a, line 5: `version` has a value that ctx did not write (publishing replaces it, and keeps the old value under `metadata.original`)
+    warning[field-foreign]: nodes/a, line 6: `status` has a value that ctx did not write (publishing replaces it, and keeps the old value under `metadata.original`)
     ");
     assert_snapshot!(place.read("nodes/a.md"), @"
     ---

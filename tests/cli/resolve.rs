@@ -67,10 +67,8 @@ fn an_id_or_uri_that_names_nothing_is_an_error() {
     contextnest://nodes/ab | contextnest://nodes/b: 0
     note: no published document matches at checkpoint 3
     hint: 1 unpublished document matches; `ctx status` lists what is not published
-    b: 2
-    error[selector-invalid]: expected a tag, a filter, a URI or `(`, but found `b`
-      b
-      ^
+    b: 1
+    error[unknown-id]: no document has the id `b`
     hint: did you mean `nodes/deep/b`?
     nodes/deep/b@1: 2
     error[selector-invalid]: expected a tag, a filter, a URI or `(`, but found `nodes/deep/b@1`

@@ -256,7 +256,7 @@ fn links_to_a_retired_document_are_listed() {
     -- stdout
     would make checkpoint 2 with 1 version, 2026-11-21T10:00:03.000Z
       retired  nodes/a  v2
-      left out: packs/p.yml (governance files are published by name, or with everything that changed)
+      left out: packs/p.yml (it was not named; `--changed`, `--all` and its name publish it)
     Links that lead there:
       nodes/b.md:6  nodes/a
       nodes/b.md:7  nodes/a

@@ -77,9 +77,9 @@ fn what_a_merge_left_is_not_published() {
     assert_snapshot!(place.ctx("publish --changed").exits(1).stderr, @"
     error[refused]: 2 files refused
       nodes/a.md
-        error[conflict-markers]: line 11: a merge left its conflict markers in the text (choose one side, or join them, and remove the three lines)
+        error[conflict-markers]: line 11: a merge left its conflict markers in the text (choose one side, or join them, and remove the three lines; if they are an example in a block of code, list the document in `hidden_text.exclude`)
       CONTEXT.md
-        error[conflict-markers]: line 1: a merge left its conflict markers in the text (choose one side, or join them, and remove the three lines)
+        error[conflict-markers]: line 1: a merge left its conflict markers in the text (choose one side, or join them, and remove the three lines; if they are an example in a block of code, list the document in `hidden_text.exclude`)
     hint: nothing was written; fix the documents, or leave them out
     hint: `--skip-invalid` publishes the valid documents
     ");
@@ -101,7 +101,7 @@ fn hidden_text_is_a_warning_unless_the_configuration_excepts_the_document() {
     warning[hidden-character]: nodes/a.md:3: the invisible character U+202E, the first of 2
       hint: remove it; agents read it, and people do not see it
     warning[hidden-comment]: nodes/a.md:4: an HTML comment
-      hint: agents read it, and readers of the page do not see it
+      hint: agents read it, and readers of the page do not; delete it, or list the document in `hidden_text.exclude`
     warning[placeholder]: nodes/a.md:5: a placeholder of a template
       hint: fill it in, or write it as code
     2 documents checked: 0 errors, 3 warnings
@@ -117,8 +117,8 @@ fn a_version_that_another_system_counted_is_kept() {
     let place = Place::vault();
     place.write("nodes/a.md", "---\ntitle: A\nversion: 7\n---\n# A\n");
     assert_snapshot!(place.ctx("validate").ok().stdout, @"
-    warning[field-foreign]: nodes/a.md:3: `version` has a value of another system
-      hint: publishing keeps it under `metadata.original`
+    warning[field-foreign]: nodes/a.md:3: `version` has a value that ctx did not write
+      hint: publishing replaces it, and keeps the old value under `metadata.original`
     1 document checked: 0 errors, 1 warning
     ");
     place.ctx("publish --all").ok();
@@ -235,8 +235,32 @@ fn what_agents_read_first_is_checked_for_hidden_text_too() {
         "id: p\nlabel: P\nquery: '#a'\nagent_instructions: |\n  Do {{ it }}.\n",
     );
     place.write("nodes/a.md", "---\ntitle: \"T {{ x }}\"\ntags: [a]\n---\nbell\u{7} {{ y }}\n");
-    assert_snapshot!(place.ctx("validate").ok().stdout, @"");
-    assert_snapshot!(place.ctx("validate CONTEXT.md packs/p.yml").ok().stdout, @"");
+    assert_snapshot!(place.ctx("validate").ok().stdout, @"
+    warning[hidden-character]: CONTEXT.md:3: the invisible character U+202E
+      hint: remove it; agents read it, and people do not see it
+    warning[hidden-comment]: CONTEXT.md:3: an HTML comment
+      hint: agents read it, and readers of the page do not; delete it, or list the document in `hidden_text.exclude`
+    warning[placeholder]: CONTEXT.md:3: a placeholder of a template
+      hint: fill it in, or write it as code
+    warning[hidden-character]: nodes/a.md:5: the invisible character U+0007
+      hint: remove it; agents read it, and people do not see it
+    warning[placeholder]: nodes/a.md:5: a placeholder of a template
+      hint: fill it in, or write it as code
+    warning[placeholder]: packs/p.yml: a placeholder of a template
+      hint: fill it in, or write it as code
+    1 document checked: 0 errors, 6 warnings
+    ");
+    assert_snapshot!(place.ctx("validate CONTEXT.md packs/p.yml").ok().stdout, @"
+    warning[hidden-character]: CONTEXT.md:3: the invisible character U+202E
+      hint: remove it; agents read it, and people do not see it
+    warning[hidden-comment]: CONTEXT.md:3: an HTML comment
+      hint: agents read it, and readers of the page do not; delete it, or list the document in `hidden_text.exclude`
+    warning[placeholder]: CONTEXT.md:3: a placeholder of a template
+      hint: fill it in, or write it as code
+    warning[placeholder]: packs/p.yml: a placeholder of a template
+      hint: fill it in, or write it as code
+    2 documents checked: 0 errors, 4 warnings
+    ");
 }
 
 #[test]

@@ -428,6 +428,8 @@ fn every_finding_is_explained() {
     head-fork: an error, exit code 4
 
     The log has another checkpoint in the place of the trusted head.
+
+    Another branch was checked out, or the log was replaced. Run `ctx verify`, find the missing checkpoints on other branches, and restore the log. Run `ctx head trust` only if you know why the log differs.
     -- stderr
     ");
     for code in contextnest::verify::Code::ALL {
@@ -621,11 +623,15 @@ fn codes_of_documents_are_explained() {
     stale: a problem of a document or its history
 
     The file was edited from another version than the published one.
+
+    A merge, or an editor with an old copy, put an older text into the file. `ctx diff ID` shows what it would undo. Merge the published text with its `version`, `checksum` and `updated_at`.
     ");
     assert_snapshot!(place.ctx("help title-invalid").ok().stdout, @"
     title-invalid: a problem of a document
 
     The title is empty, not text, or longer than 200 characters.
+
+    Write one text of 1 to 200 characters: `title: 'Returns'`. Without the key, publishing uses the first heading.
     ");
     let json = place.ctx("help drift --json").ok().json("ctx.help");
     assert_eq!(json["codes"][0]["code"], "drift");

@@ -54,3 +54,12 @@ fn every_finding_is_specified_with_its_class() {
     let verdicts = 6;
     assert_eq!(rows.count(), verify::Code::ALL.len() + verdicts, "a row without a code");
 }
+
+#[test]
+fn every_failure_and_problem_says_what_to_do() {
+    let failures = report::failure::Code::ALL.iter().map(|code| code.as_str());
+    let mut lacking: Vec<&str> =
+        failures.chain(codes::problems().map(|problem| problem.code)).collect();
+    lacking.retain(|code| codes::remedy(code).is_none_or(str::is_empty));
+    assert!(lacking.is_empty(), "{lacking:?}");
+}
