@@ -6,7 +6,7 @@
 
 use contextnest::document::edit::{Edit, checksum_of};
 use contextnest::document::text::{normalise, split};
-use contextnest::document::validate::problems;
+use contextnest::document::validate::{Criteria, problems};
 use contextnest::document::{Document, links, sections, utf8};
 use contextnest::model::id::DocumentId;
 use contextnest::model::number::Version;
@@ -38,7 +38,8 @@ fn read_all(text: &str, document: &Document) {
     for section in sections::sections(body) {
         assert!(body.get(section.range).is_some());
     }
-    for problem in problems(document, &[]) {
+    let criteria = Criteria { is_new: true, hidden_text: true, ..Criteria::default() };
+    for problem in problems(text, document, criteria) {
         assert!(!problem.code.is_empty());
     }
     let id: DocumentId = "nodes/a/b".parse().expect("it is an id");

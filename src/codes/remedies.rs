@@ -46,7 +46,7 @@ pub(super) const REMEDIES: &[(&str, &str)] = &[
     ("log-broken", "Run `ctx verify`, and restore the log from git or a backup. After an interrupted command, run `ctx recover --dry-run`. `ctx checkpoint rebuild --dry-run` shows the log that the histories give."),
     ("looks-like-diff", "Begin the file with another first line, such as a comment or a heading. The hash of a version does not distinguish such a text from a stored diff."),
     ("misplaced", "In the structured layout, documents are in `nodes/` and `sources/`. `ctx status --ignored` names the reason: `layout`, `exclude`, a `.gitignore` or an inner vault. Move the file, or change the rule."),
-    ("no-principal", "Pass `--as you@example.com`, set CTX_PRINCIPAL, or run `git config user.email you@example.com`."),
+    ("no-principal", "Pass `--as you@example.com`, set CTX_PRINCIPAL, or run `git config user.email you@example.com`. A principal has 1 to 256 bytes, and no `:`, control or invisible character."),
     ("no-vault", "Go to a folder of the vault, or pass `--vault DIR`. `ctx init` makes the current folder a vault."),
     ("not-a-document", "A governance file keeps its name: edit it in place, and run `ctx publish FILE`. To retire one, delete its live file first, then run `ctx retire FILE`."),
     ("not-a-file", "A folder, pipe or device has the name of a document. Rename it, or move it out of the vault."),
