@@ -13,6 +13,7 @@ use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use rustix::fs::OFlags;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use twox_hash::XxHash3_64;
@@ -33,6 +34,11 @@ pub(crate) struct Current {
     pub(crate) magic: &'static [u8; 8],
     /// More bytes than one ever has.
     pub(crate) limit: u64,
+}
+
+/// A pipe in the place of a file fails to open, so that no command waits for its other end.
+fn at_once() -> i32 {
+    i32::try_from((OFlags::NONBLOCK | OFlags::NOFOLLOW).bits()).unwrap_or_default()
 }
 
 /// A cache in its folder.
@@ -73,7 +79,7 @@ impl Cache {
         let began = Instant::now();
         let mut open = OpenOptions::new();
         let open = open.write(true).create(true).truncate(false).mode(0o600);
-        let file = open.open(self.dir.join(LOCK))?;
+        let file = open.custom_flags(at_once()).open(self.dir.join(LOCK))?;
         loop {
             match file.try_lock() {
                 Ok(()) => return Ok(Some(file)),
@@ -117,7 +123,8 @@ impl Cache {
         bytes.extend_from_slice(&content);
         let next = self.dir.join(format!("{}.new", self.current.name));
         let mut open = OpenOptions::new();
-        open.write(true).create(true).truncate(true).mode(0o600).open(&next)?.write_all(&bytes)?;
+        let open = open.write(true).create(true).truncate(true).mode(0o600);
+        open.custom_flags(at_once()).open(&next)?.write_all(&bytes)?;
         fs::rename(&next, self.dir.join(self.current.name))
     }
 
@@ -182,6 +189,20 @@ mod tests {
             fs::write(&path, altered).unwrap();
             assert_eq!(cache.read::<u64>(), None, "byte {at}");
         }
+    }
+
+    #[test]
+    fn a_pipe_in_the_place_of_a_file_holds_no_command_up() {
+        let place = tempfile::tempdir().unwrap();
+        let cache = cache(&place);
+        cache.make_private();
+        let (mode, kind) = (rustix::fs::Mode::RWXU, rustix::fs::FileType::Fifo);
+        for name in [LOCK.to_owned(), format!("{}.new", CURRENT.name)] {
+            let path = cache.dir().join(name);
+            rustix::fs::mknodat(rustix::fs::CWD, &path, kind, mode, 0).unwrap();
+        }
+        assert!(cache.lock(Duration::from_secs(60)).is_err());
+        assert!(cache.exchange(&7_u64).is_err());
     }
 
     #[test]

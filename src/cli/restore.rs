@@ -40,7 +40,7 @@ pub(super) struct Restore {
 pub(super) fn run(args: &Restore, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let vault = session.locking(&args.locking)?;
     let workspace = &session.workspace;
-    let ids = args.ids.iter().map(|text| workspace.known_id(&vault, text));
+    let ids = args.ids.iter().map(|text| workspace.recorded_id(&vault, text));
     let ids: Vec<DocumentId> = ids.collect::<Result<_, _>>()?;
     let version = args.version.as_deref().map(number).transpose()?;
     if version.is_some() && ids.len() > 1 {

@@ -202,6 +202,11 @@ struct Recorded<'r> {
     last: Version,
 }
 
+/// Whether some checkpoint holds an artifact.
+fn is_sealed(chronicle: &Chronicle<'_>, id: &DocumentId) -> bool {
+    chronicle.checkpoints().iter().flat_map(|checkpoint| &checkpoint.set).any(|(of, _)| of == id)
+}
+
 impl<'r> Recorded<'r> {
     fn load(
         vault: &'r Vault,
@@ -210,7 +215,7 @@ impl<'r> Recorded<'r> {
         id: &'r DocumentId,
     ) -> Result<Self, RestoreError> {
         let history = match replay::load(vault.files(), id) {
-            Err(ChainError::HistoryMissing) => {
+            Err(ChainError::HistoryMissing) if !is_sealed(chronicle, id) => {
                 return Err(RestoreError::NeverPublished(id.clone()));
             }
             Err(ChainError::File(why)) => return Err(why.into()),

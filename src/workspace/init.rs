@@ -103,7 +103,11 @@ impl Workspace<'_> {
         let files = begun.files();
         // Taking the lock makes the folder of local state, with the file that keeps it out of git.
         for (path, text) in wanted.iter().filter(|(path, _)| !files.exists(path)) {
-            files.create_new(path, text.as_bytes())?;
+            match files.create_new(path, text.as_bytes()) {
+                // Who waits for the lock writes this file too, before it has the lock.
+                Err(_) if *path == layout::CONTEXT_GITIGNORE && files.exists(path) => {}
+                written => written?,
+            }
         }
         if form == Layout::Structured {
             files.create_dir(layout::NODES)?;

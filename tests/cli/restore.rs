@@ -272,3 +272,12 @@ fn json_says_what_is_written_and_what_comes_next() {
     assert_snapshot!(json.to_string(), @r#"{"documents":[{"hint":"the published version stays; `ctx publish nodes/a` makes a new version of this text, `ctx restore nodes/a` takes it back","id":"nodes/a","outcome":"restored","path":"nodes/a.md","state":"earlier","version":1}],"dry_run":false,"schema":"ctx.restore","schema_version":2}"#);
     assert!(place.ctx("restore nodes/a nodes/a --version 1").exits(2).stderr.contains("usage"));
 }
+
+#[test]
+fn a_document_whose_history_is_gone_is_withheld_and_not_called_unpublished() {
+    let place = two_versions();
+    place.remove("nodes/a.md");
+    std::fs::remove_dir_all(place.path("nodes/.versions/a")).unwrap();
+    let why = place.ctx("restore nodes/a").exits(1).stderr;
+    assert!(why.contains("error[withheld]") && !why.contains("never published"), "{why}");
+}
