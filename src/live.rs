@@ -24,6 +24,7 @@ use crate::vault::config::{Config, Layout};
 use crate::vault::federation::Authorities;
 use crate::vault::files::{FileError, Stamp};
 use crate::vault::walk::WalkedFiles;
+use crate::words::nearest_name;
 use crate::yaml::{self, Dialect};
 
 /// A live document.
@@ -248,6 +249,24 @@ pub fn pack_problems(vault: &Vault, path: &str, read: &pack::Reading) -> Vec<Pro
     let hidden = hidden.into_iter();
     let hidden = hidden.map(|found| Problem { line: None, ..Problem::from_text(found, 0) });
     read.problems.iter().map(Problem::from).chain(hidden).collect()
+}
+
+/// The ids of the governance files that exist. One whose name makes no id is left out.
+pub(crate) fn governance_ids(vault: &Vault) -> impl Iterator<Item = DocumentId> {
+    let files = vault.governance_files().into_iter();
+    files.filter_map(|path| DocumentId::of_governance_file(&path).ok())
+}
+
+/// The id of a live document, or one of `others`, that is nearest to one that names nothing.
+pub(crate) fn nearest_id<'o>(
+    vault: &Vault,
+    id: &DocumentId,
+    others: impl Iterator<Item = &'o str>,
+) -> Option<String> {
+    let live = vault.documents().documents;
+    let live = live.iter().map(|path| path.strip_suffix(layout::ENDING).unwrap_or(path));
+    nearest_name(id.as_str(), others.map(|other| -> &str { other }).chain(live), '/')
+        .map(str::to_owned)
 }
 
 /// Those of the governance files that exist and are wanted, each with what is wrong with it by

@@ -71,7 +71,7 @@ fn text_of_ignored(session: &mut Session<'_>, files: &[LeftOut]) {
         let why = match &file.why {
             Reason::Excluded => "excluded by the configuration".to_owned(),
             Reason::GitIgnored(rule) => {
-                format!("git ignores it, by `{}` in {}", shown(&rule.pattern), shown(&rule.file))
+                format!("git ignores it, by {}", shown(&rule.to_string()))
             }
             Reason::HiddenName => "the name begins with a dot".to_owned(),
             Reason::Reserved => "the name is reserved".to_owned(),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{Derived, DerivedInput, MARKS};
-use crate::model::id::DocumentId;
+use crate::model::id::{DocumentId, folder_of};
 use crate::model::layout;
 use crate::model::visible::steers;
 use crate::resolve::Listed;
@@ -23,7 +23,7 @@ fn by_folder<'s>(source: &'s DerivedInput<'_>) -> Folders<'s> {
 
 /// The folder of a document, without final `/`.
 pub(super) fn folder(id: &DocumentId) -> &str {
-    id.as_str().rsplit_once('/').map_or("", |(folder, _)| folder)
+    folder_of(id.as_str()).unwrap_or_default()
 }
 
 /// The index of the whole vault.

@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 
 use crate::checkpoint::fault::LogError;
 use crate::graph;
-use crate::model::id::{DocumentId, fold};
+use crate::model::id::{DocumentId, fold, folder_of};
 use crate::model::layout::{self, limit};
 use crate::model::number::CheckpointNumber;
 use crate::resolve::{self, Listed, Listing, Need, Snapshot, Withheld, listing};
@@ -230,8 +230,7 @@ pub(crate) fn after_event(
     let emptied: BTreeSet<&str> = removed.iter().map(list::folder).collect();
     files.retain(|file| {
         let is_list = file.path != layout::CONTEXT_YAML;
-        let folder = file.path.rsplit_once('/').map(|(folder, _)| folder);
-        let is_emptied = folder.is_some_and(|folder| emptied.contains(folder));
+        let is_emptied = folder_of(&file.path).is_some_and(|folder| emptied.contains(folder));
         (is_made && (!is_list || index.folders) && !is_emptied) || is_there(vault, &file.path)
     });
     let outcomes = write(vault, &files, false);

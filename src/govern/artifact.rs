@@ -14,7 +14,7 @@ use crate::checkpoint::codec;
 use crate::checkpoint::state::Mark;
 use crate::document::frontmatter::Status;
 use crate::document::text::{BOM, normalise};
-use crate::document::validate::{Severity, problems};
+use crate::document::validate::problems;
 use crate::document::{Document, utf8};
 use crate::graph::order;
 use crate::live;
@@ -204,27 +204,8 @@ impl Transaction<'_> {
         which: &Which,
     ) -> Result<Prepared, Refusal> {
         let path = id.live_path();
-        if self.state.get(id.as_str()).is_none() && !self.vault.is_document_path(&path) {
-            let message = "the vault's layout has no documents there".to_owned();
-            let hint = "see `layout` and `exclude` in .context/config.yaml";
-            return Err(Refusal::new(path, "misplaced", message, hint));
-        }
-        // A walk does not enter other vaults; a name may.
-        if self.state.get(id.as_str()).is_none()
-            && which.is_named()
-            && let Some(folder) = self.vault.nested_above(&path)
-        {
-            let message = format!("`{folder}` is a vault of its own");
-            let hint = "publish it there, or move that vault out of this one";
-            return Err(Refusal::new(path, "misplaced", message, hint));
-        }
-        if self.state.get(id.as_str()).is_none()
-            && matches!(which, Which::Ids(_))
-            && let Some(rule) = self.vault.ignore_rule(&path)
-        {
-            let message = format!("git ignores it, by `{}` in {}", rule.pattern, rule.file);
-            let hint = "change the rule, or move the file";
-            return Err(Refusal::new(path, "misplaced", message, hint));
+        if self.state.get(id.as_str()).is_none() {
+            self.refuse_misplaced(&path, which)?;
         }
         let bytes = match fresh {
             Some(text) => text.as_bytes().to_vec(),
@@ -273,9 +254,7 @@ impl Transaction<'_> {
         }
         let is_new = base.next() == Version::FIRST;
         let found = problems(live, &document, live::criteria(self.vault, &path, is_new));
-        if found.iter().any(|p| p.severity == Severity::Error) {
-            return Err(Refusal { path, problems: found });
-        }
+        let warnings = Refusal::unless_valid(&path, found)?;
         let version = base.next();
         // A document that had no such field was created when its history begins.
         let first = base.history.slots.first().and_then(|slot| slot.entry.as_ref().ok());
@@ -287,12 +266,36 @@ impl Transaction<'_> {
         })?;
         let change = base.change();
         let mut item = self.next_version(id, &base, &normalise(&new), change)?;
-        item.warnings = found;
+        item.warnings = warnings;
         item.live = match fresh {
             Some(_) => Live::Create(new.into_bytes()),
             None => Live::Replace { old: bytes, new: new.into_bytes() },
         };
         Ok(Prepared::Version(Box::new(item)))
+    }
+
+    /// Refuses the path of a document that is not published where this vault has no documents.
+    fn refuse_misplaced(&self, path: &str, which: &Which) -> Result<(), Refusal> {
+        let refuse =
+            |message, hint: &'static str| Err(Refusal::new(path, "misplaced", message, hint));
+        if !self.vault.is_document_path(path) {
+            let message = "the vault's layout has no documents there".to_owned();
+            return refuse(message, "see `layout` and `exclude` in .context/config.yaml");
+        }
+        // A walk enters neither other vaults nor what git ignores; a name may.
+        if !which.is_named() {
+            return Ok(());
+        }
+        if let Some(folder) = self.vault.nested_above(path) {
+            let message = format!("`{folder}` is a vault of its own");
+            return refuse(message, "publish it there, or move that vault out of this one");
+        }
+        match self.vault.ignore_rule(path) {
+            Some(rule) => {
+                refuse(format!("git ignores it, by {rule}"), "change the rule, or move the file")
+            }
+            None => Ok(()),
+        }
     }
 
     /// What this event writes into the frontmatter of a document.
@@ -462,11 +465,9 @@ impl Transaction<'_> {
             return Ok(Governed::Reseal(Mark::new(*version, *chain)));
         }
         let found = live::governance_problems(self.vault, id, &text);
-        if found.iter().any(|problem| problem.severity == Severity::Error) {
-            return Err(Refusal { path, problems: found });
-        }
+        let warnings = Refusal::unless_valid(&path, found)?;
         let mut item = self.next_version(id, &base, &text, base.change())?;
-        item.warnings = found;
+        item.warnings = warnings;
         Ok(Governed::Version(Box::new(item)))
     }
 }

@@ -13,6 +13,7 @@ use crate::chain::vouched;
 use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::state::Mark;
 use crate::document::utf8;
+use crate::live;
 use crate::model::id::DocumentId;
 use crate::model::layout::limit;
 use crate::txn::Live;
@@ -153,8 +154,7 @@ impl Transaction<'_> {
         all: bool,
     ) -> Vec<(DocumentId, Mark)> {
         // A file whose name makes no id is left as it is, and keeps no other from being published.
-        let live = self.vault.governance_files();
-        let live = live.iter().filter_map(|path| DocumentId::of_governance_file(path).ok());
+        let live = live::governance_ids(self.vault);
         let sealed = self.state.iter().map(|(id, _)| id).filter(|id| !id.is_document()).cloned();
         let mut ids: BTreeSet<DocumentId> = sealed.chain(live).collect();
         for item in &outcome.items {

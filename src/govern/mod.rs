@@ -152,6 +152,14 @@ impl Refusal {
         let problem = Problem { code, severity: Severity::Error, line: None, message, hint };
         Self { path: path.into(), problems: vec![problem] }
     }
+
+    /// The problems of a file, which is refused if one of them is an error.
+    fn unless_valid(path: &str, found: Vec<Problem>) -> Result<Vec<Problem>, Self> {
+        match found.iter().any(|problem| problem.severity == Severity::Error) {
+            true => Err(Self { path: path.to_owned(), problems: found }),
+            false => Ok(found),
+        }
+    }
 }
 
 /// What a publication did, or would do.
@@ -233,7 +241,7 @@ pub enum PublishError {
         path: String,
     },
     /// Git ignores the file that the id would have.
-    #[error("git ignores `{path}`, by `{}` in {}", rule.pattern, rule.file)]
+    #[error("git ignores `{path}`, by {rule}")]
     Ignored {
         /// Path of the file.
         path: String,

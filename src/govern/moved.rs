@@ -9,7 +9,7 @@ use super::{
     Author, Event, Mode, Outcome, PublishError, Refusal, check_layout, check_place, event,
 };
 use crate::document::text::normalise;
-use crate::document::validate::{Problem, Severity, problems};
+use crate::document::validate::problems;
 use crate::document::{Document, utf8};
 use crate::live;
 use crate::model::hint::{Call, Hint, Verb};
@@ -44,9 +44,11 @@ pub fn move_document(
         match transaction.moved(old, new, is_moved) {
             Ok(items) => {
                 outcome.items.extend(items);
-                outcome.links = transaction.links_to(&BTreeSet::from([old]));
+                let ids = BTreeSet::from([old]);
+                let links = transaction.links_to(&ids);
+                outcome.links = links.all();
                 if mode.fix_links {
-                    outcome.fixed = transaction.fixed_links((old, new), &outcome.links)?;
+                    outcome.fixed = links.retargeted(&outcome.links, new)?;
                 }
             }
             Err(refusal) => outcome.refused.push(refusal),
@@ -109,10 +111,12 @@ impl Transaction<'_> {
         let mut warnings = Vec::new();
         if base.sealed.as_deref() != Some(&*normalise(live)) {
             let sealed = base.sealed.as_deref().unwrap_or_default();
-            if !is_moved || !document.as_ref().is_ok_and(|d| has_body_of(sealed, live, d)) {
+            let edited = document.as_ref().ok();
+            let Some(edited) = edited.filter(|d| is_moved && has_body_of(sealed, live, d)) else {
                 return Err(changed(old, new, is_moved));
-            }
-            warnings = self.checked(&path, live, document.as_ref().ok())?;
+            };
+            let found = problems(live, edited, live::criteria(self.vault, &path, true));
+            warnings = Refusal::unless_valid(&path, found)?;
         }
         let document = document?;
         let mut edit = self.stamp(Version::FIRST, self.at).edit(new, live, &document);
@@ -132,21 +136,6 @@ impl Transaction<'_> {
             false => (Live::Remove(bytes), Live::Create(text.into_bytes())),
         };
         Ok([retired, published])
-    }
-
-    /// Refuses a document that breaks a rule; gives what is odd about it.
-    fn checked(
-        &self,
-        path: &str,
-        live: &str,
-        document: Option<&Document>,
-    ) -> Result<Vec<Problem>, Refusal> {
-        let Some(document) = document else { return Ok(Vec::new()) };
-        let found = problems(live, document, live::criteria(self.vault, path, true));
-        match found.iter().any(|problem| problem.severity == Severity::Error) {
-            true => Err(Refusal { path: path.to_owned(), problems: found }),
-            false => Ok(found),
-        }
     }
 }
 

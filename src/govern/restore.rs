@@ -202,11 +202,6 @@ struct Recorded<'r> {
     last: Version,
 }
 
-/// Whether some checkpoint holds an artifact.
-fn is_sealed(chronicle: &Chronicle<'_>, id: &DocumentId) -> bool {
-    chronicle.checkpoints().iter().flat_map(|checkpoint| &checkpoint.set).any(|(of, _)| of == id)
-}
-
 impl<'r> Recorded<'r> {
     fn load(
         vault: &'r Vault,
@@ -214,16 +209,16 @@ impl<'r> Recorded<'r> {
         state: &PublishedSet,
         id: &'r DocumentId,
     ) -> Result<Self, RestoreError> {
+        let sealed = chronicle.checkpoints().iter().flat_map(|checkpoint| &checkpoint.set);
+        let marks: Vec<Mark> = sealed.filter(|(of, _)| of == id).map(|(_, mark)| *mark).collect();
         let history = match replay::load(vault.files(), id) {
-            Err(ChainError::HistoryMissing) if !is_sealed(chronicle, id) => {
+            Err(ChainError::HistoryMissing) if marks.is_empty() => {
                 return Err(RestoreError::NeverPublished(id.clone()));
             }
             Err(ChainError::File(why)) => return Err(why.into()),
             Err(why) => return Err(RestoreError::History { id: id.clone(), why }),
             Ok(history) => history,
         };
-        let sealed = chronicle.checkpoints().iter().flat_map(|checkpoint| &checkpoint.set);
-        let marks: Vec<Mark> = sealed.filter(|(of, _)| of == id).map(|(_, mark)| *mark).collect();
         let known = marks.iter().filter_map(|mark| mark.version).max().unwrap_or(Version::NONE);
         let mark = state.get(id.as_str());
         let form = codec::form_of(vault);
@@ -298,8 +293,8 @@ impl<'r> Recorded<'r> {
         Ok(Some(RestoredFile { id: self.id.clone(), version, live, stands }))
     }
 
-    /// An earlier text as somebody who edited the last version would have left it: so that it can
-    /// be published, and is refused as stale once another version is published.
+    /// An earlier text as an edit of the last version: so that it can be published, and is refused
+    /// as stale once another version is published.
     fn as_edit(&self, version: Version, text: &str) -> Result<String, RestoreError> {
         let last = self.text(self.last)?;
         let spelling = |why| RestoreError::Spelling { id: self.id.clone(), version, why };

@@ -56,8 +56,10 @@ pub fn retire(
             }
         }
         let retired = outcome.items.iter().map(|item| &item.id).filter(|id| id.is_document());
-        let links = transaction.links_to(&retired.collect());
-        outcome.links = links;
+        let retired: BTreeSet<&DocumentId> = retired.collect();
+        if !retired.is_empty() {
+            outcome.links = transaction.links_to(&retired).all();
+        }
         Ok(())
     })
 }

@@ -9,16 +9,13 @@ use crate::checkpoint::chronicle::{Append, Chronicle};
 use crate::checkpoint::event::{Checkpoint, trigger};
 use crate::checkpoint::state::{Mark, PublishedSet};
 use crate::live;
-use crate::live::inbound::{self, FixedLinks, Inbound};
+use crate::live::inbound::LinksTo;
 use crate::model::id::{DocumentId, fold};
-use crate::model::layout;
 use crate::model::number::Version;
 use crate::model::timestamp::Timestamp;
 use crate::txn::Item;
 use crate::txn::expect::Expect;
 use crate::vault::Vault;
-use crate::vault::config::Governance;
-use crate::words::nearest_name;
 
 /// A head this far ahead of the clock stops a publication.
 const MAX_AHEAD_MILLIS: i64 = 24 * 3_600_000;
@@ -52,9 +49,7 @@ impl<'a> Transaction<'a> {
             }
             at = at.max(head.at.next().ok_or(PublishError::ClockEnded { head: head.at })?);
         }
-        if vault.usable_config()?.governance == Governance::Governed {
-            return Err(PublishError::Governed);
-        }
+        vault.usable_config()?;
         Ok(Self { vault, chronicle, state, at, author, expect, resealed: Vec::new() })
     }
 
@@ -128,22 +123,9 @@ impl<'a> Transaction<'a> {
     }
 
     /// The links of live documents and packs to these documents.
-    pub(super) fn links_to(&self, ids: &BTreeSet<&DocumentId>) -> Vec<Inbound> {
-        if ids.is_empty() {
-            return Vec::new();
-        }
+    pub(super) fn links_to<'t>(&'t self, ids: &'t BTreeSet<&'t DocumentId>) -> LinksTo<'t> {
         let published = self.state.iter().map(|(id, _)| id).filter(|id| id.is_document());
-        inbound::inbound(self.vault, published.cloned(), ids)
-    }
-
-    /// The live files whose links lead to a new id instead of an old one.
-    pub(super) fn fixed_links(
-        &self,
-        ids: (&DocumentId, &DocumentId),
-        links: &[Inbound],
-    ) -> Result<Vec<FixedLinks>, PublishError> {
-        let published = self.state.iter().map(|(id, _)| id).filter(|id| id.is_document());
-        Ok(inbound::retargeted(self.vault, published.cloned(), ids, links)?)
+        LinksTo::new(self.vault, published.cloned(), ids)
     }
 
     /// How many documents the next checkpoint holds.
@@ -194,12 +176,10 @@ impl Transaction<'_> {
     }
 
     pub(super) fn unknown(&self, id: &DocumentId) -> PublishError {
-        let live = self.vault.documents().documents;
-        let live = live.iter().map(|path| path.strip_suffix(layout::ENDING).unwrap_or(path));
-        let known = self.state.iter().map(|(id, _)| id.as_str()).chain(live);
+        let published = self.state.iter().map(|(id, _)| id.as_str());
         PublishError::UnknownId {
             id: id.clone(),
-            near: nearest_name(id.as_str(), known, '/').map(str::to_owned),
+            near: live::nearest_id(self.vault, id, published),
         }
     }
 
@@ -214,8 +194,7 @@ impl Transaction<'_> {
                 let is_within = |id: &DocumentId| {
                     folders.iter().any(|folder| id.live_path().starts_with(folder.as_str()))
                 };
-                let live = self.vault.governance_files();
-                let live = live.iter().filter_map(|p| DocumentId::of_governance_file(p).ok());
+                let live = live::governance_ids(self.vault);
                 let published = self.state.iter().map(|(id, _)| id.clone());
                 let all = published.chain(live).filter(|id| id.is_document() || id.is_pack());
                 let all: BTreeSet<DocumentId> =

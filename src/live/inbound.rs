@@ -78,35 +78,13 @@ impl<'t> Targets<'t> {
     }
 }
 
-/// The links of live documents and packs that lead to these documents, in the order of files and
-/// lines. Links between the documents themselves are left out. Reads every live document.
-pub(crate) fn inbound(
-    vault: &Vault,
-    published: impl Iterator<Item = DocumentId>,
-    ids: &BTreeSet<&DocumentId>,
-) -> Vec<Inbound> {
-    let paths = vault.documents().documents;
-    let live = paths.iter().filter_map(|path| DocumentId::of_document_file(path).ok());
-    let targets = Targets::new(ids, live.chain(published), &vault.config().links);
-    let mut found: Vec<Inbound> = paths
-        .par_iter()
-        .filter_map(|path| read(vault, path))
-        .filter(|file| file.id.as_ref().is_some_and(|id| !ids.contains(id)))
-        .flat_map_iter(|file| of_document(&file, &targets))
-        .collect();
-    for file in packs::read_all(vault) {
-        for uri in file.reading.pack.iter().flat_map(references) {
-            if let Target::Document { id, checkpoint: None, .. } = &uri.value.target
-                && let Some(to) = ids.get(id)
-            {
-                let (path, line, to) = (file.path.clone(), uri.line, (*to).clone());
-                found.push(Inbound { path, line, to, kind: "pack" });
-            }
-        }
-    }
-    found.sort();
-    found.dedup();
-    found
+/// The links of live documents and packs that lead to some documents.
+pub(crate) struct LinksTo<'t> {
+    vault: &'t Vault,
+    ids: &'t BTreeSet<&'t DocumentId>,
+    /// The live documents.
+    paths: Vec<String>,
+    targets: Targets<'t>,
 }
 
 /// The file of a document whose links to `old` are to lead to `new`.
@@ -120,30 +98,64 @@ pub struct FixedLinks {
     pub new: Retargeted,
 }
 
-/// Leads the links of live documents to another id. Reads the documents that link to it.
-pub(crate) fn retargeted(
-    vault: &Vault,
-    published: impl Iterator<Item = DocumentId>,
-    (old, new): (&DocumentId, &DocumentId),
-    links: &[Inbound],
-) -> Result<Vec<FixedLinks>, FileError> {
-    let ids = BTreeSet::from([old]);
-    let paths: BTreeSet<&str> =
-        links.iter().filter(|link| link.kind != "pack").map(|link| link.path.as_str()).collect();
-    let all = vault.documents().documents;
-    let live = all.iter().filter_map(|path| DocumentId::of_document_file(path).ok());
-    let targets = Targets::new(&ids, live.chain(published), &vault.config().links);
-    let mut fixed = Vec::new();
-    for path in paths {
-        let Ok(id) = DocumentId::of_document_file(path) else { continue };
-        let bytes = vault.files().read(path, limit::DOCUMENT)?;
-        let Ok(text) = utf8(&bytes) else { continue };
-        let found = links::retarget(&id, text, (new, &vault.config().links), |link| {
-            targets.of(&id, link).is_some()
-        });
-        fixed.push(FixedLinks { id, old: bytes, new: found });
+impl<'t> LinksTo<'t> {
+    /// Those to these documents. Walks over the vault.
+    pub(crate) fn new(
+        vault: &'t Vault,
+        published: impl Iterator<Item = DocumentId>,
+        ids: &'t BTreeSet<&'t DocumentId>,
+    ) -> Self {
+        let paths = vault.documents().documents;
+        let live = paths.iter().filter_map(|path| DocumentId::of_document_file(path).ok());
+        let targets = Targets::new(ids, live.chain(published), &vault.config().links);
+        Self { vault, ids, paths, targets }
     }
-    Ok(fixed)
+
+    /// Each, in the order of files and lines. Links between the documents themselves are left out.
+    /// Reads every live document.
+    pub(crate) fn all(&self) -> Vec<Inbound> {
+        let mut found: Vec<Inbound> = self
+            .paths
+            .par_iter()
+            .filter_map(|path| read(self.vault, path))
+            .filter(|file| file.id.as_ref().is_some_and(|id| !self.ids.contains(id)))
+            .flat_map_iter(|file| of_document(&file, &self.targets))
+            .collect();
+        for file in packs::read_all(self.vault) {
+            for uri in file.reading.pack.iter().flat_map(references) {
+                if let Target::Document { id, checkpoint: None, .. } = &uri.value.target
+                    && let Some(to) = self.ids.get(id)
+                {
+                    let (path, line, to) = (file.path.clone(), uri.line, (*to).clone());
+                    found.push(Inbound { path, line, to, kind: "pack" });
+                }
+            }
+        }
+        found.sort();
+        found.dedup();
+        found
+    }
+
+    /// Leads these links of live documents to another id. Reads the documents that have them.
+    pub(crate) fn retargeted(
+        &self,
+        links: &[Inbound],
+        new: &DocumentId,
+    ) -> Result<Vec<FixedLinks>, FileError> {
+        let of_documents = links.iter().filter(|link| link.kind != "pack");
+        let paths: BTreeSet<&str> = of_documents.map(|link| link.path.as_str()).collect();
+        let mut fixed = Vec::new();
+        for path in paths {
+            let Ok(id) = DocumentId::of_document_file(path) else { continue };
+            let bytes = self.vault.files().read(path, limit::DOCUMENT)?;
+            let Ok(text) = utf8(&bytes) else { continue };
+            let found = links::retarget(&id, text, (new, self.targets.sites), |link| {
+                self.targets.of(&id, link).is_some()
+            });
+            fixed.push(FixedLinks { id, old: bytes, new: found });
+        }
+        Ok(fixed)
+    }
 }
 
 fn of_document(file: &LiveFile, targets: &Targets<'_>) -> Vec<Inbound> {

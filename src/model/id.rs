@@ -79,6 +79,11 @@ impl IdError {
     }
 }
 
+/// The folder of an id, without a final `/`; none for an id at the root.
+pub(crate) fn folder_of(id: &str) -> Option<&str> {
+    id.rsplit_once('/').map(|(folder, _)| folder)
+}
+
 impl DocumentId {
     /// The id as text.
     pub fn as_str(&self) -> &str {

@@ -366,12 +366,8 @@ impl From<UnknownAnchor> for Failure {
                 Call::new(Verb::Read).word("ID").word("--outline"),
             )),
         };
-        let more = why.known.len().saturating_sub(MOST_ANCHORS);
-        let known = why.known.into_iter().take(MOST_ANCHORS);
-        failure.details = known.map(|anchor| format!("#{anchor}")).collect();
-        if more > 0 {
-            failure.details.push(format!("and {more} more"));
-        }
+        let known = why.known.into_iter().map(|anchor| format!("#{anchor}")).collect();
+        failure.details = writing::first(MOST_ANCHORS, known);
         failure
     }
 }

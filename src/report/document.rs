@@ -137,10 +137,11 @@ impl<'d> DocumentReport<'d> {
     }
 
     fn with_tokens(mut self, context: &Context<'d>, portions: &[Portion<'d>]) -> Self {
-        for (section, portion) in self.sections.iter_mut().zip(portions) {
-            section.tokens = Some(context.tokens_of_text(portion));
+        let each = context.tokens_of_texts(portions);
+        for (section, tokens) in self.sections.iter_mut().zip(&each) {
+            section.tokens = Some(*tokens);
         }
-        self.tokens = Some(context.tokens_of(portions));
+        self.tokens = Some(context.row_tokens(portions) + each.iter().sum::<u64>());
         self
     }
 }

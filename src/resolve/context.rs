@@ -7,6 +7,8 @@
 
 mod fit;
 
+use std::cell::OnceCell;
+
 use super::instructions::Instructions;
 use super::portion::{Frame, Line, Mark, Portion};
 use super::tokens::Tokenizer;
@@ -78,6 +80,8 @@ pub struct Context<'r> {
     fits: bool,
     /// How many of [`Context::left_out`] the block has room to name.
     named: usize,
+    /// What the frame and the texts take, counted when it is first asked for.
+    taken: OnceCell<u64>,
 }
 
 /// A text that is left out.
@@ -141,6 +145,7 @@ impl<'r> Context<'r> {
             budget: shape.budget,
             fits: true,
             named: 0,
+            taken: OnceCell::new(),
         };
         if let Some(budget) = shape.budget {
             context.keep_within(budget, &resolution.ranking);
@@ -155,21 +160,28 @@ impl<'r> Context<'r> {
             return 0;
         }
         let named = self.left_out.iter().take(self.named).map(|out| self.line_tokens(out));
-        let texts = self.texts();
-        let texts = texts.chunk_by(Portion::is_beside).map(|portions| self.tokens_of(portions));
-        self.head_tokens() + named.chain(texts).sum::<u64>()
+        let taken = self.taken.get_or_init(|| {
+            let texts = self.texts();
+            let texts = texts.chunk_by(Portion::is_beside).map(|portions| self.tokens_of(portions));
+            self.head_tokens() + texts.sum::<u64>()
+        });
+        taken + named.sum::<u64>()
     }
 
     /// How many tokens texts of one document take: each between its lines, and their line in the
     /// table of hashes.
     pub fn tokens_of(&self, portions: &[Portion<'_>]) -> u64 {
-        let row = portions.first().map_or(0, |portion| portion.row_tokens(&self.frame));
-        row + portions.iter().map(|portion| self.tokens_of_text(portion)).sum::<u64>()
+        self.row_tokens(portions) + self.tokens_of_texts(portions).iter().sum::<u64>()
     }
 
-    /// How many tokens a text takes between its lines.
-    pub fn tokens_of_text(&self, portion: &Portion<'_>) -> u64 {
-        portion.tokens(&self.frame)
+    /// How many tokens each text takes between its lines.
+    pub fn tokens_of_texts(&self, portions: &[Portion<'_>]) -> Vec<u64> {
+        portions.iter().map(|portion| portion.tokens(&self.frame)).collect()
+    }
+
+    /// How many tokens the line of a document in the table of hashes takes.
+    pub fn row_tokens(&self, portions: &[Portion<'_>]) -> u64 {
+        portions.first().map_or(0, |portion| portion.row_tokens(&self.frame))
     }
 
     /// What counts the tokens.

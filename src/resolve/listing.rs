@@ -11,7 +11,6 @@ use crate::graph::memory::Memory;
 use crate::index::{At, Damaged, Metadata};
 use crate::model::id::DocumentId;
 use crate::model::number::Version;
-use crate::vault::config::Config;
 use crate::vault::site::SiteLinks;
 
 /// A published document.
@@ -72,9 +71,7 @@ impl Snapshot<'_> {
     /// # Errors
     /// The chain does not vouch for the configuration, so that it is unknown.
     pub(crate) fn sites(&self) -> Result<SiteLinks, Withheld> {
-        let sealed = self.get(&DocumentId::config()).transpose()?;
-        let config = sealed.and_then(|sealed| Config::parse(&sealed.text).ok());
-        Ok(config.map(|config| config.links).unwrap_or_default())
+        Ok(self.sealed_config()?.map(|config| config.links).unwrap_or_default())
     }
 
     /// Every published document with its fields. From an index they are taken as they were when the

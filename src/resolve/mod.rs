@@ -302,6 +302,16 @@ impl<'v> Snapshot<'v> {
         Config::parse(&self.get(&DocumentId::config())?.ok()?.text).ok()
     }
 
+    /// The configuration as the checkpoint seals it, the defaults where that cannot be parsed; none
+    /// where the checkpoint holds none.
+    ///
+    /// # Errors
+    /// The chain does not vouch for it.
+    fn sealed_config(&self) -> Result<Option<Config>, Withheld> {
+        let sealed = self.get(&DocumentId::config()).transpose()?;
+        Ok(sealed.map(|served| Config::parse(&served.text).unwrap_or_default()))
+    }
+
     /// The name of the vault as the checkpoint seals it, else that of its folder: so that no answer
     /// carries a name that no hash covers.
     pub fn name(&self) -> String {

@@ -8,6 +8,7 @@ use roaring::RoaringBitmap;
 use super::{Listed, Listing, Snapshot, Withheld};
 use crate::checkpoint::fault::LogError;
 use crate::index::{At, Damaged};
+use crate::model::id::folder_of;
 use crate::model::tag::Tag;
 
 /// Words, each with the number of documents that have it.
@@ -57,10 +58,6 @@ fn counted<'l>(all: &'l [Listed], words: impl Fn(&'l Listed) -> Vec<&'l str>) ->
         }
     }
     counts
-}
-
-fn folder_of(id: &str) -> Option<&str> {
-    id.rsplit_once('/').map(|(folder, _)| folder)
 }
 
 impl Snapshot<'_> {

@@ -9,7 +9,6 @@ use crate::model::layout;
 use crate::model::number::{CheckpointNumber, Version};
 use crate::pack::{self, Pack, PackProblem};
 use crate::uri::Uri;
-use crate::vault::config::Config;
 use crate::vault::federation::{Authorities, TAKEN};
 use crate::words::nearest_name;
 
@@ -171,11 +170,8 @@ impl Snapshot<'_> {
     /// # Errors
     /// The configuration is withheld.
     pub fn authorities(&self) -> Result<Authorities, Withheld> {
-        let sealed = self.get(&DocumentId::config()).transpose()?;
-        Ok(match sealed {
-            Some(served) => Config::parse(&served.text).map(|c| c.authorities).unwrap_or_default(),
-            None => self.vault.config().authorities.clone(),
-        })
+        let sealed = self.sealed_config()?.map(|config| config.authorities);
+        Ok(sealed.unwrap_or_else(|| self.vault.config().authorities.clone()))
     }
 }
 

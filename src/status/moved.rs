@@ -28,7 +28,7 @@ pub(super) fn moves(
     let candidate = |row: &Row| {
         let file = live::read(vault, &row.path)?;
         let (id, content) = (file.id.as_ref()?, file.content.as_ref().ok()?);
-        let is_new = !head.holds(id).unwrap_or(true) && !vault.files().exists(&id.history_dir());
+        let is_new = !vault.files().exists(&id.history_dir());
         let body = normalise(&content.text[content.document.parts.body..]).into_owned();
         is_new.then(|| Content {
             id: id.clone(),

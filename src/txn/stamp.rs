@@ -77,8 +77,7 @@ pub(crate) fn left_behind(
     if is_later && !foreign.iter().any(|foreign| foreign.field == "version") {
         return None;
     }
-    let caught_up = Stamp::of(made)?.edit(id, live, document).apply(live).ok()?;
-    (*normalise(&caught_up) == *sealed).then_some(caught_up)
+    caught_up(&Stamp::of(made)?.edit(id, live, document), live, sealed)
 }
 
 /// The same for the file of a document that had been moved before the event that recorded it.
@@ -92,8 +91,13 @@ pub(crate) fn moved_behind(
     let origins = made.get("derived_from")?;
     let origin = origins.items().map_or(Some(origins), <[Node]>::first)?.text()?.to_owned();
     let edit = Stamp::of(made)?.edit(id, live, document).derived_from(&origin);
-    let caught_up = edit.apply(live).ok()?;
-    (*normalise(&caught_up) == *sealed).then_some(caught_up)
+    caught_up(&edit, live, sealed)
+}
+
+/// What an edit makes of a live text, if that is the sealed one.
+fn caught_up(edit: &Edit, live: &str, sealed: &str) -> Option<String> {
+    let made = edit.apply(live).ok()?;
+    (*normalise(&made) == *sealed).then_some(made)
 }
 
 /// What retiring makes of a live file: the retiring text of the sealed one. An unpublished edit

@@ -7,6 +7,7 @@
 //! give no rules, and are reported.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -30,6 +31,12 @@ pub struct Rule {
     pub file: String,
     /// The rule.
     pub pattern: String,
+}
+
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}` in {}", self.pattern, self.file)
+    }
 }
 
 /// The rules that hold in one folder: those of its `.gitignore` and of the folders above.

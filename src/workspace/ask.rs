@@ -7,6 +7,7 @@ use super::Workspace;
 use super::name::is_uri;
 use super::search::{self, OnSlow};
 use super::version;
+use crate::document::links::last_segment;
 use crate::live;
 use crate::model::id::DocumentId;
 use crate::model::number::CheckpointNumber;
@@ -212,10 +213,9 @@ impl<'v> Asked<'v> {
 
 /// Names the document whose last part stands where a selector should: then it was meant as an id.
 fn near_id(vault: &Vault, source: &CheckpointSource, text: &str, failure: Failure) -> Failure {
-    let last_part = |id: &str| id.rsplit('/').next() == Some(text.trim());
     if let Ok(snapshot) = Snapshot::of(vault, source, None)
         && let Ok(state) = snapshot.state()
-        && let Some((id, _)) = state.iter().find(|(id, _)| last_part(id.as_str()))
+        && let Some((id, _)) = state.iter().find(|(id, _)| last_segment(id.as_str()) == text.trim())
     {
         return Failure::unknown_id(text.trim(), Some(id.as_str()));
     }

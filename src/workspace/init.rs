@@ -14,7 +14,6 @@ use crate::starter::{self, NewFile, Starter};
 use crate::trust::{self, Head};
 use crate::vault::config::Layout;
 use crate::vault::files::Files;
-use crate::vault::ignored::Rule;
 use crate::vault::write::Written;
 use crate::vault::{Vault, lock};
 use crate::words::argument;
@@ -64,9 +63,8 @@ impl Workspace<'_> {
         let vault = Vault::open(files.root())?;
         notes.extend([layout::CONFIG, layout::DELTA_LOG].iter().filter_map(|path| {
             let rule = vault.ignore_rule(path)?;
-            let Rule { file, pattern } = &rule;
-            let (file, pattern) = (shown(file), shown(pattern));
-            Some(format!("warning: git ignores {path}, by `{pattern}` in {file}: change the rule"))
+            let rule = shown(&rule.to_string()).into_owned();
+            Some(format!("warning: git ignores {path}, by {rule}: change the rule"))
         }));
         let documents = crate::live::all(&vault).len();
         let folder = vault.root().display().to_string();

@@ -3,11 +3,10 @@
 //! selectors.
 //!
 //! `open` finds the vault and `identity` says who acts and when. `argument` reads what an argument
-//! may name; `name` reads ids and URIs, `ask` selectors, `version` the texts of versions, `head`
-//! what the user trusted, `revision` the log at a git revision, and `staged` the vault that git would
-//! commit. `init` makes a vault, `create`
-//! a document, `demo` the example vault. `place` reads arguments that name folders, and `discarded` says
-//! what git did to a log.
+//! may name; `name` reads ids and URIs, `places` folders, `ask` selectors, `version` the texts of
+//! versions, `head` what the user trusted, `revision` the log at a git revision, and `staged` the
+//! vault that git would commit. `place` says where a vault is in its repository, and `discarded` what
+//! git did to a log. `init` makes a vault, `create` a document, `demo` the example vault.
 
 pub(crate) mod argument;
 pub(crate) mod ask;

@@ -3,7 +3,7 @@
 use std::path::{Component, Path, PathBuf};
 
 use super::Workspace;
-use crate::live::is_known;
+use crate::live::{is_known, nearest_id};
 use crate::model::hint::{Hint, Verb};
 use crate::model::id::DocumentId;
 use crate::model::layout;
@@ -13,7 +13,6 @@ use crate::resolve::{CheckpointSource, Snapshot};
 use crate::uri::{Target, Uri};
 use crate::vault::Vault;
 use crate::vault::federation::Authorities;
-use crate::words::nearest_name;
 
 /// A document as an argument names it.
 #[derive(Debug)]
@@ -40,13 +39,8 @@ impl Workspace<'_> {
         if is_known(vault, &id) {
             return Ok(id);
         }
-        let live = vault.documents().documents;
-        let near = nearest_name(
-            id.as_str(),
-            live.iter().map(|path| path.strip_suffix(layout::ENDING).unwrap_or(path)),
-            '/',
-        );
-        Err(Failure::unknown_id(id.as_str(), near))
+        let near = nearest_id(vault, &id, std::iter::empty());
+        Err(Failure::unknown_id(id.as_str(), near.as_deref()))
     }
 
     /// The id that an argument names; the log may be all that has it.

@@ -79,9 +79,10 @@ impl Entry {
 
     /// Whether a command reads the file. Of an image or a program it is enough that it is there.
     fn is_read(&self) -> bool {
-        let ends = [".md", ".markdown", ".mdx", ".yaml", ".yml", ".gitignore"];
+        let ends = [".yaml", ".yml", ignored::NAME];
         let path = self.path.to_ascii_lowercase();
         self.mode == Self::LINK
+            || layout::is_markdown(&path)
             || ends.iter().any(|end| path.ends_with(end))
             || path.split('/').any(|name| [layout::VERSIONS, layout::CONTEXT_DIR].contains(&name))
     }

@@ -59,8 +59,10 @@ pub(crate) fn validate(
     let repository = top.as_deref().map(|top| (home.root(), top));
     let images = ImageFolders::new(vault.root(), repository);
     of_documents(vault, images, &files, &head, &mut found);
-    let is_wanted = |path: &str| names.is_empty() || governance.contains(path);
-    of_governance(vault, is_wanted, &mut found);
+    if names.is_empty() || !governance.is_empty() {
+        let is_wanted = |path: &str| names.is_empty() || governance.contains(path);
+        of_governance(vault, is_wanted, &mut found);
+    }
     Ok((files.len() + governance.len(), found))
 }
 
@@ -92,14 +94,13 @@ fn of_governance(vault: &Vault, is_wanted: impl Fn(&str) -> bool, found: &mut Ga
         })
         .collect();
     // A pack whose name makes no id is reported as such, whatever it says.
-    let (named, _): (Vec<_>, Vec<_>) =
-        packs.into_iter().partition(|(path, _)| DocumentId::of_governance_file(path).is_ok());
-    let seen: HashSet<&str> = named.iter().map(|(path, _)| path.as_str()).collect();
-    let others = live::policy(vault, |path| !seen.contains(path));
+    let is_named = |path: &str| DocumentId::of_governance_file(path).is_ok();
+    let named: Vec<_> = packs.into_iter().filter(|(path, _)| is_named(path)).collect();
+    let seen: HashSet<String> = named.iter().map(|(path, _)| path.clone()).collect();
+    let others = live::policy(vault, |path| is_wanted(path) && !seen.contains(path));
+    let named = named.into_iter().filter(|(path, _)| is_wanted(path));
     for (path, problems) in others.into_iter().chain(named) {
-        if is_wanted(&path) {
-            found.extend(&path, problems);
-        }
+        found.extend(&path, problems);
     }
 }
 

@@ -53,6 +53,9 @@ fn files_that_git_ignores_are_no_documents() {
         "{}",
         refused.stderr
     );
+    // Beside a folder it is named all the same.
+    let beside = place.ctx("publish deep/ deep/secret").exits(1);
+    assert!(beside.stderr.contains("git ignores it"), "{}", beside.stderr);
     assert_snapshot!(place.ctx("add build/y --body x").whole(), @"
     exit: 2
     -- stdout

@@ -20,7 +20,7 @@ const MOST: usize = 20;
 const MOST_OF_DIFF: usize = 60;
 
 /// The first lines of a list, and how many more it has.
-fn first(most: usize, mut lines: Vec<String>) -> Vec<String> {
+pub(super) fn first(most: usize, mut lines: Vec<String>) -> Vec<String> {
     let more = lines.len().saturating_sub(most);
     lines.truncate(most);
     if more > 0 {
