@@ -1,6 +1,7 @@
 //! Live files: the working copies of documents, as they lie in the vault. Compared with what is
 //! published and never served.
 
+pub(crate) mod aliases;
 pub mod confusable;
 pub mod gathered;
 pub mod images;

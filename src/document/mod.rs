@@ -9,6 +9,7 @@ pub mod edit;
 pub mod frontmatter;
 pub(crate) mod hidden;
 pub mod links;
+pub mod obsidian;
 pub mod sections;
 pub mod text;
 pub mod validate;

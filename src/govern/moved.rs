@@ -12,6 +12,7 @@ use crate::document::text::normalise;
 use crate::document::validate::problems;
 use crate::document::{Document, utf8};
 use crate::live;
+use crate::live::inbound::Through;
 use crate::model::hint::{Call, Hint, Verb};
 use crate::model::id::DocumentId;
 use crate::model::layout::limit;
@@ -45,7 +46,7 @@ pub fn move_document(
             Ok(items) => {
                 outcome.items.extend(items);
                 let ids = BTreeSet::from([old]);
-                let links = transaction.links_to(&ids);
+                let links = transaction.links_to(&ids, Through::FileNames);
                 outcome.links = links.all();
                 if mode.fix_links {
                     outcome.fixed = links.retargeted(&outcome.links, new)?;

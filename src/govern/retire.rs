@@ -9,6 +9,7 @@ use super::transaction::Transaction;
 use super::{Author, Event, Mode, Outcome, PublishError, Refusal, event};
 use crate::document::edit::Edit;
 use crate::document::utf8;
+use crate::live::inbound::Through;
 use crate::model::id::DocumentId;
 use crate::model::layout::limit;
 use crate::txn::stamp::retired_live;
@@ -58,7 +59,7 @@ pub fn retire(
         let retired = outcome.items.iter().map(|item| &item.id).filter(|id| id.is_document());
         let retired: BTreeSet<&DocumentId> = retired.collect();
         if !retired.is_empty() {
-            outcome.links = transaction.links_to(&retired).all();
+            outcome.links = transaction.links_to(&retired, Through::AnyName).all();
         }
         Ok(())
     })

@@ -9,7 +9,7 @@ use crate::checkpoint::chronicle::{Append, Chronicle};
 use crate::checkpoint::event::{Checkpoint, trigger};
 use crate::checkpoint::state::{Mark, PublishedSet};
 use crate::live;
-use crate::live::inbound::LinksTo;
+use crate::live::inbound::{LinksTo, Through};
 use crate::model::id::{DocumentId, fold};
 use crate::model::number::Version;
 use crate::model::timestamp::Timestamp;
@@ -123,9 +123,13 @@ impl<'a> Transaction<'a> {
     }
 
     /// The links of live documents and packs to these documents.
-    pub(super) fn links_to<'t>(&'t self, ids: &'t BTreeSet<&'t DocumentId>) -> LinksTo<'t> {
+    pub(super) fn links_to<'t>(
+        &'t self,
+        ids: &'t BTreeSet<&'t DocumentId>,
+        through: Through,
+    ) -> LinksTo<'t> {
         let published = self.state.iter().map(|(id, _)| id).filter(|id| id.is_document());
-        LinksTo::new(self.vault, published.cloned(), ids)
+        LinksTo::new(self.vault, published.cloned(), ids, through)
     }
 
     /// How many documents the next checkpoint holds.

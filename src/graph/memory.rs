@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::{Catalog, Mention, name_key};
 use crate::document::links::{LinkKind, LinkTarget, Names, site_target};
-use crate::model::id::DocumentId;
+use crate::model::id::{DocumentId, fold};
 use crate::vault::site::SiteLinks;
 
 /// The documents of one checkpoint with what they mention.
@@ -19,6 +19,9 @@ pub(crate) struct Memory {
     by_id: HashMap<String, Vec<(DocumentId, LinkKind)>>,
     /// Who mentions a name, by its key.
     by_name: HashMap<String, Vec<(DocumentId, Mention)>>,
+    aliases: HashMap<DocumentId, Vec<String>>,
+    /// Documents by the folding of another name that they have.
+    aliased: HashMap<String, Arc<Names>>,
 }
 
 impl Memory {
@@ -55,6 +58,23 @@ impl Memory {
         memory.named = names.collect();
         memory
     }
+
+    /// The same documents with the other names that they have.
+    pub(crate) fn with_aliases(
+        mut self,
+        aliases: impl IntoIterator<Item = (DocumentId, Vec<String>)>,
+    ) -> Self {
+        self.aliases = aliases.into_iter().collect();
+        let mut aliased: HashMap<String, Vec<DocumentId>> = HashMap::new();
+        for (id, names) in &self.aliases {
+            for name in names {
+                aliased.entry(fold(name)).or_default().push(id.clone());
+            }
+        }
+        let names = aliased.into_iter().map(|(key, ids)| (key, Arc::new(Names::new(ids))));
+        self.aliased = names.collect();
+        self
+    }
 }
 
 impl Catalog for Memory {
@@ -84,5 +104,13 @@ impl Catalog for Memory {
 
     fn named(&self, key: &str) -> Arc<Names> {
         self.named.get(key).map(Arc::clone).unwrap_or_default()
+    }
+
+    fn aliases(&self, id: &DocumentId) -> Vec<String> {
+        self.aliases.get(id).cloned().unwrap_or_default()
+    }
+
+    fn aliased(&self, folded: &str) -> Arc<Names> {
+        self.aliased.get(folded).map(Arc::clone).unwrap_or_default()
     }
 }

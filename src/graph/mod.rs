@@ -74,6 +74,12 @@ pub(crate) trait Catalog {
     /// The documents whose last segment has this key. It is asked for each mention of a name, so it
     /// must not look at each of them every time.
     fn named(&self, key: &str) -> Arc<Names>;
+
+    /// The other names of a document, where the layout has such.
+    fn aliases(&self, id: &DocumentId) -> Vec<String>;
+
+    /// The documents that have another name which folds to this text.
+    fn aliased(&self, folded: &str) -> Arc<Names>;
 }
 
 /// The key under which names and the ids that they may mean are found: the folded last segment.
@@ -92,7 +98,10 @@ pub(crate) fn resolve(
         LinkTarget::Site(path) => site_target(path, catalog.sites()).filter(|id| catalog.holds(id)),
         LinkTarget::Name(name) => {
             let names = catalog.named(&name_key(name));
-            names.resolve(name, from).map(|found| found.id.clone())
+            if let Some(found) = names.resolve(name, from) {
+                return Some(found.id.clone());
+            }
+            catalog.aliased(&fold(name)).nearest(from).map(|found| found.id.clone())
         }
     }
 }
@@ -129,8 +138,13 @@ impl<'c, C: Catalog> Incoming<'c, C> {
         let exactly = self.catalog.holds(id).then(|| self.catalog.mentioned_by(id));
         let edge = |(from, kind)| Edge { from, to: id.clone(), kind };
         let exactly = exactly.into_iter().flatten().map(edge);
-        let by_name = self.by_name(&name_key(id.as_str()));
-        let by_name = by_name.get(id).into_iter().flatten().cloned();
+        let aliases = self.catalog.aliases(id);
+        let names = aliases.iter().map(String::as_str).chain([id.as_str()]);
+        let keys: BTreeSet<String> = names.map(name_key).collect();
+        let by_name = keys.iter().flat_map(|key| {
+            let edges = self.by_name(key);
+            edges.get(id).cloned().unwrap_or_default()
+        });
         exactly.chain(by_name).filter(says_something).collect()
     }
 

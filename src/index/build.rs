@@ -24,6 +24,7 @@ use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::event::{Checkpoint, Event};
 use crate::checkpoint::fault::Damaged;
 use crate::checkpoint::maps;
+use crate::document::obsidian::Additions;
 use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
 use crate::model::number::{CheckpointNumber, Version};
@@ -345,11 +346,13 @@ fn lived(vault: &Vault, id: &DocumentId, versions: &[SealedRow]) -> Vec<Lived> {
             let history = history.as_ref().ok()?;
             let (version, hash) = (sealed.version, &sealed.chain_hash);
             let read = vouched::sealed(vault.files(), id, history, version, hash).ok()?;
-            Some(Metadata::of(id, &read.text, read.document.as_ref()?))
+            let document = read.document.as_ref()?;
+            let metadata = Metadata::of(id, &read.text, document);
+            Some(Contents::Document(Box::new((metadata, Additions::of(&document.frontmatter)))))
         };
         match &history {
             None => Contents::Governance,
-            Some(history) => read(history).map_or(Contents::Unreadable, Contents::Document),
+            Some(history) => read(history).unwrap_or(Contents::Unreadable),
         }
     };
     let row = |sealed: &SealedRow| Lived {

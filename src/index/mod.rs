@@ -33,6 +33,7 @@ pub(crate) use row::Metadata;
 use crate::checkpoint::event::Event;
 use crate::checkpoint::state::{Mark, PublishedSet};
 use crate::document::links::LinkKind;
+use crate::document::obsidian::Markup;
 use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
 use crate::model::number::{CheckpointNumber, Version};
@@ -129,7 +130,7 @@ impl Index {
         }
         let (made_at, hash) = self.checkpoint(checkpoint)?;
         let number = u32::try_from(checkpoint.0).map_err(|_| Damaged)?;
-        Ok(Some(At { index: self, checkpoint: number, made_at, hash }))
+        Ok(Some(At { index: self, checkpoint: number, made_at, hash, markup: Markup::Plain }))
     }
 
     /// Time and hash of a checkpoint.
@@ -220,6 +221,8 @@ pub(crate) struct At<'i> {
     checkpoint: u32,
     made_at: Timestamp,
     hash: Digest,
+    /// How the checkpoint has its documents read.
+    markup: Markup,
 }
 
 /// A version that holds at the checkpoint.
@@ -238,6 +241,11 @@ pub(crate) struct Held {
 }
 
 impl At<'_> {
+    /// The same where the documents are read in a certain way.
+    pub(crate) fn under(self, markup: Markup) -> Self {
+        Self { markup, ..self }
+    }
+
     /// Takes the index away.
     pub(crate) fn discard(&self) {
         self.index.discard();
@@ -288,7 +296,13 @@ impl At<'_> {
     pub(crate) fn held(&self, row: u32) -> Result<Held, Damaged> {
         let row = self.index.row(row)?;
         let metadata = match row.contents {
-            Contents::Document(metadata) => Some(metadata),
+            Contents::Document(contents) => {
+                let (metadata, additions) = *contents;
+                Some(match self.markup {
+                    Markup::Plain => metadata,
+                    Markup::Obsidian => metadata.with(additions),
+                })
+            }
             Contents::Governance | Contents::Unreadable => None,
         };
         Ok(Held {
@@ -385,6 +399,14 @@ impl At<'_> {
     /// Rows of documents whose id has this key.
     pub(crate) fn named(&self, key: &str) -> Result<RoaringBitmap, Damaged> {
         self.posting(&Term::Name(key))
+    }
+
+    /// Rows of documents that have another name which folds to this.
+    pub(crate) fn aliased(&self, folded: &str) -> Result<RoaringBitmap, Damaged> {
+        match self.markup {
+            Markup::Plain => Ok(RoaringBitmap::new()),
+            Markup::Obsidian => self.posting(&Term::Alias(folded)),
+        }
     }
 
     fn posting(&self, term: &Term<'_>) -> Result<RoaringBitmap, Damaged> {

@@ -7,8 +7,9 @@ use serde::{Deserialize, Serialize};
 use crate::document::Document;
 use crate::document::frontmatter::{Frontmatter, NodeType, SourceBlock};
 use crate::document::links::{Link, LinkKind, LinkTarget, links};
+use crate::document::obsidian::Additions;
 use crate::graph::{Mention, name_key};
-use crate::model::id::DocumentId;
+use crate::model::id::{DocumentId, fold};
 use crate::model::number::{CheckpointNumber, Version};
 use crate::model::tag::Tag;
 
@@ -30,8 +31,9 @@ pub(super) enum Contents {
     Governance,
     /// The chain did not vouch for it when it was indexed, so that nothing is known of it.
     Unreadable,
-    /// A document's verified fields.
-    Document(Metadata),
+    /// A document's verified fields as every layout reads them, and what Obsidian adds. Rows do not
+    /// depend on the layout, because each checkpoint may seal another one.
+    Document(Box<(Metadata, Additions)>),
 }
 
 /// The fields of a verified text that can be asked for.
@@ -45,6 +47,8 @@ pub(crate) struct Metadata {
     pub(crate) node_type: NodeType,
     /// Its tags, without `#`.
     pub(crate) tags: Vec<Tag>,
+    /// Its other names, where the layout has such.
+    pub(crate) aliases: Vec<String>,
     /// What a source says of itself.
     pub(crate) source: Option<SourceBlock>,
     /// What it mentions.
@@ -64,9 +68,16 @@ impl Metadata {
             description: fields.description.clone(),
             node_type: fields.node_type,
             tags: fields.tags.clone(),
+            aliases: Vec::new(),
             source: fields.source.clone(),
             mentions: links.into_iter().map(Mention::from).collect(),
         }
+    }
+
+    /// The same with what the layout adds.
+    pub(super) fn with(mut self, additions: Additions) -> Self {
+        self.aliases = additions.aliases;
+        self
     }
 }
 
@@ -89,6 +100,8 @@ pub(super) enum Term<'t> {
     Named(&'t str),
     /// Documents whose id has this key.
     Name(&'t str),
+    /// Documents that have another name which folds to this.
+    Alias(&'t str),
 }
 
 impl Term<'_> {
@@ -107,6 +120,7 @@ impl Term<'_> {
             Self::Site(path) => ("ls:", *path),
             Self::Named(name) => ("lw:", *name),
             Self::Name(name) => ("n:", *name),
+            Self::Alias(name) => ("a:", *name),
         };
         format!("{kind}{name}")
     }
@@ -122,10 +136,10 @@ pub(super) const SERVERS: &str = "s:";
 impl Row {
     /// Hands each term that the row is found by to `take`.
     pub(super) fn terms(&self, mut take: impl FnMut(&Term<'_>)) {
-        let metadata = match &self.contents {
+        let (metadata, additions) = match &self.contents {
             Contents::Governance => return,
             Contents::Unreadable => return take(&Term::Unreadable),
-            Contents::Document(metadata) => metadata,
+            Contents::Document(contents) => &**contents,
         };
         take(&Term::Known);
         take(&Term::Type(metadata.node_type.as_str()));
@@ -135,6 +149,7 @@ impl Row {
             source.server.iter().for_each(|name| take(&Term::Server(name)));
         }
         take(&Term::Name(&name_key(&self.id)));
+        additions.aliases.iter().for_each(|name| take(&Term::Alias(&fold(name))));
         for mention in &metadata.mentions {
             match &mention.target {
                 LinkTarget::Document(id) => take(&Term::Link(mention.kind, id)),

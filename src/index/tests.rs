@@ -15,7 +15,7 @@ use crate::model::id::DocumentId;
 use crate::model::number::{CheckpointNumber, Version};
 use crate::model::timestamp::Timestamp;
 use crate::resolve::seals;
-use crate::resolve::{Around, CheckpointSource, Known, QueryPlan, Resolution, Snapshot};
+use crate::resolve::{Around, CheckpointSource, Known, Listed, QueryPlan, Resolution, Snapshot};
 use crate::selector::parse;
 use crate::vault::Vault;
 
@@ -31,6 +31,10 @@ enum Step {
         document: u8,
     },
     Publish,
+    /// Another layout is configured, which the next publication seals.
+    Layout {
+        word: u8,
+    },
     /// The index misses the next events, as if another machine had made them.
     Away,
     /// A reader brings the index up to date.
@@ -42,6 +46,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         6 => (0u8..6, 0u8..4, 0u8..6).prop_map(|(document, tag, link)| Step::Write { document, tag, link }),
         1 => (0u8..6).prop_map(|document| Step::Retire { document }),
         5 => Just(Step::Publish),
+        2 => (0u8..3).prop_map(|word| Step::Layout { word }),
         1 => Just(Step::Away),
         2 => Just(Step::Back),
     ];
@@ -95,13 +100,20 @@ impl Place {
                 };
                 let link = DOCUMENTS[usize::from(link)];
                 let text = format!(
-                    "---\ntitle: T\ntags: [t{tag}, all]\n{source}---\n# H\n[x](/{link}.md) [[{}]] {}\n",
+                    "---\ntitle: T\ntags: [t{tag}, all]\naliases: [one, b{tag}]\n{source}---\n# H\n\
+                     [x](/{link}.md) [[{}]] [[{}]] {}\n",
                     ["b", "c", "A", "none"][usize::from(tag)],
+                    ["b1", "B0", "One", "b3"][usize::from(tag)],
                     self.now
                 );
                 let path = self.vault.root().join(format!("{id}.md"));
                 fs::create_dir_all(path.parent().unwrap()).unwrap();
                 fs::write(path, text).unwrap();
+            }
+            Step::Layout { word } => {
+                let layout = ["layout: obsidian\n", "layout: structured\n", ""][usize::from(word)];
+                let path = self.vault.root().join(".context/config.yaml");
+                fs::write(path, format!("name: V\n{layout}")).unwrap();
             }
             Step::Away => {
                 self.present = false;
@@ -169,6 +181,10 @@ fn counted(snapshot: &Snapshot<'_>) -> String {
     format!("{:?}", snapshot.overview().unwrap())
 }
 
+fn listed(snapshot: &Snapshot<'_>) -> Vec<Listed> {
+    snapshot.listing().unwrap().documents
+}
+
 /// Compares everything that can be asked, at every checkpoint.
 fn compare(vault: &Vault, index: Index, rebuilt: Index) {
     let dir = &index.dir.clone();
@@ -184,6 +200,7 @@ fn compare(vault: &Vault, index: Index, rebuilt: Index) {
             assert_eq!(by_index.state().unwrap(), by_log.state().unwrap(), "at {number}");
             assert_eq!(by_index.made_at(), by_log.made_at());
             assert_eq!(counted(&by_index), counted(&by_log), "at {number}");
+            assert_eq!(listed(&by_index), listed(&by_log), "at {number}");
             for id in DOCUMENTS.map(|id| id.parse::<DocumentId>().unwrap()) {
                 if let Ok(history) = replay::load(vault.files(), &id) {
                     let found = source.seals(vault, &id, &history).unwrap();

@@ -8,11 +8,11 @@ use std::collections::{BTreeSet, HashMap};
 use rayon::prelude::*;
 
 use super::packs::{self, references};
-use super::{LiveFile, read};
+use super::{LiveFile, aliases, read};
 use crate::document::links::{self, Link, LinkKind, LinkTarget, Names, Retargeted};
 use crate::document::utf8;
 use crate::graph::name_key;
-use crate::model::id::DocumentId;
+use crate::model::id::{DocumentId, fold};
 use crate::model::layout::limit;
 use crate::uri::Target;
 use crate::vault::Vault;
@@ -37,6 +37,8 @@ pub(crate) struct Targets<'t> {
     ids: HashMap<&'t str, &'t DocumentId>,
     /// The live and published documents that have the last segment of a target.
     names: HashMap<String, Names>,
+    /// The live documents that have another name of a target, by its folding.
+    aliases: HashMap<String, Names>,
     /// Where links from the root of a site lead.
     sites: &'t SiteLinks,
 }
@@ -46,10 +48,12 @@ impl<'t> Targets<'t> {
     fn new(
         ids: &'t BTreeSet<&'t DocumentId>,
         known: impl Iterator<Item = DocumentId>,
+        aliases: HashMap<String, Names>,
         sites: &'t SiteLinks,
     ) -> Self {
+        let names = ids.iter().map(|id| id.as_str()).chain(aliases.keys().map(String::as_str));
         let mut named: HashMap<String, Vec<DocumentId>> =
-            ids.iter().map(|id| (name_key(id.as_str()), Vec::new())).collect();
+            names.map(|name| (name_key(name), Vec::new())).collect();
         for id in known {
             if let Some(ids) = named.get_mut(&name_key(id.as_str())) {
                 ids.push(id);
@@ -57,7 +61,7 @@ impl<'t> Targets<'t> {
         }
         let ids = ids.iter().map(|id| (id.as_str(), *id)).collect();
         let names = named.into_iter().map(|(key, ids)| (key, Names::new(ids))).collect();
-        Self { ids, names, sites }
+        Self { ids, names, aliases, sites }
     }
 
     /// The target that a link of a document leads to.
@@ -71,11 +75,22 @@ impl<'t> Targets<'t> {
                 self.ids.get(links::site_target(path, self.sites)?.as_str()).copied()
             }
             LinkTarget::Name(name) => {
-                let found = self.names.get(&name_key(name))?.resolve(name, from)?;
+                let names = self.names.get(&name_key(name))?;
+                let aliased = || self.aliases.get(&fold(name))?.nearest(from);
+                let found = names.resolve(name, from).or_else(aliased)?;
                 self.ids.get(found.id.as_str()).copied()
             }
         }
     }
+}
+
+/// By which names a wikilink leads to a document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Through {
+    /// Those of its file alone: the others move with it.
+    FileNames,
+    /// Also by those that it gives itself.
+    AnyName,
 }
 
 /// The links of live documents and packs that lead to some documents.
@@ -99,15 +114,28 @@ pub struct FixedLinks {
 }
 
 impl<'t> LinksTo<'t> {
-    /// Those to these documents. Walks over the vault.
+    /// Those to these documents. Walks over the vault. With `Through::AnyName`, links by other names
+    /// than those of files are among them; then the live documents are read.
     pub(crate) fn new(
         vault: &'t Vault,
         published: impl Iterator<Item = DocumentId>,
         ids: &'t BTreeSet<&'t DocumentId>,
+        through: Through,
     ) -> Self {
         let paths = vault.documents().documents;
         let live = paths.iter().filter_map(|path| DocumentId::of_document_file(path).ok());
-        let targets = Targets::new(ids, live.chain(published), &vault.config().links);
+        let live: Vec<DocumentId> = live.collect();
+        let read = match through {
+            Through::AnyName => aliases::read(vault, live.iter()),
+            Through::FileNames => Vec::new(),
+        };
+        let of_targets =
+            read.iter().filter(|(id, _)| ids.contains(id)).flat_map(|(_, names)| names);
+        let wanted: BTreeSet<String> = of_targets.map(|name| fold(name)).collect();
+        let mut aliases = aliases::by_name(read);
+        aliases.retain(|name, _| wanted.contains(name));
+        let known = live.into_iter().chain(published);
+        let targets = Targets::new(ids, known, aliases, &vault.config().links);
         Self { vault, ids, paths, targets }
     }
 

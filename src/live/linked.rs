@@ -7,21 +7,22 @@
 //! URI with a checkpoint.
 
 use crate::model::hint::{Call, Hint, Verb};
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 
 use super::images::ImageFolders;
-use super::{LiveFile, is_known, read};
+use super::{LiveFile, aliases, is_known, read};
 use crate::document::Document;
 use crate::document::links::{
     self, Image, Link, LinkKind, LinkTarget, Links, MAX_LINKS, Names, OwnSection, is_other_file,
     site_target,
 };
+use crate::document::obsidian::Markup;
 use crate::document::sections::{has_section, sections};
 use crate::document::validate::{Problem, Severity};
 use crate::graph::{name_key, order};
-use crate::model::id::DocumentId;
+use crate::model::id::{DocumentId, fold};
 use crate::model::layout;
 use crate::vault::Vault;
 use crate::words::Nearest;
@@ -52,6 +53,8 @@ pub struct Surroundings<'v> {
     images: ImageFolders,
     ids: BTreeSet<DocumentId>,
     named: HashMap<String, Names>,
+    /// By their folding: the documents that other names mean; read when a name is no file's.
+    aliased: OnceCell<HashMap<String, Names>>,
     /// The anchors of documents that were asked for.
     anchors: RefCell<HashMap<DocumentId, Rc<BTreeSet<String>>>>,
     near: RefCell<Nearest>,
@@ -68,8 +71,8 @@ impl<'v> Surroundings<'v> {
             named.entry(name_key(id.as_str())).or_default().push(id.clone());
         }
         let named = named.into_iter().map(|(key, ids)| (key, Names::new(ids))).collect();
-        let (anchors, near) = (RefCell::default(), RefCell::default());
-        Self { vault, published, images, ids, named, anchors, near }
+        let (anchors, near, aliased) = (RefCell::default(), RefCell::default(), OnceCell::new());
+        Self { vault, published, images, ids, named, aliased, anchors, near }
     }
 
     /// The ids of the live and the published documents.
@@ -116,7 +119,8 @@ impl<'v> Surroundings<'v> {
             }
             LinkTarget::Name(name) => {
                 let names = self.named.get(&name_key(name));
-                match names.and_then(|names| names.resolve(name, from)) {
+                let found = names.and_then(|names| names.resolve(name, from));
+                match found.or_else(|| self.aliased(name)?.nearest(from)) {
                     Some(found) if found.others == 0 => found.id.clone(),
                     Some(found) => {
                         let fits = found.others + 1;
@@ -136,6 +140,25 @@ impl<'v> Surroundings<'v> {
         let outline = || Call::new(Verb::Read).value(target.as_str()).word("--outline");
         let lists = || Hint::call("{} lists its sections", outline());
         self.section(&target, anchor, link.line, &format!("`{target}`"), lists)
+    }
+
+    /// The documents that have this name beside that of their file, as their live files say, or else
+    /// what is published.
+    fn aliased(&self, name: &str) -> Option<&Names> {
+        let read = || {
+            let mut read = aliases::read(self.vault, self.ids.iter());
+            let live: BTreeSet<DocumentId> = read.iter().map(|(id, _)| id.clone()).collect();
+            let markup = Markup::of(self.vault.config());
+            for id in self.ids.iter().filter(|_| markup == Markup::Obsidian) {
+                let text = (!live.contains(id)).then(|| self.published.text(id)).flatten();
+                if let Some(Ok(document)) = text.as_deref().map(Document::parse) {
+                    let names = markup.additions(&document.frontmatter).aliases;
+                    read.push((id.clone(), names));
+                }
+            }
+            aliases::by_name(read)
+        };
+        self.aliased.get_or_init(read).get(&fold(name))
     }
 
     fn own_section(&self, id: &DocumentId, own: &OwnSection) -> Option<Problem> {

@@ -29,7 +29,7 @@ impl Snapshot<'_> {
     /// # Errors
     /// As [`Snapshot::state`].
     pub(crate) fn around(&self, id: &DocumentId, walk: &Walk) -> Result<Option<Around>, LogError> {
-        if let Some(at) = self.map.index() {
+        if let Some(at) = self.index() {
             match self.around_in(at, id, walk) {
                 Ok(around) => return Ok(around),
                 Err(damaged) => self.map.give_up(at, damaged),

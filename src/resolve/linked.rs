@@ -9,7 +9,7 @@ use roaring::RoaringBitmap;
 
 use crate::document::links::{LinkKind, LinkTarget, Names};
 use crate::graph::{Catalog, Mention, name_key};
-use crate::index::{At, Damaged, Held};
+use crate::index::{At, Damaged, Held, Metadata};
 use crate::model::id::DocumentId;
 use crate::vault::site::SiteLinks;
 
@@ -24,12 +24,13 @@ pub(super) struct Linked<'i> {
     /// What was decoded: a walk asks for the same rows and names again and again.
     rows: RefCell<HashMap<u32, Rc<Held>>>,
     named: RefCell<HashMap<String, Arc<Names>>>,
+    aliased: RefCell<HashMap<String, Arc<Names>>>,
 }
 
 impl<'i> Linked<'i> {
     pub(super) fn new(at: At<'i>, sites: &'i SiteLinks, without: &'i BTreeSet<DocumentId>) -> Self {
-        let (rows, named) = (RefCell::default(), RefCell::default());
-        Self { at, sites, without, damaged: Cell::new(false), rows, named }
+        let (rows, named, aliased) = (RefCell::default(), RefCell::default(), RefCell::default());
+        Self { at, sites, without, damaged: Cell::new(false), rows, named, aliased }
     }
 
     /// Whether every answer was one.
@@ -98,10 +99,15 @@ impl<'i> Linked<'i> {
         Ok(all)
     }
 
-    fn mentions_of(&self, id: &DocumentId) -> Result<BTreeSet<Mention>, Damaged> {
-        let Some(row) = self.at.row_of(id.as_str())? else { return Ok(BTreeSet::new()) };
+    /// Something that a document says; nothing where it is not known.
+    fn of<T: Default>(
+        &self,
+        id: &DocumentId,
+        said: impl FnOnce(&Metadata) -> T,
+    ) -> Result<T, Damaged> {
+        let Some(row) = self.at.row_of(id.as_str())? else { return Ok(T::default()) };
         let held = self.held(row)?;
-        Ok(held.metadata.as_ref().map(|m| m.mentions.clone()).unwrap_or_default())
+        Ok(held.metadata.as_ref().map(said).unwrap_or_default())
     }
 }
 
@@ -120,7 +126,7 @@ impl Catalog for Linked<'_> {
     }
 
     fn mentions(&self, id: &DocumentId) -> BTreeSet<Mention> {
-        self.answer(self.mentions_of(id))
+        self.answer(self.of(id, |metadata| metadata.mentions.clone()))
     }
 
     fn mentioned_by(&self, id: &DocumentId) -> Vec<(DocumentId, LinkKind)> {
@@ -148,6 +154,19 @@ impl Catalog for Linked<'_> {
         }
         let names = Arc::new(Names::new(self.ids_of(self.at.named(key))));
         self.named.borrow_mut().insert(key.to_owned(), Arc::clone(&names));
+        names
+    }
+
+    fn aliases(&self, id: &DocumentId) -> Vec<String> {
+        self.answer(self.of(id, |metadata| metadata.aliases.clone()))
+    }
+
+    fn aliased(&self, folded: &str) -> Arc<Names> {
+        if let Some(known) = self.aliased.borrow().get(folded) {
+            return Arc::clone(known);
+        }
+        let names = Arc::new(Names::new(self.ids_of(self.at.aliased(folded))));
+        self.aliased.borrow_mut().insert(folded.to_owned(), Arc::clone(&names));
         names
     }
 }

@@ -48,7 +48,8 @@ impl Listed {
 
 impl From<&Served> for Listed {
     fn from(served: &Served) -> Self {
-        let metadata = Metadata::new(&served.fields, served.links().links);
+        let aliases = served.aliases.clone();
+        let metadata = Metadata { aliases, ..Metadata::new(&served.fields, served.links().links) };
         Self { id: served.id.clone(), version: served.entry.version, metadata }
     }
 }
@@ -62,7 +63,10 @@ impl From<Resolution> for Listing {
 
 /// The graph of some documents, with the links from the root of a site as a checkpoint maps them.
 pub(crate) fn graph(documents: &[Listed], sites: SiteLinks) -> Memory {
-    Memory::new(documents.iter().map(|l| (l.id.clone(), l.metadata.mentions.clone())), sites)
+    let mentions = documents.iter().map(|l| (l.id.clone(), l.metadata.mentions.clone()));
+    let aliased = documents.iter().filter(|l| !l.metadata.aliases.is_empty());
+    let aliases = aliased.map(|l| (l.id.clone(), l.metadata.aliases.clone()));
+    Memory::new(mentions, sites).with_aliases(aliases)
 }
 
 impl Snapshot<'_> {

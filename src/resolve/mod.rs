@@ -41,6 +41,7 @@ use crate::checkpoint::fault::LogError;
 use crate::checkpoint::state::PublishedSet;
 use crate::document::frontmatter::Frontmatter;
 use crate::document::links::{self, Links};
+use crate::document::obsidian::Markup;
 use crate::document::sections::{self, Section, UnknownAnchor};
 use crate::index::{At, Damaged};
 use crate::model::digest::Digest;
@@ -77,7 +78,13 @@ pub struct Snapshot<'v> {
     map: Map<'v>,
     /// The names of vaults, unless they are withheld; read when they are first needed.
     names: OnceLock<Option<Authorities>>,
+    /// How documents are read; read when it is first needed.
+    markup: OnceLock<Result<Markup, Unverified>>,
 }
+
+/// The checkpoint holds a configuration that the chain does not vouch for.
+#[derive(Clone, Copy, Debug)]
+struct Unverified;
 
 /// A version that the chain vouches for.
 #[derive(Clone, Debug)]
@@ -92,6 +99,8 @@ pub struct Served {
     pub text: String,
     /// The fields of that text.
     pub fields: Frontmatter,
+    /// Its other names, where the checkpoint's layout has such.
+    pub(crate) aliases: Vec<String>,
     /// The version whose full text it was rebuilt from, where all that follows is in the history;
     /// what is served depends on no other files.
     pub(crate) keyframe: Option<Version>,
@@ -224,8 +233,9 @@ impl<'v> Snapshot<'v> {
         let made = chronicle.checkpoint(checkpoint).ok();
         let (at, hash) = (made.map(|c| c.at), made.map(|c| c.hash));
         let full_log = codec::form_of(vault).is_shared();
-        let (map, names) = (Map::of_log(chronicle, checkpoint, state), OnceLock::new());
-        Ok(Self { vault, checkpoint, hash, at, full_log, map, names })
+        let map = Map::of_log(chronicle, checkpoint, state);
+        let (names, markup) = (OnceLock::new(), OnceLock::new());
+        Ok(Self { vault, checkpoint, hash, at, full_log, map, names, markup })
     }
 
     /// The vault at checkpoint `number`, or at the last one, as a source gives it.
@@ -242,8 +252,9 @@ impl<'v> Snapshot<'v> {
         };
         let (checkpoint, hash, made_at) = (at.checkpoint(), Some(at.hash()), Some(at.made_at()));
         let full_log = codec::form_of(vault).is_shared();
-        let (map, names) = (Map::of_index(at), OnceLock::new());
-        Ok(Self { vault, checkpoint, hash, at: made_at, full_log, map, names })
+        let map = Map::of_index(at);
+        let (names, markup) = (OnceLock::new(), OnceLock::new());
+        Ok(Self { vault, checkpoint, hash, at: made_at, full_log, map, names, markup })
     }
 
     /// The number of the checkpoint; 0 before the first.
@@ -312,6 +323,19 @@ impl<'v> Snapshot<'v> {
         Ok(sealed.map(|served| Config::parse(&served.text).unwrap_or_default()))
     }
 
+    /// How the checkpoint has its documents read (`spec/document.md`, section 6).
+    fn markup(&self) -> Result<Markup, Unverified> {
+        *self.markup.get_or_init(|| match self.sealed_config() {
+            Ok(config) => Ok(config.as_ref().map(Markup::of).unwrap_or_default()),
+            Err(_) => Err(Unverified),
+        })
+    }
+
+    /// The index as the checkpoint has its documents read, while it can be believed.
+    fn index(&self) -> Option<At<'v>> {
+        Some(self.map.index()?.under(self.markup().unwrap_or_default()))
+    }
+
     /// The name of the vault as the checkpoint seals it, else that of its folder: so that no answer
     /// carries a name that no hash covers.
     pub fn name(&self) -> String {
@@ -362,13 +386,18 @@ impl<'v> Snapshot<'v> {
         if let Some(at) = later.filter_map(Entry::retired_at).find(|at| Some(*at) <= self.at) {
             return Err(ChainError::Retired { version, at });
         }
-        let (fields, body) = match sealed.document {
-            Some(document) => (document.frontmatter, document.parts.body),
-            None => (Frontmatter::read(None), 0),
+        let (fields, body, markup) = match sealed.document {
+            Some(document) => {
+                let markup = self.markup().unwrap_or_default();
+                (document.frontmatter, document.parts.body, markup)
+            }
+            // A governance file, of which the configuration is one.
+            None => (Frontmatter::read(None), 0, Markup::Plain),
         };
+        let aliases = markup.additions(&fields).aliases;
         let (uri, id, checkpoint) = (self.uri(id), id.clone(), self.checkpoint);
         let (keyframe, entry, text) = (history.keyframe_of(version), sealed.entry, sealed.text);
-        Ok(Served { id, checkpoint, entry, text, fields, keyframe, uri, body })
+        Ok(Served { id, checkpoint, entry, text, fields, aliases, keyframe, uri, body })
     }
 
     /// Resolves a selector.
@@ -406,7 +435,7 @@ impl<'v> Snapshot<'v> {
 
     /// What the index answers, unless there is none or it turns out to be damaged.
     fn indexed<T>(&self, ask: impl FnOnce(At<'v>) -> Result<T, Damaged>) -> Option<T> {
-        let at = self.map.index()?;
+        let at = self.index()?;
         ask(at).inspect_err(|damaged| self.map.give_up(at, *damaged)).ok()
     }
 

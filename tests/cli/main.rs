@@ -41,6 +41,7 @@ mod look;
 mod merged;
 mod moved;
 mod naming;
+mod obsidian;
 mod packs;
 mod properties;
 mod publish;

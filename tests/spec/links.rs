@@ -40,6 +40,9 @@ struct Name {
     link: String,
     from: String,
     ids: Vec<String>,
+    /// The ids that the name is an alias of.
+    #[serde(default)]
+    aliased: Vec<String>,
     means: Option<String>,
     ambiguous: bool,
 }
@@ -83,9 +86,10 @@ fn every_text_has_these_links() {
 fn every_name_leads_where_it_should() {
     let cases: Vec<Name> = load("links/names.json");
     for case in cases {
-        let ids: Vec<DocumentId> = case.ids.iter().map(|id| id.parse().unwrap()).collect();
-        let names = Names::new(ids);
-        let found = names.resolve(&case.link, &case.from.parse().unwrap());
+        let names = |ids: &[String]| Names::new(ids.iter().map(|id| id.parse().unwrap()).collect());
+        let (named, aliased) = (names(&case.ids), names(&case.aliased));
+        let from = case.from.parse().unwrap();
+        let found = named.resolve(&case.link, &from).or_else(|| aliased.nearest(&from));
         let means = found.as_ref().map(|found| found.id.to_string());
         assert_eq!(means, case.means, "{}", case.name);
         let ambiguous = found.is_some_and(|found| found.others > 0);

@@ -69,12 +69,33 @@ impl Names {
         }
         let name = fold(name);
         let fits = similar.range(&name);
-        let above = |(length, n): &(usize, usize)| &ids[*n].as_str()[..*length];
-        let first = by_folder.partition_point(|place| above(place) < here);
-        let mut beside = by_folder[first..].iter().take_while(|place| above(place) == here);
-        let beside = beside.find(|(_, n)| ends_in(&folded[*n], &name)).map(|(_, n)| *n);
+        let mut beside = in_folder(ids, by_folder, here);
+        let beside = beside.find(|n| ends_in(&folded[*n], &name));
         resolved(ids, beside, similar, fits)
     }
+
+    /// Which of these documents is meant by a text of `from` that all of them answer to: the least
+    /// in the folder of `from`, else the least of all.
+    pub fn nearest(&self, from: &DocumentId) -> Option<Resolved<'_>> {
+        let Self { ids, order } = self;
+        let by_folder = &order.get_or_init(|| Order::of(ids)).by_folder;
+        let (place, others) = match in_folder(ids, by_folder, folder(from.as_str())).next() {
+            Some(place) => (place, 0),
+            None => (0, ids.len().saturating_sub(1)),
+        };
+        ids.get(place).map(|id| Resolved { id, others })
+    }
+}
+
+/// The documents right in a folder, as places among all, in byte order.
+fn in_folder<'i>(
+    ids: &'i [DocumentId],
+    by_folder: &'i [(usize, usize)],
+    here: &'i str,
+) -> impl Iterator<Item = usize> {
+    let above = |(length, n): &(usize, usize)| &ids[*n].as_str()[..*length];
+    let first = by_folder.partition_point(|place| above(place) < here);
+    by_folder[first..].iter().take_while(move |place| above(place) == here).map(|(_, n)| *n)
 }
 
 fn resolved<'i>(

@@ -99,6 +99,7 @@ fn served(n: usize, made: &Made, before: &[Served]) -> Served {
         entry,
         text,
         fields,
+        aliases: Vec::new(),
         keyframe: None,
         uri,
         body: document.parts.body,

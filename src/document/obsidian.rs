@@ -1,0 +1,112 @@
+//! What a document says only in a vault with the layout of Obsidian: names beside its file name
+//! (`spec/document.md`, section 6).
+//!
+//! [`Markup`] is the one place that decides it. A snapshot takes it from the configuration that its
+//! checkpoint seals, what reads live files from the live one. [`Additions`] follow from the text
+//! alone, so that an index holds them whatever the layout is.
+
+use std::collections::HashSet;
+
+use serde::{Deserialize, Serialize};
+use unicode_normalization::UnicodeNormalization as _;
+
+use super::frontmatter::Frontmatter;
+use crate::vault::config::{Config, Layout};
+use crate::yaml::{Node, Value};
+
+/// How the texts of a vault are read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Markup {
+    /// As CommonMark, and the frontmatter says the rest.
+    #[default]
+    Plain,
+    /// As Obsidian reads them.
+    Obsidian,
+}
+
+impl Markup {
+    /// What a configuration says. A layout that was only found decides nothing: what a checkpoint
+    /// answers must not depend on the folders that there are now.
+    pub fn of(config: &Config) -> Self {
+        match config.layout {
+            Some(Layout::Obsidian) => Self::Obsidian,
+            Some(Layout::Structured) | None => Self::Plain,
+        }
+    }
+
+    /// What a document says beyond what every layout reads.
+    pub fn additions(self, fields: &Frontmatter) -> Additions {
+        match self {
+            Self::Plain => Additions::default(),
+            Self::Obsidian => Additions::of(fields),
+        }
+    }
+}
+
+/// What Obsidian reads in a document beyond what every layout reads.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Additions {
+    /// Names by which wikilinks may mean it, in the order of the text, each once.
+    pub aliases: Vec<String>,
+}
+
+impl Additions {
+    /// The additions of a text with these fields.
+    pub fn of(fields: &Frontmatter) -> Self {
+        Self { aliases: aliases(fields) }
+    }
+}
+
+/// The texts of `aliases` and of `alias`. One text holds several, parted by commas or line ends.
+fn aliases(fields: &Frontmatter) -> Vec<String> {
+    let nodes = ["aliases", "alias"].into_iter().filter_map(|key| fields.get(key));
+    let texts = nodes.flat_map(|node| -> Vec<&str> {
+        match &node.value {
+            _ if node.is_null() => Vec::new(),
+            Value::Scalar { text, .. } => text.split([',', '\n']).collect(),
+            Value::Sequence { items, .. } => {
+                items.iter().filter(|item| !item.is_null()).filter_map(Node::text).collect()
+            }
+            Value::Mapping { .. } => Vec::new(),
+        }
+    });
+    let mut seen = HashSet::new();
+    let names = texts.map(|text| text.trim().nfc().collect::<String>());
+    names.filter(|name| !name.is_empty() && seen.insert(name.clone())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::document::Document;
+
+    fn of(text: &str) -> Additions {
+        let document = Document::parse(text).unwrap();
+        Markup::Obsidian.additions(&document.frontmatter)
+    }
+
+    #[test]
+    fn aliases_are_a_list_or_one_text() {
+        let cases = [
+            ("aliases: [Refunds, 'A, B', ' Refunds ', '']", &["Refunds", "A, B"][..]),
+            ("aliases: Refunds, Money back", &["Refunds", "Money back"]),
+            ("aliases: |\n  One\n  Two", &["One", "Two"]),
+            ("alias: One\naliases:\n  - Two\n  - One", &["Two", "One"]),
+            ("aliases: [e\u{301}]", &["\u{e9}"]),
+            ("aliases: 2024", &["2024"]),
+            ("aliases: {a: b}\nalias:", &[]),
+            ("aliases: [[a], null]", &[]),
+        ];
+        for (fields, expected) in cases {
+            assert_eq!(of(&format!("---\n{fields}\n---\n")).aliases, expected, "{fields}");
+        }
+    }
+
+    #[test]
+    fn only_the_layout_that_is_written_down_counts() {
+        let markup = |text: &str| Markup::of(&Config::parse(text).unwrap());
+        assert_eq!(markup("layout: obsidian\n"), Markup::Obsidian);
+        assert_eq!(markup("layout: structured\n"), Markup::Plain);
+        assert_eq!(markup("name: X\n"), Markup::Plain);
+    }
+}

@@ -1,0 +1,41 @@
+//! The other names of live documents (`spec/graph.md`, section 7).
+
+use std::collections::HashMap;
+
+use rayon::prelude::*;
+
+use super::read as read_file;
+use crate::document::links::Names;
+use crate::document::obsidian::Markup;
+use crate::model::id::{DocumentId, fold};
+use crate::vault::Vault;
+
+/// Each of some documents that has a live file, with its other names; none where the configuration
+/// gives documents no such names. Reads the files.
+pub(crate) fn read<'i>(
+    vault: &Vault,
+    ids: impl Iterator<Item = &'i DocumentId>,
+) -> Vec<(DocumentId, Vec<String>)> {
+    let markup = Markup::of(vault.config());
+    if markup == Markup::Plain {
+        return Vec::new();
+    }
+    let ids: Vec<&DocumentId> = ids.collect();
+    let names = |id: &&DocumentId| {
+        let file = read_file(vault, &id.live_path())?;
+        let aliases = file.fields().map(|fields| markup.additions(fields).aliases);
+        Some(((*id).clone(), aliases.unwrap_or_default()))
+    };
+    ids.par_iter().filter_map(names).collect()
+}
+
+/// The documents that each name means, by its folding.
+pub(crate) fn by_name(aliases: Vec<(DocumentId, Vec<String>)>) -> HashMap<String, Names> {
+    let mut by_name: HashMap<String, Vec<DocumentId>> = HashMap::new();
+    for (id, names) in aliases {
+        for name in names {
+            by_name.entry(fold(&name)).or_default().push(id.clone());
+        }
+    }
+    by_name.into_iter().map(|(name, ids)| (name, Names::new(ids))).collect()
+}

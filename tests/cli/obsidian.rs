@@ -1,0 +1,155 @@
+//! What only the layout of Obsidian reads in a document.
+
+use insta::assert_snapshot;
+
+use crate::harness::Place;
+
+/// A vault with this layout in which these documents are published.
+fn vault(layout: &str, documents: &[(&str, &str)]) -> Place {
+    let place = Place::new();
+    place.ctx(&format!("init --name Notes --layout {layout}")).ok();
+    for (id, text) in documents {
+        place.write(&format!("{id}.md"), text);
+    }
+    place.ctx("publish --all").ok();
+    place
+}
+
+/// The configuration with another layout.
+fn set_layout(place: &Place, from: &str, to: &str) {
+    place.edit(".context/config.yaml", &format!("layout: {from}"), &format!("layout: {to}"));
+}
+
+const ALIASED: [(&str, &str); 4] = [
+    ("nodes/returns", "---\naliases: [Refund policy, RP, other]\n---\n# Returns\n"),
+    ("nodes/a", "# A\n\n[[refund policy]] and [[RP]]\n"),
+    ("nodes/other", "# Other\n"),
+    ("nodes/b", "# B\n\n[[other]]\n"),
+];
+
+#[test]
+fn an_alias_leads_to_its_document_and_a_file_name_wins() {
+    let place = vault("obsidian", &ALIASED);
+    assert_snapshot!(place.ctx("neighbors nodes/returns").whole(), @"
+    exit: 0
+    -- stdout
+    1  nodes/a  A  <- reference
+    -- stderr
+    ");
+    assert_snapshot!(place.ctx("neighbors nodes/a").whole(), @"
+    exit: 0
+    -- stdout
+    1  nodes/returns  Returns  -> reference
+    -- stderr
+    ");
+    assert_snapshot!(place.ctx("neighbors nodes/b").whole(), @"
+    exit: 0
+    -- stdout
+    1  nodes/other  Other  -> reference
+    -- stderr
+    ");
+    assert_snapshot!(place.ctx("validate").whole(), @"
+    exit: 0
+    -- stdout
+    4 documents checked: 0 errors, 0 warnings
+    -- stderr
+    ");
+    let plain = vault("structured", &ALIASED);
+    assert_snapshot!(plain.ctx("neighbors nodes/returns").whole(), @"
+    exit: 0
+    -- stdout
+    -- stderr
+    note: no document is linked with it in this way
+    ");
+    assert!(plain.ctx("validate").whole().contains("link-broken"));
+}
+
+#[test]
+fn an_alias_of_two_documents_is_ambiguous() {
+    let place = vault(
+        "obsidian",
+        &[
+            ("x/one", "---\nalias: Shared\n---\n# One\n"),
+            ("y/two", "---\naliases: shared\n---\n# Two\n"),
+            ("z", "# Z\n\n[[SHARED]]\n"),
+            ("y/near", "# Near\n\n[[Shared]]\n"),
+        ],
+    );
+    assert_snapshot!(place.ctx("validate").whole(), @"
+    exit: 0
+    -- stdout
+    warning[link-ambiguous]: z.md:13: `SHARED` fits 2 documents; `x/one` is taken
+      hint: write `[[x/one]]`, or the id of another
+    4 documents checked: 0 errors, 1 warning
+    -- stderr
+    ");
+    assert_snapshot!(place.ctx("neighbors z").whole(), @"
+    exit: 0
+    -- stdout
+    1  x/one  One  -> reference
+    -- stderr
+    ");
+    assert_snapshot!(place.ctx("neighbors y/near").whole(), @"
+    exit: 0
+    -- stdout
+    1  y/two  Two  -> reference
+    -- stderr
+    ");
+}
+
+#[test]
+fn links_by_an_alias_are_reported_by_a_retirement_and_outlast_a_move() {
+    let place = vault("obsidian", &ALIASED);
+    assert_snapshot!(place.ctx("retire nodes/returns --dry-run").whole(), @"
+    exit: 0
+    -- stdout
+    would make checkpoint 2 with 1 version, 2026-11-21T10:00:02.000Z
+      retired  nodes/returns  v2
+    Links that lead there:
+      nodes/a.md:13  nodes/returns
+    --- nodes/returns.md (now)
+    +++ nodes/returns.md (retired)
+    @@ -2,11 +2,11 @@
+     aliases: [Refund policy, RP, other]
+     title: Returns
+     type: document
+    -status: published
+    -version: 1
+    +status: draft
+    +version: 2
+     author: ana@example.com
+     created_at: '2026-11-21T10:00:01.000Z'
+    -updated_at: '2026-11-21T10:00:01.000Z'
+    +updated_at: '2026-11-21T10:00:02.000Z'
+     checksum: sha256:1bc69dfb881764629d6b9bedff07c887e17213778cf9c3c2e575ebf82dfeb5a3
+     ---
+     # Returns
+    -- stderr
+    ");
+    place.ctx("mv nodes/returns nodes/policy --fix-links").ok();
+    assert!(place.read("nodes/a.md").contains("[[refund policy]] and [[RP]]"));
+    assert_snapshot!(place.ctx("neighbors nodes/policy").whole(), @"
+    exit: 0
+    -- stdout
+    1  nodes/a  A  <- reference
+    -- stderr
+    ");
+}
+
+#[test]
+fn what_a_checkpoint_answers_depends_on_the_layout_that_it_seals() {
+    let place = vault("structured", &ALIASED);
+    set_layout(&place, "structured", "obsidian");
+    assert_snapshot!(place.ctx("neighbors nodes/returns").whole(), @"
+    exit: 0
+    -- stdout
+    -- stderr
+    note: no document is linked with it in this way
+    ");
+    place.ctx("publish --all").ok();
+    assert!(place.ctx("neighbors nodes/returns").ok().stdout.contains("nodes/a"));
+    set_layout(&place, "obsidian", "structured");
+    assert!(place.ctx("neighbors nodes/returns").ok().stdout.contains("nodes/a"));
+    place.ctx("publish --all").ok();
+    assert!(!place.ctx("neighbors nodes/returns").ok().stdout.contains("nodes/a"));
+}
