@@ -14,6 +14,7 @@ use rayon::prelude::*;
 
 use crate::document::frontmatter::Frontmatter;
 use crate::document::hidden;
+use crate::document::obsidian::Markup;
 use crate::document::validate::{Criteria, Problem, Severity, problems};
 use crate::document::{Document, utf8};
 use crate::model::id::DocumentId;
@@ -48,6 +49,14 @@ pub struct Text {
     pub text: String,
     /// Its parts and fields.
     pub document: Document,
+}
+
+impl Text {
+    /// Takes the tags of the body to those of the frontmatter, where the layout has such.
+    fn take_tags(&mut self, markup: Markup) {
+        let Document { frontmatter, parts } = &mut self.document;
+        frontmatter.tags.extend(markup.additions(frontmatter, &self.text[parts.body..]).tags);
+    }
 }
 
 impl LiveFile {
@@ -168,6 +177,14 @@ pub fn all(vault: &Vault) -> Vec<LiveFile> {
     files
 }
 
+/// The same with the tags that selectors find them by.
+pub(crate) fn all_tagged(vault: &Vault) -> Vec<LiveFile> {
+    let (mut files, markup) = (all(vault), Markup::of(vault.config()));
+    let texts = files.par_iter_mut().filter_map(|file| file.content.as_mut().ok());
+    texts.for_each(|text| text.take_tags(markup));
+    files
+}
+
 /// Reads one live document of the layout; `None` where there is no such file, or it is no document
 /// yet.
 pub(crate) fn document(vault: &Vault, path: &str) -> Option<LiveFile> {
@@ -197,8 +214,10 @@ pub fn drafts(
     if drafts.len() > HINTED.0 {
         return None;
     }
+    let markup = Markup::of(vault.config());
     let fields = |(id, path): (DocumentId, String)| {
-        let text = parse(vault.files().read(&path, HINTED.1).ok()?).ok()?;
+        let mut text = parse(vault.files().read(&path, HINTED.1).ok()?).ok()?;
+        text.take_tags(markup);
         let is_plain = is_plain_root_file(vault, &path, &text.document);
         (!is_plain).then_some((id, text.document.frontmatter))
     };

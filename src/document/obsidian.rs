@@ -1,16 +1,21 @@
-//! What a document says only in a vault with the layout of Obsidian: names beside its file name
-//! (`spec/document.md`, section 6).
+//! What a document says only in a vault with the layout of Obsidian: names beside its file name, and
+//! tags in its body, which comments hold none of (`spec/document.md`, section 6).
 //!
 //! [`Markup`] is the one place that decides it. A snapshot takes it from the configuration that its
 //! checkpoint seals, what reads live files from the live one. [`Additions`] follow from the text
 //! alone, so that an index holds them whatever the layout is.
 
+mod comments;
+mod hashtags;
+
 use std::collections::HashSet;
 
+pub use comments::Comments;
 use serde::{Deserialize, Serialize};
 use unicode_normalization::UnicodeNormalization as _;
 
 use super::frontmatter::Frontmatter;
+use crate::model::tag::Tag;
 use crate::vault::config::{Config, Layout};
 use crate::yaml::{Node, Value};
 
@@ -34,11 +39,19 @@ impl Markup {
         }
     }
 
-    /// What a document says beyond what every layout reads.
-    pub fn additions(self, fields: &Frontmatter) -> Additions {
+    /// What a document with this body says beyond what every layout reads.
+    pub fn additions(self, fields: &Frontmatter, body: &str) -> Additions {
         match self {
             Self::Plain => Additions::default(),
-            Self::Obsidian => Additions::of(fields),
+            Self::Obsidian => Additions::of(fields, body),
+        }
+    }
+
+    /// The other names of a document.
+    pub fn aliases(self, fields: &Frontmatter) -> Vec<String> {
+        match self {
+            Self::Plain => Vec::new(),
+            Self::Obsidian => aliases(fields),
         }
     }
 }
@@ -46,14 +59,18 @@ impl Markup {
 /// What Obsidian reads in a document beyond what every layout reads.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Additions {
+    /// The tags of the body that are none of the frontmatter's, in the order of the text, each once.
+    pub tags: Vec<Tag>,
     /// Names by which wikilinks may mean it, in the order of the text, each once.
     pub aliases: Vec<String>,
 }
 
 impl Additions {
-    /// The additions of a text with these fields.
-    pub fn of(fields: &Frontmatter) -> Self {
-        Self { aliases: aliases(fields) }
+    /// The additions of a document.
+    pub fn of(fields: &Frontmatter, body: &str) -> Self {
+        let visible = Comments::of(body);
+        let tags = hashtags::hashtags(&visible.blanked(body), &fields.tags);
+        Self { tags, aliases: aliases(fields) }
     }
 }
 
@@ -82,7 +99,7 @@ mod tests {
 
     fn of(text: &str) -> Additions {
         let document = Document::parse(text).unwrap();
-        Markup::Obsidian.additions(&document.frontmatter)
+        Markup::Obsidian.additions(&document.frontmatter, &text[document.parts.body..])
     }
 
     #[test]
@@ -100,6 +117,13 @@ mod tests {
         for (fields, expected) in cases {
             assert_eq!(of(&format!("---\n{fields}\n---\n")).aliases, expected, "{fields}");
         }
+    }
+
+    #[test]
+    fn tags_of_the_body_come_after_those_of_the_frontmatter_and_comments_have_none() {
+        let found = of("---\ntags: [a]\n---\n# T #b\n#a %%#c%%#d %% #e\n%% #b #f\n");
+        let tags: Vec<&str> = found.tags.iter().map(Tag::as_str).collect();
+        assert_eq!(tags, ["b", "d", "f"]);
     }
 
     #[test]

@@ -348,7 +348,9 @@ fn lived(vault: &Vault, id: &DocumentId, versions: &[SealedRow]) -> Vec<Lived> {
             let read = vouched::sealed(vault.files(), id, history, version, hash).ok()?;
             let document = read.document.as_ref()?;
             let metadata = Metadata::of(id, &read.text, document);
-            Some(Contents::Document(Box::new((metadata, Additions::of(&document.frontmatter)))))
+            let body = &read.text[document.parts.body..];
+            let additions = Additions::of(&document.frontmatter, body);
+            Some(Contents::Document(Box::new((metadata, additions))))
         };
         match &history {
             None => Contents::Governance,

@@ -353,7 +353,11 @@ impl At<'_> {
 
     /// Rows with a tag, whenever they held. So are the answers of the following.
     pub(crate) fn of_tag(&self, tag: &Tag) -> Result<RoaringBitmap, Damaged> {
-        self.posting(&Term::Tag(tag.as_str()))
+        let mut rows = self.posting(&Term::Tag(tag.as_str()))?;
+        if self.markup == Markup::Obsidian {
+            rows |= self.posting(&Term::Hashtag(tag.as_str()))?;
+        }
+        Ok(rows)
     }
 
     /// Rows of documents of a type.
@@ -422,7 +426,7 @@ impl At<'_> {
     /// # Errors
     /// The index is damaged.
     pub(crate) fn tags(&self) -> Result<BTreeSet<String>, Damaged> {
-        self.names(row::TAGS)
+        self.names(self.tag_keys())
     }
 
     /// Every server of a published source, in byte order.
@@ -430,7 +434,7 @@ impl At<'_> {
     /// # Errors
     /// The index is damaged.
     pub(crate) fn servers(&self) -> Result<BTreeSet<String>, Damaged> {
-        self.names(row::SERVERS)
+        self.names(&[row::SERVERS])
     }
 
     /// The rows of each tag, whenever they held.
@@ -438,25 +442,45 @@ impl At<'_> {
     /// # Errors
     /// The index is damaged. So are the answers of the following.
     pub(crate) fn rows_by_tag(&self) -> Result<BTreeMap<String, RoaringBitmap>, Damaged> {
-        self.rows_by(row::TAGS)
+        self.rows_by(self.tag_keys())
     }
 
     /// The rows of each type.
     pub(crate) fn rows_by_type(&self) -> Result<BTreeMap<String, RoaringBitmap>, Damaged> {
-        self.rows_by(row::TYPES)
+        self.rows_by(&[row::TYPES])
     }
 
     /// The rows of the sources of each server.
     pub(crate) fn rows_by_server(&self) -> Result<BTreeMap<String, RoaringBitmap>, Damaged> {
-        self.rows_by(row::SERVERS)
+        self.rows_by(&[row::SERVERS])
     }
 
-    fn rows_by(&self, prefix: &str) -> Result<BTreeMap<String, RoaringBitmap>, Damaged> {
+    /// How the keys of the terms begin by which documents with a tag are found.
+    fn tag_keys(&self) -> &'static [&'static str] {
+        match self.markup {
+            Markup::Plain => &[row::TAGS],
+            Markup::Obsidian => &[row::TAGS, row::HASHTAGS],
+        }
+    }
+
+    /// The names of the terms whose keys begin in one of these ways, with their rows.
+    fn terms(
+        &self,
+        prefixes: &[&str],
+    ) -> impl Iterator<Item = Result<(String, RoaringBitmap), Damaged>> {
+        let segments = self.index.segments.iter();
+        let each = segments.flat_map(move |s| prefixes.iter().map(|p| s.terms_below(p)));
+        each.flat_map(|terms| match terms {
+            Ok(terms) => terms.into_iter().map(Ok).collect(),
+            Err(damaged) => vec![Err(damaged)],
+        })
+    }
+
+    fn rows_by(&self, prefixes: &[&str]) -> Result<BTreeMap<String, RoaringBitmap>, Damaged> {
         let mut found: BTreeMap<String, RoaringBitmap> = BTreeMap::new();
-        for segment in &self.index.segments {
-            for (name, rows) in segment.terms_below(prefix)? {
-                *found.entry(name).or_default() |= rows;
-            }
+        for term in self.terms(prefixes) {
+            let (name, rows) = term?;
+            *found.entry(name).or_default() |= rows;
         }
         Ok(found)
     }
@@ -479,13 +503,12 @@ impl At<'_> {
         Ok(())
     }
 
-    fn names(&self, prefix: &str) -> Result<BTreeSet<String>, Damaged> {
+    fn names(&self, prefixes: &[&str]) -> Result<BTreeSet<String>, Damaged> {
         let mut names = BTreeSet::new();
-        for segment in &self.index.segments {
-            for (name, rows) in segment.terms_below(prefix)? {
-                if !names.contains(&name) && !self.holding(rows)?.is_empty() {
-                    names.insert(name);
-                }
+        for term in self.terms(prefixes) {
+            let (name, rows) = term?;
+            if !names.contains(&name) && !self.holding(rows)?.is_empty() {
+                names.insert(name);
             }
         }
         Ok(names)

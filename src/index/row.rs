@@ -76,6 +76,7 @@ impl Metadata {
 
     /// The same with what the layout adds.
     pub(super) fn with(mut self, additions: Additions) -> Self {
+        self.tags.extend(additions.tags);
         self.aliases = additions.aliases;
         self
     }
@@ -89,6 +90,8 @@ pub(super) enum Term<'t> {
     /// Every document whose fields are not.
     Unreadable,
     Tag(&'t str),
+    /// Documents with a tag in the body alone.
+    Hashtag(&'t str),
     Type(&'t str),
     Transport(&'t str),
     Server(&'t str),
@@ -111,6 +114,7 @@ impl Term<'_> {
             Self::Known => ("d", ""),
             Self::Unreadable => ("u", ""),
             Self::Tag(name) => (TAGS, *name),
+            Self::Hashtag(name) => (HASHTAGS, *name),
             Self::Type(name) => (TYPES, *name),
             Self::Transport(name) => ("p:", *name),
             Self::Server(name) => (SERVERS, *name),
@@ -128,6 +132,8 @@ impl Term<'_> {
 
 /// How the keys of tags begin.
 pub(super) const TAGS: &str = "t:";
+/// How the keys of tags in bodies begin.
+pub(super) const HASHTAGS: &str = "h:";
 /// How the keys of types begin.
 pub(super) const TYPES: &str = "y:";
 /// How the keys of servers begin.
@@ -149,6 +155,7 @@ impl Row {
             source.server.iter().for_each(|name| take(&Term::Server(name)));
         }
         take(&Term::Name(&name_key(&self.id)));
+        additions.tags.iter().for_each(|tag| take(&Term::Hashtag(tag.as_str())));
         additions.aliases.iter().for_each(|name| take(&Term::Alias(&fold(name))));
         for mention in &metadata.mentions {
             match &mention.target {

@@ -101,7 +101,7 @@ impl Place {
                 let link = DOCUMENTS[usize::from(link)];
                 let text = format!(
                     "---\ntitle: T\ntags: [t{tag}, all]\naliases: [one, b{tag}]\n{source}---\n# H\n\
-                     [x](/{link}.md) [[{}]] [[{}]] {}\n",
+                     [x](/{link}.md) [[{}]] [[{}]] {}\n\n#h{tag} #all %%#t0%%\n",
                     ["b", "c", "A", "none"][usize::from(tag)],
                     ["b1", "B0", "One", "b3"][usize::from(tag)],
                     self.now
@@ -144,7 +144,9 @@ impl Place {
     }
 }
 
-const SELECTORS: [&str; 10] = [
+const SELECTORS: [&str; 12] = [
+    "#h1 | #h2 - #t2",
+    "#all - #h0",
     "pack:p - #t2",
     "#all",
     "#t1 | #t2",

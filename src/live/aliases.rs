@@ -23,7 +23,7 @@ pub(crate) fn read<'i>(
     let ids: Vec<&DocumentId> = ids.collect();
     let names = |id: &&DocumentId| {
         let file = read_file(vault, &id.live_path())?;
-        let aliases = file.fields().map(|fields| markup.additions(fields).aliases);
+        let aliases = file.fields().map(|fields| markup.aliases(fields));
         Some(((*id).clone(), aliases.unwrap_or_default()))
     };
     ids.par_iter().filter_map(names).collect()

@@ -152,7 +152,7 @@ impl<'v> Surroundings<'v> {
             for id in self.ids.iter().filter(|_| markup == Markup::Obsidian) {
                 let text = (!live.contains(id)).then(|| self.published.text(id)).flatten();
                 if let Some(Ok(document)) = text.as_deref().map(Document::parse) {
-                    let names = markup.additions(&document.frontmatter).aliases;
+                    let names = markup.aliases(&document.frontmatter);
                     read.push((id.clone(), names));
                 }
             }

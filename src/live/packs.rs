@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ops::{Bound, Range};
 
-use super::{LiveFile, all};
+use super::{LiveFile, all_tagged};
 use crate::document::sections::sections;
 use crate::document::utf8;
 use crate::model::layout::limit;
@@ -57,7 +57,7 @@ pub fn check(vault: &Vault) -> Vec<PackFile> {
     if files.is_empty() {
         return files;
     }
-    let live = all(vault);
+    let live = all_tagged(vault);
     let drafts = live.iter().filter_map(|file| Some((file.id.as_ref()?, file.fields()?)));
     let drafts = Drafts::new(drafts);
     let mut live = Live::new(&live);

@@ -97,7 +97,8 @@ pub struct Served {
     pub entry: Entry,
     /// Its text in normal form, frontmatter included.
     pub text: String,
-    /// The fields of that text.
+    /// The fields of that text; among the tags are those of its body, where the checkpoint's layout
+    /// has such.
     pub fields: Frontmatter,
     /// Its other names, where the checkpoint's layout has such.
     pub(crate) aliases: Vec<String>,
@@ -386,7 +387,7 @@ impl<'v> Snapshot<'v> {
         if let Some(at) = later.filter_map(Entry::retired_at).find(|at| Some(*at) <= self.at) {
             return Err(ChainError::Retired { version, at });
         }
-        let (fields, body, markup) = match sealed.document {
+        let (mut fields, body, markup) = match sealed.document {
             Some(document) => {
                 let markup = self.markup().unwrap_or_default();
                 (document.frontmatter, document.parts.body, markup)
@@ -394,7 +395,9 @@ impl<'v> Snapshot<'v> {
             // A governance file, of which the configuration is one.
             None => (Frontmatter::read(None), 0, Markup::Plain),
         };
-        let aliases = markup.additions(&fields).aliases;
+        let additions = markup.additions(&fields, &sealed.text[body..]);
+        fields.tags.extend(additions.tags);
+        let aliases = additions.aliases;
         let (uri, id, checkpoint) = (self.uri(id), id.clone(), self.checkpoint);
         let (keyframe, entry, text) = (history.keyframe_of(version), sealed.entry, sealed.text);
         Ok(Served { id, checkpoint, entry, text, fields, aliases, keyframe, uri, body })

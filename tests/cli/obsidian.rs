@@ -153,3 +153,65 @@ fn what_a_checkpoint_answers_depends_on_the_layout_that_it_seals() {
     place.ctx("publish --all").ok();
     assert!(!place.ctx("neighbors nodes/returns").ok().stdout.contains("nodes/a"));
 }
+
+const TAGGED: [(&str, &str); 3] = [
+    (
+        "nodes/a",
+        "---\ntags: [policy]\n---\n# A #policy\n\nOf #retail, not `#code` or %%#hidden%%.\n",
+    ),
+    ("nodes/b", "# B\n\n#policy #nested/tag\n"),
+    ("nodes/c", "# C\n\n[a #policy](a.md)\n"),
+];
+
+#[test]
+fn hashtags_of_a_body_are_tags() {
+    let place = vault("obsidian", &TAGGED);
+    assert_snapshot!(place.ctx("resolve '#policy'").whole(), @"
+    exit: 0
+    -- stdout
+    nodes/a  v1  document  A #policy
+    nodes/b  v1  document  B
+    -- stderr
+    ");
+    assert_snapshot!(place.ctx("resolve '#retail'").whole(), @"
+    exit: 0
+    -- stdout
+    nodes/a  v1  document  A #policy
+    -- stderr
+    ");
+    assert_snapshot!(place.ctx("resolve '#hidden | #code | #nested'").whole(), @"
+    exit: 0
+    -- stdout
+    -- stderr
+    note: no published document matches at checkpoint 1
+    note: no published document has #hidden
+    note: no published document has #code
+    note: no published document has #nested
+    ");
+    let read = place.ctx("read nodes/a --json").json("ctx.read");
+    assert_eq!(read["tags"].to_string(), r#"["policy","retail"]"#);
+    place.ctx("index").ok();
+    assert!(place.read("context.yaml").contains("tags: [policy, retail]"));
+    place.write("packs/p.yml", "id: p\nquery: '#draft'\n");
+    assert!(place.ctx("validate").whole().contains("pack-unmatched"));
+    place.write("nodes/d.md", "# D\n\n#draft\n");
+    assert!(!place.ctx("validate").whole().contains("pack-unmatched"));
+    assert!(place.ctx("resolve '#draft'").whole().contains("1 unpublished document"));
+}
+
+#[test]
+fn the_sealed_layout_says_whether_hashtags_count() {
+    let place = vault("structured", &TAGGED);
+    let count = |at: &str| {
+        let answer = place.ctx(&format!("resolve '#policy' {at} --json")).json("ctx.resolve");
+        answer["documents"].as_array().unwrap().len()
+    };
+    set_layout(&place, "structured", "obsidian");
+    assert_eq!(count(""), 1);
+    place.ctx("publish --all").ok();
+    assert_eq!((count(""), count("--at 1")), (2, 1));
+    set_layout(&place, "obsidian", "structured");
+    assert_eq!(count(""), 2);
+    place.ctx("publish --all").ok();
+    assert_eq!((count(""), count("--at 2"), count("--at 1")), (1, 2, 1));
+}

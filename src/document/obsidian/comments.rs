@@ -1,0 +1,174 @@
+//! Comments in the body: `%% ... %%` (`spec/document.md`, DOC-31).
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use memchr::memmem;
+use pulldown_cmark::{Event, Parser, Tag as Element};
+
+use crate::document::sections::MARKDOWN;
+
+/// What begins a comment and ends it.
+const DELIMITER: &str = "%%";
+/// What a byte of a comment is read as.
+const BLANK: char = '\u{c}';
+/// How often the rest of a body is read anew because code that a comment holds the beginning of is
+/// none. The rest of a body with more such comments is a comment: the work stays linear.
+const MAX_ANEW: usize = 8;
+
+/// The comments of a body.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Comments {
+    /// Their bytes, delimiters included, in order; neighbours are one.
+    pub ranges: Vec<Range<usize>>,
+    /// Where the one begins that no delimiter ends.
+    pub unclosed: Option<usize>,
+}
+
+impl Comments {
+    /// Finds the comments of a body.
+    pub(super) fn of(body: &str) -> Self {
+        let mut found = Self::default();
+        let mut start = Some(0);
+        for _ in 0..=MAX_ANEW {
+            match start {
+                Some(at) => start = found.read(body, at),
+                None => return found,
+            }
+        }
+        if let Some(at) = start {
+            found.push(at..body.len());
+        }
+        found
+    }
+
+    /// Reads a body from a place on; gives the place from which on it is to be read anew.
+    fn read(&mut self, body: &str, start: usize) -> Option<usize> {
+        let next = |from: usize| memmem::find(&body.as_bytes()[from..], DELIMITER.as_bytes());
+        next(start)?;
+        let code = code(body, start);
+        let code_at = |at: usize| {
+            let after = code.partition_point(|range| range.start <= at);
+            code[..after].last().filter(|range| range.contains(&at))
+        };
+        let mut at = start;
+        while let Some(opening) = next(at).map(|n| at + n) {
+            if let Some(block) = code_at(opening) {
+                at = block.end.max(opening + 1);
+                continue;
+            }
+            let inside = opening + DELIMITER.len();
+            let Some(closing) = next(inside).map(|n| inside + n) else {
+                self.unclosed = Some(opening);
+                self.push(opening..body.len());
+                return None;
+            };
+            at = closing + DELIMITER.len();
+            self.push(opening..at);
+            // What begins in a comment is no code behind it.
+            if code_at(closing).is_some() {
+                return Some(at);
+            }
+        }
+        None
+    }
+
+    fn push(&mut self, range: Range<usize>) {
+        match self.ranges.last_mut().filter(|last| last.end == range.start) {
+            Some(last) => last.end = range.end,
+            None => self.ranges.push(range),
+        }
+    }
+
+    /// The text with a blank in the place of each byte of a comment that ends no line, so that all
+    /// that stays keeps its place. A form feed is white space that indents no line.
+    pub(crate) fn blanked<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        if self.ranges.is_empty() {
+            return Cow::Borrowed(text);
+        }
+        let (mut out, mut at) = (String::with_capacity(text.len()), 0);
+        for range in &self.ranges {
+            out.push_str(&text[at..range.start]);
+            out.extend(text[range.clone()].bytes().map(|byte| match byte {
+                b'\n' | b'\r' => char::from(byte),
+                _ => BLANK,
+            }));
+            at = range.end;
+        }
+        out.push_str(&text[at..]);
+        Cow::Owned(out)
+    }
+}
+
+/// The code in a body from a place on, in order.
+fn code(body: &str, start: usize) -> Vec<Range<usize>> {
+    let events = Parser::new_ext(&body[start..], MARKDOWN).into_offset_iter();
+    let is_code =
+        |event: &Event<'_>| matches!(event, Event::Start(Element::CodeBlock(_)) | Event::Code(_));
+    let code = events.filter(|(event, _)| is_code(event));
+    code.map(|(_, range)| start + range.start..start + range.end).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn blanked(body: &str) -> String {
+        let comments = Comments::of(body);
+        let open = if comments.unclosed.is_some() { " (unclosed)" } else { "" };
+        let blanked = comments.blanked(body);
+        assert_eq!(blanked.len(), body.len());
+        format!("{}{open}", blanked.replace(BLANK, "_"))
+    }
+
+    #[test]
+    fn a_comment_is_between_two_delimiters_outside_of_code() {
+        for (body, expected) in [
+            ("a %%b%% c\n", "a _____ c\n"),
+            ("a\n\n%%\nb\n\nc\n%%\nd\n", "a\n\n__\n_\n\n_\n__\nd\n"),
+            ("%%%%a%%%b%% %c %", "____a______ %c %"),
+            ("a %%b", "a ___ (unclosed)"),
+            ("`%%` a `` %% ` `` b %%c%%\n", "`%%` a `` %% ` `` b _____\n"),
+            ("```\n%%\n```\n\n    %%\n\na %%b%%\n", "```\n%%\n```\n\n    %%\n\na _____\n"),
+            ("> ~~~\n> %%\n\nb %%c%%\n", "> ~~~\n> %%\n\nb _____\n"),
+            ("%%\n```\n%%\n`%%`\n```\n%%\n", "__\n___\n__\n`%%`\n```\n%%\n"),
+            ("%% ` %% ` %%a%% ` b", "_______ ` %%a%% ` b"),
+            ("%% ` %% ` %% ` b %%c%%", "_______ ` %% ` b _____"),
+            ("%%\u{e9}\r\n\u{1f680}%%\u{e9}", "____\r\n______\u{e9}"),
+        ] {
+            assert_eq!(blanked(body), expected, "{body:?}");
+        }
+    }
+
+    #[test]
+    fn hostile_bodies_are_read_in_bounds() {
+        let straddling = "%% ` %% ` ".repeat(1 << 14);
+        let comments = Comments::of(&straddling);
+        assert_eq!(comments.ranges.last().unwrap().end, straddling.len());
+        assert!(comments.ranges.len() <= MAX_ANEW + 2);
+        for pattern in ["%%", "%", "%% ", "`%%", "%%\n", "%%\n```\n", "> %%", "%%[", "%%%"] {
+            let body = pattern.repeat((4 << 20) / pattern.len());
+            let comments = Comments::of(&body);
+            assert_eq!(comments.blanked(&body).len(), body.len(), "{pattern:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_no_comment_keeps_its_place(body in "(%|%%|`|```|\n|a| |    |> |\u{e9}){0,40}") {
+            let comments = Comments::of(&body);
+            let blanked = comments.blanked(&body);
+            prop_assert_eq!(blanked.len(), body.len());
+            let mut at = 0;
+            for range in &comments.ranges {
+                prop_assert!(range.start >= at && range.end > range.start);
+                prop_assert_eq!(&blanked[at..range.start], &body[at..range.start]);
+                prop_assert!(body[range.clone()].starts_with(DELIMITER));
+                at = range.end;
+            }
+            prop_assert_eq!(&blanked[at..], &body[at..]);
+            prop_assert_eq!(blanked.matches('\n').count(), body.matches('\n').count());
+        }
+    }
+}
