@@ -103,6 +103,7 @@ const PROBLEMS: &[(&str, &str, &str)] = &[
     ("conflict-markers", "a document", "A merge left its conflict markers in the text; inside of a block of code this is a warning."),
     ("hidden-character", "a document", "The text has a character that a page does not show. This is a warning."),
     ("hidden-comment", "a document", "The text has an HTML comment. This is a warning."),
+    ("comment-unclosed", "a document", "No `%%` ends a comment, so that the rest of the text is not served. This is a warning."),
     ("placeholder", "a document", "A place that a template was to fill is not filled. This is a warning."),
     ("link-broken", "the links of a document", "The target of a link is neither a live nor a published document. This is a warning."),
     ("link-anchor", "the links of a document", "The target of a link has no such section. This is a warning."),

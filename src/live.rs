@@ -83,7 +83,7 @@ impl LiveFile {
 pub(crate) fn criteria<'v>(vault: &'v Vault, path: &str, is_new: bool) -> Criteria<'v> {
     let config = vault.config();
     let hidden_text = !config.hidden_text_exclude.is_match(path);
-    Criteria { servers: &config.servers, is_new, hidden_text }
+    Criteria { servers: &config.servers, is_new, hidden_text, markup: Markup::of(config) }
 }
 
 fn has_history(vault: &Vault, id: &DocumentId) -> bool {

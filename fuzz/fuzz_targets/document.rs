@@ -5,6 +5,7 @@
 #![no_main]
 
 use contextnest::document::edit::{Edit, checksum_of};
+use contextnest::document::obsidian::Markup;
 use contextnest::document::text::{normalise, split};
 use contextnest::document::validate::{Criteria, problems};
 use contextnest::document::{Document, links, sections, utf8};
@@ -38,7 +39,18 @@ fn read_all(text: &str, document: &Document) {
     for section in sections::sections(body) {
         assert!(body.get(section.range).is_some());
     }
-    let criteria = Criteria { is_new: true, hidden_text: true, ..Criteria::default() };
+    for markup in [Markup::Plain, Markup::Obsidian, Markup::Unknown] {
+        let comments = markup.comments(body);
+        let (shown, _) = comments.left_out(body, 0..body.len());
+        let hidden: usize = comments.ranges.iter().map(|range| body[range.clone()].len()).sum();
+        assert_eq!(shown.len() + hidden, body.len());
+        for section in markup.sections(body) {
+            assert!(body.get(section.range).is_some());
+        }
+        let _ = markup.additions(&document.frontmatter, body);
+    }
+    let (is_new, hidden_text, markup) = (true, true, Markup::Obsidian);
+    let criteria = Criteria { is_new, hidden_text, markup, ..Criteria::default() };
     for problem in problems(text, document, criteria) {
         assert!(!problem.code.is_empty());
     }

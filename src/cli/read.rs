@@ -1,5 +1,7 @@
 //! `ctx read`.
 
+use std::ops::Range;
+
 use super::Answer;
 use super::session::Session;
 use super::ui::shown;
@@ -7,12 +9,14 @@ use crate::document::sections::Section;
 use crate::report::document::{DocumentReport, OutlineReport};
 use crate::report::failure::Failure;
 use crate::resolve::{Need, Served, Snapshot};
+use crate::words::count;
 use crate::workspace::version::published;
 
 /// Print the published text of a document, verified
 ///
 /// The text is the one that the checkpoint seals, byte for byte, with its frontmatter. The live
-/// file is not read. `#ANCHOR` names a section: the anchor that GitHub gives its heading, or the
+/// file is not read. With the layout of Obsidian, `--json` leaves out `%%comments%%`, as answers for
+/// agents do. `#ANCHOR` names a section: the anchor that GitHub gives its heading, or the
 /// name that the heading gives itself with {#name}.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx read nodes/policies/returns\n  \
@@ -39,14 +43,24 @@ pub(super) fn run(args: &Read, session: &mut Session<'_>) -> Result<Answer, Fail
         return Ok(Answer::Yes);
     }
     match (&section, session.ui.json) {
-        (None, false) => session.ui.text(&served.text),
-        (Some(section), false) => session.ui.text(&served.text[section.range.clone()]),
+        (None, false) => sealed(session, &served, 0..served.text.len()),
+        (Some(section), false) => sealed(session, &served, section.range.clone()),
         (None, true) => session.ui.report(&DocumentReport::new(&served, true)),
         (Some(section), true) => {
             session.ui.report(&DocumentReport::of_section(&served, section));
         }
     }
     Ok(Answer::Yes)
+}
+
+/// A part of the text as it is sealed: with what answers for agents leave out.
+fn sealed(session: &mut Session<'_>, served: &Served, range: Range<usize>) {
+    session.ui.text(&served.text[range.clone()]);
+    let (_, comments) = served.shown(range);
+    if comments > 0 {
+        let what = count(comments, "comment");
+        session.ui.note(&format!("note: the text has {what}, which `--json` leaves out"));
+    }
 }
 
 /// The sections of a document, or those inside one of them.

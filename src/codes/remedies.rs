@@ -7,6 +7,7 @@ pub(super) const REMEDIES: &[(&str, &str)] = &[
     ("changed", "An editor, a sync program or git wrote to the vault at the same time. Check the file with `ctx diff ID`, then run the command again."),
     ("clock-behind", "Set the clock of this machine. If the clock of the last publication was wrong and its checkpoint is not in use yet, restore an earlier backup of the vault."),
     ("clock-ended", "The clock of the machine that published last was wrong. Set it, restore the vault from a backup that ends before that checkpoint, and publish again."),
+    ("comment-unclosed", "Go to the line that the problem names, and end the comment with `%%`. If `%%` is meant as text, write it as code: `` `%%` ``."),
     ("config", "Correct the line in `.context/config.yaml`, for example `layout: structured`. Section 12 of `spec/vault.md` lists the keys and their values. `ctx diff .context/config.yaml` shows what changed since publication."),
     ("config-invalid", "Correct the line that the error names in `.context/config.yaml`. `ctx read .context/config.yaml` prints the published version. If the error names a search program, correct CTX_SEARCH_COMMAND or `~/.config/contextnest/config.yaml`."),
     ("config-spelling", "Put the key into `.context/config.yaml` by hand, for example `versions: {checkpoint_log: full}`. Run `ctx publish .context/config.yaml`, then the command again."),

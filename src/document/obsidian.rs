@@ -1,5 +1,5 @@
 //! What a document says only in a vault with the layout of Obsidian: names beside its file name, and
-//! tags in its body, which comments hold none of (`spec/document.md`, section 6).
+//! tags in its body; and what of its body nobody is served: comments (`spec/document.md`, section 6).
 //!
 //! [`Markup`] is the one place that decides it. A snapshot takes it from the configuration that its
 //! checkpoint seals, what reads live files from the live one. [`Additions`] follow from the text
@@ -11,10 +11,12 @@ mod hashtags;
 use std::collections::HashSet;
 
 pub use comments::Comments;
+pub(crate) use comments::sections;
 use serde::{Deserialize, Serialize};
 use unicode_normalization::UnicodeNormalization as _;
 
 use super::frontmatter::Frontmatter;
+use super::sections::Section;
 use crate::model::tag::Tag;
 use crate::vault::config::{Config, Layout};
 use crate::yaml::{Node, Value};
@@ -27,6 +29,8 @@ pub enum Markup {
     Plain,
     /// As Obsidian reads them.
     Obsidian,
+    /// It is not known which of the two: nothing is added, and comments are left out all the same.
+    Unknown,
 }
 
 impl Markup {
@@ -42,7 +46,7 @@ impl Markup {
     /// What a document with this body says beyond what every layout reads.
     pub fn additions(self, fields: &Frontmatter, body: &str) -> Additions {
         match self {
-            Self::Plain => Additions::default(),
+            Self::Plain | Self::Unknown => Additions::default(),
             Self::Obsidian => Additions::of(fields, body),
         }
     }
@@ -50,9 +54,22 @@ impl Markup {
     /// The other names of a document.
     pub fn aliases(self, fields: &Frontmatter) -> Vec<String> {
         match self {
-            Self::Plain => Vec::new(),
+            Self::Plain | Self::Unknown => Vec::new(),
             Self::Obsidian => aliases(fields),
         }
+    }
+
+    /// The comments of a body, which are not served.
+    pub fn comments(self, body: &str) -> Comments {
+        match self {
+            Self::Plain => Comments::default(),
+            Self::Obsidian | Self::Unknown => Comments::of(body),
+        }
+    }
+
+    /// The sections of a body.
+    pub fn sections(self, body: &str) -> Vec<Section> {
+        sections(&self.comments(body).blanked(body))
     }
 }
 
@@ -68,8 +85,8 @@ pub struct Additions {
 impl Additions {
     /// The additions of a document.
     pub fn of(fields: &Frontmatter, body: &str) -> Self {
-        let visible = Comments::of(body);
-        let tags = hashtags::hashtags(&visible.blanked(body), &fields.tags);
+        let comments = Comments::of(body);
+        let tags = hashtags::hashtags(&comments.blanked(body), &fields.tags);
         Self { tags, aliases: aliases(fields) }
     }
 }

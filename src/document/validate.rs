@@ -10,6 +10,7 @@ use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 use super::Document;
 use super::frontmatter::{NodeType, Status};
 use super::hidden;
+use super::obsidian::Markup;
 use super::text::other_frontmatter;
 use crate::model::digest::Digest;
 use crate::model::transport::Transport;
@@ -71,6 +72,8 @@ pub struct Criteria<'c> {
     pub is_new: bool,
     /// Whether what a page does not show is looked for.
     pub hidden_text: bool,
+    /// How its body is read.
+    pub markup: Markup,
 }
 
 /// Lists what is wrong with a document, in the order of its lines. `text` is the whole document.
@@ -83,6 +86,7 @@ pub fn problems(text: &str, document: &Document, criteria: Criteria<'_>) -> Vec<
         found.error("frontmatter-format", None, message, hint);
     }
     found.left_in_body(text, document, criteria.hidden_text);
+    found.unclosed_comment(text, document, criteria.markup);
     let fields = &document.frontmatter;
     found.texts(document);
     if let Some(node) = fields.get("type").filter(|n| !n.is_null())
@@ -232,6 +236,19 @@ impl ProblemList {
                     self.problems.push(Problem { line, ..Problem::from_text(found, 0) });
                 }
             }
+        }
+    }
+
+    fn unclosed_comment(&mut self, text: &str, document: &Document, markup: Markup) {
+        let comments = markup.comments(&text[document.parts.body..]);
+        if let Some(at) = comments.shifted(document.parts.body).unclosed {
+            self.problems.push(Problem {
+                code: "comment-unclosed",
+                severity: Severity::Warning,
+                line: Some(text[..at].matches('\n').count() + 1),
+                message: "no `%%` ends the comment: the rest of the text is part of it".to_owned(),
+                hint: "end it with `%%`, or write the `%%` as code".into(),
+            });
         }
     }
 

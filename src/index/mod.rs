@@ -299,7 +299,7 @@ impl At<'_> {
             Contents::Document(contents) => {
                 let (metadata, additions) = *contents;
                 Some(match self.markup {
-                    Markup::Plain => metadata,
+                    Markup::Plain | Markup::Unknown => metadata,
                     Markup::Obsidian => metadata.with(additions),
                 })
             }
@@ -408,7 +408,7 @@ impl At<'_> {
     /// Rows of documents that have another name which folds to this.
     pub(crate) fn aliased(&self, folded: &str) -> Result<RoaringBitmap, Damaged> {
         match self.markup {
-            Markup::Plain => Ok(RoaringBitmap::new()),
+            Markup::Plain | Markup::Unknown => Ok(RoaringBitmap::new()),
             Markup::Obsidian => self.posting(&Term::Alias(folded)),
         }
     }
@@ -458,7 +458,7 @@ impl At<'_> {
     /// How the keys of the terms begin by which documents with a tag are found.
     fn tag_keys(&self) -> &'static [&'static str] {
         match self.markup {
-            Markup::Plain => &[row::TAGS],
+            Markup::Plain | Markup::Unknown => &[row::TAGS],
             Markup::Obsidian => &[row::TAGS, row::HASHTAGS],
         }
     }

@@ -15,7 +15,9 @@ use crate::model::id::DocumentId;
 use crate::model::number::{CheckpointNumber, Version};
 use crate::model::timestamp::Timestamp;
 use crate::resolve::seals;
-use crate::resolve::{Around, CheckpointSource, Known, Listed, QueryPlan, Resolution, Snapshot};
+use crate::resolve::{
+    Around, CheckpointSource, Known, Listed, QueryPlan, Resolution, Served, Snapshot,
+};
 use crate::selector::parse;
 use crate::vault::Vault;
 
@@ -161,7 +163,8 @@ const SELECTORS: [&str; 12] = [
 
 fn said(resolution: &Resolution) -> Vec<(String, Version, String)> {
     let documents = resolution.documents.iter();
-    documents.map(|d| (d.id.to_string(), d.entry.version, d.text.clone())).collect()
+    let shown = |d: &Served| d.shown(d.body_range()).0.into_owned();
+    documents.map(|d| (d.id.to_string(), d.entry.version, shown(d))).collect()
 }
 
 fn plan(snapshot: &Snapshot<'_>, text: &str) -> QueryPlan {

@@ -19,7 +19,7 @@ use crate::document::links::{
     site_target,
 };
 use crate::document::obsidian::Markup;
-use crate::document::sections::{has_section, sections};
+use crate::document::sections::has_section;
 use crate::document::validate::{Problem, Severity};
 use crate::graph::{name_key, order};
 use crate::model::id::{DocumentId, fold};
@@ -235,8 +235,8 @@ impl<'v> Surroundings<'v> {
                 Err(_) => text,
             }),
         };
-        let found = sections(&body.unwrap_or_default()).into_iter().map(|s| s.anchor).collect();
-        let found = Rc::new(found);
+        let sections = Markup::of(self.vault.config()).sections(&body.unwrap_or_default());
+        let found = Rc::new(sections.into_iter().map(|section| section.anchor).collect());
         self.anchors.borrow_mut().insert(id.clone(), Rc::clone(&found));
         found
     }

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ops::{Bound, Range};
 
 use super::{LiveFile, all_tagged};
-use crate::document::sections::sections;
+use crate::document::obsidian::Markup;
 use crate::document::utf8;
 use crate::model::layout::limit;
 use crate::model::tag::Tag;
@@ -60,7 +60,7 @@ pub fn check(vault: &Vault) -> Vec<PackFile> {
     let live = all_tagged(vault);
     let drafts = live.iter().filter_map(|file| Some((file.id.as_ref()?, file.fields()?)));
     let drafts = Drafts::new(drafts);
-    let mut live = Live::new(&live);
+    let mut live = Live::new(&live, Markup::of(vault.config()));
     let mut first: HashMap<String, String> = HashMap::new();
     for file in &mut files {
         if let Some(pack) = &file.reading.pack {
@@ -131,18 +131,20 @@ pub(super) fn references(pack: &Pack) -> impl Iterator<Item = Placed<Uri>> {
 struct Live<'f> {
     by_id: BTreeMap<&'f str, &'f LiveFile>,
     tags: HashSet<&'f Tag>,
+    markup: Markup,
     /// The anchors of the documents that were asked for theirs.
     anchors: HashMap<&'f str, BTreeSet<String>>,
     near: Nearest,
 }
 
 impl<'f> Live<'f> {
-    fn new(files: &'f [LiveFile]) -> Self {
+    fn new(files: &'f [LiveFile], markup: Markup) -> Self {
         let by_id = files.iter().filter_map(|file| Some((file.id.as_ref()?.as_str(), file)));
         let by_id = by_id.collect();
         let fields = files.iter().filter_map(LiveFile::fields);
         let tags = fields.flat_map(|fields| &fields.tags).collect();
-        Self { by_id, tags, anchors: HashMap::new(), near: Nearest::default() }
+        let (anchors, near) = (HashMap::new(), Nearest::default());
+        Self { by_id, tags, markup, anchors, near }
     }
 
     /// What is wrong if a URI names nothing that is here.
@@ -171,7 +173,8 @@ impl<'f> Live<'f> {
     fn missing(&mut self, id: &'f str, file: &LiveFile, anchor: &str) -> Option<ProblemKind> {
         let content = file.content.as_ref().ok()?;
         let body = content.text.get(content.document.parts.body..)?;
-        let list = || sections(body).into_iter().map(|section| section.anchor).collect();
+        let markup = self.markup;
+        let list = || markup.sections(body).into_iter().map(|section| section.anchor).collect();
         let known = self.anchors.entry(id).or_insert_with(list);
         if known.contains(anchor) {
             return None;

@@ -1,5 +1,7 @@
 //! Documents as they are handed out, with where they come from.
 
+use std::borrow::Cow;
+
 use serde::Serialize;
 
 use super::Report;
@@ -35,8 +37,16 @@ pub struct DocumentReport<'d> {
     sections: Vec<SectionReport<'d>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     tokens: Option<u64>,
+    #[serde(skip_serializing_if = "is_none")]
+    comments: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
-    body: Option<&'d str>,
+    body: Option<Cow<'d, str>>,
+}
+
+/// Whether none were left out.
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands in a reference")]
+fn is_none(count: &usize) -> bool {
+    *count == 0
 }
 
 /// A section of a document; `start` and `end` are bytes of the document's text.
@@ -51,8 +61,10 @@ pub struct SectionReport<'d> {
     end: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     tokens: Option<u64>,
+    #[serde(skip_serializing_if = "is_none")]
+    comments: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
-    body: Option<&'d str>,
+    body: Option<Cow<'d, str>>,
 }
 
 impl From<&Section> for SectionReport<'_> {
@@ -65,6 +77,7 @@ impl From<&Section> for SectionReport<'_> {
             start: section.range.start,
             end: section.range.end,
             tokens: None,
+            comments: 0,
             body: None,
         }
     }
@@ -78,6 +91,8 @@ impl<'d> DocumentReport<'d> {
     /// A whole document, with or without its body.
     pub(crate) fn new(served: &'d Served, with_body: bool) -> Self {
         let fields = &served.fields;
+        let shown = with_body.then(|| served.shown(served.body_range()));
+        let (body, comments) = shown.unzip();
         Self {
             id: served.id.as_str(),
             uri: served.uri().map(ToString::to_string),
@@ -97,14 +112,16 @@ impl<'d> DocumentReport<'d> {
             section: None,
             sections: Vec::new(),
             tokens: None,
-            body: with_body.then(|| served.body()),
+            comments: comments.unwrap_or(0),
+            body,
         }
     }
 
     /// A document narrowed to one section, with the section's text.
     pub(crate) fn of_section(served: &'d Served, section: &Section) -> Self {
-        let body = Some(&served.text[section.range.clone()]);
-        Self { section: Some(section.into()), body, ..Self::new(served, false) }
+        let (body, comments) = served.shown(section.range.clone());
+        let (section, body) = (Some(section.into()), Some(body));
+        Self { section, comments, body, ..Self::new(served, false) }
     }
 
     /// What an answer holds of each document: all of it, or some of its sections. The context that
@@ -128,8 +145,9 @@ impl<'d> DocumentReport<'d> {
     fn of(portions: &[Portion<'d>], with_body: bool) -> Option<Self> {
         let first = portions.first()?;
         let section = |portion: &Portion<'d>| {
-            let body = with_body.then(|| portion.text());
-            portion.section.map(|section| SectionReport { body, ..section.into() })
+            let (body, comments) = with_body.then(|| portion.shown()).unzip();
+            let comments = comments.unwrap_or(0);
+            portion.section.map(|section| SectionReport { comments, body, ..section.into() })
         };
         let sections: Vec<SectionReport<'d>> = portions.iter().filter_map(section).collect();
         let is_whole = sections.is_empty();

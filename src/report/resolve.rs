@@ -1,5 +1,7 @@
 //! Answers to selectors: documents, what a budget left out, how a selector is understood.
 
+use std::borrow::Cow;
+
 use serde::Serialize;
 
 use super::Report;
@@ -82,7 +84,7 @@ struct InstructionsReport<'r> {
     version: Version,
     chain_hash: String,
     tokens: u64,
-    body: &'r str,
+    body: Cow<'r, str>,
 }
 
 impl<'r> InstructionsReport<'r> {

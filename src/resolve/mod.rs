@@ -27,8 +27,10 @@ mod source;
 pub mod tokens;
 mod universe;
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
+use std::ops::Range;
 use std::sync::OnceLock;
 
 use crate::chain::error::ChainError;
@@ -41,15 +43,15 @@ use crate::checkpoint::fault::LogError;
 use crate::checkpoint::state::PublishedSet;
 use crate::document::frontmatter::Frontmatter;
 use crate::document::links::{self, Links};
-use crate::document::obsidian::Markup;
+use crate::document::obsidian::{self, Comments, Markup};
 use crate::document::sections::{self, Section, UnknownAnchor};
 use crate::index::{At, Damaged};
 use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
 use crate::model::number::{CheckpointNumber, Version};
 use crate::model::timestamp::Timestamp;
-use crate::selector;
 use crate::selector::documents::Drafts;
+use crate::selector::{self, Atom};
 use crate::uri::Uri;
 use crate::vault::Vault;
 use crate::vault::config::Config;
@@ -79,12 +81,8 @@ pub struct Snapshot<'v> {
     /// The names of vaults, unless they are withheld; read when they are first needed.
     names: OnceLock<Option<Authorities>>,
     /// How documents are read; read when it is first needed.
-    markup: OnceLock<Result<Markup, Unverified>>,
+    markup: OnceLock<Markup>,
 }
-
-/// The checkpoint holds a configuration that the chain does not vouch for.
-#[derive(Clone, Copy, Debug)]
-struct Unverified;
 
 /// A version that the chain vouches for.
 #[derive(Clone, Debug)]
@@ -102,6 +100,8 @@ pub struct Served {
     pub fields: Frontmatter,
     /// Its other names, where the checkpoint's layout has such.
     pub(crate) aliases: Vec<String>,
+    /// What of the text is for the eyes of a reader.
+    visible: Visible,
     /// The version whose full text it was rebuilt from, where all that follows is in the history;
     /// what is served depends on no other files.
     pub(crate) keyframe: Option<Version>,
@@ -109,19 +109,57 @@ pub struct Served {
     body: usize,
 }
 
+/// What of a text is served.
+#[derive(Clone, Debug, Default)]
+struct Visible {
+    /// The comments, as bytes of the text.
+    comments: Comments,
+    /// The text with white space in their place, where there are any.
+    blanked: Option<String>,
+}
+
+impl Visible {
+    /// What is served of a text whose body begins at `body`.
+    fn of(text: &str, body: usize, markup: Markup) -> Self {
+        let comments = markup.comments(&text[body..]).shifted(body);
+        let blanked = (!comments.ranges.is_empty()).then(|| comments.blanked(text).into_owned());
+        Self { comments, blanked }
+    }
+}
+
 impl Served {
-    /// The text after the frontmatter.
+    /// The text after the frontmatter, comments included.
     pub fn body(&self) -> &str {
         &self.text[self.body..]
     }
 
-    /// The sections of the text, as bytes of [`Served::text`].
+    /// A part of the text as it is served: without comments; and how many of them there were.
+    pub fn shown(&self, range: Range<usize>) -> (Cow<'_, str>, usize) {
+        self.visible.comments.left_out(&self.text, range)
+    }
+
+    /// The bytes of the body in [`Served::text`].
+    pub fn body_range(&self) -> Range<usize> {
+        self.body..self.text.len()
+    }
+
+    /// The text with white space in the place of comments: byte for byte as long.
+    pub(crate) fn visible(&self) -> &str {
+        self.visible.blanked.as_deref().unwrap_or(&self.text)
+    }
+
+    /// The sections of the text, as bytes of [`Served::text`]. A comment has none.
     pub fn sections(&self) -> Vec<Section> {
         let whole = |mut section: Section| {
             section.range = section.range.start + self.body..section.range.end + self.body;
             section
         };
-        sections::sections(self.body()).into_iter().map(whole).collect()
+        let body = &self.visible()[self.body..];
+        let found = match self.visible.blanked {
+            Some(_) => obsidian::sections(body),
+            None => sections::sections(body),
+        };
+        found.into_iter().map(whole).collect()
     }
 
     /// What stands before the first of all sections.
@@ -325,16 +363,16 @@ impl<'v> Snapshot<'v> {
     }
 
     /// How the checkpoint has its documents read (`spec/document.md`, section 6).
-    fn markup(&self) -> Result<Markup, Unverified> {
+    pub(crate) fn markup(&self) -> Markup {
         *self.markup.get_or_init(|| match self.sealed_config() {
-            Ok(config) => Ok(config.as_ref().map(Markup::of).unwrap_or_default()),
-            Err(_) => Err(Unverified),
+            Ok(config) => config.as_ref().map(Markup::of).unwrap_or_default(),
+            Err(_) => Markup::Unknown,
         })
     }
 
     /// The index as the checkpoint has its documents read, while it can be believed.
     fn index(&self) -> Option<At<'v>> {
-        Some(self.map.index()?.under(self.markup().unwrap_or_default()))
+        Some(self.map.index()?.under(self.markup()))
     }
 
     /// The name of the vault as the checkpoint seals it, else that of its folder: so that no answer
@@ -388,19 +426,17 @@ impl<'v> Snapshot<'v> {
             return Err(ChainError::Retired { version, at });
         }
         let (mut fields, body, markup) = match sealed.document {
-            Some(document) => {
-                let markup = self.markup().unwrap_or_default();
-                (document.frontmatter, document.parts.body, markup)
-            }
+            Some(document) => (document.frontmatter, document.parts.body, self.markup()),
             // A governance file, of which the configuration is one.
             None => (Frontmatter::read(None), 0, Markup::Plain),
         };
         let additions = markup.additions(&fields, &sealed.text[body..]);
         fields.tags.extend(additions.tags);
         let aliases = additions.aliases;
+        let visible = Visible::of(&sealed.text, body, markup);
         let (uri, id, checkpoint) = (self.uri(id), id.clone(), self.checkpoint);
         let (keyframe, entry, text) = (history.keyframe_of(version), sealed.entry, sealed.text);
-        Ok(Served { id, checkpoint, entry, text, fields, aliases, keyframe, uri, body })
+        Ok(Served { id, checkpoint, entry, text, fields, aliases, visible, keyframe, uri, body })
     }
 
     /// Resolves a selector.
@@ -433,6 +469,12 @@ impl<'v> Snapshot<'v> {
         resolution.sections = extent::sections(&plan.parts, &resolution.documents)?;
         resolution.rank(&plan.found);
         resolution.arrange_sources(self);
+        // Which tags are in bodies is said by the configuration.
+        let asks_for_tags =
+            || plan.parts.leaves().iter().any(|(p, _)| matches!(p.atom, Atom::Tag(_)));
+        if self.markup() == Markup::Unknown && asks_for_tags() {
+            resolution.withhold(&mut self.sealed_config().err().into_iter().collect());
+        }
         Ok(resolution)
     }
 

@@ -88,13 +88,20 @@ impl<'r> Portion<'r> {
         Self { served, section: None, instructions: None }
     }
 
-    /// The text, byte for byte; of a document without its frontmatter.
-    pub fn text(&self) -> &'r str {
-        match (self.section, self.instructions) {
-            (_, Some(instructions)) => instructions.text(),
-            (None, None) => self.served.body(),
-            (Some(section), None) => &self.served.text[section.range.clone()],
-        }
+    /// The text, byte for byte but for comments, which are left out; of a document without its
+    /// frontmatter.
+    pub fn text(&self) -> Cow<'r, str> {
+        self.shown().0
+    }
+
+    /// The text, and how many comments are left out of it.
+    pub fn shown(&self) -> (Cow<'r, str>, usize) {
+        let range = match (self.section, self.instructions) {
+            (_, Some(instructions)) => return (Cow::Borrowed(instructions.text()), 0),
+            (None, None) => self.served.body_range(),
+            (Some(section), None) => section.range.clone(),
+        };
+        self.served.shown(range)
     }
 
     /// Whether both are of one document.
@@ -162,7 +169,11 @@ impl<'r> Portion<'r> {
         if let Some(part) = self.section.and_then(|section| section.scope.as_str()) {
             begin = begin.word("part", part);
         }
-        let (text, escaped) = hidden::shown(self.text());
+        let (text, comments) = self.shown();
+        if comments > 0 {
+            begin = begin.word("comments", comments);
+        }
+        let (text, escaped) = hidden::shown(&text);
         if escaped > 0 {
             begin = begin.word("escaped", escaped);
         }

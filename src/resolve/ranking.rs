@@ -44,8 +44,7 @@ impl Ranking {
     pub(super) fn sections_of<'r>(&'r self, portion: &Portion<'r>) -> Vec<Portion<'r>> {
         let Some(ranked) = self.0.get(&portion.served.id) else { return Vec::new() };
         let served = portion.served;
-        let body = served.text.len() - served.body().len();
-        let all = portion.section.map_or(body..served.text.len(), |section| section.range.clone());
+        let all = portion.section.map_or(served.body_range(), |section| section.range.clone());
         let is_inside = |section: &&Section| {
             let Range { start, end } = section.range;
             all.start <= start && end <= all.end && (start, end) != (all.start, all.end)
@@ -85,8 +84,7 @@ impl Ranked {
         for (rank, cut) in found {
             let place = match cut {
                 Cut::Whole => {
-                    let body = served.text.len() - served.body().len();
-                    places.push((*rank, body..served.text.len()));
+                    places.push((*rank, served.body_range()));
                     continue;
                 }
                 Cut::Beginning => Some(&0),
@@ -97,7 +95,7 @@ impl Ranked {
             *first = (*first).min(*rank);
             places.push((*rank, section.range.clone()));
         }
-        sections.retain(|(_, section)| !served.text[section.range.clone()].trim().is_empty());
+        sections.retain(|(_, section)| !served.visible()[section.range.clone()].trim().is_empty());
         sections.sort_by_key(|(rank, section)| (*rank, section.range.start));
         let best = found.first().map_or(usize::MAX, |(rank, _)| *rank);
         Self { best, places, sections: sections.into_iter().map(|(_, s)| s).collect() }

@@ -17,7 +17,7 @@ impl Passages {
     /// Takes in a passage.
     pub(super) fn add(&mut self, portion: &Portion<'_>) {
         if self.0.len() < MAX_PASSAGES {
-            self.0.push((portion.name(), words(portion.text())));
+            self.0.push((portion.name(), words(&portion.text())));
         }
     }
 
@@ -26,7 +26,7 @@ impl Passages {
         if self.0.is_empty() {
             return None;
         }
-        let words = words(portion.text());
+        let words = words(&portion.text());
         if words == BREAK {
             return None;
         }

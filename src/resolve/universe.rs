@@ -28,7 +28,7 @@ impl<'s, 'v> Sets<'s, 'v> {
     pub(super) fn new(snapshot: &'s Snapshot<'v>) -> Result<Self, LogError> {
         let ids: Vec<&DocumentId> = snapshot.documents()?.collect();
         // No thread of those that read documents waits for another one to decide this.
-        let _ = snapshot.markup();
+        snapshot.markup();
         let cells = ids.iter().map(|_| OnceLock::new()).collect();
         Ok(Self { snapshot, ids, cells })
     }

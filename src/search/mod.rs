@@ -355,7 +355,7 @@ impl Sieve<'_, '_> {
         Some(Ok(Hit {
             cut,
             section: section.cloned(),
-            snippet: snippet::snippet(&document.served.text[range], self.query),
+            snippet: snippet::snippet(&document.served.visible()[range], self.query),
             served: Arc::clone(&document.served),
             score: hit.score,
             reasons: hit.reasons,
@@ -372,7 +372,7 @@ impl Document {
     }
 
     fn body(&self) -> Range<usize> {
-        self.served.text.len() - self.served.body().len()..self.served.text.len()
+        self.served.body_range()
     }
 
     fn section(&self, anchor: &str) -> Option<&Section> {
@@ -393,7 +393,7 @@ impl Document {
                 let section = unit.anchor.as_deref().and_then(|anchor| self.section(anchor));
                 let cut = match &unit.anchor {
                     // A heading alone says nothing; what it announces does.
-                    Some(anchor) if unit.is_heading(&self.served.text) => {
+                    Some(anchor) if unit.is_heading(self.served.visible()) => {
                         Cut::Section(anchor.clone())
                     }
                     Some(anchor) => Cut::Own(anchor.clone()),

@@ -21,7 +21,7 @@ pub(super) struct Unit {
 }
 
 impl Unit {
-    /// Whether nothing but a heading is in it. `text` is that of the document.
+    /// Whether nothing but a heading is in it. `text` is what is visible of the document.
     pub(super) fn is_heading(&self, text: &str) -> bool {
         let (_, rest) = text[self.range.clone()].split_once('\n').unwrap_or_default();
         // A heading may be underlined.
@@ -31,10 +31,10 @@ impl Unit {
 
 /// The units of a document in order; at least one.
 pub(super) fn units(served: &Served, sections: &[Section]) -> Vec<Unit> {
-    let (body, end) = (served.text.len() - served.body().len(), served.text.len());
+    let Range { start: body, end } = served.body_range();
     let first = sections.first().map_or(end, |section| section.range.start);
     let mut units = Vec::with_capacity(sections.len() + 1);
-    if sections.is_empty() || !served.text[body..first].trim().is_empty() {
+    if sections.is_empty() || !served.visible()[body..first].trim().is_empty() {
         units.push(Unit { anchor: None, heading: String::new(), range: body..first });
     }
     for (n, section) in sections.iter().enumerate() {

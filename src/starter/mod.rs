@@ -89,8 +89,12 @@ mod tests {
         for (path, text) in documents(Starter::Policy) {
             if path.ends_with(".md") {
                 let document = Document::parse(&text).unwrap();
-                let criteria =
-                    Criteria { servers: &config.servers, is_new: true, hidden_text: true };
+                let criteria = Criteria {
+                    servers: &config.servers,
+                    is_new: true,
+                    hidden_text: true,
+                    ..Criteria::default()
+                };
                 assert_eq!(problems(&text, &document, criteria), [], "{path}");
             }
         }

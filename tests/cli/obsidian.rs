@@ -215,3 +215,142 @@ fn the_sealed_layout_says_whether_hashtags_count() {
     place.ctx("publish --all").ok();
     assert_eq!((count(""), count("--at 2"), count("--at 1")), (1, 2, 1));
 }
+
+const COMMENTED: [(&str, &str); 2] = [
+    (
+        "nodes/a",
+        "---\ntitle: A\ntags: [policy]\n---\n# A\n\nShown %%secretive%% text.\n\n%%\n## Concealed\n\n[[b]]\n%%\n\n\
+         ## Part\n\n`%%code%%`\n",
+    ),
+    ("nodes/b", "# B\n\nPlain.\n"),
+];
+
+#[test]
+fn comments_are_not_served() {
+    let place = vault("obsidian", &COMMENTED);
+    assert_snapshot!(place.ctx("resolve '#policy' --format markdown").whole(), @r##"
+    exit: 0
+    -- stdout
+    <!-- ctx:context selector="#policy" class=set checkpoint=1 checkpoint_hash=sha256:69ab3326501e713adc72c6b4a7784eb542096052b115d83d7fa57d40c353ae22 at=2026-11-21T10:00:01.000Z mark=c824dd2221e0818c84f40936 parts=2 tokens=226 left_out=0 withheld=0 -->
+    <!-- ctx:instructions n=1 uri=contextnest://CONTEXT.md@1 version=1 -->
+
+    # Notes
+
+    What this vault is about, and how agents are to use it. This text goes to every agent first.
+
+    - Act on published documents only, and cite them by `contextnest://` URI and version.
+    <!-- ctx:end c824dd2221e0818c84f40936 -->
+    <!-- ctx:begin n=2 uri=contextnest://nodes/a@1 title="A" version=1 comments=2 -->
+    # A
+
+    Shown  text.
+
+
+
+    ## Part
+
+    `%%code%%`
+    <!-- ctx:end c824dd2221e0818c84f40936 -->
+    <!-- ctx:hashes sha256
+    1 a245bbb4b37e1d13bc19fe12581009ef3eb01235154cbd1ce41ea6f327ea49a7
+    2 6f35ec2c9de0e9e0d0add1f13f4335191f67152064df94f7e2ffb677b72f78b1
+    -->
+    -- stderr
+    "##);
+    let answer = place.ctx("resolve '#policy' --json --bodies").json("ctx.resolve");
+    let document = &answer["documents"][0];
+    assert_snapshot!(document["body"].as_str().unwrap(), @"
+    # A
+
+    Shown  text.
+
+
+
+    ## Part
+
+    `%%code%%`
+    ");
+    assert_eq!(document["comments"], 2);
+    let answer = place.ctx("resolve contextnest://nodes/a#a --json --bodies").json("ctx.resolve");
+    assert_eq!(answer["documents"][0]["sections"][0]["comments"], 2);
+    let read = place.ctx("read nodes/a#part --json").json("ctx.read");
+    assert_eq!(
+        (read["body"].as_str(), read.get("comments")),
+        (Some("## Part\n\n`%%code%%`\n"), None)
+    );
+    assert_snapshot!(place.ctx("read nodes/a --outline").whole(), @"
+    exit: 0
+    -- stdout
+    #a       79 bytes  A
+      #part  20 bytes  Part
+    -- stderr
+    ");
+    assert_snapshot!(place.ctx("read nodes/a#concealed").whole(), @"
+    exit: 1
+    -- stdout
+    -- stderr
+    error[unknown-anchor]: no section has the anchor `#concealed`
+      #a
+      #part
+    hint: `ctx read ID --outline` lists the sections with their sizes
+    ");
+    // What is sealed is there to be audited, and a link in a comment is one.
+    let read = place.ctx("read nodes/a").ok();
+    assert!(read.stdout.contains("%%secretive%%"));
+    assert_eq!(read.stderr, "note: the text has 2 comments, which `--json` leaves out\n");
+    assert!(place.ctx("neighbors nodes/b").ok().stdout.contains("nodes/a"));
+    place.ctx("verify").ok();
+}
+
+#[test]
+fn a_search_neither_finds_nor_shows_a_comment() {
+    let place = vault("obsidian", &COMMENTED);
+    for word in ["secretive", "concealed"] {
+        let answer = place.ctx(&format!("search {word} --json")).json("ctx.search");
+        assert_eq!(answer["hits"].as_array().unwrap().len(), 0, "{word}");
+    }
+    assert_snapshot!(place.ctx("search 'shown text'").whole(), @"
+    exit: 0
+    -- stdout
+    nodes/a#a  v1 6f35ec2c9de0  1.756  A
+        # A Shown text.
+    -- stderr
+    1 hit at checkpoint 1, delegated to builtin
+    ");
+    let found = |word: &str| place.ctx(&format!("search {word}")).ok().stdout;
+    assert!(found("code").contains("#part"));
+    // Another layout has the same versions indexed again.
+    set_layout(&place, "obsidian", "structured");
+    place.ctx("publish --all").ok();
+    assert!(found("secretive").contains("nodes/a"));
+    set_layout(&place, "structured", "obsidian");
+    place.ctx("publish --all").ok();
+    assert!(!found("secretive").contains("nodes/a"));
+}
+
+#[test]
+fn a_comment_without_an_end_hides_the_rest_with_a_warning() {
+    let place = vault("obsidian", &[("a", "---\ntitle: A\n---\nShown.\n\n100 %% of\n\n## Gone\n")]);
+    assert_snapshot!(place.ctx("validate").whole(), @"
+    exit: 0
+    -- stdout
+    warning[comment-unclosed]: a.md:13: no `%%` ends the comment: the rest of the text is part of it
+      hint: end it with `%%`, or write the `%%` as code
+    1 document checked: 0 errors, 1 warning
+    -- stderr
+    ");
+    let read = place.ctx("read a --json").json("ctx.read");
+    assert_eq!((read["body"].as_str(), &read["comments"]), (Some("Shown.\n\n100 "), &1.into()));
+    place.edit(".context/config.yaml", "layout: obsidian", "layout: structured");
+    assert!(!place.ctx("validate").whole().contains("comment-unclosed"));
+}
+
+#[test]
+fn comments_stay_out_where_the_sealed_configuration_is_damaged() {
+    let place = vault("obsidian", &COMMENTED);
+    let history = ".context/.versions/config.yaml/history.yaml";
+    place.edit(history, "chain_hash: sha256:", "chain_hash: sha256:0");
+    let found = place.ctx("resolve '#policy' --format markdown").whole();
+    assert!(found.contains("Shown  text.") && !found.contains("secretive"), "{found}");
+    assert!(found.contains(".context/config.yaml"), "{found}");
+}

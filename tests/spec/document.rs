@@ -136,8 +136,12 @@ fn problems_have_a_code_and_a_line() {
         let document = Document::parse(&case.text).unwrap();
         let server = |name: &String| Server { name: name.clone(), url: None, transport: None };
         let servers: Vec<Server> = case.servers.iter().map(server).collect();
-        let criteria =
-            Criteria { servers: &servers, is_new: case.new, hidden_text: case.hidden_text };
+        let criteria = Criteria {
+            servers: &servers,
+            is_new: case.new,
+            hidden_text: case.hidden_text,
+            ..Criteria::default()
+        };
         let found: Vec<_> = problems(&case.text, &document, criteria)
             .into_iter()
             .map(|p| {

@@ -14,6 +14,7 @@ mod history;
 mod interop;
 mod layers;
 mod links;
+mod obsidian;
 mod pack;
 mod publish;
 mod rules;

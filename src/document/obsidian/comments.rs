@@ -6,7 +6,7 @@ use std::ops::Range;
 use memchr::memmem;
 use pulldown_cmark::{Event, Parser, Tag as Element};
 
-use crate::document::sections::MARKDOWN;
+use crate::document::sections::{self, MARKDOWN, Section};
 
 /// What begins a comment and ends it.
 const DELIMITER: &str = "%%";
@@ -21,7 +21,7 @@ const MAX_ANEW: usize = 8;
 pub struct Comments {
     /// Their bytes, delimiters included, in order; neighbours are one.
     pub ranges: Vec<Range<usize>>,
-    /// Where the one begins that no delimiter ends.
+    /// Where one begins that goes to the end of the body, whatever follows.
     pub unclosed: Option<usize>,
 }
 
@@ -37,6 +37,7 @@ impl Comments {
             }
         }
         if let Some(at) = start {
+            found.unclosed = Some(at);
             found.push(at..body.len());
         }
         found
@@ -73,6 +74,29 @@ impl Comments {
         None
     }
 
+    /// The same in a text in which the body begins later.
+    pub(crate) fn shifted(mut self, by: usize) -> Self {
+        self.ranges.iter_mut().for_each(|range| *range = range.start + by..range.end + by);
+        self.unclosed = self.unclosed.map(|at| at + by);
+        self
+    }
+
+    /// A part of the text without its comments, and how many there were in it.
+    pub fn left_out<'t>(&self, text: &'t str, range: Range<usize>) -> (Cow<'t, str>, usize) {
+        let first = self.ranges.partition_point(|comment| comment.end <= range.start);
+        let inside = self.ranges[first..].iter().take_while(|comment| comment.start < range.end);
+        let (mut out, mut at, mut count) = (String::new(), range.start, 0);
+        for comment in inside {
+            out.push_str(&text[at..comment.start.max(at)]);
+            at = comment.end.min(range.end);
+            count += 1;
+        }
+        match count {
+            0 => (Cow::Borrowed(&text[range]), 0),
+            _ => (Cow::Owned(out + &text[at..range.end]), count),
+        }
+    }
+
     fn push(&mut self, range: Range<usize>) {
         match self.ranges.last_mut().filter(|last| last.end == range.start) {
             Some(last) => last.end = range.end,
@@ -98,6 +122,15 @@ impl Comments {
         out.push_str(&text[at..]);
         Cow::Owned(out)
     }
+}
+
+/// The sections of a body whose comments are blanked. Titles have no trace of them.
+pub(crate) fn sections(blanked: &str) -> Vec<Section> {
+    let mut found = sections::sections(blanked);
+    for section in found.iter_mut().filter(|section| section.title.contains(BLANK)) {
+        section.title = section.title.replace(BLANK, "").trim().to_owned();
+    }
+    found
 }
 
 /// The code in a body from a place on, in order.
@@ -142,13 +175,38 @@ mod tests {
     }
 
     #[test]
+    fn what_is_left_out_is_the_comments_alone() {
+        let text = "ab %%c%% d %%e%%%%f%% g";
+        let comments = Comments::of(text);
+        let left = |range: Range<usize>| {
+            let (left, count) = comments.left_out(text, range);
+            format!("{left} {count}")
+        };
+        assert_eq!(left(0..text.len()), "ab  d  g 2");
+        assert_eq!(
+            (left(0..3), left(5..10), left(4..6)),
+            ("ab  0".into(), " d 1".into(), " 1".into())
+        );
+    }
+
+    #[test]
+    fn a_heading_in_a_comment_begins_no_section() {
+        let body = "# A %%x%% b\n\n%%\n# Hidden\n%%\n---\n\n## C %%y%%\n%%z%% # No\n";
+        let blanked = Comments::of(body).blanked(body).into_owned();
+        let found = sections(&blanked);
+        let found: Vec<_> =
+            found.iter().map(|s| (&*s.anchor, &*s.title, s.range.clone())).collect();
+        assert_eq!(found, [("a--b", "A  b", 0..55), ("c", "C", 33..55)]);
+    }
+
+    #[test]
     fn hostile_bodies_are_read_in_bounds() {
         let straddling = "%% ` %% ` ".repeat(1 << 14);
         let comments = Comments::of(&straddling);
         assert_eq!(comments.ranges.last().unwrap().end, straddling.len());
         assert!(comments.ranges.len() <= MAX_ANEW + 2);
         for pattern in ["%%", "%", "%% ", "`%%", "%%\n", "%%\n```\n", "> %%", "%%[", "%%%"] {
-            let body = pattern.repeat((4 << 20) / pattern.len());
+            let body = pattern.repeat((1 << 20) / pattern.len());
             let comments = Comments::of(&body);
             assert_eq!(comments.blanked(&body).len(), body.len(), "{pattern:?}");
         }
@@ -168,6 +226,9 @@ mod tests {
                 at = range.end;
             }
             prop_assert_eq!(&blanked[at..], &body[at..]);
+            let whole = comments.left_out(&body, 0..body.len()).0;
+            let kept: usize = comments.ranges.iter().map(Range::len).sum();
+            prop_assert_eq!(whole.len() + kept, body.len());
             prop_assert_eq!(blanked.matches('\n').count(), body.matches('\n').count());
         }
     }

@@ -108,7 +108,7 @@ mod tests {
         assert_eq!(hashtags(&many, &[]).len(), MAX_HASHTAGS);
         assert_eq!(of(&format!("#{}", "a".repeat(MAX_BYTES + 1))), "");
         for pattern in ["#", "# ", "#a", "#a\n", "#a_", " #a[", "#a`", "> #a\n"] {
-            let found = hashtags(&pattern.repeat((4 << 20) / pattern.len()), &[]);
+            let found = hashtags(&pattern.repeat((1 << 20) / pattern.len()), &[]);
             assert!(found.len() <= 1, "{pattern:?}");
         }
     }

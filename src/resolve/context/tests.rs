@@ -100,6 +100,7 @@ fn served(n: usize, made: &Made, before: &[Served]) -> Served {
         text,
         fields,
         aliases: Vec::new(),
+        visible: crate::resolve::Visible::default(),
         keyframe: None,
         uri,
         body: document.parts.body,
@@ -263,7 +264,8 @@ proptest! {
         let all = context.texts();
         prop_assert_eq!(texts.len(), all.len());
         for (portion, (begin, text)) in all.iter().zip(texts) {
-            let (shown, escaped) = hidden::shown(portion.text());
+            let served = portion.text();
+            let (shown, escaped) = hidden::shown(&served);
             let line_end = if shown.is_empty() || shown.ends_with('\n') { "" } else { "\n" };
             prop_assert_eq!(text, shown.into_owned() + line_end);
             prop_assert_eq!(begin.get("escaped").map_or(0, |n| n.parse().unwrap()), escaped);

@@ -6,6 +6,7 @@ use tantivy::schema::{
 use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
 use tantivy::{Index, Term};
 
+use crate::document::obsidian::Markup;
 use crate::model::digest::Digest;
 use crate::model::tag::Tag;
 use crate::resolve::Served;
@@ -39,7 +40,8 @@ pub(super) const UNIT: &str = "unit";
 pub(super) const UNITS: &str = "units";
 pub(super) const MARK: [&str; 2] = ["mark_high", "mark_low"];
 
-/// Half of a chain hash: it tells the indexed version from another one, nothing more.
+/// Half of a chain hash, and how the text is read: it tells what is indexed from another version or
+/// reading, nothing more.
 pub(super) type Mark = [u64; 2];
 
 /// A document by field.
@@ -55,30 +57,35 @@ pub(super) struct Article {
 }
 
 impl Article {
-    pub(super) fn new(served: &Served) -> Self {
+    pub(super) fn new(served: &Served, markup: Markup) -> Self {
         let units = units::units(served, &served.sections());
         Self {
             id: served.id.to_string(),
-            mark: mark(&served.entry.chain_hash),
+            mark: mark(&served.entry.chain_hash, markup),
             title: served.title().to_owned(),
             tags: served.fields.tags.iter().map(Tag::to_string).collect(),
             description: served.fields.description.clone().unwrap_or_default(),
             units: units
                 .into_iter()
-                .map(|unit| (unit.heading, served.text[unit.range].to_owned()))
+                .map(|unit| (unit.heading, served.visible()[unit.range].to_owned()))
                 .collect(),
         }
     }
 }
 
-/// What tells a version from another one.
-pub(super) fn mark(chain_hash: &Digest) -> Mark {
+/// What tells a version from another one, and from itself as another layout has it read.
+pub(super) fn mark(chain_hash: &Digest, markup: Markup) -> Mark {
     let text = chain_hash.to_string();
     let digits = text.trim_start_matches("sha256:");
     let part = |from: usize| {
         digits.get(from..from + 16).and_then(|d| u64::from_str_radix(d, 16).ok()).unwrap_or(0)
     };
-    [part(0), part(16)]
+    let read = match markup {
+        Markup::Plain => 0,
+        Markup::Obsidian => 1,
+        Markup::Unknown => 2,
+    };
+    [part(0), part(16) ^ read]
 }
 
 /// The fields of an index.

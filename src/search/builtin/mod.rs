@@ -2,7 +2,7 @@
 //! by BM25.
 //!
 //! The index names the head that it holds. Where it holds another one, only documents whose chain
-//! hash differs are read again. It is in the user's caches; without such a place, or where that
+//! hash or reading differs are read again. It is in the user's caches; without such a place, or where that
 //! cannot be used, it is built in memory for each search, with the same answer. It only ranks: ids
 //! and places come from it, texts never do.
 
@@ -118,11 +118,11 @@ impl Builtin<'_, '_> {
         mut indexed: HashMap<String, Mark>,
     ) -> Result<(Vec<&DocumentId>, Vec<String>), LogError> {
         let mut wanted = Vec::new();
-        let state = self.snapshot.state()?;
+        let (state, markup) = (self.snapshot.state()?, self.snapshot.markup());
         for id in self.snapshot.documents()? {
             let sealed = state.get(id.as_str()).and_then(|mark| mark.chain_hash);
             match (indexed.get(id.as_str()), sealed) {
-                (Some(found), Some(hash)) if *found == mark(&hash) => {
+                (Some(found), Some(hash)) if *found == mark(&hash, markup) => {
                     indexed.remove(id.as_str());
                 }
                 _ => wanted.push(id),
@@ -139,8 +139,9 @@ impl Builtin<'_, '_> {
         gone: &[String],
         wanted: &[&DocumentId],
     ) -> tantivy::Result<Vec<DocumentId>> {
+        let markup = self.snapshot.markup();
         let read = |id: &DocumentId| match self.snapshot.get(id) {
-            Some(Ok(served)) => Some(Article::new(&served)),
+            Some(Ok(served)) => Some(Article::new(&served, markup)),
             _ => None,
         };
         fill(index, fields, gone, wanted, &read, self.on_slow)
