@@ -13,6 +13,7 @@ use crate::chain::vouched;
 use crate::checkpoint::codec;
 use crate::checkpoint::state::Mark;
 use crate::document::frontmatter::Status;
+use crate::document::obsidian::Markup;
 use crate::document::text::{BOM, normalise};
 use crate::document::validate::problems;
 use crate::document::{Document, utf8};
@@ -306,6 +307,7 @@ impl Transaction<'_> {
             author: author.unwrap_or_else(|| self.author.principal.as_str()).to_owned(),
             created: created.to_string(),
             updated: self.at.to_string(),
+            markup: Markup::of(self.vault.config()),
         }
     }
 

@@ -4,6 +4,7 @@
 use crate::document::Document;
 use crate::document::edit::{Edit, checksum_of};
 use crate::document::frontmatter::{Frontmatter, NodeType};
+use crate::document::obsidian::Markup;
 use crate::document::text::normalise;
 use crate::document::validate::{derived_title, foreign_values};
 use crate::model::id::DocumentId;
@@ -19,6 +20,8 @@ pub(crate) struct Stamp {
     /// Added where there is no `created_at`.
     pub(crate) created: String,
     pub(crate) updated: String,
+    /// How the body is read that a missing title is taken from.
+    pub(crate) markup: Markup,
 }
 
 impl Stamp {
@@ -29,6 +32,7 @@ impl Stamp {
             author: made.author.unwrap_or_default(),
             created: made.created_at.unwrap_or_default(),
             updated: made.updated_at?,
+            markup: Markup::Plain,
         })
     }
 
@@ -39,7 +43,9 @@ impl Stamp {
         let mut edit = Edit::default();
         if absent("title") {
             let name = id.as_str().rsplit('/').next().unwrap_or(id.as_str());
-            edit = edit.text("title", &derived_title(&live[document.parts.body..], name));
+            let body = &live[document.parts.body..];
+            let visible = self.markup.comments(body);
+            edit = edit.text("title", &derived_title(&visible.blanked(body), name));
         }
         if absent("type") {
             edit = edit.text("type", NodeType::Document.as_str());
@@ -77,7 +83,11 @@ pub(crate) fn left_behind(
     if is_later && !foreign.iter().any(|foreign| foreign.field == "version") {
         return None;
     }
-    caught_up(&Stamp::of(made)?.edit(id, live, document), live, sealed)
+    let stamp = Stamp::of(made)?;
+    readings(live).find_map(|markup| {
+        let stamp = Stamp { markup, ..stamp.clone() };
+        caught_up(&stamp.edit(id, live, document), live, sealed)
+    })
 }
 
 /// The same for the file of a document that had been moved before the event that recorded it.
@@ -90,8 +100,17 @@ pub(crate) fn moved_behind(
     let made = Document::parse(sealed).ok()?.frontmatter;
     let origins = made.get("derived_from")?;
     let origin = origins.items().map_or(Some(origins), <[Node]>::first)?.text()?.to_owned();
-    let edit = Stamp::of(made)?.edit(id, live, document).derived_from(&origin);
-    caught_up(&edit, live, sealed)
+    let stamp = Stamp::of(made)?;
+    readings(live).find_map(|markup| {
+        let stamp = Stamp { markup, ..stamp.clone() };
+        caught_up(&stamp.edit(id, live, document).derived_from(&origin), live, sealed)
+    })
+}
+
+/// How a body may have been read when its title was taken from it: the layout may have changed since.
+fn readings(live: &str) -> impl Iterator<Item = Markup> {
+    let has_comments = memchr::memmem::find(live.as_bytes(), b"%%").is_some();
+    std::iter::once(Markup::Plain).chain(has_comments.then_some(Markup::Obsidian))
 }
 
 /// What an edit makes of a live text, if that is the sealed one.

@@ -354,3 +354,18 @@ fn comments_stay_out_where_the_sealed_configuration_is_damaged() {
     assert!(found.contains("Shown  text.") && !found.contains("secretive"), "{found}");
     assert!(found.contains(".context/config.yaml"), "{found}");
 }
+
+#[test]
+fn a_title_is_not_taken_from_a_comment() {
+    let text = "%%\n# Draft\n%%\n\n# Shown %%or not%%\n";
+    for (layout, title) in [("obsidian", "Shown"), ("structured", "Draft")] {
+        let place = vault(layout, &[("nodes/a", text)]);
+        let read = place.ctx("read nodes/a --json").json("ctx.read");
+        assert_eq!(read["title"], title);
+        // A file that a publication could not write is still known as what was published.
+        place.write("nodes/a.md", text);
+        assert!(place.ctx("publish nodes/a").ok().stdout.contains("nodes/a"));
+        assert!(place.read("nodes/a.md").contains(&format!("title: {title}\n")));
+        assert_eq!(place.ctx("head --json").json("ctx.head")["checkpoint"], 1);
+    }
+}
