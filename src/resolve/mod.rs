@@ -23,14 +23,13 @@ mod posted;
 mod ranking;
 mod repeated;
 pub(crate) mod seals;
+mod served;
 mod source;
 pub mod tokens;
 mod universe;
 
-use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
-use std::ops::Range;
 use std::sync::OnceLock;
 
 use crate::chain::error::ChainError;
@@ -42,9 +41,8 @@ use crate::checkpoint::codec;
 use crate::checkpoint::fault::LogError;
 use crate::checkpoint::state::PublishedSet;
 use crate::document::frontmatter::Frontmatter;
-use crate::document::links::{self, Links};
-use crate::document::obsidian::{self, Comments, Markup};
-use crate::document::sections::{self, Section, UnknownAnchor};
+use crate::document::obsidian::Markup;
+use crate::document::sections::Section;
 use crate::index::{At, Damaged};
 use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
@@ -52,13 +50,13 @@ use crate::model::number::{CheckpointNumber, Version};
 use crate::model::timestamp::Timestamp;
 use crate::selector::documents::Drafts;
 use crate::selector::{self, Atom};
-use crate::uri::Uri;
 use crate::vault::Vault;
 use crate::vault::config::Config;
 use crate::vault::federation::Authorities;
 
 use map::{Map, Recorded};
 use posted::Posted;
+use served::Visible;
 use universe::Sets;
 
 pub(crate) use around::Around;
@@ -67,6 +65,7 @@ pub use extent::UnknownSection;
 pub(crate) use listing::{Listed, Listing};
 pub use plan::{PlanError, QueryPlan};
 pub use ranking::Ranking;
+pub use served::Served;
 pub use source::{CheckpointSource, Need};
 
 /// A vault as it was at one checkpoint.
@@ -82,121 +81,6 @@ pub struct Snapshot<'v> {
     names: OnceLock<Option<Authorities>>,
     /// How documents are read; read when it is first needed.
     markup: OnceLock<Markup>,
-}
-
-/// A version that the chain vouches for.
-#[derive(Clone, Debug)]
-pub struct Served {
-    /// The document.
-    pub id: DocumentId,
-    /// The checkpoint it was resolved at.
-    pub checkpoint: CheckpointNumber,
-    /// Its record.
-    pub entry: Entry,
-    /// Its text in normal form, frontmatter included.
-    pub text: String,
-    /// The fields of that text; among the tags are those of its body, where the checkpoint's layout
-    /// has such.
-    pub fields: Frontmatter,
-    /// Its other names, where the checkpoint's layout has such.
-    pub(crate) aliases: Vec<String>,
-    /// What of the text is for the eyes of a reader.
-    visible: Visible,
-    /// The version whose full text it was rebuilt from, where all that follows is in the history;
-    /// what is served depends on no other files.
-    pub(crate) keyframe: Option<Version>,
-    uri: Option<Uri>,
-    body: usize,
-}
-
-/// What of a text is served.
-#[derive(Clone, Debug, Default)]
-struct Visible {
-    /// The comments, as bytes of the text.
-    comments: Comments,
-    /// The text with white space in their place, where there are any.
-    blanked: Option<String>,
-}
-
-impl Visible {
-    /// What is served of a text whose body begins at `body`.
-    fn of(text: &str, body: usize, markup: Markup) -> Self {
-        let comments = markup.comments(&text[body..]).shifted(body);
-        let blanked = (!comments.ranges.is_empty()).then(|| comments.blanked(text).into_owned());
-        Self { comments, blanked }
-    }
-}
-
-impl Served {
-    /// The text after the frontmatter, comments included.
-    pub fn body(&self) -> &str {
-        &self.text[self.body..]
-    }
-
-    /// A part of the text as it is served: without comments; and how many of them there were.
-    pub fn shown(&self, range: Range<usize>) -> (Cow<'_, str>, usize) {
-        self.visible.comments.left_out(&self.text, range)
-    }
-
-    /// The bytes of the body in [`Served::text`].
-    pub fn body_range(&self) -> Range<usize> {
-        self.body..self.text.len()
-    }
-
-    /// The text with white space in the place of comments: byte for byte as long.
-    pub(crate) fn visible(&self) -> &str {
-        self.visible.blanked.as_deref().unwrap_or(&self.text)
-    }
-
-    /// The sections of the text, as bytes of [`Served::text`]. A comment has none.
-    pub fn sections(&self) -> Vec<Section> {
-        let whole = |mut section: Section| {
-            section.range = section.range.start + self.body..section.range.end + self.body;
-            section
-        };
-        let body = &self.visible()[self.body..];
-        let found = match self.visible.blanked {
-            Some(_) => obsidian::sections(body),
-            None => sections::sections(body),
-        };
-        found.into_iter().map(whole).collect()
-    }
-
-    /// What stands before the first of all sections.
-    fn beginning(&self, all: &[Section]) -> Section {
-        let end = all.first().map_or(self.text.len(), |first| first.range.start);
-        Section::beginning(self.body..end)
-    }
-
-    /// The section that an anchor names, as bytes of [`Served::text`].
-    ///
-    /// # Errors
-    /// There is none of this name.
-    pub fn section(&self, anchor: &str) -> Result<Section, UnknownAnchor> {
-        let all = self.sections();
-        match all.iter().position(|section| section.anchor == anchor) {
-            Some(n) => Ok(all[n].clone()),
-            None => {
-                let known = all.into_iter().map(|section| section.anchor).collect();
-                Err(UnknownAnchor { anchor: anchor.to_owned(), known })
-            }
-        }
-    }
-
-    /// What it refers to.
-    pub fn links(&self) -> Links {
-        links::read(&self.id, &self.text, &self.fields, self.body)
-    }
-
-    /// The title, or the id where a governance file has none.
-    pub fn title(&self) -> &str {
-        self.fields.title.as_deref().unwrap_or_else(|| self.id.as_str())
-    }
-
-    /// The URI that names exactly this text; none for the few ids that a URI cannot name.
-    pub fn uri(&self) -> Option<&Uri> {
-        self.uri.as_ref()
-    }
 }
 
 /// A document that belongs to the checkpoint but may not be served.
