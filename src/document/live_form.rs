@@ -6,7 +6,7 @@ use std::borrow::Cow;
 
 use memchr::memmem;
 
-use super::frontmatter::{Frontmatter, Status};
+use super::frontmatter::{Frontmatter, Status, one_or_many};
 use super::text::normalise;
 use super::validate::{OURS, has_our_four};
 use super::{Document, Format};
@@ -102,43 +102,35 @@ fn original(sealed: &str) -> Option<(String, Frontmatter)> {
 
 /// Whether fields are those of a live file, and what publishing sets or inserts.
 fn is_made_from(made: &Frontmatter, live: &Frontmatter) -> bool {
-    let entries = |node: Option<&Node>| -> Vec<(Node, Node)> {
-        node.and_then(Node::entries).unwrap_or_default().to_vec()
-    };
-    let value =
-        |fields: &Frontmatter, key: &str| fields.get(key).filter(|node| !node.is_null()).cloned();
-    let is_inserted = |key: &str| INSERTED.contains(&key) && value(live, key).is_none();
-    let is_kept = |key: &str| match (value(live, key), value(made, key)) {
-        (Some(was), Some(is)) => was.same_value(&is),
-        (was, is) => was.is_none() && is.is_none(),
-    };
-    let keys = [made.root.as_ref(), live.root.as_ref()].map(entries).concat();
-    let fields_stay = keys.iter().filter_map(|(key, _)| key.text()).all(|key| match key {
-        "metadata" => metadata_stays(value(made, key), value(live, key)),
-        "derived_from" => {
-            let (made, live) = (items(value(made, key)), items(value(live, key)));
-            live.iter().all(|was| made.iter().any(|is| is.same_value(was)))
+    let entries = [made, live].map(|fields| entries(fields.root.as_ref()));
+    let keys = entries.into_iter().flatten().map(|(key, _)| key.text());
+    let mut keys = keys.map(Option::unwrap_or_default);
+    keys.all(|key| {
+        let [made, live] =
+            [made, live].map(|fields| fields.get(key).filter(|node| !node.is_null()));
+        match key {
+            "metadata" => metadata_stays(made, live),
+            "derived_from" => one_or_many(live).iter().all(|was| {
+                let mut made = one_or_many(made).iter();
+                made.any(|is| is.same_value(was))
+            }),
+            key if OURS.contains(&key) => true,
+            key if INSERTED.contains(&key) && live.is_none() => true,
+            _ => {
+                made.zip(live).is_some_and(|(is, was)| is.same_value(was))
+                    || made.or(live).is_none()
+            }
         }
-        key => OURS.contains(&key) || is_inserted(key) || is_kept(key),
-    });
-    fields_stay && keys.iter().all(|(key, _)| key.text().is_some())
+    })
 }
 
-fn metadata_stays(made: Option<Node>, live: Option<Node>) -> bool {
-    let entries = |node: &Option<Node>| -> Vec<(Node, Node)> {
-        node.as_ref().and_then(Node::entries).unwrap_or_default().to_vec()
-    };
-    let (made, live) = (entries(&made), entries(&live));
-    let kept: Vec<_> =
-        made.iter().filter(|(key, _)| key.text() != Some(ORIGINAL_FRONTMATTER)).collect();
-    kept.len() == live.len()
-        && kept.iter().zip(&live).all(|(a, b)| a.0.same_value(&b.0) && a.1.same_value(&b.1))
+fn metadata_stays(made: Option<&Node>, live: Option<&Node>) -> bool {
+    let made = entries(made).iter().filter(|(key, _)| key.text() != Some(ORIGINAL_FRONTMATTER));
+    let (made, live): (Vec<_>, _) = (made.collect(), entries(live));
+    made.len() == live.len()
+        && made.iter().zip(live).all(|(a, b)| a.0.same_value(&b.0) && a.1.same_value(&b.1))
 }
 
-/// The items of a list, or the one text in its place.
-fn items(node: Option<Node>) -> Vec<Node> {
-    match node {
-        Some(node) => node.items().map_or_else(|| vec![node.clone()], <[Node]>::to_vec),
-        None => Vec::new(),
-    }
+fn entries(node: Option<&Node>) -> &[(Node, Node)] {
+    node.and_then(Node::entries).unwrap_or_default()
 }

@@ -47,7 +47,7 @@ impl Stamp {
     /// The change that makes a live text the published one.
     fn edit(&self, id: &DocumentId, live: &str, document: &Document) -> Edit {
         let body = &live[document.parts.body..];
-        let edit = self.set(id, &document.frontmatter, body, checksum_of(live).ok());
+        let edit = self.set(id, &document.frontmatter, body, checksum_of(live).ok().as_ref());
         foreign_values(document, self.version == Version::FIRST)
             .iter()
             .fold(edit, |edit, foreign| edit.keep_original(foreign.field, foreign.value))
@@ -88,7 +88,7 @@ impl Stamp {
             Some(found) => Cow::Owned(other::as_yaml(&live, &found?)),
             None => Cow::Borrowed(&*live),
         };
-        let edit = self.set(id, &document.frontmatter, body, checksum_of(&yaml).ok());
+        let edit = self.set(id, &document.frontmatter, body, checksum_of(&yaml).ok().as_ref());
         let edit = edit.keep_frontmatter(block);
         origin.into_iter().fold(edit, Edit::derived_from).apply(&yaml)
     }
@@ -99,7 +99,7 @@ impl Stamp {
         id: &DocumentId,
         fields: &Frontmatter,
         body: &str,
-        checksum: Option<String>,
+        checksum: Option<&String>,
     ) -> Edit {
         let absent = |key: &str| fields.get(key).is_none_or(Node::is_null);
         let mut edit = Edit::default();
@@ -118,7 +118,7 @@ impl Stamp {
             edit = edit.text("created_at", &self.created);
         }
         edit = edit.text("updated_at", &self.updated);
-        checksum.iter().fold(edit, |edit, checksum| edit.text("checksum", checksum))
+        checksum.into_iter().fold(edit, |edit, checksum| edit.text("checksum", checksum))
     }
 }
 
