@@ -12,11 +12,12 @@ pub mod packs;
 use crate::model::hint::Hint;
 use rayon::prelude::*;
 
+use crate::checkpoint::codec;
 use crate::document::frontmatter::Frontmatter;
 use crate::document::hidden;
 use crate::document::obsidian::Markup;
 use crate::document::validate::{Criteria, Problem, Severity, problems};
-use crate::document::{Document, utf8};
+use crate::document::{Document, Format, utf8};
 use crate::model::id::DocumentId;
 use crate::model::layout::{self, limit};
 use crate::pack;
@@ -54,7 +55,7 @@ pub struct Text {
 impl Text {
     /// Takes the tags of the body to those of the frontmatter, where the layout has such.
     fn take_tags(&mut self, markup: Markup) {
-        let Document { frontmatter, parts } = &mut self.document;
+        let Document { frontmatter, parts, .. } = &mut self.document;
         frontmatter.tags.extend(markup.additions(frontmatter, &self.text[parts.body..]).tags);
     }
 }
@@ -65,7 +66,8 @@ impl LiveFile {
         let mut found = match &self.content {
             Ok(content) => {
                 let is_new = !self.id.as_ref().is_some_and(|id| has_history(vault, id));
-                problems(&content.text, &content.document, criteria(vault, &self.path, is_new))
+                let criteria = criteria(vault, &self.path, &content.document, is_new);
+                problems(&content.text, &content.document, criteria)
             }
             Err(problem) => vec![problem.clone()],
         };
@@ -80,10 +82,25 @@ impl LiveFile {
 }
 
 /// What a document of the vault is judged by.
-pub(crate) fn criteria<'v>(vault: &'v Vault, path: &str, is_new: bool) -> Criteria<'v> {
+pub(crate) fn criteria<'v>(
+    vault: &'v Vault,
+    path: &str,
+    document: &Document,
+    is_new: bool,
+) -> Criteria<'v> {
     let config = vault.config();
-    let hidden_text = !config.hidden_text_exclude.is_match(path);
-    Criteria { servers: &config.servers, is_new, hidden_text, markup: Markup::of(config) }
+    Criteria {
+        servers: &config.servers,
+        is_new,
+        hidden_text: looks_for_hidden_text(vault, path),
+        frontmatter: config.frontmatter,
+        yaml_only: document.format != Format::Yaml && codec::form_of(vault).is_shared(),
+        markup: Markup::of(config),
+    }
+}
+
+fn looks_for_hidden_text(vault: &Vault, path: &str) -> bool {
+    !vault.config().hidden_text_exclude.is_match(path)
 }
 
 fn has_history(vault: &Vault, id: &DocumentId) -> bool {
@@ -128,7 +145,7 @@ fn parse(bytes: Vec<u8>) -> Result<Text, Problem> {
         Ok(text) => text,
         Err(bytes) => utf8(bytes.as_bytes()).map(str::to_owned).map_err(refused)?,
     };
-    let document = Document::parse(&text).map_err(refused)?;
+    let document = Document::of_live(&text).map_err(refused)?;
     Ok(Text { text, document })
 }
 
@@ -227,7 +244,7 @@ pub fn drafts(
 /// What is odd about the text of a governance file. Only a configuration that cannot be read is
 /// an error: nothing can be done before it is mended.
 pub fn governance_problems(vault: &Vault, id: &DocumentId, text: &str) -> Vec<Problem> {
-    let hidden_text = criteria(vault, id.as_str(), false).hidden_text;
+    let hidden_text = looks_for_hidden_text(vault, id.as_str());
     if let Some(conflict) = hidden::conflict(text, !hidden_text) {
         return vec![Problem::from_text(conflict, 0)];
     }
@@ -261,7 +278,7 @@ pub fn governance_problems(vault: &Vault, id: &DocumentId, text: &str) -> Vec<Pr
 /// What is wrong with a pack by itself, and what its instructions hide from a reader.
 pub fn pack_problems(vault: &Vault, path: &str, read: &pack::Reading) -> Vec<Problem> {
     let instructions = read.pack.as_ref().and_then(|pack| pack.agent_instructions.as_deref());
-    let hidden = match criteria(vault, path, false).hidden_text {
+    let hidden = match looks_for_hidden_text(vault, path) {
         true => hidden::hidden(instructions.unwrap_or_default()),
         false => Vec::new(),
     };

@@ -15,7 +15,7 @@ use crate::chain::history::Entry;
 use crate::chain::replay;
 use crate::checkpoint::fault::LogError;
 use crate::checkpoint::state::PublishedSet;
-use crate::document::frontmatter;
+use crate::document::live_form::LiveForm;
 use crate::document::text::normalise;
 use crate::document::utf8;
 use crate::document::validate::{Problem, Severity};
@@ -291,14 +291,16 @@ fn row(
             row.withheld = Some(withheld);
             DocumentState::Withheld
         }
-        (Some(Ok(served)), Ok(live)) if *normalise(&live.text) == *served.text => {
-            DocumentState::Published
+        (Some(Ok(served)), Ok(live)) => {
+            let form = LiveForm::of(&served.text);
+            match form.is_draft(&live.document, vault.config().frontmatter) {
+                _ if form.is_of(&live.text) => DocumentState::Published,
+                _ if invalid => DocumentState::Invalid,
+                true => DocumentState::Draft,
+                false => DocumentState::Changed,
+            }
         }
         _ if invalid => DocumentState::Invalid,
-        (Some(Ok(_)), Ok(live)) => match live.document.frontmatter.status {
-            frontmatter::Status::Draft => DocumentState::Draft,
-            _ => DocumentState::Changed,
-        },
         (None, _) if row.id.as_ref().is_some_and(|id| is_retired(vault, id)) => {
             DocumentState::Retired
         }

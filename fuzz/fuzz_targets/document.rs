@@ -28,6 +28,10 @@ fuzz_target!(|bytes: &[u8]| {
     if !normal.starts_with('\u{feff}') {
         assert_eq!(split(text).is_ok(), split(&normal).is_ok());
     }
+    // A live file may have TOML or JSON before it.
+    if let Ok(live) = Document::of_live(text) {
+        read_all(text, &live);
+    }
     let Ok(before) = Document::parse(text) else { return };
     read_all(text, &before);
     edit(choice, text, &before);

@@ -6,14 +6,17 @@ import re
 from formats import Document, Refused, read_yaml, spelled
 
 
-def edited(text, values, keep=(), uri=None):
-    """The document with fields set, foreign values kept, and a URI in `derived_from`."""
+def edited(text, values, keep=(), uri=None, block=None):
+    """The document with fields set, foreign values kept, a URI in `derived_from`, and the
+    frontmatter of a file that is not edited."""
     before = Document(text)
     edit = Edit(text, before)
     copies = [(name, before.field(name)) for name in keep]
     for name, value in values:
         edit.set(name, spelled_value(value))
     edit.keep([(name, node) for name, node in copies if node])
+    if block is not None:
+        edit.keep_block(spelled(block, True))
     if uri is not None:
         edit.derive(uri)
     found = edit.result()
@@ -114,6 +117,19 @@ class Edit:
             self.insert(node, ["original: {" + ", ".join(entries) + "}"])
         else:
             self.insert(original, entries)
+
+    def keep_block(self, block):  # DOC-30
+        self.touched.add("metadata")
+        key, node = self.get("metadata")
+        entry = f"original_frontmatter: {block}"
+        if key is None:
+            self.added += f"{self.indent}metadata:{self.end}{self.indent}  {entry}{self.end}"
+        elif node.is_null:
+            self.replace(key, node, " {" + entry + "}")
+        elif node.kind != "map" or node.get("original_frontmatter"):
+            raise Refused("metadata")
+        else:
+            self.insert(node, [entry])
 
     @staticmethod
     def free(node, name):

@@ -7,9 +7,10 @@ import re
 
 from artifact import Artifact
 from formats import (
-    MIB, Document, Refused, claims, document_id, is_excluded, is_governance, is_markdown, live_path,
+    MIB, Refused, claims, document_id, is_excluded, is_governance, is_markdown, live_path,
     normalise, read_yaml,
 )  # fmt: skip
+from untouched import has_our_four, is_draft, is_edited, live_form, read_live
 from verify import LOGS, Verifier
 
 NOTES = """head-elsewhere unfinished version-unpublished vault-nested policy-unsealed
@@ -95,15 +96,17 @@ def compare(v, id, sealed):
     except (Refused, UnicodeDecodeError):
         v.find(code, id)
         return
-    if text != sealed and not (code == "drift" and is_draft(text)):
+    if code == "policy-drift":
+        is_same = text == sealed
+    else:
+        is_same = text == live_form(sealed) or is_draft(text, sealed, mode(v))
+    if not is_same:
         v.find(code, id)
 
 
-def is_draft(text):
-    try:
-        return Document(text).status == "draft"
-    except Refused:
-        return False
+def mode(v):
+    """Whether publishing edits live files, by the configuration sealed last."""
+    return v.frontmatter[max(v.frontmatter)] if v.frontmatter else None
 
 
 def unpublished(v, path, id, error, kind, knows_head, layout):
@@ -112,10 +115,11 @@ def unpublished(v, path, id, error, kind, knows_head, layout):
         return
     try:
         text = v.read(path, 16 * MIB).decode()
-        document = Document(text)
-        if "/" not in path and layout == "structured" and document.fields is None:
+        document, form, before = read_live(normalise(text))
+        if "/" not in path and layout == "structured" and not before:
             return
-        is_published = document.status == "published"
+        is_ours = is_edited(form, mode(v)) or has_our_four(document)
+        is_published = document.status == "published" and is_ours
         if error:
             v.find(
                 "published-without-history" if is_published and knows_head else "file-ignored",

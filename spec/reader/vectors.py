@@ -12,6 +12,7 @@ from context import Answer
 from edits import edited
 from live import verify
 from questions import Names, Pack, Uri, read_selector
+from untouched import as_yaml, live_form, parts, read_live
 
 VECTORS = Path(__file__).parent.parent / "vectors"
 VAULTS = json.loads((VECTORS / "verify/cases.json").read_text())
@@ -134,8 +135,33 @@ def vault(case):
 
 
 def edit(case):
-    found = refused(edited, case["text"], case["set"], case["keep"], case["derived_from"])
+    block = case.get("original_frontmatter")
+    found = refused(edited, case["text"], case["set"], case["keep"], case["derived_from"], block)
     return str(found) == case.get("result", case.get("refused"))
+
+
+def live_format(case):
+    form, block, before, rest = found = refused_parts(case["text"])
+    if "error" in case:
+        return str(found[1]) == case["error"]
+    if form is None:
+        return case["format"] is None
+    fields = refused(as_yaml, form, block)
+    body = case["text"].removeprefix("\ufeff")
+    return (form, str(fields), f.normalise(body).removeprefix(before)) == (
+        case["format"],
+        case["yaml"],
+        f.normalise(case["body"]),
+    )
+
+
+def refused_parts(text):
+    """The parts of a live text; in place of the block, why there are none."""
+    try:
+        read_live(f.normalise(text))
+        return parts(f.normalise(text))
+    except f.Refused as why:
+        return None, why, None, None
 
 
 def context(case):
@@ -186,6 +212,10 @@ RUNS = {
     "diff/apply.json": {"": lambda c: refused(f.apply_diff, c["old"], c["patch"]) == c["new"]
                         if "new" in c else isinstance(refused(f.apply_diff, c["old"], c["patch"]), f.Refused)},
     "document/cases.json": {"read": read_document, "edits": edit},
+    "document/live.json": {
+        "formats": live_format,
+        "live_forms": lambda c: live_form(c["sealed"]) == c["live"],
+    },
     "id/cases.json": {
         "documents": documents, "ids": ids,
         "collisions": lambda c: bool(set.intersection(*map(f.claims, c["ids"]))) == c["collide"],

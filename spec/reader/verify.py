@@ -20,7 +20,7 @@ class Verifier:
     def __init__(self, root, now):
         self.root, self.now, self.findings = os.fsencode(root), millis(now), []
         self.seals, self.removals, self.strict = {}, {}, set()
-        self.config = {}
+        self.config, self.frontmatter = {}, {}
 
     def find(self, code, id=None, version=None, checkpoint=None, path=None):
         self.findings.append((code, id, version, checkpoint, path))
@@ -267,7 +267,9 @@ class Verifier:
                 found.append((number, self.setting(text, "versions", "checkpoint_log")))
                 interval = self.setting(text, "versions", "keyframe_interval")
                 self.config[number] = int(interval) if interval else 10
+                self.frontmatter[number] = self.setting(text, "frontmatter")
         found += [(number, None) for number, _ in self.removals.get(id, [])]
+        self.frontmatter |= {number: None for number, _ in self.removals.get(id, [])}
         return sorted(found, key=lambda one: one[0])
 
     @staticmethod

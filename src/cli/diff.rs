@@ -4,6 +4,7 @@ use super::Answer;
 use super::session::Session;
 use super::ui::shown;
 use crate::chain::diff::print_between;
+use crate::document::live_form::LiveForm;
 use crate::model::id::DocumentId;
 use crate::report::failure::{Code, Failure};
 use crate::report::history::{DiffReport, DiffsReport};
@@ -42,12 +43,15 @@ pub(super) fn run(args: &Diff, session: &mut Session<'_>) -> Result<Answer, Fail
     let places = session.workspace.places_at(&vault, &head, args.id.as_slice())?;
     let [id] = places.ids() else { return changed(args, session, (&vault, &head), &places) };
     let id = id.clone();
+    let is_live = |side: Option<&String>| side.is_none_or(|side| side == "live");
+    let with_live = is_live(args.v2.as_ref()) || args.v1.as_ref().is_some_and(|v1| v1 == "live");
     let side = |text: Option<&String>| -> Result<(String, String), Failure> {
-        match text.map(String::as_str) {
-            None | Some("live") => Ok(("live".to_owned(), live_text(&vault, &id)?)),
+        match text.filter(|_| !is_live(text)) {
+            None => Ok(("live".to_owned(), live_text(&vault, &id)?)),
             Some(text) => {
                 let version = number(text)?;
                 let (text, _) = text_of(&vault, &chronicle, &id, version)?;
+                let text = if with_live { as_live(&id, text) } else { text };
                 Ok((format!("v{version}"), text))
             }
         }
@@ -56,7 +60,7 @@ pub(super) fn run(args: &Diff, session: &mut Session<'_>) -> Result<Answer, Fail
         Some(_) => side(args.v1.as_ref())?,
         None => {
             let served = published(&vault, &head, &id)?;
-            (format!("v{}", served.entry.version), served.text)
+            (format!("v{}", served.entry.version), as_live(&id, served.text))
         }
     };
     let (to, new) = side(args.v2.as_ref())?;
@@ -71,6 +75,11 @@ pub(super) fn run(args: &Diff, session: &mut Session<'_>) -> Result<Answer, Fail
         }
     }
     Ok(Answer::Yes)
+}
+
+/// What a live file with a published text has.
+fn as_live(id: &DocumentId, sealed: String) -> String {
+    if id.is_document() { LiveForm::of(&sealed).into_text() } else { sealed }
 }
 
 /// The diffs of all documents and governance files of these places that differ from what is
@@ -107,7 +116,7 @@ fn changed(
                         (format!("{} ({from})", shown(&path)), format!("{} (live)", shown(&path)))
                     }
                 };
-                let diff = print_between(&served.text, &live, &names.0, &names.1);
+                let diff = print_between(&as_live(id, served.text), &live, &names.0, &names.1);
                 diffs.push((id, from, diff));
             }
             (Err(why), _) | (_, Err(why)) => {

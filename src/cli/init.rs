@@ -7,7 +7,7 @@ use super::ui::shown;
 use super::{Answer, Locking};
 use crate::report::failure::Failure;
 use crate::starter::Starter;
-use crate::vault::config::Layout;
+use crate::vault::config::{FrontmatterMode, Layout};
 use crate::words::count;
 use crate::workspace::init::InitRequest;
 
@@ -34,6 +34,10 @@ pub(super) struct Init {
     /// `obsidian` (every Markdown file); default: by the content of the folder
     #[arg(long, value_parser = ["structured", "obsidian"])]
     layout: Option<String>,
+    /// Whether publishing writes into the frontmatter of live files: `untouched` leaves them as they
+    /// are, for the pages of a site that another program builds; default: `managed`
+    #[arg(long, value_parser = ["managed", "untouched"])]
+    frontmatter: Option<String>,
     /// Add documents: `policy` (a procurement team's policies, glossary, pack and source)
     #[arg(long, value_parser = ["policy"])]
     starter: Option<String>,
@@ -48,7 +52,11 @@ pub(super) fn run(args: Init, session: &mut Session<'_>) -> Result<Answer, Failu
         _ => Layout::Structured,
     });
     let starter = args.starter.map(|_| Starter::Policy);
-    let request = InitRequest { dir: args.dir, name: args.name, layout, starter };
+    let frontmatter = match args.frontmatter.as_deref() {
+        Some("untouched") => FrontmatterMode::Untouched,
+        _ => FrontmatterMode::Managed,
+    };
+    let request = InitRequest { dir: args.dir, name: args.name, layout, frontmatter, starter };
     let (report, notes) = session.workspace.init(&request)?;
     notes.iter().for_each(|note| session.ui.note(note));
     if session.ui.json {

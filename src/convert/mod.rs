@@ -18,7 +18,7 @@ use crate::trust;
 use crate::txn::expect::{self, Expect};
 use crate::txn::{self, Recovered};
 use crate::vault::Vault;
-use crate::vault::config::LogForm;
+use crate::vault::config::{FrontmatterMode, LogForm};
 use crate::vault::files::FileError;
 use crate::verify::{self, Class, Finding, Progress};
 
@@ -97,6 +97,9 @@ pub(crate) fn convert(vault: &Vault, request: &Request<'_>) -> Result<Converted,
     let log = trust::open_log(vault)?;
     if log.sound()?.head().is_none() {
         return Err(ConvertError::Empty);
+    }
+    if request.form.is_shared() && vault.config().frontmatter == FrontmatterMode::Untouched {
+        return Err(PublishError::SharedUntouched.into());
     }
     let mut event = None;
     if !is_asked_for(vault, &log, request.form)? {

@@ -7,6 +7,7 @@
 
 use std::ops::Range;
 
+use super::live_form::ORIGINAL_FRONTMATTER;
 use super::text::{self, BOM, Parts};
 use super::{Document, Unreadable};
 use crate::model::number::Version;
@@ -21,6 +22,8 @@ use crate::yaml::{Dialect, Node, Value, emit, parse};
 pub struct Edit {
     set: Vec<(&'static str, String)>,
     original: Vec<(&'static str, String)>,
+    /// The frontmatter of a file that is not edited.
+    frontmatter: Option<String>,
     derived_from: Option<String>,
 }
 
@@ -97,6 +100,13 @@ impl Edit {
         self
     }
 
+    /// Keeps the frontmatter of a file that is not edited, in `metadata.original_frontmatter`.
+    #[must_use]
+    pub fn keep_frontmatter(mut self, block: &str) -> Self {
+        self.frontmatter = Some(emit::in_flow(block));
+        self
+    }
+
     /// Adds a URI to `derived_from`, keeping those that are there.
     #[must_use]
     pub fn derived_from(mut self, uri: &str) -> Self {
@@ -155,12 +165,12 @@ impl Edit {
                 splices.push(replace_value(yaml, k, v, spelled)?);
             }
         }
-        if let (Some((k, v)), false) =
-            (known.and_then(|r| entry(r, "metadata")), self.original.is_empty())
+        if let (Some((k, v)), Some((key, value))) =
+            (known.and_then(|r| entry(r, "metadata")), self.kept())
         {
             splices.push(match v.is_null() {
-                true => replace_value(yaml, k, v, &format!("{{original: {}}}", self.originals()))?,
-                false => self.metadata_splice(yaml, v, parts.line_end)?,
+                true => replace_value(yaml, k, v, &format!("{{{key}: {value}}}"))?,
+                false => self.metadata_splice(yaml, v, (key, value), parts.line_end)?,
             });
         }
         if let (Some(uri), Some((k, v))) =
@@ -187,7 +197,10 @@ impl Edit {
         if let Some(uri) = self.derived_from.as_ref().filter(|_| is_new("derived_from")) {
             out.push_str(&format!("{indent}derived_from: [{uri}]{nl}"));
         }
-        if !self.original.is_empty() && is_new("metadata") {
+        if let Some(block) = self.frontmatter.as_ref().filter(|_| is_new("metadata")) {
+            let line = format!("{indent}  {ORIGINAL_FRONTMATTER}: {block}{nl}");
+            out.push_str(&format!("{indent}metadata:{nl}{line}"));
+        } else if !self.original.is_empty() && is_new("metadata") {
             out.push_str(&format!("{indent}metadata:{nl}{indent}  original:{nl}"));
             for (key, value) in &self.original {
                 out.push_str(&format!("{indent}    {key}: {value}{nl}"));
@@ -195,22 +208,33 @@ impl Edit {
         }
     }
 
-    /// Original values as a mapping in one line.
-    fn originals(&self) -> String {
+    /// What is to be kept in `metadata`, and under which key: original values as a mapping in one
+    /// line, or the whole frontmatter.
+    fn kept(&self) -> Option<(&'static str, String)> {
+        if let Some(block) = &self.frontmatter {
+            return Some((ORIGINAL_FRONTMATTER, block.clone()));
+        }
         let pairs: Vec<String> = self.original.iter().map(|(k, v)| format!("{k}: {v}")).collect();
-        format!("{{{}}}", pairs.join(", "))
+        (!pairs.is_empty()).then(|| ("original", format!("{{{}}}", pairs.join(", "))))
     }
 
-    /// Original values as a new first entry of an existing `metadata`, or of the `original` in it.
-    fn metadata_splice(&self, yaml: &str, metadata: &Node, nl: &str) -> Result<Splice, EditError> {
+    /// What is kept as a new first entry of an existing `metadata`, or of the `original` in it.
+    fn metadata_splice(
+        &self,
+        yaml: &str,
+        metadata: &Node,
+        (key, value): (&'static str, String),
+        nl: &str,
+    ) -> Result<Splice, EditError> {
         let Value::Mapping { entries, .. } = &metadata.value else {
             return Err(EditError::Metadata);
         };
         if metadata.decorated {
             return Err(EditError::NotExact);
         }
-        let original = metadata.get("original").filter(|o| !o.is_null());
-        let (parent, pairs) = match original {
+        let known = metadata.get(key).filter(|o| !o.is_null());
+        let (parent, pairs) = match known {
+            Some(_) if self.frontmatter.is_some() => return Err(EditError::Metadata),
             Some(original) => {
                 let taken = original.entries().ok_or(EditError::Metadata)?;
                 let free = |key: &str| {
@@ -226,29 +250,36 @@ impl Edit {
                     .collect();
                 (original, pairs)
             }
-            None if entries.iter().any(|(k, _)| k.text() == Some("original")) => {
+            None if entries.iter().any(|(k, _)| k.text() == Some(key)) => {
                 return Err(EditError::Metadata);
             }
-            None => (metadata, vec![("original".to_owned(), self.originals())]),
+            None => (metadata, vec![(key.to_owned(), value)]),
         };
         Ok(first_entries(yaml, parent, &pairs, nl))
     }
 
     /// Compares the edited text with the request.
     fn check(&self, before: &str, old: &Document, after: &str) -> Result<(), EditError> {
-        let new = Document::parse(after).map_err(|_| EditError::NotExact)?;
+        let new = Document::parse(after).map_err(|why| match why {
+            Unreadable::FrontmatterTooLarge { .. } => why.into(),
+            _ => EditError::NotExact,
+        })?;
+        let kept_in_metadata = self.kept().map(|(key, _)| key);
         let wished = |key: &str| {
             self.set.iter().any(|(k, _)| *k == key)
-                || (key == "metadata" && !self.original.is_empty())
+                || (key == "metadata" && kept_in_metadata.is_some())
                 || (key == "derived_from" && self.derived_from.is_some())
         };
-        let set = self.set.iter().all(|(key, spelled)| {
-            let line = format!("k: {spelled}");
-            let value = parse(&line, Dialect::Format).ok();
-            match (new.frontmatter.get(key), value.as_ref().and_then(|v| v.get("k"))) {
-                (Some(is), Some(should)) => is.same_value(should),
-                _ => false,
-            }
+        let is_spelled = |is: Option<&Node>, spelled: &str| {
+            let value = parse(&format!("k: {spelled}"), Dialect::Format).ok();
+            let should = value.as_ref().and_then(|value| value.get("k"));
+            is.zip(should).is_some_and(|(is, should)| is.same_value(should))
+        };
+        let set =
+            self.set.iter().all(|(key, spelled)| is_spelled(new.frontmatter.get(key), spelled));
+        let block_is_kept = self.frontmatter.as_ref().is_none_or(|spelled| {
+            let metadata = new.frontmatter.get("metadata");
+            is_spelled(metadata.and_then(|metadata| metadata.get(ORIGINAL_FRONTMATTER)), spelled)
         });
         let entries = |d: &'_ Document| -> Vec<(Node, Node)> {
             let root = d.frontmatter.root.as_ref();
@@ -258,10 +289,10 @@ impl Edit {
         let (kept, found) = (entries(old), entries(&new));
         let others_stay = kept.len() == found.len()
             && kept.iter().zip(&found).all(|(a, b)| a.0.same_value(&b.0) && a.1.same_value(&b.1));
-        let metadata_stays = self.original.is_empty()
+        let metadata_stays = kept_in_metadata.is_none()
             || match old.frontmatter.get("metadata").and_then(Node::entries) {
                 Some(was) => {
-                    was.iter().filter(|(k, _)| k.text() != Some("original")).all(|(k, v)| {
+                    was.iter().filter(|(k, _)| k.text() != kept_in_metadata).all(|(k, v)| {
                         let is = new.frontmatter.get("metadata");
                         let is = is.and_then(|m| m.get(k.text().unwrap_or_default()));
                         is.is_some_and(|is| is.same_value(v))
@@ -281,7 +312,7 @@ impl Edit {
             Some(_) => before[old.parts.rest.clone()] == after[new.parts.rest.clone()],
             None => before[old.parts.rest.clone()] == after[new.parts.body..],
         };
-        if set && others_stay && metadata_stays && derived_stay && rest {
+        if set && others_stay && metadata_stays && block_is_kept && derived_stay && rest {
             Ok(())
         } else {
             Err(EditError::NotExact)

@@ -184,6 +184,14 @@ impl Frontmatter {
     }
 }
 
+/// The items of a list, or the one value in its place.
+pub(super) fn one_or_many(node: Option<&Node>) -> &[Node] {
+    match node.filter(|node| !node.is_null()) {
+        Some(node) => node.items().unwrap_or(std::slice::from_ref(node)),
+        None => &[],
+    }
+}
+
 /// A list of tags, or one text that holds several, split at commas and blanks.
 fn read_tags(node: Option<&Node>) -> (Vec<Tag>, Vec<String>) {
     let (mut tags, mut odd) = (Vec::new(), Vec::new());

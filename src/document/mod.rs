@@ -1,7 +1,8 @@
 //! A document: its id, its frontmatter, its body. Pure functions of bytes; the disk is not
 //! touched here.
 //!
-//! [`Document::parse`] reads a text, [`validate::problems`] says what is wrong with it,
+//! [`Document::parse`] reads a published text and [`Document::of_live`] a live one,
+//! [`validate::problems`] says what is wrong with it,
 //! [`edit::Edit`] changes fields of its frontmatter and no other byte. [`text::normalise`] is the
 //! form that hashes are taken of. Rules: `spec/document.md`.
 
@@ -9,7 +10,9 @@ pub mod edit;
 pub mod frontmatter;
 pub(crate) mod hidden;
 pub mod links;
+pub mod live_form;
 pub mod obsidian;
+pub mod other;
 pub mod sections;
 pub mod text;
 pub mod validate;
@@ -18,7 +21,7 @@ use frontmatter::Frontmatter;
 use text::Parts;
 
 use crate::model::layout::limit;
-use crate::yaml::{self, Dialect};
+use crate::yaml::{self, Dialect, Node};
 
 /// A document that could be read.
 #[derive(Clone, Debug)]
@@ -27,6 +30,30 @@ pub struct Document {
     pub frontmatter: Frontmatter,
     /// Where its parts lie in the text it was read from.
     pub parts: Parts,
+    /// What its frontmatter is written in; YAML also where there is none.
+    pub format: Format,
+}
+
+/// What a frontmatter is written in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// Between lines `---`: that of every published text.
+    Yaml,
+    /// Between lines `+++`.
+    Toml,
+    /// An object before the text.
+    Json,
+}
+
+impl Format {
+    /// Its name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Yaml => "YAML",
+            Self::Toml => "TOML",
+            Self::Json => "JSON",
+        }
+    }
 }
 
 /// Why bytes are no document.
@@ -57,6 +84,14 @@ pub enum Unreadable {
     /// A `<<` key, which readers disagree about.
     #[error("{0}")]
     MergeKey(yaml::Error),
+    /// A frontmatter of another format than YAML that cannot be read.
+    #[error("the frontmatter is not {} that is read: {why}", .format.as_str())]
+    Other {
+        /// The format.
+        format: Format,
+        /// Why.
+        why: String,
+    },
 }
 
 impl Unreadable {
@@ -69,6 +104,7 @@ impl Unreadable {
             Self::Yaml(_) => "frontmatter-yaml",
             Self::NotAMapping => "frontmatter-not-mapping",
             Self::MergeKey(_) => "frontmatter-merge-key",
+            Self::Other { .. } => "frontmatter-format",
         }
     }
 
@@ -87,6 +123,7 @@ impl Unreadable {
                  dashes are thematic breaks"
             }
             Self::MergeKey(_) => "write the merged fields out",
+            Self::Other { .. } => "fix it, or begin the file with an empty line if it is text",
         }
     }
 }
@@ -100,38 +137,58 @@ pub fn utf8(bytes: &[u8]) -> Result<&str, Unreadable> {
 }
 
 impl Document {
-    /// Reads a document, in normal form or as it is stored.
+    /// Reads a published text, in normal form or as it is stored.
     ///
     /// # Errors
     /// The text has a frontmatter that cannot be read.
     pub fn parse(text: &str) -> Result<Self, Unreadable> {
         let parts = text::split(text).map_err(|text::Unclosed| Unreadable::Unclosed)?;
-        let Some(block) = &parts.frontmatter else {
-            return Ok(Self { frontmatter: Frontmatter::read(None), parts });
+        let root = match &parts.frontmatter {
+            Some(block) => fields(&text[block.clone()])?,
+            None => None,
         };
-        if block.len() > limit::FRONTMATTER {
-            return Err(Unreadable::FrontmatterTooLarge { found: block.len() });
-        }
-        // The block begins on the document's second line.
-        let shift = |mut e: yaml::Error| {
-            e.line += 1;
-            e
-        };
-        let root = yaml::parse(&text[block.clone()], Dialect::Frontmatter)
-            .map_err(|e| Unreadable::Yaml(shift(e)))?;
-        if root.is_null() {
-            return Ok(Self { frontmatter: Frontmatter::read(None), parts });
-        }
-        let Some(entries) = root.entries() else {
-            return Err(Unreadable::NotAMapping);
-        };
-        // Readers disagree on whether `<<` brings fields in; then they disagree on the status.
-        if let Some((key, _)) = entries.iter().find(|(k, _)| k.text() == Some("<<")) {
-            let error = key.error("a merge key at the top level, which readers read differently");
-            return Err(Unreadable::MergeKey(shift(error)));
-        }
-        Ok(Self { frontmatter: Frontmatter::read(Some(root)), parts })
+        Ok(Self { frontmatter: Frontmatter::read(root), parts, format: Format::Yaml })
     }
+
+    /// Reads the text of a live file, whose frontmatter may be TOML or JSON too.
+    ///
+    /// # Errors
+    /// The text has a frontmatter that cannot be read.
+    pub fn of_live(text: &str) -> Result<Self, Unreadable> {
+        let Some(found) = other::read(text) else { return Self::parse(text) };
+        let other::Read { format, parts, yaml } = found?;
+        let mut root = fields(&yaml).map_err(|why| match why {
+            Unreadable::Yaml(why) => Unreadable::Other { format, why: why.problem },
+            why => why,
+        })?;
+        root.iter_mut().for_each(Node::forget_place);
+        Ok(Self { frontmatter: Frontmatter::read(root), parts, format })
+    }
+}
+
+/// The mapping that a block holds, if it holds any.
+fn fields(block: &str) -> Result<Option<Node>, Unreadable> {
+    if block.len() > limit::FRONTMATTER {
+        return Err(Unreadable::FrontmatterTooLarge { found: block.len() });
+    }
+    // The block begins on the document's second line.
+    let shift = |mut e: yaml::Error| {
+        e.line += 1;
+        e
+    };
+    let root = yaml::parse(block, Dialect::Frontmatter).map_err(|e| Unreadable::Yaml(shift(e)))?;
+    if root.is_null() {
+        return Ok(None);
+    }
+    let Some(entries) = root.entries() else {
+        return Err(Unreadable::NotAMapping);
+    };
+    // Readers disagree on whether `<<` brings fields in; then they disagree on the status.
+    if let Some((key, _)) = entries.iter().find(|(k, _)| k.text() == Some("<<")) {
+        let error = key.error("a merge key at the top level, which readers read differently");
+        return Err(Unreadable::MergeKey(shift(error)));
+    }
+    Ok(Some(root))
 }
 
 #[cfg(test)]

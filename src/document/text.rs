@@ -43,23 +43,6 @@ pub struct Parts {
     pub line_end: &'static str,
 }
 
-/// The format of a frontmatter that is not YAML, as other programs read it: TOML from a line `+++`
-/// on, or a JSON object before the first line of the body.
-pub(crate) fn other_frontmatter(text: &str) -> Option<&'static str> {
-    let text = text.strip_prefix(BOM).unwrap_or(text);
-    let is_line = |line: &str| line.trim_end_matches([' ', '\t']) == "+++";
-    if text.split(['\n', '\r']).next().is_some_and(is_line) {
-        return Some("TOML");
-    }
-    if !text.starts_with('{') {
-        return None;
-    }
-    let mut values = serde_json::Deserializer::from_str(text).into_iter::<serde::de::IgnoredAny>();
-    values.next()?.ok()?;
-    let rest = text[values.byte_offset()..].trim_start_matches([' ', '\t']);
-    (rest.is_empty() || rest.starts_with(['\n', '\r'])).then_some("JSON")
-}
-
 /// A text whose first line is `---`, but which has no closing delimiter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unclosed;
@@ -67,13 +50,9 @@ pub struct Unclosed;
 /// Splits a document. A delimiter is a line that is exactly `---`; lines end in LF, CRLF or CR,
 /// so that a text and its normal form have the same parts.
 pub fn split(text: &str) -> Result<Parts, Unclosed> {
-    let start = if text.starts_with(BOM) { BOM.len_utf8() } else { 0 };
-    let line_end = match first_end(text) {
-        Some(at) if text[at..].starts_with("\r\n") => "\r\n",
-        Some(at) if text[at..].starts_with('\r') => "\r",
-        _ => "\n",
-    };
-    let mut lines = Lines { text, at: start };
+    let line_end = line_end(text);
+    let mut lines = Lines::of(text);
+    let start = lines.at;
     let whole = Parts { frontmatter: None, rest: start..text.len(), body: start, line_end };
     if lines.next().is_none_or(|line| &text[line] != "---") {
         return Ok(whole);
@@ -97,15 +76,32 @@ pub fn checksum(rest: &str) -> Digest {
     Digest::of(normalise(rest).as_bytes())
 }
 
+/// The line end of a file: that of its first line, else LF.
+pub(super) fn line_end(text: &str) -> &'static str {
+    match first_end(text) {
+        Some(at) if text[at..].starts_with("\r\n") => "\r\n",
+        Some(at) if text[at..].starts_with('\r') => "\r",
+        _ => "\n",
+    }
+}
+
 /// Where the first line of a text ends.
 fn first_end(text: &str) -> Option<usize> {
     memchr::memchr2(b'\n', b'\r', text.as_bytes())
 }
 
 /// The lines of a text without their ends.
-struct Lines<'t> {
+pub(super) struct Lines<'t> {
     text: &'t str,
-    at: usize,
+    /// Where the next line begins.
+    pub(super) at: usize,
+}
+
+impl<'t> Lines<'t> {
+    /// The lines of a text behind the mark before it.
+    pub(super) fn of(text: &'t str) -> Self {
+        Self { text, at: if text.starts_with(BOM) { BOM.len_utf8() } else { 0 } }
+    }
 }
 
 impl Iterator for Lines<'_> {
@@ -166,26 +162,5 @@ mod tests {
             let expected = parts(&normal).map(|(f, b)| (f.map(str::to_owned), b.to_owned()));
             prop_assert_eq!(normalised, expected);
         }
-    }
-
-    #[test]
-    fn frontmatter_that_is_not_yaml_is_recognised() {
-        for (text, format) in [
-            ("+++\ntitle = 'a'\n+++\n", Some("TOML")),
-            ("\u{feff}+++ \r\ntitle = 'a'\r\n+++\r\n", Some("TOML")),
-            ("{\n \"title\": \"a\"\n}\nText\n", Some("JSON")),
-            ("{}", Some("JSON")),
-            ("{% raw %}\n", None),
-            ("{{ page }}\n", None),
-            ("{\"a\": 1} is an object\n", None),
-            ("{\"a\": \n", None),
-            ("\n+++\n", None),
-            ("++++\n", None),
-            ("---\na: 1\n---\n+++\n", None),
-        ] {
-            assert_eq!(other_frontmatter(text), format, "{text:?}");
-        }
-        // Deep nesting ends in an error, not in a full stack.
-        assert_eq!(other_frontmatter(&"{\"a\":".repeat(1_000_000)), None);
     }
 }

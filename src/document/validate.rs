@@ -2,20 +2,20 @@
 //!
 //! Errors keep a document from being published; warnings say how a value is understood.
 
-use crate::model::hint::Hint;
+use crate::model::hint::{Hint, Verb};
 use crate::model::tag::TagError;
 use crate::model::timestamp::Timestamp;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
-use super::Document;
-use super::frontmatter::{NodeType, Status};
+use super::frontmatter::{Frontmatter, NodeType, Status};
 use super::hidden;
+use super::live_form::{ORIGINAL_FRONTMATTER, is_edited};
 use super::obsidian::Markup;
-use super::text::other_frontmatter;
+use super::{Document, Format};
 use crate::model::digest::Digest;
 use crate::model::transport::Transport;
 use crate::model::visible::{Invisible, without_invisible};
-use crate::vault::config::Server;
+use crate::vault::config::{FrontmatterMode, Server};
 use crate::words::nearest;
 use crate::yaml::{Node, Value};
 
@@ -72,6 +72,10 @@ pub struct Criteria<'c> {
     pub is_new: bool,
     /// Whether what a page does not show is looked for.
     pub hidden_text: bool,
+    /// Whether publishing writes into the frontmatter.
+    pub frontmatter: FrontmatterMode,
+    /// Whether the vault can publish a frontmatter that is YAML only.
+    pub yaml_only: bool,
     /// How its body is read.
     pub markup: Markup,
 }
@@ -79,12 +83,7 @@ pub struct Criteria<'c> {
 /// Lists what is wrong with a document, in the order of its lines. `text` is the whole document.
 pub fn problems(text: &str, document: &Document, criteria: Criteria<'_>) -> Vec<Problem> {
     let mut found = ProblemList { problems: Vec::new() };
-    if let Some(format) = other_frontmatter(text).filter(|_| document.parts.frontmatter.is_none()) {
-        let message = format!("the frontmatter is {format}, which publishing cannot edit");
-        let hint = "write it as YAML between lines `---`, or begin the file with an empty line if \
-                    it is text";
-        found.error("frontmatter-format", None, message, hint);
-    }
+    found.frontmatter(document, criteria);
     found.left_in_body(text, document, criteria.hidden_text);
     found.unclosed_comment(text, document, criteria.markup);
     let fields = &document.frontmatter;
@@ -113,7 +112,9 @@ pub fn problems(text: &str, document: &Document, criteria: Criteria<'_>) -> Vec<
         let message = "tags are a mapping and select nothing".to_owned();
         found.warn("tag-grammar", fields.get("tags"), message, "write a list: `tags: [a, b]`");
     }
-    for foreign in foreign_values(document, criteria.is_new) {
+    let is_edited = is_edited(document, criteria.frontmatter);
+    let foreign = is_edited.then(|| foreign_values(document, criteria.is_new));
+    for foreign in foreign.into_iter().flatten() {
         found.warn(
             "field-foreign",
             Some(foreign.value),
@@ -131,8 +132,7 @@ pub fn problems(text: &str, document: &Document, criteria: Criteria<'_>) -> Vec<
 /// elsewhere: beside the three other fields.
 pub(crate) fn foreign_values(document: &Document, is_new: bool) -> Vec<Foreign<'_>> {
     let fields = &document.frontmatter;
-    let has = |field: &str| fields.get(field).is_some_and(|node| is_of_our_form(field, node));
-    let was_published = OURS.into_iter().all(has);
+    let was_published = has_our_four(fields);
     let is_ours = |field: &str, node: &Node| {
         let is_counted_elsewhere = field == "version" && is_new && !was_published;
         is_of_our_form(field, node) && (!is_counted_elsewhere || node.number() == Some(1))
@@ -144,7 +144,13 @@ pub(crate) fn foreign_values(document: &Document, is_new: bool) -> Vec<Foreign<'
 }
 
 /// The fields that only publishing sets.
-const OURS: [&str; 4] = ["version", "status", "updated_at", "checksum"];
+pub(super) const OURS: [&str; 4] = ["version", "status", "updated_at", "checksum"];
+
+/// Whether all of them are there, each of our form.
+pub(crate) fn has_our_four(fields: &Frontmatter) -> bool {
+    let has = |field: &str| fields.get(field).is_some_and(|node| is_of_our_form(field, node));
+    OURS.into_iter().all(has)
+}
 
 fn is_of_our_form(field: &str, node: &Node) -> bool {
     match field {
@@ -216,6 +222,32 @@ impl ProblemList {
         hint: impl Into<Hint>,
     ) {
         self.add(Severity::Warning, code, node, message, hint);
+    }
+
+    /// What keeps a frontmatter from being published, whatever its fields say.
+    fn frontmatter(&mut self, document: &Document, criteria: Criteria<'_>) {
+        if document.format != Format::Yaml && criteria.yaml_only {
+            let format = document.format.as_str();
+            let message = format!(
+                "the frontmatter is {format}, which the reference implementation does not read in \
+                 the vaults that it shares"
+            );
+            let hint = "write it as YAML between lines `---`, or begin the file with an empty line if \
+                        it is text";
+            self.error("frontmatter-format", None, message, hint);
+        }
+        let metadata = document.frontmatter.get("metadata");
+        if let Some(original) = metadata.and_then(|metadata| metadata.get(ORIGINAL_FRONTMATTER)) {
+            let message = format!(
+                "`metadata.{ORIGINAL_FRONTMATTER}` is of a published text: publishing writes it there \
+                 for a file that it does not edit"
+            );
+            let hint = Hint::call(
+                "{} writes the file of a published text; or remove the field",
+                Verb::Restore,
+            );
+            self.error("original-frontmatter", Some(original), message, hint);
+        }
     }
 
     /// What a merge left, and what a page does not show. Lines are those of the document.

@@ -12,7 +12,7 @@ use crate::chain::replay;
 use crate::chain::vouched;
 use crate::checkpoint::codec;
 use crate::checkpoint::state::Mark;
-use crate::document::frontmatter::Status;
+use crate::document::live_form::{self, LiveForm};
 use crate::document::obsidian::Markup;
 use crate::document::text::{BOM, normalise};
 use crate::document::validate::problems;
@@ -230,11 +230,14 @@ impl Transaction<'_> {
         let live = readable(&path, &bytes)?;
         let document = parsed(&path, live)?;
         let base = self.base(id, last_sealed)?;
-        if base.sealed.as_deref() == Some(&*normalise(live)) {
+        let form = base.sealed.as_deref().map(LiveForm::of);
+        if form.as_ref().is_some_and(|form| form.is_of(live)) {
             return Ok(Prepared::Unchanged);
         }
+        let mode = self.vault.config().frontmatter;
+        let is_draft = || form.as_ref().is_some_and(|form| form.is_draft(&document, mode));
         match which {
-            Which::Changed if document.frontmatter.status == Status::Draft => {
+            Which::Changed if is_draft() => {
                 return Ok(Prepared::LeftOut("its live file is a draft"));
             }
             Which::All if base.retired => return Ok(Prepared::LeftOut("it is retired")),
@@ -243,34 +246,39 @@ impl Transaction<'_> {
             }
             _ => {}
         }
-        if let Some(sealed) = &base.sealed
+        let is_edited = live_form::is_edited(&document, mode);
+        if let Some(sealed) = base.sealed.as_ref().filter(|_| is_edited)
             && let Some(new) = stamp::left_behind(id, live, &document, sealed)
         {
             return Ok(Prepared::Behind(Live::Replace { old: bytes, new: new.into_bytes() }));
         }
-        if let (true, Some((version, chain_hash, text))) = (base.sealed.is_some(), &base.last) {
+        if let (Some(form), Some((version, chain_hash, text))) = (&form, &base.last) {
             let history = &base.history;
             let last = stale::Last { version: *version, chain_hash, text, history };
-            stale::refuse(self.vault.files(), id, &document.frontmatter, &last, self.expect)?;
+            let files = self.vault.files();
+            match form.has_our_fields(&document, mode) {
+                true => stale::refuse(files, id, &document.frontmatter, &last, self.expect)?,
+                false => stale::refuse_older(files, id, live, &last, self.expect)?,
+            }
         }
         let is_new = base.next() == Version::FIRST;
-        let found = problems(live, &document, live::criteria(self.vault, &path, is_new));
+        let found = problems(live, &document, live::criteria(self.vault, &path, &document, is_new));
         let warnings = Refusal::unless_valid(&path, found)?;
         let version = base.next();
         // A document that had no such field was created when its history begins.
         let first = base.history.slots.first().and_then(|slot| slot.entry.as_ref().ok());
         let created = first.map_or(self.at, |entry| entry.edited_at);
-        let edit = self.stamp(version, created).edit(id, live, &document);
-        let new = edit.apply(live).map_err(|why| {
+        let stamp = self.stamp(version, created);
+        let next = stamp.next(id, live, &document, None, mode).map_err(|why| {
             let message = why.to_string();
             Refusal::new(&path, "frontmatter-spelling", message, why.hint())
         })?;
-        let change = base.change();
-        let mut item = self.next_version(id, &base, &normalise(&new), change)?;
+        let mut item = self.next_version(id, &base, &next.sealed, base.change())?;
         item.warnings = warnings;
-        item.live = match fresh {
-            Some(_) => Live::Create(new.into_bytes()),
-            None => Live::Replace { old: bytes, new: new.into_bytes() },
+        item.live = match (fresh, next.live) {
+            (Some(text), new) => Live::Create(new.unwrap_or_else(|| text.to_owned()).into_bytes()),
+            (None, Some(new)) => Live::Replace { old: bytes, new: new.into_bytes() },
+            (None, None) => Live::Keep,
         };
         Ok(Prepared::Version(Box::new(item)))
     }
@@ -486,12 +494,13 @@ fn stored_diff(before: &str, text: &str, last: Version, version: Version) -> Tex
     }
 }
 
-fn readable<'b>(path: &str, bytes: &'b [u8]) -> Result<&'b str, Refusal> {
+pub(super) fn readable<'b>(path: &str, bytes: &'b [u8]) -> Result<&'b str, Refusal> {
     utf8(bytes).map_err(|why| Refusal::new(path, why.code(), why.to_string(), why.hint()))
 }
 
-fn parsed(path: &str, text: &str) -> Result<Document, Refusal> {
-    Document::parse(text).map_err(|why| Refusal::new(path, why.code(), why.to_string(), why.hint()))
+pub(super) fn parsed(path: &str, text: &str) -> Result<Document, Refusal> {
+    Document::of_live(text)
+        .map_err(|why| Refusal::new(path, why.code(), why.to_string(), why.hint()))
 }
 
 pub(super) fn refused_file(path: &str, why: &FileError) -> Refusal {

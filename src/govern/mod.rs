@@ -263,6 +263,11 @@ pub enum PublishError {
     /// The configuration cannot be read.
     #[error(transparent)]
     Config(#[from] OpenError),
+    /// The reference implementation would take files that publishing does not edit for changed ones.
+    #[error(
+        "`frontmatter: untouched` is not possible in a vault that the reference implementation shares"
+    )]
+    SharedUntouched,
     /// The governance files of the last checkpoint cannot be read.
     #[error("`{id}` of the last checkpoint cannot be read: {why}")]
     Policy {

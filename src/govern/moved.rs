@@ -2,12 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use super::artifact::Base;
+use super::artifact::{self, Base};
 use super::governance::Includes;
 use super::transaction::Transaction;
 use super::{
     Author, Event, Mode, Outcome, PublishError, Refusal, check_layout, check_place, event,
 };
+use crate::document::live_form::LiveForm;
 use crate::document::text::normalise;
 use crate::document::validate::problems;
 use crate::document::{Document, utf8};
@@ -99,42 +100,41 @@ impl Transaction<'_> {
         let bytes = match read {
             Ok(Some(bytes)) => bytes,
             Ok(None) => {
-                let hint = super::artifact::restore_or_retire(old);
+                let hint = artifact::restore_or_retire(old);
                 return refuse("document-missing", "the live file is missing", hint);
             }
-            Err(why) => return Err(super::artifact::refused_file(&path, &why)),
+            Err(why) => return Err(artifact::refused_file(&path, &why)),
         };
         let last_sealed = self.last_sealed([old]).get(old).copied();
         let base = self.base(old, last_sealed)?;
         let live = utf8(&bytes).unwrap_or_default();
-        let document = Document::parse(live)
-            .map_err(|why| Refusal::new(&path, why.code(), why.to_string(), why.hint()));
+        let document = artifact::parsed(&path, live);
         let mut warnings = Vec::new();
-        if base.sealed.as_deref() != Some(&*normalise(live)) {
-            let sealed = base.sealed.as_deref().unwrap_or_default();
+        let sealed = base.sealed.as_deref().unwrap_or_default();
+        if !LiveForm::of(sealed).is_of(live) {
             let edited = document.as_ref().ok();
             let Some(edited) = edited.filter(|d| is_moved && has_body_of(sealed, live, d)) else {
                 return Err(changed(old, new, is_moved));
             };
-            let found = problems(live, edited, live::criteria(self.vault, &path, true));
+            let found = problems(live, edited, live::criteria(self.vault, &path, edited, true));
             warnings = Refusal::unless_valid(&path, found)?;
         }
-        let document = document?;
-        let mut edit = self.stamp(Version::FIRST, self.at).edit(new, live, &document);
         let origin = Uri::pinned(old.clone(), self.chronicle.head_number());
-        if let Some(origin) = origin.within(&self.vault.config().authorities) {
-            edit = edit.derived_from(&origin.to_string());
-        }
-        let text = edit.apply(live).map_err(|why| {
+        let origin = origin.within(&self.vault.config().authorities);
+        let origin = origin.map(|origin| origin.to_string());
+        let stamp = self.stamp(Version::FIRST, self.at);
+        let mode = self.vault.config().frontmatter;
+        let next = stamp.next(new, live, &document?, origin.as_deref(), mode).map_err(|why| {
             Refusal::new(&path, "frontmatter-spelling", why.to_string(), why.hint())
         })?;
-        let mut published =
-            self.next_version(new, &Base::nothing(), &normalise(&text), Change::New)?;
+        let mut published = self.next_version(new, &Base::nothing(), &next.sealed, Change::New)?;
         published.warnings = warnings;
         let mut retired = self.retirement(old, &base)?;
-        (retired.live, published.live) = match is_moved {
-            true => (Live::Keep, Live::Replace { old: bytes, new: text.into_bytes() }),
-            false => (Live::Remove(bytes), Live::Create(text.into_bytes())),
+        let text = next.live.map(String::into_bytes);
+        (retired.live, published.live) = match (is_moved, text) {
+            (true, None) => (Live::Keep, Live::Keep),
+            (true, Some(new)) => (Live::Keep, Live::Replace { old: bytes, new }),
+            (false, new) => (Live::Remove(bytes.clone()), Live::Create(new.unwrap_or(bytes))),
         };
         Ok([retired, published])
     }

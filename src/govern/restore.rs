@@ -14,6 +14,7 @@ use crate::checkpoint::fault::LogError;
 use crate::checkpoint::state::{Mark, PublishedSet};
 use crate::document::edit::{Edit, EditError};
 use crate::document::frontmatter::Frontmatter;
+use crate::document::live_form::LiveForm;
 use crate::document::text::normalise;
 use crate::document::{Document, utf8};
 use crate::model::id::DocumentId;
@@ -61,6 +62,9 @@ pub enum Standing {
     Published,
     /// It is an earlier text, as an edit of the published version.
     Earlier,
+    /// It is an earlier text, and cannot say that it is an edit of the published version, which is
+    /// this one.
+    EarlierUntouched(Version),
     /// Nothing is published under the id.
     Retired,
 }
@@ -265,12 +269,18 @@ impl<'r> Recorded<'r> {
         let version = request.version.unwrap_or_else(|| self.default_version());
         let sealed = self.text(version)?;
         let is_published = self.published == Some(version);
-        let wanted = match is_published || version == self.last || !self.id.is_document() {
-            true => sealed,
-            false => self.as_edit(version, &sealed)?,
+        let form = LiveForm::of(&sealed);
+        let is_untouched = self.id.is_document() && form.is_untouched();
+        let wanted = if is_untouched {
+            form.into_text()
+        } else if is_published || version == self.last || !self.id.is_document() {
+            sealed
+        } else {
+            self.as_edit(version, &sealed)?
         };
         let stands = match self.published {
             Some(_) if is_published => Standing::Published,
+            Some(last) if is_untouched => Standing::EarlierUntouched(last),
             Some(_) => Standing::Earlier,
             None => Standing::Retired,
         };
@@ -315,12 +325,17 @@ impl<'r> Recorded<'r> {
             rest -= 1;
             let Ok(version) = step.version else { continue };
             if let (true, Some(text)) = (version.is_sound, version.text)
-                && (text == live || (self.id.is_document() && self.is_written_from(live, text)))
+                && (text == live || (self.id.is_document() && self.is_live_of(live, text)))
             {
                 return true;
             }
         }
         false
+    }
+
+    fn is_live_of(&self, live: &str, text: &str) -> bool {
+        let form = LiveForm::of(text);
+        form.is_of(live) || (!form.is_untouched() && self.is_written_from(live, text))
     }
 
     fn is_written_from(&self, live: &str, text: &str) -> bool {

@@ -81,10 +81,11 @@ impl Transaction<'_> {
         };
         let mut item = self.next_version(id, base, &text, Change::Retired)?;
         let path = id.live_path();
+        let mode = self.vault.config().frontmatter;
         if let (true, Ok(Some(bytes))) =
             (id.is_document(), self.vault.files().read_optional(&path, limit::DOCUMENT))
             && let Ok(live) = utf8(&bytes)
-            && let Some(new) = retired_live(live, sealed, edit)
+            && let Some(new) = retired_live(live, sealed, edit, mode)
         {
             item.live = Live::Replace { old: bytes, new: new.into_bytes() };
         }

@@ -6,6 +6,7 @@ use crate::chain::described::{self, Fields};
 use crate::chain::history::History;
 use crate::chain::walk::Walk;
 use crate::document::frontmatter::Frontmatter;
+use crate::document::live_form::LiveForm;
 use crate::model::digest::Digest;
 use crate::model::hint::{Call, Hint, Verb};
 use crate::model::id::DocumentId;
@@ -76,6 +77,42 @@ pub(super) fn refuse(
         ),
         _ => return Ok(()),
     };
+    Err(Refusal::new(id.live_path(), "stale", message, hint))
+}
+
+/// Refuses (`stale`) the text of a version before the last one, where the fields of a live file do
+/// not say what it was edited from; unless the writer said what it has read.
+pub(super) fn refuse_older(
+    files: &Files,
+    id: &DocumentId,
+    live: &str,
+    last: &Last<'_>,
+    expect: Expect,
+) -> Result<(), Refusal> {
+    if expect.is_said() {
+        return Ok(());
+    }
+    let mut walk = Walk::new(files, id, last.history);
+    let mut older = None;
+    while let Some(step) = walk.next() {
+        let Ok(version) = step.version else { continue };
+        let is_it = |text: &str| LiveForm::of(text).is_of(live);
+        if version.entry.version < last.version && version.text.is_some_and(is_it) {
+            older = Some(version.entry.version);
+        }
+    }
+    let Some(older) = older else { return Ok(()) };
+    let head = last.version;
+    let message =
+        format!("the file has the text of version {older}, but version {head} is published");
+    let call = |verb| Call::new(verb).value(id.as_str());
+    let hint = Hint::calls(
+        "merge what {} shows; or run {}, if the old text is to be published again",
+        [
+            call(Verb::Diff).value(older.to_string()).value(head.to_string()),
+            call(Verb::Publish).word("--expect-version").value(head.to_string()),
+        ],
+    );
     Err(Refusal::new(id.live_path(), "stale", message, hint))
 }
 

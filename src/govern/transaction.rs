@@ -16,6 +16,7 @@ use crate::model::timestamp::Timestamp;
 use crate::txn::Item;
 use crate::txn::expect::Expect;
 use crate::vault::Vault;
+use crate::vault::config::FrontmatterMode;
 
 /// A head this far ahead of the clock stops a publication.
 const MAX_AHEAD_MILLIS: i64 = 24 * 3_600_000;
@@ -49,7 +50,10 @@ impl<'a> Transaction<'a> {
             }
             at = at.max(head.at.next().ok_or(PublishError::ClockEnded { head: head.at })?);
         }
-        vault.usable_config()?;
+        let config = vault.usable_config()?;
+        if config.frontmatter == FrontmatterMode::Untouched && chronicle.form().is_shared() {
+            return Err(PublishError::SharedUntouched);
+        }
         Ok(Self { vault, chronicle, state, at, author, expect, resealed: Vec::new() })
     }
 

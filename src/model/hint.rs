@@ -24,6 +24,7 @@ macro_rules! verbs {
 }
 
 verbs! {
+    CheckpointConvert "checkpoint convert";
     CheckpointList "checkpoint list";
     CheckpointRebuild "checkpoint rebuild";
     Diff "diff";

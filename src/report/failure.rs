@@ -31,7 +31,7 @@ codes! {
     Usage "usage" 2, "The arguments are invalid or contradict each other.";
     NoVault "no-vault" 2, "No vault was found.";
     NoPrincipal "no-principal" 2, "No principal is configured.";
-    ConfigInvalid "config-invalid" 2, "The configuration cannot be read.";
+    ConfigInvalid "config-invalid" 2, "The configuration cannot be read, or asks for what this vault cannot have.";
     IdInvalid "id-invalid" 2, "The text is not a valid id.";
     Misplaced "misplaced" 2, "The layout of the vault has no documents at this path.";
     SelectorInvalid "selector-invalid" 2, "The selector is invalid.";

@@ -52,7 +52,7 @@ impl<'r> RestoredReport<'r> {
         let outcome = if matches!(file.live, Live::Keep) { "unchanged" } else { "restored" };
         let state = match file.stands {
             Standing::Published => "published",
-            Standing::Earlier => "earlier",
+            Standing::Earlier | Standing::EarlierUntouched(_) => "earlier",
             Standing::Retired => "retired",
         };
         let hint = next(file).map(|hint| hint.render(spell));
@@ -65,6 +65,13 @@ fn next(file: &RestoredFile) -> Option<Hint> {
     let call = |verb| Call::new(verb).value(file.id.as_str());
     match file.stands {
         Standing::Published => None,
+        Standing::EarlierUntouched(last) => Some(Hint::calls(
+            "the published version stays; {} makes a new version of this text, {} takes it back",
+            [
+                call(Verb::Publish).word("--expect-version").value(last.to_string()),
+                call(Verb::Restore),
+            ],
+        )),
         Standing::Earlier => Some(Hint::calls(
             "the published version stays; {} makes a new version of this text, {} takes it back",
             [call(Verb::Publish), call(Verb::Restore)],

@@ -246,7 +246,7 @@ impl<'v> Snapshot<'v> {
         Ok(sealed.map(|served| Config::parse(&served.text).unwrap_or_default()))
     }
 
-    /// How the checkpoint has its documents read (`spec/document.md`, section 6).
+    /// How the checkpoint has its documents read (`spec/document.md`, section 7).
     pub(crate) fn markup(&self) -> Markup {
         *self.markup.get_or_init(|| match self.sealed_config() {
             Ok(config) => config.as_ref().map(Markup::of).unwrap_or_default(),

@@ -1,5 +1,5 @@
 //! A text that the chain vouches for, and what of it is put out: all of it but comments, where the
-//! layout of its checkpoint has such (`spec/document.md`, section 6).
+//! layout of its checkpoint has such (`spec/document.md`, section 7).
 
 use std::borrow::Cow;
 use std::ops::Range;

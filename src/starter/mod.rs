@@ -1,7 +1,7 @@
 //! What `ctx init` writes: the files that every vault has, and starters with real content.
 
 use crate::model::layout;
-use crate::vault::config::Layout;
+use crate::vault::config::{FrontmatterMode, Layout};
 use crate::yaml::emit;
 
 /// A set of documents to begin with.
@@ -43,12 +43,25 @@ What this vault is about, and how agents are to use it. This text goes to every 
 - Act on published documents only, and cite them by `contextnest://` URI and version.
 ";
 
-/// The configuration of a new vault. `readme`: whether the root's `README.md` is a document.
-pub(crate) fn config(name: &str, form: Layout, starter: Option<Starter>, readme: bool) -> String {
+/// What the configuration of a new vault says.
+pub(crate) struct Setting {
+    pub(crate) layout: Layout,
+    /// Whether the root's `README.md` is a document.
+    pub(crate) readme: bool,
+    /// Whether publishing writes into live files.
+    pub(crate) frontmatter: FrontmatterMode,
+}
+
+/// The configuration of a new vault.
+pub(crate) fn config(name: &str, setting: &Setting, starter: Option<Starter>) -> String {
     let servers = if starter == Some(Starter::Policy) { SERVERS } else { "" };
-    let (name, form) = (emit::scalar(name), form.as_str());
-    let readme = if readme { "readme: true\n" } else { "" };
-    format!("version: 1\nname: {name}\nlayout: {form}\n{readme}{servers}")
+    let (name, layout) = (emit::scalar(name), setting.layout.as_str());
+    let readme = if setting.readme { "readme: true\n" } else { "" };
+    let frontmatter = match setting.frontmatter {
+        FrontmatterMode::Managed => "",
+        FrontmatterMode::Untouched => "frontmatter: untouched\n",
+    };
+    format!("version: 1\nname: {name}\nlayout: {layout}\n{readme}{frontmatter}{servers}")
 }
 
 /// `CONTEXT.md` of a new vault.
@@ -82,10 +95,15 @@ mod tests {
     use crate::document::validate::{Criteria, problems};
     use crate::vault::config::Config;
 
+    fn setting(layout: Layout) -> Setting {
+        Setting { layout, readme: true, frontmatter: FrontmatterMode::Untouched }
+    }
+
     #[test]
     fn every_starter_document_is_valid() {
         let config =
-            Config::parse(&config("N", Layout::Structured, Some(Starter::Policy), false)).unwrap();
+            Config::parse(&config("N", &setting(Layout::Structured), Some(Starter::Policy)))
+                .unwrap();
         for (path, text) in documents(Starter::Policy) {
             if path.ends_with(".md") {
                 let document = Document::parse(&text).unwrap();
@@ -107,7 +125,7 @@ mod tests {
         let title = Document::parse(&text).unwrap().frontmatter.title;
         assert_eq!(title.as_deref(), Some(name));
         assert_eq!(
-            Config::parse(&config(name, Layout::Obsidian, None, true)).unwrap().name.as_deref(),
+            Config::parse(&config(name, &setting(Layout::Obsidian), None)).unwrap().name.as_deref(),
             Some(name)
         );
     }

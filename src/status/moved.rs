@@ -7,6 +7,7 @@ use std::hash::Hash;
 
 use rayon::prelude::*;
 
+use crate::document::live_form::LiveForm;
 use crate::document::text::normalise;
 use crate::live;
 use crate::model::id::DocumentId;
@@ -65,7 +66,7 @@ struct Content {
 impl Content {
     fn of(served: Served) -> Self {
         let body = served.body().to_owned();
-        Self { id: served.id, text: served.text, body }
+        Self { id: served.id, text: LiveForm::of(&served.text).into_text(), body }
     }
 }
 

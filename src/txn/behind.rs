@@ -15,12 +15,13 @@ use crate::checkpoint::state::PublishedSet;
 use crate::document::edit::Edit;
 use crate::document::frontmatter::Status;
 use crate::document::links::{Link, LinkKind, links};
-use crate::document::text::normalise;
+use crate::document::live_form::LiveForm;
 use crate::document::{Document, utf8};
 use crate::model::id::DocumentId;
 use crate::model::layout::limit;
 use crate::model::number::Version;
 use crate::vault::Vault;
+use crate::vault::config::{Config, FrontmatterMode};
 
 /// The documents of the last event whose live files it did not bring up to date.
 pub(super) fn of_last_event(vault: &Vault, chronicle: &Chronicle<'_>) -> Vec<(DocumentId, Live)> {
@@ -58,10 +59,11 @@ impl Event<'_> {
             self.vault.files().read_optional(&id.live_path(), limit::DOCUMENT).ok()?
         else {
             // Only an event that makes a document makes its file.
-            return is_new.then(|| Live::Create(sealed.into_bytes()));
+            return is_new.then(|| Live::Create(LiveForm::of(&sealed).into_text().into_bytes()));
         };
         let live = utf8(&bytes).ok()?;
-        if *normalise(live) == *sealed {
+        let form = LiveForm::of(&sealed);
+        if form.is_of(live) || form.is_untouched() {
             return None;
         }
         let document = Document::parse(live).ok()?;
@@ -80,19 +82,27 @@ impl Event<'_> {
         }
         let bytes = self.vault.files().read(&id.live_path(), limit::DOCUMENT).ok()?;
         let live = utf8(&bytes).ok()?;
-        let document = Document::parse(live).ok()?;
         let (last, _) = self.before.get(id.as_str())?.sealed()?;
+        let sealed = sealed_text(self.vault, &self.before, id)?.ok()?;
+        if LiveForm::of(&sealed).is_of(live) && self.origins().contains(id) {
+            return Some(Live::Remove(bytes));
+        }
+        let document = Document::of_live(live).ok()?;
         if document.frontmatter.status != Status::Published
             || document.frontmatter.version != Some(last)
         {
             return None;
         }
-        let sealed = sealed_text(self.vault, &self.before, id)?.ok()?;
-        if *normalise(live) == *sealed && self.origins().contains(id) {
-            return Some(Live::Remove(bytes));
-        }
-        let new = retired_live(live, &sealed, Edit::retirement(last.next(), self.head.at))?;
+        let retirement = Edit::retirement(last.next(), self.head.at);
+        let new = retired_live(live, &sealed, retirement, self.mode())?;
         Some(Live::Replace { old: bytes, new: new.into_bytes() })
+    }
+
+    /// Whether the writer of the event edited live files.
+    fn mode(&self) -> FrontmatterMode {
+        let config = sealed_text(self.vault, &self.state, &DocumentId::config());
+        let config = config.and_then(|text| Config::parse(&text.ok()?).ok());
+        config.unwrap_or_else(|| self.vault.config().clone()).frontmatter
     }
 
     fn origins(&self) -> &HashSet<DocumentId> {

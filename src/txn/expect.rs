@@ -8,6 +8,7 @@ use crate::chain::vouched;
 use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::fault::LogError;
 use crate::checkpoint::state::{Mark, PublishedSet};
+use crate::document::live_form::LiveForm;
 use crate::document::text::normalise;
 use crate::document::{Document, utf8};
 use crate::model::digest::Digest;
@@ -188,7 +189,8 @@ impl Moved {
             from.filter(|n| *n > Version::NONE).zip(Some(to).filter(|n| *n > Version::NONE))
             && let Some((before, after)) = text(from).zip(text(to))
         {
-            let diff = diff::print(&before, &after, from, to);
+            let [before, after] = [&before, &after].map(|text| LiveForm::of(text));
+            let diff = diff::print(before.text(), after.text(), from, to);
             let how = how_to_merge(vault, id, to, &diff);
             moved.diff = Some((diff, how));
         }

@@ -46,9 +46,10 @@ pub(super) fn keep(
         files.move_new(&file.path, new)?;
     }
     let old = whole.iter().map(|file| file.path.as_str());
-    let names: Vec<Written<'_>> =
-        moved.iter().map(String::as_str).chain(old).map(Written::Named).collect();
-    files.sync(&names)?;
+    let names = moved.iter().map(String::as_str).chain(old).map(Written::Named);
+    // Without the intent record, which goes next, an end that came back would be unexplained.
+    let cut = ends.iter().map(|file| Written::Longer(&file.path));
+    files.sync(&names.chain(cut).collect::<Vec<_>>())?;
     // A folder of a history that never was.
     for file in uncommitted.iter().filter(|file| file.path.ends_with(layout::HISTORY)) {
         if let Some((folder, _)) = file.path.rsplit_once('/') {

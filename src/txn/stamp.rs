@@ -1,14 +1,18 @@
 //! What publishing does to the text of a document: the fields that it sets, and those that it adds
 //! where they are missing.
 
-use crate::document::Document;
-use crate::document::edit::{Edit, checksum_of};
+use std::borrow::Cow;
+
+use crate::document::edit::{Edit, EditError, checksum_of};
 use crate::document::frontmatter::{Frontmatter, NodeType};
+use crate::document::live_form::{LiveForm, is_edited};
 use crate::document::obsidian::Markup;
 use crate::document::text::normalise;
 use crate::document::validate::{derived_title, foreign_values};
+use crate::document::{Document, other};
 use crate::model::id::DocumentId;
 use crate::model::number::Version;
+use crate::vault::config::FrontmatterMode;
 use crate::yaml::Node;
 
 /// The values that do not follow from the text itself.
@@ -24,6 +28,14 @@ pub(crate) struct Stamp {
     pub(crate) markup: Markup,
 }
 
+/// What publishing makes of a live text.
+pub(crate) struct NextText {
+    /// The published text, in normal form.
+    pub(crate) sealed: String,
+    /// The new live text; none where the file stays as it is.
+    pub(crate) live: Option<String>,
+}
+
 impl Stamp {
     /// What a published text was given.
     fn of(made: Frontmatter) -> Option<Self> {
@@ -37,13 +49,66 @@ impl Stamp {
     }
 
     /// The change that makes a live text the published one.
-    pub(crate) fn edit(&self, id: &DocumentId, live: &str, document: &Document) -> Edit {
-        let fields = &document.frontmatter;
+    fn edit(&self, id: &DocumentId, live: &str, document: &Document) -> Edit {
+        let body = &live[document.parts.body..];
+        let edit = self.set(id, &document.frontmatter, body, checksum_of(live).ok().as_ref());
+        foreign_values(document, self.version == Version::FIRST)
+            .iter()
+            .fold(edit, |edit, foreign| edit.keep_original(foreign.field, foreign.value))
+    }
+
+    /// What publishing makes of a live text. `origin` is the URI of what the document was moved
+    /// from.
+    ///
+    /// # Errors
+    /// See [`Edit::apply`].
+    pub(crate) fn next(
+        &self,
+        id: &DocumentId,
+        live: &str,
+        document: &Document,
+        origin: Option<&str>,
+        mode: FrontmatterMode,
+    ) -> Result<NextText, EditError> {
+        if !is_edited(document, mode) {
+            return Ok(NextText { sealed: self.untouched(id, live, origin)?, live: None });
+        }
+        let edit = self.edit(id, live, document);
+        let new = origin.into_iter().fold(edit, Edit::derived_from).apply(live)?;
+        Ok(NextText { sealed: normalise(&new).into_owned(), live: Some(new) })
+    }
+
+    /// The published text of a live one that stays as it is: it keeps the frontmatter of the file.
+    fn untouched(
+        &self,
+        id: &DocumentId,
+        live: &str,
+        origin: Option<&str>,
+    ) -> Result<String, EditError> {
+        let live = normalise(live);
+        let document = Document::of_live(&live)?;
+        let (block, body) = live.split_at(document.parts.body);
+        let yaml = match other::read(&live) {
+            Some(found) => Cow::Owned(other::as_yaml(&live, &found?)),
+            None => Cow::Borrowed(&*live),
+        };
+        let edit = self.set(id, &document.frontmatter, body, checksum_of(&yaml).ok().as_ref());
+        let edit = edit.keep_frontmatter(block);
+        origin.into_iter().fold(edit, Edit::derived_from).apply(&yaml)
+    }
+
+    /// The fields that publishing sets, and those that it inserts.
+    fn set(
+        &self,
+        id: &DocumentId,
+        fields: &Frontmatter,
+        body: &str,
+        checksum: Option<&String>,
+    ) -> Edit {
         let absent = |key: &str| fields.get(key).is_none_or(Node::is_null);
         let mut edit = Edit::default();
         if absent("title") {
             let name = id.as_str().rsplit('/').next().unwrap_or(id.as_str());
-            let body = &live[document.parts.body..];
             let visible = self.markup.comments(body);
             edit = edit.text("title", &derived_title(&visible.blanked(body), name));
         }
@@ -58,12 +123,7 @@ impl Stamp {
             edit = edit.text("created_at", &self.created);
         }
         edit = edit.text("updated_at", &self.updated);
-        if let Ok(checksum) = checksum_of(live) {
-            edit = edit.text("checksum", &checksum);
-        }
-        foreign_values(document, self.version == Version::FIRST)
-            .iter()
-            .fold(edit, |edit, foreign| edit.keep_original(foreign.field, foreign.value))
+        checksum.into_iter().fold(edit, |edit, checksum| edit.text("checksum", checksum))
     }
 }
 
@@ -120,8 +180,18 @@ fn caught_up(edit: &Edit, live: &str, sealed: &str) -> Option<String> {
 }
 
 /// What retiring makes of a live file: the retiring text of the sealed one. An unpublished edit
-/// stays as it is, but for the word that takes it back to a draft.
-pub(crate) fn retired_live(live: &str, sealed: &str, retirement: Edit) -> Option<String> {
+/// stays as it is, but for the word that takes it back to a draft. A file that publishing left as it
+/// was stays so.
+pub(crate) fn retired_live(
+    live: &str,
+    sealed: &str,
+    retirement: Edit,
+    mode: FrontmatterMode,
+) -> Option<String> {
+    let document = Document::of_live(live).ok()?;
+    if !is_edited(&document, mode) || LiveForm::of(sealed).is_untouched() {
+        return None;
+    }
     let wanted = if *normalise(live) == *sealed {
         retirement
     } else {

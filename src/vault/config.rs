@@ -33,6 +33,16 @@ impl Layout {
     }
 }
 
+/// Whether publishing writes into the frontmatter of live files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum FrontmatterMode {
+    /// It sets and inserts fields.
+    #[default]
+    Managed,
+    /// Live files stay as they are.
+    Untouched,
+}
+
 /// Whether publication needs a reviewer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Governance {
@@ -123,6 +133,8 @@ pub struct Config {
     pub exclude: GlobSet,
     /// Whether the root's `README.md` is a document.
     pub readme: bool,
+    /// Whether publishing writes into the frontmatter of live files.
+    pub frontmatter: FrontmatterMode,
     /// Documents in which hidden text is no finding.
     pub hidden_text_exclude: GlobSet,
     /// The governance mode.
@@ -153,6 +165,7 @@ impl Default for Config {
             layout: None,
             exclude: GlobSet::empty(),
             readme: false,
+            frontmatter: FrontmatterMode::default(),
             hidden_text_exclude: GlobSet::empty(),
             governance: Governance::default(),
             keyframe_interval: DEFAULT_KEYFRAME_INTERVAL,
@@ -170,13 +183,14 @@ impl Default for Config {
 /// Every tenth version is a keyframe (paper, section 7.2).
 pub const DEFAULT_KEYFRAME_INTERVAL: u64 = 10;
 
-const KEYS: [&str; 20] = [
+const KEYS: [&str; 21] = [
     "version",
     "name",
     "description",
     "layout",
     "exclude",
     "readme",
+    "frontmatter",
     "hidden_text",
     "governance",
     "defaults",
@@ -231,6 +245,15 @@ impl Config {
                 }
                 "exclude" => config.exclude = globs(value)?,
                 "readme" => config.readme = word(value, &[("true", true), ("false", false)])?,
+                "frontmatter" => {
+                    config.frontmatter = word(
+                        value,
+                        &[
+                            ("managed", FrontmatterMode::Managed),
+                            ("untouched", FrontmatterMode::Untouched),
+                        ],
+                    )?;
+                }
                 "hidden_text" => config.hidden_text(value)?,
                 "governance" => {
                     config.governance = word(

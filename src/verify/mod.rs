@@ -234,7 +234,7 @@ fn recompute(
     // What a log says that was not read whole is not known to be missing.
     let is_sealed = published || view.head_number > CheckpointNumber::NONE;
     if view.complete || !is_sealed {
-        findings.extend(working::planted(vault, &documents, &view));
+        findings.extend(working::planted(vault, &documents, &view, rules.frontmatter));
         findings.extend(working::unsealed_policy(&policy, &view));
     }
     let Gathered { mut findings, omitted, .. } = findings;

@@ -9,7 +9,7 @@ use crate::model::id::DocumentId;
 use crate::model::layout;
 use crate::model::number::CheckpointNumber;
 use crate::vault::Vault;
-use crate::vault::config::{Config, DEFAULT_KEYFRAME_INTERVAL, LogForm};
+use crate::vault::config::{Config, DEFAULT_KEYFRAME_INTERVAL, FrontmatterMode, LogForm};
 
 /// The rules that hold for a record, from which checkpoint on.
 #[derive(Debug, Default)]
@@ -20,6 +20,8 @@ pub(super) struct Rules {
     strict: Vec<(CheckpointNumber, bool)>,
     /// The keyframe intervals, each with the checkpoint that sealed it, in order.
     intervals: Vec<(CheckpointNumber, u64)>,
+    /// Whether publishing edits live files, as the last sealed configuration has it.
+    pub(super) frontmatter: FrontmatterMode,
 }
 
 impl Rules {
@@ -55,6 +57,8 @@ impl Rules {
                 (*checkpoint, config.as_ref().map_or(DEFAULT_KEYFRAME_INTERVAL, interval))
             })
             .collect();
+        let last = configs.last().and_then(|(_, config)| config.as_ref());
+        rules.frontmatter = last.map(|config| config.frontmatter).unwrap_or_default();
         (rules, findings)
     }
 
@@ -155,7 +159,7 @@ mod tests {
             let forms: Vec<_> =
                 forms.iter().map(|(n, form)| (CheckpointNumber(*n), *form)).collect();
             let strict = strictness(form, &forms, begun_by_ctx);
-            let rules = Rules { strict, intervals: Vec::new() };
+            let rules = Rules { strict, ..Rules::default() };
             (1..=6).map(|n| if rules.is_strict(CheckpointNumber(n)) { '!' } else { '.' }).collect()
         };
         let (full, delta) = (Some(Full), Some(Delta));

@@ -6,11 +6,14 @@ use super::artifact::Pass;
 use super::finding::{Code, Finding};
 use super::log::View;
 use crate::document::frontmatter::Status;
+use crate::document::live_form::{LiveForm, is_edited};
 use crate::document::text::normalise;
+use crate::document::validate::has_our_four;
 use crate::document::{Document, utf8};
 use crate::model::id::DocumentId;
 use crate::model::layout::{self, limit};
 use crate::vault::Vault;
+use crate::vault::config::FrontmatterMode;
 use crate::vault::files::FileError;
 use crate::vault::walk::{Survey, WalkedFiles};
 
@@ -18,7 +21,7 @@ impl Pass<'_> {
     /// Compares the live file of a published artifact with the sealed text.
     pub(super) fn live(&mut self, sealed: Option<&str>) {
         let path = self.id.live_path();
-        let drift = if self.id.is_document() { Code::Drift } else { Code::PolicyDrift };
+        let drift = self.drift();
         let bytes = match self.vault.files().read_optional(&path, limit::DOCUMENT) {
             Ok(Some(bytes)) => bytes,
             Ok(None) => {
@@ -45,17 +48,32 @@ impl Pass<'_> {
                 return;
             }
         };
-        if *live == *sealed {
+        if !self.id.is_document() {
+            if *live != *sealed {
+                self.differs(sealed, &live);
+            }
             return;
         }
-        let is_draft = self.id.is_document()
-            && Document::parse(&live).is_ok_and(|d| d.frontmatter.status == Status::Draft);
-        if !is_draft {
-            let line = first_difference(sealed, &live);
-            let message =
-                format!("the live file differs from the published text from line {line} on");
-            self.push(Finding::new(drift, path, message).line(line));
+        let form = LiveForm::of(sealed);
+        let is_draft = || {
+            let document = Document::of_live(&live);
+            document.is_ok_and(|live| form.is_draft(&live, self.rules.frontmatter))
+        };
+        if !form.is_of(&live) && !is_draft() {
+            self.differs(form.text(), &live);
         }
+    }
+
+    /// Reports that a live file is not what it should be.
+    fn differs(&mut self, expected: &str, live: &str) {
+        let (path, code) = (self.id.live_path(), self.drift());
+        let line = first_difference(expected, live);
+        let message = format!("the live file differs from the published text from line {line} on");
+        self.push(Finding::new(code, path, message).line(line));
+    }
+
+    fn drift(&self) -> Code {
+        if self.id.is_document() { Code::Drift } else { Code::PolicyDrift }
     }
 }
 
@@ -65,7 +83,12 @@ fn first_difference(sealed: &str, live: &str) -> usize {
 }
 
 /// Live files that say published though the head does not hold them.
-pub(super) fn planted(vault: &Vault, paths: &[String], view: &View) -> Vec<Finding> {
+pub(super) fn planted(
+    vault: &Vault,
+    paths: &[String],
+    view: &View,
+    mode: FrontmatterMode,
+) -> Vec<Finding> {
     // What the head holds has been compared with its live file already.
     let beside_head = |path: &&String| {
         let id = DocumentId::of_document_file(path);
@@ -83,8 +106,12 @@ pub(super) fn planted(vault: &Vault, paths: &[String], view: &View) -> Vec<Findi
             }
             Err(why) => return finding(Code::FileIgnored, why.to_string()),
         };
-        let is_published = match utf8(&bytes).and_then(Document::parse) {
-            Ok(document) => document.frontmatter.status == Status::Published,
+        let is_published = match utf8(&bytes).and_then(Document::of_live) {
+            // Where publishing edits no files, the word alone is another program's.
+            Ok(live) if is_edited(&live, mode) || has_our_four(&live.frontmatter) => {
+                live.frontmatter.status == Status::Published
+            }
+            Ok(_) => false,
             // Other readers are less strict.
             Err(_) if claims_published(&bytes) => true,
             Err(why) => return finding(Code::FileIgnored, format!("it is not a document: {why}")),

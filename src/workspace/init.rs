@@ -12,7 +12,7 @@ use crate::report::failure::{Code, Failure};
 use crate::report::vault::InitReport;
 use crate::starter::{self, NewFile, Starter};
 use crate::trust::{self, Head};
-use crate::vault::config::Layout;
+use crate::vault::config::{FrontmatterMode, Layout};
 use crate::vault::files::Files;
 use crate::vault::write::Written;
 use crate::vault::{Vault, lock};
@@ -27,6 +27,8 @@ pub(crate) struct InitRequest {
     pub(crate) name: Option<String>,
     /// Where documents are; else what the folder looks like.
     pub(crate) layout: Option<Layout>,
+    /// Whether publishing writes into live files.
+    pub(crate) frontmatter: FrontmatterMode,
     /// Documents to begin with.
     pub(crate) starter: Option<Starter>,
 }
@@ -57,8 +59,20 @@ impl Workspace<'_> {
         if !is_begun(&begun) {
             return Err(is_vault(&request.dir));
         }
-        let readme = files.is_file(layout::README);
-        let config = (layout::CONFIG, starter::config(&name, form, request.starter, readme));
+        let setting = starter::Setting {
+            layout: form,
+            readme: files.is_file(layout::README),
+            frontmatter: request.frontmatter,
+        };
+        let config = (layout::CONFIG, starter::config(&name, &setting, request.starter));
+        if request.frontmatter == FrontmatterMode::Managed
+            && let Some(site) = site(files.root())
+        {
+            notes.push(format!(
+                "hint: `{site}` is of a site: with `frontmatter: untouched` in {}, publishing writes to no page",
+                layout::CONFIG
+            ));
+        }
         let created = self.write_vault(&begun, &wanted, &config, form, &mut notes)?;
         let vault = Vault::open(files.root())?;
         notes.extend([layout::CONFIG, layout::DELTA_LOG].iter().filter_map(|path| {
@@ -178,6 +192,26 @@ fn is_vault(dir: &Path) -> Failure {
 fn is_begun(vault: &Vault) -> bool {
     let marks = [layout::CONFIG, layout::DELTA_LOG, layout::FULL_LOG];
     !marks.iter().any(|mark| vault.files().exists(mark)) && vault.history_folders().is_empty()
+}
+
+/// The file of a site of which a folder may hold the pages, in the folder or in the one above.
+fn site(root: &Path) -> Option<&'static str> {
+    const SITES: [&str; 12] = [
+        "book.toml",
+        "hugo.toml",
+        "hugo.yaml",
+        "hugo.json",
+        "mkdocs.yml",
+        "mkdocs.yaml",
+        "docusaurus.config.js",
+        "docusaurus.config.ts",
+        "zola.toml",
+        "_config.yml",
+        "astro.config.mjs",
+        "antora.yml",
+    ];
+    let folders = [Some(root), root.parent()];
+    SITES.into_iter().find(|name| folders.iter().flatten().any(|dir| dir.join(name).is_file()))
 }
 
 fn has_markdown(files: &Files) -> bool {

@@ -163,6 +163,21 @@ impl Node {
         }
     }
 
+    /// Makes it a value without a place in a text: on the line before the first, and without bytes.
+    pub(crate) fn forget_place(&mut self) {
+        (self.span, self.line, self.column) = (0..0, 0, 0);
+        match &mut self.value {
+            Value::Scalar { .. } => {}
+            Value::Sequence { items, .. } => items.iter_mut().for_each(Self::forget_place),
+            Value::Mapping { entries, .. } => {
+                for (key, value) in entries {
+                    key.forget_place();
+                    value.forget_place();
+                }
+            }
+        }
+    }
+
     /// An error at this node.
     pub fn error(&self, problem: impl Into<String>) -> Error {
         Error { line: self.line, column: self.column, problem: problem.into() }

@@ -284,27 +284,6 @@ fn a_readme_is_a_document_where_the_configuration_says_so() {
 }
 
 #[test]
-fn frontmatter_of_other_formats_is_refused_and_left_alone() {
-    let place = Place::vault();
-    let texts = [
-        ("toml", "+++\ntitle = \"T\"\n+++\nText.\n"),
-        ("json", "{\n  \"title\": \"T\"\n}\n\nText.\n"),
-    ];
-    for (name, text) in texts {
-        place.write(&format!("nodes/{name}.md"), text);
-    }
-    let refused = place.ctx("publish --all").exits(1).stderr;
-    assert!(
-        refused.contains("the frontmatter is TOML") && refused.contains("the frontmatter is JSON"),
-        "{refused}"
-    );
-    for (name, text) in texts {
-        assert_eq!(place.read(&format!("nodes/{name}.md")), text);
-    }
-    assert!(place.ctx("validate").exits(1).stdout.contains("[frontmatter-format]"));
-}
-
-#[test]
 fn the_folder_of_templates_of_obsidian_holds_no_documents() {
     let place = Place::new();
     place.write(".obsidian/templates.json", "{\"folder\": \"Extra/Templates/\"}");

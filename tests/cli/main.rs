@@ -62,6 +62,7 @@ mod status;
 mod tamper;
 mod tampering;
 mod unrecorded_head;
+mod untouched;
 mod validate;
 mod vaults;
 mod verify;

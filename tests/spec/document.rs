@@ -1,11 +1,13 @@
 //! Documents: normal form, fields, problems, edits in place (`spec/document.md`).
 
 use contextnest::document::edit::{Edit, EditError, checksum_of};
+use contextnest::document::live_form::LiveForm;
+use contextnest::document::other;
 use contextnest::document::text::normalise;
 use contextnest::document::validate::{Criteria, Severity, problems};
 use contextnest::document::{Document, Unreadable};
 use contextnest::model::digest::Digest;
-use contextnest::vault::config::Server;
+use contextnest::vault::config::{FrontmatterMode, Server};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -62,6 +64,10 @@ struct Problems {
     new: bool,
     #[serde(default)]
     hidden_text: bool,
+    #[serde(default)]
+    untouched: bool,
+    #[serde(default)]
+    yaml_only: bool,
     servers: Vec<String>,
     problems: Vec<(String, String, usize)>,
 }
@@ -74,8 +80,59 @@ struct EditCase {
     set: Vec<(String, Value)>,
     keep: Vec<String>,
     derived_from: Option<String>,
+    original_frontmatter: Option<String>,
     result: Option<String>,
     refused: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Live {
+    formats: Vec<FormatCase>,
+    live_forms: Vec<LiveFormCase>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FormatCase {
+    name: String,
+    text: String,
+    format: Option<String>,
+    yaml: Option<String>,
+    body: Option<String>,
+    error: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LiveFormCase {
+    name: String,
+    sealed: String,
+    live: String,
+}
+
+#[test]
+fn frontmatter_of_other_formats_is_read_as_yaml() {
+    let cases: Live = load("document/live.json");
+    for case in cases.formats {
+        let document = Document::of_live(&case.text);
+        let error = document.as_ref().err().map(Unreadable::code);
+        assert_eq!(error, case.error.as_deref(), "{}", case.name);
+        let Ok(document) = document else { continue };
+        let found = other::read(&case.text).map(Result::unwrap);
+        assert_eq!(found.as_ref().map(|found| &found.yaml), case.yaml.as_ref(), "{}", case.name);
+        let Some(format) = case.format else { continue };
+        assert_eq!(document.format.as_str().to_lowercase(), format, "{}", case.name);
+        assert_eq!(Some(&case.text[document.parts.body..]), case.body.as_deref(), "{}", case.name);
+    }
+}
+
+#[test]
+fn a_published_text_has_one_live_form() {
+    let cases: Live = load("document/live.json");
+    for case in cases.live_forms {
+        assert_eq!(LiveForm::of(&case.sealed).text(), case.live, "{}", case.name);
+    }
 }
 
 #[test]
@@ -133,13 +190,19 @@ fn a_frontmatter_has_at_most_64_kib() {
 fn problems_have_a_code_and_a_line() {
     let cases: Documents = load("document/cases.json");
     for case in cases.problems {
-        let document = Document::parse(&case.text).unwrap();
+        let document = Document::of_live(&case.text).unwrap();
         let server = |name: &String| Server { name: name.clone(), url: None, transport: None };
         let servers: Vec<Server> = case.servers.iter().map(server).collect();
         let criteria = Criteria {
             servers: &servers,
             is_new: case.new,
             hidden_text: case.hidden_text,
+            frontmatter: if case.untouched {
+                FrontmatterMode::Untouched
+            } else {
+                FrontmatterMode::Managed
+            },
+            yaml_only: case.yaml_only,
             ..Criteria::default()
         };
         let found: Vec<_> = problems(&case.text, &document, criteria)
@@ -181,6 +244,9 @@ fn an_edit_changes_its_fields_and_no_other_byte() {
         }
         if let Some(uri) = &case.derived_from {
             edit = edit.derived_from(uri);
+        }
+        if let Some(block) = &case.original_frontmatter {
+            edit = edit.keep_frontmatter(block);
         }
         let found = edit.apply(&case.text);
         let refused = found.as_ref().err().map(|e| match e {

@@ -1,5 +1,5 @@
 //! What the layout of Obsidian adds to a text, and what of it is not served (`spec/document.md`,
-//! section 6).
+//! section 7).
 
 use contextnest::document::Document;
 use contextnest::document::obsidian::Markup;

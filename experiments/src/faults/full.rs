@@ -6,8 +6,7 @@ use std::io::{self, Write as _};
 use std::path::PathBuf;
 use std::process::Command;
 
-use super::scenes::{Form, SCENES};
-use super::{Case, Counts};
+use super::{Case, Counts, scenes};
 use crate::Options;
 use crate::process::{Result, head, row};
 
@@ -65,7 +64,7 @@ pub(crate) fn run(options: &Options) -> Result<Vec<String>> {
         "command | log | runs | room for all from | failed | state before | state after | uncommitted files kept",
     );
     let mut broken = Vec::new();
-    for (scene, form) in SCENES.iter().flat_map(|scene| Form::ALL.map(|form| (scene, form))) {
+    for (scene, form) in scenes::all() {
         let (case, ..) = Case::new(scene, form, &mount.0)?;
         let (mut counts, mut runs, mut failed, mut free) = (Counts::default(), 0, 0, 0);
         loop {

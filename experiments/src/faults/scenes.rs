@@ -36,26 +36,41 @@ impl Scene {
 /// In a command: the form that the log does not have.
 const OTHER: &str = "OTHER";
 
-/// Which form the log has.
+/// Which form the log has, and whether publishing edits live files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
     Delta,
     Full,
+    /// A delta log; live files stay as they are.
+    Untouched,
 }
 
 impl Form {
-    pub(super) const ALL: [Self; 2] = [Self::Delta, Self::Full];
+    pub(super) const ALL: [Self; 3] = [Self::Delta, Self::Full, Self::Untouched];
 
     pub(super) fn word(self) -> &'static str {
         match self {
             Self::Delta => "delta",
             Self::Full => "full",
+            Self::Untouched => "delta, files untouched",
         }
+    }
+
+    /// The configuration of a vault of this form.
+    pub(super) fn config(self) -> String {
+        let (log, more) = match self {
+            Self::Delta => ("delta", ""),
+            Self::Full => ("full", ""),
+            Self::Untouched => ("delta", "frontmatter: untouched\n"),
+        };
+        format!(
+            "version: 1\nname: vault\nlayout: structured\n{more}versions:\n  keyframe_interval: 3\n  checkpoint_log: {log}\n"
+        )
     }
 
     fn other(self) -> Self {
         match self {
-            Self::Delta => Self::Full,
+            Self::Delta | Self::Untouched => Self::Full,
             Self::Full => Self::Delta,
         }
     }
@@ -63,10 +78,16 @@ impl Form {
     /// Where the log is.
     pub(super) fn log(self) -> &'static str {
         match self {
-            Self::Delta => ".versions/checkpoints.jsonl",
+            Self::Delta | Self::Untouched => ".versions/checkpoints.jsonl",
             Self::Full => ".versions/context_history.yaml",
         }
     }
+}
+
+/// Every scene with every form that it is possible in.
+pub(super) fn all() -> impl Iterator<Item = (&'static Scene, Form)> {
+    let all = SCENES.iter().flat_map(|scene| Form::ALL.map(|form| (scene, form)));
+    all.filter(|(scene, form)| *form != Form::Untouched || !scene.args.contains(&OTHER))
 }
 
 /// More documents than are synced one by one.
@@ -80,7 +101,7 @@ const fn scene(
     Scene { name, args, prepare, is_broken: false }
 }
 
-pub(super) const SCENES: [Scene; 12] = [
+static SCENES: [Scene; 12] = [
     scene("the first event", &["publish", "--all"], |_, _| Ok(())),
     scene("add", &["add", "nodes/new", "--body", "# New\n"], published),
     scene("publish one", &["publish", "nodes/d0"], edited),
@@ -95,7 +116,7 @@ pub(super) const SCENES: [Scene; 12] = [
         ..scene("rebuild a cut log", &["checkpoint", "rebuild"], |person, root| {
             edited(person, root)?;
             person.done(root, &["publish", "--changed"])?;
-            for log in Form::ALL.map(|form| root.join(form.log())) {
+            for log in [Form::Delta, Form::Full].map(|form| root.join(form.log())) {
                 if let Ok(bytes) = std::fs::read(&log) {
                     std::fs::write(&log, &bytes[..bytes.len() - 500])?;
                 }
@@ -113,11 +134,7 @@ pub(super) const SCENES: [Scene; 12] = [
 /// Makes the vault that a scene begins with.
 pub(super) fn begin(scene: &Scene, form: Form, person: &Person, root: &Path) -> Result<()> {
     person.done(root, &["init", "."])?;
-    let form = form.word();
-    let config = format!(
-        "version: 1\nname: vault\nlayout: structured\nversions:\n  keyframe_interval: 3\n  checkpoint_log: {form}\n"
-    );
-    write(root, ".context/config.yaml", config)?;
+    write(root, ".context/config.yaml", form.config())?;
     for n in 0..MANY {
         write(root, &format!("nodes/d{n}.md"), format!("# Document {n}\n\nfirst\n"))?;
     }

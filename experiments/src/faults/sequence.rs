@@ -61,11 +61,7 @@ impl World {
         fs::create_dir_all(&home)?;
         let person = Person { home: Some(home), principal: "ana@example.com".into(), now: BEGIN };
         person.done(&root, &["init", ".", "--name", "vault"])?;
-        let config = format!(
-            "version: 1\nname: vault\nlayout: structured\nversions:\n  keyframe_interval: 3\n  checkpoint_log: {}\n",
-            form.word()
-        );
-        write(&root, ".context/config.yaml", config)?;
+        write(&root, ".context/config.yaml", form.config())?;
         Ok(Self { root, person })
     }
 

@@ -12,7 +12,7 @@ use super::{
     folder, is_other_file, last_segment,
 };
 use crate::document::Document;
-use crate::document::frontmatter::{Frontmatter, NodeType};
+use crate::document::frontmatter::{Frontmatter, NodeType, one_or_many};
 use crate::document::sections::MARKDOWN;
 use crate::model::id::DocumentId;
 use crate::model::layout;
@@ -386,13 +386,6 @@ impl Lines<'_> {
             self.at += 1;
         }
         self.line
-    }
-}
-
-fn one_or_many(node: Option<&Node>) -> &[Node] {
-    match node.filter(|node| !node.is_null()) {
-        Some(node) => node.items().unwrap_or(std::slice::from_ref(node)),
-        None => &[],
     }
 }
 

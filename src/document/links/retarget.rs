@@ -52,7 +52,7 @@ pub fn retarget(
     (new, sites): (&DocumentId, &SiteLinks),
     is_old: impl Fn(&Link) -> bool,
 ) -> Retargeted {
-    let Ok(document) = Document::parse(text) else {
+    let Ok(document) = Document::of_live(text) else {
         return Retargeted { text: text.to_owned(), changed: Vec::new(), left: Vec::new() };
     };
     let (links, places) = placed(id, text, &document);
@@ -121,7 +121,7 @@ fn edited(id: &DocumentId, text: &str, links: &[Link], changes: &[Change]) -> Op
     for change in changes {
         expected.get_mut(change.link)?.target = change.target.clone();
     }
-    let document = Document::parse(&edited).ok()?;
+    let document = Document::of_live(&edited).ok()?;
     (placed(id, &edited, &document).0 == expected).then_some(edited)
 }
 

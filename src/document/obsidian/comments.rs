@@ -1,4 +1,4 @@
-//! Comments in the body: `%% ... %%` (`spec/document.md`, DOC-31).
+//! Comments in the body: `%% ... %%` (`spec/document.md`, DOC-38).
 
 use std::borrow::Cow;
 use std::ops::Range;

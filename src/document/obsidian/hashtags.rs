@@ -1,4 +1,4 @@
-//! Tags in the body: `#tag` (`spec/document.md`, DOC-30).
+//! Tags in the body: `#tag` (`spec/document.md`, DOC-37).
 
 use std::collections::HashSet;
 use std::ops::Range;

@@ -55,6 +55,12 @@ impl From<PublishError> for Failure {
             ),
             PublishError::Ignored { .. } => Self::new(Code::Misplaced, message)
                 .hint("change the rule, or choose another id"),
+            PublishError::SharedUntouched => Self::new(Code::ConfigInvalid, message)
+                .hint("remove the line from .context/config.yaml")
+                .hint(Hint::call(
+                    "or remove it, give the log the form that only ctx writes with {}, and set it again",
+                    Call::new(Verb::CheckpointConvert).word("--to").word("delta"),
+                )),
             PublishError::Policy { .. } => {
                 Self::new(Code::Withheld, message).hint(verify_all())
             }
