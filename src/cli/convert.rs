@@ -8,7 +8,6 @@ use crate::govern::Mode;
 use crate::report::checkpoint::ConvertReport;
 use crate::report::failure::Failure;
 use crate::vault::config::LogForm;
-use crate::verify::Progress;
 use crate::words::count;
 
 /// Convert the checkpoint log to the other form
@@ -39,9 +38,8 @@ pub(super) fn run(args: &Convert, session: &mut Session<'_>) -> Result<Answer, F
     let form = if args.to == LogForm::Full.as_str() { LogForm::Full } else { LogForm::Delta };
     let mode = Mode { dry_run: args.dry_run, expect: args.expect.read()?, ..Mode::default() };
     let author = session.workspace.author(&vault, None, None)?;
-    let progress = Progress::default();
-    let request = Request { author, form, mode, progress: Some(&progress) };
-    let converted = progress::watch(session, &progress, || convert(&vault, &request))?;
+    let request = Request { author, form, mode };
+    let converted = progress::watch(session, &vault, || convert(&vault, &request))?;
     match session.ui.json {
         true => session.ui.report(&ConvertReport::new(&converted, form, args.dry_run)),
         false => print(args, session, &converted),

@@ -5,12 +5,15 @@ use super::failure::command;
 use super::session::Session;
 use super::ui::shown;
 use super::{Answer, recover};
+use crate::chain::diff::print_between;
 use crate::document::validate::{Problem, Severity};
 use crate::govern::Outcome;
 use crate::live::inbound::{FixedLinks, Inbound};
+use crate::model::layout::limit;
 use crate::report::Report;
 use crate::report::event::{EventReport, change};
 use crate::txn::{Item, Live};
+use crate::vault::Vault;
 use crate::words::count;
 
 /// Prints an event, done or only planned, and says how the verb ends.
@@ -92,9 +95,10 @@ pub(super) fn text(session: &mut Session<'_>, verb: &str, outcome: &Outcome, dry
         refusal.problems.iter().for_each(|problem| note(session, &refusal.path, problem));
     }
     if dry_run {
+        let vault = session.vault().ok();
         for item in &outcome.items {
             let then = if item.is_retirement() { "retired" } else { "published" };
-            live_change(session, (&item.id.live_path(), &item.live), then);
+            live_change(session, vault.as_ref(), (&item.id.live_path(), &item.live), then);
         }
     }
 }
@@ -116,9 +120,8 @@ fn fixed(session: &mut Session<'_>, files: &[FixedLinks], dry_run: bool) {
     }
     if dry_run {
         for file in files.iter().filter(|file| !file.new.changed.is_empty()) {
-            let (path, new) = (file.id.live_path(), file.new.text.clone().into_bytes());
-            let live = Live::Replace { old: file.old.clone(), new };
-            live_change(session, (&path, &live), "with the new links");
+            let (path, old) = (file.id.live_path(), String::from_utf8_lossy(&file.old));
+            replacement(session, &path, (&old, &file.new.text), "with the new links");
         }
     } else if files.iter().any(|file| !file.new.changed.is_empty()) {
         session.ui.note(
@@ -156,18 +159,29 @@ fn note(session: &mut Session<'_>, place: &str, problem: &Problem) {
     session.ui.note(&format!("{severity}[{code}]: {place}{line}: {message} ({hint})"));
 }
 
-/// Shows what a command would write into a live file.
-pub(super) fn live_change(session: &mut Session<'_>, (path, live): (&str, &Live), then: &str) {
+/// Shows what a command would write into a live file of a vault.
+pub(super) fn live_change(
+    session: &mut Session<'_>,
+    vault: Option<&Vault>,
+    (path, live): (&str, &Live),
+    then: &str,
+) {
     let shown_path = shown(path).into_owned();
     match live {
         Live::Keep => {}
         Live::Create(_) => session.ui.line(&format!("would create {shown_path}")),
         Live::Remove(_) => session.ui.line(&format!("would remove {shown_path}")),
-        Live::Replace { old, new } => {
-            let (old, new) = (String::from_utf8_lossy(old), String::from_utf8_lossy(new));
-            let (from, to) = (format!("{shown_path} (now)"), format!("{shown_path} ({then})"));
-            let diff = crate::chain::diff::print_between(&old, &new, &from, &to);
-            session.ui.diff(&diff);
+        Live::Replace { new, .. } => {
+            // Of very many files no two are held at once.
+            let old = vault.and_then(|vault| vault.files().read(path, limit::DOCUMENT).ok());
+            let old = old.unwrap_or_default();
+            replacement(session, path, (&String::from_utf8_lossy(&old), new), then);
         }
     }
+}
+
+fn replacement(session: &mut Session<'_>, path: &str, (old, new): (&str, &str), then: &str) {
+    let path = shown(path);
+    let (from, to) = (format!("{path} (now)"), format!("{path} ({then})"));
+    session.ui.diff(&print_between(old, new, &from, &to));
 }

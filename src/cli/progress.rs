@@ -1,16 +1,16 @@
 //! Progress of work that runs in a thread of its own.
 
-use std::sync::atomic::Ordering;
 use std::sync::mpsc::{self, RecvTimeoutError};
 
 use super::session::Session;
 use super::ui::{PATIENCE, PAUSE};
-use crate::verify::Progress;
+use crate::vault::Vault;
+use crate::vault::progress::{Progress, Stage};
 
 /// Does some work in a thread and shows on a terminal how far it is.
 pub(super) fn watch<T: Send>(
     session: &mut Session<'_>,
-    progress: &Progress,
+    vault: &Vault,
     work: impl FnOnce() -> T + Send,
 ) -> T {
     if !session.ui.shows_progress() {
@@ -28,12 +28,20 @@ pub(super) fn watch<T: Send>(
         let mut line = session.ui.progress();
         while wait.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
             pause = PAUSE;
-            let total = progress.total.load(Ordering::Relaxed);
-            line.tell(|| match progress.done.load(Ordering::Relaxed) {
-                _ if total == 0 => "reading the checkpoint log".to_owned(),
-                done => format!("checked {done} of {total} artifacts"),
-            });
+            line.tell(|| stand(vault.progress()));
         }
         worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })
+}
+
+/// How far some work is, in words.
+fn stand(progress: &Progress) -> String {
+    let (stage, done, total) = progress.now();
+    match stage {
+        Stage::Beginning => "reading the checkpoint log".to_owned(),
+        Stage::Checking => format!("checked {done} of {total} artifacts"),
+        Stage::Preparing => format!("read {done} of {total} documents"),
+        Stage::Writing => format!("wrote {done} of {total} versions"),
+        Stage::Placing => format!("updating {total} live files"),
+    }
 }

@@ -2,7 +2,7 @@
 
 use super::expect::ExpectArgs;
 use super::session::Session;
-use super::{Acting, Answer, event};
+use super::{Acting, Answer, event, progress};
 use crate::govern::{Author, Mode, PublishError, Request, Which, publish};
 use crate::report::event::Published;
 use crate::report::failure::{Code, Failure};
@@ -70,7 +70,8 @@ pub(super) fn run(args: &Publish, session: &mut Session<'_>) -> Result<Answer, F
     }
     let mode = Mode { skip_invalid: args.skip_invalid, ..args.expect.mode(args.dry_run)? };
     let many = !matches!(&which, Which::Ids(ids) if ids.len() == 1);
-    let outcome = publish(&vault, &Request { author, which, mode });
+    let request = Request { author, which, mode };
+    let outcome = progress::watch(session, &vault, || publish(&vault, &request));
     let outcome = outcome.map_err(|why| {
         let others = many && matches!(why, PublishError::Refused(_));
         let failure = Failure::from(why);

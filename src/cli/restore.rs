@@ -9,6 +9,7 @@ use crate::govern::{self, RestoreRequest, RestoredFile};
 use crate::model::id::DocumentId;
 use crate::report::failure::{Code, Failure};
 use crate::report::restore::{RestoreReport, RestoredReport};
+use crate::vault::Vault;
 use crate::workspace::version::number;
 
 /// Write the text of a version into the live file; publish nothing
@@ -53,12 +54,12 @@ pub(super) fn run(args: &Restore, session: &mut Session<'_>) -> Result<Answer, F
     let restored = govern::restore(&vault, &request)?;
     match session.ui.json {
         true => session.ui.report(&RestoreReport::new(&restored, dry_run, command)),
-        false => restored.iter().for_each(|file| text(session, file, dry_run)),
+        false => restored.iter().for_each(|file| text(session, &vault, file, dry_run)),
     }
     Ok(Answer::Yes)
 }
 
-fn text(session: &mut Session<'_>, file: &RestoredFile, dry_run: bool) {
+fn text(session: &mut Session<'_>, vault: &Vault, file: &RestoredFile, dry_run: bool) {
     let report = RestoredReport::new(file, command);
     let (path, version) = (shown(&report.path), report.version);
     match (report.outcome, dry_run) {
@@ -67,7 +68,7 @@ fn text(session: &mut Session<'_>, file: &RestoredFile, dry_run: bool) {
         }
         (_, true) => {
             session.ui.line(&format!("would restore {path} from version {version}"));
-            event::live_change(session, (&report.path, &file.live), "restored");
+            event::live_change(session, Some(vault), (&report.path, &file.live), "restored");
         }
         (_, false) => {
             let line = format!("restored {path} from version {version}");

@@ -20,19 +20,17 @@ use crate::txn::{self, Recovered};
 use crate::vault::Vault;
 use crate::vault::config::{FrontmatterMode, LogForm};
 use crate::vault::files::FileError;
-use crate::verify::{self, Class, Finding, Progress};
+use crate::verify::{self, Class, Finding};
 
 /// What a conversion is asked to do.
 #[derive(Debug)]
-pub(crate) struct Request<'r> {
+pub(crate) struct Request {
     /// Who asks, and when.
     pub(crate) author: Author,
     /// The form that the log is to have.
     pub(crate) form: LogForm,
     /// What its writer has read, and whether anything is written.
     pub(crate) mode: Mode,
-    /// Told how far the check of the record is.
-    pub(crate) progress: Option<&'r Progress>,
 }
 
 /// What a conversion did, or would do.
@@ -93,7 +91,7 @@ impl From<FileError> for ConvertError {
 /// # Errors
 /// The log is what it was. If the event was published before, it stays: the configuration asks for
 /// the form, and a log keeps its own until it is converted.
-pub(crate) fn convert(vault: &Vault, request: &Request<'_>) -> Result<Converted, ConvertError> {
+pub(crate) fn convert(vault: &Vault, request: &Request) -> Result<Converted, ConvertError> {
     let log = trust::open_log(vault)?;
     if log.sound()?.head().is_none() {
         return Err(ConvertError::Empty);
@@ -141,8 +139,8 @@ fn is_asked_for(vault: &Vault, log: &Log, form: LogForm) -> Result<bool, Convert
     Ok(wishes.iter().all(|wish| wish.map_or(by_default, |wish| wish == form)))
 }
 
-fn whole<'r>(request: &'r Request<'_>) -> verify::Request<'r> {
-    verify::Request { progress: request.progress, ..verify::Request::whole(request.author.now) }
+fn whole(request: &Request) -> verify::Request {
+    verify::Request::whole(request.author.now)
 }
 
 fn refuse_unsound(report: &verify::Report) -> Result<(), ConvertError> {
@@ -168,7 +166,7 @@ fn unchanged(log: &Log) -> Converted {
 
 fn would_convert(
     vault: &Vault,
-    request: &Request<'_>,
+    request: &Request,
     event: Option<&Outcome>,
 ) -> Result<Converted, ConvertError> {
     let mut log = trust::open_log(vault)?;
@@ -196,7 +194,7 @@ fn would_convert(
 /// The second step: the new file, and the end of the old one.
 fn convert_log(
     vault: &Vault,
-    request: &Request<'_>,
+    request: &Request,
     expected: Expect,
 ) -> Result<Converted, ConvertError> {
     let _lock = vault.lock(&request.author.holder()).map_err(PublishError::from)?;

@@ -1,5 +1,7 @@
 //! The next version of one document or governance file: what is written for it, byte for byte.
 
+use std::sync::Arc;
+
 use super::stale;
 use super::transaction::Transaction;
 use super::{Refusal, Which};
@@ -30,6 +32,7 @@ use crate::txn;
 use crate::txn::stamp::{self, Stamp};
 use crate::txn::{Change, Extension, Item, Live};
 use crate::vault::files::FileError;
+use crate::vault::replace::Fingerprint;
 use crate::yaml::emit;
 
 /// What became of a candidate.
@@ -250,7 +253,10 @@ impl Transaction<'_> {
         if let Some(sealed) = base.sealed.as_ref().filter(|_| is_edited)
             && let Some(new) = stamp::left_behind(id, live, &document, sealed)
         {
-            return Ok(Prepared::Behind(Live::Replace { old: bytes, new: new.into_bytes() }));
+            return Ok(Prepared::Behind(Live::Replace {
+                old: Fingerprint::of(&bytes),
+                new: new.into(),
+            }));
         }
         if let (Some(form), Some((version, chain_hash, text))) = (&form, &base.last) {
             let history = &base.history;
@@ -276,8 +282,8 @@ impl Transaction<'_> {
         let mut item = self.next_version(id, &base, &next.sealed, base.change())?;
         item.warnings = warnings;
         item.live = match (fresh, next.live) {
-            (Some(text), new) => Live::Create(new.unwrap_or_else(|| text.to_owned()).into_bytes()),
-            (None, Some(new)) => Live::Replace { old: bytes, new: new.into_bytes() },
+            (Some(text), new) => Live::Create(new.as_deref().unwrap_or(text).into()),
+            (None, Some(new)) => Live::Replace { old: Fingerprint::of(&bytes), new },
             (None, None) => Live::Keep,
         };
         Ok(Prepared::Version(Box::new(item)))
@@ -324,7 +330,7 @@ impl Transaction<'_> {
         &self,
         id: &DocumentId,
         base: &Base,
-        text: &str,
+        text: &Arc<str>,
         change: Change,
     ) -> Result<Item, Refusal> {
         let refuse = |message: String, hint: Hint| {
@@ -377,7 +383,7 @@ impl Transaction<'_> {
             ));
         }
         let keyframe = (entry.stored == TextStorage::Keyframe)
-            .then(|| (id.keyframe_path(version), text.to_owned()));
+            .then(|| (id.keyframe_path(version), Arc::clone(text)));
         if let Some((path, _)) =
             keyframe.as_ref().filter(|(path, _)| self.vault.files().exists(path))
         {
@@ -447,7 +453,7 @@ impl Transaction<'_> {
                 Some(_) => Governed::Version(Box::new(self.next_version(
                     id,
                     &base,
-                    "",
+                    &Arc::from(""),
                     Change::Retired,
                 )?)),
             });
@@ -476,7 +482,7 @@ impl Transaction<'_> {
         }
         let found = live::governance_problems(self.vault, id, &text);
         let warnings = Refusal::unless_valid(&path, found)?;
-        let mut item = self.next_version(id, &base, &text, base.change())?;
+        let mut item = self.next_version(id, &base, &Arc::from(text), base.change())?;
         item.warnings = warnings;
         Ok(Governed::Version(Box::new(item)))
     }

@@ -18,6 +18,7 @@ use crate::model::id::DocumentId;
 use crate::model::layout::limit;
 use crate::txn::Live;
 use crate::vault::config::{Config, Governance};
+use crate::vault::replace::Fingerprint;
 use crate::vault::{OpenError, Vault};
 
 /// Which changed governance files an event includes.
@@ -138,7 +139,7 @@ impl Transaction<'_> {
         let mut governed = self.governance_of(id, last_sealed, Some(new.as_bytes()))?;
         if let (Governed::Version(item), true) = (&mut governed, new != text) {
             item.live = match old {
-                Some(old) => Live::Replace { old, new: new.into_bytes() },
+                Some(old) => Live::Replace { old: Fingerprint::of(&old), new: new.into() },
                 None => Live::Create(new.into_bytes()),
             };
         }

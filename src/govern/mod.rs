@@ -40,6 +40,8 @@ use crate::txn::{self, Committed, Item, Live, Recovered, SettleError, commit, hi
 use crate::vault::files::FileError;
 use crate::vault::ignored::Rule;
 use crate::vault::lock::LockError;
+use crate::vault::progress::Stage;
+use crate::vault::replace::Fingerprint;
 use crate::vault::{OpenError, Vault};
 use crate::words::count;
 
@@ -192,8 +194,8 @@ impl Outcome {
     fn other_lives(&self) -> Vec<(DocumentId, Live)> {
         let fixed = self.fixed.iter().filter(|file| !file.new.changed.is_empty());
         let fixed = fixed.map(|file| {
-            let new = file.new.text.clone().into_bytes();
-            (file.id.clone(), Live::Replace { old: file.old.clone(), new })
+            let new = file.new.text.as_str().into();
+            (file.id.clone(), Live::Replace { old: Fingerprint::of(&file.old), new })
         });
         self.behind.iter().cloned().chain(fixed).collect()
     }
@@ -387,7 +389,7 @@ fn write(
     if !event.mode.dry_run {
         let mut committed = match &sealed {
             Some(sealed) => commit_event((vault, before), (&outcome, &lives), event, sealed)?,
-            None => commit::commit(vault.files(), &outcome.items, &lives, None)?,
+            None => commit::commit(vault, &outcome.items, &lives, None)?,
         };
         if let Some((checkpoint, _)) = &sealed {
             let commit = Commit { vault, before, checkpoint, documents, now };
@@ -425,7 +427,7 @@ fn commit_event(
     let _ = trust::advance(vault, &intent.upon, event.author.now);
     let _ = trust::intend(vault, &intent);
     let at = Some((append, checkpoint.at));
-    commit::commit(files, &outcome.items, lives, at).map_err(|why| {
+    commit::commit(vault, &outcome.items, lives, at).map_err(|why| {
         hint::remove(files);
         // Where nothing is left, nothing may pass for uncommitted files later.
         if commit::is_taken_back(files, &outcome.items, append) {
@@ -453,9 +455,14 @@ fn run(vault: &Vault, request: &Request, new: &[NewDocument]) -> Result<Outcome,
         let ids = transaction.candidates(&request.which, outcome);
         transaction.check_known(&request.which, new)?;
         let last_sealed = transaction.last_sealed(&ids);
+        let progress = vault.progress();
+        progress.begin(Stage::Preparing, ids.len());
         let prepare = |id: &DocumentId| {
             let fresh = new.iter().find(|new| new.id == *id).map(|new| new.text.as_str());
-            transaction.prepare(id, fresh, last_sealed.get(id).copied(), request.which.of(id))
+            let (last, which) = (last_sealed.get(id).copied(), request.which.of(id));
+            let prepared = transaction.prepare(id, fresh, last, which);
+            progress.step();
+            prepared
         };
         let prepared: Vec<artifact::Prepared> = ids.par_iter().map(prepare).collect();
         for (id, prepared) in ids.iter().zip(prepared) {

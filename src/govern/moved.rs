@@ -21,6 +21,7 @@ use crate::model::number::Version;
 use crate::txn::{Change, Item, Live};
 use crate::uri::Uri;
 use crate::vault::Vault;
+use crate::vault::replace::Fingerprint;
 
 /// Gives a published document another id, as one event.
 ///
@@ -130,11 +131,13 @@ impl Transaction<'_> {
         let mut published = self.next_version(new, &Base::nothing(), &next.sealed, Change::New)?;
         published.warnings = warnings;
         let mut retired = self.retirement(old, &base)?;
-        let text = next.live.map(String::into_bytes);
-        (retired.live, published.live) = match (is_moved, text) {
+        (retired.live, published.live) = match (is_moved, next.live) {
             (true, None) => (Live::Keep, Live::Keep),
-            (true, Some(new)) => (Live::Keep, Live::Replace { old: bytes, new }),
-            (false, new) => (Live::Remove(bytes.clone()), Live::Create(new.unwrap_or(bytes))),
+            (true, Some(new)) => (Live::Keep, Live::Replace { old: Fingerprint::of(&bytes), new }),
+            (false, new) => {
+                let new = new.map_or_else(|| bytes.clone(), |new| new.as_bytes().to_vec());
+                (Live::Remove(bytes), Live::Create(new))
+            }
         };
         Ok([retired, published])
     }

@@ -26,6 +26,7 @@ use crate::txn::{Live, commit, first_unsealed};
 use crate::vault::Vault;
 use crate::vault::files::FileError;
 use crate::vault::lock::LockError;
+use crate::vault::replace::Fingerprint;
 
 /// What is to be restored, and how.
 #[derive(Clone, Debug)]
@@ -296,7 +297,7 @@ impl<'r> Recorded<'r> {
                     if !request.force && !is_held() {
                         return Ok(None);
                     }
-                    Live::Replace { old, new: wanted.into_bytes() }
+                    Live::Replace { old: Fingerprint::of(&old), new: wanted.into() }
                 }
             }
         };

@@ -15,6 +15,7 @@ use crate::model::layout::limit;
 use crate::txn::stamp::retired_live;
 use crate::txn::{Change, Item, Live};
 use crate::vault::Vault;
+use crate::vault::replace::Fingerprint;
 
 /// Retires documents as one event. Their files may be gone.
 ///
@@ -79,7 +80,7 @@ impl Transaction<'_> {
         } else {
             String::new()
         };
-        let mut item = self.next_version(id, base, &text, Change::Retired)?;
+        let mut item = self.next_version(id, base, &text.into(), Change::Retired)?;
         let path = id.live_path();
         let mode = self.vault.config().frontmatter;
         if let (true, Ok(Some(bytes))) =
@@ -87,7 +88,7 @@ impl Transaction<'_> {
             && let Ok(live) = utf8(&bytes)
             && let Some(new) = retired_live(live, sealed, edit, mode)
         {
-            item.live = Live::Replace { old: bytes, new: new.into_bytes() };
+            item.live = Live::Replace { old: Fingerprint::of(&bytes), new: new.into() };
         }
         Ok(item)
     }

@@ -22,6 +22,7 @@ use crate::model::layout::limit;
 use crate::model::number::Version;
 use crate::vault::Vault;
 use crate::vault::config::{Config, FrontmatterMode};
+use crate::vault::replace::Fingerprint;
 
 /// The documents of the last event whose live files it did not bring up to date.
 pub(super) fn of_last_event(vault: &Vault, chronicle: &Chronicle<'_>) -> Vec<(DocumentId, Live)> {
@@ -72,7 +73,7 @@ impl Event<'_> {
             None if is_new => moved_behind(id, live, &document, &sealed)?,
             new => new?,
         };
-        Some(Live::Replace { old: bytes, new: new.into_bytes() })
+        Some(Live::Replace { old: Fingerprint::of(&bytes), new: new.into() })
     }
 
     /// What is to become of the file of a document that the event retired or moved.
@@ -95,7 +96,7 @@ impl Event<'_> {
         }
         let retirement = Edit::retirement(last.next(), self.head.at);
         let new = retired_live(live, &sealed, retirement, self.mode())?;
-        Some(Live::Replace { old: bytes, new: new.into_bytes() })
+        Some(Live::Replace { old: Fingerprint::of(&bytes), new: new.into() })
     }
 
     /// Whether the writer of the event edited live files.

@@ -14,7 +14,9 @@ use crate::checkpoint::chronicle::Append;
 use crate::model::id::DocumentId;
 use crate::model::layout;
 use crate::model::timestamp::Timestamp;
+use crate::vault::Vault;
 use crate::vault::files::{FileError, Files};
+use crate::vault::progress::Stage;
 use crate::vault::replace::{Replacement, Staging};
 use crate::vault::write::Written;
 
@@ -32,11 +34,12 @@ pub struct Committed {
 /// # Errors
 /// A write or sync before the commit failed; everything was taken back as far as the disk let us.
 pub(crate) fn commit(
-    files: &Files,
+    vault: &Vault,
     items: &[Item],
     behind: &[(DocumentId, Live)],
     event: Option<(&Append, Timestamp)>,
 ) -> Result<Committed, FileError> {
+    let (files, progress) = (vault.files(), vault.progress());
     let lives = lives(items, behind);
     let Some((append, at)) = event else {
         let left_alone = bring_up_to_date(files, &lives)?;
@@ -46,7 +49,9 @@ pub(crate) fn commit(
     // Live files get their new bytes under temporary names, so that one wait for the disk serves
     // them and the versions.
     let staging = files.stage_all(&replacements);
-    write_event(files, items, &staging, append, at)?;
+    progress.begin(Stage::Writing, items.len());
+    write_event(vault, items, &staging, append, at)?;
+    progress.begin(Stage::Placing, replacements.len());
     let left_alone = put_in_place(files, &lives, &replacements, staging);
     Ok(Committed { left_alone, ..Committed::default() })
 }
@@ -68,7 +73,9 @@ pub(crate) fn bring_up_to_date(
 
 fn replacements<'l>(lives: &'l [(String, &Live)]) -> Vec<Replacement<'l>> {
     let replacement = |(path, live): &'l (String, &Live)| match live {
-        Live::Replace { old, new } => Some(Replacement { path, expected: Some(old), bytes: new }),
+        Live::Replace { old, new } => {
+            Some(Replacement { path, expected: Some(*old), bytes: new.as_bytes() })
+        }
         Live::Create(new) => Some(Replacement { path, expected: None, bytes: new }),
         Live::Keep | Live::Remove(_) => None,
     };
@@ -86,38 +93,43 @@ pub(crate) fn lives<'l>(
 
 /// Writes everything up to the commit, or takes it back.
 fn write_event(
-    files: &Files,
+    vault: &Vault,
     items: &[Item],
     staging: &Staging<'_>,
     append: &Append,
     at: Timestamp,
 ) -> Result<(), FileError> {
+    let files = vault.files();
     hint::write(files, at, items.iter().map(|item| &item.id))?;
     // All at once: each copy waits for the disk.
     let histories = items.iter().map(|item| item.history.path.as_str());
     files.unshare(histories.chain([append.path]))?;
-    let mut progress: Vec<Progress> =
-        items.par_iter().map(|item| write_version(files, item)).collect();
-    let outcome = match progress.iter_mut().find_map(|p| p.failed.take()) {
+    let write = |item| {
+        let written = write_version(files, item);
+        vault.progress().step();
+        written
+    };
+    let mut written: Vec<WrittenVersion> = items.par_iter().map(write).collect();
+    let outcome = match written.iter_mut().find_map(|version| version.failed.take()) {
         Some(failure) => Err(failure),
         None => sync_and_seal(files, items, staging, append),
     };
     if outcome.is_err() {
-        items.par_iter().zip(&progress).for_each(|(item, p)| take_back(files, item, p));
+        items.par_iter().zip(&written).for_each(|(item, w)| take_back(files, item, w));
     }
     outcome
 }
 
 /// How far the writing of one version came.
 #[derive(Default)]
-struct Progress {
+struct WrittenVersion {
     keyframe: bool,
     history: bool,
     failed: Option<FileError>,
 }
 
-fn write_version(files: &Files, item: &Item) -> Progress {
-    let mut written = Progress::default();
+fn write_version(files: &Files, item: &Item) -> WrittenVersion {
+    let mut written = WrittenVersion::default();
     let mut write = || -> Result<(), FileError> {
         if let Some((path, text)) = &item.keyframe {
             files.create_new(path, text.as_bytes())?;
@@ -176,7 +188,7 @@ pub(crate) fn is_taken_back(files: &Files, items: &[Item], append: &Append) -> b
     has_length(append.path, append.length) && items.par_iter().all(is_gone)
 }
 
-fn take_back(files: &Files, item: &Item, written: &Progress) {
+fn take_back(files: &Files, item: &Item, written: &WrittenVersion) {
     if written.history {
         files.take_back(&item.history.path, item.history.length, item.history.bytes.as_bytes());
     }

@@ -1,11 +1,13 @@
 //! One version of an event, with the bytes that are written for it.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use crate::document::validate::Problem;
 use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
 use crate::model::number::Version;
+use crate::vault::replace::Fingerprint;
 
 /// What an event does to an artifact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,12 +27,12 @@ pub enum Change {
 pub enum Live {
     /// Stays as it is.
     Keep,
-    /// Gets new bytes if it still holds the old ones.
+    /// Gets a new text if it still holds the old one.
     Replace {
         /// As read.
-        old: Vec<u8>,
+        old: Fingerprint,
         /// As published.
-        new: Vec<u8>,
+        new: Arc<str>,
     },
     /// Is made, if nothing has its name.
     Create(Vec<u8>),
@@ -55,7 +57,8 @@ pub struct Item {
     pub live: Live,
     /// What a source depends on.
     pub(crate) depends_on: BTreeSet<DocumentId>,
-    pub(crate) keyframe: Option<(String, String)>,
+    /// Its path, and the text, which mostly is that of the live file too.
+    pub(crate) keyframe: Option<(String, Arc<str>)>,
     pub(crate) history: Extension,
 }
 

@@ -2,6 +2,7 @@
 //! where they are missing.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use crate::document::edit::{Edit, EditError, checksum_of};
 use crate::document::frontmatter::{Frontmatter, NodeType};
@@ -31,9 +32,9 @@ pub(crate) struct Stamp {
 /// What publishing makes of a live text.
 pub(crate) struct NextText {
     /// The published text, in normal form.
-    pub(crate) sealed: String,
+    pub(crate) sealed: Arc<str>,
     /// The new live text; none where the file stays as it is.
-    pub(crate) live: Option<String>,
+    pub(crate) live: Option<Arc<str>>,
 }
 
 impl Stamp {
@@ -71,11 +72,17 @@ impl Stamp {
         mode: FrontmatterMode,
     ) -> Result<NextText, EditError> {
         if !is_edited(document, mode) {
-            return Ok(NextText { sealed: self.untouched(id, live, origin)?, live: None });
+            let sealed = self.untouched(id, live, origin)?.into();
+            return Ok(NextText { sealed, live: None });
         }
         let edit = self.edit(id, live, document);
         let new = origin.into_iter().fold(edit, Edit::derived_from).apply(live)?;
-        Ok(NextText { sealed: normalise(&new).into_owned(), live: Some(new) })
+        let live: Arc<str> = new.into();
+        let sealed = match normalise(&live) {
+            Cow::Borrowed(text) if text.len() == live.len() => Arc::clone(&live),
+            text => text.into(),
+        };
+        Ok(NextText { sealed, live: Some(live) })
     }
 
     /// The published text of a live one that stays as it is: it keeps the frontmatter of the file.

@@ -13,6 +13,7 @@ pub mod left_out;
 pub mod lock;
 pub mod named;
 pub mod outside;
+pub mod progress;
 pub mod replace;
 pub mod site;
 mod unshare;
@@ -28,6 +29,7 @@ use disk::Disk;
 use files::{FileError, Files};
 use ignored::WorkTree;
 use outside::StateFolder;
+use progress::Progress;
 
 use crate::model::digest::Digest;
 use crate::model::layout;
@@ -50,6 +52,7 @@ pub struct Vault {
     holder: lock::Holder,
     /// The work tree that it is part of, where its folder does not show that.
     work_tree: Option<Arc<Option<WorkTree>>>,
+    progress: Arc<Progress>,
 }
 
 /// Why a vault could not be opened.
@@ -126,6 +129,7 @@ impl Vault {
             patience: lock::PATIENCE,
             holder: lock::Holder::default(),
             work_tree: None,
+            progress: Arc::default(),
         })
     }
 
@@ -208,6 +212,11 @@ impl Vault {
         let templates = templates(&self.files, layout);
         let config_digest = None;
         Self { config, config_digest, config_error: None, layout, templates, ..self.clone() }
+    }
+
+    /// How far long work over it is; shared with every copy of it.
+    pub fn progress(&self) -> &Arc<Progress> {
+        &self.progress
     }
 
     /// Where documents lie.

@@ -9,6 +9,26 @@ use rustix::io::Errno;
 use super::disk::Place;
 use super::files::{FileError, Files};
 use super::write::Written;
+use crate::model::digest::Digest;
+
+/// What tells whether a file holds certain bytes, without the bytes: an event may replace more of
+/// them than fit into memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fingerprint {
+    length: u64,
+    digest: Digest,
+}
+
+impl Fingerprint {
+    /// That of these bytes.
+    pub fn of(bytes: &[u8]) -> Self {
+        Self { length: bytes.len() as u64, digest: Digest::of(bytes) }
+    }
+
+    pub(super) fn length(self) -> u64 {
+        self.length
+    }
+}
 
 /// New bytes for a file that should still hold the old ones, or not be there.
 #[derive(Clone, Copy, Debug)]
@@ -16,7 +36,7 @@ pub struct Replacement<'a> {
     /// Path in the vault.
     pub path: &'a str,
     /// What the file must hold for the replacement to happen; none where there must be no file.
-    pub expected: Option<&'a [u8]>,
+    pub expected: Option<Fingerprint>,
     /// What it is to hold.
     pub bytes: &'a [u8],
 }
@@ -107,7 +127,7 @@ impl Files {
         &self,
         temporary: &str,
         wanted: &Replacement<'_>,
-        expected: &[u8],
+        expected: Fingerprint,
     ) -> Result<(), FileError> {
         let fail = |e| FileError::from_errno("replace", wanted.path, e);
         // Most often an editor that saved meanwhile is seen before anything moves.
@@ -134,7 +154,7 @@ impl Files {
         self.disk.exchange(&new, &live).map_err(fail)?;
         // If it is not ours that came back, another process saved once more: that stays where the
         // next writer keeps it.
-        if self.expect(temporary, wanted.bytes).is_ok() {
+        if self.expect(temporary, Fingerprint::of(wanted.bytes)).is_ok() {
             self.discard(temporary);
         }
         Err(match changed {
@@ -179,7 +199,8 @@ mod tests {
         let files = Files::open(dir.path()).unwrap();
         let names: Vec<String> = (0..2_500).map(|n| format!("d/{n}")).collect();
         names.iter().for_each(|name| files.create_new(name, b"old").unwrap());
-        let one = |path| Replacement { path, expected: Some(b"old"), bytes: b"new" };
+        let one =
+            |path| Replacement { path, expected: Some(Fingerprint::of(b"old")), bytes: b"new" };
         let all: Vec<Replacement<'_>> = names.iter().map(|name| one(name)).collect();
         assert!(files.stage_all(&all).commit().iter().all(Result::is_ok));
         assert!(names.iter().all(|name| files.read(name, 3).unwrap() == b"new"));
@@ -191,7 +212,8 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let files = Files::open(dir.path()).unwrap();
         files.create_new("f", b"old").unwrap();
-        let all = [Replacement { path: "f", expected: Some(b"old"), bytes: b"new" }];
+        let expected = Some(Fingerprint::of(b"old"));
+        let all = [Replacement { path: "f", expected, bytes: b"new" }];
         drop(files.stage_all(&all));
         let staging = files.stage_all(&all);
         files.append("f", 3, b", by an editor").unwrap();

@@ -5,7 +5,7 @@
 use std::os::unix::fs::MetadataExt as _;
 
 use super::files::{FileError, Files};
-use super::replace::Replacement;
+use super::replace::{Fingerprint, Replacement};
 use super::write::Written;
 
 /// Files are copied in groups of about so many bytes, because each is held in memory meanwhile.
@@ -50,7 +50,11 @@ impl Files {
         }
         let wanted: Vec<Replacement<'_>> = group
             .iter()
-            .map(|(path, bytes)| Replacement { path, expected: Some(bytes), bytes })
+            .map(|(path, bytes)| Replacement {
+                path,
+                expected: Some(Fingerprint::of(bytes)),
+                bytes,
+            })
             .collect();
         let staging = self.stage_all(&wanted);
         self.sync(&staging.written())?;

@@ -15,7 +15,7 @@ use rustix::io::Errno;
 
 use super::disk::Place;
 use super::files::{DIRECTORY, FileError, Files, READ, open_beneath};
-use super::replace::Replacement;
+use super::replace::{Fingerprint, Replacement};
 use crate::model::layout;
 
 /// How the names of temporary files end.
@@ -207,7 +207,8 @@ impl Files {
     /// [`FileError::Changed`] if another process wrote to it meanwhile; the file is then left
     /// alone.
     pub fn replace(&self, path: &str, expected: &[u8], bytes: &[u8]) -> Result<(), FileError> {
-        self.put_durably(Replacement { path, expected: Some(expected), bytes })
+        let expected = Some(Fingerprint::of(expected));
+        self.put_durably(Replacement { path, expected, bytes })
     }
 
     /// Creates a file that must not exist, durable when this returns: a power cut leaves all of it
@@ -227,13 +228,13 @@ impl Files {
         self.sync(&[Written::Named(wanted.path)])
     }
 
-    /// Refuses a file that does not hold exactly these bytes.
-    pub(super) fn expect(&self, path: &str, expected: &[u8]) -> Result<(), FileError> {
-        let found = match self.read_optional(path, expected.len() as u64) {
+    /// Refuses a file that does not hold exactly the bytes of a fingerprint.
+    pub(super) fn expect(&self, path: &str, expected: Fingerprint) -> Result<(), FileError> {
+        let found = match self.read_optional(path, expected.length()) {
             Err(FileError::TooLarge { .. }) => None,
             other => other?,
         };
-        if found.as_deref() == Some(expected) {
+        if found.as_deref().map(Fingerprint::of) == Some(expected) {
             Ok(())
         } else {
             Err(FileError::Changed { path: path.to_owned() })
@@ -245,6 +246,7 @@ impl Files {
     /// # Errors
     /// [`FileError::Changed`] if another process wrote to it meanwhile.
     pub fn remove(&self, path: &str, expected: &[u8]) -> Result<(), FileError> {
+        let expected = Fingerprint::of(expected);
         self.expect(path, expected)?;
         let fail = |e| FileError::from_errno("remove", path, e);
         let (folder, name) = self.folder_of(path)?;

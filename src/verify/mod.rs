@@ -17,7 +17,6 @@ mod sealed;
 mod working;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::prelude::*;
 
@@ -33,6 +32,7 @@ use crate::model::timestamp::Timestamp;
 use crate::trust::{self, Head, TrustError, TrustedHeads};
 use crate::vault::Vault;
 use crate::vault::files::FileError;
+use crate::vault::progress::Stage;
 use crate::vault::walk::{Folder, Survey};
 use artifact::Checked;
 use gathered::{Gathered, OF_VAULT};
@@ -40,31 +40,20 @@ use rules::Rules;
 
 /// What is to be verified, and against what.
 #[derive(Debug)]
-pub struct Request<'r> {
+pub struct Request {
     /// The clock; only compared with recorded times, and kept with a trusted head.
     pub now: Timestamp,
     /// Check the log and these artifacts only.
     pub only: Option<BTreeSet<DocumentId>>,
     /// What is known of the log from elsewhere, beside the head that is trusted for it.
     pub anchors: Vec<Anchor>,
-    /// Told how far it is.
-    pub progress: Option<&'r Progress>,
 }
 
-impl Request<'_> {
+impl Request {
     /// Everything, against nothing but what is trusted.
     pub fn whole(now: Timestamp) -> Self {
-        Self { now, only: None, anchors: Vec::new(), progress: None }
+        Self { now, only: None, anchors: Vec::new() }
     }
-}
-
-/// How many artifacts have been checked, for a caller that waits; read from another thread.
-#[derive(Debug, Default)]
-pub struct Progress {
-    /// Artifacts to check; 0 before that is known.
-    pub total: AtomicUsize,
-    /// Artifacts checked.
-    pub done: AtomicUsize,
 }
 
 /// What may be said of a vault.
@@ -135,7 +124,7 @@ pub struct Report {
 ///
 /// # Errors
 /// The log file exists but could not be opened; what is wrong inside is a finding.
-pub fn verify(vault: &Vault, request: &Request<'_>) -> Result<Report, FileError> {
+pub fn verify(vault: &Vault, request: &Request) -> Result<Report, FileError> {
     let before = vault.log_stamp();
     let report = recompute(vault, request, None)?;
     if report.verdict.is_whole() && report.verdict != Verdict::WorkingCopyDiffers {
@@ -153,19 +142,11 @@ pub fn verify(vault: &Vault, request: &Request<'_>) -> Result<Report, FileError>
 ///
 /// # Errors
 /// As [`verify`].
-pub(crate) fn verify_as(
-    vault: &Vault,
-    request: &Request<'_>,
-    log: Log,
-) -> Result<Report, FileError> {
+pub(crate) fn verify_as(vault: &Vault, request: &Request, log: Log) -> Result<Report, FileError> {
     recompute(vault, request, Some(log))
 }
 
-fn recompute(
-    vault: &Vault,
-    request: &Request<'_>,
-    supposed: Option<Log>,
-) -> Result<Report, FileError> {
+fn recompute(vault: &Vault, request: &Request, supposed: Option<Log>) -> Result<Report, FileError> {
     let now = request.now;
     let whole = request.only.is_none();
     // What is trusted for a log is never ahead of one that is read later.
@@ -224,7 +205,7 @@ fn recompute(
     };
     let ids: Vec<DocumentId> = ids.into_iter().collect();
     let names = Names(whole.then_some(&survey.histories));
-    let checked = artifacts(vault, &ids, &names, &view, &rules, request.progress);
+    let checked = artifacts(vault, &ids, &names, &view, &rules);
     let published = checked.published;
     findings.take(checked.findings);
     if published && !log_exists && view.interrupted.is_none() {
@@ -298,7 +279,7 @@ fn read_log(vault: &Vault) -> Result<(Option<Log>, Vec<Finding>), FileError> {
 }
 
 /// The anchors of a request and what is trusted, as far as it says anything.
-fn anchors(request: &Request<'_>, heads: &TrustedHeads) -> Vec<Anchor> {
+fn anchors(request: &Request, heads: &TrustedHeads) -> Vec<Anchor> {
     let known = heads.binding().filter(|trusted| trusted.head.checkpoint > CheckpointNumber::NONE);
     request.anchors.iter().cloned().chain(known.map(Anchor::remembered)).collect()
 }
@@ -354,17 +335,12 @@ fn artifacts(
     names: &Names<'_>,
     view: &log::View,
     rules: &Rules,
-    progress: Option<&Progress>,
 ) -> Checked {
-    if let Some(progress) = progress {
-        progress.total.store(ids.len(), Ordering::Relaxed);
-        progress.done.store(0, Ordering::Relaxed);
-    }
+    let progress = vault.progress();
+    progress.begin(Stage::Checking, ids.len());
     let check = |id| {
         let checked = artifact::check(vault, id, names.of(id), view, rules);
-        if let Some(progress) = progress {
-            progress.done.fetch_add(1, Ordering::Relaxed);
-        }
+        progress.step();
         checked
     };
     let mut all = Checked::new(OF_VAULT);

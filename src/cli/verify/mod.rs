@@ -10,7 +10,7 @@ use super::{Answer, progress};
 use crate::report::failure::{Code, Failure};
 use crate::report::sarif;
 use crate::report::verify::VerifyReport;
-use crate::verify::{Progress, Request, Verdict, verify};
+use crate::verify::{Request, Verdict, verify};
 use crate::workspace::revision;
 use crate::workspace::staged::staged;
 
@@ -89,17 +89,12 @@ pub(super) fn run(args: &Verify, session: &mut Session<'_>) -> Result<Answer, Fa
     for revision in &args.since_fork {
         known.push(revision::merge_base(workspace, &vault, revision)?);
     }
-    let progress = Progress::default();
-    let request = Request {
-        now: workspace.now()?,
-        only: (!ids.is_empty()).then_some(ids),
-        anchors: known,
-        progress: Some(&progress),
-    };
+    let request =
+        Request { now: workspace.now()?, only: (!ids.is_empty()).then_some(ids), anchors: known };
     let whole = request.only.is_none();
     let report = match args.quiet {
         true => verify(checked, &request)?,
-        false => progress::watch(session, &progress, || verify(checked, &request))?,
+        false => progress::watch(session, checked, || verify(checked, &request))?,
     };
     let answer = match report.verdict {
         Verdict::IntactAnchored | Verdict::IntactNotAnchored | Verdict::NothingPublished => {
