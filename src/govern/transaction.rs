@@ -138,15 +138,12 @@ impl<'a> Transaction<'a> {
 
     /// How many documents the next checkpoint holds.
     pub(super) fn documents_after(&self, items: &[Item]) -> usize {
-        let mut ids: BTreeSet<&DocumentId> =
-            self.state.iter().map(|(id, _)| id).filter(|id| id.is_document()).collect();
-        for item in items.iter().filter(|item| item.id.is_document()) {
-            match item.is_retirement() {
-                true => ids.remove(&item.id),
-                false => ids.insert(&item.id),
-            };
-        }
-        ids.len()
+        let before = self.state.iter().filter(|(id, _)| id.is_document()).count();
+        let is_held = |item: &&Item| self.state.get(item.id.as_str()).is_some();
+        let items = items.iter().filter(|item| item.id.is_document());
+        let (retired, made): (Vec<&Item>, Vec<&Item>) = items.partition(|i| i.is_retirement());
+        let new = made.iter().filter(|item| !is_held(item)).count();
+        before + new - retired.iter().filter(|item| is_held(item)).count()
     }
 
     /// The event of these items: the checkpoint, and the line that commits it.
