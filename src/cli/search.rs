@@ -42,7 +42,10 @@ pub(super) struct Search {
 pub(super) fn run(args: &Search, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let query = Query::parse(&args.words.join(" "))?.with_prefix(args.prefix);
     let vault = session.vault()?;
-    let source = session.source(&vault, Need::Versions)?;
+    // Who has searched before will again: the log is large, and the index says the same.
+    let is_second = vault.cache().is_some_and(search::builtin::is_made);
+    let need = if is_second { Need::Fields } else { Need::Versions };
+    let source = session.source(&vault, need)?;
     let snapshot = Snapshot::of(&vault, &source, None)?;
     let Answered { backend, answer } = &session.with_search(|workspace, on_slow| {
         ask(workspace, &vault, &snapshot, (&query, args.limit.into()), on_slow)

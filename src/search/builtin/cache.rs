@@ -26,7 +26,7 @@ use crate::model::id::DocumentId;
 use crate::model::number::CheckpointNumber;
 use crate::store;
 
-const FOLDER: &str = "search";
+pub(super) const FOLDER: &str = "search";
 /// The file that names the generation. Its format changes with everything that makes an index
 /// another one: words, fields, the library.
 const CURRENT: store::Current =

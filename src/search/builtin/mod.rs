@@ -14,7 +14,7 @@ mod segment;
 
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
@@ -89,6 +89,11 @@ impl Backend for Builtin<'_, '_> {
             None => self.in_memory(query, limit).map_err(|why| SearchError::Index(why.to_string())),
         }
     }
+}
+
+/// Whether an index was made for a vault, whose folder of the caches this is.
+pub(crate) fn is_made(cache: &Path) -> bool {
+    cache.join(cache::FOLDER).is_dir()
 }
 
 impl Builtin<'_, '_> {
