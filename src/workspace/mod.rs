@@ -10,6 +10,7 @@
 
 pub(crate) mod argument;
 pub(crate) mod ask;
+mod copies;
 pub(crate) mod create;
 pub(crate) mod demo;
 mod discarded;
