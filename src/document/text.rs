@@ -44,12 +44,15 @@ pub struct Parts {
 }
 
 /// The format of a frontmatter that is not YAML, as other programs read it: TOML from a line `+++`
-/// on, or a JSON object before the first line of the body.
+/// or `---toml` on, JSON from a line `;;;` or `---json` on, or a JSON object before the first line
+/// of the body.
 pub(crate) fn other_frontmatter(text: &str) -> Option<&'static str> {
     let text = text.strip_prefix(BOM).unwrap_or(text);
-    let is_line = |line: &str| line.trim_end_matches([' ', '\t']) == "+++";
-    if text.split(['\n', '\r']).next().is_some_and(is_line) {
-        return Some("TOML");
+    let first = text.split(['\n', '\r']).next().unwrap_or_default();
+    match first.trim_end_matches([' ', '\t']) {
+        "+++" | "---toml" => return Some("TOML"),
+        ";;;" | "---json" => return Some("JSON"),
+        _ => {}
     }
     if !text.starts_with('{') {
         return None;
@@ -175,6 +178,10 @@ mod tests {
             ("\u{feff}+++ \r\ntitle = 'a'\r\n+++\r\n", Some("TOML")),
             ("{\n \"title\": \"a\"\n}\nText\n", Some("JSON")),
             ("{}", Some("JSON")),
+            ("---toml\ntitle = 'a'\n---\n", Some("TOML")),
+            ("---json \n{\"title\": \"a\"}\n---\n", Some("JSON")),
+            (";;;\n\"title\": \"a\"\n;;;\n", Some("JSON")),
+            ("---jsonl\n", None),
             ("{% raw %}\n", None),
             ("{{ page }}\n", None),
             ("{\"a\": 1} is an object\n", None),
