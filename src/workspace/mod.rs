@@ -25,6 +25,7 @@ pub(crate) mod places;
 pub(crate) mod revision;
 pub(crate) mod search;
 pub(crate) mod staged;
+mod unknown;
 pub(crate) mod validate;
 pub(crate) mod version;
 
