@@ -1,6 +1,7 @@
 //! How live files differ from their published versions. An unchanged file that was compared
 //! before is not read again: see [`seen`].
 
+mod hints;
 mod moved;
 pub(crate) mod seen;
 #[cfg(test)]
@@ -20,7 +21,6 @@ use crate::document::text::normalise;
 use crate::document::utf8;
 use crate::document::validate::{Problem, Severity};
 use crate::live::{self, LiveFile};
-use crate::model::hint::{Call, Hint, Verb};
 use crate::model::id::DocumentId;
 use crate::model::layout::limit;
 use crate::model::number::Version;
@@ -85,34 +85,10 @@ pub(crate) struct Row {
     pub(crate) problems: Vec<Problem>,
     /// Why the published text is withheld.
     pub(crate) withheld: Option<Withheld>,
+    /// Whether the live file is gone.
+    pub(crate) is_gone: bool,
     /// Where the file of a missing document seems to be, or what a new file seems to be.
     pub(crate) moved: Option<DocumentId>,
-}
-
-impl Row {
-    /// What to do about a document whose file is gone, or about the file that seems to be it.
-    pub(crate) fn hints(&self) -> Vec<Hint> {
-        let Some(id) = &self.id else { return Vec::new() };
-        let call = |verb| Call::new(verb).value(id.as_str());
-        let mv = |old: &DocumentId, new: &DocumentId| {
-            Call::new(Verb::Mv).value(old.as_str()).value(new.as_str())
-        };
-        match (self.state, &self.moved) {
-            (DocumentState::Missing, moved) => {
-                let moved = moved.as_ref().map(|new| {
-                    Hint::call("its text is in another file; {} records the move", mv(id, new))
-                });
-                let restore = Hint::call("{} writes the file again", call(Verb::Restore));
-                let retire = Hint::call("{} withdraws the document", call(Verb::Retire));
-                moved.into_iter().chain([restore, retire]).collect()
-            }
-            (_, Some(old)) => {
-                let hint = "it has the text of a document whose file is gone; {} records the move";
-                vec![Hint::call(hint, mv(old, id))]
-            }
-            _ => Vec::new(),
-        }
-    }
 }
 
 /// How a governance file differs from its published version.
@@ -185,15 +161,7 @@ pub(crate) fn status(vault: &Vault, head: &Snapshot<'_>, seen: &Seen) -> Result<
         .map(|id| match live::read(vault, &id.live_path()) {
             // Published, and since then outside of what the layout takes for documents.
             Some(file) => row(vault, head, state, file).0,
-            None => Row {
-                path: id.live_path(),
-                id: Some(id.clone()),
-                state: DocumentState::Missing,
-                version: state.get(id.as_str()).and_then(|mark| mark.version),
-                problems: Vec::new(),
-                withheld: None,
-                moved: None,
-            },
+            None => gone_row(head, state, id),
         })
         .collect();
     documents.extend(gone);
@@ -249,6 +217,7 @@ fn compared(
             version: Some(version),
             problems: Vec::new(),
             withheld: None,
+            is_gone: false,
             moved: None,
         };
         return Some((row, None));
@@ -277,6 +246,7 @@ fn row(
         version: None,
         problems,
         withheld: None,
+        is_gone: false,
         moved: None,
     };
     let published = row.id.as_ref().and_then(|id| head.get(id));
@@ -307,6 +277,22 @@ fn row(
         _ => DocumentState::Unpublished,
     };
     (row, keyframe)
+}
+
+/// How a published document without a live file stands.
+fn gone_row(head: &Snapshot<'_>, state: &PublishedSet, id: &DocumentId) -> Row {
+    let withheld = head.get(id).and_then(Result::err);
+    let state_of = withheld.as_ref().map_or(DocumentState::Missing, |_| DocumentState::Withheld);
+    Row {
+        path: id.live_path(),
+        id: Some(id.clone()),
+        state: state_of,
+        version: state.get(id.as_str()).and_then(|mark| mark.version),
+        problems: Vec::new(),
+        withheld,
+        is_gone: true,
+        moved: None,
+    }
 }
 
 /// Whether a document that is not published has a history that ends in its retirement.

@@ -32,6 +32,8 @@ def read_live(text):
 def parts(text):  # DOC-28
     text = text.removeprefix("\ufeff")
     lines = re.split(r"(?<=\n)", text)
+    if lines[0].rstrip("\n").rstrip(" \t") in ("---toml", "---json", ";;;"):
+        raise FORMAT
     fences = [n for n, line in enumerate(lines) if line.rstrip("\n").rstrip(" \t") == "+++"]
     if fences[:1] == [0]:
         if len(fences) < 2:

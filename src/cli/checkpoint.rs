@@ -102,7 +102,7 @@ fn list(session: &mut Session<'_>, mut events: Vec<Event>, limit: Limit) {
         ]
     };
     let rows: Vec<Vec<String>> = events.iter().map(row).collect();
-    if rows.is_empty() {
+    if rows.is_empty() && omitted == 0 {
         session.ui.note("hint: there is no checkpoint yet; `ctx publish --all` makes the first");
     }
     session.ui.table(&rows);

@@ -5,8 +5,9 @@ use super::color::Paint;
 use super::failure::command;
 use super::limit::{self, Limit};
 use super::session::Session;
-use super::ui::shown;
+use super::ui::{Ui, shown};
 use crate::document::validate::Severity;
+use crate::model::id::DocumentId;
 use crate::report::failure::Failure;
 use crate::report::vault::StatusReport;
 use crate::resolve::Snapshot;
@@ -104,6 +105,24 @@ const SECTIONS: [(DocumentState, &str, &str); 7] = [
     (DocumentState::Retired, "Retired", "ctx publish ID"),
 ];
 
+fn text_of_governance(ui: &mut Ui<'_>, files: &[(DocumentId, GovernanceState)]) {
+    let is_deleted = |state| state == GovernanceState::Deleted;
+    for (deleted, heading) in [
+        (false, "Governance files changed (next: ctx publish --changed):"),
+        (true, "Governance files deleted (next: ctx restore FILE, or ctx retire FILE):"),
+    ] {
+        let mut files = files.iter().filter(|(_, state)| is_deleted(*state) == deleted).peekable();
+        if files.peek().is_none() {
+            continue;
+        }
+        ui.line("");
+        ui.painted(Paint::Heading, heading);
+        for (id, state) in files {
+            ui.line(&format!("  {} ({})", shown(id.as_str()), state.as_str()));
+        }
+    }
+}
+
 fn text(session: &mut Session<'_>, compared: &Compared, head: &Snapshot<'_>, limit: Limit) {
     let ui = &mut session.ui;
     match head.made_at() {
@@ -111,11 +130,12 @@ fn text(session: &mut Session<'_>, compared: &Compared, head: &Snapshot<'_>, lim
         None => ui.line("Nothing is published yet"),
     }
     let with = |state| compared.documents.iter().filter(move |row| row.state == state);
-    let published = with(DocumentState::Published).count();
+    let (published, mut left_out) = (with(DocumentState::Published).count(), 0);
     ui.line(&format!("Published and unchanged: {}", count(published, "document")));
     for (state, heading, next) in SECTIONS {
         let mut rows: Vec<&Row> = with(state).collect();
         let omitted = limit.first(&mut rows);
+        left_out += omitted;
         if rows.is_empty() && omitted == 0 {
             continue;
         }
@@ -127,7 +147,7 @@ fn text(session: &mut Session<'_>, compared: &Compared, head: &Snapshot<'_>, lim
             if let Some(withheld) = &row.withheld {
                 ui.line(&format!("      {}", shown(&withheld.why.to_string())));
             }
-            if row.moved.is_some() {
+            if row.moved.is_some() || row.withheld.is_some() {
                 for hint in row.hints().iter().take(1) {
                     ui.line(&format!("      {}", shown(&hint.render(command))));
                 }
@@ -140,19 +160,10 @@ fn text(session: &mut Session<'_>, compared: &Compared, head: &Snapshot<'_>, lim
             ui.line(&format!("  … {omitted} more"));
         }
     }
-    if !compared.governance.is_empty() {
-        ui.line("");
-        ui.painted(Paint::Heading, "Governance files changed (next: ctx publish --changed):");
-        for (id, state) in &compared.governance {
-            let what = match state {
-                GovernanceState::Unreadable => "unreadable",
-                state => state.as_str(),
-            };
-            ui.line(&format!("  {} ({what})", shown(id.as_str())));
-        }
-    }
+    text_of_governance(ui, &compared.governance);
     let is_clean = compared.documents.iter().all(|row| row.state == DocumentState::Published);
     if is_clean && compared.governance.is_empty() && published > 0 {
         ui.line("Nothing to publish");
     }
+    limit::note(left_out).iter().for_each(|note| ui.note(note));
 }

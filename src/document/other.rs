@@ -67,7 +67,18 @@ fn extent(text: &str) -> Option<Result<(Format, Parts), Unreadable>> {
         line_end: line_end(text),
     };
     let mut lines = Lines::of(text);
-    if lines.next().is_some_and(|line| is_fence(&text[line])) {
+    let opening = lines.next().map_or("", |line| text[line].trim_end_matches([' ', '\t']));
+    // What some programs read as a frontmatter must not be published as text.
+    let refused = match opening {
+        "---toml" => Some((Format::Toml, "it is read between lines `+++`")),
+        "---json" | ";;;" => Some((Format::Json, "it is read as an object before the text")),
+        _ => None,
+    };
+    if let Some((format, why)) = refused {
+        let why = format!("`{opening}` is not read; {why}");
+        return Some(Err(Unreadable::Other { format, why }));
+    }
+    if is_fence(opening) {
         let first = lines.at;
         while let Some(line) = lines.next() {
             if is_fence(&text[line.clone()]) {

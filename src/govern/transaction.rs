@@ -10,7 +10,7 @@ use crate::checkpoint::event::{Checkpoint, trigger};
 use crate::checkpoint::state::{Mark, PublishedSet};
 use crate::live;
 use crate::live::inbound::{LinksTo, Through};
-use crate::model::id::{DocumentId, fold};
+use crate::model::id::DocumentId;
 use crate::model::number::Version;
 use crate::model::timestamp::Timestamp;
 use crate::txn::Item;
@@ -105,10 +105,10 @@ impl<'a> Transaction<'a> {
         // An id and every folder above it have one spelling: a disk that folds case would join the
         // folders, and with them the histories.
         let mut spelled: HashMap<String, BTreeSet<&str>> = HashMap::new();
-        for (claim, name) in new.iter().flat_map(|id| claims(id)) {
+        for (claim, name) in new.iter().flat_map(|id| id.claims_with_folders()) {
             spelled.entry(claim).or_default().insert(name);
         }
-        for (claim, name) in recorded.flat_map(|(id, _)| claims(id)) {
+        for (claim, name) in recorded.flat_map(|(id, _)| id.claims_with_folders()) {
             if let Some(spellings) = spelled.get_mut(&claim) {
                 spellings.insert(name);
             }
@@ -118,7 +118,7 @@ impl<'a> Transaction<'a> {
                 let other = spelled.get(&claim)?.iter().find(|other| **other != name)?;
                 Some((name, other))
             };
-            let (name, other) = claims(id).find_map(duplicate)?;
+            let (name, other) = id.claims_with_folders().find_map(duplicate)?;
             let message = format!("`{name}` and `{other}` differ only in case or Unicode form");
             let hint = "choose another name; a retired id is taken too, because its history stays";
             Some(Refusal::new(id.live_path(), "id-collision", message, hint))
@@ -235,10 +235,4 @@ impl Transaction<'_> {
             }
         }
     }
-}
-
-/// The spellings that an id and the folders above it take, each with its name.
-fn claims(id: &DocumentId) -> impl Iterator<Item = (String, &str)> {
-    let own = id.claims().map(|claim| (claim, id.as_str()));
-    own.chain(id.with_folders().skip(1).map(|name| (fold(name), name)))
 }

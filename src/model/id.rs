@@ -225,6 +225,22 @@ impl DocumentId {
         std::iter::once(folded).chain(stem)
     }
 
+    /// The spellings that the id and the folders above it take, each with its name.
+    pub(crate) fn claims_with_folders(&self) -> impl Iterator<Item = (String, &str)> {
+        let own = self.claims().map(|claim| (claim, self.as_str()));
+        own.chain(self.with_folders().skip(1).map(|name| (fold(name), name)))
+    }
+
+    /// The name of this id, or of a folder above it, and that of the other id which some file
+    /// systems do not distinguish from it.
+    pub(crate) fn collision_with<'i>(&'i self, other: &'i Self) -> Option<(&'i str, &'i str)> {
+        let of_other: Vec<(String, &str)> = other.claims_with_folders().collect();
+        self.claims_with_folders().find_map(|(claim, name)| {
+            let same = of_other.iter().find(|(taken, other)| *taken == claim && *other != name);
+            same.map(|(_, other)| (name, *other))
+        })
+    }
+
     /// The id and the folders above it, the longest first.
     pub fn with_folders(&self) -> impl Iterator<Item = &str> {
         let whole: &str = &self.0;

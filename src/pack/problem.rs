@@ -182,10 +182,11 @@ impl PackProblem {
             ProblemKind::Nested(_) => "repeat what the other pack selects".into(),
             ProblemKind::Pinned(_) => "leave the `@` and the number out".into(),
             ProblemKind::Section => "leave the `#` and the name behind it out".into(),
-            ProblemKind::Unmatched => Hint::call(
-                "{} shows what each part selects",
-                Call::new(Verb::Resolve).word("--explain"),
-            ),
+            ProblemKind::Unmatched => {
+                "correct the tags, filters and paths of the query, or give a \
+                                       file what it asks for, such as `tags: [policy]`"
+                    .into()
+            }
             ProblemKind::Dead(_) => "fix the path, or remove the line".into(),
             ProblemKind::Anchor { .. } => Hint::call(
                 "{} lists the sections",

@@ -7,7 +7,7 @@ use super::{Report, Spell};
 use crate::derived::{Derived, Outcome};
 use crate::model::id::DocumentId;
 use crate::model::number::{CheckpointNumber, Version};
-use crate::status::{DocumentState, Row, Status};
+use crate::status::{GovernanceState, Row, Status};
 use crate::vault::left_out::{LeftOut, Reason};
 
 /// The answer of `init`.
@@ -77,6 +77,8 @@ struct RowReport<'s> {
 struct GovernanceReport<'s> {
     id: &'s str,
     state: &'static str,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    hints: Vec<String>,
 }
 
 impl Report for StatusReport<'_> {
@@ -93,17 +95,19 @@ impl<'s> StatusReport<'s> {
             version: row.version,
             problems: ProblemReport::all(&row.problems, spell),
             withheld: row.withheld.as_ref().map(|withheld| withheld.why.to_string()),
-            moved_to: row.moved.as_ref().filter(|_| row.state == DocumentState::Missing),
-            moved_from: row.moved.as_ref().filter(|_| row.state != DocumentState::Missing),
+            moved_to: row.moved.as_ref().filter(|_| row.is_gone),
+            moved_from: row.moved.as_ref().filter(|_| !row.is_gone),
             hints: row.hints().iter().map(|hint| hint.render(spell)).collect(),
         };
-        let governance = status.governance.iter();
+        let governance = |(id, state): &'s (DocumentId, GovernanceState)| GovernanceReport {
+            id: id.as_str(),
+            state: state.as_str(),
+            hints: state.hints(id).iter().map(|hint| hint.render(spell)).collect(),
+        };
         Self {
             checkpoint,
             documents: status.documents.iter().map(row).collect(),
-            governance: governance
-                .map(|(id, state)| GovernanceReport { id: id.as_str(), state: state.as_str() })
-                .collect(),
+            governance: status.governance.iter().map(governance).collect(),
             ignored: None,
         }
     }

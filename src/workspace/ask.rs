@@ -1,12 +1,10 @@
 //! A selector as an argument: read, planned at its checkpoint, and what should be said beside an
 //! answer.
 
-use std::collections::BTreeSet;
-
-use super::Workspace;
 use super::name::is_uri;
 use super::search::{self, OnSlow};
 use super::version;
+use super::{Workspace, unknown};
 use crate::document::links::last_segment;
 use crate::live;
 use crate::model::id::DocumentId;
@@ -14,14 +12,11 @@ use crate::model::number::CheckpointNumber;
 use crate::report::failure::{Code, Failure};
 use crate::resolve::context::Question;
 use crate::resolve::instructions::Instructions;
-use crate::resolve::{
-    CheckpointSource, Known, Need, QueryPlan, Resolution, Snapshot, matching_drafts,
-};
-use crate::selector::{self, Atom, ErrorKind, Node, Selector, StatusFilter, Term};
+use crate::resolve::{CheckpointSource, Need, QueryPlan, Resolution, Snapshot, matching_drafts};
+use crate::selector::{self, Atom, ErrorKind, Expr, Node, Selector, StatusFilter, Term};
 use crate::uri::{Target, Uri};
 use crate::vault::Vault;
 use crate::vault::federation::Authorities;
-use crate::words::Nearest;
 
 /// The most published documents beside which drafts are looked through for a hint.
 const LOOKED_THROUGH: usize = 2_000;
@@ -151,9 +146,12 @@ impl<'v> Asked<'v> {
             notes.push(note.to_owned());
         }
         // Documents that cannot be read may have the words that seem to be unknown.
-        if resolution.documents.is_empty() && resolution.withheld.is_empty() {
-            notes.extend(self.unknown_words()?);
-        }
+        let words = match (resolution.documents.is_empty(), resolution.withheld.is_empty()) {
+            (_, false) => Vec::new(),
+            (true, true) => self.selector.expr.leaves().into_iter().map(|(term, _)| term).collect(),
+            (false, true) => wanted(&self.selector.expr),
+        };
+        notes.extend(unknown::names(&self.snapshot, &self.selector.expr, &words, resolution)?);
         Ok(notes)
     }
 
@@ -170,44 +168,16 @@ impl<'v> Asked<'v> {
         let drafts = live::drafts(vault, |id| state.get(id.as_str()).is_some());
         Ok(drafts.map(|drafts| matching_drafts(&self.plan, &drafts)))
     }
+}
 
-    /// A note for each tag or server that no published document has.
-    fn unknown_words(&self) -> Result<Vec<String>, Failure> {
-        let (mut notes, mut told, mut near) = (Vec::new(), BTreeSet::new(), Nearest::default());
-        let (mut tags, mut servers) = (None, None);
-        for (term, _) in self.selector.expr.leaves() {
-            let Term::Set(atom) = term else { continue };
-            if !told.insert(atom.to_string()) {
-                continue;
-            }
-            let (known, word, spell): (_, _, fn(&str) -> String) = match atom {
-                Atom::Tag(tag) => {
-                    (self.known(&mut tags, Known::Tags)?, tag.as_str(), |tag| format!("#{tag}"))
-                }
-                Atom::Server(name) => (self.known(&mut servers, Known::Servers)?, name, |name| {
-                    Atom::Server(name.to_owned()).to_string()
-                }),
-                _ => continue,
-            };
-            if known.contains(word) {
-                continue;
-            }
-            let meant = near.find(word, known.iter().map(String::as_str));
-            let meant = meant.map(|near| format!("; did you mean {}?", spell(near)));
-            notes.push(format!("no published document has {atom}{}", meant.unwrap_or_default()));
+/// The terms of a selector that its answer is made of; what is taken away may be unused on purpose.
+fn wanted(expr: &Expr<Term>) -> Vec<&Term> {
+    match &expr.node {
+        Node::Atom(term) => vec![term],
+        Node::Difference(first, _) => wanted(first),
+        Node::Intersection(operands) | Node::Union(operands) => {
+            operands.iter().flat_map(wanted).collect()
         }
-        Ok(notes)
-    }
-
-    fn known<'k>(
-        &self,
-        known: &'k mut Option<BTreeSet<String>>,
-        what: Known,
-    ) -> Result<&'k BTreeSet<String>, Failure> {
-        Ok(match known {
-            Some(known) => known,
-            None => known.insert(self.snapshot.known(what)?),
-        })
     }
 }
 

@@ -10,6 +10,7 @@
 
 pub(crate) mod argument;
 pub(crate) mod ask;
+mod copies;
 pub(crate) mod create;
 pub(crate) mod demo;
 mod discarded;
@@ -24,6 +25,7 @@ pub(crate) mod places;
 pub(crate) mod revision;
 pub(crate) mod search;
 pub(crate) mod staged;
+mod unknown;
 pub(crate) mod validate;
 pub(crate) mod version;
 

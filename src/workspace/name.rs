@@ -4,7 +4,7 @@ use std::path::{Component, Path, PathBuf};
 
 use super::Workspace;
 use crate::live::{is_known, nearest_id};
-use crate::model::hint::{Hint, Verb};
+use crate::model::hint::{Call, Hint, Verb};
 use crate::model::id::DocumentId;
 use crate::model::layout;
 use crate::model::number::CheckpointNumber;
@@ -27,6 +27,14 @@ impl Named {
     fn whole(id: DocumentId) -> Self {
         Self { id, checkpoint: None, anchor: None }
     }
+}
+
+/// A folder where a document is expected.
+fn is_folder(text: &str) -> Failure {
+    let folder = Uri::from(Target::Folder(text.to_owned()));
+    let list = Call::new(Verb::List).value(folder.to_string());
+    Failure::new(Code::Usage, format!("`{text}` is a folder, but a document is expected"))
+        .hint(Hint::call("{} lists the published documents in it", list))
 }
 
 impl Workspace<'_> {
@@ -78,9 +86,10 @@ impl Workspace<'_> {
         if let Some(id) = text.parse::<DocumentId>().ok().filter(|id| is_known(vault, id)) {
             return Ok(id);
         }
-        match self.of_path(vault, text) {
-            Some(id) => Ok(id),
-            None => Ok(text.parse()?),
+        match (self.of_path(vault, text), text.strip_suffix('/')) {
+            (Some(id), _) => Ok(id),
+            (None, Some(folder)) if folder.parse::<DocumentId>().is_ok() => Err(is_folder(text)),
+            (None, _) => Ok(text.parse()?),
         }
     }
 

@@ -5,16 +5,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
-use std::fs::{self, File, Permissions};
+use std::fs::{self, File};
 use std::io::Write as _;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
-use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
-use tempfile::TempDir;
 
 use super::Workspace;
+use super::copies::Copy;
 use super::git::{self, GitError};
 use crate::model::layout::{self, limit};
 use crate::model::visible::shown;
@@ -28,13 +28,14 @@ const AT_ONCE: u64 = 32 << 20;
 /// And how many blobs.
 const MANY: usize = 10_000;
 
-/// A copy of a vault that holds what is staged in git, gone when this value goes.
+/// A copy of a vault that holds what is staged in git, gone when this value goes. One that a killed
+/// process left is removed by the next.
 pub(crate) struct Staged {
     /// The vault; nothing is trusted of it, and nothing is kept of it in a cache.
     pub(crate) vault: Vault,
     /// Whether no file of the vault's folder is staged.
     pub(crate) is_empty: bool,
-    _folder: TempDir,
+    _folder: Copy,
 }
 
 /// Copies what is staged of a vault to a temporary folder. Where git would commit no vault, the copy
@@ -53,9 +54,7 @@ pub(crate) fn staged(workspace: &Workspace<'_>, vault: &Vault) -> Result<Staged,
     }
     let index = Index { workspace, root: vault.root() };
     let entries = index.entries()?;
-    let private = Permissions::from_mode(0o700);
-    let folder = tempfile::Builder::new().prefix("ctx-staged-").permissions(private).tempdir();
-    let folder = folder.map_err(|why| no_copy(&why))?;
+    let folder = Copy::new().map_err(|why| no_copy(&why))?;
     fs::create_dir(folder.path().join(layout::CONTEXT_DIR)).map_err(|why| no_copy(&why))?;
     index.write(&entries, folder.path())?;
     let vault = Vault::open(folder.path())?.on(workspace.environment.disk.clone());

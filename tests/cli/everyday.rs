@@ -212,6 +212,12 @@ fn lists_are_cut_to_a_limit() {
     ");
     let json = place.ctx("checkpoint list -n 1 --json").ok().json("ctx.checkpoint.list");
     assert_eq!((&json["checkpoints"][0]["checkpoint"], &json["omitted"]), (&2.into(), &1.into()));
+    assert_snapshot!(place.ctx("checkpoint list -n 0").whole(), @"
+    exit: 0
+    -- stdout
+    -- stderr
+    note: 2 more; `-n N` prints more of them
+    ");
     place.ctx("pack add p --query type:document").ok();
     place.ctx("publish --all").ok();
     let json = place.ctx("pack list -n 0 --json").ok().json("ctx.pack.list");

@@ -36,6 +36,7 @@ fn the_tree_shows_each_set_and_what_a_pack_stands_for() {
         type:source                       1
     cost: 8 sets looked up, 8 documents in them, 2 texts in the answer
     -- stderr
+    note: no published document has server:"a b"
     "#);
     assert_snapshot!(place.ctx("resolve --explain 'pack:p -#b' --json").whole(), @r##"
     exit: 0
@@ -148,9 +149,35 @@ fn an_unknown_name_is_reported_with_the_nearest_one() {
     -- stderr
     note: no published document has #A; did you mean #a?
     ");
-    // Where something was found, nobody asks.
-    let found = place.ctx("resolve '#a | #paymnets'").ok();
-    assert_eq!(found.stderr, "");
+    // What is taken away may be unused on purpose, but not an id that was misspelt.
+    let found = place.ctx("resolve '#a | #paymnets - #archived'").ok();
+    assert_snapshot!(found.stderr, @"note: no published document has #paymnets; did you mean #payments?");
+}
+
+#[test]
+fn a_uri_that_names_nothing_is_reported_in_a_larger_selector() {
+    let place = Place::published(&[("nodes/policies/returns", "# R\n"), ("nodes/b", "# B\n")]);
+    assert_snapshot!(place.ctx("resolve contextnest://nodes/polcies/").whole(), @"
+    exit: 0
+    -- stdout
+    -- stderr
+    note: no published document matches at checkpoint 1
+    note: no published document is in `nodes/polcies/`; did you mean `nodes/policies/`?
+    ");
+    assert_snapshot!(
+        place.ctx("resolve 'type:document - contextnest://nodes/policies/retuns'").whole(),
+        @"
+    exit: 0
+    -- stdout
+    nodes/b                 v1  document  B
+    nodes/policies/returns  v1  document  R
+    -- stderr
+    note: `nodes/policies/retuns` is not published at checkpoint 1; did you mean `nodes/policies/returns`?
+    "
+    );
+    assert_snapshot!(
+        place.ctx("resolve 'contextnest://nodes/b | contextnest://nodes/policies/'").stderr, @""
+    );
 }
 
 #[test]

@@ -124,7 +124,7 @@ fn a_deleted_one_is_retired() {
     Checkpoint 1 of 2026-11-21T10:00:01.000Z
     Published and unchanged: 1 document
 
-    Governance files changed (next: ctx publish --changed):
+    Governance files deleted (next: ctx restore FILE, or ctx retire FILE):
       packs/start.yml (deleted)
     -- stderr
     ");

@@ -65,3 +65,16 @@ fn a_file_that_a_publication_left_behind_is_brought_up_to_date() {
     assert_eq!(place.read("nodes/a.md"), published);
     assert!(place.ctx("verify").ok().stdout.starts_with("intact"));
 }
+
+#[test]
+fn a_folder_in_the_place_of_a_document_is_named_as_one() {
+    let place = Place::published(&[("nodes/policies/a", "# A\n")]);
+    assert_snapshot!(place.ctx("read nodes/policies/").exits(2).stderr, @"
+    error[usage]: `nodes/policies/` is a folder, but a document is expected
+    hint: `ctx list contextnest://nodes/policies/` lists the published documents in it
+    ");
+    assert_snapshot!(place.ctx("history nodes/").exits(2).stderr, @"
+    error[usage]: `nodes/` is a folder, but a document is expected
+    hint: `ctx list contextnest://nodes/` lists the published documents in it
+    ");
+}

@@ -453,7 +453,7 @@ fn a_query_that_selects_nothing_is_a_warning() {
     exit: 1
     -- stdout
     warning[pack-unmatched]: packs/none.yml:3:8: the query selects no live document
-      hint: `ctx resolve --explain` shows what each part selects
+      hint: correct the tags, filters and paths of the query, or give a file what it asks for, such as `tags: [policy]`
     3 packs checked: 1 problem
     -- stderr
     ");

@@ -67,6 +67,8 @@ fn an_id_or_uri_that_names_nothing_is_an_error() {
     contextnest://nodes/ab | contextnest://nodes/b: 0
     note: no published document matches at checkpoint 3
     hint: 1 unpublished document matches; `ctx status` lists what is not published
+    note: `nodes/ab` is not published at checkpoint 3; did you mean `nodes/ac`?
+    note: `nodes/b` is not published at checkpoint 3; did you mean `nodes/ac`?
     b: 1
     error[unknown-id]: no document has the id `b`
     hint: did you mean `nodes/deep/b`?

@@ -27,6 +27,30 @@ fn mixed() -> Place {
 }
 
 #[test]
+fn status_says_how_many_entries_a_limit_leaves_out() {
+    let place = Place::vault();
+    for name in ["a", "b", "c"] {
+        place.write(&format!("nodes/{name}.md"), "# N\n");
+    }
+    assert_snapshot!(place.ctx("status -n 1").whole(), @"
+    exit: 0
+    -- stdout
+    Nothing is published yet
+    Published and unchanged: 0 documents
+
+    Never published (next: ctx publish ID, or ctx publish --all):
+      nodes/a.md
+      … 2 more
+
+    Governance files changed (next: ctx publish --changed):
+      .context/config.yaml (new)
+      CONTEXT.md (new)
+    -- stderr
+    note: 2 more; `-n N` prints more of them
+    ");
+}
+
+#[test]
 fn status_names_every_standing_and_the_next_command() {
     let place = mixed();
     let before = place.tree();
@@ -411,4 +435,97 @@ fn a_file_that_may_be_one_of_several_is_not_guessed() {
     assert!(!place.ctx("status").ok().stdout.contains("ctx mv"));
     place.ctx("retire nodes/a").ok();
     assert!(!place.ctx("status").ok().stdout.contains("ctx mv"));
+}
+
+#[test]
+fn status_offers_no_restore_where_the_history_is_damaged() {
+    let place = Place::published(&[("nodes/a", "# A\n"), ("nodes/b", "# B\n")]);
+    place.remove("nodes/a.md");
+    place.remove("nodes/.versions/a");
+    place.remove("nodes/b.md");
+    assert_snapshot!(place.ctx("status").whole(), @"
+    exit: 0
+    -- stdout
+    Checkpoint 1 of 2026-11-21T10:00:01.000Z
+    Published and unchanged: 0 documents
+
+    Withheld, because the history does not verify (next: ctx verify):
+      nodes/a.md (v1)
+          it has no history
+          its file is missing too; `ctx verify` names the damage. Put the history back from git or a backup, then run `ctx restore nodes/a`
+
+    Published, but the live file is missing (next: ctx restore ID, or ctx retire ID):
+      nodes/b.md (v1)
+    -- stderr
+    ");
+    let json = place.ctx("status --json").ok().json("ctx.status");
+    assert_snapshot!(serde_json::to_string_pretty(&json["documents"][0]).unwrap(), @r#"
+    {
+      "hints": [
+        "its file is missing too; `ctx verify` names the damage. Put the history back from git or a backup, then run `ctx restore nodes/a`"
+      ],
+      "id": "nodes/a",
+      "path": "nodes/a.md",
+      "problems": [],
+      "state": "withheld",
+      "version": 1,
+      "withheld": "it has no history"
+    }
+    "#);
+}
+
+#[test]
+fn status_offers_to_restore_a_deleted_governance_file() {
+    let place = Place::vault();
+    place.ctx("pack add p --query type:document").ok();
+    place.ctx("publish --all").ok();
+    place.remove("packs/p.yml");
+    assert_snapshot!(place.ctx("status").whole(), @"
+    exit: 0
+    -- stdout
+    Checkpoint 1 of 2026-11-21T10:00:02.000Z
+    Published and unchanged: 0 documents
+
+    Governance files deleted (next: ctx restore FILE, or ctx retire FILE):
+      packs/p.yml (deleted)
+    -- stderr
+    ");
+    let json = place.ctx("status --json").ok().json("ctx.status");
+    assert_snapshot!(serde_json::to_string_pretty(&json["governance"]).unwrap(), @r#"
+    [
+      {
+        "hints": [
+          "`ctx restore packs/p.yml` writes the file again",
+          "`ctx retire packs/p.yml` withdraws it"
+        ],
+        "id": "packs/p.yml",
+        "state": "deleted"
+      }
+    ]
+    "#);
+    place.ctx("restore packs/p.yml").ok();
+    assert!(place.ctx("status").ok().stdout.contains("Published and unchanged"));
+}
+
+#[test]
+fn status_offers_no_move_for_a_name_that_differs_only_in_case() {
+    let place = Place::published(&[("nodes/a", "# A\n\nOne.\n")]);
+    let text = place.bytes("nodes/a.md");
+    place.remove("nodes/a.md");
+    place.write("nodes/A.md", &text);
+    assert_snapshot!(place.ctx("status").whole(), @"
+    exit: 0
+    -- stdout
+    Checkpoint 1 of 2026-11-21T10:00:01.000Z
+    Published and unchanged: 0 documents
+
+    Published, but the live file is missing (next: ctx restore ID, or ctx retire ID):
+      nodes/a.md (v1)
+          rename `nodes/A.md` back to `nodes/a.md`: ids that differ only in case or Unicode form share one history on some systems
+
+    Never published (next: ctx publish ID, or ctx publish --all):
+      nodes/A.md
+          rename `nodes/A.md` back to `nodes/a.md`: ids that differ only in case or Unicode form share one history on some systems
+    -- stderr
+    ");
 }

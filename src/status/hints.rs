@@ -1,0 +1,74 @@
+//! What to do about a file that is gone, or that seems to be one under another name.
+
+use crate::model::hint::{Call, Hint, Verb};
+use crate::model::id::DocumentId;
+
+use super::{DocumentState, GovernanceState, Row};
+
+fn call(verb: Verb, id: &DocumentId) -> Call {
+    Call::new(verb).value(id.as_str())
+}
+
+impl Row {
+    /// What to do about a document whose file is gone, or about the file that seems to be it.
+    pub(crate) fn hints(&self) -> Vec<Hint> {
+        let Some(id) = &self.id else { return Vec::new() };
+        let restore = || Hint::call("{} writes the file again", call(Verb::Restore, id));
+        let retire = || Hint::call("{} withdraws the document", call(Verb::Retire, id));
+        match (self.state, &self.moved) {
+            (DocumentState::Missing, None) => vec![restore(), retire()],
+            (DocumentState::Missing, Some(new)) => {
+                let moved = renamed(id, new).map_or_else(
+                    || moved("its text is in another file; {} records the move", id, new),
+                    |back| vec![back],
+                );
+                moved.into_iter().chain([restore(), retire()]).collect()
+            }
+            (DocumentState::Withheld, _) if self.is_gone => vec![withheld(id)],
+            (_, Some(old)) => renamed(old, id).map_or_else(
+                || {
+                    let hint =
+                        "it has the text of a document whose file is gone; {} records the move";
+                    moved(hint, old, id)
+                },
+                |back| vec![back],
+            ),
+            _ => Vec::new(),
+        }
+    }
+}
+
+fn moved(text: &'static str, old: &DocumentId, new: &DocumentId) -> Vec<Hint> {
+    vec![Hint::call(text, call(Verb::Mv, old).value(new.as_str()))]
+}
+
+/// What to do about a move that no event can record, because some file systems do not distinguish
+/// the two names.
+fn renamed(old: &DocumentId, new: &DocumentId) -> Option<Hint> {
+    old.collision_with(new)?;
+    let (old, new) = (old.live_path(), new.live_path());
+    let hint = "ids that differ only in case or Unicode form share one history on some systems";
+    Some(format!("rename `{new}` back to `{old}`: {hint}").into())
+}
+
+/// What to do where neither the file nor its published text can be read.
+fn withheld(id: &DocumentId) -> Hint {
+    Hint::calls(
+        "its file is missing too; {} names the damage. Put the history back from git or a backup, \
+         then run {}",
+        [Verb::Verify.into(), call(Verb::Restore, id)],
+    )
+}
+
+impl GovernanceState {
+    /// What to do about a governance file in this state, besides publishing it.
+    pub(crate) fn hints(self, id: &DocumentId) -> Vec<Hint> {
+        match self {
+            Self::Deleted => vec![
+                Hint::call("{} writes the file again", call(Verb::Restore, id)),
+                Hint::call("{} withdraws it", call(Verb::Retire, id)),
+            ],
+            Self::New | Self::Changed | Self::Unreadable => Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! Notes on the names in a selector that name nothing published, each with the nearest one that does.
+
+use std::collections::BTreeSet;
+
+use crate::model::id::DocumentId;
+use crate::report::failure::Failure;
+use crate::resolve::{Known, Resolution, Snapshot};
+use crate::selector::{Atom, Expr, Term};
+use crate::words::Nearest;
+
+/// A note for each document and folder in a selector that names nothing published, and for each tag
+/// or server among `words` that no published document has.
+pub(super) fn names(
+    snapshot: &Snapshot<'_>,
+    expr: &Expr<Term>,
+    words: &[&Term],
+    resolution: &Resolution,
+) -> Result<Vec<String>, Failure> {
+    let mut names = Names { snapshot, near: Nearest::default(), tags: None, servers: None };
+    let (mut notes, mut seen) = (Vec::new(), BTreeSet::new());
+    for (term, _) in expr.leaves() {
+        let Some(atom) = term.atom() else { continue };
+        if !seen.insert(atom.to_string()) {
+            continue;
+        }
+        let note = match &atom {
+            Atom::Document(id) => names.document(id)?,
+            Atom::Folder(folder) => names.folder(folder, resolution),
+            Atom::Tag(_) | Atom::Server(_) if !words.contains(&term) => None,
+            Atom::Tag(tag) if has_tag(resolution, tag.as_str()) => None,
+            Atom::Tag(tag) => names.word(Known::Tags, &atom, tag.as_str())?,
+            Atom::Server(name) => names.word(Known::Servers, &atom, name)?,
+            _ => None,
+        };
+        notes.extend(note);
+    }
+    Ok(notes)
+}
+
+/// Whether a document of the answer has a tag: then the vault need not be asked.
+fn has_tag(resolution: &Resolution, tag: &str) -> bool {
+    let mut tags = resolution.documents.iter().flat_map(|served| &served.fields.tags);
+    tags.any(|known| known.as_str() == tag)
+}
+
+struct Names<'s, 'v> {
+    snapshot: &'s Snapshot<'v>,
+    near: Nearest,
+    tags: Option<BTreeSet<String>>,
+    servers: Option<BTreeSet<String>>,
+}
+
+impl Names<'_, '_> {
+    fn document(&mut self, id: &DocumentId) -> Result<Option<String>, Failure> {
+        if self.snapshot.holds(id)? {
+            return Ok(None);
+        }
+        let near = match self.snapshot.documents() {
+            Ok(known) => self.near.find(id.as_str(), known.map(DocumentId::as_str)),
+            Err(_) => None,
+        };
+        let at = self.snapshot.checkpoint();
+        Ok(Some(format!("`{id}` is not published at checkpoint {at}{}", meant(near, quoted))))
+    }
+
+    /// A folder is known by a document of the answer, else by the log; an answer from an index does
+    /// not fail for a log that cannot be read.
+    fn folder(&mut self, folder: &str, resolution: &Resolution) -> Option<String> {
+        let is_in = |id: &DocumentId| id.as_str().starts_with(folder);
+        if resolution.documents.iter().any(|served| is_in(&served.id))
+            || self.snapshot.documents().ok()?.any(is_in)
+        {
+            return None;
+        }
+        let ids = self.snapshot.documents().ok()?;
+        let known: BTreeSet<&str> = ids.flat_map(|id| id.with_folders().skip(1)).collect();
+        let near = self.near.find(folder.trim_end_matches('/'), known);
+        let near = meant(near, |near| format!("`{near}/`"));
+        Some(format!("no published document is in `{folder}`{near}"))
+    }
+
+    fn word(&mut self, what: Known, atom: &Atom, word: &str) -> Result<Option<String>, Failure> {
+        let (known, spell): (_, fn(&str) -> String) = match what {
+            Known::Tags => (&mut self.tags, |tag| format!("#{tag}")),
+            Known::Servers => (&mut self.servers, |name| Atom::Server(name.to_owned()).to_string()),
+        };
+        let known = match known {
+            Some(known) => known,
+            None => known.insert(self.snapshot.known(what)?),
+        };
+        if known.contains(word) {
+            return Ok(None);
+        }
+        let near = meant(self.near.find(word, known.iter().map(String::as_str)), spell);
+        Ok(Some(format!("no published document has {atom}{near}")))
+    }
+}
+
+fn quoted(near: &str) -> String {
+    format!("`{near}`")
+}
+
+fn meant(near: Option<&str>, spell: impl Fn(&str) -> String) -> String {
+    near.map_or_else(String::new, |near| format!("; did you mean {}?", spell(near)))
+}
