@@ -350,7 +350,7 @@ fn odd_arguments_are_answered() {
     "": 2 error[id-invalid]: an id is not empty
     "/": 2 error[id-invalid]: an id is a path of names: `` is not a name
     "..": 2 error[id-invalid]: an id is a path of names: `..` is not a name
-    "nodes/": 2 error[id-invalid]: an id is a path of names: `` is not a name
+    "nodes/": 2 error[usage]: `nodes/` is a folder, but a document is expected
     "nodes//a": 0 
     "nodes/a/": 0 
     "nodes/a@0": 2 error[usage]: `0` is not the number of a checkpoint
