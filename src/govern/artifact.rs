@@ -244,7 +244,9 @@ impl Transaction<'_> {
                 return Ok(Prepared::LeftOut("its live file is a draft"));
             }
             Which::All if base.retired => return Ok(Prepared::LeftOut("it is retired")),
-            Which::All if live::is_plain_root_file(self.vault, &path, &document) => {
+            Which::All
+                if form.is_none() && live::is_plain_root_file(self.vault, &path, &document) =>
+            {
                 return Ok(Prepared::LeftOut("a file in the root without frontmatter"));
             }
             _ => {}

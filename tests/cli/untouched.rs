@@ -256,6 +256,19 @@ fn the_setting_can_be_changed_both_ways() {
 }
 
 #[test]
+fn a_file_in_the_root_stays_a_document_once_it_is_published() {
+    let place = site();
+    place.write("guide.md", "# Guide\n");
+    assert_eq!(place.ctx("publish --all").ok().lines()[0], "nothing to publish");
+    place.ctx("publish guide").ok();
+    assert_eq!(states(&place)[0], "guide published");
+    place.write("guide.md", "# Guide\n\nMore.\n");
+    assert_eq!(states(&place)[0], "guide changed");
+    assert!(place.ctx("publish --all").ok().stdout.contains("changed  guide  v2"));
+    place.ctx("verify").ok();
+}
+
+#[test]
 fn toml_and_json_are_never_edited() {
     let place = Place::vault();
     for (path, text) in &PAGES[1..3] {
