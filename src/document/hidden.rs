@@ -123,9 +123,8 @@ pub(crate) fn hidden(text: &str) -> Vec<Found> {
         let hint = "agents read it, and readers of the page do not; delete it, or list the document in \
                     `hidden_text.exclude`";
         add("hidden-comment", "an HTML comment", &structure.comments, hint);
-        let opened = text.match_indices('{').map(|(at, _)| at);
-        let places: Vec<usize> =
-            opened.filter(|at| is_placeholder(&text[*at..]) && !structure.is_code(*at)).collect();
+        let mut places = placeholders(text);
+        places.retain(|at| !structure.is_code(*at));
         let hint = "fill it in, or write it as code";
         add("placeholder", "a placeholder of a template", &places, hint);
     }
@@ -188,15 +187,24 @@ fn is_hidden(text: &str, at: usize, c: char) -> bool {
     !is_script && !is_sign
 }
 
-/// Whether a text begins with `{{ ... }}` or `{% ... %}` on one line.
-fn is_placeholder(text: &str) -> bool {
-    let end = match text.as_bytes() {
-        [b'{', b'{', ..] => "}}",
-        [b'{', b'%', ..] => "%}",
-        _ => return false,
-    };
-    let line = text.lines().next().unwrap_or_default();
-    line.find(end).is_some_and(|at| at > 2)
+/// Where `{{ ... }}` or `{% ... %}` begins that ends on its line, with something between.
+fn placeholders(text: &str) -> Vec<usize> {
+    let (mut found, mut start) = (Vec::new(), 0);
+    for line in text.split_inclusive('\n') {
+        for (opening, end) in [("{{", "}}"), ("{%", "%}")] {
+            // The last end of the line serves every opening before it.
+            let Some(last) = line.rfind(end) else { continue };
+            let opened = line.match_indices('{').map(|(at, _)| at);
+            let is_one = |at: &usize| {
+                let is_empty = || [1, 2].iter().any(|n| line[at + n..].starts_with(end));
+                line[*at..].starts_with(opening) && last > at + 2 && !is_empty()
+            };
+            found.extend(opened.filter(is_one).map(|at| start + at));
+        }
+        start += line.len();
+    }
+    found.sort_unstable();
+    found
 }
 
 fn line_of(text: &str, at: usize) -> usize {
@@ -246,6 +254,11 @@ mod tests {
             ""
         );
         assert_eq!(report("{} {{}} {{ open\n }} a {b} \\(x\\)\n"), "");
+        assert_eq!(placeholders("{{}} {{ x }} {%} {% y %}\n{{ z\n}}"), [5, 17]);
+        // In time that grows with the length.
+        let braces = "{".repeat(1 << 20);
+        assert!(placeholders(&braces).is_empty());
+        assert_eq!(placeholders(&format!("{braces}}}}}")).len(), (1 << 20) - 2);
     }
 
     #[test]

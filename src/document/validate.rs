@@ -11,6 +11,7 @@ use super::frontmatter::{Frontmatter, NodeType, Status};
 use super::hidden;
 use super::live_form::{ORIGINAL_FRONTMATTER, is_edited};
 use super::obsidian::Markup;
+use super::text::{BOM, normalise};
 use super::{Document, Format};
 use crate::model::digest::Digest;
 use crate::model::transport::Transport;
@@ -83,7 +84,7 @@ pub struct Criteria<'c> {
 /// Lists what is wrong with a document, in the order of its lines. `text` is the whole document.
 pub fn problems(text: &str, document: &Document, criteria: Criteria<'_>) -> Vec<Problem> {
     let mut found = ProblemList { problems: Vec::new() };
-    found.frontmatter(document, criteria);
+    found.frontmatter(text, document, criteria);
     found.left_in_body(text, document, criteria.hidden_text);
     found.unclosed_comment(text, document, criteria.markup);
     let fields = &document.frontmatter;
@@ -225,7 +226,7 @@ impl ProblemList {
     }
 
     /// What keeps a frontmatter from being published, whatever its fields say.
-    fn frontmatter(&mut self, document: &Document, criteria: Criteria<'_>) {
+    fn frontmatter(&mut self, text: &str, document: &Document, criteria: Criteria<'_>) {
         if document.format != Format::Yaml && criteria.yaml_only {
             let format = document.format.as_str();
             let message = format!(
@@ -236,7 +237,19 @@ impl ProblemList {
                         it is text";
             self.error("frontmatter-format", None, message, hint);
         }
+        if !is_edited(document, criteria.frontmatter) && normalise(text).starts_with(BOM) {
+            let message = "it begins with two U+FEFF, of which its normal form would lose one";
+            self.error("two-marks", None, message.to_owned(), "remove both");
+        }
         let metadata = document.frontmatter.get("metadata");
+        if let (true, Some(metadata)) = (!is_edited(document, criteria.frontmatter), metadata)
+            && !metadata.is_null()
+            && metadata.entries().is_none()
+        {
+            let message = "`metadata` is not a mapping, so the frontmatter cannot be kept in it";
+            let hint = "rename the field, or give it fields";
+            self.error("frontmatter-spelling", Some(metadata), message.to_owned(), hint);
+        }
         if let Some(original) = metadata.and_then(|metadata| metadata.get(ORIGINAL_FRONTMATTER)) {
             let message = format!(
                 "`metadata.{ORIGINAL_FRONTMATTER}` is of a published text: publishing writes it there \

@@ -16,7 +16,7 @@ use crate::checkpoint::codec;
 use crate::checkpoint::state::Mark;
 use crate::document::live_form::{self, LiveForm};
 use crate::document::obsidian::Markup;
-use crate::document::text::{BOM, normalise};
+use crate::document::text::{BOM, is_normal, normalise};
 use crate::document::validate::problems;
 use crate::document::{Document, utf8};
 use crate::graph::order;
@@ -343,6 +343,11 @@ impl Transaction<'_> {
                 "the text is larger than 16 MiB".to_owned(),
                 "split the document".into(),
             );
+        }
+        if !is_normal(text) {
+            let message = "its normal form has a normal form of its own";
+            let hint = "remove the U+FEFF before it";
+            return Err(Refusal::new(id.live_path(), "two-marks", message.to_owned(), hint));
         }
         let interval =
             base.history.keyframe_interval.unwrap_or(self.vault.config().keyframe_interval);

@@ -320,39 +320,58 @@ impl<'r> Recorded<'r> {
     /// Whether a version holds a live text: it is the text of that version, but for what publishing
     /// and restoring write into its frontmatter.
     fn holds(&self, live: &str) -> bool {
+        let parsed = Document::parse(live).ok();
         let mut walk = Walk::new(self.vault.files(), self.id, &self.history);
         let mut rest = self.accepted;
+        // Restoring writes what one version was given into the text of another.
+        let (mut given_by_one, mut becomes_one) = (false, false);
         while let (Some(step), true) = (walk.next(), rest > 0) {
             rest -= 1;
             let Ok(version) = step.version else { continue };
-            if let (true, Some(text)) = (version.is_sound, version.text)
-                && (text == live || (self.id.is_document() && self.is_live_of(live, text)))
-            {
+            let (true, Some(text)) = (version.is_sound, version.text) else { continue };
+            if text == live {
                 return true;
             }
+            if !self.id.is_document() {
+                continue;
+            }
+            let form = LiveForm::of(text);
+            if form.is_of(live) {
+                return true;
+            }
+            let (Some(parsed), Ok(made)) = (&parsed, Document::parse(text)) else { continue };
+            if form.is_untouched() {
+                continue;
+            }
+            // What was published from this text came later.
+            let is_before = parsed.frontmatter.version < made.frontmatter.version;
+            if is_before && left_behind(self.id, live, parsed, text).is_some() {
+                return true;
+            }
+            given_by_one |=
+                what_was_given(&parsed.frontmatter) == what_was_given(&made.frontmatter);
+            becomes_one |= self.becomes(live, text, &made);
         }
-        false
+        given_by_one && becomes_one
     }
 
-    fn is_live_of(&self, live: &str, text: &str) -> bool {
-        let form = LiveForm::of(text);
-        form.is_of(live) || (!form.is_untouched() && self.is_written_from(live, text))
-    }
-
-    fn is_written_from(&self, live: &str, text: &str) -> bool {
-        let Ok(document) = Document::parse(text) else { return false };
-        if !live.ends_with(&text[document.parts.body..]) {
-            return false;
+    /// Whether a live text becomes the text of a version by the fields that restoring sets.
+    fn becomes(&self, live: &str, text: &str, made: &Document) -> bool {
+        let mut edit = given(&made.frontmatter);
+        if self.published.is_none() {
+            edit = edit.text("status", made.frontmatter.status.as_str());
         }
-        let edit = given(&document.frontmatter);
-        let edit = edit.text("status", document.frontmatter.status.as_str());
-        edit.apply(live).is_ok_and(|made| made == text)
-            || Document::parse(live)
-                .is_ok_and(|parsed| left_behind(self.id, live, &parsed, text).is_some())
+        live.ends_with(&text[made.parts.body..])
+            && edit.apply(live).is_ok_and(|edited| edited == text)
     }
 }
 
-/// Sets the fields that say which version a text was edited from.
+/// The fields that say which version a text was edited from.
+fn what_was_given(fields: &Frontmatter) -> (Option<Version>, Option<&String>, Option<&String>) {
+    (fields.version, fields.updated_at.as_ref(), fields.checksum.as_ref())
+}
+
+/// Sets these fields.
 fn given(fields: &Frontmatter) -> Edit {
     let mut edit = Edit::default();
     if let Some(version) = fields.version {

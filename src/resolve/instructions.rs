@@ -1,6 +1,8 @@
 //! What a vault and its packs tell agents before they read (paper, sections 4 and 5.4;
 //! `spec/resolve.md`, section 3).
 
+use std::borrow::Cow;
+
 use super::packs::SealedPack;
 use super::plan::{Leaf, QueryPlan};
 use super::{Served, Snapshot, Withheld};
@@ -60,8 +62,16 @@ impl Instructions {
     }
 
     /// The text.
-    pub fn text(&self) -> &str {
-        self.pack.as_ref().map_or_else(|| &self.served.text[self.body..], |pack| &pack.text)
+    pub fn text(&self) -> Cow<'_, str> {
+        self.shown().0
+    }
+
+    /// The text, and how many comments are left out of it.
+    pub(super) fn shown(&self) -> (Cow<'_, str>, usize) {
+        match &self.pack {
+            Some(pack) => (Cow::Borrowed(&pack.text), 0),
+            None => self.served.shown(self.body..self.served.text.len()),
+        }
     }
 
     /// The id of the pack; none for those of the vault.

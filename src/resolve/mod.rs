@@ -314,10 +314,12 @@ impl<'v> Snapshot<'v> {
             // A governance file, of which the configuration is one.
             None => (Frontmatter::read(None), 0, Markup::Plain),
         };
+        // The text that goes to every agent has comments as documents have.
+        let shown = if *id == DocumentId::context() { self.markup() } else { markup };
         let additions = markup.additions(&fields, &sealed.text[body..]);
         fields.tags.extend(additions.tags);
         let aliases = additions.aliases;
-        let visible = Visible::of(&sealed.text, body, markup);
+        let visible = Visible::of(&sealed.text, body, shown);
         let (uri, id, checkpoint) = (self.uri(id), id.clone(), self.checkpoint);
         let (keyframe, entry, text) = (history.keyframe_of(version), sealed.entry, sealed.text);
         Ok(Served { id, checkpoint, entry, text, fields, aliases, visible, keyframe, uri, body })

@@ -97,7 +97,7 @@ impl<'r> Portion<'r> {
     /// The text, and how many comments are left out of it.
     pub fn shown(&self) -> (Cow<'r, str>, usize) {
         let range = match (self.section, self.instructions) {
-            (_, Some(instructions)) => return (Cow::Borrowed(instructions.text()), 0),
+            (_, Some(instructions)) => return instructions.shown(),
             (None, None) => self.served.body_range(),
             (Some(section), None) => section.range.clone(),
         };

@@ -178,11 +178,11 @@ impl Code {
                 dry_run(Verb::Recover),
             ),
             Self::Drift => Hint::calls(
-                "{} shows the change, {} publishes it. To undo it, move the file away, then run {}.",
+                "{} shows the change, {} publishes it. {} undoes it: the change is lost.",
                 [
                     Call::new(Verb::Diff).word("ID"),
                     Call::new(Verb::Publish).word("--changed"),
-                    restored("ID"),
+                    Call::new(Verb::Restore).word("--force").word("ID"),
                 ],
             ),
             Self::PublishedWithoutHistory => Hint::call(
@@ -191,14 +191,14 @@ impl Code {
             ),
             Self::DocumentMissing => Hint::calls(
                 "Restore the file with {}, or withdraw the document with {}.",
-                [restored("ID"), Call::new(Verb::Retire).word("ID")],
+                [Call::new(Verb::Restore).word("ID"), Call::new(Verb::Retire).word("ID")],
             ),
             Self::PolicyDrift => Hint::calls(
-                "{} shows the change, {} publishes it (and retires a deleted file). To undo it, move the file away, then run {}.",
+                "{} shows the change, {} publishes it (and retires a deleted file). {} undoes it: the change is lost.",
                 [
                     Call::new(Verb::Diff).word("FILE"),
                     Call::new(Verb::Publish).word("FILE"),
-                    restored("FILE"),
+                    Call::new(Verb::Restore).word("--force").word("FILE"),
                 ],
             ),
             Self::HeadElsewhere => Hint::calls(
@@ -240,11 +240,6 @@ fn restore_merged() -> Hint {
 
 fn dry_run(verb: Verb) -> Call {
     Call::new(verb).word("--dry-run")
-}
-
-/// Printing the published text into a file.
-fn restored(placeholder: &'static str) -> Call {
-    Call::new(Verb::Read).word(placeholder).word("> FILE")
 }
 
 #[cfg(test)]

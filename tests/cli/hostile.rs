@@ -210,7 +210,7 @@ fn a_published_document_replaced_by_a_link_is_still_served_and_never_followed() 
 
     Meaning and remedy:
       [drift] A live file differs from the published text and is not a draft.
-          `ctx diff ID` shows the change, `ctx publish --changed` publishes it. To undo it, move the file away, then run `ctx read ID > FILE`.
+          `ctx diff ID` shows the change, `ctx publish --changed` publishes it. `ctx restore --force ID` undoes it: the change is lost.
     -- stderr
     hint: `ctx help CODE` explains a finding
     ");

@@ -46,7 +46,7 @@ fn what_is_not_sealed_is_kept_and_the_next_publication_works() {
 
     Meaning and remedy:
       [drift] A live file differs from the published text and is not a draft.
-          `ctx diff ID` shows the change, `ctx publish --changed` publishes it. To undo it, move the file away, then run `ctx read ID > FILE`.
+          `ctx diff ID` shows the change, `ctx publish --changed` publishes it. `ctx restore --force ID` undoes it: the change is lost.
     ");
     assert!(!place.ctx("read nodes/a").ok().stdout.contains("more"), "nobody serves it");
     assert_snapshot!(place.ctx("recover --dry-run").ok().whole(), @"

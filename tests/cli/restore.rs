@@ -131,6 +131,24 @@ fn a_changed_title_is_an_edit_and_other_line_ends_are_none() {
 }
 
 #[test]
+fn a_changed_status_or_version_is_an_edit() {
+    for (from, to) in [("status: published", "status: draft"), ("version: 2", "version: 9")] {
+        let place = two_versions();
+        place.edit("nodes/a.md", from, to);
+        place.ctx("restore nodes/a").exits(4);
+        assert!(place.read("nodes/a.md").contains(to));
+    }
+    // What restoring itself wrote is none, also after another version.
+    let place = two_versions();
+    place.ctx("restore nodes/a --version 1").ok();
+    let restored = place.read("nodes/a.md");
+    place.ctx("publish nodes/a").ok();
+    place.write("nodes/a.md", restored);
+    place.ctx("restore nodes/a").ok();
+    place.ctx("verify").ok();
+}
+
+#[test]
 fn one_edit_keeps_all_files_from_being_written() {
     let place = Place::published(&[("nodes/a", "# A\n"), ("nodes/b", "# B\n")]);
     place.remove("nodes/a.md");

@@ -377,3 +377,21 @@ fn problems_and_links_of_a_toml_file_have_its_lines() {
     ");
     assert!(place.read("nodes/page.md").contains("\n+++\n\n[P](else.md)"));
 }
+
+#[test]
+fn what_has_no_normal_form_is_refused() {
+    let place = Place::vault();
+    place.edit(".context/config.yaml", "layout:", "frontmatter: untouched\nlayout:");
+    let bom = "\u{feff}\u{feff}";
+    for (n, text) in ["# A\n", "+++\na = 1\n+++\n", "---\na: 1\n---\n", "{}\n"].iter().enumerate() {
+        place.write(&format!("nodes/d{n}.md"), format!("{bom}{text}"));
+    }
+    place.write("nodes/e.md", "---\nmetadata: x\n---\n");
+    let validated = place.ctx("validate").exits(1).stdout;
+    assert!(validated.contains("5 errors"), "{validated}");
+    let refused = place.ctx("publish --all").exits(1).stderr;
+    assert_eq!(refused.matches("error[two-marks]").count(), 4, "{refused}");
+    assert_eq!(refused.matches("error[frontmatter-spelling]").count(), 1, "{refused}");
+    place.ctx("publish --all --skip-invalid").exits(1);
+    place.ctx("verify").ok();
+}

@@ -133,13 +133,30 @@ pub(crate) fn sections(blanked: &str) -> Vec<Section> {
     found
 }
 
-/// The code in a body from a place on, in order.
+/// The code, the links, and the tags and comments of HTML in a body from a place on, in order. In
+/// the address of a link `%%` is an encoded character, and readers of a page see what follows it.
 fn code(body: &str, start: usize) -> Vec<Range<usize>> {
     let events = Parser::new_ext(&body[start..], MARKDOWN).into_offset_iter();
-    let is_code =
-        |event: &Event<'_>| matches!(event, Event::Start(Element::CodeBlock(_)) | Event::Code(_));
-    let code = events.filter(|(event, _)| is_code(event));
-    code.map(|(_, range)| start + range.start..start + range.end).collect()
+    let is_code = |(event, range): &(Event<'_>, Range<usize>)| match event {
+        Event::Start(element) => match element {
+            Element::CodeBlock(_) | Element::Link { .. } | Element::Image { .. } => true,
+            // Other blocks hold text between their tags.
+            Element::HtmlBlock => body[start + range.start..].starts_with("<!--"),
+            _ => false,
+        },
+        Event::Code(_) | Event::InlineHtml(_) => true,
+        _ => false,
+    };
+    let mut end = start;
+    let code = events.filter(is_code);
+    let code = code.map(|(_, range)| start + range.start..start + range.end);
+    // An image may be in a link.
+    code.filter(|range| {
+        let is_outer = range.start >= end;
+        end = end.max(range.end);
+        is_outer
+    })
+    .collect()
 }
 
 #[cfg(test)]
@@ -168,6 +185,11 @@ mod tests {
             ("%%\n```\n%%\n`%%`\n```\n%%\n", "__\n___\n__\n`%%`\n```\n%%\n"),
             ("%% ` %% ` %%a%% ` b", "_______ ` %%a%% ` b"),
             ("%% ` %% ` %% ` b %%c%%", "_______ ` %% ` b _____"),
+            (
+                "a [b %%](http://x/%%20y) c <!-- %% --> d %%e%%\n",
+                "a [b %%](http://x/%%20y) c <!-- %% --> d _____\n",
+            ),
+            ("<!-- %%\n-->\n\nx %%y%%\n", "<!-- %%\n-->\n\nx _____\n"),
             ("%%\u{e9}\r\n\u{1f680}%%\u{e9}", "____\r\n______\u{e9}"),
         ] {
             assert_eq!(blanked(body), expected, "{body:?}");
