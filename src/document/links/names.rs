@@ -79,8 +79,13 @@ impl Names {
     pub fn nearest(&self, from: &DocumentId) -> Option<Resolved<'_>> {
         let Self { ids, order } = self;
         let by_folder = &order.get_or_init(|| Order::of(ids)).by_folder;
-        let (place, others) = match in_folder(ids, by_folder, folder(from.as_str())).next() {
-            Some(place) => (place, 0),
+        let here = folder(from.as_str());
+        let above = |(length, n): &(usize, usize)| &ids[*n].as_str()[..*length];
+        let first = by_folder.partition_point(|place| above(place) < here);
+        let beside = by_folder.partition_point(|place| above(place) <= here) - first;
+        // Unlike file names, several in one folder may have a text.
+        let (place, others) = match by_folder.get(first).filter(|_| beside > 0) {
+            Some((_, place)) => (*place, beside - 1),
             None => (0, ids.len().saturating_sub(1)),
         };
         ids.get(place).map(|id| Resolved { id, others })
