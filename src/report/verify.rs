@@ -20,6 +20,9 @@ pub struct VerifyReport {
     versions: u64,
     unprotected_notes: u64,
     unprotected_retirements: u64,
+    /// Edited live files that say that they are drafts.
+    #[serde(skip_serializing_if = "is_zero")]
+    drafts: u64,
     /// Findings that are counted and not listed.
     #[serde(skip_serializing_if = "is_zero")]
     omitted: u64,
@@ -125,6 +128,7 @@ impl VerifyReport {
             versions: report.versions,
             unprotected_notes: report.unprotected_notes,
             unprotected_retirements: report.unprotected_retirements,
+            drafts: report.drafts,
             omitted: report.omitted,
             trusted_head_error: report.trust_error.as_ref().map(ToString::to_string),
             findings: report.findings.iter().map(FindingReport::from).collect(),

@@ -37,13 +37,15 @@ pub(super) struct Checked {
     pub(super) published: bool,
     pub(super) notes: u64,
     pub(super) retirements: u64,
+    /// Edited live files that say that they are drafts.
+    pub(super) drafts: u64,
 }
 
 impl Checked {
     /// Nothing yet, of which so many findings of each kind are kept.
     pub(super) fn new(most: usize) -> Self {
         let findings = Gathered::new(most);
-        Self { findings, versions: 0, published: false, notes: 0, retirements: 0 }
+        Self { findings, versions: 0, published: false, notes: 0, retirements: 0, drafts: 0 }
     }
 
     /// Takes in what was found of another artifact.
@@ -53,6 +55,7 @@ impl Checked {
         self.published |= other.published;
         self.notes += other.notes;
         self.retirements += other.retirements;
+        self.drafts += other.drafts;
     }
 }
 

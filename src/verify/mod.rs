@@ -118,6 +118,8 @@ pub struct Report {
     pub unprotected_notes: u64,
     /// Retirements whose author no hash covers: no map holds the hash of a retired version.
     pub unprotected_retirements: u64,
+    /// Edited live files of published documents that say that they are drafts, and are no finding.
+    pub drafts: u64,
 }
 
 /// Recomputes everything, or what is asked for. A head that is found whole is trusted.
@@ -233,6 +235,7 @@ fn recompute(vault: &Vault, request: &Request, supposed: Option<Log>) -> Result<
         versions: checked.versions,
         unprotected_notes: checked.notes,
         unprotected_retirements: checked.retirements,
+        drafts: checked.drafts,
     };
     report.verdict = verdict(&report, if whole { is_sealed } else { published });
     if whole && !is_supposed && report.verdict.is_whole() && report.trust_error.is_none() {

@@ -118,6 +118,7 @@ fn an_edited_file_is_changed_unless_it_newly_says_draft() {
     let verified = place.ctx("verify").exits(1).stdout;
     assert!(verified.contains("[drift] nodes/plain: the live file differs"), "{verified}");
     assert!(!verified.contains("nodes/docs"), "{verified}");
+    assert!(verified.contains("no finding: 1 edited live file with `status: draft`"), "{verified}");
     assert_snapshot!(place.ctx("diff nodes/plain").ok().stdout, @"
     --- v1
     +++ live

@@ -83,6 +83,10 @@ fn summary(ui: &mut Ui<'_>, report: &Report) {
     for (n, what, noun) in unprotected.into_iter().filter(|(n, ..)| *n > 0) {
         ui.line(&format!("  covered by no hash: {what} {}", count_of(n, noun)));
     }
+    if report.drafts > 0 {
+        let files = count_of(report.drafts, "edited live file");
+        ui.line(&format!("  no finding: {files} with `status: draft`; `ctx status` lists them"));
+    }
 }
 
 fn anchor(held: &AnchorResult) -> String {
