@@ -350,7 +350,7 @@ fn a_vault_that_is_shared_cannot_have_it() {
 #[test]
 fn problems_and_links_of_a_toml_file_have_its_lines() {
     let place = site();
-    let text = "+++\ntitle = ''\n[source]\ndepends_on = 'contextnest://nodes/plain'\n+++\n\n[P](plain.md) {{ x }}\n";
+    let text = "+++\ntitle = ''\n[source]\ndepends_on = 'contextnest://nodes/plain'\n+++\n\n[P](plain.md) {{ x }} [p](./plain.md)\n";
     place.write("nodes/page.md", text);
     assert_snapshot!(place.ctx("validate nodes/page").exits(1).stdout, @"
     error[title-invalid]: nodes/page.md:1: `title` is empty
@@ -371,12 +371,12 @@ fn problems_and_links_of_a_toml_file_have_its_lines() {
     Links that lead there:
       nodes/page.md:1  nodes/plain  depends_on
       nodes/page.md:8  nodes/plain
-      changed 1 link in nodes/page.md, not published
+      changed 2 links in nodes/page.md, not published
     -- stderr
     warning: nodes/page.md:1: change this link by hand
     next: `ctx diff` shows the changed links, `ctx publish --changed` publishes them
     ");
-    assert!(place.read("nodes/page.md").contains("\n+++\n\n[P](else.md)"));
+    assert!(place.read("nodes/page.md").contains("\n+++\n\n[P](else.md) {{ x }} [p](./else.md)\n"));
 }
 
 #[test]

@@ -202,7 +202,8 @@ fn rewritten(
         false => format!("/{}", from_root?),
     };
     let names = path.split('/').map(|name| utf8_percent_encode(name, IN_PATH).to_string());
-    Some(format!("{}{ending}", names.collect::<Vec<_>>().join("/")))
+    let here = if old.starts_with("./") && !path.starts_with("../") { "./" } else { "" };
+    Some(format!("{here}{}{ending}", names.collect::<Vec<_>>().join("/")))
 }
 
 /// The path from a folder, which ends in `/` or is empty, to an id.
