@@ -1,5 +1,5 @@
 //! What a document says only in a vault with the layout of Obsidian: names beside its file name, and
-//! tags in its body; and what of its body nobody is served: comments (`spec/document.md`, section 7).
+//! tags in its body; and what of its body is not served: comments (`spec/document.md`, section 7).
 //!
 //! [`Markup`] is the one place that decides it. A snapshot takes it from the configuration that its
 //! checkpoint seals, what reads live files from the live one. [`Additions`] follow from the text

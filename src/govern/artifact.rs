@@ -277,10 +277,8 @@ impl Transaction<'_> {
         let first = base.history.slots.first().and_then(|slot| slot.entry.as_ref().ok());
         let created = first.map_or(self.at, |entry| entry.edited_at);
         let stamp = self.stamp(version, created);
-        let next = stamp.next(id, live, &document, None, mode).map_err(|why| {
-            let message = why.to_string();
-            Refusal::new(&path, "frontmatter-spelling", message, why.hint())
-        })?;
+        let next = stamp.next(id, live, &document, None, mode);
+        let next = next.map_err(|why| Refusal::spelling(&path, &why))?;
         let mut item = self.next_version(id, &base, &next.sealed, base.change())?;
         item.warnings = warnings;
         item.live = match (fresh, next.live) {
@@ -507,7 +505,7 @@ fn stored_diff(before: &str, text: &str, last: Version, version: Version) -> Tex
     }
 }
 
-pub(super) fn readable<'b>(path: &str, bytes: &'b [u8]) -> Result<&'b str, Refusal> {
+fn readable<'b>(path: &str, bytes: &'b [u8]) -> Result<&'b str, Refusal> {
     utf8(bytes).map_err(|why| Refusal::new(path, why.code(), why.to_string(), why.hint()))
 }
 

@@ -28,6 +28,7 @@ pub use retire::retire;
 use crate::checkpoint::chronicle::{Append, Chronicle};
 use crate::checkpoint::event::Checkpoint;
 use crate::checkpoint::fault::LogError;
+use crate::document::edit::EditError;
 use crate::document::validate::{Problem, Severity};
 use crate::live::inbound::{FixedLinks, Inbound};
 use crate::model::id::DocumentId;
@@ -153,6 +154,11 @@ impl Refusal {
         let hint = hint.into();
         let problem = Problem { code, severity: Severity::Error, line: None, message, hint };
         Self { path: path.into(), problems: vec![problem] }
+    }
+
+    /// A frontmatter that cannot be edited in place.
+    fn spelling(path: &str, why: &EditError) -> Self {
+        Self::new(path, "frontmatter-spelling", why.to_string(), why.hint())
     }
 
     /// The problems of a file, which is refused if one of them is an error.

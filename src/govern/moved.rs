@@ -125,9 +125,8 @@ impl Transaction<'_> {
         let origin = origin.map(|origin| origin.to_string());
         let stamp = self.stamp(Version::FIRST, self.at);
         let mode = self.vault.config().frontmatter;
-        let next = stamp.next(new, live, &document?, origin.as_deref(), mode).map_err(|why| {
-            Refusal::new(&path, "frontmatter-spelling", why.to_string(), why.hint())
-        })?;
+        let next = stamp.next(new, live, &document?, origin.as_deref(), mode);
+        let next = next.map_err(|why| Refusal::spelling(&path, &why))?;
         let mut published = self.next_version(new, &Base::nothing(), &next.sealed, Change::New)?;
         published.warnings = warnings;
         let mut retired = self.retirement(old, &base)?;

@@ -69,14 +69,11 @@ pub fn retire(
 impl Transaction<'_> {
     /// The version with which a published document leaves the map.
     pub(super) fn retirement(&self, id: &DocumentId, base: &Base) -> Result<Item, Refusal> {
-        let refuse_edit = |why: &crate::document::edit::EditError| {
-            Refusal::new(id.live_path(), "frontmatter-spelling", why.to_string(), why.hint())
-        };
         let sealed = base.sealed.as_deref().unwrap_or_default();
         let version = base.next();
         let edit = Edit::retirement(version, self.at);
         let text = if id.is_document() {
-            edit.apply(sealed).map_err(|why| refuse_edit(&why))?
+            edit.apply(sealed).map_err(|why| Refusal::spelling(&id.live_path(), &why))?
         } else {
             String::new()
         };

@@ -37,16 +37,10 @@ pub struct DocumentReport<'d> {
     sections: Vec<SectionReport<'d>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     tokens: Option<u64>,
-    #[serde(skip_serializing_if = "is_none")]
+    #[serde(skip_serializing_if = "super::is_zero")]
     comments: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     body: Option<Cow<'d, str>>,
-}
-
-/// Whether none were left out.
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands in a reference")]
-fn is_none(count: &usize) -> bool {
-    *count == 0
 }
 
 /// A section of a document; `start` and `end` are bytes of the document's text.
@@ -61,7 +55,7 @@ pub struct SectionReport<'d> {
     end: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     tokens: Option<u64>,
-    #[serde(skip_serializing_if = "is_none")]
+    #[serde(skip_serializing_if = "super::is_zero")]
     comments: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     body: Option<Cow<'d, str>>,

@@ -52,9 +52,9 @@ pub struct Limited<R> {
     pub omitted: usize,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands in a reference")]
-fn is_zero(n: &usize) -> bool {
-    *n == 0
+/// Whether a count is left out of a report.
+fn is_zero<N: Default + PartialEq>(n: &N) -> bool {
+    *n == N::default()
 }
 
 impl<R: Report> Report for Limited<R> {

@@ -78,18 +78,13 @@ pub struct ValidateReport {
     /// How many problems are warnings.
     pub warnings: usize,
     /// How many problems are counted and not listed.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "super::is_zero")]
     pub omitted: usize,
     /// Problems that say the same of many places, each group once, in the order of their codes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub groups: Vec<ProblemGroup>,
     /// Files with problems, in byte order of their paths.
     pub files: Vec<FileProblems>,
-}
-
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
-fn is_zero(n: &usize) -> bool {
-    *n == 0
 }
 
 /// Problems of one code whose messages differ only in what they quote.

@@ -21,19 +21,15 @@ pub struct VerifyReport {
     unprotected_notes: u64,
     unprotected_retirements: u64,
     /// Edited live files that say that they are drafts.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "super::is_zero")]
     drafts: u64,
     /// Findings that are counted and not listed.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "super::is_zero")]
     omitted: u64,
     /// Why the trusted head could not be read or updated.
     #[serde(skip_serializing_if = "Option::is_none")]
     trusted_head_error: Option<String>,
     findings: Vec<FindingReport>,
-}
-
-fn is_zero(n: &u64) -> bool {
-    *n == 0
 }
 
 #[derive(Debug, Serialize)]

@@ -1,4 +1,4 @@
-//! How far long work over a vault is; read from another thread by whoever waits for it.
+//! How far long work over a vault is; read from another thread, which shows it.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 

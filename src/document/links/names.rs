@@ -69,7 +69,7 @@ impl Names {
         }
         let name = fold(name);
         let fits = similar.range(&name);
-        let mut beside = in_folder(ids, by_folder, here);
+        let mut beside = in_folder(ids, by_folder, here).iter().map(|(_, n)| *n);
         let beside = beside.find(|n| ends_in(&folded[*n], &name));
         resolved(ids, beside, similar, fits)
     }
@@ -79,28 +79,26 @@ impl Names {
     pub fn nearest(&self, from: &DocumentId) -> Option<Resolved<'_>> {
         let Self { ids, order } = self;
         let by_folder = &order.get_or_init(|| Order::of(ids)).by_folder;
-        let here = folder(from.as_str());
-        let above = |(length, n): &(usize, usize)| &ids[*n].as_str()[..*length];
-        let first = by_folder.partition_point(|place| above(place) < here);
-        let beside = by_folder.partition_point(|place| above(place) <= here) - first;
         // Unlike file names, several in one folder may have a text.
-        let (place, others) = match by_folder.get(first).filter(|_| beside > 0) {
-            Some((_, place)) => (*place, beside - 1),
-            None => (0, ids.len().saturating_sub(1)),
+        let (place, others) = match in_folder(ids, by_folder, folder(from.as_str())) {
+            [(_, place), others @ ..] => (*place, others.len()),
+            [] => (0, ids.len().saturating_sub(1)),
         };
         ids.get(place).map(|id| Resolved { id, others })
     }
 }
 
-/// The documents right in a folder, as places among all, in byte order.
+/// The documents right in a folder, in byte order: each with the length of the folder and its place
+/// among all.
 fn in_folder<'i>(
-    ids: &'i [DocumentId],
+    ids: &[DocumentId],
     by_folder: &'i [(usize, usize)],
-    here: &'i str,
-) -> impl Iterator<Item = usize> {
+    here: &str,
+) -> &'i [(usize, usize)] {
     let above = |(length, n): &(usize, usize)| &ids[*n].as_str()[..*length];
     let first = by_folder.partition_point(|place| above(place) < here);
-    by_folder[first..].iter().take_while(move |place| above(place) == here).map(|(_, n)| *n)
+    let end = by_folder.partition_point(|place| above(place) <= here);
+    &by_folder[first..end]
 }
 
 fn resolved<'i>(

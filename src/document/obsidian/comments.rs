@@ -12,9 +12,9 @@ use crate::document::sections::{self, MARKDOWN, Section};
 const DELIMITER: &str = "%%";
 /// What a byte of a comment is read as.
 const BLANK: char = '\u{c}';
-/// How often the rest of a body is read anew because code that a comment holds the beginning of is
+/// How often the rest of a body is read again because code that a comment holds the beginning of is
 /// none. The rest of a body with more such comments is a comment: the work stays linear.
-const MAX_ANEW: usize = 8;
+const MAX_AGAIN: usize = 8;
 
 /// The comments of a body.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -30,7 +30,7 @@ impl Comments {
     pub(super) fn of(body: &str) -> Self {
         let mut found = Self::default();
         let mut start = Some(0);
-        for _ in 0..=MAX_ANEW {
+        for _ in 0..=MAX_AGAIN {
             match start {
                 Some(at) => start = found.read(body, at),
                 None => return found,
@@ -43,7 +43,7 @@ impl Comments {
         found
     }
 
-    /// Reads a body from a place on; gives the place from which on it is to be read anew.
+    /// Reads a body from a place on; gives the place from which on it is to be read again.
     fn read(&mut self, body: &str, start: usize) -> Option<usize> {
         let next = |from: usize| memmem::find(&body.as_bytes()[from..], DELIMITER.as_bytes());
         next(start)?;
@@ -226,7 +226,7 @@ mod tests {
         let straddling = "%% ` %% ` ".repeat(1 << 14);
         let comments = Comments::of(&straddling);
         assert_eq!(comments.ranges.last().unwrap().end, straddling.len());
-        assert!(comments.ranges.len() <= MAX_ANEW + 2);
+        assert!(comments.ranges.len() <= MAX_AGAIN + 2);
         for pattern in ["%%", "%", "%% ", "`%%", "%%\n", "%%\n```\n", "> %%", "%%[", "%%%"] {
             let body = pattern.repeat((1 << 20) / pattern.len());
             let comments = Comments::of(&body);
