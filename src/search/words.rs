@@ -48,14 +48,24 @@ impl<'t> Words<'t> {
         false
     }
 
-    /// How many words were met, those that are too long included.
-    pub(super) fn count(&self) -> usize {
-        self.next_position
+    /// How many words a text has; those that are too long to be found count too.
+    pub(super) fn count(text: &'t str) -> usize {
+        let mut words = Self::of(text);
+        let mut count = 0;
+        while let Some(range) = words.next_run() {
+            words.at = range.end;
+            count += 1;
+        }
+        count
     }
 
     /// The next run of characters that are one word.
     fn next_run(&self) -> Option<Range<usize>> {
-        let rest = &self.text[self.at..];
+        let from = match ascii_run(self.text.as_bytes(), self.at) {
+            Ok(run) => return Some(run),
+            Err(from) => from,
+        };
+        let rest = &self.text[from..];
         let (start, first) = rest.char_indices().find(|(_, c)| is_letter(*c))?;
         let alone = stands_alone(first);
         let mut end = start + first.len_utf8();
@@ -68,8 +78,19 @@ impl<'t> Words<'t> {
                 break;
             }
         }
-        Some(self.at + start..self.at + end)
+        Some(from + start..from + end)
     }
+}
+
+/// The next word, if nothing up to its end is beyond ASCII: most of what there is. Otherwise where to
+/// go on, character by character.
+fn ascii_run(text: &[u8], from: usize) -> Result<Range<usize>, usize> {
+    let is_letter = |at: &usize| text.get(*at).is_some_and(u8::is_ascii_alphanumeric);
+    let is_blank = |at: &usize| text.get(*at).is_some_and(u8::is_ascii) && !is_letter(at);
+    let start = (from..).find(|at| !is_blank(at)).unwrap_or(from);
+    let end = (start..).find(|at| !is_letter(at)).unwrap_or(start);
+    let ends_here = text.get(end).is_none_or(u8::is_ascii);
+    if start < end && ends_here { Ok(start..end) } else { Err(start) }
 }
 
 /// The folded words of a text.
@@ -193,6 +214,7 @@ mod tests {
             ("返品ポリシー und 정책", "返 品 ポ リ シ ー und 정 책"),
             ("ไทย हिन्दी", "ไ ท ย हिन्दी"),
             ("\u{1b}[31m — …", "31m"),
+            ("\u{2014}a\u{2014}b1\u{a0}c d\u{301}e \u{ad}f\u{ad}", "a b1 c de f"),
             ("", ""),
         ] {
             assert_eq!(folded(text).join(" "), expected, "{text}");

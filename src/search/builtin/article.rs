@@ -148,7 +148,7 @@ impl Fields {
                 [&title, &tags, &description, &[heading], &[text]];
             for (n_field, values) in values.iter().enumerate() {
                 let values = if SEARCHED[n_field].of_document && n > 0 { &[][..] } else { values };
-                let length: usize = values.iter().map(|value| length(value)).sum();
+                let length: usize = values.iter().map(|value| Words::count(value)).sum();
                 values.iter().for_each(|value| entry.add_text(self.searched[n_field], value));
                 entry.add_u64(self.lengths[n_field], length as u64);
             }
@@ -156,13 +156,6 @@ impl Fields {
         }
         entries
     }
-}
-
-/// How many words a text has; those that are too long to be found count too.
-fn length(text: &str) -> usize {
-    let mut words = Words::of(text);
-    while words.advance() {}
-    words.count()
 }
 
 /// Our words, as the index library takes them.

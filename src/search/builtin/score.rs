@@ -19,8 +19,6 @@ const K1: f64 = 1.2;
 const B: f64 = 0.75;
 /// Scores are rounded to so many parts of one, so that no last bit decides.
 const PARTS: f64 = 1e6;
-/// The bit that says that a unit is found for itself, beside those of the clauses.
-const OWN: u64 = 1 << 63;
 
 /// A clause in a field: where it occurs in each segment, and how rare it is.
 struct Evidence<'q> {
@@ -171,6 +169,60 @@ pub(super) fn best(
     Ok(hits)
 }
 
+/// The entries of a segment that some clause is found in, in order.
+fn own_entries(n: usize, evidence: &[Evidence<'_>]) -> Vec<DocId> {
+    let mut all: Vec<DocId> =
+        evidence.iter().flat_map(|one| one.occurrences[n].iter().map(|(doc, _)| *doc)).collect();
+    // Sorted runs, which this sort merges.
+    all.sort();
+    all.dedup();
+    all
+}
+
+/// The score of each entry that some clause is found in, and which clauses speak for it.
+///
+/// What a document is called speaks for each of its units, which follow one another; but a unit that
+/// no clause is found in is no answer, so nothing is summed up for it.
+fn sums(
+    segment: &Segment,
+    n: usize,
+    evidence: &[Evidence<'_>],
+    own: &[DocId],
+) -> tantivy::Result<Vec<(f64, u64)>> {
+    let units = segment.units()?;
+    let mut sums = vec![(0.0_f64, 0_u64); own.len()];
+    for one in evidence {
+        let lengths = segment.length(one.field)?;
+        let bit = 1 << one.clause;
+        let mut at = 0;
+        for (doc, tf) in &one.occurrences[n] {
+            let score = one.score(*tf, lengths.get_val(*doc));
+            at = place_of(*doc, own, at);
+            let end = match SEARCHED[one.field].of_document {
+                true => doc.saturating_add(u32::try_from(units.get_val(*doc)).unwrap_or(u32::MAX)),
+                false => doc.saturating_add(1),
+            };
+            let reached = own[at..].iter().take_while(|other| **other < end).count();
+            for (sum, clauses) in &mut sums[at..at + reached] {
+                *sum += score;
+                *clauses |= bit;
+            }
+            at += reached;
+        }
+    }
+    Ok(sums)
+}
+
+/// The place of an entry at or after another place, which is near in most cases.
+fn place_of(doc: DocId, own: &[DocId], from: usize) -> usize {
+    let rest = &own[from..];
+    let mut reach = 1;
+    while rest.get(reach).is_some_and(|other| *other < doc) {
+        reach *= 2;
+    }
+    from + rest[..rest.len().min(reach + 1)].partition_point(|other| *other < doc)
+}
+
 /// The best units of a segment.
 fn candidates(
     segment: &Segment,
@@ -180,54 +232,22 @@ fn candidates(
     query: &Query,
     limit: usize,
 ) -> tantivy::Result<Vec<Candidate>> {
-    let units = segment.units()?;
-    let end = segment.end();
-    // Memory of zeros costs nothing until it is touched.
-    let (mut scores, mut found) = (vec![0.0_f64; end as usize], vec![0_u64; end as usize]);
-    let mut touched = Vec::new();
-    for one in evidence {
-        let searched = &SEARCHED[one.field];
-        let lengths = segment.length(one.field)?;
-        let bit = 1 << one.clause;
-        for (doc, tf) in &one.occurrences[n] {
-            let score = one.score(*tf, lengths.get_val(*doc));
-            let first = *doc as usize;
-            if found[first] == 0 {
-                touched.push(*doc);
-            }
-            scores[first] += score;
-            found[first] |= bit | OWN;
-            if !searched.of_document {
-                continue;
-            }
-            // What a document is called speaks for each of its units, which follow one another.
-            let count = u32::try_from(units.get_val(*doc)).unwrap_or(u32::MAX);
-            for unit in doc.saturating_add(1)..doc.saturating_add(count).min(end) {
-                let at = unit as usize;
-                if found[at] == 0 {
-                    touched.push(unit);
-                }
-                scores[at] += score;
-                found[at] |= bit;
-            }
-        }
-    }
+    let own = own_entries(n, evidence);
     let clauses = query.clauses().iter().enumerate();
-    let wanted: u64 = OWN | clauses.filter(|(_, c)| c.required).map(|(n, _)| 1 << n).sum::<u64>();
+    let wanted: u64 = clauses.filter(|(_, c)| c.required).map(|(n, _)| 1 << n).sum();
     let count = float(query.clauses().len() as u64);
     let mut best = Best::of(limit);
-    for doc in touched {
-        let found = found[doc as usize];
+    for (doc, (sum, found)) in own.iter().zip(sums(segment, n, evidence, &own)?) {
         if found & wanted != wanted {
             continue;
         }
-        let share = f64::from((found & !OWN).count_ones()) / count;
-        let score = (scores[doc as usize] * share * PARTS).round() / PARTS;
+        let share = f64::from(found.count_ones()) / count;
+        let score = (sum * share * PARTS).round() / PARTS;
         if score < best.least {
             continue;
         }
-        if let Some(ord) = ids.ords().first(doc) {
-            best.put(Candidate { score, ord, doc, share });
+        if let Some(ord) = ids.ords().first(*doc) {
+            best.put(Candidate { score, ord, doc: *doc, share });
         }
     }
     best.prune();

@@ -63,11 +63,6 @@ impl Segment {
         self.column(UNITS)
     }
 
-    /// How many entries there are, deleted ones included.
-    pub(super) fn end(&self) -> DocId {
-        self.reader.max_doc()
-    }
-
     /// The id of the document of each entry.
     pub(super) fn ids(&self) -> tantivy::Result<Option<StrColumn>> {
         self.reader.fast_fields().str(ID)
@@ -239,7 +234,7 @@ fn kept(
 
 /// The entries that hold a word, with how often they do.
 fn all(list: &mut SegmentPostings) -> Vec<(DocId, u32)> {
-    let mut found = Vec::new();
+    let mut found = Vec::with_capacity(list.size_hint() as usize);
     while list.doc() != TERMINATED {
         found.push((list.doc(), list.term_freq()));
         list.advance();
