@@ -9,9 +9,12 @@
 //! [`MAX_BODY`] bytes are looked at, and at most [`MAX_LINKS`] links given.
 
 mod bare;
+mod markup;
 mod names;
 mod read;
+mod rebase;
 mod retarget;
+mod splice;
 
 use serde::{Deserialize, Serialize};
 
@@ -19,6 +22,7 @@ use names::folder;
 pub use names::{Names, Resolved};
 use read::is_document;
 pub use read::{dependencies, read};
+pub use rebase::{Rebased, Written, rebase};
 pub use retarget::{Retargeted, retarget};
 
 use super::Document;

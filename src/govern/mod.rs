@@ -30,7 +30,7 @@ use crate::checkpoint::event::Checkpoint;
 use crate::checkpoint::fault::LogError;
 use crate::document::edit::EditError;
 use crate::document::validate::{Problem, Severity};
-use crate::live::inbound::{FixedLinks, Inbound};
+use crate::live::inbound::{FixedLinks, Inbound, RelativeLink};
 use crate::model::id::DocumentId;
 use crate::model::principal::Principal;
 use crate::model::timestamp::Timestamp;
@@ -124,7 +124,7 @@ pub struct Mode {
     pub dry_run: bool,
     /// What the writer has read.
     pub expect: Expect,
-    /// Lead links to the old id of what is moved to the new one, in live files.
+    /// Change the links that a move concerns, in live files, so that they lead where they led.
     pub fix_links: bool,
 }
 
@@ -185,7 +185,10 @@ pub struct Outcome {
     pub left_out: Vec<(DocumentId, &'static str)>,
     /// Links of live documents and packs to what was retired or moved.
     pub links: Vec<Inbound>,
-    /// Live files whose links were led to the new id of what was moved; they are not published.
+    /// Links of what was moved that would name something else from its new folder.
+    pub relative: Vec<RelativeLink>,
+    /// Live files whose links were changed, so that they lead where they led; the changes are not
+    /// published.
     pub fixed: Vec<FixedLinks>,
     /// Documents that were refused while others were published.
     pub refused: Vec<Refusal>,
@@ -198,7 +201,9 @@ pub struct Outcome {
 impl Outcome {
     /// What happens to live files of which the event makes no version.
     fn other_lives(&self) -> Vec<(DocumentId, Live)> {
-        let fixed = self.fixed.iter().filter(|file| !file.new.changed.is_empty());
+        // The file of a document that the event publishes has its new links already.
+        let is_item = |file: &&FixedLinks| self.items.iter().any(|item| item.id == file.id);
+        let fixed = self.fixed.iter().filter(|file| !file.new.changed.is_empty() && !is_item(file));
         let fixed = fixed.map(|file| {
             let new = file.new.text.as_str().into();
             (file.id.clone(), Live::Replace { old: Fingerprint::of(&file.old), new })

@@ -9,8 +9,8 @@ use rayon::prelude::*;
 
 use super::packs::{self, references};
 use super::{LiveFile, aliases, read};
-use crate::document::links::{self, Link, LinkKind, LinkTarget, Names, Retargeted};
-use crate::document::utf8;
+use crate::document::links::{self, Link, LinkKind, LinkTarget, Names, Retargeted, Written};
+use crate::document::{Document, utf8};
 use crate::graph::name_key;
 use crate::model::id::{DocumentId, fold};
 use crate::model::layout::limit;
@@ -113,6 +113,28 @@ pub struct FixedLinks {
     pub new: Retargeted,
 }
 
+/// A link of a moved document by a path from its folder.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct RelativeLink {
+    /// The new file of the document.
+    pub path: String,
+    /// Its line, from 1.
+    pub line: usize,
+    /// What it names, as it was written.
+    pub text: String,
+}
+
+/// The links of a moved document that its move concerns.
+#[derive(Clone, Debug)]
+pub(crate) struct OwnLinks {
+    /// Those that lead to the document itself.
+    pub(crate) inbound: Vec<Inbound>,
+    /// The relative ones that would name something else from the new folder.
+    pub(crate) relative: Vec<RelativeLink>,
+    /// The text in which all of them name what they named.
+    pub(crate) fixed: Retargeted,
+}
+
 impl<'t> LinksTo<'t> {
     /// Those to these documents. Walks over the vault. With `Through::AnyName`, links by other names
     /// than those of files are among them; then the live documents are read.
@@ -183,6 +205,38 @@ impl<'t> LinksTo<'t> {
             fixed.push(FixedLinks { id, old: bytes, new: found });
         }
         Ok(fixed)
+    }
+
+    /// The links that a document itself has, which goes from `old` to `new` with this text.
+    pub(crate) fn own(&self, text: &str, old: &DocumentId, new: &DocumentId) -> OwnLinks {
+        let is_old = |link: &Link| self.targets.of(old, link).is_some();
+        let document = Document::of_live(text);
+        let links = document.map(|document| links::links(old, text, &document));
+        let inbound = |link: &Link| Inbound {
+            path: new.live_path(),
+            line: link.line,
+            to: old.clone(),
+            kind: link.kind.as_str(),
+        };
+        let inbound = links.iter().flatten().filter(|link| is_old(link)).map(inbound).collect();
+        let led = links::retarget(old, text, (new, self.targets.sites), is_old);
+        let rebased = links::rebase(&led.text, old, new);
+        let relative = rebased.changed.iter().chain(&rebased.left).map(|link| RelativeLink {
+            path: new.live_path(),
+            line: link.line,
+            text: link.text.clone(),
+        });
+        let mut relative: Vec<RelativeLink> = relative.collect();
+        relative.sort_by_key(|link| link.line);
+        let lines = |mut lines: Vec<usize>, links: &[Written]| {
+            lines.extend(links.iter().map(|link| link.line));
+            lines.sort_unstable();
+            lines
+        };
+        let changed = lines(led.changed, &rebased.changed);
+        let left = lines(led.left, &rebased.left);
+        let fixed = Retargeted { text: rebased.text, changed, left };
+        OwnLinks { inbound, relative, fixed }
     }
 }
 

@@ -7,7 +7,7 @@ use super::problem::{FileProblems, ProblemReport};
 use super::recover::RecoveredReport;
 use super::{Report, Spell};
 use crate::govern::Outcome;
-use crate::live::inbound::{FixedLinks, Inbound};
+use crate::live::inbound::{FixedLinks, Inbound, RelativeLink};
 use crate::model::id::DocumentId;
 use crate::model::number::Version;
 use crate::txn::{Change, Item, StepFailure};
@@ -25,6 +25,9 @@ pub struct EventReport<'e> {
     /// Links to what was retired or moved.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     inbound_links: Vec<InboundReport<'e>>,
+    /// Links of what was moved that would name something else from its new folder.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    relative_links: Vec<RelativeReport<'e>>,
     /// Live files whose links were changed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     fixed_links: Vec<FixedReport<'e>>,
@@ -59,6 +62,14 @@ struct InboundReport<'e> {
     line: usize,
     kind: &'static str,
     to: &'e DocumentId,
+}
+
+#[derive(Debug, Serialize)]
+struct RelativeReport<'e> {
+    path: &'e str,
+    line: usize,
+    /// As it was written.
+    text: &'e str,
 }
 
 #[derive(Debug, Serialize)]
@@ -106,6 +117,7 @@ impl<'e> EventReport<'e> {
             left_out: left_out.map(|(id, reason)| LeftOutReport { id, reason }).collect(),
             refused: outcome.refused.iter().map(refused).collect(),
             inbound_links: outcome.links.iter().map(InboundReport::from).collect(),
+            relative_links: outcome.relative.iter().map(RelativeReport::from).collect(),
             fixed_links: outcome.fixed.iter().map(FixedReport::from).collect(),
             not_updated: left_alone.iter().map(not_updated).collect(),
             after_commit: after.iter().map(step).collect(),
@@ -135,6 +147,12 @@ impl<'e> From<&'e FixedLinks> for FixedReport<'e> {
 impl<'e> From<&'e Inbound> for InboundReport<'e> {
     fn from(link: &'e Inbound) -> Self {
         Self { path: &link.path, line: link.line, kind: link.kind, to: &link.to }
+    }
+}
+
+impl<'e> From<&'e RelativeLink> for RelativeReport<'e> {
+    fn from(link: &'e RelativeLink) -> Self {
+        Self { path: &link.path, line: link.line, text: &link.text }
     }
 }
 
