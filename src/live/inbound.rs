@@ -39,6 +39,8 @@ pub(crate) struct Targets<'t> {
     names: HashMap<String, Names>,
     /// The live documents that have another name of a target, by its folding.
     aliases: HashMap<String, Names>,
+    /// Live and published documents that a path from the root of a site may mean before a target.
+    before: BTreeSet<DocumentId>,
     /// Where links from the root of a site lead.
     sites: &'t SiteLinks,
 }
@@ -54,14 +56,22 @@ impl<'t> Targets<'t> {
         let names = ids.iter().map(|id| id.as_str()).chain(aliases.keys().map(String::as_str));
         let mut named: HashMap<String, Vec<DocumentId>> =
             names.map(|name| (name_key(name), Vec::new())).collect();
+        let sources = ids.iter().flat_map(|id| links::site_sources(id, sites));
+        let before = sources.flat_map(|path| links::site_targets(&path, sites));
+        let mut before: HashMap<DocumentId, bool> = before.map(|id| (id, false)).collect();
         for id in known {
+            if let Some(is_known) = before.get_mut(&id) {
+                *is_known = true;
+            }
             if let Some(ids) = named.get_mut(&name_key(id.as_str())) {
                 ids.push(id);
             }
         }
         let ids = ids.iter().map(|id| (id.as_str(), *id)).collect();
         let names = named.into_iter().map(|(key, ids)| (key, Names::new(ids))).collect();
-        Self { ids, names, aliases, sites }
+        let before = before.into_iter().filter(|(_, is_known)| *is_known);
+        let before = before.map(|(id, _)| id).collect();
+        Self { ids, names, aliases, before, sites }
     }
 
     /// The target that a link of a document leads to.
@@ -72,7 +82,10 @@ impl<'t> Targets<'t> {
         match &link.target {
             LinkTarget::Document(name) => self.ids.get(name.as_str()).copied(),
             LinkTarget::Site(path) => {
-                self.ids.get(links::site_target(path, self.sites)?.as_str()).copied()
+                let mut targets = links::site_targets(path, self.sites).into_iter();
+                let found = targets
+                    .find(|id| self.ids.contains_key(id.as_str()) || self.before.contains(id))?;
+                self.ids.get(found.as_str()).copied()
             }
             LinkTarget::Name(name) => {
                 let names = self.names.get(&name_key(name))?;

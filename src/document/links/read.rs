@@ -187,6 +187,9 @@ impl<'d> Reader<'d> {
             return self.image(dest, path, line);
         }
         let is_folder = matches!(last_segment(path), "" | "." | "..");
+        if path.starts_with('/') && path.ends_with('/') && embed == Embed::No {
+            return self.site_folder(path, anchor, line);
+        }
         if is_folder || (is_other_file(path) && !layout::is_markdown(path)) {
             return;
         }
@@ -195,6 +198,24 @@ impl<'d> Reader<'d> {
             Ok(None) => return,
             Err(why) => return self.broken(dest, why, line),
         };
+        self.reference(target, anchor, line);
+    }
+
+    /// A link to a folder of the site. One that cannot be the path of a document is none.
+    fn site_folder(&mut self, path: &str, anchor: Option<&str>, line: usize) {
+        let Ok(path) = decoded_path(path) else { return };
+        let (names, above) = names_of(self.id, &path);
+        let mut path: String = names.join("/").nfc().collect();
+        if above > 0 || !(path.is_empty() || path.parse::<DocumentId>().is_ok()) {
+            return;
+        }
+        if !path.is_empty() {
+            path.push('/');
+        }
+        self.reference(LinkTarget::Site(path), anchor, line);
+    }
+
+    fn reference(&mut self, target: LinkTarget, anchor: Option<&str>, line: usize) {
         let anchor = anchor.and_then(|a| decode(a).ok()).filter(|a| !a.is_empty());
         self.push(Link { kind: LinkKind::Reference, target, anchor, checkpoint: None, line });
     }

@@ -127,7 +127,10 @@ fn named<'d>(from: &str, place: &'d Place) -> Named<'d> {
     let dest = place.dest.as_str();
     let path = path_of(dest);
     let is_relative = match place.spelling {
-        Spelling::Wiki => path.starts_with("./") || path.starts_with("../"),
+        // No wikilink leads to a folder.
+        Spelling::Wiki => {
+            (path.starts_with("./") || path.starts_with("../")) && !ends_as_folder(path)
+        }
         _ => !(path.is_empty() || path.starts_with('/') || has_scheme(dest)),
     };
     if !is_relative || starts_with_scheme(dest) {

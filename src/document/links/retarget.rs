@@ -11,6 +11,7 @@ use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use super::bare::starts_with_scheme;
 use super::markup::{Place, Spelling};
 use super::read::placed;
+use super::site::moved_path;
 use super::splice::{Edit, applied};
 use super::{Link, LinkTarget, folder};
 use crate::document::Document;
@@ -60,7 +61,6 @@ pub fn retarget(
         return Retargeted { text: text.to_owned(), changed: Vec::new(), left: Vec::new() };
     };
     let (links, places) = placed(id, text, &document);
-    let from_root = sites.sources(new.as_str()).into_iter().next();
     let (mut edits, mut left) = (Vec::<Edit<Change>>::new(), Vec::new());
     let mut from = 0;
     for (n, (link, place)) in links.iter().zip(&places).enumerate() {
@@ -72,6 +72,12 @@ pub fn retarget(
         if !is_old(link) {
             continue;
         }
+        let from_root = match &link.target {
+            LinkTarget::Site(path) => moved_path(path, new, sites),
+            LinkTarget::Document(_) | LinkTarget::Name(_) => {
+                sites.sources(new.as_str()).into_iter().next()
+            }
+        };
         let edit = found.and_then(|range| {
             let by = rewritten(id, &text[range.clone()], place, (new, from_root.as_deref()))?;
             let target = match &link.target {
