@@ -4,8 +4,7 @@
 //! Every command that changes what is published is one event: all bytes are computed before the
 //! first write, one event gives one checkpoint, and the checkpoint's line is the commit point.
 //! `transaction` chooses what an event holds, `artifact` makes the next version of each document or
-//! governance file, [`crate::txn`] writes. `stale` refuses a file that was edited from another
-//! version than the published one.
+//! governance file, [`crate::txn`] writes.
 
 mod after;
 mod artifact;
@@ -14,7 +13,6 @@ mod governance;
 mod moved;
 mod restore;
 mod retire;
-mod stale;
 mod transaction;
 
 use crate::model::hint::Hint;

@@ -156,6 +156,21 @@ fn the_text_of_an_older_version_is_stale() {
     hint: the published version stays; `ctx publish nodes/hugo --expect-version 2` makes a new version of this text, `ctx restore nodes/hugo` takes it back
     ");
     assert_eq!(place.read("nodes/hugo.md"), first);
+    assert_snapshot!(place.ctx("status").whole(), @"
+    exit: 0
+    -- stdout
+    Checkpoint 2 of 2026-11-21T10:00:02.000Z
+    Published and unchanged: 3 documents
+
+    Not edited from the published version (next: as shown for each):
+      nodes/hugo.md (v2)
+          the file has the text of version 1, but version 2 is published
+          merge what `ctx diff nodes/hugo 1 2` shows; or run `ctx publish nodes/hugo --expect-version 2`, if the old text is to be published again
+    -- stderr
+    ");
+    let json = place.ctx("status nodes/hugo --json").ok().json("ctx.status");
+    assert_eq!(json["documents"][0]["state"], "stale");
+    assert!(place.ctx("diff").ok().stdout.contains("-More."));
     assert_snapshot!(place.ctx("publish nodes/hugo").whole(), @"
     exit: 1
     -- stdout
