@@ -243,6 +243,11 @@ impl Transaction<'_> {
             Which::Changed if is_draft() => {
                 return Ok(Prepared::LeftOut("its live file is a draft"));
             }
+            Which::All
+                if document.frontmatter.is_marked_draft() && (form.is_none() || is_draft()) =>
+            {
+                return Ok(Prepared::LeftOut("it says `draft: true`; name it to publish it"));
+            }
             Which::All if base.retired => return Ok(Prepared::LeftOut("it is retired")),
             Which::All
                 if form.is_none() && live::is_plain_root_file(self.vault, &path, &document) =>

@@ -411,3 +411,46 @@ fn what_has_no_normal_form_is_refused() {
     place.ctx("publish --all --skip-invalid").exits(1);
     place.ctx("verify").ok();
 }
+
+#[test]
+fn a_draft_of_hugo_is_published_by_its_name_only() {
+    let place = site();
+    place.write("nodes/new.md", "+++\ntitle = 'New'\ndraft = true\n+++\nText.\n");
+    place.edit("nodes/docs.md", "version: 7", "version: 7\r\ndraft: true");
+    assert_snapshot!(place.ctx("validate nodes/new nodes/docs").whole(), @"
+    exit: 0
+    -- stdout
+    warning[field-foreign]: nodes/docs.md:4: `draft: true` is no status; it is read as `status: draft`
+      hint: write `status: draft`
+    warning[field-foreign]: nodes/new.md:1: `draft: true` is no status; it is read as `status: draft`
+      hint: write `status: draft`
+    2 documents checked: 0 errors, 2 warnings
+    -- stderr
+    ");
+    assert_snapshot!(place.ctx("publish --all").whole(), @"
+    exit: 0
+    -- stdout
+    nothing to publish
+      unchanged: 3 documents
+      left out: nodes/docs (it says `draft: true`; name it to publish it)
+      left out: nodes/new (it says `draft: true`; name it to publish it)
+    -- stderr
+    ");
+    assert_snapshot!(place.ctx("publish --changed").whole(), @"
+    exit: 0
+    -- stdout
+    nothing to publish
+      unchanged: 3 documents
+      left out: nodes/docs (its live file is a draft)
+    -- stderr
+    ");
+    let expected = ["nodes/docs draft", "nodes/new unpublished"];
+    assert!(expected.iter().all(|row| states(&place).contains(&(*row).to_owned())));
+    place.ctx("verify").ok();
+    place.ctx("publish nodes/new nodes/docs").ok();
+    // What was published as it is, is no draft of a next version.
+    place.edit("nodes/new.md", "Text.", "More.");
+    assert!(place.ctx("publish --changed").ok().stdout.contains("nodes/new"));
+    place.edit("nodes/new.md", "More.", "Again.");
+    assert!(place.ctx("publish --all").ok().stdout.contains("changed  nodes/new"));
+}
