@@ -11,7 +11,7 @@ use crate::govern::Outcome;
 use crate::live::inbound::{FixedLinks, Inbound, RelativeLink};
 use crate::model::layout::limit;
 use crate::report::Report;
-use crate::report::event::{EventReport, change};
+use crate::report::event::{EventReport, change, notes};
 use crate::txn::{Item, Live};
 use crate::vault::Vault;
 use crate::words::count;
@@ -49,6 +49,9 @@ pub(super) fn note_trouble(session: &mut Session<'_>, outcome: &Outcome) -> Answ
             }
             (step, None) => format!("note: published, but the {step} was not updated: {why}"),
         });
+    }
+    for note in notes(outcome, command) {
+        session.ui.note(&format!("note: {}", shown(&note)));
     }
     recover::note(session, &outcome.recovered);
     if left_alone.iter().any(|(_, why)| !why.is_changed()) {

@@ -36,6 +36,7 @@ use crate::trust::{self, EventKey, Head, HeadError, Intent};
 use crate::txn::after::{Commit, Step};
 use crate::txn::expect::{self, Expect, ExpectError};
 use crate::txn::{self, Committed, Item, Live, Recovered, SettleError, commit, hint};
+use crate::vault::config::FrontmatterMode;
 use crate::vault::files::FileError;
 use crate::vault::ignored::Rule;
 use crate::vault::lock::LockError;
@@ -181,6 +182,9 @@ pub struct Outcome {
     pub behind: Vec<(DocumentId, Live)>,
     /// Documents that were not taken, with the reason.
     pub left_out: Vec<(DocumentId, &'static str)>,
+    /// What the live configuration says of frontmatter, where another setting is published and counts
+    /// (DOC-30).
+    pub unpublished_mode: Option<FrontmatterMode>,
     /// Links of live documents and packs to what was retired or moved.
     pub links: Vec<Inbound>,
     /// Links of what was moved that would name something else from its new folder.
@@ -371,9 +375,11 @@ fn event(
     let chronicle = log.sound()?;
     expect::check(vault, &chronicle, event.subjects, event.mode.expect)?;
     let sealed = governance::under_sealed(vault, &chronicle, event.includes)?;
+    let live_mode = vault.config().frontmatter;
     let vault = sealed.as_ref().unwrap_or(vault);
+    let unpublished_mode = Some(live_mode).filter(|mode| *mode != vault.config().frontmatter);
     let mut transaction = Transaction::open(vault, &chronicle, event.author, event.mode.expect)?;
-    let mut outcome = Outcome { recovered, ..Outcome::default() };
+    let mut outcome = Outcome { recovered, unpublished_mode, ..Outcome::default() };
     choose(&transaction, &mut outcome)?;
     transaction.complete(&mut outcome, event.includes);
     write(transaction, outcome, event)

@@ -454,3 +454,28 @@ fn a_draft_of_hugo_is_published_by_its_name_only() {
     place.edit("nodes/new.md", "More.", "Again.");
     assert!(place.ctx("publish --all").ok().stdout.contains("changed  nodes/new"));
 }
+
+#[test]
+fn a_setting_that_is_not_published_yet_is_named() {
+    let place = Place::published(&[("nodes/a", "# A\n"), ("nodes/b", "# B\n")]);
+    place.edit(".context/config.yaml", "layout:", "frontmatter: untouched\nlayout:");
+    place.edit("nodes/a.md", "# A\n", "# A\n\nMore.\n");
+    let json = place.ctx("publish nodes/a --dry-run --json").ok().json("ctx.publish");
+    assert!(json["notes"][0].as_str().unwrap().starts_with("`frontmatter: untouched` is not"));
+    assert_snapshot!(place.ctx("publish nodes/a").whole(), @"
+    exit: 0
+    -- stdout
+    checkpoint 2 with 1 version, 2026-11-21T10:00:03.000Z
+      changed  nodes/a  v2
+      left out: .context/config.yaml (it was not named; `--changed`, `--all` and its name publish it)
+    -- stderr
+    note: `frontmatter: untouched` is not published yet, so that the setting before it counts, which writes fields into files; `ctx publish .context/config.yaml` publishes it
+    ");
+    assert!(place.ctx("mv nodes/a nodes/c").ok().stderr.contains("`frontmatter: untouched`"));
+    // With the setting in the event nothing is to be said.
+    place.edit("nodes/b.md", "# B\n", "# B\n\nMore.\n");
+    assert_eq!(place.ctx("publish --changed").ok().stderr, "");
+    place.edit(".context/config.yaml", "frontmatter: untouched\n", "");
+    place.edit("nodes/b.md", "More.", "Again.");
+    assert_snapshot!(place.ctx("publish nodes/b").ok().stderr, @"note: `frontmatter: untouched` is still published, so that no field was written into files; `ctx publish .context/config.yaml` publishes the setting of the configuration");
+}
