@@ -228,6 +228,18 @@ mod tests {
         assert_eq!(rebased("[b](../a:b/c.md)", "x/y", "z").text, "[b](./a:b/c.md)");
     }
 
+    #[test]
+    fn hostile_texts_are_changed_in_bounds() {
+        let nested = |n: usize| "![".repeat(n) + &"](b.md)".repeat(n);
+        let escaped = |n: usize| "![".repeat(n) + &r"](b\_c.md)".repeat(n);
+        let used =
+            |n: usize| "[a] ".repeat(n) + &format!("\n\n[a]: b&#46;md '{}'\n", "x".repeat(n));
+        for text in [nested(50_000), escaped(50_000), used(100_000), "[](../b)".repeat(50_000)] {
+            let found = rebased(&text, "x/y/z/a", "z/a");
+            assert!(found.changed.len() + found.left.len() <= MAX_LINKS);
+        }
+    }
+
     proptest! {
         #[test]
         fn every_path_names_what_it_named(

@@ -38,6 +38,9 @@ pub(super) const IN_PATH: &AsciiSet = &CONTROLS
     .add(b'|')
     .add(b'_');
 
+/// How many bytes of a link, from its end, its target is looked for in.
+const MAX_TAIL: usize = 16 << 10;
+
 /// A text whose links were led to another id.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Retargeted {
@@ -72,19 +75,8 @@ pub fn retarget(
         if !is_old(link) {
             continue;
         }
-        let from_root = match &link.target {
-            LinkTarget::Site(path) => moved_path(path, new, sites),
-            LinkTarget::Document(_) | LinkTarget::Name(_) => {
-                sites.sources(new.as_str()).into_iter().next()
-            }
-        };
         let edit = found.and_then(|range| {
-            let by = rewritten(id, &text[range.clone()], place, (new, from_root.as_deref()))?;
-            let target = match &link.target {
-                LinkTarget::Site(_) => LinkTarget::Site(from_root.clone()?),
-                LinkTarget::Name(_) => LinkTarget::Name(new.as_str().to_owned()),
-                LinkTarget::Document(_) => LinkTarget::Document(new.as_str().to_owned()),
-            };
+            let (by, target) = led((id, new, sites), link, (&text[range.clone()], place))?;
             Some(Edit { range, by, of: vec![Change { link: n, target }] })
         });
         match edit {
@@ -105,7 +97,31 @@ pub fn retarget(
     let line = |change: &Change| links[change.link].line;
     left.extend(applied.dropped.iter().map(line));
     left.sort_unstable();
-    Retargeted { text: applied.text, changed: applied.kept.iter().map(line).collect(), left }
+    let mut changed: Vec<usize> = applied.kept.iter().map(line).collect();
+    changed.sort_unstable();
+    Retargeted { text: applied.text, changed, left }
+}
+
+/// A link of the document `id` led to `new`: how it is written, in the spelling that it had, and what
+/// it names then. None where it cannot be written so.
+fn led(
+    (id, new, sites): (&DocumentId, &DocumentId, &SiteLinks),
+    link: &Link,
+    (old, place): (&str, &Place),
+) -> Option<(String, LinkTarget)> {
+    let from_root = match &link.target {
+        LinkTarget::Site(path) => moved_path(path, new, sites),
+        LinkTarget::Document(_) | LinkTarget::Name(_) => {
+            sites.sources(new.as_str()).into_iter().next()
+        }
+    };
+    let by = rewritten(id, old, place, (new, from_root.as_deref()))?;
+    let target = match &link.target {
+        LinkTarget::Site(_) => LinkTarget::Site(from_root?),
+        LinkTarget::Name(_) => LinkTarget::Name(new.as_str().to_owned()),
+        LinkTarget::Document(_) => LinkTarget::Document(new.as_str().to_owned()),
+    };
+    Some((by, target))
 }
 
 /// One link that is to change.
@@ -133,12 +149,16 @@ pub(super) fn written(text: &str, place: &Place, from: usize) -> Option<Range<us
     // A label, a title and an image in a label may hold the same text.
     let before = |at: usize| raw[..at].trim_end_matches('<').trim_end();
     let mut all = raw.match_indices(target).map(|(at, _)| at);
+    // The target is at the end. The labels of nested images are not searched again for each of them.
+    let tail = raw.len().saturating_sub(MAX_TAIL);
+    let tail = (tail..raw.len()).find(|at| raw.is_char_boundary(*at))?;
+    let mut from_the_end = raw[tail..].rmatch_indices(target).map(|(at, _)| tail + at);
     let at = match place.spelling {
         Spelling::Plain | Spelling::Wiki => all.next()?,
         Spelling::Definition => all.find(|at| before(*at).ends_with("]:"))?,
         // A URI in angle brackets, or in a field, has nothing or a quote before it.
-        Spelling::Inline if !raw.starts_with(['[', '!']) => all.find(|at| *at <= 1)?,
-        Spelling::Inline => all.filter(|at| before(*at).ends_with("](")).last()?,
+        Spelling::Inline if !raw.starts_with(['[', '!']) => all.next().filter(|at| *at <= 1)?,
+        Spelling::Inline => from_the_end.find(|at| before(*at).ends_with("]("))?,
     };
     Some(span.start + at..span.start + at + target.len())
 }
