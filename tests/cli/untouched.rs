@@ -479,3 +479,25 @@ fn a_setting_that_is_not_published_yet_is_named() {
     place.edit("nodes/b.md", "More.", "Again.");
     assert_snapshot!(place.ctx("publish nodes/b").ok().stderr, @"note: `frontmatter: untouched` is still published, so that no field was written into files; `ctx publish .context/config.yaml` publishes the setting of the configuration");
 }
+
+#[test]
+fn relative_links_of_a_moved_file_are_changed_on_request_only() {
+    for by_hand in [false, true] {
+        let place = site();
+        place.edit("nodes/hugo.md", "Text.", "[p](plain.md)");
+        place.ctx("publish --changed").ok();
+        if by_hand {
+            place.write("nodes/deep/hugo.md", place.read("nodes/hugo.md"));
+            place.remove("nodes/hugo.md");
+        }
+        let listed = place.ctx("mv nodes/hugo nodes/deep/hugo --dry-run").ok();
+        assert!(listed.stdout.contains("nodes/deep/hugo.md:6  plain.md"), "{}", listed.stdout);
+        place.ctx("mv nodes/hugo nodes/deep/hugo --fix-links").ok();
+        let live = place.read("nodes/deep/hugo.md");
+        assert!(live.starts_with("+++") && live.ends_with("[p](../plain.md)\n"), "{live}");
+        assert!(states(&place).contains(&"nodes/deep/hugo changed".to_owned()));
+        place.ctx("publish --changed").ok();
+        assert_eq!(place.read("nodes/deep/hugo.md"), live);
+        place.ctx("verify").ok();
+    }
+}
