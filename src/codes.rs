@@ -98,7 +98,7 @@ const PROBLEMS: &[(&str, &str, &str)] = &[
     ("source-invalid", "a document", "The `source` mapping of a source node is missing or invalid."),
     ("type-unknown", "a document", "The type is unknown and is read as `document`. This is a warning."),
     ("tag-grammar", "a document", "A tag has characters that tags cannot have. This is a warning."),
-    ("field-foreign", "a document", "A field has a value that ctx does not use. This is a warning."),
+    ("field-foreign", "a document", "A field has a value that ctx does not use, or reads as another. This is a warning."),
     ("source-ignored", "a document", "A `source` mapping has no effect without `type: source`. This is a warning."),
     ("server-unknown", "a document", "The configuration does not declare the server. This is a warning."),
     ("conflict-markers", "a document", "A merge left its conflict markers in the text; inside of a block of code this is a warning."),

@@ -4,6 +4,7 @@
 pub(crate) mod aliases;
 pub mod confusable;
 pub mod gathered;
+pub(crate) mod hashtags;
 pub mod images;
 pub mod inbound;
 pub mod linked;

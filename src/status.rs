@@ -16,7 +16,7 @@ use crate::chain::history::Entry;
 use crate::chain::replay;
 use crate::checkpoint::fault::LogError;
 use crate::checkpoint::state::PublishedSet;
-use crate::document::live_form::LiveForm;
+use crate::document::live_form::{LiveForm, is_edited};
 use crate::document::text::normalise;
 use crate::document::utf8;
 use crate::document::validate::{Problem, Severity};
@@ -24,7 +24,10 @@ use crate::live::{self, LiveFile};
 use crate::model::id::DocumentId;
 use crate::model::layout::limit;
 use crate::model::number::Version;
-use crate::resolve::{Snapshot, Withheld};
+use crate::resolve::{Served, Snapshot, Withheld};
+use crate::txn::expect::Expect;
+use crate::txn::stale;
+use crate::txn::stamp::left_behind;
 use crate::vault::Vault;
 use crate::vault::left_out::{LeftOut, Reason};
 
@@ -40,6 +43,8 @@ pub(crate) enum DocumentState {
     Withheld,
     /// It cannot be published as it is.
     Invalid,
+    /// Published; the live file was edited from another version than the published one.
+    Stale,
     /// Published; the live file says so too, and differs.
     Changed,
     /// Published; the live file is gone.
@@ -60,6 +65,7 @@ impl DocumentState {
         match self {
             Self::Withheld => "withheld",
             Self::Invalid => "invalid",
+            Self::Stale => "stale",
             Self::Changed => "changed",
             Self::Missing => "missing",
             Self::Draft => "draft",
@@ -267,7 +273,13 @@ fn row(
                 _ if form.is_of(&live.text) => DocumentState::Published,
                 _ if invalid => DocumentState::Invalid,
                 true => DocumentState::Draft,
-                false => DocumentState::Changed,
+                false => match stale(vault, &served, &form, live) {
+                    Some(problem) => {
+                        row.problems.push(problem);
+                        DocumentState::Stale
+                    }
+                    None => DocumentState::Changed,
+                },
             }
         }
         _ if invalid => DocumentState::Invalid,
@@ -277,6 +289,36 @@ fn row(
         _ => DocumentState::Unpublished,
     };
     (row, keyframe)
+}
+
+/// Why a publication would refuse a changed live file that is no draft.
+fn stale(
+    vault: &Vault,
+    served: &Served,
+    form: &LiveForm<'_>,
+    live: &live::Text,
+) -> Option<Problem> {
+    let (id, document, mode) = (&served.id, &live.document, vault.config().frontmatter);
+    // A publication that was interrupted is completed.
+    if is_edited(document, mode) && left_behind(id, &live.text, document, &served.text).is_some() {
+        return None;
+    }
+    let history = replay::load(vault.files(), id).ok()?;
+    let last = stale::Last {
+        version: served.entry.version,
+        chain_hash: &served.entry.chain_hash,
+        text: &served.text,
+        history: &history,
+    };
+    let (place, edit) = ((vault.files(), id), (live.text.as_str(), document));
+    let found = stale::find(place, edit, (form, mode), &last, Expect::default())?;
+    Some(Problem {
+        code: "stale",
+        severity: Severity::Error,
+        line: None,
+        message: found.message,
+        hint: found.hint,
+    })
 }
 
 /// How a published document without a live file stands.

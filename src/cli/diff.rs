@@ -82,6 +82,10 @@ fn as_live(id: &DocumentId, sealed: String) -> String {
     if id.is_document() { LiveForm::of(&sealed).into_text() } else { sealed }
 }
 
+/// The states of live files that differ from what is published.
+const DIFFERENT: [DocumentState; 4] =
+    [DocumentState::Stale, DocumentState::Changed, DocumentState::Draft, DocumentState::Invalid];
+
 /// The diffs of all documents and governance files of these places that differ from what is
 /// published.
 fn changed(
@@ -95,10 +99,7 @@ fn changed(
             .hint("name a document, not a folder"));
     }
     let compared = status::status(vault, head, &Seen::open(vault))?;
-    let differs = |state| {
-        [DocumentState::Changed, DocumentState::Draft, DocumentState::Invalid].contains(&state)
-    };
-    let rows = compared.documents.into_iter().filter(|row| differs(row.state));
+    let rows = compared.documents.into_iter().filter(|row| DIFFERENT.contains(&row.state));
     let mut ids: Vec<DocumentId> = rows.filter_map(|row| row.id).collect();
     let governance = compared.governance.into_iter();
     ids.extend(governance.filter(|(_, s)| *s == GovernanceState::Changed).map(|(id, _)| id));

@@ -8,10 +8,10 @@ use super::{Answer, recover};
 use crate::chain::diff::print_between;
 use crate::document::validate::{Problem, Severity};
 use crate::govern::Outcome;
-use crate::live::inbound::{FixedLinks, Inbound};
+use crate::live::inbound::{FixedLinks, Inbound, RelativeLink};
 use crate::model::layout::limit;
 use crate::report::Report;
-use crate::report::event::{EventReport, change};
+use crate::report::event::{EventReport, change, notes};
 use crate::txn::{Item, Live};
 use crate::vault::Vault;
 use crate::words::count;
@@ -50,6 +50,9 @@ pub(super) fn note_trouble(session: &mut Session<'_>, outcome: &Outcome) -> Answ
             (step, None) => format!("note: published, but the {step} was not updated: {why}"),
         });
     }
+    for note in notes(outcome, command) {
+        session.ui.note(&format!("note: {}", shown(&note)));
+    }
     recover::note(session, &outcome.recovered);
     if left_alone.iter().any(|(_, why)| !why.is_changed()) {
         Answer::Incomplete
@@ -87,6 +90,7 @@ pub(super) fn text(session: &mut Session<'_>, verb: &str, outcome: &Outcome, dry
         ui.line(&format!("  left out: {} ({why})", shown(id.as_str())));
     }
     inbound(session, &outcome.links);
+    relative(session, &outcome.relative);
     fixed(session, &outcome.fixed, dry_run);
     for item in &outcome.items {
         item.warnings.iter().for_each(|warning| note(session, item.id.as_str(), warning));
@@ -144,6 +148,21 @@ fn inbound(session: &mut Session<'_>, links: &[Inbound]) {
         let kind = if link.kind == "reference" { "" } else { link.kind };
         let (path, line, to) = (shown(&link.path), link.line, shown(link.to.as_str()));
         ui.line(format!("  {path}:{line}  {to}  {kind}").trim_end());
+    }
+    if links.len() > MOST_LINKS {
+        ui.line(&format!("  … {} more", links.len() - MOST_LINKS));
+    }
+}
+
+/// Lists the relative links of what was moved to another folder.
+fn relative(session: &mut Session<'_>, links: &[RelativeLink]) {
+    if links.is_empty() {
+        return;
+    }
+    let ui = &mut session.ui;
+    ui.painted(Paint::Heading, "Relative links, written for the old folder:");
+    for RelativeLink { path, line, text } in links.iter().take(MOST_LINKS) {
+        ui.line(&format!("  {}:{line}  {}", shown(path), shown(text)));
     }
     if links.len() > MOST_LINKS {
         ui.line(&format!("  … {} more", links.len() - MOST_LINKS));

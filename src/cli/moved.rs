@@ -12,8 +12,9 @@ use crate::report::failure::Failure;
 ///
 /// One checkpoint retires OLD and publishes NEW as version 1, with `derived_from` naming the
 /// version that it comes from. The history of OLD stays. A file that is at its new place already is
-/// recorded there. Links to OLD are listed; with --fix-links they are changed in the live files, and
-/// `ctx publish --changed` publishes these. Packs are changed by hand.
+/// recorded there. Links to OLD are listed, and relative links of the document that name something
+/// else from its new folder. With --fix-links they are changed in the live files, and `ctx publish
+/// --changed` publishes these. Packs are changed by hand.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  ctx mv nodes/returns nodes/policies/returns\n  ctx mv nodes/returns nodes/policies/returns --fix-links --dry-run"
@@ -29,7 +30,7 @@ pub(super) struct Mv {
     /// Show what would be moved; write nothing
     #[arg(long)]
     dry_run: bool,
-    /// Change links to OLD in the live files of other documents, without publishing them
+    /// Change links to OLD, and the document's relative links, in live files; publish none of them
     #[arg(long)]
     fix_links: bool,
     #[command(flatten)]

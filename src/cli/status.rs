@@ -91,9 +91,10 @@ fn text_of_ignored(session: &mut Session<'_>, files: &[LeftOut]) {
 }
 
 /// The states that need a look, each with the next command to type.
-const SECTIONS: [(DocumentState, &str, &str); 7] = [
+const SECTIONS: [(DocumentState, &str, &str); 8] = [
     (DocumentState::Withheld, "Withheld, because the history does not verify", "ctx verify"),
     (DocumentState::Invalid, "Invalid, cannot be published", "ctx validate"),
+    (DocumentState::Stale, "Not edited from the published version", "as shown for each"),
     (DocumentState::Changed, "Changed since publication", "ctx publish --changed"),
     (
         DocumentState::Missing,
@@ -154,6 +155,9 @@ fn text(session: &mut Session<'_>, compared: &Compared, head: &Snapshot<'_>, lim
             }
             for problem in row.problems.iter().filter(|p| p.severity == Severity::Error) {
                 ui.line(&format!("      {}", shown(&problem.message)));
+                if problem.code == "stale" {
+                    ui.line(&format!("      {}", shown(&problem.hint.render(command))));
+                }
             }
         }
         if omitted > 0 {

@@ -16,7 +16,7 @@ pub(super) const REMEDIES: &[(&str, &str)] = &[
     ("description-invalid", "Write the description as one text in quotes: `description: 'Rules for returns'`. Shorten a longer one, or move it into the body."),
     ("document-missing", "The file was deleted or renamed without ctx. Restore it with `ctx restore ID`, or withdraw the document with `ctx retire ID`. Record a rename with `ctx mv OLD NEW`."),
     ("exists", "Choose another name or an empty folder: ctx overwrites no file, and makes no vault inside of another. To publish an existing document, edit it and run `ctx publish ID`."),
-    ("field-foreign", "Another program wrote the field. Publishing sets `version`, `status`, `updated_at` and `checksum`, and keeps the old value under `metadata.original`. To avoid the copy, delete the field before you publish."),
+    ("field-foreign", "Another program wrote the field. Publishing sets `version`, `status`, `updated_at` and `checksum`, and keeps the old value under `metadata.original`. To avoid the copy, delete the field before you publish. `draft: true` is of Hugo and others: write `status: draft`, or delete it."),
     ("foreign-vault", "Run the command in the other vault with `--vault DIR`. A name under `registry` in `.context/config.yaml` is read as a vault: use another first folder for documents of this vault."),
     ("frontmatter-format", "Correct the line that the problem names; TOML stands between two lines `+++`, and no key stands twice. Or write the fields as YAML between two lines `---`, for example `title: Returns`. If the first lines are text, begin the file with an empty line."),
     ("frontmatter-merge-key", "Delete the line with `<<`, and write the merged fields out, for example `tags: [policy]`."),

@@ -178,6 +178,23 @@ impl Frontmatter {
         self.root.as_ref()?.get(key)
     }
 
+    /// The value of `draft`, if it is true: a mark of other programs, such as Hugo.
+    pub fn draft_mark(&self) -> Option<&Node> {
+        self.get("draft").filter(|n| n.text().is_some_and(|t| t.eq_ignore_ascii_case("true")))
+    }
+
+    /// Whether the file says that it is a draft: by `status`, or where that is absent by `draft: true`
+    /// (DOC-40).
+    pub fn says_draft(&self) -> bool {
+        let has_status = self.get("status").is_some_and(|word| !word.is_null());
+        self.is_marked_draft() || (has_status && self.status == Status::Draft)
+    }
+
+    /// Whether `draft: true` alone says that the file is a draft.
+    pub fn is_marked_draft(&self) -> bool {
+        self.get("status").is_none_or(Node::is_null) && self.draft_mark().is_some()
+    }
+
     /// Whether a tag (without `#`) is among the document's. Case matters.
     pub fn has_tag(&self, tag: &Tag) -> bool {
         self.tags.iter().any(|t| t == tag)

@@ -9,23 +9,27 @@
 //! [`MAX_BODY`] bytes are looked at, and at most [`MAX_LINKS`] links given.
 
 mod bare;
+mod markup;
 mod names;
 mod read;
+mod rebase;
 mod retarget;
+mod site;
+mod splice;
 
 use serde::{Deserialize, Serialize};
 
 use names::folder;
 pub use names::{Names, Resolved};
-use read::is_document;
 pub use read::{dependencies, read};
+pub use rebase::{Rebased, Written, rebase};
 pub use retarget::{Retargeted, retarget};
+pub use site::{is_site_folder, site_sources, site_targets};
 
 use super::Document;
 use crate::model::id::{DocumentId, IdError};
 use crate::model::number::CheckpointNumber;
 use crate::uri::UriError;
-use crate::vault::site::SiteLinks;
 
 /// The most links that a document has; what follows is not seen.
 pub const MAX_LINKS: usize = 10_000;
@@ -74,8 +78,9 @@ pub enum LinkTarget {
     /// The document with this id (the text of a valid [`DocumentId`]); checkpoint and anchor stand
     /// beside.
     Document(String),
-    /// The path of a link that begins with `/`, without it; which document it is depends on the
-    /// configuration: see [`site_target`].
+    /// The path of a link that begins with `/`, without it; that of a folder ends in `/`, or is empty
+    /// for the root. Which document it is depends on the configuration, and for a folder on which
+    /// there are: see [`site_targets`].
     Site(String),
     /// A wikilink by name or by the end of a path, as in `[[name]]` and `[[folder/name]]`. It needs
     /// the ids of a vault to be resolved: see [`Names`].
@@ -90,11 +95,6 @@ impl LinkTarget {
             Self::Site(_) | Self::Name(_) => None,
         }
     }
-}
-
-/// The document that a path from the root leads to; none where that is no document, or no id.
-pub fn site_target(path: &str, links: &SiteLinks) -> Option<DocumentId> {
-    links.map(path).parse().ok().filter(is_document)
 }
 
 /// One link.
@@ -293,7 +293,8 @@ mod tests {
                     last = link.line;
                     let (LinkTarget::Document(name) | LinkTarget::Site(name) | LinkTarget::Name(name)) =
                 &link.target;
-                    prop_assert!(id(name).as_str() == name);
+                    let is_folder = matches!(link.target, LinkTarget::Site(_)) && is_site_folder(name);
+                    prop_assert!(is_folder || id(name).as_str() == name);
                 }
             }
         }

@@ -72,13 +72,11 @@ impl<'s> LiveForm<'s> {
     /// Whether an edited live file says that it is a draft of the next version. Where publishing
     /// does not write the word, that is one which the published file did not have.
     pub(crate) fn is_draft(&self, live: &Document, mode: FrontmatterMode) -> bool {
-        let is_explicit = |fields: &Frontmatter| {
-            let has_word = fields.get("status").is_some_and(|word| !word.is_null());
-            has_word && fields.status == Status::Draft
-        };
         match self.has_our_fields(live, mode) {
             true => live.frontmatter.status == Status::Draft,
-            false => is_explicit(&live.frontmatter) && !self.original.iter().any(is_explicit),
+            false => {
+                live.frontmatter.says_draft() && !self.original.iter().any(Frontmatter::says_draft)
+            }
         }
     }
 }

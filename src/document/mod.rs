@@ -159,12 +159,20 @@ impl Document {
         let other::Read { format, parts, yaml } = found?;
         let mut root = fields(&yaml).map_err(|why| match why {
             Unreadable::Yaml(why) => Unreadable::Other { format, why: why.problem },
+            // Its place is that in the YAML, of which the file has not a line.
+            Unreadable::MergeKey(mut why) => {
+                (why.line, why.column) = other::place_of(format, text, &parts, MERGE_KEY);
+                Unreadable::MergeKey(why)
+            }
             why => why,
         })?;
         root.iter_mut().for_each(Node::forget_place);
         Ok(Self { frontmatter: Frontmatter::read(root), parts, format })
     }
 }
+
+/// The key that some readers of YAML replace by the fields of its value.
+const MERGE_KEY: &str = "<<";
 
 /// The mapping that a block holds, if it holds any.
 fn fields(block: &str) -> Result<Option<Node>, Unreadable> {
@@ -184,7 +192,7 @@ fn fields(block: &str) -> Result<Option<Node>, Unreadable> {
         return Err(Unreadable::NotAMapping);
     };
     // Readers disagree on whether `<<` brings fields in; then they disagree on the status.
-    if let Some((key, _)) = entries.iter().find(|(k, _)| k.text() == Some("<<")) {
+    if let Some((key, _)) = entries.iter().find(|(k, _)| k.text() == Some(MERGE_KEY)) {
         let error = key.error("a merge key at the top level, which readers read differently");
         return Err(Unreadable::MergeKey(shift(error)));
     }
@@ -207,6 +215,15 @@ mod tests {
         ];
         for (text, code) in cases {
             assert_eq!(Document::parse(text).unwrap_err().code(), code, "{text:?}");
+        }
+        for (text, place) in [
+            ("{\n  \"a\": {\"<<\": 1},\r\n  \"\\u003c<\" : {}\n}\n", "line 3, column 3: "),
+            ("+++\r\na = '<<'\r\n\t\"<<\" = {}\r\n+++\r\n", "line 3, column 2: "),
+            ("+++\n[b]\n['<<']\nc = 1\n+++\n", "line 3, column 2: "),
+        ] {
+            let why = Document::of_live(text).unwrap_err();
+            assert_eq!(why.code(), "frontmatter-merge-key", "{text:?}");
+            assert!(why.to_string().starts_with(place), "{why}");
         }
         let message = Document::parse("---\ntitle: a\ntitle: b\n---\n").unwrap_err().to_string();
         let expected = "line 3, column 1: duplicate key `title`, first on the line above";

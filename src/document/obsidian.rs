@@ -67,6 +67,16 @@ impl Markup {
         }
     }
 
+    /// The hashtags of a body that select nothing, because their names are outside of the grammar of
+    /// tags, each once with its place.
+    pub(crate) fn odd_hashtags(self, body: &str) -> Vec<(usize, String)> {
+        if self != Self::Obsidian {
+            return Vec::new();
+        }
+        let text = Comments::of(body).blanked(body);
+        hashtags::odd(&text).into_iter().map(|(at, name)| (at, name.to_owned())).collect()
+    }
+
     /// The sections of a body.
     pub fn sections(self, body: &str) -> Vec<Section> {
         sections(&self.comments(body).blanked(body))

@@ -56,6 +56,52 @@ pub(crate) fn as_yaml(text: &str, found: &Read) -> String {
     format!("---\n{}---{}", found.yaml, &text[found.parts.rest.clone()])
 }
 
+/// The line and the column of a key of the first level, from 1, in a text whose frontmatter was read;
+/// the beginning of the text if it is not found.
+pub(super) fn place_of(format: Format, text: &str, parts: &Parts, key: &str) -> (usize, usize) {
+    let range = parts.frontmatter.clone().unwrap_or_default();
+    let (before, block) = (normalise(&text[..range.start]), normalise(&text[range]));
+    let at = match format {
+        Format::Toml => toml_key(&block, key),
+        _ => json_key(&block, key),
+    };
+    let lead = at.map_or("", |at| &block[..at]);
+    let line = 1 + before.matches('\n').count() + lead.matches('\n').count();
+    let start = lead.rfind('\n').map_or(0, |n| n + 1);
+    (line, 1 + lead[start..].chars().count())
+}
+
+/// Where a table has a key.
+fn toml_key(block: &str, key: &str) -> Option<usize> {
+    let table = toml::de::DeTable::parse(block).ok()?;
+    let found = table.get_ref().keys().find(|found| found.get_ref() == key)?;
+    Some(found.span().start)
+}
+
+/// Where an object has a key.
+fn json_key(block: &str, key: &str) -> Option<usize> {
+    let (mut depth, mut at) = (0_usize, 0);
+    while let Some(byte) = block.as_bytes().get(at) {
+        match byte {
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' => depth = depth.saturating_sub(1),
+            b'"' => {
+                let mut values = serde_json::Deserializer::from_str(&block[at..]).into_iter();
+                let text: String = values.next()?.ok()?;
+                let end = at + values.byte_offset();
+                if depth == 1 && text == key && block[end..].trim_start().starts_with(':') {
+                    return Some(at);
+                }
+                at = end;
+                continue;
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    None
+}
+
 /// The format of a frontmatter that is not YAML, and where it ends.
 fn extent(text: &str) -> Option<Result<(Format, Parts), Unreadable>> {
     let start = if text.starts_with(BOM) { BOM.len_utf8() } else { 0 };

@@ -123,6 +123,7 @@ pub fn problems(text: &str, document: &Document, criteria: Criteria<'_>) -> Vec<
             "publishing replaces it, and keeps the old value under `metadata.original`",
         );
     }
+    found.draft_mark(fields);
     found.source(document, criteria.servers);
     found.problems.sort_by_key(|p| (p.line, p.severity));
     found.problems
@@ -295,6 +296,27 @@ impl ProblemList {
                 hint: "end it with `%%`, or write the `%%` as code".into(),
             });
         }
+    }
+
+    /// A mark that is no status here.
+    fn draft_mark(&mut self, fields: &Frontmatter) {
+        let Some(mark) = fields
+            .draft_mark()
+            .filter(|_| fields.status != Status::Draft || fields.is_marked_draft())
+        else {
+            return;
+        };
+        let (message, hint) = match fields.is_marked_draft() {
+            true => (
+                "`draft: true` is no status; it is read as `status: draft`".to_owned(),
+                "write `status: draft`",
+            ),
+            false => (
+                format!("`draft: true` has no effect: `status` is `{}`", fields.status.as_str()),
+                "write `status: draft`, or remove `draft`",
+            ),
+        };
+        self.warn("field-foreign", Some(mark), message, hint);
     }
 
     fn texts(&mut self, document: &Document) {

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use super::stale;
 use super::transaction::Transaction;
 use super::{Refusal, Which};
 use crate::chain::diff;
@@ -29,6 +28,7 @@ use crate::model::number::Version;
 use crate::model::timestamp::Timestamp;
 use crate::trust::EventKey;
 use crate::txn;
+use crate::txn::stale;
 use crate::txn::stamp::{self, Stamp};
 use crate::txn::{Change, Extension, Item, Live};
 use crate::vault::files::FileError;
@@ -243,6 +243,11 @@ impl Transaction<'_> {
             Which::Changed if is_draft() => {
                 return Ok(Prepared::LeftOut("its live file is a draft"));
             }
+            Which::All
+                if document.frontmatter.is_marked_draft() && (form.is_none() || is_draft()) =>
+            {
+                return Ok(Prepared::LeftOut("it says `draft: true`; name it to publish it"));
+            }
             Which::All if base.retired => return Ok(Prepared::LeftOut("it is retired")),
             Which::All
                 if form.is_none() && live::is_plain_root_file(self.vault, &path, &document) =>
@@ -263,10 +268,10 @@ impl Transaction<'_> {
         if let (Some(form), Some((version, chain_hash, text))) = (&form, &base.last) {
             let history = &base.history;
             let last = stale::Last { version: *version, chain_hash, text, history };
-            let files = self.vault.files();
-            match form.has_our_fields(&document, mode) {
-                true => stale::refuse(files, id, &document.frontmatter, &last, self.expect)?,
-                false => stale::refuse_older(files, id, live, &last, self.expect)?,
+            let place = (self.vault.files(), id);
+            let found = stale::find(place, (live, &document), (form, mode), &last, self.expect);
+            if let Some(stale) = found {
+                return Err(Refusal::new(path, "stale", stale.message, stale.hint));
             }
         }
         let is_new = base.next() == Version::FIRST;

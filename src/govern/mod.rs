@@ -4,8 +4,7 @@
 //! Every command that changes what is published is one event: all bytes are computed before the
 //! first write, one event gives one checkpoint, and the checkpoint's line is the commit point.
 //! `transaction` chooses what an event holds, `artifact` makes the next version of each document or
-//! governance file, [`crate::txn`] writes. `stale` refuses a file that was edited from another
-//! version than the published one.
+//! governance file, [`crate::txn`] writes.
 
 mod after;
 mod artifact;
@@ -14,7 +13,6 @@ mod governance;
 mod moved;
 mod restore;
 mod retire;
-mod stale;
 mod transaction;
 
 use crate::model::hint::Hint;
@@ -30,7 +28,7 @@ use crate::checkpoint::event::Checkpoint;
 use crate::checkpoint::fault::LogError;
 use crate::document::edit::EditError;
 use crate::document::validate::{Problem, Severity};
-use crate::live::inbound::{FixedLinks, Inbound};
+use crate::live::inbound::{FixedLinks, Inbound, RelativeLink};
 use crate::model::id::DocumentId;
 use crate::model::principal::Principal;
 use crate::model::timestamp::Timestamp;
@@ -38,6 +36,7 @@ use crate::trust::{self, EventKey, Head, HeadError, Intent};
 use crate::txn::after::{Commit, Step};
 use crate::txn::expect::{self, Expect, ExpectError};
 use crate::txn::{self, Committed, Item, Live, Recovered, SettleError, commit, hint};
+use crate::vault::config::FrontmatterMode;
 use crate::vault::files::FileError;
 use crate::vault::ignored::Rule;
 use crate::vault::lock::LockError;
@@ -124,7 +123,7 @@ pub struct Mode {
     pub dry_run: bool,
     /// What the writer has read.
     pub expect: Expect,
-    /// Lead links to the old id of what is moved to the new one, in live files.
+    /// Change the links that a move concerns, in live files, so that they lead where they led.
     pub fix_links: bool,
 }
 
@@ -183,9 +182,15 @@ pub struct Outcome {
     pub behind: Vec<(DocumentId, Live)>,
     /// Documents that were not taken, with the reason.
     pub left_out: Vec<(DocumentId, &'static str)>,
+    /// What the live configuration says of frontmatter, where another setting is published and counts
+    /// (DOC-30).
+    pub unpublished_mode: Option<FrontmatterMode>,
     /// Links of live documents and packs to what was retired or moved.
     pub links: Vec<Inbound>,
-    /// Live files whose links were led to the new id of what was moved; they are not published.
+    /// Links of what was moved that would name something else from its new folder.
+    pub relative: Vec<RelativeLink>,
+    /// Live files whose links were changed, so that they lead where they led; the changes are not
+    /// published.
     pub fixed: Vec<FixedLinks>,
     /// Documents that were refused while others were published.
     pub refused: Vec<Refusal>,
@@ -198,7 +203,9 @@ pub struct Outcome {
 impl Outcome {
     /// What happens to live files of which the event makes no version.
     fn other_lives(&self) -> Vec<(DocumentId, Live)> {
-        let fixed = self.fixed.iter().filter(|file| !file.new.changed.is_empty());
+        // The file of a document that the event publishes has its new links already.
+        let is_item = |file: &&FixedLinks| self.items.iter().any(|item| item.id == file.id);
+        let fixed = self.fixed.iter().filter(|file| !file.new.changed.is_empty() && !is_item(file));
         let fixed = fixed.map(|file| {
             let new = file.new.text.as_str().into();
             (file.id.clone(), Live::Replace { old: Fingerprint::of(&file.old), new })
@@ -368,9 +375,11 @@ fn event(
     let chronicle = log.sound()?;
     expect::check(vault, &chronicle, event.subjects, event.mode.expect)?;
     let sealed = governance::under_sealed(vault, &chronicle, event.includes)?;
+    let live_mode = vault.config().frontmatter;
     let vault = sealed.as_ref().unwrap_or(vault);
+    let unpublished_mode = Some(live_mode).filter(|mode| *mode != vault.config().frontmatter);
     let mut transaction = Transaction::open(vault, &chronicle, event.author, event.mode.expect)?;
-    let mut outcome = Outcome { recovered, ..Outcome::default() };
+    let mut outcome = Outcome { recovered, unpublished_mode, ..Outcome::default() };
     choose(&transaction, &mut outcome)?;
     transaction.complete(&mut outcome, event.includes);
     write(transaction, outcome, event)

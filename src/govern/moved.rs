@@ -13,7 +13,7 @@ use crate::document::text::normalise;
 use crate::document::validate::problems;
 use crate::document::{Document, utf8};
 use crate::live;
-use crate::live::inbound::Through;
+use crate::live::inbound::{FixedLinks, Through};
 use crate::model::hint::{Call, Hint, Verb};
 use crate::model::id::DocumentId;
 use crate::model::layout::limit;
@@ -47,12 +47,7 @@ pub fn move_document(
         match transaction.moved(old, new, is_moved) {
             Ok(items) => {
                 outcome.items.extend(items);
-                let ids = BTreeSet::from([old]);
-                let links = transaction.links_to(&ids, Through::FileNames);
-                outcome.links = links.all();
-                if mode.fix_links {
-                    outcome.fixed = links.retargeted(&outcome.links, new)?;
-                }
+                transaction.follow_links(old, new, outcome, mode)?;
             }
             Err(refusal) => outcome.refused.push(refusal),
         }
@@ -68,6 +63,54 @@ fn is_moved(vault: &Vault, old: &DocumentId, new: &DocumentId) -> bool {
 }
 
 impl Transaction<'_> {
+    /// Lists the links that a move concerns, and changes them in live files if that is asked for.
+    fn follow_links(
+        &self,
+        old: &DocumentId,
+        new: &DocumentId,
+        outcome: &mut Outcome,
+        mode: Mode,
+    ) -> Result<(), PublishError> {
+        let ids = BTreeSet::from([old]);
+        let links = self.links_to(&ids, Through::FileNames);
+        outcome.links = links.all();
+        if mode.fix_links {
+            outcome.fixed = links.retargeted(&outcome.links, new)?;
+        }
+        let Some(item) = outcome.items.iter_mut().find(|item| item.id == *new) else {
+            return Ok(());
+        };
+        let text = match &item.live {
+            Live::Create(bytes) => bytes.clone(),
+            Live::Replace { new, .. } => new.as_bytes().to_vec(),
+            Live::Keep | Live::Remove(_) => {
+                self.vault.files().read(&new.live_path(), limit::DOCUMENT)?
+            }
+        };
+        let own = links.own(utf8(&text).unwrap_or_default(), old, new);
+        outcome.links.extend(own.inbound);
+        outcome.links.sort();
+        outcome.links.dedup();
+        outcome.relative = own.relative;
+        let has_changes = !own.fixed.changed.is_empty();
+        if !mode.fix_links || (!has_changes && own.fixed.left.is_empty()) {
+            return Ok(());
+        }
+        if has_changes {
+            let fixed = own.fixed.text.as_str();
+            item.live = match &item.live {
+                Live::Create(_) => Live::Create(fixed.as_bytes().to_vec()),
+                Live::Replace { old, .. } => Live::Replace { old: *old, new: fixed.into() },
+                Live::Keep | Live::Remove(_) => {
+                    Live::Replace { old: Fingerprint::of(&text), new: fixed.into() }
+                }
+            };
+        }
+        outcome.fixed.push(FixedLinks { id: new.clone(), old: text, new: own.fixed });
+        outcome.fixed.sort_by(|a, b| a.id.cmp(&b.id));
+        Ok(())
+    }
+
     /// The two versions of a move: the old id retired, the new one published.
     fn moved(
         &self,

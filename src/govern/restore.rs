@@ -192,6 +192,19 @@ fn write(vault: &Vault, restored: &[RestoredFile]) -> Result<(), RestoreError> {
     }
 }
 
+/// What a live text has of the text of one version.
+enum Likeness {
+    /// It is that text, or becomes it by its publication.
+    Same,
+    Parts {
+        /// It has the fields that this version was given.
+        has_its_fields: bool,
+        /// It becomes that text by the fields that restoring sets.
+        becomes_it: bool,
+    },
+    None,
+}
+
 /// What is recorded of one artifact.
 struct Recorded<'r> {
     vault: &'r Vault,
@@ -329,30 +342,44 @@ impl<'r> Recorded<'r> {
             rest -= 1;
             let Ok(version) = step.version else { continue };
             let (true, Some(text)) = (version.is_sound, version.text) else { continue };
-            if text == live {
-                return true;
+            match self.likeness(live, parsed.as_ref(), text) {
+                Likeness::Same => return true,
+                Likeness::Parts { has_its_fields, becomes_it } => {
+                    given_by_one |= has_its_fields;
+                    becomes_one |= becomes_it;
+                }
+                Likeness::None => {}
             }
-            if !self.id.is_document() {
-                continue;
-            }
-            let form = LiveForm::of(text);
-            if form.is_of(live) {
-                return true;
-            }
-            let (Some(parsed), Ok(made)) = (&parsed, Document::parse(text)) else { continue };
-            if form.is_untouched() {
-                continue;
-            }
-            // What was published from this text came later.
-            let is_before = parsed.frontmatter.version < made.frontmatter.version;
-            if is_before && left_behind(self.id, live, parsed, text).is_some() {
-                return true;
-            }
-            given_by_one |=
-                what_was_given(&parsed.frontmatter) == what_was_given(&made.frontmatter);
-            becomes_one |= self.becomes(live, text, &made);
         }
         given_by_one && becomes_one
+    }
+
+    /// What a live text has of the text of one version.
+    fn likeness(&self, live: &str, parsed: Option<&Document>, text: &str) -> Likeness {
+        if text == live {
+            return Likeness::Same;
+        }
+        if !self.id.is_document() {
+            return Likeness::None;
+        }
+        let form = LiveForm::of(text);
+        if form.is_of(live) {
+            return Likeness::Same;
+        }
+        let (Some(parsed), Ok(made), false) = (parsed, Document::parse(text), form.is_untouched())
+        else {
+            return Likeness::None;
+        };
+        // What was published from this text came later.
+        let is_before = parsed.frontmatter.version < made.frontmatter.version;
+        if is_before && left_behind(self.id, live, parsed, text).is_some() {
+            return Likeness::Same;
+        }
+        Likeness::Parts {
+            has_its_fields: what_was_given(&parsed.frontmatter)
+                == what_was_given(&made.frontmatter),
+            becomes_it: self.becomes(live, text, &made),
+        }
     }
 
     /// Whether a live text becomes the text of a version by the fields that restoring sets.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use super::{Catalog, Mention, name_key};
-use crate::document::links::{LinkKind, LinkTarget, Names, site_target};
+use crate::document::links::{LinkKind, LinkTarget, Names, site_targets};
 use crate::model::id::{DocumentId, fold};
 use crate::vault::site::SiteLinks;
 
@@ -42,7 +42,8 @@ impl Memory {
                         list.push((id.clone(), mention.kind));
                     }
                     LinkTarget::Site(path) => {
-                        if let Some(target) = site_target(path, &memory.sites) {
+                        let mut targets = site_targets(path, &memory.sites).into_iter();
+                        if let Some(target) = targets.find(|id| memory.documents.contains_key(id)) {
                             let list = memory.by_id.entry(target.to_string()).or_default();
                             list.push((id.clone(), mention.kind));
                         }

@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::document::links::{Link, LinkKind, LinkTarget, Names, last_segment, site_target};
+use crate::document::links::{Link, LinkKind, LinkTarget, Names, last_segment, site_targets};
 use crate::model::id::{DocumentId, fold};
 use crate::vault::site::SiteLinks;
 
@@ -95,7 +95,9 @@ pub(crate) fn resolve(
 ) -> Option<DocumentId> {
     match target {
         LinkTarget::Document(id) => id.parse().ok().filter(|id| catalog.holds(id)),
-        LinkTarget::Site(path) => site_target(path, catalog.sites()).filter(|id| catalog.holds(id)),
+        LinkTarget::Site(path) => {
+            site_targets(path, catalog.sites()).into_iter().find(|id| catalog.holds(id))
+        }
         LinkTarget::Name(name) => {
             let names = catalog.named(&name_key(name));
             if let Some(found) = names.resolve(name, from) {

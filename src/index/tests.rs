@@ -45,18 +45,18 @@ enum Step {
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
     let step = prop_oneof![
-        6 => (0u8..6, 0u8..4, 0u8..6).prop_map(|(document, tag, link)| Step::Write { document, tag, link }),
-        1 => (0u8..6).prop_map(|document| Step::Retire { document }),
+        6 => (0u8..7, 0u8..4, 0u8..7).prop_map(|(document, tag, link)| Step::Write { document, tag, link }),
+        1 => (0u8..7).prop_map(|document| Step::Retire { document }),
         5 => Just(Step::Publish),
-        2 => (0u8..3).prop_map(|word| Step::Layout { word }),
+        2 => (0u8..4).prop_map(|word| Step::Layout { word }),
         1 => Just(Step::Away),
         2 => Just(Step::Back),
     ];
     prop::collection::vec(step, 1..40)
 }
 
-const DOCUMENTS: [&str; 6] =
-    ["nodes/a", "nodes/a/b", "nodes/ab", "nodes/z/c", "sources/s", "nodes/\u{e9}"];
+const DOCUMENTS: [&str; 7] =
+    ["nodes/a", "nodes/a/b", "nodes/ab", "nodes/z/c", "sources/s", "nodes/\u{e9}", "nodes/a/index"];
 
 struct Place {
     _dir: tempfile::TempDir,
@@ -103,7 +103,7 @@ impl Place {
                 let link = DOCUMENTS[usize::from(link)];
                 let text = format!(
                     "---\ntitle: T\ntags: [t{tag}, all]\naliases: [one, b{tag}]\n{source}---\n# H\n\
-                     [x](/{link}.md) [[{}]] [[{}]] {}\n\n#h{tag} #all %%#t0%%\n",
+                     [x](/{link}.md) [y](/{link}/) [z](/a/) [[{}]] [[{}]] {}\n\n#h{tag} #all %%#t0%%\n",
                     ["b", "c", "A", "none"][usize::from(tag)],
                     ["b1", "B0", "One", "b3"][usize::from(tag)],
                     self.now
@@ -113,7 +113,9 @@ impl Place {
                 fs::write(path, text).unwrap();
             }
             Step::Layout { word } => {
-                let layout = ["layout: obsidian\n", "layout: structured\n", ""][usize::from(word)];
+                let layout =
+                    ["layout: obsidian\n", "layout: structured\n", "", "links: {/: nodes/}\n"]
+                        [usize::from(word)];
                 let path = self.vault.root().join(".context/config.yaml");
                 fs::write(path, format!("name: V\n{layout}")).unwrap();
             }

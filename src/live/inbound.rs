@@ -9,8 +9,8 @@ use rayon::prelude::*;
 
 use super::packs::{self, references};
 use super::{LiveFile, aliases, read};
-use crate::document::links::{self, Link, LinkKind, LinkTarget, Names, Retargeted};
-use crate::document::utf8;
+use crate::document::links::{self, Link, LinkKind, LinkTarget, Names, Retargeted, Written};
+use crate::document::{Document, utf8};
 use crate::graph::name_key;
 use crate::model::id::{DocumentId, fold};
 use crate::model::layout::limit;
@@ -39,6 +39,8 @@ pub(crate) struct Targets<'t> {
     names: HashMap<String, Names>,
     /// The live documents that have another name of a target, by its folding.
     aliases: HashMap<String, Names>,
+    /// Live and published documents that a path from the root of a site may mean before a target.
+    before: BTreeSet<DocumentId>,
     /// Where links from the root of a site lead.
     sites: &'t SiteLinks,
 }
@@ -54,14 +56,22 @@ impl<'t> Targets<'t> {
         let names = ids.iter().map(|id| id.as_str()).chain(aliases.keys().map(String::as_str));
         let mut named: HashMap<String, Vec<DocumentId>> =
             names.map(|name| (name_key(name), Vec::new())).collect();
+        let sources = ids.iter().flat_map(|id| links::site_sources(id, sites));
+        let before = sources.flat_map(|path| links::site_targets(&path, sites));
+        let mut before: HashMap<DocumentId, bool> = before.map(|id| (id, false)).collect();
         for id in known {
+            if let Some(is_known) = before.get_mut(&id) {
+                *is_known = true;
+            }
             if let Some(ids) = named.get_mut(&name_key(id.as_str())) {
                 ids.push(id);
             }
         }
         let ids = ids.iter().map(|id| (id.as_str(), *id)).collect();
         let names = named.into_iter().map(|(key, ids)| (key, Names::new(ids))).collect();
-        Self { ids, names, aliases, sites }
+        let before = before.into_iter().filter(|(_, is_known)| *is_known);
+        let before = before.map(|(id, _)| id).collect();
+        Self { ids, names, aliases, before, sites }
     }
 
     /// The target that a link of a document leads to.
@@ -72,7 +82,10 @@ impl<'t> Targets<'t> {
         match &link.target {
             LinkTarget::Document(name) => self.ids.get(name.as_str()).copied(),
             LinkTarget::Site(path) => {
-                self.ids.get(links::site_target(path, self.sites)?.as_str()).copied()
+                let mut targets = links::site_targets(path, self.sites).into_iter();
+                let found = targets
+                    .find(|id| self.ids.contains_key(id.as_str()) || self.before.contains(id))?;
+                self.ids.get(found.as_str()).copied()
             }
             LinkTarget::Name(name) => {
                 let names = self.names.get(&name_key(name))?;
@@ -111,6 +124,28 @@ pub struct FixedLinks {
     pub old: Vec<u8>,
     /// Its text with the links that could be changed.
     pub new: Retargeted,
+}
+
+/// A link of a moved document by a path from its folder.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct RelativeLink {
+    /// The new file of the document.
+    pub path: String,
+    /// Its line, from 1.
+    pub line: usize,
+    /// What it names, as it was written.
+    pub text: String,
+}
+
+/// The links of a moved document that its move concerns.
+#[derive(Clone, Debug)]
+pub(crate) struct OwnLinks {
+    /// Those that lead to the document itself.
+    pub(crate) inbound: Vec<Inbound>,
+    /// The relative ones that would name something else from the new folder.
+    pub(crate) relative: Vec<RelativeLink>,
+    /// The text in which all of them name what they named.
+    pub(crate) fixed: Retargeted,
 }
 
 impl<'t> LinksTo<'t> {
@@ -183,6 +218,38 @@ impl<'t> LinksTo<'t> {
             fixed.push(FixedLinks { id, old: bytes, new: found });
         }
         Ok(fixed)
+    }
+
+    /// The links that a document itself has, which goes from `old` to `new` with this text.
+    pub(crate) fn own(&self, text: &str, old: &DocumentId, new: &DocumentId) -> OwnLinks {
+        let is_old = |link: &Link| self.targets.of(old, link).is_some();
+        let document = Document::of_live(text);
+        let links = document.map(|document| links::links(old, text, &document));
+        let inbound = |link: &Link| Inbound {
+            path: new.live_path(),
+            line: link.line,
+            to: old.clone(),
+            kind: link.kind.as_str(),
+        };
+        let inbound = links.iter().flatten().filter(|link| is_old(link)).map(inbound).collect();
+        let led = links::retarget(old, text, (new, self.targets.sites), is_old);
+        let rebased = links::rebase(&led.text, old, new);
+        let relative = rebased.changed.iter().chain(&rebased.left).map(|link| RelativeLink {
+            path: new.live_path(),
+            line: link.line,
+            text: link.text.clone(),
+        });
+        let mut relative: Vec<RelativeLink> = relative.collect();
+        relative.sort_by_key(|link| link.line);
+        let lines = |mut lines: Vec<usize>, links: &[Written]| {
+            lines.extend(links.iter().map(|link| link.line));
+            lines.sort_unstable();
+            lines
+        };
+        let changed = lines(led.changed, &rebased.changed);
+        let left = lines(led.left, &rebased.left);
+        let fixed = Retargeted { text: rebased.text, changed, left };
+        OwnLinks { inbound, relative, fixed }
     }
 }
 

@@ -16,7 +16,7 @@ use super::{LiveFile, aliases, is_known, read};
 use crate::document::Document;
 use crate::document::links::{
     self, Image, Link, LinkKind, LinkTarget, Links, MAX_LINKS, Names, OwnSection, is_other_file,
-    site_target,
+    is_site_folder, site_targets,
 };
 use crate::document::obsidian::Markup;
 use crate::document::sections::has_section;
@@ -111,11 +111,12 @@ impl<'v> Surroundings<'v> {
                 _ => return Some(self.broken(name, link)),
             },
             LinkTarget::Site(path) => {
-                let id = site_target(path, &self.vault.config().links)?;
-                if !self.holds(&id, link) {
-                    return Some(self.broken(id.as_str(), link));
+                let targets = site_targets(path, &self.vault.config().links);
+                match targets.iter().find(|id| self.holds(id, link)) {
+                    Some(id) => id.clone(),
+                    None if is_site_folder(path) && !self.lacks_folder(path) => return None,
+                    None => return Some(self.broken(targets.first()?.as_str(), link)),
                 }
-                id
             }
             LinkTarget::Name(name) => {
                 let names = self.named.get(&name_key(name));
@@ -140,6 +141,13 @@ impl<'v> Surroundings<'v> {
         let outline = || Call::new(Verb::Read).value(target.as_str()).word("--outline");
         let lists = || Hint::call("{} lists its sections", outline());
         self.section(&target, anchor, link.line, &format!("`{target}`"), lists)
+    }
+
+    /// Whether the configuration maps a path of the site to a folder that is not there. A path that
+    /// it does not map may be a page that the generator of the site makes.
+    fn lacks_folder(&self, path: &str) -> bool {
+        let mapped = self.vault.config().links.mapped(path);
+        mapped.is_some_and(|folder| !self.vault.files().exists(folder.trim_end_matches('/')))
     }
 
     /// The documents that have this name beside that of their file, as their live files say, or else

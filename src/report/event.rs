@@ -7,10 +7,12 @@ use super::problem::{FileProblems, ProblemReport};
 use super::recover::RecoveredReport;
 use super::{Report, Spell};
 use crate::govern::Outcome;
-use crate::live::inbound::{FixedLinks, Inbound};
+use crate::live::inbound::{FixedLinks, Inbound, RelativeLink};
+use crate::model::hint::{Call, Hint, Verb};
 use crate::model::id::DocumentId;
 use crate::model::number::Version;
 use crate::txn::{Change, Item, StepFailure};
+use crate::vault::config::FrontmatterMode;
 
 /// What an event did, or would do.
 #[derive(Debug, Serialize)]
@@ -25,9 +27,14 @@ pub struct EventReport<'e> {
     /// Links to what was retired or moved.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     inbound_links: Vec<InboundReport<'e>>,
+    /// Links of what was moved that would name something else from its new folder.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    relative_links: Vec<RelativeReport<'e>>,
     /// Live files whose links were changed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     fixed_links: Vec<FixedReport<'e>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    notes: Vec<String>,
     /// Live files that were left as they are; the event stands.
     not_updated: Vec<NotUpdatedReport<'e>>,
     /// What the steps after the commit could not do.
@@ -59,6 +66,14 @@ struct InboundReport<'e> {
     line: usize,
     kind: &'static str,
     to: &'e DocumentId,
+}
+
+#[derive(Debug, Serialize)]
+struct RelativeReport<'e> {
+    path: &'e str,
+    line: usize,
+    /// As it was written.
+    text: &'e str,
 }
 
 #[derive(Debug, Serialize)]
@@ -106,7 +121,9 @@ impl<'e> EventReport<'e> {
             left_out: left_out.map(|(id, reason)| LeftOutReport { id, reason }).collect(),
             refused: outcome.refused.iter().map(refused).collect(),
             inbound_links: outcome.links.iter().map(InboundReport::from).collect(),
+            relative_links: outcome.relative.iter().map(RelativeReport::from).collect(),
             fixed_links: outcome.fixed.iter().map(FixedReport::from).collect(),
+            notes: notes(outcome, spell),
             not_updated: left_alone.iter().map(not_updated).collect(),
             after_commit: after.iter().map(step).collect(),
             recovered: (!outcome.recovered.is_empty())
@@ -135,6 +152,33 @@ impl<'e> From<&'e FixedLinks> for FixedReport<'e> {
 impl<'e> From<&'e Inbound> for InboundReport<'e> {
     fn from(link: &'e Inbound) -> Self {
         Self { path: &link.path, line: link.line, kind: link.kind, to: &link.to }
+    }
+}
+
+/// Remarks about how the documents of an event were treated.
+pub(crate) fn notes(outcome: &Outcome, spell: Spell) -> Vec<String> {
+    let live = outcome.unpublished_mode;
+    let has_document = outcome.items.iter().any(|item| item.id.is_document());
+    let of_mode = |live: FrontmatterMode| {
+        let text = match live {
+            FrontmatterMode::Untouched => {
+                "`frontmatter: untouched` is not published yet, so that the setting before it counts, \
+                 which writes fields into files; {} publishes it"
+            }
+            FrontmatterMode::Managed => {
+                "`frontmatter: untouched` is still published, so that no field was written into files; \
+                 {} publishes the setting of the configuration"
+            }
+        };
+        let publish = Call::new(Verb::Publish).value(DocumentId::config().as_str());
+        Hint::call(text, publish).render(spell)
+    };
+    live.filter(|_| has_document).map(of_mode).into_iter().collect()
+}
+
+impl<'e> From<&'e RelativeLink> for RelativeReport<'e> {
+    fn from(link: &'e RelativeLink) -> Self {
+        Self { path: &link.path, line: link.line, text: &link.text }
     }
 }
 

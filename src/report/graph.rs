@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::Report;
 use super::document::WithheldReport;
-use crate::document::links::{LinkTarget, site_target};
+use crate::document::links::{LinkTarget, is_site_folder, site_targets};
 use crate::graph::memory::Memory;
 use crate::graph::rank::Hub;
 use crate::graph::walk::Neighbor;
@@ -90,7 +90,8 @@ fn unresolved(graph: &Memory) -> Vec<UnresolvedReport> {
                 let to = match mention.target {
                     LinkTarget::Document(to) | LinkTarget::Name(to) => to,
                     // What leads to no document is no link.
-                    LinkTarget::Site(path) => match site_target(&path, graph.sites()) {
+                    LinkTarget::Site(path) if is_site_folder(&path) => continue,
+                    LinkTarget::Site(path) => match site_targets(&path, graph.sites()).first() {
                         Some(to) => to.to_string(),
                         None => continue,
                     },

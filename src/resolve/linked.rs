@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use roaring::RoaringBitmap;
 
-use crate::document::links::{LinkKind, LinkTarget, Names};
+use crate::document::links::{LinkKind, LinkTarget, Names, site_sources, site_targets};
 use crate::graph::{Catalog, Mention, name_key};
 use crate::index::{At, Damaged, Held, Metadata};
 use crate::model::id::DocumentId;
@@ -87,7 +87,12 @@ impl<'i> Linked<'i> {
     /// Who links to an id by a path from the root of a site.
     fn by_site(&self, id: &DocumentId) -> Result<Vec<(DocumentId, LinkKind)>, Damaged> {
         let mut all = Vec::new();
-        for path in self.sites.sources(id.as_str()) {
+        for path in site_sources(id, self.sites) {
+            // Another document may come before this one.
+            let mut targets = site_targets(&path, self.sites).into_iter();
+            if targets.find(|target| self.holds(target)).as_ref() != Some(id) {
+                continue;
+            }
             let kind = LinkKind::Reference;
             let mut found = self.serving(self.at.linking_site(&path))?;
             let mention = Mention { kind, target: LinkTarget::Site(path) };

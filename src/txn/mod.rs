@@ -16,6 +16,7 @@ pub(crate) mod hint;
 mod item;
 pub(crate) mod keep;
 mod settle;
+pub(crate) mod stale;
 pub(crate) mod stamp;
 pub(crate) mod uncommitted;
 

@@ -8,7 +8,7 @@ use crate::document::validate::{Problem, Severity};
 use crate::live::gathered::Gathered;
 use crate::live::images::ImageFolders;
 use crate::live::linked::{Published, Surroundings};
-use crate::live::{self, LiveFile, confusable};
+use crate::live::{self, LiveFile, confusable, hashtags};
 use crate::model::id::DocumentId;
 use crate::report::failure::Failure;
 use crate::resolve::Snapshot;
@@ -76,6 +76,7 @@ fn of_documents(
     let surroundings = Surroundings::new(vault, head, images);
     for file in files {
         found.extend(&file.path, file.problems(vault));
+        found.extend(&file.path, hashtags::problems(vault, file));
         found.extend(&file.path, surroundings.problems(file));
     }
     let look_alikes = confusable::problems(files, surroundings.ids());

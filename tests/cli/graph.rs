@@ -186,6 +186,61 @@ fn sources_that_wait_for_each_other_are_refused() {
 }
 
 #[test]
+fn a_link_to_a_folder_of_a_site_leads_to_the_document_that_stands_for_it() {
+    let place = Place::vault();
+    place.edit(".context/config.yaml", "layout:", "links: {/docs/: nodes/docs/}\nlayout:");
+    for (path, text) in [
+        ("b.md", "# B\n"),
+        ("b/index.md", "# Not meant\n"),
+        ("c/README.md", "# C\n"),
+        ("c/d.md", "# D\n"),
+        ("e/f.md", "# F\n"),
+    ] {
+        place.write(&format!("nodes/docs/{path}"), text);
+    }
+    let text =
+        "# A\n\n[b](/docs/b/#no) [c](/docs/c/)\n[e](/docs/e/)\n[g](/docs/gone/)\n[t](/tags/x/)\n";
+    place.write("nodes/a.md", text);
+    assert_snapshot!(place.ctx("validate nodes/a").whole(), @"
+    exit: 0
+    -- stdout
+    warning[link-anchor]: nodes/a.md:3: `nodes/docs/b` has no section `#no`
+      hint: `ctx read nodes/docs/b --outline` lists its sections
+    warning[link-broken]: nodes/a.md:5: the link leads to `nodes/docs/gone`, which is neither live nor published
+      hint: name an existing document, or remove the link
+    1 document checked: 0 errors, 2 warnings
+    -- stderr
+    ");
+    place.ctx("publish --all").ok();
+    let out = place.ctx("neighbors nodes/a --json").ok().json("ctx.neighbors");
+    let found = out["neighbors"].as_array().unwrap().iter().map(|n| n["id"].as_str().unwrap());
+    assert_eq!(found.collect::<Vec<_>>(), ["nodes/docs/b", "nodes/docs/c/README"]);
+    for (id, count) in [("b", 1), ("b/index", 0), ("c/README", 1), ("c/d", 0)] {
+        let into = place.ctx(&format!("neighbors nodes/docs/{id} --direction in")).ok();
+        assert_eq!(into.lines().len(), count, "{id}");
+    }
+    let graph = place.ctx("graph --json").ok().json("ctx.graph");
+    assert_eq!(graph["unresolved"].as_array().unwrap().len(), 0, "{graph}");
+    assert_snapshot!(place.ctx("mv nodes/docs/b nodes/docs/new --fix-links").whole(), @"
+    exit: 0
+    -- stdout
+    checkpoint 2 with 2 versions, 2026-11-21T10:00:09.000Z
+      retired  nodes/docs/b    v2
+      new      nodes/docs/new  v1
+    Links that lead there:
+      nodes/a.md:13  nodes/docs/b
+      changed 1 link in nodes/a.md, not published
+    -- stderr
+    next: `ctx diff` shows the changed links, `ctx publish --changed` publishes them
+    ");
+    assert!(place.read("nodes/a.md").contains("[b](/docs/new/#no) [c](/docs/c/)"));
+    let listed = place.ctx("retire nodes/docs/c/README --dry-run").ok();
+    assert!(listed.stdout.contains("nodes/a.md:"), "{}", listed.stdout);
+    let listed = place.ctx("retire nodes/docs/b/index --dry-run").ok();
+    assert!(!listed.stdout.contains("nodes/a.md:"), "{}", listed.stdout);
+}
+
+#[test]
 fn links_from_the_root_of_a_site_lead_where_the_sealed_configuration_says() {
     let place = Place::vault();
     place.write("nodes/docs/b.md", "# B\n");

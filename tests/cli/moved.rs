@@ -325,10 +325,9 @@ fn links_to_the_old_id_are_changed_in_place() {
       nodes/c.md:9  nodes/a
       nodes/c.md:10  nodes/a
       nodes/deep/d.md:1  nodes/a
-      changed 7 links in nodes/c.md, not published
+      changed 8 links in nodes/c.md, not published
       changed 1 link in nodes/deep/d.md, not published
     -- stderr
-    warning: nodes/c.md:10: change this link by hand
     next: `ctx diff` shows the changed links, `ctx publish --changed` publishes them
     ");
     assert_snapshot!(place.read("nodes/c.md").replace('\r', ""), @r#"
@@ -343,10 +342,149 @@ fn links_to_the_old_id_are_changed_in_place() {
     `[[a]]` [x](deep/x.md) [root](/nodes/deep/b%20c) contextnest://nodes/a/
     [by reference][r]
 
-    [r]: a.md
+    [r]: deep/b%20c.md
     "#);
     assert_eq!(place.read("nodes/c.md").matches("\r\n").count(), text.matches("\r\n").count());
     assert_eq!(place.read("nodes/deep/d.md"), "[a](b%20c.md)\n");
     assert_eq!(place.read("nodes/e.md"), "[b](b.md)\n");
     place.ctx("verify --allow-drift").ok();
+}
+
+#[test]
+fn definitions_of_links_to_the_old_id_are_changed() {
+    let place = Place::published(&[("nodes/a", "# A\n\n## One\n")]);
+    place.write(
+        "nodes/deep/c.md",
+        "[x][a.md] [a.md] ![y][A.md] [z][2] [w][unused]\n\n[a.md]: <../a.md#one> \"a.md\"\n\
+         > [2]:\n>   ../a.md\n>   'two'\n\n<!-- [3]: ../a.md -->\n\n```\n[4]: ../a.md\n```\n",
+    );
+    assert_snapshot!(place.ctx("mv nodes/a nodes/deep/b --fix-links").whole(), @"
+    exit: 0
+    -- stdout
+    checkpoint 2 with 2 versions, 2026-11-21T10:00:02.000Z
+      retired  nodes/a       v2
+      new      nodes/deep/b  v1
+    Links that lead there:
+      nodes/deep/c.md:1  nodes/a
+      changed 3 links in nodes/deep/c.md, not published
+    -- stderr
+    warning: nodes/deep/c.md:1: change this link by hand
+    next: `ctx diff` shows the changed links, `ctx publish --changed` publishes them
+    ");
+    assert_snapshot!(place.read("nodes/deep/c.md"), @r#"
+    [x][a.md] [a.md] ![y][A.md] [z][2] [w][unused]
+
+    [a.md]: <b.md#one> "a.md"
+    > [2]:
+    >   ../a.md
+    >   'two'
+
+    <!-- [3]: ../a.md -->
+
+    ```
+    [4]: ../a.md
+    ```
+    "#);
+}
+
+/// A document with links of every kind to places that do not move with it.
+const LINKED: &str = "# A\n\n[b](b.md#one \"b.md\") [b](./b.md?x#y) [b](<b.md>) [b](deep/x)\n\
+    ![i](../img/a%20b.png) [![i](i.png)](b.md) [p](deep/) [r][r] [here](.) [up](../..)\n\
+    [[./b|B]] ![[../img/c.png]] [[b]] [s](/nodes/b) [w](https://a.b/c) <m@a.b> [t](#t)\n\
+    `[b](b.md)` <!-- [b](b.md) --> [repo](../../src/main.rs)\n\n[r]: ./b.md 'B'\n\n\
+    [self](a.md#t) [[a]] [root](/nodes/a) contextnest://nodes/a\n";
+
+#[test]
+fn relative_links_of_a_moved_document_are_listed() {
+    let place = Place::published(&[("nodes/a", LINKED), ("nodes/b", "# B\n")]);
+    let json = place.ctx("mv nodes/a nodes/deep/c --dry-run --json").ok().json("ctx.mv");
+    assert_snapshot!(json["relative_links"][0].to_string(), @r#"{"line":14,"path":"nodes/deep/c.md","text":"b.md#one"}"#);
+    assert_snapshot!(place.ctx("mv nodes/a nodes/deep/c").whole(), @"
+    exit: 0
+    -- stdout
+    checkpoint 2 with 2 versions, 2026-11-21T10:00:03.000Z
+      retired  nodes/a       v2
+      new      nodes/deep/c  v1
+    Links that lead there:
+      nodes/deep/c.md:21  nodes/a
+    Relative links, written for the old folder:
+      nodes/deep/c.md:14  b.md#one
+      nodes/deep/c.md:14  ./b.md?x#y
+      nodes/deep/c.md:14  b.md
+      nodes/deep/c.md:14  deep/x
+      nodes/deep/c.md:15  ../img/a%20b.png
+      nodes/deep/c.md:15  i.png
+      nodes/deep/c.md:15  b.md
+      nodes/deep/c.md:15  deep/
+      nodes/deep/c.md:15  .
+      nodes/deep/c.md:15  ../..
+      nodes/deep/c.md:15  ./b.md
+      nodes/deep/c.md:16  ./b
+      nodes/deep/c.md:16  ../img/c.png
+      nodes/deep/c.md:17  ../../src/main.rs
+    -- stderr
+    ");
+}
+
+#[test]
+fn relative_links_of_a_moved_document_name_what_they_named() {
+    let place = Place::published(&[("nodes/a", LINKED), ("nodes/b", "# B\n")]);
+    let before = place.tree();
+    let dry = place.ctx("mv nodes/a nodes/deep/c --fix-links --dry-run").ok();
+    assert!(dry.stdout.contains("+[[../b|B]]"), "{}", dry.stdout);
+    assert_eq!(place.tree(), before);
+    assert_snapshot!(place.ctx("mv nodes/a nodes/deep/c --fix-links").whole(), @"
+    exit: 0
+    -- stdout
+    checkpoint 2 with 2 versions, 2026-11-21T10:00:03.000Z
+      retired  nodes/a       v2
+      new      nodes/deep/c  v1
+    Links that lead there:
+      nodes/deep/c.md:21  nodes/a
+    Relative links, written for the old folder:
+      nodes/deep/c.md:14  b.md#one
+      nodes/deep/c.md:14  ./b.md?x#y
+      nodes/deep/c.md:14  b.md
+      nodes/deep/c.md:14  deep/x
+      nodes/deep/c.md:15  ../img/a%20b.png
+      nodes/deep/c.md:15  i.png
+      nodes/deep/c.md:15  b.md
+      nodes/deep/c.md:15  deep/
+      nodes/deep/c.md:15  .
+      nodes/deep/c.md:15  ../..
+      nodes/deep/c.md:15  ./b.md
+      nodes/deep/c.md:16  ./b
+      nodes/deep/c.md:16  ../img/c.png
+      nodes/deep/c.md:17  ../../src/main.rs
+      changed 18 links in nodes/deep/c.md, not published
+    -- stderr
+    next: `ctx diff` shows the changed links, `ctx publish --changed` publishes them
+    ");
+    let live = place.read("nodes/deep/c.md");
+    assert_snapshot!(live.split_once("# A").unwrap().1, @r#"
+
+
+    [b](../b.md#one "b.md") [b](../b.md?x#y) [b](<../b.md>) [b](x)
+    ![i](../../img/a%20b.png) [![i](../i.png)](../b.md) [p](./) [r][r] [here](..) [up](../../..)
+    [[../b|B]] ![[../../img/c.png]] [[b]] [s](/nodes/b) [w](https://a.b/c) <m@a.b> [t](#t)
+    `[b](b.md)` <!-- [b](b.md) --> [repo](../../../src/main.rs)
+
+    [r]: ../b.md 'B'
+
+    [self](c.md#t) [[nodes/deep/c]] [root](/nodes/deep/c) contextnest://nodes/deep/c
+    "#);
+    let sealed = place.ctx("read nodes/deep/c").ok().stdout;
+    assert!(sealed.ends_with(LINKED), "{sealed}");
+    place.ctx("publish --changed").ok();
+    place.ctx("verify").ok();
+}
+
+#[test]
+fn the_relative_links_of_a_file_that_was_moved_by_hand_are_changed() {
+    let place = Place::published(&[("nodes/a", "[b](b.md)\n"), ("nodes/b", "# B\n")]);
+    let text = place.read("nodes/a.md");
+    place.remove("nodes/a.md");
+    place.write("nodes/deep/c.md", &text);
+    place.ctx("mv nodes/a nodes/deep/c --fix-links").ok();
+    assert!(place.read("nodes/deep/c.md").ends_with("[b](../b.md)\n"));
 }

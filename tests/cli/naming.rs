@@ -37,6 +37,15 @@ fn an_edit_of_an_older_version_does_not_undo_the_newer_one() {
     place.write("nodes/a.md", place.read("nodes/a.md") + "colleague\n");
     place.ctx("publish --changed").ok();
     place.write("nodes/a.md", &mine);
+    assert_snapshot!(place.ctx("status").ok().stdout, @"
+    Checkpoint 2 of 2026-11-21T10:00:02.000Z
+    Published and unchanged: 0 documents
+
+    Not edited from the published version (next: as shown for each):
+      nodes/a.md (v2)
+          the file was edited from version 1, but version 2 is published
+          merge what `ctx diff nodes/a 1 2` shows, and set `version` in the file to the published version
+    ");
     assert_snapshot!(place.ctx("publish --changed").exits(1).stderr, @"
     error[refused]: 1 file refused
       nodes/a.md
@@ -58,6 +67,7 @@ fn a_file_that_a_publication_left_behind_is_brought_up_to_date() {
     let published = place.read("nodes/a.md");
     // As if the command had died between the commit and the live file.
     place.write("nodes/a.md", &left);
+    assert!(place.ctx("status").ok().stdout.contains("Changed since publication"));
     assert_snapshot!(place.ctx("publish nodes/a").exits(0).stdout, @"
     nothing to publish
       live file updated: nodes/a (an earlier publication left it behind)

@@ -369,3 +369,34 @@ fn a_title_is_not_taken_from_a_comment() {
         assert_eq!(place.ctx("head --json").json("ctx.head")["checkpoint"], 1);
     }
 }
+
+#[test]
+fn hashtags_that_select_nothing_are_named_by_a_validator() {
+    let place = vault("obsidian", &[("nodes/a", "# A\n\n#a/b #ok %%#c/d%%\n#a/b #caf\u{e9}\n")]);
+    assert_snapshot!(place.ctx("validate nodes/a").whole(), @"
+    exit: 0
+    -- stdout
+    warning[tag-grammar]: nodes/a.md:13: hashtag `#a/b` selects nothing
+      hint: a tag is a letter, then letters, digits, `_` and `-`
+    warning[tag-grammar]: nodes/a.md:14: hashtag `#café` selects nothing
+      hint: a tag is a letter, then letters, digits, `_` and `-`
+    1 document checked: 0 errors, 2 warnings
+    -- stderr
+    ");
+    for n in 0..6 {
+        place.write(&format!("nodes/n{n}.md"), format!("# N\n\n#area/{n}\n"));
+    }
+    assert_snapshot!(place.ctx("validate").whole(), @"
+    exit: 0
+    -- stdout
+    warning[tag-grammar]: 8 times in 7 files: hashtag … selects nothing
+      first: nodes/a.md:13, nodes/a.md:14, nodes/n0.md:3
+      hint: `ctx validate --all` lists each with its hint
+    7 documents checked: 0 errors, 8 warnings
+    -- stderr
+    ");
+    let out = place.ctx("publish --all").ok();
+    assert!(!out.stderr.contains("tag-grammar"), "{}", out.stderr);
+    let place = vault("structured", &[("nodes/a", "# A\n\n#a/b\n")]);
+    assert!(!place.ctx("validate").ok().stdout.contains("tag-grammar"));
+}

@@ -380,3 +380,21 @@ fn a_file_without_a_version_reverts_none() {
     place.ctx(&format!("publish nodes/n --expect-hash {}", hash.trim())).ok();
     assert!(place.ctx("read nodes/n").ok().stdout.contains("human line"));
 }
+
+#[test]
+fn a_status_comes_before_the_draft_mark_of_another_program() {
+    let place = Place::vault();
+    place.write("nodes/a.md", "---\ntitle: A\ndraft: true\n---\n\nOne.\n");
+    let out = place.ctx("publish --all").ok();
+    assert!(out.stdout.contains("left out: nodes/a (it says `draft: true`"), "{}", out.stdout);
+    place.ctx("publish nodes/a").ok();
+    assert_snapshot!(place.ctx("validate nodes/a").ok().stdout, @"
+    warning[field-foreign]: nodes/a.md:3: `draft: true` has no effect: `status` is `published`
+      hint: write `status: draft`, or remove `draft`
+    1 document checked: 0 errors, 1 warning
+    ");
+    place.edit("nodes/a.md", "One.", "Two.");
+    assert!(place.ctx("publish --all").ok().stdout.contains("changed  nodes/a"));
+    place.edit("nodes/a.md", "status: published", "status: draft");
+    assert!(!place.ctx("validate nodes/a").ok().stdout.contains("field-foreign"));
+}

@@ -156,6 +156,21 @@ fn the_text_of_an_older_version_is_stale() {
     hint: the published version stays; `ctx publish nodes/hugo --expect-version 2` makes a new version of this text, `ctx restore nodes/hugo` takes it back
     ");
     assert_eq!(place.read("nodes/hugo.md"), first);
+    assert_snapshot!(place.ctx("status").whole(), @"
+    exit: 0
+    -- stdout
+    Checkpoint 2 of 2026-11-21T10:00:02.000Z
+    Published and unchanged: 3 documents
+
+    Not edited from the published version (next: as shown for each):
+      nodes/hugo.md (v2)
+          the file has the text of version 1, but version 2 is published
+          merge what `ctx diff nodes/hugo 1 2` shows; or run `ctx publish nodes/hugo --expect-version 2`, if the old text is to be published again
+    -- stderr
+    ");
+    let json = place.ctx("status nodes/hugo --json").ok().json("ctx.status");
+    assert_eq!(json["documents"][0]["state"], "stale");
+    assert!(place.ctx("diff").ok().stdout.contains("-More."));
     assert_snapshot!(place.ctx("publish nodes/hugo").whole(), @"
     exit: 1
     -- stdout
@@ -395,4 +410,94 @@ fn what_has_no_normal_form_is_refused() {
     assert_eq!(refused.matches("error[frontmatter-spelling]").count(), 1, "{refused}");
     place.ctx("publish --all --skip-invalid").exits(1);
     place.ctx("verify").ok();
+}
+
+#[test]
+fn a_draft_of_hugo_is_published_by_its_name_only() {
+    let place = site();
+    place.write("nodes/new.md", "+++\ntitle = 'New'\ndraft = true\n+++\nText.\n");
+    place.edit("nodes/docs.md", "version: 7", "version: 7\r\ndraft: true");
+    assert_snapshot!(place.ctx("validate nodes/new nodes/docs").whole(), @"
+    exit: 0
+    -- stdout
+    warning[field-foreign]: nodes/docs.md:4: `draft: true` is no status; it is read as `status: draft`
+      hint: write `status: draft`
+    warning[field-foreign]: nodes/new.md:1: `draft: true` is no status; it is read as `status: draft`
+      hint: write `status: draft`
+    2 documents checked: 0 errors, 2 warnings
+    -- stderr
+    ");
+    assert_snapshot!(place.ctx("publish --all").whole(), @"
+    exit: 0
+    -- stdout
+    nothing to publish
+      unchanged: 3 documents
+      left out: nodes/docs (it says `draft: true`; name it to publish it)
+      left out: nodes/new (it says `draft: true`; name it to publish it)
+    -- stderr
+    ");
+    assert_snapshot!(place.ctx("publish --changed").whole(), @"
+    exit: 0
+    -- stdout
+    nothing to publish
+      unchanged: 3 documents
+      left out: nodes/docs (its live file is a draft)
+    -- stderr
+    ");
+    let expected = ["nodes/docs draft", "nodes/new unpublished"];
+    assert!(expected.iter().all(|row| states(&place).contains(&(*row).to_owned())));
+    place.ctx("verify").ok();
+    place.ctx("publish nodes/new nodes/docs").ok();
+    // What was published as it is, is no draft of a next version.
+    place.edit("nodes/new.md", "Text.", "More.");
+    assert!(place.ctx("publish --changed").ok().stdout.contains("nodes/new"));
+    place.edit("nodes/new.md", "More.", "Again.");
+    assert!(place.ctx("publish --all").ok().stdout.contains("changed  nodes/new"));
+}
+
+#[test]
+fn a_setting_that_is_not_published_yet_is_named() {
+    let place = Place::published(&[("nodes/a", "# A\n"), ("nodes/b", "# B\n")]);
+    place.edit(".context/config.yaml", "layout:", "frontmatter: untouched\nlayout:");
+    place.edit("nodes/a.md", "# A\n", "# A\n\nMore.\n");
+    let json = place.ctx("publish nodes/a --dry-run --json").ok().json("ctx.publish");
+    assert!(json["notes"][0].as_str().unwrap().starts_with("`frontmatter: untouched` is not"));
+    assert_snapshot!(place.ctx("publish nodes/a").whole(), @"
+    exit: 0
+    -- stdout
+    checkpoint 2 with 1 version, 2026-11-21T10:00:03.000Z
+      changed  nodes/a  v2
+      left out: .context/config.yaml (it was not named; `--changed`, `--all` and its name publish it)
+    -- stderr
+    note: `frontmatter: untouched` is not published yet, so that the setting before it counts, which writes fields into files; `ctx publish .context/config.yaml` publishes it
+    ");
+    assert!(place.ctx("mv nodes/a nodes/c").ok().stderr.contains("`frontmatter: untouched`"));
+    // With the setting in the event nothing is to be said.
+    place.edit("nodes/b.md", "# B\n", "# B\n\nMore.\n");
+    assert_eq!(place.ctx("publish --changed").ok().stderr, "");
+    place.edit(".context/config.yaml", "frontmatter: untouched\n", "");
+    place.edit("nodes/b.md", "More.", "Again.");
+    assert_snapshot!(place.ctx("publish nodes/b").ok().stderr, @"note: `frontmatter: untouched` is still published, so that no field was written into files; `ctx publish .context/config.yaml` publishes the setting of the configuration");
+}
+
+#[test]
+fn relative_links_of_a_moved_file_are_changed_on_request_only() {
+    for by_hand in [false, true] {
+        let place = site();
+        place.edit("nodes/hugo.md", "Text.", "[p](plain.md)");
+        place.ctx("publish --changed").ok();
+        if by_hand {
+            place.write("nodes/deep/hugo.md", place.read("nodes/hugo.md"));
+            place.remove("nodes/hugo.md");
+        }
+        let listed = place.ctx("mv nodes/hugo nodes/deep/hugo --dry-run").ok();
+        assert!(listed.stdout.contains("nodes/deep/hugo.md:6  plain.md"), "{}", listed.stdout);
+        place.ctx("mv nodes/hugo nodes/deep/hugo --fix-links").ok();
+        let live = place.read("nodes/deep/hugo.md");
+        assert!(live.starts_with("+++") && live.ends_with("[p](../plain.md)\n"), "{live}");
+        assert!(states(&place).contains(&"nodes/deep/hugo changed".to_owned()));
+        place.ctx("publish --changed").ok();
+        assert_eq!(place.read("nodes/deep/hugo.md"), live);
+        place.ctx("verify").ok();
+    }
 }

@@ -1,7 +1,7 @@
 //! `spec/vectors/links`: what is a link, and where a name leads.
 
 use contextnest::document::Document;
-use contextnest::document::links::{LinkTarget, Names, read, site_target};
+use contextnest::document::links::{LinkTarget, Names, read, site_targets};
 use contextnest::model::id::DocumentId;
 use contextnest::model::number::CheckpointNumber;
 use contextnest::vault::config::Config;
@@ -28,6 +28,9 @@ struct Expected {
     line: usize,
     kind: String,
     document: Option<String>,
+    /// Documents that are meant where those before them do not exist.
+    #[serde(default)]
+    or: Vec<String>,
     name: Option<String>,
     anchor: Option<String>,
     checkpoint: Option<CheckpointNumber>,
@@ -58,21 +61,22 @@ fn every_text_has_these_links() {
         let links: Vec<Expected> = found
             .links
             .into_iter()
-            .filter(|link| match &link.target {
-                LinkTarget::Site(path) => site_target(path, &config.links).is_some(),
-                _ => true,
-            })
-            .map(|link| {
+            .filter_map(|link| {
+                let mut or = Vec::new();
                 let (document, name) = match link.target {
                     LinkTarget::Document(id) => (Some(id), None),
                     LinkTarget::Site(path) => {
-                        (site_target(&path, &config.links).map(|id| id.to_string()), None)
+                        let targets = site_targets(&path, &config.links);
+                        let mut targets = targets.iter().map(ToString::to_string);
+                        let first = targets.next()?;
+                        or.extend(targets);
+                        (Some(first), None)
                     }
                     LinkTarget::Name(name) => (None, Some(name)),
                 };
                 let kind = link.kind.as_str().to_owned();
                 let (line, anchor, checkpoint) = (link.line, link.anchor, link.checkpoint);
-                Expected { line, kind, document, name, anchor, checkpoint }
+                Some(Expected { line, kind, document, or, name, anchor, checkpoint })
             })
             .collect();
         assert_eq!(links, case.links, "{}", case.name);

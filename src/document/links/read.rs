@@ -3,17 +3,17 @@
 use std::ops::Range;
 
 use percent_encoding::percent_decode_str;
-use pulldown_cmark::{Event, LinkType, Options, Parser, Tag, TagEnd};
+use pulldown_cmark::{Event, LinkType, Tag, TagEnd};
 use unicode_normalization::UnicodeNormalization as _;
 
 use super::bare::{schemes, starts_with_scheme, uris};
+use super::markup::{Embed, Lines, Place, Spelling, bounded, markdown, marked};
 use super::{
-    Broken, Image, Link, LinkKind, LinkTarget, Links, MAX_BODY, MAX_LINKS, OwnSection, Unusable,
-    folder, is_other_file, last_segment,
+    Broken, Image, Link, LinkKind, LinkTarget, Links, MAX_LINKS, OwnSection, Unusable, folder,
+    is_other_file, last_segment,
 };
 use crate::document::Document;
 use crate::document::frontmatter::{Frontmatter, NodeType, one_or_many};
-use crate::document::sections::MARKDOWN;
 use crate::model::id::DocumentId;
 use crate::model::layout;
 use crate::uri::{Target, Uri};
@@ -34,19 +34,6 @@ pub fn dependencies(id: &DocumentId, fields: &Frontmatter) -> Vec<Link> {
     let mut reader = Reader::new(id);
     reader.dependencies(fields);
     reader.found.links
-}
-
-/// Where a link is written.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Place {
-    /// The bytes of the text that hold it.
-    pub(super) span: Range<usize>,
-    /// What it names, as the reader of the markup gives it.
-    pub(super) dest: String,
-    /// Whether it is written `[[...]]`.
-    pub(super) is_wiki: bool,
-    /// Whether it is a URI in plain text, of which the same bytes may hold several.
-    pub(super) is_plain: bool,
 }
 
 /// The links of a document, each with the place where it is written.
@@ -122,22 +109,16 @@ impl<'d> Reader<'d> {
     }
 
     fn body(&mut self, text: &str, start: usize) {
-        let mut body = &text[start..];
-        if body.len() > MAX_BODY {
-            let end = (0..=MAX_BODY).rev().find(|n| body.is_char_boundary(*n)).unwrap_or(0);
-            // No URI is cut in two: it would name something else.
-            body = &body[..body[..end].rfind(char::is_whitespace).unwrap_or(end)];
-            self.found.truncated = true;
-        }
+        let (body, is_whole) = bounded(&text[start..]);
+        self.found.truncated |= !is_whole;
         if !body.contains('[') && schemes(body).next().is_none() {
             return;
         }
-        let mut lines = Lines { text, at: 0, line: 1 };
+        let mut lines = Lines::new(text);
         // Inside code, and inside the label of a link, a URI is text.
         let (mut closed, mut run) = (0_usize, Run::default());
-        for (event, range) in
-            Parser::new_ext(body, MARKDOWN | Options::ENABLE_WIKILINKS).into_offset_iter()
-        {
+        let mut events = markdown(body).into_offset_iter();
+        while let Some((event, range)) = events.next() {
             let at = start + range.start;
             if let Event::Text(part) = &event {
                 if closed == 0 {
@@ -146,27 +127,12 @@ impl<'d> Reader<'d> {
                 continue;
             }
             self.run(&mut run, &mut lines);
+            if let Some((link, embed)) = marked(&event, range) {
+                closed += 1;
+                self.at(|_| Place::of(&link, events.reference_definitions(), start));
+                self.link(link.link_type, link.dest, embed, lines.line_of(at));
+            }
             match event {
-                Event::Start(Tag::Link { link_type, dest_url, .. }) => {
-                    closed += 1;
-                    self.at(|_| Place {
-                        span: at..start + range.end,
-                        dest: dest_url.to_string(),
-                        is_wiki: matches!(link_type, LinkType::WikiLink { .. }),
-                        is_plain: false,
-                    });
-                    self.link(link_type, &dest_url, Embed::No, lines.line_of(at));
-                }
-                Event::Start(Tag::Image { link_type, dest_url, .. }) => {
-                    closed += 1;
-                    self.at(|_| Place {
-                        span: at..start + range.end,
-                        dest: dest_url.to_string(),
-                        is_wiki: matches!(link_type, LinkType::WikiLink { .. }),
-                        is_plain: false,
-                    });
-                    self.link(link_type, &dest_url, Embed::Yes, lines.line_of(at));
-                }
                 Event::Start(Tag::CodeBlock(_)) => closed += 1,
                 Event::End(TagEnd::Link | TagEnd::Image | TagEnd::CodeBlock) => {
                     closed = closed.saturating_sub(1);
@@ -193,8 +159,7 @@ impl<'d> Reader<'d> {
             self.at(|_| Place {
                 span: run.at..run.end,
                 dest: run.text[range.clone()].to_owned(),
-                is_wiki: false,
-                is_plain: true,
+                spelling: Spelling::Plain,
             });
             self.uri_text(LinkKind::Reference, &run.text[range], lines.line_of(run.at));
         }
@@ -222,6 +187,9 @@ impl<'d> Reader<'d> {
             return self.image(dest, path, line);
         }
         let is_folder = matches!(last_segment(path), "" | "." | "..");
+        if path.starts_with('/') && path.ends_with('/') && embed == Embed::No {
+            return self.site_folder(path, anchor, line);
+        }
         if is_folder || (is_other_file(path) && !layout::is_markdown(path)) {
             return;
         }
@@ -230,6 +198,24 @@ impl<'d> Reader<'d> {
             Ok(None) => return,
             Err(why) => return self.broken(dest, why, line),
         };
+        self.reference(target, anchor, line);
+    }
+
+    /// A link to a folder of the site. One that cannot be the path of a document is none.
+    fn site_folder(&mut self, path: &str, anchor: Option<&str>, line: usize) {
+        let Ok(path) = decoded_path(path) else { return };
+        let (names, above) = names_of(self.id, &path);
+        let mut path: String = names.join("/").nfc().collect();
+        if above > 0 || !(path.is_empty() || path.parse::<DocumentId>().is_ok()) {
+            return;
+        }
+        if !path.is_empty() {
+            path.push('/');
+        }
+        self.reference(LinkTarget::Site(path), anchor, line);
+    }
+
+    fn reference(&mut self, target: LinkTarget, anchor: Option<&str>, line: usize) {
         let anchor = anchor.and_then(|a| decode(a).ok()).filter(|a| !a.is_empty());
         self.push(Link { kind: LinkKind::Reference, target, anchor, checkpoint: None, line });
     }
@@ -340,13 +326,6 @@ impl<'d> Reader<'d> {
     }
 }
 
-/// Whether a link shows its target in place.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Embed {
-    Yes,
-    No,
-}
-
 /// Plain text between two pieces of markup: it is on one line, but comes in parts.
 #[derive(Default)]
 struct Run {
@@ -363,29 +342,6 @@ impl Run {
         }
         self.end = range.end;
         self.text.push_str(part);
-    }
-}
-
-/// Counts lines, which end in LF, CRLF or CR, for offsets that do not fall.
-struct Lines<'t> {
-    text: &'t str,
-    at: usize,
-    line: usize,
-}
-
-impl Lines<'_> {
-    fn line_of(&mut self, offset: usize) -> usize {
-        let bytes = self.text.as_bytes();
-        while self.at < offset.min(bytes.len()) {
-            let is_end = match bytes[self.at] {
-                b'\n' => true,
-                b'\r' => bytes.get(self.at + 1) != Some(&b'\n'),
-                _ => false,
-            };
-            self.line += usize::from(is_end);
-            self.at += 1;
-        }
-        self.line
     }
 }
 
@@ -457,20 +413,20 @@ fn decoded_path(path: &str) -> Result<String, Unusable> {
 }
 
 /// Resolves percent-encoding; a `%` that begins none stands for itself.
-fn decode(text: &str) -> Result<String, Unusable> {
+pub(super) fn decode(text: &str) -> Result<String, Unusable> {
     let decoded = percent_decode_str(text).decode_utf8().map_err(|_| Unusable::Encoding)?;
     Ok(decoded.into_owned())
 }
 
 /// Whether a destination begins like `mailto:` or `https:`.
-fn has_scheme(dest: &str) -> bool {
+pub(super) fn has_scheme(dest: &str) -> bool {
     let Some((scheme, _)) = dest.split_once(':') else { return false };
     scheme.starts_with(|c: char| c.is_ascii_alphabetic())
         && scheme.bytes().all(|b| b.is_ascii_alphanumeric() || b"+.-".contains(&b))
 }
 
 /// The beginning of a text, for a report.
-fn start_of(text: &str) -> String {
+pub(super) fn start_of(text: &str) -> String {
     const SHOWN: usize = 200;
     match text.char_indices().nth(SHOWN) {
         Some((end, _)) => format!("{}…", &text[..end]),

@@ -1,14 +1,18 @@
 //! Links led to another id: only the target in the text changes, byte for byte.
 //!
 //! Where a link is written follows from its place in the text; what was changed is read again, and
-//! counts only if every link says what it said before, but for those that were to change.
+//! counts only if every link says what it said before, but for those that were to change. Links with
+//! one definition change together.
 
 use std::ops::Range;
 
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 
 use super::bare::starts_with_scheme;
-use super::read::{Place, placed};
+use super::markup::{Place, Spelling};
+use super::read::placed;
+use super::site::moved_path;
+use super::splice::{Edit, applied};
 use super::{Link, LinkTarget, folder};
 use crate::document::Document;
 use crate::model::id::DocumentId;
@@ -16,7 +20,7 @@ use crate::uri::{Target, Uri};
 use crate::vault::site::SiteLinks;
 
 /// What a path in a Markdown link must not have as it is.
-const IN_PATH: &AsciiSet = &CONTROLS
+pub(super) const IN_PATH: &AsciiSet = &CONTROLS
     .add(b' ')
     .add(b'"')
     .add(b'<')
@@ -31,7 +35,11 @@ const IN_PATH: &AsciiSet = &CONTROLS
     .add(b']')
     .add(b'\\')
     .add(b'*')
+    .add(b'|')
     .add(b'_');
+
+/// How many bytes of a link, from its end, its target is looked for in.
+const MAX_TAIL: usize = 16 << 10;
 
 /// A text whose links were led to another id.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,93 +64,78 @@ pub fn retarget(
         return Retargeted { text: text.to_owned(), changed: Vec::new(), left: Vec::new() };
     };
     let (links, places) = placed(id, text, &document);
-    let from_root = sites.sources(new.as_str()).into_iter().next();
-    let (mut edits, mut left) = (Vec::new(), Vec::new());
+    let (mut edits, mut left) = (Vec::<Edit<Change>>::new(), Vec::new());
     let mut from = 0;
     for (n, (link, place)) in links.iter().zip(&places).enumerate() {
         // Of several URIs in a line each is found after the one before it.
         let found = written(text, place, from);
-        if let Some(range) = found.as_ref().filter(|_| place.is_plain) {
+        if let Some(range) = found.as_ref().filter(|_| place.spelling == Spelling::Plain) {
             from = range.end;
         }
         if !is_old(link) {
             continue;
         }
         let edit = found.and_then(|range| {
-            let by = rewritten(id, &text[range.clone()], place, (new, from_root.as_deref()))?;
-            let target = match &link.target {
-                LinkTarget::Site(_) => LinkTarget::Site(from_root.clone()?),
-                LinkTarget::Name(_) => LinkTarget::Name(new.as_str().to_owned()),
-                LinkTarget::Document(_) => LinkTarget::Document(new.as_str().to_owned()),
-            };
-            Some(Change { link: n, range, by, target })
+            let (by, target) = led((id, new, sites), link, (&text[range.clone()], place))?;
+            Some(Edit { range, by, of: vec![Change { link: n, target }] })
         });
         match edit {
             Some(edit) => edits.push(edit),
             None => left.push(link.line),
         }
     }
-    let line = |change: &Change| links[change.link].line;
-    if let Some(edited) = edited(id, text, &links, &edits) {
-        return Retargeted { text: edited, changed: edits.iter().map(line).collect(), left };
-    }
-    // One that reads otherwise afterwards must not keep the others from being changed.
-    let mut good: Vec<Change> = Vec::new();
-    for (n, edit) in edits.into_iter().enumerate() {
-        good.push(edit);
-        if n >= MOST_ALONE || edited(id, text, &links, &good).is_none() {
-            left.extend(good.pop().as_ref().map(line));
+    let applied = applied(text, edits, |edited, changes| {
+        let mut expected = links.clone();
+        for Change { link, target } in changes {
+            if let Some(link) = expected.get_mut(*link) {
+                link.target = target.clone();
+            }
         }
-    }
+        let document = Document::of_live(edited);
+        document.is_ok_and(|document| placed(id, edited, &document).0 == expected)
+    });
+    let line = |change: &Change| links[change.link].line;
+    left.extend(applied.dropped.iter().map(line));
     left.sort_unstable();
-    match edited(id, text, &links, &good) {
-        Some(edited) => Retargeted { text: edited, changed: good.iter().map(line).collect(), left },
-        None => Retargeted { text: text.to_owned(), changed: Vec::new(), left },
-    }
+    let mut changed: Vec<usize> = applied.kept.iter().map(line).collect();
+    changed.sort_unstable();
+    Retargeted { text: applied.text, changed, left }
 }
 
-/// How many links of a text are tried one by one.
-const MOST_ALONE: usize = 50;
+/// A link of the document `id` led to `new`: how it is written, in the spelling that it had, and what
+/// it names then. None where it cannot be written so.
+fn led(
+    (id, new, sites): (&DocumentId, &DocumentId, &SiteLinks),
+    link: &Link,
+    (old, place): (&str, &Place),
+) -> Option<(String, LinkTarget)> {
+    let from_root = match &link.target {
+        LinkTarget::Site(path) => moved_path(path, new, sites),
+        LinkTarget::Document(_) | LinkTarget::Name(_) => {
+            sites.sources(new.as_str()).into_iter().next()
+        }
+    };
+    let by = rewritten(id, old, place, (new, from_root.as_deref()))?;
+    let target = match &link.target {
+        LinkTarget::Site(_) => LinkTarget::Site(from_root?),
+        LinkTarget::Name(_) => LinkTarget::Name(new.as_str().to_owned()),
+        LinkTarget::Document(_) => LinkTarget::Document(new.as_str().to_owned()),
+    };
+    Some((by, target))
+}
 
 /// One link that is to change.
 struct Change {
     /// Its place among the links of the text.
     link: usize,
-    range: Range<usize>,
-    by: String,
     target: LinkTarget,
 }
 
-/// The text with these changes, if its links, read again, are the old ones but for them.
-fn edited(id: &DocumentId, text: &str, links: &[Link], changes: &[Change]) -> Option<String> {
-    let edits = changes.iter().map(|change| (change.range.clone(), change.by.clone()));
-    let edited = spliced(text, edits.collect())?;
-    let mut expected = links.to_vec();
-    for change in changes {
-        expected.get_mut(change.link)?.target = change.target.clone();
-    }
-    let document = Document::of_live(&edited).ok()?;
-    (placed(id, &edited, &document).0 == expected).then_some(edited)
-}
-
-fn spliced(text: &str, mut edits: Vec<(Range<usize>, String)>) -> Option<String> {
-    edits.sort_by_key(|(range, _)| range.start);
-    let (mut out, mut at) = (String::with_capacity(text.len()), 0);
-    for (range, new) in edits {
-        out.push_str(text.get(at..range.start)?);
-        out.push_str(&new);
-        at = range.end;
-    }
-    out.push_str(text.get(at..)?);
-    Some(out)
-}
-
 /// Where the target of a link is written: the URI, or the path or name without its anchor.
-fn written(text: &str, place: &Place, from: usize) -> Option<Range<usize>> {
-    let span = if place.is_plain {
-        place.span.start.max(from)..place.span.end
-    } else {
-        place.span.clone()
+pub(super) fn written(text: &str, place: &Place, from: usize) -> Option<Range<usize>> {
+    let span = match place.spelling {
+        Spelling::Plain => place.span.start.max(from)..place.span.end,
+        _ => place.span.clone(),
     };
     let raw = text.get(span.clone())?;
     let target = match starts_with_scheme(&place.dest) {
@@ -153,22 +146,25 @@ fn written(text: &str, place: &Place, from: usize) -> Option<Range<usize>> {
     if target.is_empty() {
         return None;
     }
-    let at = match place.is_plain || place.is_wiki {
-        true => raw.find(target)?,
-        // A label and a title may hold the same text.
-        false => {
-            let begins = |at: &usize| {
-                let before = raw[..*at].trim_end_matches('<').trim_end();
-                // A URI in angle brackets, or in a field, has nothing or a quote before it.
-                before.ends_with("](") || (*at <= 1 && !raw.starts_with(['[', '!']))
-            };
-            raw.match_indices(target).map(|(at, _)| at).find(begins)?
-        }
+    // A label, a title and an image in a label may hold the same text.
+    let before = |at: usize| raw[..at].trim_end_matches('<').trim_end();
+    let mut all = raw.match_indices(target).map(|(at, _)| at);
+    // The target is at the end. The labels of nested images are not searched again for each of them.
+    let tail = raw.len().saturating_sub(MAX_TAIL);
+    let tail = (tail..raw.len()).find(|at| raw.is_char_boundary(*at))?;
+    let mut from_the_end = raw[tail..].rmatch_indices(target).map(|(at, _)| tail + at);
+    let at = match place.spelling {
+        Spelling::Plain | Spelling::Wiki => all.next()?,
+        Spelling::Definition => all.find(|at| before(*at).ends_with("]:"))?,
+        // A URI in angle brackets, or in a field, has nothing or a quote before it.
+        Spelling::Inline if !raw.starts_with(['[', '!']) => all.next().filter(|at| *at <= 1)?,
+        Spelling::Inline => from_the_end.find(|at| before(*at).ends_with("]("))?,
     };
     Some(span.start + at..span.start + at + target.len())
 }
 
-fn path_of(dest: &str) -> &str {
+/// A destination without its anchor and what follows `?`.
+pub(super) fn path_of(dest: &str) -> &str {
     let end = dest.find(['#', '?']).unwrap_or(dest.len());
     &dest[..end]
 }
@@ -188,7 +184,7 @@ fn rewritten(
     }
     let ending = if old.ends_with(".md") { ".md" } else { "" };
     let is_relative = !old.starts_with('/');
-    if place.is_wiki {
+    if place.spelling == Spelling::Wiki {
         let is_path = ["/", "./", "../"].iter().any(|start| old.starts_with(start));
         let is_writable = !new.as_str().contains(['|', '#', '[', ']', '^']);
         return match is_path {

@@ -16,10 +16,39 @@ const MAX_BYTES: usize = 256;
 /// The tags of a body in the order of the text, each once, without those that are `known`.
 pub(super) fn hashtags(body: &str, known: &[Tag]) -> Vec<Tag> {
     let mut found = Vec::new();
-    if candidates(body, 0..body.len()).next().is_none() {
-        return found;
-    }
     let mut seen: HashSet<&str> = known.iter().map(Tag::as_str).collect();
+    each(body, |_, name| {
+        if let Ok(tag) = name.parse()
+            && seen.insert(name)
+        {
+            found.push(tag);
+        }
+        found.len() < MAX_HASHTAGS
+    });
+    found
+}
+
+/// The names in a body that Obsidian takes for tags and that are none here, in the order of the text,
+/// each once, with the place of its `#`. A number is no tag, and neither, mostly, is a colour.
+pub(super) fn odd(body: &str) -> Vec<(usize, &str)> {
+    let (mut found, mut seen) = (Vec::new(), HashSet::new());
+    each(body, |at, name| {
+        let is_meant = name.contains(char::is_alphabetic)
+            && !name.bytes().all(|byte| byte.is_ascii_hexdigit());
+        if is_meant && name.parse::<Tag>().is_err() && seen.insert(name) {
+            found.push((at, name));
+        }
+        found.len() < MAX_HASHTAGS
+    });
+    found
+}
+
+/// Hands each name after a `#` in the plain text of a body to `take`, with the place of the `#`, until
+/// that wants no more.
+fn each<'b>(body: &'b str, mut take: impl FnMut(usize, &'b str) -> bool) {
+    if candidates(body, 0..body.len()).next().is_none() {
+        return;
+    }
     // How many elements are open whose text is a label or code.
     let mut closed = 0_usize;
     let options = MARKDOWN | Options::ENABLE_WIKILINKS;
@@ -31,37 +60,26 @@ pub(super) fn hashtags(body: &str, known: &[Tag]) -> Vec<Tag> {
             Event::End(TagEnd::Link | TagEnd::Image | TagEnd::CodeBlock) => {
                 closed = closed.saturating_sub(1);
             }
-            Event::Text(_) if closed == 0 => {
-                for name in candidates(body, range) {
-                    if let Ok(tag) = name.parse()
-                        && seen.insert(name)
-                    {
-                        found.push(tag);
-                    }
-                    if found.len() == MAX_HASHTAGS {
-                        return found;
-                    }
-                }
+            Event::Text(_)
+                if closed == 0 && !candidates(body, range).all(|(at, name)| take(at, name)) =>
+            {
+                return;
             }
             _ => {}
         }
     }
-    found
 }
 
-/// What follows each `#` of a range of the body that begins a line or has white space before it, and
-/// that an ASCII letter follows: up to the end of the name, which may be beyond the range.
-fn candidates(body: &str, range: Range<usize>) -> impl Iterator<Item = &str> {
+/// Each `#` of a range of the body that begins a line or has white space before it, with the name that
+/// follows it, which may end beyond the range.
+fn candidates(body: &str, range: Range<usize>) -> impl Iterator<Item = (usize, &str)> {
     let bytes = body.as_bytes();
     let places = memchr::memchr_iter(b'#', &bytes[range.clone()]).map(move |at| range.start + at);
-    let begins = move |at: &usize| {
-        let is_apart = body[..*at].chars().next_back().is_none_or(char::is_whitespace);
-        is_apart && bytes.get(at + 1).is_some_and(u8::is_ascii_alphabetic)
-    };
+    let begins = move |at: &usize| body[..*at].chars().next_back().is_none_or(char::is_whitespace);
     places.filter(begins).filter_map(move |at| {
         let rest = &body[at + 1..];
         let end = rest.find(|c| !is_of_name(c)).unwrap_or(rest.len());
-        (end <= MAX_BYTES).then(|| &rest[..end])
+        (1..=MAX_BYTES).contains(&end).then(|| (at, &rest[..end]))
     })
 }
 
@@ -100,6 +118,15 @@ mod tests {
         ] {
             assert_eq!(of(body), expected, "{body}");
         }
+    }
+
+    #[test]
+    fn names_that_are_no_tags_here_are_found() {
+        let body = "#a/b #ok #a/b `#c/d` #\u{e9}t\u{e9} #2024-goals #12 #1a2b3c #fff\n# H #x/\n";
+        let names: Vec<&str> = odd(body).into_iter().map(|(_, name)| name).collect();
+        assert_eq!(names, ["a/b", "\u{e9}t\u{e9}", "2024-goals", "x/"]);
+        assert!(odd(body).iter().all(|(at, name)| body[at + 1..].starts_with(name)));
+        assert_eq!(odd("(#a/b) #- #_ #/ #\u{1f389}\n"), []);
     }
 
     #[test]

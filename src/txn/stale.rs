@@ -1,10 +1,11 @@
 //! Edits that began before what is published now, and would undo it. A live file says what it was
 //! edited from: by `version`, and by the `checksum` and `updated_at` that this version was given.
 
-use super::Refusal;
+use super::expect::Expect;
 use crate::chain::described::{self, Fields};
 use crate::chain::history::History;
 use crate::chain::walk::Walk;
+use crate::document::Document;
 use crate::document::frontmatter::Frontmatter;
 use crate::document::live_form::LiveForm;
 use crate::model::digest::Digest;
@@ -12,15 +13,15 @@ use crate::model::hint::{Call, Hint, Verb};
 use crate::model::id::DocumentId;
 use crate::model::number::Version;
 use crate::model::timestamp::Timestamp;
-use crate::txn::expect::Expect;
+use crate::vault::config::FrontmatterMode;
 use crate::vault::files::Files;
 
 /// The version that an edit follows.
-pub(super) struct Last<'a> {
-    pub(super) version: Version,
-    pub(super) chain_hash: &'a Digest,
-    pub(super) text: &'a str,
-    pub(super) history: &'a History,
+pub(crate) struct Last<'a> {
+    pub(crate) version: Version,
+    pub(crate) chain_hash: &'a Digest,
+    pub(crate) text: &'a str,
+    pub(crate) history: &'a History,
 }
 
 /// What a live file was edited from, where that is not the last version.
@@ -33,15 +34,36 @@ enum Base {
     Other,
 }
 
-/// Refuses an edit (`stale`) of something else than the last version, unless the writer said that
-/// it has read that one.
-pub(super) fn refuse(
+/// Why a live file is `stale`, and what to do about it.
+#[derive(Clone, Debug)]
+pub(crate) struct Stale {
+    pub(crate) message: String,
+    pub(crate) hint: Hint,
+}
+
+/// Why an edit of a live file is not one of the last version, unless the writer said that it has
+/// read that one. `form` is what the unchanged file has.
+pub(crate) fn find(
+    (files, id): (&Files, &DocumentId),
+    (live, document): (&str, &Document),
+    (form, mode): (&LiveForm<'_>, FrontmatterMode),
+    last: &Last<'_>,
+    expect: Expect,
+) -> Option<Stale> {
+    match form.has_our_fields(document, mode) {
+        true => by_fields(files, id, &document.frontmatter, last, expect),
+        false => older_text(files, id, live, last, expect),
+    }
+}
+
+/// Finds an edit of something else than the last version by the fields of the file.
+fn by_fields(
     files: &Files,
     id: &DocumentId,
     live: &Frontmatter,
     last: &Last<'_>,
     expect: Expect,
-) -> Result<(), Refusal> {
+) -> Option<Stale> {
     let head = last.version;
     let call = |verb| Call::new(verb).value(id.as_str());
     let version = |call: Call, n: Version| call.value(n.to_string());
@@ -75,22 +97,22 @@ pub(super) fn refuse(
                 ],
             ),
         ),
-        _ => return Ok(()),
+        _ => return None,
     };
-    Err(Refusal::new(id.live_path(), "stale", message, hint))
+    Some(Stale { message, hint })
 }
 
-/// Refuses (`stale`) the text of a version before the last one, where the fields of a live file do
-/// not say what it was edited from; unless the writer said what it has read.
-pub(super) fn refuse_older(
+/// Finds the text of a version before the last one, where the fields of a live file do not say what
+/// it was edited from.
+fn older_text(
     files: &Files,
     id: &DocumentId,
     live: &str,
     last: &Last<'_>,
     expect: Expect,
-) -> Result<(), Refusal> {
+) -> Option<Stale> {
     if expect.is_said() {
-        return Ok(());
+        return None;
     }
     let mut walk = Walk::new(files, id, last.history);
     let mut older = None;
@@ -101,7 +123,7 @@ pub(super) fn refuse_older(
             older = Some(version.entry.version);
         }
     }
-    let Some(older) = older else { return Ok(()) };
+    let older = older?;
     let head = last.version;
     let message =
         format!("the file has the text of version {older}, but version {head} is published");
@@ -113,7 +135,7 @@ pub(super) fn refuse_older(
             call(Verb::Publish).word("--expect-version").value(head.to_string()),
         ],
     );
-    Err(Refusal::new(id.live_path(), "stale", message, hint))
+    Some(Stale { message, hint })
 }
 
 fn base(files: &Files, id: &DocumentId, live: &Frontmatter, last: &Last<'_>) -> Option<Base> {

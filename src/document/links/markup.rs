@@ -1,0 +1,130 @@
+//! The links and images that the markup of a body has, and where each is written.
+
+use std::ops::Range;
+
+use pulldown_cmark::{Event, LinkType, Options, Parser, RefDefs, Tag};
+
+use super::MAX_BODY;
+use crate::document::sections::MARKDOWN;
+
+/// Where a link is written.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Place {
+    /// The bytes of the text that hold it.
+    pub(super) span: Range<usize>,
+    /// What it names, as the reader of the markup gives it.
+    pub(super) dest: String,
+    /// How it is written there.
+    pub(super) spelling: Spelling,
+}
+
+/// How a link is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Spelling {
+    /// `[label](target)`, `<target>`, or the value of a field.
+    #[default]
+    Inline,
+    /// `[[target]]`.
+    Wiki,
+    /// `[label]: target`, to which several links may refer.
+    Definition,
+    /// A URI in plain text, of which the same bytes may hold several.
+    Plain,
+}
+
+impl Place {
+    /// The place of the target of a link or an image, of which `range` is the place. `start` is
+    /// that of the body.
+    pub(super) fn of(link: &MarkedLink<'_>, definitions: &RefDefs<'_>, start: usize) -> Self {
+        let definition = match link.link_type {
+            LinkType::Reference | LinkType::Collapsed | LinkType::Shortcut => {
+                definitions.get(link.label).map(|definition| definition.span.clone())
+            }
+            _ => None,
+        };
+        let spelling = match (&definition, link.link_type) {
+            (Some(_), _) => Spelling::Definition,
+            (None, LinkType::WikiLink { .. }) => Spelling::Wiki,
+            (None, _) => Spelling::Inline,
+        };
+        let span = definition.unwrap_or_else(|| link.range.clone());
+        let dest = link.dest.to_owned();
+        Self { span: start + span.start..start + span.end, dest, spelling }
+    }
+}
+
+/// A link or an image as the reader of the markup gives it.
+pub(super) struct MarkedLink<'e> {
+    pub(super) link_type: LinkType,
+    pub(super) dest: &'e str,
+    /// The label of its definition, if it has one.
+    pub(super) label: &'e str,
+    /// Its place in the body.
+    pub(super) range: Range<usize>,
+}
+
+/// The part of a body that is searched for links, and whether it is all of it.
+pub(super) fn bounded(body: &str) -> (&str, bool) {
+    if body.len() <= MAX_BODY {
+        return (body, true);
+    }
+    let end = (0..=MAX_BODY).rev().find(|n| body.is_char_boundary(*n)).unwrap_or(0);
+    // No URI is cut in two: it would name something else.
+    (&body[..body[..end].rfind(char::is_whitespace).unwrap_or(end)], false)
+}
+
+/// A reader of the markup of a body.
+pub(super) fn markdown(body: &str) -> Parser<'_> {
+    Parser::new_ext(body, MARKDOWN | Options::ENABLE_WIKILINKS)
+}
+
+/// The link or image that begins with an event.
+pub(super) fn marked<'e>(
+    event: &'e Event<'_>,
+    range: Range<usize>,
+) -> Option<(MarkedLink<'e>, Embed)> {
+    let (link_type, dest, label, embed) = match event {
+        Event::Start(Tag::Link { link_type, dest_url, id, .. }) => {
+            (*link_type, dest_url, id, Embed::No)
+        }
+        Event::Start(Tag::Image { link_type, dest_url, id, .. }) => {
+            (*link_type, dest_url, id, Embed::Yes)
+        }
+        _ => return None,
+    };
+    Some((MarkedLink { link_type, dest, label, range }, embed))
+}
+
+/// Whether a link shows its target in place.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Embed {
+    Yes,
+    No,
+}
+
+/// Counts lines, which end in LF, CRLF or CR, for offsets that do not fall.
+pub(super) struct Lines<'t> {
+    text: &'t str,
+    at: usize,
+    line: usize,
+}
+
+impl<'t> Lines<'t> {
+    pub(super) fn new(text: &'t str) -> Self {
+        Self { text, at: 0, line: 1 }
+    }
+
+    pub(super) fn line_of(&mut self, offset: usize) -> usize {
+        let bytes = self.text.as_bytes();
+        while self.at < offset.min(bytes.len()) {
+            let is_end = match bytes[self.at] {
+                b'\n' => true,
+                b'\r' => bytes.get(self.at + 1) != Some(&b'\n'),
+                _ => false,
+            };
+            self.line += usize::from(is_end);
+            self.at += 1;
+        }
+        self.line
+    }
+}

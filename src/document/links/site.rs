@@ -1,0 +1,96 @@
+//! Links from the root of a web site: which documents a path may mean, and which paths may mean a
+//! document (`spec/graph.md`, GRAPH-17 and GRAPH-21).
+
+use super::read::is_document;
+use super::{folder, last_segment};
+use crate::model::id::DocumentId;
+use crate::vault::site::SiteLinks;
+
+/// The documents that stand for their folder, the first one before the others.
+const PAGES: [&str; 3] = ["index", "_index", "README"];
+
+/// Whether a path, without its first `/`, is that of a folder on the site.
+pub fn is_site_folder(path: &str) -> bool {
+    path.is_empty() || path.ends_with('/')
+}
+
+/// The documents that a path from the root may mean: the first of them that exists is meant. None
+/// where the path is that of no document, or breaks a rule of ids.
+pub fn site_targets(path: &str, links: &SiteLinks) -> Vec<DocumentId> {
+    let mapped = links.map(path);
+    let (name, pages) = match is_site_folder(path) {
+        true => (mapped.trim_end_matches('/'), &PAGES[..]),
+        false => (&*mapped, &[][..]),
+    };
+    let pages = pages.iter().map(|page| format!("{mapped}{page}"));
+    let names = [name.to_owned()].into_iter().chain(pages);
+    names.filter_map(|name| name.parse().ok()).filter(is_document).collect()
+}
+
+/// The paths from the root that may mean a document, each without its first `/`.
+pub fn site_sources(id: &DocumentId, links: &SiteLinks) -> Vec<String> {
+    let mut found = links.sources(id.as_str());
+    found.extend(links.sources(&format!("{id}/")));
+    if PAGES.contains(&last_segment(id.as_str())) {
+        found.extend(links.sources(folder(id.as_str())));
+    }
+    found
+}
+
+/// The path of a document for a link that had another path; none where no path leads to it.
+pub(super) fn moved_path(old: &str, new: &DocumentId, links: &SiteLinks) -> Option<String> {
+    let named = if !is_site_folder(old) {
+        new.as_str().to_owned()
+    } else if PAGES.contains(&last_segment(new.as_str())) {
+        folder(new.as_str()).to_owned()
+    } else {
+        format!("{new}/")
+    };
+    links.sources(&named).into_iter().next()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::vault::config::Config;
+    use proptest::prelude::*;
+
+    fn links(yaml: &str) -> SiteLinks {
+        Config::parse(&format!("links: {yaml}\n")).unwrap().links
+    }
+
+    #[test]
+    fn a_folder_means_a_document_of_its_name_or_one_that_stands_for_it() {
+        let links = links("{/docs/: nodes/docs/}");
+        let targets = |path: &str| -> Vec<String> {
+            site_targets(path, &links).iter().map(ToString::to_string).collect()
+        };
+        assert_eq!(targets("docs/a"), ["nodes/docs/a"]);
+        let expected =
+            ["nodes/docs/a", "nodes/docs/a/index", "nodes/docs/a/_index", "nodes/docs/a/README"];
+        assert_eq!(targets("docs/a/"), expected);
+        assert_eq!(targets(""), ["index", "_index", "README"]);
+        let moved = |old: &str, new: &str| moved_path(old, &new.parse().unwrap(), &links);
+        assert_eq!(moved("docs/a/", "nodes/docs/b").as_deref(), Some("docs/b/"));
+        assert_eq!(moved("docs/a/", "nodes/docs/b/_index").as_deref(), Some("docs/b/"));
+        assert_eq!(moved("docs/a", "nodes/docs/b/index").as_deref(), Some("docs/b/index"));
+    }
+
+    proptest! {
+        #[test]
+        fn the_sources_of_a_document_are_exactly_the_paths_that_may_mean_it(
+            prefixes in prop::collection::btree_map("/([ab]/){0,2}", "([ab]/){0,2}", 0..4),
+            paths in prop::collection::vec("([ab]/){0,3}([ab]|index|README)?", 1..40),
+            wanted in "([ab]/){0,3}([ab]|index|_index|README)",
+        ) {
+            let entries = prefixes.iter().map(|(k, v)| format!("{k}: '{v}'"));
+            let links = links(&format!("{{{}}}", entries.collect::<Vec<_>>().join(", ")));
+            let wanted: DocumentId = wanted.parse().unwrap();
+            let sources = site_sources(&wanted, &links);
+            for path in paths.iter().filter(|_| is_document(&wanted)) {
+                let may_mean = site_targets(path, &links).contains(&wanted);
+                prop_assert_eq!(may_mean, sources.contains(path), "{}", path);
+            }
+        }
+    }
+}
