@@ -40,6 +40,7 @@
 //! hash without trusting any file of the vault.
 
 #[doc(hidden)]
+pub mod audit;
 pub mod chain;
 #[doc(hidden)]
 pub mod checkpoint;

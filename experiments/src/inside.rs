@@ -57,11 +57,10 @@ fn ctx_on(
     vars: impl IntoIterator<Item = (&'static str, String)>,
 ) -> Said {
     let environment = Environment {
-        cwd: root.to_owned(),
         vars: vars.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
-        clock: || 0,
         git: |_, _, _| Err(GitError::NotRun("not here".to_owned())),
         disk,
+        ..Environment::new(root.to_owned(), || 0)
     };
     let world =
         World { environment, input_terminal: false, terminal: false, error_terminal: false };

@@ -10,6 +10,7 @@ use crate::report::failure::Failure;
 use crate::report::vault::CheckoutReport;
 use crate::resolve::checkout::checkout;
 use crate::resolve::{Need, Snapshot};
+use crate::uri::Class;
 use crate::words::count;
 
 /// Write the files of a checkpoint into an empty folder, verified
@@ -29,7 +30,9 @@ pub(super) fn run(args: &Checkout, session: &mut Session<'_>) -> Result<Answer, 
     let vault = session.vault()?;
     let source = session.source(&vault, Need::Versions)?;
     let snapshot = Snapshot::of(&vault, &source, Some(args.number))?;
-    let artifacts = checkout(&snapshot, &session.workspace.environment.cwd.join(&args.dir))?;
+    let written = checkout(&snapshot, &session.workspace.environment.cwd.join(&args.dir))?;
+    let artifacts = session.release(written);
+    session.recording.class = Some(Class::Set);
     let (checkpoint, folder) = (args.number, args.dir.display().to_string());
     if session.ui.json {
         session.ui.report(&CheckoutReport { checkpoint, folder, artifacts });

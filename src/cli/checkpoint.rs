@@ -69,11 +69,14 @@ pub(super) fn run(args: &Checkpoint, session: &mut Session<'_>) -> Result<Answer
         Part::List { limit } => {
             let mut checkpoints = chronicle.checkpoints().to_vec();
             let omitted = limit.last(&mut checkpoints);
+            session.recording.listed = Some(checkpoints.len());
             session.ui.report(&limit::report(CheckpointsReport::new(&checkpoints), omitted));
         }
         Part::Show { number } => {
             let entry = chronicle.checkpoint(*number)?;
-            show(session, entry, &chronicle.state_at(*number)?);
+            let state = chronicle.state_at(*number)?;
+            session.recording.listed = Some(state.len());
+            show(session, entry, &state);
         }
         Part::Diff { older, newer } => {
             let (before, after) = (chronicle.state_at(*older)?, chronicle.state_at(*newer)?);
@@ -85,6 +88,7 @@ pub(super) fn run(args: &Checkpoint, session: &mut Session<'_>) -> Result<Answer
 
 fn list(session: &mut Session<'_>, mut events: Vec<Event>, limit: Limit) {
     let omitted = limit.last(&mut events);
+    session.recording.listed = Some(events.len());
     let row = |c: &Event| {
         let of = |n: u64, what| Some(n).filter(|n| *n > 0).map(|n| format!("{n} {what}"));
         let what: Vec<String> =
@@ -115,6 +119,7 @@ fn diff(
     after: (CheckpointNumber, &PublishedSet),
 ) {
     let report = StateDiffReport::new(before, after);
+    session.recording.listed = Some(report.changes.len());
     if session.ui.json {
         session.ui.report(&report);
         return;

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use super::Answer;
 use super::color::Paint;
 use super::session::Session;
 use super::ui::shown;
-use super::{Answer, document};
 use crate::model::id::DocumentId;
 use crate::model::layout;
 use crate::model::number::CheckpointNumber;
@@ -58,9 +58,13 @@ pub(super) fn run(args: &Context, session: &mut Session<'_>) -> Result<Answer, F
         None => None,
     };
     let extent = if args.all { Extent::Whole } else { Extent::Bounded };
-    let map = MapReport::new(&snapshot, &overview, &packs, instructions.as_ref(), extent)?;
+    let map = MapReport::new(&snapshot, &overview, &packs, extent)?;
+    session.recording.listed = Some(map.documents);
     match session.ui.json {
-        true => session.ui.report(&map),
+        true => {
+            let map = session.release(map.with(instructions.as_ref()));
+            session.ui.report(&map);
+        }
         false => text(session, instructions.as_ref(), &map),
     }
     let is_withheld = overview.withheld.iter().any(|w| w.id.as_str() == layout::CONTEXT);
@@ -71,17 +75,17 @@ pub(super) fn run(args: &Context, session: &mut Session<'_>) -> Result<Answer, F
         };
         session.ui.note(&format!("note: no checkpoint holds CONTEXT.md; {next}"));
     }
-    document::note_withheld(session, &overview.withheld);
-    Ok(Answer::of(&overview.withheld))
+    Ok(session.answer(&overview.withheld))
 }
 
 fn text(session: &mut Session<'_>, instructions: Option<&Served>, map: &MapReport<'_>) {
-    let ui = &mut session.ui;
     if let Some(served) = instructions {
         // The file may contain lines that look like the map.
-        ui.text(&Portion::whole(served).alone());
-        ui.line("");
+        let text = session.release(Portion::whole(served).handed_out_alone());
+        session.ui.harmless(&text);
+        session.ui.line("");
     }
+    let ui = &mut session.ui;
     let (name, documents) = (shown(&map.name), count(map.documents, "document"));
     let heading = format!("# Map of {name} at checkpoint {}: {documents}", map.checkpoint);
     ui.painted(Paint::Heading, &heading);

@@ -135,6 +135,8 @@ impl Tour<'_, '_> {
             cwd,
             vars: time.map(|(name, value)| (name.clone(), value.clone())).collect(),
             clock: caller.clock,
+            random: caller.random,
+            is_recorded: false,
             git: |_, _, _| Err(GitError::NotRun("the demo does not use git".to_owned())),
             disk: caller.disk.clone(),
         };
@@ -149,7 +151,7 @@ impl Tour<'_, '_> {
         if self.session.ui.json {
             self.steps.push(DemoStep { command, exit, output });
         } else {
-            self.session.ui.text(&output);
+            self.session.ui.harmless(&output);
         }
         exit
     }

@@ -3,6 +3,7 @@
 use super::Answer;
 use super::session::Session;
 use super::ui::shown;
+use crate::audit::{Part, Text, Traced};
 use crate::chain::diff::print_between;
 use crate::document::live_form::LiveForm;
 use crate::model::id::DocumentId;
@@ -13,7 +14,7 @@ use crate::status::seen::Seen;
 use crate::status::{self, DocumentState, GovernanceState};
 use crate::vault::Vault;
 use crate::workspace::places::Places;
-use crate::workspace::version::{live_text, number, published, text_of};
+use crate::workspace::version::{live_text, number, published, recorded, text_of};
 
 /// Show changes between two versions, or since publication
 ///
@@ -45,27 +46,33 @@ pub(super) fn run(args: &Diff, session: &mut Session<'_>) -> Result<Answer, Fail
     let id = id.clone();
     let is_live = |side: Option<&String>| side.is_none_or(|side| side == "live");
     let with_live = is_live(args.v2.as_ref()) || args.v1.as_ref().is_some_and(|v1| v1 == "live");
-    let side = |text: Option<&String>| -> Result<(String, String), Failure> {
+    let mut versions: Vec<Text> = Vec::new();
+    let mut side = |text: Option<&String>| -> Result<(String, String), Failure> {
         match text.filter(|_| !is_live(text)) {
             None => Ok(("live".to_owned(), live_text(&vault, &id)?)),
             Some(text) => {
                 let version = number(text)?;
-                let (text, _) = text_of(&vault, &chronicle, &id, version)?;
+                let (text, history) = text_of(&vault, &chronicle, &id, version)?;
+                versions.extend(recorded(&chronicle, &id, (version, &history), (&text, "")));
                 let text = if with_live { as_live(&id, text) } else { text };
                 Ok((format!("v{version}"), text))
             }
         }
     };
+    let mut base = None;
     let (from, old) = match &args.v1 {
         Some(_) => side(args.v1.as_ref())?,
         None => {
             let served = published(&vault, &head, &id)?;
+            base = Some(served.origin().text(""));
             (format!("v{}", served.entry.version), as_live(&id, served.text))
         }
     };
     let (to, new) = side(args.v2.as_ref())?;
+    versions.extend(base);
     let equal = old == new;
     let diff = if equal { String::new() } else { print_between(&old, &new, &from, &to) };
+    let diff = session.release(handed_out(diff, versions));
     if session.ui.json {
         session.ui.report(&DiffReport { id: &id, from: &from, to: &to, equal, diff: &diff });
     } else {
@@ -75,6 +82,14 @@ pub(super) fn run(args: &Diff, session: &mut Session<'_>) -> Result<Answer, Fail
         }
     }
     Ok(Answer::Yes)
+}
+
+/// A diff from or to versions, with what is recorded of them.
+fn handed_out(diff: String, versions: Vec<Text>) -> Traced<String> {
+    let of_diff = |text: Text| Text { part: Some(Part::Diff), ..text.handed_out(&diff) };
+    let recorded =
+        if diff.is_empty() { Vec::new() } else { versions.into_iter().map(of_diff).collect() };
+    Traced::new(diff, recorded)
 }
 
 /// What a live file with a published text has.
@@ -117,7 +132,9 @@ fn changed(
                         (format!("{} ({from})", shown(&path)), format!("{} (live)", shown(&path)))
                     }
                 };
+                let version = served.origin().text("");
                 let diff = print_between(&as_live(id, served.text), &live, &names.0, &names.1);
+                let diff = session.release(handed_out(diff, vec![version]));
                 diffs.push((id, from, diff));
             }
             (Err(why), _) | (_, Err(why)) => {

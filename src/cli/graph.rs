@@ -1,8 +1,8 @@
 //! `ctx graph`.
 
+use super::Answer;
 use super::session::Session;
 use super::ui::shown;
-use super::{Answer, document};
 use crate::graph::rank::hubs;
 use crate::graph::{self, Edge};
 use crate::model::number::CheckpointNumber;
@@ -39,6 +39,7 @@ pub(super) fn run(args: &Graph, session: &mut Session<'_>) -> Result<Answer, Fai
     let mut all = Listing::from(snapshot.all()?);
     let sites = snapshot.sites_or(&mut all.withheld);
     let graph = listing::graph(&all.documents, sites);
+    session.recording.listed = Some(all.documents.len());
     if let Some(limit) = args.hubs {
         let hubs = hubs(&graph, limit);
         print_hubs(session, &HubsReport::new(checkpoint, &all, &hubs));
@@ -49,8 +50,7 @@ pub(super) fn run(args: &Graph, session: &mut Session<'_>) -> Result<Answer, Fai
             false => dot(session, &all, &edges),
         }
     }
-    document::note_withheld(session, &all.withheld);
-    Ok(Answer::of(&all.withheld))
+    Ok(session.answer(&all.withheld))
 }
 
 fn print_hubs(session: &mut Session<'_>, report: &HubsReport<'_>) {

@@ -39,6 +39,7 @@ pub(super) fn run(args: &History, session: &mut Session<'_>) -> Result<Answer, F
     let mut report = HistoryReport::new(vault.files(), &seals, &id, &history);
     let is_sound = report.is_sound();
     let omitted = args.limit.last(&mut report.versions);
+    session.recording.listed = Some(report.versions.len());
     if !session.ui.json {
         text(session, &report.versions);
         limit::note(omitted).iter().for_each(|note| session.ui.note(note));
@@ -87,6 +88,7 @@ fn all(session: &mut Session<'_>, vault: &Vault, limit: Limit) -> Result<Answer,
     let log = session.log(vault)?;
     let mut report = LatestReport::new(&log.sound()?);
     let omitted = limit.or(LATEST).first(&mut report.versions);
+    session.recording.listed = Some(report.versions.len());
     if session.ui.json {
         session.ui.report(&limit::report(report, omitted));
         return Ok(Answer::Yes);

@@ -47,6 +47,7 @@ pub(super) fn run(args: &List, session: &mut Session<'_>) -> Result<Answer, Fail
         }
     };
     let omitted = args.limit.first(&mut all.documents);
+    session.recording.listed = Some(all.documents.len());
     match session.ui.json {
         true => {
             session.ui.report(&limit::report(ListReport::new(checkpoint, &all), omitted));
@@ -59,6 +60,5 @@ pub(super) fn run(args: &List, session: &mut Session<'_>) -> Result<Answer, Fail
     if args.selector.is_none() && all.documents.is_empty() && all.withheld.is_empty() {
         session.ui.note("hint: nothing is published; `ctx status` shows what can be");
     }
-    document::note_withheld(session, &all.withheld);
-    Ok(Answer::of(&all.withheld))
+    Ok(session.answer(&all.withheld))
 }

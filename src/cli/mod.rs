@@ -40,6 +40,7 @@ mod search;
 mod session;
 mod show;
 mod status;
+mod trace;
 pub(crate) mod ui;
 mod validate;
 mod verify;
@@ -51,6 +52,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 
 use crate::report::failure::{Code, Failure};
+use crate::workspace::recording::{GivenLabels, Printed, Recording};
 use crate::workspace::{Environment, Options, Workspace};
 
 pub use groups::reference;
@@ -108,6 +110,21 @@ struct Global {
     /// Print the report as JSON
     #[arg(long, global = true)]
     json: bool,
+    /// Record the access under this agent [env: CTX_AGENT]
+    #[arg(long, global = true, value_name = "ID", hide_short_help = true)]
+    agent: Option<String>,
+    /// Record the access under this session [env: CTX_SESSION]
+    #[arg(long, global = true, value_name = "ID", hide_short_help = true)]
+    session: Option<String>,
+    /// Record the access under this thread [env: CTX_THREAD]
+    #[arg(long, global = true, value_name = "ID", hide_short_help = true)]
+    thread: Option<String>,
+    /// Record the access under this task [env: CTX_TASK]
+    #[arg(long, global = true, value_name = "ID", hide_short_help = true)]
+    task: Option<String>,
+    /// Record the access under this node of a graph of agents [env: CTX_NODE]
+    #[arg(long, global = true, value_name = "ID", hide_short_help = true)]
+    node: Option<String>,
     /// Use this time instead of the clock [env: CTX_NOW]
     #[arg(long, global = true, hide = true, value_name = "TIME")]
     now: Option<String>,
@@ -157,9 +174,67 @@ enum Verb {
     Show(show::Show),
     Checkpoint(checkpoint::Checkpoint),
     Checkout(checkout::Checkout),
+    Trace(trace::Trace),
     Recover(recover::Recover),
     Index(index::Index),
     Help(help::Help),
+}
+
+impl Verb {
+    /// Its word.
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Init(_) => "init",
+            Self::Demo(_) => "demo",
+            Self::Add(_) => "add",
+            Self::Status(_) => "status",
+            Self::Validate(_) => "validate",
+            Self::Diff(_) => "diff",
+            Self::Publish(_) => "publish",
+            Self::Retire(_) => "retire",
+            Self::Restore(_) => "restore",
+            Self::Mv(_) => "mv",
+            Self::List(_) => "list",
+            Self::Read(_) => "read",
+            Self::Resolve(_) => "resolve",
+            Self::Search(_) => "search",
+            Self::Context(_) => "context",
+            Self::Pack(_) => "pack",
+            Self::Neighbors(_) => "neighbors",
+            Self::Graph(_) => "graph",
+            Self::Verify(_) => "verify",
+            Self::Head(_) => "head",
+            Self::History(_) => "history",
+            Self::Show(_) => "show",
+            Self::Checkpoint(_) => "checkpoint",
+            Self::Checkout(_) => "checkout",
+            Self::Trace(_) => "trace",
+            Self::Recover(_) => "recover",
+            Self::Index(_) => "index",
+            Self::Help(_) => "help",
+        }
+    }
+
+    /// Whether it hands out texts of documents, or lists their names: the whole report is kept until
+    /// that is recorded.
+    fn hands_out(&self) -> bool {
+        matches!(
+            self,
+            Self::Diff(_)
+                | Self::List(_)
+                | Self::Read(_)
+                | Self::Resolve(_)
+                | Self::Search(_)
+                | Self::Context(_)
+                | Self::Pack(_)
+                | Self::Neighbors(_)
+                | Self::Graph(_)
+                | Self::History(_)
+                | Self::Show(_)
+                | Self::Checkpoint(_)
+                | Self::Checkout(_)
+        )
+    }
 }
 
 /// How a verb that did its work ends.
@@ -184,27 +259,25 @@ impl Answer {
 pub fn run(args: Vec<OsString>, world: &World, streams: Streams<'_>) -> u8 {
     let Streams { stdin, stdout, stderr } = streams;
     let wants_json = args.iter().any(|arg| arg == "--json");
+    let words: Vec<String> =
+        args.iter().skip(1).map(|arg| arg.to_string_lossy().into_owned()).collect();
     let terminal = Terminal::of(world);
     let cli = match groups::parse(args) {
         Ok(cli) => cli,
         Err(why) => return usage(&why, wants_json, stdout, stderr),
     };
     let mut ui = Ui::new(stdout, stderr, terminal);
-    let Global { vault, json, now } = cli.global;
+    let Global { vault, json, now, agent, session, thread, task, node } = cli.global;
     ui.json = json;
-    let options = Options { vault, now, ..Options::default() };
+    let labels = GivenLabels { agent, session, thread, task, node };
+    let options = Options { vault, now, labels, ..Options::default() };
     let workspace = Workspace { environment: &world.environment, options };
-    let mut session = Session { ui, workspace, stdin };
-    let mut exit = match dispatch(cli.verb, &mut session) {
-        Ok(Answer::Yes) => 0,
-        Ok(Answer::No) => 1,
-        Ok(Answer::Incomplete) => 5,
-        Err(failure) => {
-            let failure = session.workspace.explained(failure);
-            session.ui.failure(&failure);
-            failure.code.exit()
-        }
-    };
+    let mut session = Session { ui, workspace, stdin, recording: Recording::begin() };
+    let mut exit = recorded(cli.verb, &words, &mut session).unwrap_or_else(|failure| {
+        let failure = session.workspace.explained(failure);
+        session.ui.failure(&failure);
+        failure.code.exit()
+    });
     if let Err(why) = session.ui.finish()
         && why.kind() != io::ErrorKind::BrokenPipe
     {
@@ -213,6 +286,35 @@ pub fn run(args: Vec<OsString>, world: &World, streams: Streams<'_>) -> u8 {
         exit = 5;
     }
     exit
+}
+
+/// Runs a verb. What it hands out is recorded before any of it leaves (AUDIT-5).
+fn recorded(verb: Verb, argv: &[String], session: &mut Session<'_>) -> Result<u8, Failure> {
+    let labels = session.workspace.labels()?;
+    let (name, hands_out) = (verb.name(), verb.hands_out());
+    if hands_out {
+        session.ui.hold();
+    }
+    let answer = dispatch(verb, session);
+    let refused = answer.as_ref().err().map(|failure| failure.code).filter(|code| code.exit() == 3);
+    if hands_out || refused.is_some() {
+        let printed = Printed {
+            verb: name,
+            argv,
+            terminal: session.ui.is_terminal(),
+            output: session.ui.held(),
+            refused,
+        };
+        let recording = std::mem::replace(&mut session.recording, Recording::begin());
+        if let Err(why) = session.workspace.record(recording, labels, &printed) {
+            session.ui.note(&format!("warning: the access was not recorded: {why}"));
+        }
+    }
+    Ok(match answer? {
+        Answer::Yes => 0,
+        Answer::No => 1,
+        Answer::Incomplete => 5,
+    })
 }
 
 fn dispatch(verb: Verb, session: &mut Session<'_>) -> Result<Answer, Failure> {
@@ -245,6 +347,7 @@ fn dispatch(verb: Verb, session: &mut Session<'_>) -> Result<Answer, Failure> {
         Verb::Show(args) => show::run(&args, session),
         Verb::Checkpoint(args) => checkpoint::run(&args, session),
         Verb::Checkout(args) => checkout::run(&args, session),
+        Verb::Trace(args) => trace::run(&args, session),
         Verb::Recover(args) => recover::run(&args, session),
         Verb::Index(args) => index::run(&args, session),
         Verb::Help(args) => help::run(&args, session),

@@ -68,6 +68,7 @@ pub(super) fn run(args: &Neighbors, session: &mut Session<'_>) -> Result<Answer,
         return Err(Failure::unknown_id(named.id.as_str(), near));
     };
     let found = &around.found;
+    session.recording.listed = Some(found.neighbors.len());
     if session.ui.json {
         session.ui.report(&NeighborsReport::new(&named.id, snapshot.checkpoint(), &around));
     } else {

@@ -1,7 +1,5 @@
 //! `ctx read`.
 
-use std::ops::Range;
-
 use super::Answer;
 use super::session::Session;
 use super::ui::shown;
@@ -9,6 +7,7 @@ use crate::document::sections::Section;
 use crate::report::document::{DocumentReport, OutlineReport};
 use crate::report::failure::Failure;
 use crate::resolve::{Need, Served, Snapshot};
+use crate::uri::Class;
 use crate::words::count;
 use crate::workspace::version::published;
 
@@ -35,6 +34,8 @@ pub(super) fn run(args: &Read, session: &mut Session<'_>) -> Result<Answer, Fail
     let vault = session.vault()?;
     let source = session.source(&vault, Need::Versions)?;
     let named = session.workspace.named_at(&vault, &source, &args.id)?;
+    session.recording.class = Some(Class::Direct);
+    session.recording.query = Some(args.id.clone());
     let snapshot = Snapshot::of(&vault, &source, named.checkpoint)?;
     let served = published(&vault, &snapshot, &named.id)?;
     let section = named.anchor.map(|anchor| served.section(&anchor)).transpose()?;
@@ -43,19 +44,24 @@ pub(super) fn run(args: &Read, session: &mut Session<'_>) -> Result<Answer, Fail
         return Ok(Answer::Yes);
     }
     match (&section, session.ui.json) {
-        (None, false) => sealed(session, &served, 0..served.text.len()),
-        (Some(section), false) => sealed(session, &served, section.range.clone()),
-        (None, true) => session.ui.report(&DocumentReport::new(&served, true)),
+        (section, false) => sealed(session, &served, section.as_ref()),
+        (None, true) => {
+            let report = session.release(DocumentReport::whole(&served));
+            session.ui.report(&report);
+        }
         (Some(section), true) => {
-            session.ui.report(&DocumentReport::of_section(&served, section));
+            let report = session.release(DocumentReport::of_section(&served, section));
+            session.ui.report(&report);
         }
     }
     Ok(Answer::Yes)
 }
 
 /// A part of the text as it is sealed: with what answers for agents leave out.
-fn sealed(session: &mut Session<'_>, served: &Served, range: Range<usize>) {
-    session.ui.text(&served.text[range.clone()]);
+fn sealed(session: &mut Session<'_>, served: &Served, section: Option<&Section>) {
+    let text = session.release(served.sealed(section));
+    session.ui.harmless(text);
+    let range = section.map_or(0..served.text.len(), |section| section.range.clone());
     let (_, comments) = served.shown(range);
     if comments > 0 {
         let what = count(comments, "comment");
@@ -65,6 +71,7 @@ fn sealed(session: &mut Session<'_>, served: &Served, range: Range<usize>) {
 
 /// The sections of a document, or those inside one of them.
 fn outline(session: &mut Session<'_>, served: &Served, whole: Option<&Section>) {
+    session.recording.listed = Some(1);
     let mut sections = served.sections();
     sections.retain(|section| {
         whole.is_none_or(|whole| {

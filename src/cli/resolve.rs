@@ -3,7 +3,7 @@
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 use super::session::Session;
-use super::ui::{Ui, shown};
+use super::ui::shown;
 use super::{Answer, document};
 use crate::model::number::CheckpointNumber;
 use crate::report::failure::Failure;
@@ -106,6 +106,8 @@ pub(super) fn run(args: &Resolve, session: &mut Session<'_>) -> Result<Answer, F
     if args.explain {
         return explain(session, &mut asked);
     }
+    session.recording.class = Some(asked.plan.class());
+    session.recording.query = Some(asked.selector.to_string());
     let mut resolution = asked.resolve(&vault)?;
     let notes = asked.notes(&resolution)?;
     let instructions = match args.has_instructions() {
@@ -129,24 +131,28 @@ pub(super) fn run(args: &Resolve, session: &mut Session<'_>) -> Result<Answer, F
         };
         let plan = &asked.plan;
         let report = ResolveReport::new(about, plan, &context, &resolution, &notes, detail);
+        let report = session.release(report);
         session.ui.report(&report);
     } else {
-        print(args, &mut session.ui, &context);
+        print(args, session, &context);
     }
+    session.recording.listed = Some(context.portions.len());
     if resolution.documents.is_empty() && resolution.withheld.is_empty() {
         let at_head = args.at.or(asked.selector.checkpoint).is_none();
         note_empty(session, &vault, &asked, at_head)?;
     }
     document::note(session, asked.plan.backend.as_deref(), &notes);
     note_left_out(session, &context);
-    document::note_withheld(session, &resolution.withheld);
-    Ok(Answer::of(&resolution.withheld))
+    Ok(session.answer(&resolution.withheld))
 }
 
-fn print(args: &Resolve, ui: &mut Ui<'_>, context: &Context<'_>) {
+fn print(args: &Resolve, session: &mut Session<'_>, context: &Context<'_>) {
     if args.bodies || args.format == Some(Format::Markdown) {
-        ui.text(&context.to_markdown());
-    } else if args.ids {
+        let block = session.release(context.handed_out());
+        return session.ui.harmless(&block);
+    }
+    let ui = &mut session.ui;
+    if args.ids {
         for portions in context.portions.chunk_by(Portion::is_beside) {
             portions.iter().take(1).for_each(|p| ui.line(&shown(p.served.id.as_str())));
         }

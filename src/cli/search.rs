@@ -7,6 +7,7 @@ use crate::report::failure::Failure;
 use crate::report::search::{CLASS, SearchReport};
 use crate::resolve::{Need, Snapshot};
 use crate::search::{self, Hit, Query, Reason, Snippet};
+use crate::uri::Class;
 use crate::words::count;
 use crate::workspace::search::{Answered, ask};
 
@@ -51,11 +52,13 @@ pub(super) fn run(args: &Search, session: &mut Session<'_>) -> Result<Answer, Fa
         ask(workspace, &vault, &snapshot, (&query, args.limit.into()), on_slow)
     })?;
     let at = snapshot.checkpoint();
+    session.recording.class = Some(Class::Delegated);
+    session.recording.query = Some(query.text().to_owned());
+    session.recording.listed = Some(answer.hits.len());
+    let about = (query.text(), backend.as_str());
+    let report = session.release(SearchReport::new(about, at, answer, args.explain));
     match session.ui.json {
-        true => {
-            let about = (query.text(), backend.as_str());
-            session.ui.report(&SearchReport::new(about, at, answer, args.explain));
-        }
+        true => session.ui.report(&report),
         false => answer.hits.iter().for_each(|hit| print(&mut session.ui, hit, args.explain)),
     }
     let backend = shown(backend);
@@ -69,8 +72,7 @@ pub(super) fn run(args: &Search, session: &mut Session<'_>) -> Result<Answer, Fa
         session.ui.note(&note);
     }
     document::note(session, None, &answer.notes);
-    document::note_withheld(session, &answer.withheld);
-    Ok(Answer::of(&answer.withheld))
+    Ok(session.answer(&answer.withheld))
 }
 
 fn print(ui: &mut Ui<'_>, hit: &Hit, explain: bool) {

@@ -4,26 +4,44 @@ use std::cell::RefCell;
 use std::io::Read;
 
 use super::ui::{Ui, shown};
-use super::{Acting, Locking};
+use super::{Acting, Answer, Locking, document};
+use crate::audit::Traced;
 use crate::checkpoint::log::Log;
 use crate::report::failure::Failure;
-use crate::resolve::{CheckpointSource, Need};
+use crate::resolve::{CheckpointSource, Need, Withheld};
 use crate::trust::{self, HeadError};
 use crate::vault::Vault;
 use crate::words::count;
 use crate::workspace::Workspace;
+use crate::workspace::recording::Recording;
 
 /// One command at work.
 pub(super) struct Session<'w> {
     pub(super) ui: Ui<'w>,
     pub(super) workspace: Workspace<'w>,
     pub(super) stdin: &'w mut dyn Read,
+    /// What is to be recorded of it.
+    pub(super) recording: Recording,
 }
 
 impl Session<'_> {
     /// The vault of a verb that only reads.
-    pub(super) fn vault(&self) -> Result<Vault, Failure> {
-        self.workspace.vault()
+    pub(super) fn vault(&mut self) -> Result<Vault, Failure> {
+        let vault = self.workspace.vault()?;
+        self.workspace.record_of(&vault, &mut self.recording);
+        Ok(vault)
+    }
+
+    /// A value that holds texts of documents, which are recorded before the report leaves.
+    pub(super) fn release<T>(&mut self, traced: Traced<T>) -> T {
+        traced.release(&mut self.recording.texts)
+    }
+
+    /// Keeps in mind what is withheld from the answer, and gives how the verb ends.
+    pub(super) fn answer(&mut self, withheld: &[Withheld]) -> Answer {
+        self.recording.withheld += withheld.len();
+        document::note_withheld(self, withheld);
+        Answer::of(withheld)
     }
 
     /// The vault of a verb that records who acts.
@@ -60,6 +78,7 @@ impl Session<'_> {
             line.tell(|| format!("indexing: {done} of {}", count(all, "document")));
         })?;
         drop(line);
+        self.recording.head = source.head(vault);
         self.warn_of_lost_head(source.check_head(vault));
         Ok(source)
     }
@@ -68,6 +87,7 @@ impl Session<'_> {
     pub(super) fn log(&mut self, vault: &Vault) -> Result<Log, Failure> {
         let log = trust::open_log(vault)?;
         if let Ok(chronicle) = log.sound() {
+            self.recording.head = chronicle.head().map(|head| (head.number, head.hash));
             self.warn_of_lost_head(trust::check(vault, &chronicle));
         }
         Ok(log)

@@ -2,10 +2,12 @@
 
 use super::Answer;
 use super::session::Session;
+use crate::audit::Traced;
 use crate::report::failure::Failure;
 use crate::report::history::ShowReport;
 use crate::resolve::seals;
-use crate::workspace::version::{number, text_of};
+use crate::uri::Class;
+use crate::workspace::version::{number, recorded, text_of};
 
 /// Print the text of one version, rebuilt and verified
 #[derive(Debug, clap::Args)]
@@ -25,9 +27,12 @@ pub(super) fn run(args: &Show, session: &mut Session<'_>) -> Result<Answer, Fail
     let chronicle = log.sound()?;
     let (text, history) = text_of(&vault, &chronicle, &id, version)?;
     let checkpoint = seals::of_log(&chronicle, &id, &history).get(&version).copied();
+    session.recording.class = Some(Class::Direct);
+    let recorded = recorded(&chronicle, &id, (version, &history), (&text, &text));
+    let text = session.release(Traced::new(text, recorded.into_iter().collect()));
     match session.ui.json {
         true => session.ui.report(&ShowReport { id: &id, version, checkpoint, text: &text }),
-        false => session.ui.text(&text),
+        false => session.ui.harmless(&text),
     }
     if checkpoint.is_none() {
         session.ui.note(&format!("note: no checkpoint seals version {version}"));

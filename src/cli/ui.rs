@@ -44,6 +44,8 @@ impl Terminal {
 /// The two output streams of one command.
 pub(super) struct Ui<'w> {
     out: io::BufWriter<&'w mut dyn Write>,
+    /// The report so far, where it must not leave before it is recorded.
+    held: Option<Vec<u8>>,
     err: &'w mut dyn Write,
     terminal: Terminal,
     /// Whether the report is JSON.
@@ -59,6 +61,7 @@ impl<'w> Ui<'w> {
     pub(super) fn new(out: &'w mut dyn Write, err: &'w mut dyn Write, terminal: Terminal) -> Self {
         Self {
             out: io::BufWriter::new(out),
+            held: None,
             err,
             terminal,
             json: false,
@@ -66,6 +69,21 @@ impl<'w> Ui<'w> {
             warnings: Vec::new(),
             failed: None,
         }
+    }
+
+    /// Keeps the report until the end, so that it can be recorded before it leaves.
+    pub(super) fn hold(&mut self) {
+        self.held = Some(Vec::new());
+    }
+
+    /// The report, if it is kept.
+    pub(super) fn held(&self) -> &[u8] {
+        self.held.as_deref().unwrap_or_default()
+    }
+
+    /// Whether the report goes to a terminal.
+    pub(super) fn is_terminal(&self) -> bool {
+        self.terminal.out
     }
 
     /// Whether a person is at both ends, who can be asked for a text.
@@ -99,8 +117,9 @@ impl<'w> Ui<'w> {
         table(rows).iter().for_each(|row| self.line(row));
     }
 
-    /// Writes a document's text: unchanged to a pipe, harmless to a terminal.
-    pub(super) fn text(&mut self, text: &str) {
+    /// Writes text that is not of this program: unchanged to a pipe, harmless to a terminal. A text of
+    /// a document comes from [`Session::release`](super::session::Session::release).
+    pub(super) fn harmless(&mut self, text: &str) {
         if self.terminal.out {
             let harmless = escaped(text, steers_text);
             self.write(harmless.as_bytes());
@@ -112,7 +131,7 @@ impl<'w> Ui<'w> {
     /// Writes a unified diff: unchanged to a pipe, harmless and in colours to a terminal.
     pub(super) fn diff(&mut self, diff: &str) {
         if !self.terminal.color {
-            return self.text(diff);
+            return self.harmless(diff);
         }
         for line in diff.split_inclusive('\n') {
             let (line, end) = line.strip_suffix('\n').map_or((line, ""), |line| (line, "\n"));
@@ -163,6 +182,9 @@ impl<'w> Ui<'w> {
 
     /// Hands the report to stdout, then the notes to stderr; gives the first failure of stdout.
     pub(super) fn finish(&mut self) -> io::Result<()> {
+        if let Some(held) = self.held.take() {
+            self.write(&held);
+        }
         let flushed = self.out.flush();
         self.write_notes();
         match self.failed.take() {
@@ -188,7 +210,9 @@ impl<'w> Ui<'w> {
     }
 
     fn write(&mut self, bytes: &[u8]) {
-        if self.failed.is_none() {
+        if let Some(held) = &mut self.held {
+            held.extend_from_slice(bytes);
+        } else if self.failed.is_none() {
             self.failed = self.out.write_all(bytes).err();
         }
     }
@@ -296,7 +320,7 @@ mod tests {
         let hostile = "a\u{1b}[31m\u{202e}\u{9b}b\nc\u{7f}";
         assert_eq!(shown(hostile), "a\\u{1b}[31m\\u{202e}\\u{9b}b\\nc\\u{7f}");
         let escaped = "a\\u{1b}[31m\\u{202e}\\u{9b}b\nc\\u{7f}";
-        assert_eq!(printed(ON, |ui| ui.text(hostile)), escaped);
+        assert_eq!(printed(ON, |ui| ui.harmless(hostile)), escaped);
         let colored = Terminal { color: true, ..ON };
         let diff = printed(colored, |ui| ui.diff("+\u{1b}[0m\n-a\n b"));
         assert_eq!(
@@ -307,7 +331,7 @@ mod tests {
 
     #[test]
     fn a_pipe_gets_the_bytes_as_they_are() {
-        assert_eq!(printed(Terminal::default(), |ui| ui.text("\u{1b}\r\n")), "\u{1b}\r\n");
+        assert_eq!(printed(Terminal::default(), |ui| ui.harmless("\u{1b}\r\n")), "\u{1b}\r\n");
         assert_eq!(printed(Terminal::default(), |ui| ui.diff("+\u{1b}\r\n")), "+\u{1b}\r\n");
     }
 

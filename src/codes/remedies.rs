@@ -103,6 +103,7 @@ pub(super) const REMEDIES: &[(&str, &str)] = &[
     ("unknown-checkpoint", "Pass another number: `ctx checkpoint list` lists all checkpoints. In a new vault, `ctx publish --all` makes the first."),
     ("unknown-id", "The id has a typo, was retired, or was not published yet. `ctx list` lists published documents, `ctx history ID` all versions of one. `ctx publish ID` publishes a draft."),
     ("unknown-pack", "Correct the id: `ctx pack list` lists the packs. A new pack counts after `ctx publish packs/NAME.yml`."),
+    ("unknown-trace", "`ctx trace list` lists what is recorded on this machine for this vault. A log of another machine is read where `CTX_AUDIT_DIR` names its folder."),
     ("unknown-version", "Pass another number: `ctx history ID` lists the versions."),
     ("unpublished-changes", "`ctx diff ID` shows the changes. Publish them with `ctx publish ID`, or overwrite them with `ctx restore ID --force`, which loses them. Then run the command again."),
     ("unreadable", "Grant yourself permission to read the file, and run the command again. A `.gitignore` must be a regular file of at most 64 KiB."),

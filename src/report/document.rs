@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use serde::Serialize;
 
 use super::Report;
+use crate::audit::Traced;
 use crate::document::sections::Section;
 use crate::model::number::{CheckpointNumber, Version};
 use crate::model::tag::Tag;
@@ -82,8 +83,8 @@ impl Report for DocumentReport<'_> {
 }
 
 impl<'d> DocumentReport<'d> {
-    /// A whole document, with or without its body.
-    pub(crate) fn new(served: &'d Served, with_body: bool) -> Self {
+    /// A document, with or without its body.
+    fn new(served: &'d Served, with_body: bool) -> Self {
         let fields = &served.fields;
         let shown = with_body.then(|| served.shown(served.body_range()));
         let (body, comments) = shown.unzip();
@@ -111,11 +112,23 @@ impl<'d> DocumentReport<'d> {
         }
     }
 
+    /// A document without its body.
+    pub(crate) fn named(served: &'d Served) -> Self {
+        Self::new(served, false)
+    }
+
+    /// A whole document, with its body.
+    pub(crate) fn whole(served: &'d Served) -> Traced<Self> {
+        Traced::new(Self::new(served, true), vec![Portion::whole(served).recorded()])
+    }
+
     /// A document narrowed to one section, with the section's text.
-    pub(crate) fn of_section(served: &'d Served, section: &Section) -> Self {
-        let (body, comments) = served.shown(section.range.clone());
+    pub(crate) fn of_section(served: &'d Served, section: &'d Section) -> Traced<Self> {
+        let portion = Portion { section: Some(section), ..Portion::whole(served) };
+        let (body, comments) = portion.shown();
         let (section, body) = (Some(section.into()), Some(body));
-        Self { section, comments, body, ..Self::new(served, false) }
+        let report = Self { section, comments, body, ..Self::new(served, false) };
+        Traced::new(report, vec![portion.recorded()])
     }
 
     /// What an answer holds of each document: all of it, or some of its sections. The context that

@@ -7,6 +7,7 @@ use serde::Serialize;
 use super::Report;
 use super::document::WithheldReport;
 use super::pack::PackReport;
+use crate::audit::Traced;
 use crate::checkpoint::fault::LogError;
 use crate::model::number::CheckpointNumber;
 use crate::resolve::overview::{Counts, Overview};
@@ -97,7 +98,7 @@ impl Report for MapReport<'_> {
 }
 
 impl<'c> MapReport<'c> {
-    /// The map of a snapshot, with its verified `CONTEXT.md`.
+    /// The map of a snapshot, without its `CONTEXT.md`.
     ///
     /// # Errors
     /// The log cannot be relied on.
@@ -105,7 +106,6 @@ impl<'c> MapReport<'c> {
         snapshot: &Snapshot<'_>,
         overview: &'c Overview,
         packs: &'c Packs,
-        instructions: Option<&'c Served>,
         extent: Extent,
     ) -> Result<Self, LogError> {
         let (tags, more_tags) = extent.most(&overview.tags);
@@ -120,7 +120,7 @@ impl<'c> MapReport<'c> {
         Ok(Self {
             name: snapshot.name(),
             checkpoint: snapshot.checkpoint(),
-            instructions: instructions.map(|served| &*served.text),
+            instructions: None,
             documents: overview.documents,
             types: overview.types.iter().map(|(word, n)| (word.as_str(), *n)).collect(),
             tags,
@@ -138,5 +138,12 @@ impl<'c> MapReport<'c> {
             },
             withheld: WithheldReport::all(&overview.withheld),
         })
+    }
+
+    /// The map with the verified `CONTEXT.md`.
+    pub(crate) fn with(self, instructions: Option<&'c Served>) -> Traced<Self> {
+        let Some(served) = instructions else { return Traced::new(self, Vec::new()) };
+        let whole = served.sealed(None);
+        whole.map(|text| Self { instructions: Some(text), ..self })
     }
 }

@@ -20,6 +20,7 @@ pub mod resolve;
 pub mod restore;
 pub mod sarif;
 pub mod search;
+pub mod trace;
 pub mod vault;
 pub mod verify;
 

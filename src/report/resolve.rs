@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::Report;
 use super::document::{DocumentReport, WithheldReport};
+use crate::audit::Traced;
 use crate::model::number::{CheckpointNumber, Version};
 use crate::resolve::context::{Context, LeftOut, Reason};
 use crate::resolve::portion::Portion;
@@ -52,8 +53,11 @@ impl<'r> ResolveReport<'r> {
         resolution: &Resolution,
         notes: &'r [String],
         detail: Detail,
-    ) -> Self {
-        Self {
+    ) -> Traced<Self> {
+        let instructions = context.instructions.iter().filter(|_| detail.instructions);
+        let portions = context.portions.iter().filter(|_| detail.bodies);
+        let texts = instructions.chain(portions).map(Portion::recorded).collect();
+        let report = Self {
             selector,
             class: plan.class().as_str(),
             backend: plan.backend.as_deref(),
@@ -70,7 +74,8 @@ impl<'r> ResolveReport<'r> {
             context: detail.tokens.then(|| ContextReport::from(context)),
             withheld: WithheldReport::all(&resolution.withheld),
             notes,
-        }
+        };
+        Traced::new(report, texts)
     }
 }
 
@@ -247,7 +252,7 @@ impl Report for ListReport<'_> {
 impl<'l> ListReport<'l> {
     /// All that a checkpoint publishes.
     pub(crate) fn new(checkpoint: CheckpointNumber, all: &'l Resolution) -> Self {
-        let documents = all.documents.iter().map(|one| DocumentReport::new(one, false)).collect();
+        let documents = all.documents.iter().map(DocumentReport::named).collect();
         Self { checkpoint, documents, withheld: WithheldReport::all(&all.withheld) }
     }
 }

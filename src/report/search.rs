@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::Report;
 use super::document::WithheldReport;
+use crate::audit::Traced;
 use crate::model::number::{CheckpointNumber, Version};
 use crate::model::tag::Tag;
 use crate::search::{Answer, Hit, Reason, Snippet};
@@ -55,8 +56,8 @@ impl<'s> SearchReport<'s> {
         checkpoint: CheckpointNumber,
         answer: &'s Answer,
         explain: bool,
-    ) -> Self {
-        Self {
+    ) -> Traced<Self> {
+        let report = Self {
             query,
             class: CLASS,
             backend,
@@ -64,7 +65,8 @@ impl<'s> SearchReport<'s> {
             hits: answer.hits.iter().map(|hit| HitReport::new(hit, explain)).collect(),
             withheld: WithheldReport::all(&answer.withheld),
             notes: &answer.notes,
-        }
+        };
+        Traced::new(report, answer.hits.iter().map(Hit::recorded).collect())
     }
 }
 

@@ -6,6 +6,7 @@ use std::path::Path;
 use rayon::prelude::*;
 
 use super::{Snapshot, Withheld};
+use crate::audit::{Text, Traced};
 use crate::checkpoint::fault::LogError;
 use crate::model::id::DocumentId;
 use crate::model::layout;
@@ -37,11 +38,12 @@ pub enum CheckoutError {
 }
 
 /// Writes every document and governance file of a checkpoint into a folder that is empty or not
-/// there. All of them are verified before the first is written; gives back how many there are.
+/// there. All of them are verified before the first is written; gives back how many there are, and what the
+/// access log says of them.
 ///
 /// # Errors
 /// See [`CheckoutError`].
-pub fn checkout(snapshot: &Snapshot<'_>, dir: &Path) -> Result<usize, CheckoutError> {
+pub fn checkout(snapshot: &Snapshot<'_>, dir: &Path) -> Result<Traced<usize>, CheckoutError> {
     let real = dir.ancestors().find_map(|above| above.canonicalize().ok()).unwrap_or_default();
     if real.starts_with(snapshot.vault.root()) {
         return Err(CheckoutError::Inside);
@@ -57,19 +59,20 @@ pub fn checkout(snapshot: &Snapshot<'_>, dir: &Path) -> Result<usize, CheckoutEr
         return Err(CheckoutError::Withheld(withheld));
     }
     let files = Files::open(dir)?;
-    let written: Result<(), CheckoutError> = ids.par_iter().try_for_each(|id| {
-        match snapshot.get(id) {
-            Some(Ok(served)) => Ok(files.create_new(&id.live_path(), served.text.as_bytes())?),
-            // It could be read a moment ago.
-            Some(Err(withheld)) => Err(CheckoutError::Withheld(vec![withheld])),
-            None => Ok(()),
+    let write = |id: &&DocumentId| match snapshot.get(id)? {
+        Ok(served) => {
+            let created = files.create_new(&id.live_path(), served.text.as_bytes());
+            Some(created.map(|()| served.origin().text(&served.text)).map_err(CheckoutError::File))
         }
-    });
+        // It could be read a moment ago.
+        Err(withheld) => Some(Err(CheckoutError::Withheld(vec![withheld]))),
+    };
+    let written: Result<Vec<Text>, CheckoutError> = ids.par_iter().filter_map(write).collect();
     files.remove_empty_folder(layout::LOCAL_DIR);
     files.remove_empty_folder(layout::CONTEXT_DIR);
-    written?;
+    let texts = written?;
     let paths: Vec<String> = ids.iter().map(|id| id.live_path()).collect();
     let written: Vec<Written<'_>> = paths.iter().map(|path| Written::New(path)).collect();
     files.sync(&written)?;
-    Ok(ids.len())
+    Ok(Traced::new(ids.len(), texts))
 }

@@ -13,6 +13,7 @@ use super::instructions::Instructions;
 use super::portion::{Frame, Line, Mark, Portion};
 use super::tokens::Tokenizer;
 use super::{Ranking, Resolution, Snapshot};
+use crate::audit::Traced;
 use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
 use crate::model::number::CheckpointNumber;
@@ -209,6 +210,12 @@ impl<'r> Context<'r> {
             rows.extend(portions.first().map(|portion| portion.row(n)));
         }
         block + HASHES[0] + &rows + HASHES[1]
+    }
+
+    /// The block, with what the access log says of its texts.
+    pub(crate) fn handed_out(&self) -> Traced<String> {
+        let texts = if self.fits { self.texts() } else { Vec::new() };
+        Traced::new(self.to_markdown(), texts.iter().map(Portion::recorded).collect())
     }
 
     /// All texts of the block, in its order.

@@ -2,6 +2,7 @@
 //! `spec/resolve.md`, section 3).
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use super::packs::SealedPack;
 use super::plan::{Leaf, QueryPlan};
@@ -72,6 +73,11 @@ impl Instructions {
             Some(pack) => (Cow::Borrowed(&pack.text), 0),
             None => self.served.shown(self.body..self.served.text.len()),
         }
+    }
+
+    /// The bytes of the file that they are; none for those of a pack, which are a value in its file.
+    pub(super) fn range(&self) -> Option<Range<usize>> {
+        self.pack.is_none().then_some(self.body..self.served.text.len())
     }
 
     /// The id of the pack; none for those of the vault.

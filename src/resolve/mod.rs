@@ -26,6 +26,7 @@ pub(crate) mod seals;
 mod served;
 mod source;
 pub mod tokens;
+pub(crate) mod traced;
 mod universe;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -7,6 +7,7 @@ use crate::checkpoint::event::Event;
 use crate::checkpoint::fault::LogError;
 use crate::checkpoint::log::Log;
 use crate::index::{self, At, Damaged, Index, Life};
+use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
 use crate::model::number::CheckpointNumber;
 use crate::trust::{self, HeadError};
@@ -92,6 +93,17 @@ impl CheckpointSource {
             }
         }
         Ok(self.log(vault)?.sound()?.checkpoints().iter().map(|c| Event::from(*c)).collect())
+    }
+
+    /// The last checkpoint and its hash; none before the first, or where the log is not sound.
+    pub(crate) fn head(&self, vault: &Vault) -> Option<(CheckpointNumber, Digest)> {
+        if let Some(index) = &self.index
+            && let Some(hash) = index.hash_of(index.head())
+        {
+            return Some((index.head(), hash));
+        }
+        let chronicle = self.log(vault).ok()?.sound().ok()?;
+        chronicle.head().map(|head| (head.number, head.hash))
     }
 
     /// Compares what is read with the trusted head of the vault. Readers answer all the same, and

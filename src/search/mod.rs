@@ -27,6 +27,7 @@ use serde::Serialize;
 pub(crate) use query::{Query, QueryError};
 pub(crate) use snippet::Snippet;
 
+use crate::audit::{self, Text};
 use crate::checkpoint::fault::LogError;
 use crate::document::sections::Section;
 use crate::model::digest::Digest;
@@ -183,6 +184,13 @@ impl Hit {
     /// The URI of exactly what was found; none for the few ids that a URI cannot name.
     pub(crate) fn uri(&self) -> Option<Uri> {
         Portion { section: self.section.as_ref(), ..Portion::whole(&self.served) }.uri()
+    }
+
+    /// What the access log says of the line that shows it.
+    pub(crate) fn recorded(&self) -> Text {
+        let recorded = self.served.origin().text(&self.snippet.text);
+        let uri = self.uri().map(|uri| uri.to_string()).or(recorded.uri.clone());
+        Text { uri, part: Some(audit::Part::Snippet), ..recorded }
     }
 
     /// The chain hash of the version that was found.

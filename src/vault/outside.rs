@@ -74,6 +74,19 @@ pub struct StateFolder {
     pub repository: Option<PathBuf>,
 }
 
+/// 16 random bytes of the system.
+pub fn random() -> [u8; 16] {
+    let mut bytes = [0; 16];
+    let mut filled = 0;
+    while filled < bytes.len() {
+        // Without flags the system answers, if need be after it has gathered enough.
+        let got =
+            rustix::rand::getrandom(&mut bytes[filled..], rustix::rand::GetRandomFlags::empty());
+        filled += got.unwrap_or(0);
+    }
+    bytes
+}
+
 /// Whether a folder is in a vault, or will when it is made.
 pub fn lies_in(dir: &Path, root: &Path) -> bool {
     let real = dir.ancestors().find_map(|above| above.canonicalize().ok());

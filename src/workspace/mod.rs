@@ -5,7 +5,7 @@
 //! `open` finds the vault and `identity` says who acts and when. `argument` reads what an argument
 //! may name; `name` reads ids and URIs, `places` folders, `ask` selectors, `version` the texts of
 //! versions, `head` what the user trusted, `revision` the log at a git revision, and `staged` the
-//! vault that git would commit. `place` says where a vault is in its repository, and `discarded` what
+//! vault that git would commit. `recording` gathers what a command hands out. `place` says where a vault is in its repository, and `discarded` what
 //! git did to a log. `init` makes a vault, `create` a document, `demo` the example vault.
 
 pub(crate) mod argument;
@@ -22,6 +22,7 @@ pub(crate) mod name;
 mod open;
 mod place;
 pub(crate) mod places;
+pub(crate) mod recording;
 pub(crate) mod revision;
 pub(crate) mod search;
 pub(crate) mod staged;
@@ -36,6 +37,7 @@ use crate::model::number::CheckpointNumber;
 use crate::report::failure::Failure;
 use crate::resolve::{CheckpointSource, Resolution};
 use crate::vault::disk::Disk;
+use crate::vault::outside;
 
 /// Everything outside the process that an operation may depend on.
 pub struct Environment {
@@ -45,6 +47,10 @@ pub struct Environment {
     pub vars: BTreeMap<String, String>,
     /// Milliseconds since 1970, from the clock.
     pub clock: fn() -> i64,
+    /// 16 random bytes, for ids that no two processes have in common.
+    pub random: fn() -> [u8; 16],
+    /// Whether accesses are recorded, as they are but in the tour of the demo.
+    pub is_recorded: bool,
     /// What git prints when it is run in a folder with these arguments and this input.
     pub git: git::Git,
     /// The disk that is written to.
@@ -52,10 +58,12 @@ pub struct Environment {
 }
 
 impl Environment {
-    /// An environment without variables, with the `git` of the machine and an ordinary disk.
-    /// `clock` gives milliseconds since 1970.
+    /// An environment without variables, with the `git` and the random numbers of the machine and
+    /// an ordinary disk. `clock` gives milliseconds since 1970.
     pub fn new(cwd: PathBuf, clock: fn() -> i64) -> Self {
-        Self { cwd, vars: BTreeMap::new(), clock, git: git::ask, disk: Disk::default() }
+        let (vars, disk) = (BTreeMap::new(), Disk::default());
+        let random = outside::random;
+        Self { cwd, vars, clock, random, is_recorded: true, git: git::ask, disk }
     }
 
     /// A variable that is set and not empty.
@@ -75,6 +83,8 @@ pub struct Options {
     pub lock_timeout: Option<u64>,
     /// The time, instead of the clock.
     pub now: Option<String>,
+    /// Who asks, as the user said it.
+    pub labels: recording::GivenLabels,
 }
 
 /// Where an operation works, and on whose behalf.

@@ -1,9 +1,11 @@
 //! The text of one version, of what is published, or of the live file.
 
+use crate::audit::Text;
 use crate::chain::error::ChainError;
 use crate::chain::history::History;
 use crate::chain::{replay, vouched};
 use crate::checkpoint::chronicle::Chronicle;
+use crate::document::Document;
 use crate::document::text::normalise;
 use crate::live;
 use crate::model::hint::{Call, Hint, Verb};
@@ -11,7 +13,8 @@ use crate::model::id::DocumentId;
 use crate::model::layout::limit;
 use crate::model::number::Version;
 use crate::report::failure::{Code, Failure};
-use crate::resolve::{Served, Snapshot};
+use crate::resolve::traced::Origin;
+use crate::resolve::{Served, Snapshot, seals};
 use crate::vault::Vault;
 use crate::words::nearest_name;
 use crate::yaml::canonical_number;
@@ -57,6 +60,19 @@ pub(crate) fn text_of(
         }
     }
     Ok((text, history))
+}
+
+/// What the access log says of a text that was made of a version.
+pub(crate) fn recorded(
+    chronicle: &Chronicle<'_>,
+    id: &DocumentId,
+    (version, history): (Version, &History),
+    (sealed, handed_out): (&str, &str),
+) -> Option<Text> {
+    let entry = history.entry(version)?;
+    let checkpoint = seals::of_log(chronicle, id, history).get(&version).copied();
+    let author = Document::parse(sealed).ok().and_then(|read| read.frontmatter.author);
+    Some(Origin { id, checkpoint, entry, author: author.as_deref() }.text(handed_out))
 }
 
 /// The live text of an artifact, in normal form.

@@ -150,7 +150,9 @@ fn a_damaged_document_leads_nowhere_with_an_index_and_without() {
         "graph --format json",
     ] {
         let with = place.ctx(line).exits(1);
-        let without = place.typed(line).without("HOME").run().exits(1);
+        let audit = place.home().join("audit");
+        let without = place.typed(line).without("HOME");
+        let without = without.var("CTX_AUDIT_DIR", audit.to_str().unwrap()).run().exits(1);
         assert_eq!((&with.stdout, &with.stderr), (&without.stdout, &without.stderr), "{line}");
         assert!(!with.stdout.contains("nodes/c") || line.contains("graph"), "{}", with.stdout);
     }

@@ -26,6 +26,7 @@ const PROVOCATIONS: &[Provocation] = &[
     (Code::UnknownId, |p, json| p.ctx(&format!("read nodes/x{json}"))),
     (Code::UnknownVersion, |p, json| p.ctx(&format!("show nodes/a 9{json}"))),
     (Code::UnknownCheckpoint, |p, json| p.ctx(&format!("list --at 9{json}"))),
+    (Code::UnknownTrace, |p, json| p.ctx(&format!("trace show 0a1b2c3d-17{json}"))),
     (Code::SearchPast, |p, json| {
         if !p.has("nodes/b.md") {
             p.write("nodes/b.md", "# B\n");
@@ -249,6 +250,9 @@ fn each_failure_has_text_json_and_an_exit_code() {
 
     error[unknown-pack]: checkpoint 1 seals no pack `x`
     hint: `ctx pack list` lists the packs; a file in packs/ counts once it is published
+
+    error[unknown-trace]: no access `0a1b2c3d-17` is recorded
+    hint: `ctx trace list` lists them
 
     error[unknown-version]: `nodes/a` has no version 9
     hint: `ctx history nodes/a` lists its versions

@@ -295,11 +295,10 @@ impl Run<'_> {
 
     fn in_process(self, disk: Disk, is_terminal: bool) -> Output {
         let environment = Environment {
-            cwd: self.cwd.clone(),
             vars: self.vars.clone(),
-            clock: || 0,
             git: |_, _, _| Err(GitError::NotRun("not here".to_owned())),
             disk,
+            ..Environment::new(self.cwd.clone(), || 0)
         };
         let world = World {
             environment,

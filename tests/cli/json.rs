@@ -6,6 +6,9 @@ use crate::harness::Place;
 fn every_verb_names_its_schema() {
     let place =
         Place::published(&[("nodes/a", "---\ntags: [x]\n---\n# A\n"), ("nodes/z", "[a](a.md)\n")]);
+    place.ctx("read nodes/a").ok();
+    let traces = place.ctx("trace list --json").ok().json("ctx.trace.list");
+    let show = format!("trace show {}", traces["traces"][0]["trace"].as_str().unwrap());
     let mut asked = Vec::new();
     for (line, schema) in [
         ("status", "ctx.status"),
@@ -48,6 +51,9 @@ fn every_verb_names_its_schema() {
         ("checkpoint rebuild --dry-run", "ctx.checkpoint.rebuild"),
         ("recover --dry-run", "ctx.recover"),
         ("index", "ctx.index"),
+        (show.as_str(), "ctx.trace.show"),
+        ("trace list", "ctx.trace.list"),
+        ("trace verify", "ctx.trace.verify"),
         ("help", "ctx.help"),
         ("help publish", "ctx.help"),
         ("help drift", "ctx.help"),

@@ -1,9 +1,9 @@
 //! `ctx pack list`.
 
+use crate::cli::Answer;
 use crate::cli::limit::{self, Limit};
 use crate::cli::session::Session;
 use crate::cli::ui::shown;
-use crate::cli::{Answer, document};
 use crate::model::number::CheckpointNumber;
 use crate::report::failure::Failure;
 use crate::report::pack::{PackReport, PacksReport};
@@ -32,6 +32,7 @@ pub(super) fn run(args: &List, session: &mut Session<'_>) -> Result<Answer, Fail
     let packs = snapshot.packs()?;
     let mut report = PacksReport::new(&snapshot, &packs)?;
     let omitted = args.limit.first(&mut report.packs);
+    session.recording.listed = Some(report.packs.len());
     match session.ui.json {
         true => session.ui.report(&limit::report(report, omitted)),
         false => {
@@ -47,8 +48,7 @@ pub(super) fn run(args: &List, session: &mut Session<'_>) -> Result<Answer, Fail
     if packs.usable.is_empty() && packs.unusable.is_empty() && packs.withheld.is_empty() {
         session.ui.note("hint: no pack is published; `ctx pack add` makes one");
     }
-    document::note_withheld(session, &packs.withheld);
-    Ok(Answer::of(&packs.withheld))
+    Ok(session.answer(&packs.withheld))
 }
 
 fn row(pack: &PackReport<'_>) -> Vec<String> {

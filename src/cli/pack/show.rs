@@ -1,5 +1,6 @@
 //! `ctx pack show`.
 
+use crate::audit::Traced;
 use crate::cli::session::Session;
 use crate::cli::ui::shown;
 use crate::cli::{Answer, document};
@@ -39,6 +40,14 @@ pub(super) fn run(args: &Show, session: &mut Session<'_>) -> Result<Answer, Fail
     let mut resolution = snapshot.resolve(&plan)?;
     resolution.withhold(&mut plan.withheld);
     let checkpoint = snapshot.checkpoint();
+    session.recording.class = Some(plan.class());
+    session.recording.query = Some(format!("pack:{id}"));
+    session.recording.listed = Some(resolution.documents.len());
+    if let (Some(text), Some(Ok(file))) =
+        (&sealed.pack.agent_instructions, snapshot.get(&sealed.file))
+    {
+        session.release(Traced::new((), vec![file.origin().text(text)]));
+    }
     if session.ui.json {
         session.ui.report(&PackShowReport::new(checkpoint, sealed, &plan, &resolution));
     } else {
@@ -51,6 +60,5 @@ pub(super) fn run(args: &Show, session: &mut Session<'_>) -> Result<Answer, Fail
         session.ui.table(&document::rows(&resolution.portions()));
     }
     document::note(session, plan.backend.as_deref(), &plan.notes);
-    document::note_withheld(session, &resolution.withheld);
-    Ok(Answer::of(&resolution.withheld))
+    Ok(session.answer(&resolution.withheld))
 }

@@ -1,0 +1,78 @@
+//! Which lines of the log a question is about.
+
+use memchr::memmem;
+
+use super::line::{Event, Line};
+use crate::model::id::DocumentId;
+use crate::model::timestamp::Timestamp;
+use crate::uri::Uri;
+
+/// What a line must have; what is none is not looked at.
+#[derive(Clone, Debug, Default)]
+pub struct Filter {
+    /// The session.
+    pub session: Option<String>,
+    /// The agent.
+    pub agent: Option<String>,
+    /// Who asked.
+    pub principal: Option<String>,
+    /// The command.
+    pub verb: Option<String>,
+    /// A document of which a text was handed out.
+    pub document: Option<DocumentId>,
+    /// The first instant.
+    pub from: Option<Timestamp>,
+    /// The instant after the last.
+    pub to: Option<Timestamp>,
+}
+
+impl Filter {
+    /// Bytes that each wanted line has. A log may have millions of lines: most are not read further.
+    pub fn needles(&self) -> Vec<Vec<u8>> {
+        let named = [
+            ("session", &self.session),
+            ("agent", &self.agent),
+            ("principal", &self.principal),
+            ("verb", &self.verb),
+        ];
+        let needle = |(key, value): (&str, &Option<String>)| {
+            let value = serde_json::to_string(value.as_ref()?).ok()?;
+            Some(format!("\"{key}\":{value}").into_bytes())
+        };
+        named.into_iter().filter_map(needle).collect()
+    }
+
+    /// Whether the bytes of a line may be of a wanted one.
+    pub fn may_want(needles: &[Vec<u8>], line: &[u8]) -> bool {
+        needles.iter().all(|needle| memmem::find(line, needle).is_some())
+    }
+
+    /// Whether a line is wanted.
+    pub fn wants(&self, line: &Line) -> bool {
+        let request = &line.request;
+        let is = |wanted: &Option<String>, found: Option<&String>| {
+            wanted.is_none() || wanted.as_ref() == found
+        };
+        let at: Option<Timestamp> = line.at.parse().ok();
+        is(&self.session, request.labels.session.as_ref())
+            && is(&self.agent, request.labels.agent.as_ref())
+            && is(&self.principal, request.principal.as_ref())
+            && is(&self.verb, Some(&request.verb))
+            && self.from.is_none_or(|from| at.is_some_and(|at| at >= from))
+            && self.to.is_none_or(|to| at.is_some_and(|at| at < to))
+            && self.document.as_ref().is_none_or(|id| holds(line, id))
+    }
+}
+
+/// Whether a text of a document is among those of a line.
+fn holds(line: &Line, id: &DocumentId) -> bool {
+    let Event::Access(access) = &line.event else { return false };
+    let uri = Uri::can_name(id).then(|| Uri::document(id.clone()).to_string());
+    access.documents.iter().any(|text| match (&text.uri, &uri) {
+        (Some(found), Some(uri)) => {
+            let rest = found.strip_prefix(uri.as_str());
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['@', '#']))
+        }
+        _ => text.id.as_deref() == Some(id.as_str()),
+    })
+}

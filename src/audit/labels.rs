@@ -1,0 +1,90 @@
+//! Who asks: the labels of a command (AUDIT-4).
+
+use serde::{Deserialize, Serialize};
+
+use crate::model::visible::{Invisible, shown};
+
+/// The longest label in bytes.
+const MAX_BYTES: usize = 256;
+/// Words that programs put where they know no id: as one they would join what does not belong
+/// together.
+const PLACEHOLDERS: [&str; 6] = ["default", "none", "null", "undefined", "unknown", "anonymous"];
+
+/// The labels of an access.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Labels {
+    /// The agent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    /// The session: 32 random hexadecimal digits where none was named.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+    /// Whether the session was not named.
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    pub session_implicit: bool,
+    /// The thread of a conversation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub thread: Option<String>,
+    /// The task.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub task: Option<String>,
+    /// The node of a graph of agents.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub node: Option<String>,
+}
+
+/// Why a text is no label.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LabelError {
+    /// It has no characters.
+    #[error("is empty")]
+    Empty,
+    /// It is what programs write when they know no id.
+    #[error("is `{}`, which programs write where they know no id", shown(.0))]
+    Placeholder(String),
+    /// It is too long.
+    #[error("has {0} bytes, but may have {MAX_BYTES}")]
+    TooLong(usize),
+    /// It has a control or invisible character.
+    #[error("has the character U+{:04X} as its character {}", u32::from(*.0), .1)]
+    Invisible(char, usize),
+}
+
+/// Checks a label.
+///
+/// # Errors
+/// See [`LabelError`].
+pub fn check(label: &str) -> Result<(), LabelError> {
+    if label.trim().is_empty() {
+        return Err(LabelError::Empty);
+    }
+    if label.len() > MAX_BYTES {
+        return Err(LabelError::TooLong(label.len()));
+    }
+    if PLACEHOLDERS.iter().any(|word| label.trim().eq_ignore_ascii_case(word)) {
+        return Err(LabelError::Placeholder(label.to_owned()));
+    }
+    let control = label.chars().zip(1..).find(|(c, _)| c.is_control());
+    let invisible = || Invisible::first_in(label).map(|found| (found.found, found.at));
+    match control.or_else(invisible) {
+        Some((found, at)) => Err(LabelError::Invisible(found, at)),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_placeholder_is_no_label() {
+        for placeholder in ["default", "None", "NULL", " undefined ", "unknown", "anonymous"] {
+            assert!(matches!(check(placeholder), Err(LabelError::Placeholder(_))), "{placeholder}");
+        }
+        assert_eq!(check(" "), Err(LabelError::Empty));
+        assert_eq!(check(&"x".repeat(257)), Err(LabelError::TooLong(257)));
+        assert_eq!(check("a\nb"), Err(LabelError::Invisible('\n', 2)));
+        assert_eq!(check("a\u{202e}b"), Err(LabelError::Invisible('\u{202e}', 2)));
+        assert_eq!(check(r#"{"session":"x"} 山"#), Ok(()));
+    }
+}

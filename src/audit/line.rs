@@ -1,0 +1,367 @@
+//! A line of the log, its hash, and its spelling (AUDIT-2, AUDIT-3).
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::labels::Labels;
+use super::text::Text;
+use super::writer::WriterId;
+use crate::model::digest::Digest;
+
+/// The version of the form of a line.
+const FORM: u64 = 1;
+/// How many documents one line holds; further lines name the first as their cause.
+pub const MAX_DOCUMENTS: usize = 1000;
+
+/// A line as it is read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Line {
+    /// The version of this form.
+    pub v: u64,
+    /// Its place among the lines of its writer, from 1 on.
+    pub seq: u64,
+    /// The hash of the line before it, or what begins the chain of its writer.
+    pub prev: String,
+    /// When.
+    pub at: String,
+    /// Whose chain it is in.
+    pub writer: String,
+    /// The version of `ctx`.
+    pub tool: String,
+    /// What was asked, and by whom.
+    #[serde(flatten)]
+    pub request: Request,
+    /// The first line of the same answer, where this is a further one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cause: Option<String>,
+    /// What was answered.
+    #[serde(flatten)]
+    pub event: Event,
+}
+
+/// What was asked, and by whom.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Request {
+    /// The command: `read`, `pack show`.
+    pub verb: String,
+    /// What else decides the bytes of the answer.
+    pub args: Arguments,
+    /// Who asked, as far as it was said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub principal: Option<String>,
+    /// Where that name is from: `flag`, `env`, `none`.
+    pub principal_source: String,
+    /// The end of the checkpoint log; none before the first checkpoint, or where it was not read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub head: Option<HeadRef>,
+    /// The labels.
+    pub labels: Labels,
+}
+
+/// The end of the checkpoint log.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HeadRef {
+    /// The number of the last checkpoint.
+    pub checkpoint: u64,
+    /// Its hash.
+    pub hash: String,
+}
+
+/// The words of a command line.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Arguments {
+    /// The words, without the name of the program; none where they are too long.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub argv: Option<Vec<String>>,
+    /// Their SHA-256, joined by NUL, where they are too long.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sha256: Option<String>,
+    /// The folder in the vault that they are read from, if it is not the vault's own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<String>,
+    /// Whether the answer went to a terminal, for which texts are escaped.
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    pub terminal: bool,
+}
+
+impl Arguments {
+    /// More bytes of words are recorded by their hash.
+    const MAX_BYTES: usize = 16 << 10;
+
+    /// These words, read from a folder of the vault.
+    pub fn new(argv: Vec<String>, cwd: Option<String>, terminal: bool) -> Self {
+        let joined = argv.join("\0");
+        let (argv, sha256) = match joined.len() > Self::MAX_BYTES {
+            true => (None, Some(Digest::of(joined.as_bytes()).to_string())),
+            false => (Some(argv), None),
+        };
+        Self { argv, sha256, cwd, terminal }
+    }
+}
+
+/// What was answered.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "lowercase")]
+pub enum Event {
+    /// Texts of documents.
+    Access(Access),
+    /// Names without texts.
+    Listing(Listing),
+    /// Nothing, because governance does not allow it.
+    Refused(Refused),
+}
+
+/// Texts were handed out.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Access {
+    /// The class of the answer: `direct`, `set` or `delegated`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub class: Option<String>,
+    /// What was asked for.
+    #[serde(flatten)]
+    pub query: Query,
+    /// The texts, in their order.
+    pub documents: Vec<Text>,
+    /// What was withheld.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub withheld: Vec<WithheldCount>,
+    /// The whole output.
+    #[serde(flatten)]
+    pub output: Output,
+}
+
+/// What was asked for, in canonical form.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Query {
+    /// The selector, URI or words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub query: Option<String>,
+    /// Its SHA-256, where it is too long.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub query_sha256: Option<String>,
+}
+
+impl Query {
+    /// A longer query is recorded by its hash.
+    const MAX_BYTES: usize = 8 << 10;
+}
+
+impl From<&str> for Query {
+    fn from(text: &str) -> Self {
+        match text.len() > Self::MAX_BYTES {
+            true => {
+                Self { query: None, query_sha256: Some(Digest::of(text.as_bytes()).to_string()) }
+            }
+            false => Self { query: Some(text.to_owned()), query_sha256: None },
+        }
+    }
+}
+
+/// How many documents were withheld, and why.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WithheldCount {
+    /// Why.
+    pub reason: String,
+    /// How many.
+    pub count: u64,
+}
+
+/// The bytes of an answer.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Output {
+    /// How many they are.
+    pub bytes: u64,
+    /// Their SHA-256.
+    pub sha256: String,
+    /// How long the command took, in microseconds.
+    pub elapsed_us: u64,
+}
+
+/// Names were listed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Listing {
+    /// What was asked for.
+    #[serde(flatten)]
+    pub query: Query,
+    /// How many there were.
+    pub count: u64,
+    /// The whole output.
+    #[serde(flatten)]
+    pub output: Output,
+}
+
+/// Nothing was handed out.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Refused {
+    /// The code of the failure.
+    pub code: String,
+}
+
+impl Event {
+    /// The event in parts, each with at most [`MAX_DOCUMENTS`] documents.
+    pub(super) fn parts(self) -> Vec<Self> {
+        match self {
+            Self::Access(access) if access.documents.len() > MAX_DOCUMENTS => {
+                let part = |documents: &[Text]| {
+                    Self::Access(Access { documents: documents.to_vec(), ..access.clone() })
+                };
+                access.documents.chunks(MAX_DOCUMENTS).map(part).collect()
+            }
+            whole => vec![whole],
+        }
+    }
+
+    /// Its word.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::Access(_) => "access",
+            Self::Listing(_) => "listing",
+            Self::Refused(_) => "refused",
+        }
+    }
+}
+
+/// What names one line: the first 8 digits of its writer, and its place.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct TraceId {
+    /// The first digits of the writer.
+    pub writer: String,
+    /// The place.
+    pub seq: u64,
+}
+
+impl TraceId {
+    /// How many digits of the writer it has.
+    pub(super) const DIGITS: usize = 8;
+}
+
+impl fmt::Display for TraceId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}-{}", self.writer, self.seq)
+    }
+}
+
+impl FromStr for TraceId {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let form = "expected 8 hexadecimal digits, `-` and a number, as in `0a1b2c3d-17`";
+        let (writer, seq) = text.split_once('-').ok_or(form)?;
+        let is_writer = writer.len() == Self::DIGITS
+            && writer.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
+        let seq = crate::yaml::canonical_number(seq).filter(|n| *n > 0).ok_or(form)?;
+        if is_writer { Ok(Self { writer: writer.to_owned(), seq }) } else { Err(form) }
+    }
+}
+
+/// What is wrong with the bytes of a line.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LineFault {
+    /// It is no line of a log, or not in its one spelling.
+    #[error("{0}")]
+    Malformed(String),
+    /// It is not what its hash says.
+    #[error("its hash is {expected}, but its text gives {found}")]
+    Hash {
+        /// The hash that it names.
+        expected: String,
+        /// The hash of what it says.
+        found: Digest,
+    },
+}
+
+impl Line {
+    /// A line of a writer; its hash follows from the rest.
+    pub(super) fn new(
+        (writer, seq, prev): (&WriterId, u64, String),
+        at: String,
+        request: Request,
+        cause: Option<String>,
+        event: Event,
+    ) -> Self {
+        let (writer, tool) = (writer.to_string(), env!("CARGO_PKG_VERSION").to_owned());
+        Self { v: FORM, seq, prev, at, writer, tool, request, cause, event }
+    }
+
+    /// What names it.
+    pub fn trace(&self) -> TraceId {
+        let writer = self.writer.get(..TraceId::DIGITS).unwrap_or(&self.writer).to_owned();
+        TraceId { writer, seq: self.seq }
+    }
+
+    /// Its bytes, without a line end, and its hash.
+    ///
+    /// # Errors
+    /// A number cannot be written in JSON, which no number of ours is.
+    pub(super) fn spell(&self) -> Result<(Vec<u8>, Digest), serde_json::Error> {
+        let mut value = serde_json::to_value(self)?;
+        let hash = Digest::of(&serde_jcs::to_vec(&value)?);
+        if let Value::Object(fields) = &mut value {
+            fields.insert("hash".to_owned(), hash.to_string().into());
+        }
+        Ok((serde_jcs::to_vec(&value)?, hash))
+    }
+
+    /// Reads the bytes of a line, and compares them with its hash.
+    ///
+    /// # Errors
+    /// See [`LineFault`].
+    pub fn read(bytes: &[u8]) -> Result<(Self, Digest), LineFault> {
+        let malformed = |why: &str| LineFault::Malformed(why.to_owned());
+        let mut value: Value = serde_json::from_slice(bytes)
+            .map_err(|why| LineFault::Malformed(format!("not JSON: {why}")))?;
+        let canonical = serde_jcs::to_vec(&value).map_err(|why| malformed(&why.to_string()))?;
+        if canonical != bytes {
+            return Err(malformed("not in canonical form (RFC 8785)"));
+        }
+        let hash = value.as_object_mut().and_then(|fields| fields.remove("hash"));
+        let expected = match hash {
+            Some(Value::String(hash)) => hash,
+            _ => return Err(malformed("no hash")),
+        };
+        let said = serde_jcs::to_vec(&value).map_err(|why| malformed(&why.to_string()))?;
+        let found = Digest::of(&said);
+        if found.to_string() != expected {
+            return Err(LineFault::Hash { expected, found });
+        }
+        let line: Self = serde_json::from_value(value)
+            .map_err(|why| LineFault::Malformed(format!("not a line of a log: {why}")))?;
+        match line.v {
+            FORM => Ok((line, found)),
+            other => Err(LineFault::Malformed(format!("form {other} is not known"))),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_query_is_recorded_by_its_hash() {
+        let long = "x".repeat(Query::MAX_BYTES + 1);
+        let recorded = Query::from(long.as_str());
+        assert_eq!(recorded.query_sha256, Some(Digest::of(long.as_bytes()).to_string()));
+        assert_eq!(recorded.query, None);
+        assert_eq!(Query::from("#a").query.as_deref(), Some("#a"));
+    }
+
+    #[test]
+    fn a_long_command_line_is_recorded_by_its_hash() {
+        let long = vec!["read".to_owned(), "x".repeat(Arguments::MAX_BYTES)];
+        let recorded = Arguments::new(long.clone(), None, false);
+        assert_eq!(recorded.sha256, Some(Digest::of(long.join("\0").as_bytes()).to_string()));
+        assert_eq!(recorded.argv, None);
+    }
+
+    #[test]
+    fn a_trace_has_one_spelling() {
+        assert_eq!("0a1b2c3d-17".parse::<TraceId>().unwrap().to_string(), "0a1b2c3d-17");
+        for other in ["0a1b2c3d", "0A1b2c3d-1", "0a1b2c3d-0", "0a1b2c3d-01", "0a1b2c3-1", "-1"] {
+            assert!(other.parse::<TraceId>().is_err(), "{other}");
+        }
+    }
+}

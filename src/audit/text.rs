@@ -1,0 +1,99 @@
+//! What an access line says of one text, and the type in which a text leaves the library.
+
+use serde::{Deserialize, Serialize};
+
+use crate::model::digest::Digest;
+
+/// One text that was handed out: where it is from, and what exactly it was (AUDIT-7).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Text {
+    /// Its URI, pinned to the checkpoint, with the anchor of a section.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub uri: Option<String>,
+    /// Its id, where no URI can name it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// The version.
+    pub version: u64,
+    /// The checkpoint that was answered; none where no checkpoint seals the version.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub checkpoint: Option<u64>,
+    /// The chain hash of the version.
+    pub chain_hash: String,
+    /// The first byte of the version's text and the one after the last; none where it is the whole,
+    /// or no piece of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub range: Option<[u64; 2]>,
+    /// What it is, where it is no piece of the text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub part: Option<Part>,
+    /// The field `author` of the version.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub author: Option<String>,
+    /// Who recorded the version.
+    pub edited_by: String,
+    /// When.
+    pub edited_at: String,
+    /// How many bytes were handed out.
+    pub bytes: u64,
+    /// The SHA-256 of these bytes.
+    pub sha256: String,
+}
+
+/// What was made of a version's text before it was handed out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Part {
+    /// A line of it with blanks for line ends, as a search shows it.
+    Snippet,
+    /// A diff from or to it.
+    Diff,
+}
+
+impl Part {
+    /// Its word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Snippet => "snippet",
+            Self::Diff => "diff",
+        }
+    }
+}
+
+impl Text {
+    /// The same version with other bytes of it handed out.
+    #[must_use]
+    pub fn handed_out(self, text: &str) -> Self {
+        Self { bytes: text.len() as u64, sha256: Digest::of(text.as_bytes()).to_string(), ..self }
+    }
+
+    /// What names the document: its URI, or its id.
+    pub fn name(&self) -> &str {
+        self.uri.as_deref().or(self.id.as_deref()).unwrap_or_default()
+    }
+}
+
+/// A value that holds texts of documents. They can be had only together with what the access log
+/// is to say of them, by [`Traced::release`].
+#[derive(Debug)]
+#[must_use]
+pub struct Traced<T> {
+    value: T,
+    texts: Vec<Text>,
+}
+
+impl<T> Traced<T> {
+    pub(crate) fn new(value: T, texts: Vec<Text>) -> Self {
+        Self { value, texts }
+    }
+
+    /// The value, and what is to be recorded of it in `texts`.
+    pub fn release(self, texts: &mut Vec<Text>) -> T {
+        texts.extend(self.texts);
+        self.value
+    }
+
+    pub(crate) fn map<U>(self, change: impl FnOnce(T) -> U) -> Traced<U> {
+        Traced { value: change(self.value), texts: self.texts }
+    }
+}

@@ -1,0 +1,118 @@
+//! Whose chain a line goes to: a writer is one user on one machine, for one vault and branch
+//! (AUDIT-1). Every file has one writer, so that no two machines append to the same file.
+
+use std::fmt;
+use std::fs::File;
+use std::io::{self, Read as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use rustix::fs::FlockOperation;
+
+use super::append;
+use crate::vault::Vault;
+use crate::vault::outside::{self, StateFolder};
+
+/// 16 random bytes, from the outside world.
+pub type Random = fn() -> [u8; 16];
+
+/// A writer: 128 random bits in hexadecimal digits.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct WriterId(String);
+
+impl WriterId {
+    /// A new one.
+    pub(super) fn new(random: Random) -> Self {
+        Self(random().iter().map(|byte| format!("{byte:02x}")).collect())
+    }
+
+    /// What begins its chain.
+    pub(super) fn genesis(&self) -> String {
+        format!("contextnest:audit:v1:{self}")
+    }
+
+    /// The name of the file whose first line has this number.
+    pub(super) fn file(&self, first: u64) -> String {
+        match first {
+            1 => format!("{self}.jsonl"),
+            first => format!("{self}.{first}.jsonl"),
+        }
+    }
+}
+
+impl fmt::Display for WriterId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl FromStr for WriterId {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let is_digit = |b: u8| b.is_ascii_digit() || (b'a'..=b'f').contains(&b);
+        let is_id = text.len() == 32 && text.bytes().all(is_digit);
+        if is_id { Ok(Self(text.to_owned())) } else { Err(()) }
+    }
+}
+
+/// Where the accesses to a vault are recorded.
+#[derive(Clone, Debug)]
+pub(crate) struct Place {
+    /// The folder with the logs of all writers.
+    pub(crate) dir: PathBuf,
+    /// The folder that knows who we are; none without a directory of state.
+    state: Option<StateFolder>,
+}
+
+impl Place {
+    /// The folder of a vault in the user's directory of state, or in the one that `CTX_AUDIT_DIR`
+    /// names. None where there is neither, or it lies in the vault.
+    pub(crate) fn of(vault: &Vault, named: Option<&Path>) -> Option<Self> {
+        let state = vault.state().cloned();
+        let home = match named {
+            Some(dir) => dir.to_owned(),
+            None => state.as_ref()?.home.join(outside::OURS).join(FOLDER),
+        };
+        let key = outside::key_of(vault.root());
+        let dir = home.join(key.trim_end_matches('-'));
+        (!outside::lies_in(&dir, vault.root())).then_some(Self { dir, state })
+    }
+
+    /// Who we are. A writer whose file is gone is not continued: two lines would have one name.
+    pub(super) fn writer(&self, random: Random) -> io::Result<WriterId> {
+        let Some(StateFolder { dir, .. }) = &self.state else {
+            return Ok(WriterId::new(random));
+        };
+        let path = dir.join(NAME);
+        let known = || read(&path).filter(|known| self.dir.join(known.file(1)).exists());
+        if let Some(known) = known() {
+            return Ok(known);
+        }
+        outside::make_private(dir)?;
+        // Of several processes that find no writer, one makes it.
+        let turn = File::open(dir)?;
+        let _ = rustix::fs::flock(&turn, FlockOperation::LockExclusive);
+        if let Some(known) = known() {
+            return Ok(known);
+        }
+        let new = WriterId::new(random);
+        append::open(&self.dir.join(new.file(1)))?;
+        // A crash here leaves no name of a writer, and the next process makes one.
+        let mut file = append::open(&path)?;
+        file.set_len(0)?;
+        writeln!(file, "{new}")?;
+        Ok(new)
+    }
+}
+
+/// The folder of access logs in our folder of the user's directory of state.
+const FOLDER: &str = "audit";
+/// The file in a vault's folder of state that says who we are.
+const NAME: &str = "accesses";
+
+fn read(path: &Path) -> Option<WriterId> {
+    let mut text = String::new();
+    File::open(path).ok()?.take(64).read_to_string(&mut text).ok()?;
+    text.trim().parse().ok()
+}

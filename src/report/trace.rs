@@ -1,0 +1,131 @@
+//! What the access log says.
+
+use serde::Serialize;
+
+use super::Report;
+use crate::audit::{Event, Fault, Line};
+
+/// The answer of `trace list`: accesses, listings and refusals in the order of their times.
+#[derive(Debug, Serialize)]
+pub struct TracesReport {
+    /// The lines.
+    pub traces: Vec<TraceRow>,
+}
+
+/// One line in short.
+#[derive(Debug, Serialize)]
+pub struct TraceRow {
+    /// Its name.
+    pub trace: String,
+    /// When.
+    pub at: String,
+    /// `access`, `listing` or `refused`.
+    pub event: &'static str,
+    /// The command.
+    pub verb: String,
+    /// Who asked.
+    pub principal: Option<String>,
+    /// The agent.
+    pub agent: Option<String>,
+    /// The session.
+    pub session: Option<String>,
+    /// Whether the session was not named.
+    pub session_implicit: bool,
+    /// The checkpoint that was the last one then.
+    pub head: Option<u64>,
+    /// What was asked for.
+    pub query: Option<String>,
+    /// How many texts were handed out, or names listed.
+    pub count: u64,
+    /// The code of a refusal.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub code: Option<String>,
+}
+
+impl From<&Line> for TraceRow {
+    fn from(line: &Line) -> Self {
+        let request = &line.request;
+        let (query, count, code) = match &line.event {
+            Event::Access(access) => {
+                (access.query.query.clone(), access.documents.len() as u64, None)
+            }
+            Event::Listing(listing) => (listing.query.query.clone(), listing.count, None),
+            Event::Refused(refused) => (None, 0, Some(refused.code.clone())),
+        };
+        Self {
+            trace: line.trace().to_string(),
+            at: line.at.clone(),
+            event: line.event.as_str(),
+            verb: request.verb.clone(),
+            principal: request.principal.clone(),
+            agent: request.labels.agent.clone(),
+            session: request.labels.session.clone(),
+            session_implicit: request.labels.session_implicit,
+            head: request.head.as_ref().map(|head| head.checkpoint),
+            query,
+            count,
+            code,
+        }
+    }
+}
+
+impl Report for TracesReport {
+    const SCHEMA: &'static str = "trace.list";
+}
+
+/// The answer of `trace show`: the line that a trace names, then the further lines of its answer.
+#[derive(Debug, Serialize)]
+pub struct TraceReport<'t> {
+    /// The name.
+    pub trace: String,
+    /// The lines, as the log has them.
+    pub lines: &'t [Line],
+}
+
+impl Report for TraceReport<'_> {
+    const SCHEMA: &'static str = "trace.show";
+}
+
+/// The answer of `trace verify`.
+#[derive(Debug, Serialize)]
+pub struct TraceVerifyReport {
+    /// The folder of the logs.
+    pub folder: String,
+    /// How many writers have one.
+    pub writers: usize,
+    /// How many lines are what their hashes say.
+    pub lines: u64,
+    /// The lines that are not, or do not follow the ones before them.
+    pub faults: Vec<FaultReport>,
+}
+
+/// What is wrong with a line.
+#[derive(Debug, Serialize)]
+pub struct FaultReport {
+    /// Its code.
+    pub code: &'static str,
+    /// Whether the log can no longer be relied on.
+    pub is_damage: bool,
+    /// The file.
+    pub file: String,
+    /// The line in it.
+    pub line: u64,
+    /// What it is.
+    pub message: String,
+}
+
+impl From<&Fault> for FaultReport {
+    fn from(fault: &Fault) -> Self {
+        Self {
+            code: fault.kind.as_str(),
+            is_damage: fault.kind.is_damage(),
+            file: fault.file.clone(),
+            line: fault.line,
+            message: fault.why.clone(),
+        }
+    }
+}
+
+impl Report for TraceVerifyReport {
+    const SCHEMA: &'static str = "trace.verify";
+}

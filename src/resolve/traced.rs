@@ -1,0 +1,93 @@
+//! What the access log says of a text that is handed out.
+
+use std::ops::Range;
+
+use super::Served;
+use super::portion::Portion;
+use crate::audit::{Text, Traced};
+use crate::chain::history::Entry;
+use crate::document::sections::Section;
+use crate::model::digest::Digest;
+use crate::model::id::DocumentId;
+use crate::model::number::CheckpointNumber;
+use crate::uri::Uri;
+
+/// What is known of a version that a text is of.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Origin<'o> {
+    /// The document.
+    pub(crate) id: &'o DocumentId,
+    /// The checkpoint that was answered.
+    pub(crate) checkpoint: Option<CheckpointNumber>,
+    /// The version's record.
+    pub(crate) entry: &'o Entry,
+    /// Its field `author`.
+    pub(crate) author: Option<&'o str>,
+}
+
+impl Origin<'_> {
+    /// What is recorded of `text`, which was made of the version.
+    pub(crate) fn text(&self, text: &str) -> Text {
+        let named = |checkpoint| match Uri::can_name(self.id) {
+            true => Some(Uri::pinned(self.id.clone(), checkpoint).to_string()),
+            false => None,
+        };
+        let uri = self.checkpoint.and_then(named);
+        let id = uri.is_none().then(|| self.id.to_string());
+        Text {
+            uri,
+            id,
+            version: self.entry.version.0,
+            checkpoint: self.checkpoint.map(|checkpoint| checkpoint.0),
+            chain_hash: self.entry.chain_hash.to_string(),
+            range: None,
+            part: None,
+            author: self.author.map(str::to_owned),
+            edited_by: self.entry.edited_by.clone(),
+            edited_at: self.entry.edited_at.to_string(),
+            bytes: text.len() as u64,
+            sha256: Digest::of(text.as_bytes()).to_string(),
+        }
+    }
+}
+
+impl Served {
+    /// The version that it is.
+    pub(crate) fn origin(&self) -> Origin<'_> {
+        let author = self.fields.author.as_deref();
+        Origin { id: &self.id, checkpoint: Some(self.checkpoint), entry: &self.entry, author }
+    }
+
+    /// All of it, or a section, handed out as it is sealed, with what is recorded of that.
+    pub(crate) fn sealed(&self, section: Option<&Section>) -> Traced<&str> {
+        let range = section.map_or(0..self.text.len(), |section| section.range.clone());
+        let text = &self.text[range.clone()];
+        let recorded = self.origin().text(text);
+        let uri = Portion { section, ..Portion::whole(self) }.uri().map(|uri| uri.to_string());
+        let range = section.map(|_| as_bytes(&range));
+        Traced::new(text, vec![Text { uri: uri.or(recorded.uri.clone()), range, ..recorded }])
+    }
+}
+
+impl Portion<'_> {
+    /// What is recorded of it when it is handed out.
+    pub(crate) fn recorded(&self) -> Text {
+        let range = match (self.section, self.instructions) {
+            (_, Some(instructions)) => instructions.range(),
+            (Some(section), None) => Some(section.range.clone()),
+            (None, None) => Some(self.served.body_range()),
+        };
+        let recorded = self.served.origin().text(&self.text());
+        let uri = self.uri().map(|uri| uri.to_string()).or(recorded.uri.clone());
+        Text { uri, range: range.as_ref().map(as_bytes), ..recorded }
+    }
+
+    /// The text between two lines, with a mark of its own: outside of a block.
+    pub(crate) fn handed_out_alone(&self) -> Traced<String> {
+        Traced::new(self.alone(), vec![self.recorded()])
+    }
+}
+
+fn as_bytes(range: &Range<usize>) -> [u64; 2] {
+    [range.start as u64, range.end as u64]
+}

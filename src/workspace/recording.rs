@@ -1,0 +1,220 @@
+//! What a command hands out, gathered while it works, and recorded before any of it leaves
+//! (`spec/audit.md`, AUDIT-5).
+
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use super::Workspace;
+use crate::audit::{
+    self, Access, AppendError, Arguments, Event, HeadRef, LabelError, Labels, Listing, Logs,
+    Output, Place, Query, Refused, Request, Text, WithheldCount,
+};
+use crate::model::digest::Digest;
+use crate::model::number::CheckpointNumber;
+use crate::model::timestamp::Timestamp;
+use crate::report::failure::{Code, Failure};
+use crate::uri::Class;
+use crate::vault::Vault;
+
+/// What is to be recorded of a command.
+#[derive(Debug)]
+pub(crate) struct Recording {
+    began: Instant,
+    /// The vault's own folder, and where accesses to it are recorded.
+    vault: Option<(PathBuf, Option<Place>)>,
+    /// The end of the checkpoint log.
+    pub(crate) head: Option<(CheckpointNumber, Digest)>,
+    /// The class of the answer.
+    pub(crate) class: Option<Class>,
+    /// What was asked for, in canonical form.
+    pub(crate) query: Option<String>,
+    /// The texts that were handed out.
+    pub(crate) texts: Vec<Text>,
+    /// How many names were listed.
+    pub(crate) listed: Option<usize>,
+    /// How many documents were withheld because the chain does not vouch for them.
+    pub(crate) withheld: usize,
+}
+
+/// Why a command was not recorded.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum NotRecorded {
+    /// There is no place for it.
+    #[error("the user has no directory of state outside the vault; set CTX_AUDIT_DIR or HOME")]
+    NoPlace,
+    /// It could not be written.
+    #[error("cannot write to `{}`: {source}", dir.display())]
+    Append {
+        /// The folder.
+        dir: PathBuf,
+        /// Why.
+        source: AppendError,
+    },
+}
+
+/// The labels as the user gave them.
+#[derive(Clone, Debug, Default)]
+pub struct GivenLabels {
+    /// The agent.
+    pub agent: Option<String>,
+    /// The session.
+    pub session: Option<String>,
+    /// The thread of a conversation.
+    pub thread: Option<String>,
+    /// The task.
+    pub task: Option<String>,
+    /// The node of a graph of agents.
+    pub node: Option<String>,
+}
+
+/// What a command printed, and how it was called.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Printed<'p> {
+    /// The command.
+    pub(crate) verb: &'static str,
+    /// Its words.
+    pub(crate) argv: &'p [String],
+    /// Whether it printed to a terminal.
+    pub(crate) terminal: bool,
+    /// What it printed.
+    pub(crate) output: &'p [u8],
+    /// With which code governance refused it.
+    pub(crate) refused: Option<Code>,
+}
+
+impl Recording {
+    /// Nothing yet.
+    pub(crate) fn begin() -> Self {
+        Self {
+            began: Instant::now(),
+            vault: None,
+            head: None,
+            class: None,
+            query: None,
+            texts: Vec::new(),
+            listed: None,
+            withheld: 0,
+        }
+    }
+
+    fn event(&mut self, printed: &Printed<'_>) -> Option<Event> {
+        if let Some(code) = printed.refused {
+            return Some(Event::Refused(Refused { code: code.as_str().to_owned() }));
+        }
+        let output = Output {
+            bytes: printed.output.len() as u64,
+            sha256: Digest::of(printed.output).to_string(),
+            elapsed_us: u64::try_from(self.began.elapsed().as_micros()).unwrap_or(u64::MAX),
+        };
+        let query = self.query.as_deref().map(Query::from).unwrap_or_default();
+        if self.texts.is_empty() && self.withheld == 0 {
+            let count = self.listed? as u64;
+            return Some(Event::Listing(Listing { query, count, output }));
+        }
+        let reason = Code::Withheld.as_str().to_owned();
+        let withheld =
+            (self.withheld > 0).then_some(WithheldCount { reason, count: self.withheld as u64 });
+        Some(Event::Access(Access {
+            class: self.class.map(|class| class.as_str().to_owned()),
+            query,
+            documents: std::mem::take(&mut self.texts),
+            withheld: withheld.into_iter().collect(),
+            output,
+        }))
+    }
+}
+
+impl Workspace<'_> {
+    /// Says of which vault a command hands out texts.
+    pub(crate) fn record_of(&self, vault: &Vault, recording: &mut Recording) {
+        recording.vault = Some((vault.root().to_owned(), self.audit_place(vault)));
+    }
+
+    /// Where the accesses to a vault are recorded.
+    pub(crate) fn audit_place(&self, vault: &Vault) -> Option<Place> {
+        let named = self.environment.var("CTX_AUDIT_DIR").map(|dir| self.environment.cwd.join(dir));
+        Place::of(vault, named.as_deref())
+    }
+
+    /// The logs of accesses to a vault on this machine, and their folder.
+    ///
+    /// # Errors
+    /// There is no place for them, or it cannot be listed.
+    pub(crate) fn access_logs(&self, vault: &Vault) -> Result<(PathBuf, Logs), Failure> {
+        let no_place = || {
+            let why = NotRecorded::NoPlace.to_string();
+            Failure::new(Code::Io, format!("there is no access log: {why}"))
+        };
+        let dir = self.audit_place(vault).ok_or_else(no_place)?.dir;
+        let failed =
+            |why| Failure::new(Code::Io, format!("cannot list `{}`: {why}", dir.display()));
+        let logs = Logs::open(&dir).map_err(failed)?;
+        Ok((dir, logs))
+    }
+
+    /// Records what a command handed out; a command that handed out nothing leaves no line.
+    ///
+    /// # Errors
+    /// It could not be recorded.
+    pub(crate) fn record(
+        &self,
+        mut recording: Recording,
+        labels: Labels,
+        printed: &Printed<'_>,
+    ) -> Result<(), NotRecorded> {
+        let Some(event) = recording.event(printed) else { return Ok(()) };
+        let Some((root, place)) = recording.vault else { return Ok(()) };
+        if !self.environment.is_recorded {
+            return Ok(());
+        }
+        let place = place.ok_or(NotRecorded::NoPlace)?;
+        let cwd = self.environment.cwd.strip_prefix(&root).ok().map(Path::to_string_lossy);
+        let cwd = cwd.filter(|dir| !dir.is_empty()).map(Cow::into_owned);
+        let principal = self.environment.var("CTX_PRINCIPAL").map(str::to_owned);
+        let source = if principal.is_some() { "env" } else { "none" };
+        let head = recording
+            .head
+            .map(|(checkpoint, hash)| HeadRef { checkpoint: checkpoint.0, hash: hash.to_string() });
+        let request = Request {
+            verb: printed.verb.to_owned(),
+            args: Arguments::new(printed.argv.to_vec(), cwd, printed.terminal),
+            principal,
+            principal_source: source.to_owned(),
+            head,
+            labels,
+        };
+        let clock = || Timestamp::from_millis((self.environment.clock)());
+        let at = self.now().unwrap_or_else(|_| clock());
+        audit::append(&place, self.environment.random, at, &request, event)
+            .map_err(|source| NotRecorded::Append { dir: place.dir, source })
+    }
+
+    /// The labels of this command: what it was given, else what the environment says.
+    pub(crate) fn labels(&self) -> Result<Labels, Failure> {
+        let GivenLabels { agent, session, thread, task, node } = &self.options.labels;
+        let label = |given: &Option<String>, name: &str| {
+            let var = format!("CTX_{}", name.to_uppercase());
+            let value = given.as_deref().or_else(|| self.environment.var(&var));
+            let Some(value) = value else { return Ok(None) };
+            let refused = |why: LabelError| {
+                let place = if given.is_some() { format!("--{name}") } else { var.clone() };
+                Failure::new(Code::Usage, format!("the label of `{place}` {why}"))
+                    .hint("give the id that your program has, or leave the label out")
+            };
+            audit::check_label(value).map(|()| Some(value.to_owned())).map_err(refused)
+        };
+        let session = label(session, "session")?;
+        let session_implicit = session.is_none();
+        let random =
+            || (self.environment.random)().iter().map(|byte| format!("{byte:02x}")).collect();
+        Ok(Labels {
+            agent: label(agent, "agent")?,
+            session: Some(session.unwrap_or_else(random)),
+            session_implicit,
+            thread: label(thread, "thread")?,
+            task: label(task, "task")?,
+            node: label(node, "node")?,
+        })
+    }
+}

@@ -1,0 +1,263 @@
+//! The access log: what is recorded of each command, before any of it leaves.
+
+use std::fs;
+use std::path::PathBuf;
+
+use serde_json::Value;
+use sha2::{Digest as _, Sha256};
+
+use crate::harness::{Output, Place};
+
+fn sha256(text: &str) -> String {
+    let digest: String = Sha256::digest(text).iter().map(|b| format!("{b:02x}")).collect();
+    format!("sha256:{digest}")
+}
+
+fn vault() -> Place {
+    Place::published(&[
+        (
+            "nodes/fees",
+            "---\ntitle: Fees\ntags: [money]\n---\nLate fees are 5 percent.\n\n## Waivers\n\nNone.\n",
+        ),
+        ("nodes/returns", "---\ntitle: Returns\ntags: [money]\n---\nReturns take 30 days.\n"),
+    ])
+}
+
+/// The lines of the log, oldest first.
+fn lines(place: &Place) -> Vec<Value> {
+    let (_, text) = file(place);
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// The only file of the log.
+fn file(place: &Place) -> (PathBuf, String) {
+    let audit = place.home().join(".local/state/contextnest/audit");
+    let vaults: Vec<PathBuf> = fs::read_dir(audit).unwrap().map(|e| e.unwrap().path()).collect();
+    let [vault] = vaults.as_slice() else { panic!("one vault") };
+    let files: Vec<PathBuf> = fs::read_dir(vault).unwrap().map(|e| e.unwrap().path()).collect();
+    let [file] = files.as_slice() else { panic!("one writer: {files:?}") };
+    (file.clone(), fs::read_to_string(file).unwrap())
+}
+
+fn documents(line: &Value) -> Vec<&Value> {
+    line["documents"].as_array().map(|all| all.iter().collect()).unwrap_or_default()
+}
+
+#[test]
+fn each_text_that_leaves_has_one_line_with_its_hash() {
+    let place = vault();
+    let whole = place.ctx("read nodes/fees").ok().stdout;
+    let section = place.ctx("read nodes/fees#waivers").ok().stdout;
+    let json = place.ctx("resolve #money --json --bodies").ok().stdout;
+    place.ctx("resolve #money").ok();
+    let recorded = lines(&place);
+    let [read, part, set, listing] = recorded.as_slice() else { panic!("{recorded:#?}") };
+    for (line, text) in [(read, &whole), (part, &section)] {
+        assert_eq!(line["event"], "access");
+        assert_eq!(line["documents"][0]["sha256"], sha256(text));
+        assert_eq!((&line["bytes"], &line["sha256"]), (&text.len().into(), &sha256(text).into()));
+    }
+    let text = &read["documents"][0];
+    assert_eq!(text["uri"], "contextnest://nodes/fees@1");
+    assert_eq!(text["version"], 1);
+    assert_eq!(part["documents"][0]["uri"], "contextnest://nodes/fees@1#waivers");
+    let place_of = |n: usize| part["documents"][0]["range"][n].as_u64().unwrap();
+    let [first, end] = [0, 1].map(|n| usize::try_from(place_of(n)).unwrap());
+    assert_eq!(&whole[first..end], section);
+    let answer: Value = serde_json::from_str(&json).unwrap();
+    let bodies = answer["documents"].as_array().unwrap().iter();
+    let hashes: Vec<String> = bodies.map(|d| sha256(d["body"].as_str().unwrap())).collect();
+    let said: Vec<&str> = documents(set).iter().map(|d| d["sha256"].as_str().unwrap()).collect();
+    assert_eq!(said, hashes);
+    assert_eq!((&set["class"], &set["query"]), (&"set".into(), &"#money".into()));
+    assert_eq!(set["head"]["checkpoint"], 1);
+    assert_eq!((&listing["event"], &listing["count"]), (&"listing".into(), &2.into()));
+    let principals: Vec<&Value> = recorded.iter().map(|line| &line["principal_source"]).collect();
+    assert!(principals.iter().all(|source| *source == "env"), "{principals:?}");
+}
+
+#[test]
+fn every_verb_that_prints_texts_records_them() {
+    let place = vault();
+    place
+        .write("nodes/fees.md", "---\ntitle: Fees\ntags: [money]\n---\nLate fees are 4 percent.\n");
+    place.ctx("publish nodes/fees").ok();
+    let before = |command: &str| {
+        place.ctx(command).ok();
+        let all = lines(&place);
+        all.last().unwrap().clone()
+    };
+    let names = |line: &Value| -> Vec<String> {
+        let name =
+            |text: &&Value| format!("{} v{}", text["uri"].as_str().unwrap(), text["version"]);
+        documents(line).iter().map(name).collect()
+    };
+    let search = before("search percent");
+    assert_eq!(search["documents"][0]["part"], "snippet");
+    assert_eq!(names(&search), ["contextnest://nodes/fees@2 v2"]);
+    assert_eq!(names(&before("show nodes/fees 1")), ["contextnest://nodes/fees@1 v1"]);
+    let diff = before("diff nodes/fees 1 2");
+    assert_eq!(names(&diff), ["contextnest://nodes/fees@1 v1", "contextnest://nodes/fees@2 v2"]);
+    assert_eq!(diff["documents"][0]["sha256"], diff["sha256"]);
+    let checkout = before("checkout 1 ../as-of-1");
+    assert!(names(&checkout).contains(&"contextnest://nodes/returns@1 v1".to_owned()));
+    for listing in ["list", "history nodes/fees", "neighbors nodes/fees", "checkpoint list"] {
+        assert_ne!(before(listing)["event"], "access", "{listing}");
+    }
+}
+
+#[test]
+fn the_log_is_a_chain_that_shows_every_change_of_it() {
+    let place = vault();
+    for _ in 0..3 {
+        place.ctx("read nodes/fees").ok();
+    }
+    insta::assert_snapshot!(place.ctx("trace verify").stdout, @"every chain is intact up to its last line: 3 lines of 1 writer");
+    let (path, text) = file(&place);
+    let all: Vec<&str> = text.lines().collect();
+    let written = |lines: &[&str]| fs::write(&path, lines.join("\n") + "\n").unwrap();
+    let code = || {
+        let json = place.ctx("trace verify --json");
+        let report: Value = serde_json::from_str(&json.stdout).unwrap();
+        (json.exit, report["faults"][0]["code"].as_str().unwrap_or_default().to_owned())
+    };
+    written(&[all[0], &all[1].replace("\"version\":1", "\"version\":2"), all[2]]);
+    assert_eq!(code(), (1, "audit-chain-mismatch".to_owned()));
+    written(&[all[0], all[2]]);
+    assert_eq!(code(), (1, "audit-gap".to_owned()));
+    written(&[all[1], all[2]]);
+    assert_eq!(code(), (1, "audit-gap".to_owned()));
+    written(&[all[0], all[2], all[1]]);
+    assert_eq!(code(), (1, "audit-gap".to_owned()));
+    written(&[all[0], all[0]]);
+    assert_eq!(code(), (1, "audit-chain-mismatch".to_owned()));
+    written(&[all[0], &all[1].replace(':', ": ")]);
+    assert_eq!(code(), (1, "audit-malformed".to_owned()));
+    fs::write(&path, text.trim_end()).unwrap();
+    assert_eq!(code(), (0, "audit-torn".to_owned()));
+    // The next line takes the place of the torn one.
+    place.ctx("read nodes/fees").ok();
+    assert_eq!(lines(&place).len(), 3);
+    assert_eq!(code(), (0, String::new()));
+    // What cannot be continued is left as it is; a new writer begins.
+    fs::write(&path, all[0].replace("\"version\":1", "\"version\":2") + "\n").unwrap();
+    place.ctx("read nodes/fees").ok();
+    let files = fs::read_dir(path.parent().unwrap()).unwrap().count();
+    assert_eq!(files, 2);
+}
+
+#[test]
+fn labels_name_who_asks_and_placeholders_are_refused() {
+    let place = vault();
+    place.ctx("read nodes/fees --session s1 --agent scout").ok();
+    place.typed("read nodes/returns").var("CTX_SESSION", "s2").run().ok();
+    place.ctx("read nodes/returns").ok();
+    let said = lines(&place);
+    assert_eq!(
+        (&said[0]["labels"]["session"], &said[0]["labels"]["agent"]),
+        (&"s1".into(), &"scout".into())
+    );
+    assert_eq!(said[1]["labels"]["session"], "s2");
+    assert_eq!(said[2]["labels"]["session_implicit"], true);
+    assert_eq!(said[2]["labels"]["session"].as_str().unwrap().len(), 32);
+    let listed = |args: &str| -> Vec<String> {
+        let json = place.ctx(&format!("trace list {args} --json")).ok().stdout;
+        let report: Value = serde_json::from_str(&json).unwrap();
+        let traces = report["traces"].as_array().unwrap().iter();
+        traces
+            .map(|trace| trace["trace"].as_str().unwrap().split('-').nth(1).unwrap().to_owned())
+            .collect()
+    };
+    assert_eq!(listed("--session s1"), ["1"]);
+    assert_eq!(listed("--document nodes/returns"), ["2", "3"]);
+    assert_eq!(listed("--agent scout --document nodes/returns"), [""; 0]);
+    assert_eq!(listed("-n 1"), ["3"]);
+    for label in ["default", "NULL", "Unknown"] {
+        let refused: Output = place.ctx(&format!("read nodes/fees --session {label}"));
+        assert_eq!(refused.exit, 2, "{}", refused.whole());
+    }
+    let refused = place.ctx("read nodes/fees --task undefined");
+    insta::assert_snapshot!(refused.whole(), @"
+    exit: 2
+    -- stdout
+    -- stderr
+    error[usage]: the label of `--task` is `undefined`, which programs write where they know no id
+    hint: give the id that your program has, or leave the label out
+    ");
+    // Text that looks like a line of the log is a label like others.
+    let hostile = "{\"session\":\"s1\"}";
+    place.args(&["read", "nodes/fees", "--session", hostile]).run().ok();
+    assert_eq!(lines(&place).last().unwrap()["labels"]["session"], hostile);
+    assert_eq!(listed("--session s1"), ["1"]);
+    place.ctx("trace verify").ok();
+}
+
+#[test]
+fn an_access_that_cannot_be_recorded_is_told() {
+    let place = vault();
+    let file = place.home().join("taken");
+    fs::write(&file, "").unwrap();
+    let output =
+        place.typed("read nodes/returns").var("CTX_AUDIT_DIR", file.to_str().unwrap()).run();
+    assert_eq!(output.exit, 0);
+    assert!(
+        output.stderr.contains("warning: the access was not recorded: cannot write to"),
+        "{}",
+        output.stderr
+    );
+    // A place inside the vault would be in the reach of those who write there.
+    let inside = place.root().join("audit");
+    let output =
+        place.typed("read nodes/returns").var("CTX_AUDIT_DIR", inside.to_str().unwrap()).run();
+    assert!(output.stderr.contains("the access was not recorded"), "{}", output.stderr);
+    assert!(!inside.exists());
+}
+
+#[test]
+fn eight_readers_at_once_lose_no_line() {
+    let place = vault();
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            let commands: Vec<_> =
+                (0..5).map(|_| place.typed("read nodes/fees").command()).collect();
+            scope.spawn(|| {
+                for mut command in commands {
+                    assert!(command.output().unwrap().status.success());
+                }
+            });
+        }
+    });
+    assert_eq!(lines(&place).len(), 40);
+    place.ctx("trace verify").ok();
+}
+
+#[test]
+fn a_trace_says_everything_that_is_recorded() {
+    let place = vault();
+    place.ctx("read nodes/returns --session s1 --agent scout").ok();
+    let name = lines(&place)[0]["writer"].as_str().unwrap()[..8].to_owned() + "-1";
+    let shown = place.ctx(&format!("trace show {name}")).ok().stdout.replace(&name[..8], "WRITER");
+    insta::assert_snapshot!(shown, @"
+    WRITER-1 access
+      at         2026-11-21T10:00:02.000Z
+      command    ctx read nodes/returns --session s1 --agent scout
+      principal  ana@example.com
+      agent      scout
+      session    s1
+      head       checkpoint 1 sha256:57fcbd8aff44c261a92393f8dbf541a3f47196e82a7571b51264fb0ee0c6b23f
+      class      direct
+      query      nodes/returns
+      output     287 bytes sha256:9a90f48628e12609cb39dc174b48313bd365edaad7ddb72399709ef2e67f958f
+
+      contextnest://nodes/returns@1  v1
+        text       287 bytes
+        sha256     sha256:9a90f48628e12609cb39dc174b48313bd365edaad7ddb72399709ef2e67f958f
+        chain      sha256:a3d05cb28e7cb130d597077c99766fb3436e9e08d84b3fbfa804144157923239
+        author     ana@example.com
+        edited     2026-11-21T10:00:01.000Z by ana@example.com
+    ");
+    let listed = place.ctx("trace list").ok().stdout.replace(&name[..8], "WRITER");
+    insta::assert_snapshot!(listed, @"WRITER-1  2026-11-21T10:00:02.000Z  read  1 text  ana@example.com  scout  s1  nodes/returns");
+    assert_eq!(place.ctx("trace show 00000000-9").exit, 1);
+    assert_eq!(place.ctx("trace show nothing").exit, 2);
+}
