@@ -9,6 +9,7 @@ pub mod images;
 pub mod inbound;
 pub mod linked;
 pub mod packs;
+mod targets;
 
 use crate::model::hint::Hint;
 use rayon::prelude::*;

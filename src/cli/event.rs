@@ -6,9 +6,10 @@ use super::session::Session;
 use super::ui::shown;
 use super::{Answer, recover};
 use crate::chain::diff::print_between;
+use crate::document::links::Written;
 use crate::document::validate::{Problem, Severity};
 use crate::govern::Outcome;
-use crate::live::inbound::{FixedLinks, Inbound, RelativeLink};
+use crate::live::inbound::{Captured, FixedLinks, Inbound, RelativeLink};
 use crate::model::layout::limit;
 use crate::report::Report;
 use crate::report::event::{EventReport, change, notes};
@@ -89,9 +90,11 @@ pub(super) fn text(session: &mut Session<'_>, verb: &str, outcome: &Outcome, dry
     for (id, why) in &outcome.left_out {
         ui.line(&format!("  left out: {} ({why})", shown(id.as_str())));
     }
-    inbound(session, &outcome.links);
+    inbound(session, &outcome.links.inbound);
     relative(session, &outcome.relative);
     fixed(session, &outcome.fixed, dry_run);
+    captured(session, &outcome.links.captured);
+    unread(session, &outcome.links.unread);
     for item in &outcome.items {
         item.warnings.iter().for_each(|warning| note(session, item.id.as_str(), warning));
     }
@@ -118,8 +121,9 @@ fn fixed(session: &mut Session<'_>, files: &[FixedLinks], dry_run: bool) {
         if changed > 0 {
             ui.line(&format!("  {would} {} in {path}, not published", count(changed, "link")));
         }
-        for line in &file.new.left {
-            ui.note(&format!("warning: {path}:{line}: change this link by hand"));
+        for Written { line, text } in &file.new.left {
+            let text = shown(text);
+            ui.note(&format!("warning: {path}:{line}: change this link by hand: `{text}`"));
         }
     }
     if dry_run {
@@ -152,6 +156,32 @@ fn inbound(session: &mut Session<'_>, links: &[Inbound]) {
     if links.len() > MOST_LINKS {
         ui.line(&format!("  … {} more", links.len() - MOST_LINKS));
     }
+}
+
+/// Warns of links that lead to what was moved, and led to another document.
+fn captured(session: &mut Session<'_>, links: &[Captured]) {
+    for Captured { path, line, was } in links.iter().take(MOST_LINKS) {
+        let (path, was) = (shown(path), shown(was.as_str()));
+        let what = format!("this link leads to the new id now, and led to {was}");
+        session.ui.note(&format!("warning: {path}:{line}: {what}"));
+    }
+    if links.len() > MOST_LINKS {
+        let more = count(links.len() - MOST_LINKS, "more link");
+        session.ui.note(&format!("warning: {more} to the new id led to other documents"));
+    }
+}
+
+/// Names the first of the files whose links could not be read.
+fn unread(session: &mut Session<'_>, paths: &[String]) {
+    const NAMED: usize = 3;
+    if paths.is_empty() {
+        return;
+    }
+    let first: Vec<_> = paths.iter().take(NAMED).map(|path| shown(path)).collect();
+    let more = if paths.len() > NAMED { ", …" } else { "" };
+    let (files, first) = (count(paths.len(), "file"), first.join(", "));
+    let what = format!("the links of {files} were not read: {first}{more}");
+    session.ui.note(&format!("note: {what}; `ctx validate` says why"));
 }
 
 /// Lists the relative links of what was moved to another folder.

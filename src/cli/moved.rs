@@ -14,7 +14,8 @@ use crate::report::failure::Failure;
 /// version that it comes from. The history of OLD stays. A file that is at its new place already is
 /// recorded there. Links to OLD are listed, and relative links of the document that name something
 /// else from its new folder. With --fix-links they are changed in the live files, and `ctx publish
-/// --changed` publishes these. Packs are changed by hand.
+/// --changed` publishes these. Packs are changed by hand, and definitions of links that no link uses
+/// stay. A link that names another document after the move than before is a warning.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  ctx mv nodes/returns nodes/policies/returns\n  ctx mv nodes/returns nodes/policies/returns --fix-links --dry-run"

@@ -23,7 +23,7 @@ use names::folder;
 pub use names::{Names, Resolved};
 pub use read::{dependencies, read};
 pub use rebase::{Rebased, Written, rebase};
-pub use retarget::{Retargeted, retarget};
+pub use retarget::{Goal, Moves, Retargeted, retarget};
 pub use site::{is_site_folder, site_sources, site_targets};
 
 use super::Document;

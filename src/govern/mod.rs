@@ -28,7 +28,7 @@ use crate::checkpoint::event::Checkpoint;
 use crate::checkpoint::fault::LogError;
 use crate::document::edit::EditError;
 use crate::document::validate::{Problem, Severity};
-use crate::live::inbound::{FixedLinks, Inbound, RelativeLink};
+use crate::live::inbound::{FixedLinks, FoundLinks, RelativeLink};
 use crate::model::id::DocumentId;
 use crate::model::principal::Principal;
 use crate::model::timestamp::Timestamp;
@@ -185,8 +185,8 @@ pub struct Outcome {
     /// What the live configuration says of frontmatter, where another setting is published and counts
     /// (DOC-30).
     pub unpublished_mode: Option<FrontmatterMode>,
-    /// Links of live documents and packs to what was retired or moved.
-    pub links: Vec<Inbound>,
+    /// Links of live files to what was retired or moved, and those that lead elsewhere after a move.
+    pub links: FoundLinks,
     /// Links of what was moved that would name something else from its new folder.
     pub relative: Vec<RelativeLink>,
     /// Live files whose links were changed, so that they lead where they led; the changes are not

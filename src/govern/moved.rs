@@ -72,10 +72,10 @@ impl Transaction<'_> {
         mode: Mode,
     ) -> Result<(), PublishError> {
         let ids = BTreeSet::from([old]);
-        let links = self.links_to(&ids, Through::FileNames);
+        let links = self.links_to((&ids, Some(new)), Through::FileNames);
         outcome.links = links.all();
         if mode.fix_links {
-            outcome.fixed = links.retargeted(&outcome.links, new)?;
+            outcome.fixed = links.retargeted(&outcome.links.inbound, new)?;
         }
         let Some(item) = outcome.items.iter_mut().find(|item| item.id == *new) else {
             return Ok(());
@@ -88,9 +88,12 @@ impl Transaction<'_> {
             }
         };
         let own = links.own(utf8(&text).unwrap_or_default(), old, new);
-        outcome.links.extend(own.inbound);
-        outcome.links.sort();
-        outcome.links.dedup();
+        let found = &mut outcome.links;
+        found.inbound.extend(own.inbound);
+        found.inbound.sort();
+        found.inbound.dedup();
+        found.captured.extend(own.captured);
+        found.captured.sort();
         outcome.relative = own.relative;
         let has_changes = !own.fixed.changed.is_empty();
         if !mode.fix_links || (!has_changes && own.fixed.left.is_empty()) {

@@ -60,7 +60,7 @@ pub fn retire(
         let retired = outcome.items.iter().map(|item| &item.id).filter(|id| id.is_document());
         let retired: BTreeSet<&DocumentId> = retired.collect();
         if !retired.is_empty() {
-            outcome.links = transaction.links_to(&retired, Through::AnyName).all();
+            outcome.links = transaction.links_to((&retired, None), Through::AnyName).all();
         }
         Ok(())
     })

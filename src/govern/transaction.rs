@@ -126,10 +126,10 @@ impl<'a> Transaction<'a> {
         new.iter().filter_map(refuse).collect()
     }
 
-    /// The links of live documents and packs to these documents.
+    /// The links of live documents and packs to these documents, one of which may become another.
     pub(super) fn links_to<'t>(
         &'t self,
-        ids: &'t BTreeSet<&'t DocumentId>,
+        ids: (&'t BTreeSet<&'t DocumentId>, Option<&'t DocumentId>),
         through: Through,
     ) -> LinksTo<'t> {
         let published = self.state.iter().map(|(id, _)| id).filter(|id| id.is_document());

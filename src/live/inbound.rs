@@ -3,21 +3,20 @@
 //!
 //! What names the past is no such link: `derived_from`, and a URI with a checkpoint.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
 use rayon::prelude::*;
 
 use super::packs::{self, references};
-use super::{LiveFile, aliases, read};
-use crate::document::links::{self, Link, LinkKind, LinkTarget, Names, Retargeted, Written};
+use super::targets::{Documents, Targets};
+use super::{LiveFile, aliases, parse, read};
+use crate::document::links::{self, Goal, Link, LinkTarget, Retargeted, Written};
 use crate::document::{Document, utf8};
-use crate::graph::name_key;
-use crate::model::id::{DocumentId, fold};
-use crate::model::layout::limit;
+use crate::model::id::DocumentId;
+use crate::model::layout::{self, limit};
 use crate::uri::Target;
 use crate::vault::Vault;
 use crate::vault::files::FileError;
-use crate::vault::site::SiteLinks;
 
 /// One link to a document.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -30,71 +29,6 @@ pub struct Inbound {
     pub to: DocumentId,
     /// `reference`, `depends_on` or `pack`.
     pub kind: &'static str,
-}
-
-/// Documents that links may lead to, as the names in wikilinks are resolved.
-pub(crate) struct Targets<'t> {
-    ids: HashMap<&'t str, &'t DocumentId>,
-    /// The live and published documents that have the last segment of a target.
-    names: HashMap<String, Names>,
-    /// The live documents that have another name of a target, by its folding.
-    aliases: HashMap<String, Names>,
-    /// Live and published documents that a path from the root of a site may mean before a target.
-    before: BTreeSet<DocumentId>,
-    /// Where links from the root of a site lead.
-    sites: &'t SiteLinks,
-}
-
-impl<'t> Targets<'t> {
-    /// `known` are the live and the published documents.
-    fn new(
-        ids: &'t BTreeSet<&'t DocumentId>,
-        known: impl Iterator<Item = DocumentId>,
-        aliases: HashMap<String, Names>,
-        sites: &'t SiteLinks,
-    ) -> Self {
-        let names = ids.iter().map(|id| id.as_str()).chain(aliases.keys().map(String::as_str));
-        let mut named: HashMap<String, Vec<DocumentId>> =
-            names.map(|name| (name_key(name), Vec::new())).collect();
-        let sources = ids.iter().flat_map(|id| links::site_sources(id, sites));
-        let before = sources.flat_map(|path| links::site_targets(&path, sites));
-        let mut before: HashMap<DocumentId, bool> = before.map(|id| (id, false)).collect();
-        for id in known {
-            if let Some(is_known) = before.get_mut(&id) {
-                *is_known = true;
-            }
-            if let Some(ids) = named.get_mut(&name_key(id.as_str())) {
-                ids.push(id);
-            }
-        }
-        let ids = ids.iter().map(|id| (id.as_str(), *id)).collect();
-        let names = named.into_iter().map(|(key, ids)| (key, Names::new(ids))).collect();
-        let before = before.into_iter().filter(|(_, is_known)| *is_known);
-        let before = before.map(|(id, _)| id).collect();
-        Self { ids, names, aliases, before, sites }
-    }
-
-    /// The target that a link of a document leads to.
-    pub(crate) fn of(&self, from: &DocumentId, link: &Link) -> Option<&'t DocumentId> {
-        if link.kind == LinkKind::DerivedFrom || link.checkpoint.is_some() {
-            return None;
-        }
-        match &link.target {
-            LinkTarget::Document(name) => self.ids.get(name.as_str()).copied(),
-            LinkTarget::Site(path) => {
-                let mut targets = links::site_targets(path, self.sites).into_iter();
-                let found = targets
-                    .find(|id| self.ids.contains_key(id.as_str()) || self.before.contains(id))?;
-                self.ids.get(found.as_str()).copied()
-            }
-            LinkTarget::Name(name) => {
-                let names = self.names.get(&name_key(name))?;
-                let aliased = || self.aliases.get(&fold(name))?.nearest(from);
-                let found = names.resolve(name, from).or_else(aliased)?;
-                self.ids.get(found.id.as_str()).copied()
-            }
-        }
-    }
 }
 
 /// By which names a wikilink leads to a document.
@@ -113,6 +47,28 @@ pub(crate) struct LinksTo<'t> {
     /// The live documents.
     paths: Vec<String>,
     targets: Targets<'t>,
+}
+
+/// The links of live files that an event concerns.
+#[derive(Clone, Debug, Default)]
+pub struct FoundLinks {
+    /// Those that lead to its documents.
+    pub inbound: Vec<Inbound>,
+    /// Those that lead to the new document of a move, and led to another one.
+    pub captured: Vec<Captured>,
+    /// The files whose links could not be read.
+    pub unread: Vec<String>,
+}
+
+/// A link that leads to another document after a move, though nothing in it was changed.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Captured {
+    /// The file that has it.
+    pub path: String,
+    /// Its line, from 1.
+    pub line: usize,
+    /// The document that it led to.
+    pub was: DocumentId,
 }
 
 /// The file of a document whose links to `old` are to lead to `new`.
@@ -142,6 +98,8 @@ pub struct RelativeLink {
 pub(crate) struct OwnLinks {
     /// Those that lead to the document itself.
     pub(crate) inbound: Vec<Inbound>,
+    /// Those that lead to the document itself only now.
+    pub(crate) captured: Vec<Captured>,
     /// The relative ones that would name something else from the new folder.
     pub(crate) relative: Vec<RelativeLink>,
     /// The text in which all of them name what they named.
@@ -149,41 +107,51 @@ pub(crate) struct OwnLinks {
 }
 
 impl<'t> LinksTo<'t> {
-    /// Those to these documents. Walks over the vault. With `Through::AnyName`, links by other names
-    /// than those of files are among them; then the live documents are read.
+    /// Those to these documents, one of which may become `new`. Walks over the vault. With
+    /// `Through::AnyName`, links by other names than those of files are among them; then the live
+    /// documents are read.
     pub(crate) fn new(
         vault: &'t Vault,
         published: impl Iterator<Item = DocumentId>,
-        ids: &'t BTreeSet<&'t DocumentId>,
+        (ids, new): (&'t BTreeSet<&'t DocumentId>, Option<&'t DocumentId>),
         through: Through,
     ) -> Self {
         let paths = vault.documents().documents;
         let live = paths.iter().filter_map(|path| DocumentId::of_document_file(path).ok());
         let live: Vec<DocumentId> = live.collect();
-        let read = match through {
+        let aliases = match through {
             Through::AnyName => aliases::read(vault, live.iter()),
             Through::FileNames => Vec::new(),
         };
-        let of_targets =
-            read.iter().filter(|(id, _)| ids.contains(id)).flat_map(|(_, names)| names);
-        let wanted: BTreeSet<String> = of_targets.map(|name| fold(name)).collect();
-        let mut aliases = aliases::by_name(read);
-        aliases.retain(|name, _| wanted.contains(name));
-        let known = live.into_iter().chain(published);
-        let targets = Targets::new(ids, known, aliases, &vault.config().links);
+        let documents = Documents { live, published: published.collect(), aliases };
+        let targets = Targets::new(ids, new, &documents, &vault.config().links);
         Self { vault, ids, paths, targets }
     }
 
-    /// Each, in the order of files and lines. Links between the documents themselves are left out.
-    /// Reads every live document.
-    pub(crate) fn all(&self) -> Vec<Inbound> {
-        let mut found: Vec<Inbound> = self
-            .paths
-            .par_iter()
-            .filter_map(|path| read(self.vault, path))
-            .filter(|file| file.id.as_ref().is_some_and(|id| !self.ids.contains(id)))
-            .flat_map_iter(|file| of_document(&file, &self.targets))
+    /// All, in the order of files and lines. Links between the documents themselves are left out.
+    /// Reads every live document and the introduction.
+    pub(crate) fn all(&self) -> FoundLinks {
+        let files = self.paths.par_iter().filter_map(|path| read(self.vault, path));
+        let parts: Vec<FoundLinks> = files
+            .filter(|file| file.id.as_ref().is_none_or(|id| !self.ids.contains(id)))
+            .map(|file| self.of_file(&file))
             .collect();
+        let mut all = FoundLinks::default();
+        for part in parts.into_iter().chain(introduction(self.vault).map(|f| self.of_file(&f))) {
+            all.inbound.extend(part.inbound);
+            all.captured.extend(part.captured);
+            all.unread.extend(part.unread);
+        }
+        self.of_packs(&mut all.inbound);
+        all.inbound.sort();
+        all.inbound.dedup();
+        all.captured.sort();
+        all.captured.dedup();
+        all.unread.sort();
+        all
+    }
+
+    fn of_packs(&self, found: &mut Vec<Inbound>) {
         for file in packs::read_all(self.vault) {
             for uri in file.reading.pack.iter().flat_map(references) {
                 if let Target::Document { id, checkpoint: None, .. } = &uri.value.target
@@ -194,8 +162,24 @@ impl<'t> LinksTo<'t> {
                 }
             }
         }
-        found.sort();
-        found.dedup();
+    }
+
+    fn of_file(&self, file: &LiveFile) -> FoundLinks {
+        let (Some(id), Ok(content)) = (&file.id, &file.content) else {
+            return FoundLinks { unread: vec![file.path.clone()], ..FoundLinks::default() };
+        };
+        let document = &content.document;
+        let read = links::read(id, &content.text, &document.frontmatter, document.parts.body);
+        let mut found = FoundLinks::default();
+        for link in &read.links {
+            let (path, line) = (file.path.clone(), link.line);
+            if let Some(to) = self.targets.of(id, link) {
+                let (to, kind) = (to.clone(), link.kind.as_str());
+                found.inbound.push(Inbound { path, line, to, kind });
+            } else if let Some(was) = self.targets.captured((id, id), link) {
+                found.captured.push(Captured { path, line, was });
+            }
+        }
         found
     }
 
@@ -209,12 +193,16 @@ impl<'t> LinksTo<'t> {
         let paths: BTreeSet<&str> = of_documents.map(|link| link.path.as_str()).collect();
         let mut fixed = Vec::new();
         for path in paths {
-            let Ok(id) = DocumentId::of_document_file(path) else { continue };
+            let id = match path {
+                layout::CONTEXT => path.parse(),
+                _ => DocumentId::of_document_file(path),
+            };
+            let Ok(id) = id else { continue };
             let bytes = self.vault.files().read(path, limit::DOCUMENT)?;
             let Ok(text) = utf8(&bytes) else { continue };
-            let found = links::retarget(&id, text, (new, self.targets.sites), |link| {
-                self.targets.of(&id, link).is_some()
-            });
+            let names_it = |target: &LinkTarget| self.targets.names_new(&id, target);
+            let goal = Goal { new, sites: self.targets.sites, names_it: &names_it };
+            let found = links::retarget(&id, text, &goal, |link| self.targets.moves(&id, link));
             fixed.push(FixedLinks { id, old: bytes, new: found });
         }
         Ok(fixed)
@@ -222,17 +210,22 @@ impl<'t> LinksTo<'t> {
 
     /// The links that a document itself has, which goes from `old` to `new` with this text.
     pub(crate) fn own(&self, text: &str, old: &DocumentId, new: &DocumentId) -> OwnLinks {
-        let is_old = |link: &Link| self.targets.of(old, link).is_some();
         let document = Document::of_live(text);
-        let links = document.map(|document| links::links(old, text, &document));
-        let inbound = |link: &Link| Inbound {
-            path: new.live_path(),
-            line: link.line,
-            to: old.clone(),
-            kind: link.kind.as_str(),
+        let read = document.map(|document| links::links(old, text, &document)).unwrap_or_default();
+        let inbound = |link: &Link| {
+            self.targets.of(old, link)?;
+            let (path, line) = (new.live_path(), link.line);
+            Some(Inbound { path, line, to: old.clone(), kind: link.kind.as_str() })
         };
-        let inbound = links.iter().flatten().filter(|link| is_old(link)).map(inbound).collect();
-        let led = links::retarget(old, text, (new, self.targets.sites), is_old);
+        let captured = |link: &Link| {
+            let was = self.targets.captured((old, new), link)?;
+            Some(Captured { path: new.live_path(), line: link.line, was })
+        };
+        let (inbound, captured) =
+            (read.iter().filter_map(inbound).collect(), read.iter().filter_map(captured).collect());
+        let names_it = |target: &LinkTarget| self.targets.names_new(new, target);
+        let goal = Goal { new, sites: self.targets.sites, names_it: &names_it };
+        let led = links::retarget(old, text, &goal, |link| self.targets.moves(old, link));
         let rebased = links::rebase(&led.text, old, new);
         let relative = rebased.changed.iter().chain(&rebased.left).map(|link| RelativeLink {
             path: new.live_path(),
@@ -241,26 +234,23 @@ impl<'t> LinksTo<'t> {
         });
         let mut relative: Vec<RelativeLink> = relative.collect();
         relative.sort_by_key(|link| link.line);
-        let lines = |mut lines: Vec<usize>, links: &[Written]| {
-            lines.extend(links.iter().map(|link| link.line));
-            lines.sort_unstable();
-            lines
-        };
-        let changed = lines(led.changed, &rebased.changed);
-        let left = lines(led.left, &rebased.left);
+        let mut changed = led.changed;
+        changed.extend(rebased.changed.iter().map(|link| link.line));
+        changed.sort_unstable();
+        let mut left: Vec<Written> = led.left.into_iter().chain(rebased.left).collect();
+        left.sort();
         let fixed = Retargeted { text: rebased.text, changed, left };
-        OwnLinks { inbound, relative, fixed }
+        OwnLinks { inbound, captured, relative, fixed }
     }
 }
 
-fn of_document(file: &LiveFile, targets: &Targets<'_>) -> Vec<Inbound> {
-    let (Some(id), Ok(content)) = (&file.id, &file.content) else { return Vec::new() };
-    let document = &content.document;
-    let links = links::read(id, &content.text, &document.frontmatter, document.parts.body).links;
-    let inbound = |link: &Link| {
-        let to = targets.of(id, link)?.clone();
-        let (path, line) = (file.path.clone(), link.line);
-        Some(Inbound { path, line, to, kind: link.kind.as_str() })
+/// The introduction to the vault, which every agent gets. Its links make no edges of the graph.
+fn introduction(vault: &Vault) -> Option<LiveFile> {
+    let bytes = vault.files().read_optional(layout::CONTEXT, limit::DOCUMENT);
+    let content = match bytes {
+        Ok(bytes) => parse(bytes?),
+        Err(why) => Err(super::unreadable(&why)),
     };
-    links.iter().filter_map(inbound).collect()
+    let (path, id) = (layout::CONTEXT.to_owned(), layout::CONTEXT.parse().ok());
+    Some(LiveFile { path, id, content, stamp: None })
 }

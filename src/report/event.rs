@@ -7,7 +7,7 @@ use super::problem::{FileProblems, ProblemReport};
 use super::recover::RecoveredReport;
 use super::{Report, Spell};
 use crate::govern::Outcome;
-use crate::live::inbound::{FixedLinks, Inbound, RelativeLink};
+use crate::live::inbound::{Captured, FixedLinks, Inbound, RelativeLink};
 use crate::model::hint::{Call, Hint, Verb};
 use crate::model::id::DocumentId;
 use crate::model::number::Version;
@@ -30,6 +30,12 @@ pub struct EventReport<'e> {
     /// Links of what was moved that would name something else from its new folder.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     relative_links: Vec<RelativeReport<'e>>,
+    /// Links that lead to what was moved, and led to another document.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    captured_links: Vec<CapturedReport<'e>>,
+    /// Live files whose links could not be read.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    links_unread: Vec<&'e str>,
     /// Live files whose links were changed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     fixed_links: Vec<FixedReport<'e>>,
@@ -77,6 +83,14 @@ struct RelativeReport<'e> {
 }
 
 #[derive(Debug, Serialize)]
+struct CapturedReport<'e> {
+    path: &'e str,
+    line: usize,
+    /// The document that it led to.
+    was: &'e DocumentId,
+}
+
+#[derive(Debug, Serialize)]
 struct NotUpdatedReport<'e> {
     path: &'e str,
     reason: String,
@@ -120,7 +134,9 @@ impl<'e> EventReport<'e> {
             brought_up_to_date: outcome.behind.iter().map(|(id, _)| id).collect(),
             left_out: left_out.map(|(id, reason)| LeftOutReport { id, reason }).collect(),
             refused: outcome.refused.iter().map(refused).collect(),
-            inbound_links: outcome.links.iter().map(InboundReport::from).collect(),
+            inbound_links: outcome.links.inbound.iter().map(InboundReport::from).collect(),
+            captured_links: outcome.links.captured.iter().map(CapturedReport::from).collect(),
+            links_unread: outcome.links.unread.iter().map(String::as_str).collect(),
             relative_links: outcome.relative.iter().map(RelativeReport::from).collect(),
             fixed_links: outcome.fixed.iter().map(FixedReport::from).collect(),
             notes: notes(outcome, spell),
@@ -139,13 +155,20 @@ struct FixedReport<'e> {
     /// The lines of the links that were changed.
     changed: &'e [usize],
     /// The lines of those that must be changed by hand.
-    by_hand: &'e [usize],
+    by_hand: Vec<usize>,
 }
 
 impl<'e> From<&'e FixedLinks> for FixedReport<'e> {
     fn from(file: &'e FixedLinks) -> Self {
-        let (changed, by_hand) = (&file.new.changed, &file.new.left);
+        let changed = &file.new.changed;
+        let by_hand = file.new.left.iter().map(|link| link.line).collect();
         Self { id: &file.id, path: file.id.live_path(), changed, by_hand }
+    }
+}
+
+impl<'e> From<&'e Captured> for CapturedReport<'e> {
+    fn from(link: &'e Captured) -> Self {
+        Self { path: &link.path, line: link.line, was: &link.was }
     }
 }
 

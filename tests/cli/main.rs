@@ -28,6 +28,7 @@ mod everyday;
 mod expected;
 mod explain;
 mod failures;
+mod followed;
 mod foreign;
 mod forged;
 mod governance;

@@ -368,7 +368,7 @@ fn definitions_of_links_to_the_old_id_are_changed() {
       nodes/deep/c.md:1  nodes/a
       changed 3 links in nodes/deep/c.md, not published
     -- stderr
-    warning: nodes/deep/c.md:1: change this link by hand
+    warning: nodes/deep/c.md:1: change this link by hand: `../a.md`
     next: `ctx diff` shows the changed links, `ctx publish --changed` publishes them
     ");
     assert_snapshot!(place.read("nodes/deep/c.md"), @r#"

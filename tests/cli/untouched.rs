@@ -388,7 +388,7 @@ fn problems_and_links_of_a_toml_file_have_its_lines() {
       nodes/page.md:8  nodes/plain
       changed 2 links in nodes/page.md, not published
     -- stderr
-    warning: nodes/page.md:1: change this link by hand
+    warning: nodes/page.md:1: change this link by hand: `contextnest://nodes/plain`
     next: `ctx diff` shows the changed links, `ctx publish --changed` publishes them
     ");
     assert!(place.read("nodes/page.md").contains("\n+++\n\n[P](else.md) {{ x }} [p](./else.md)\n"));

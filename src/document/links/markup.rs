@@ -1,8 +1,9 @@
 //! The links and images that the markup of a body has, and where each is written.
 
+use std::collections::VecDeque;
 use std::ops::Range;
 
-use pulldown_cmark::{Event, LinkType, Options, Parser, RefDefs, Tag};
+use pulldown_cmark::{Event, LinkType, OffsetIter, Options, Parser, RefDefs, Tag, TagEnd};
 
 use super::MAX_BODY;
 use crate::document::sections::MARKDOWN;
@@ -73,9 +74,86 @@ pub(super) fn bounded(body: &str) -> (&str, bool) {
     (&body[..body[..end].rfind(char::is_whitespace).unwrap_or(end)], false)
 }
 
-/// A reader of the markup of a body.
-pub(super) fn markdown(body: &str) -> Parser<'_> {
-    Parser::new_ext(body, MARKDOWN | Options::ENABLE_WIKILINKS)
+/// The events of the markup of a body.
+pub(super) fn markdown(body: &str) -> Events<'_> {
+    let inner = Parser::new_ext(body, MARKDOWN | Options::ENABLE_WIKILINKS).into_offset_iter();
+    Events { body, inner, next: VecDeque::new(), mistaken: Vec::new() }
+}
+
+/// The events of a parser, each with its place, in which an embedded wikilink is what it is.
+///
+/// After `![[a]]` the parser (pulldown-cmark 0.13) may still take its `![` for the start of an
+/// image that a later `](b)` ends, to which no bracket belongs. Such an image has lost what is in
+/// its first brackets, and is read as the wikilink here.
+pub(super) struct Events<'t> {
+    body: &'t str,
+    inner: OffsetIter<'t>,
+    /// Events that come before those of the parser.
+    next: VecDeque<(Event<'t>, Range<usize>)>,
+    /// The places of mistaken images that have not ended.
+    mistaken: Vec<Range<usize>>,
+}
+
+impl<'t> Events<'t> {
+    pub(super) fn reference_definitions(&self) -> &RefDefs<'_> {
+        self.inner.reference_definitions()
+    }
+
+    fn pull(&mut self) -> Option<(Event<'t>, Range<usize>)> {
+        self.next.pop_front().or_else(|| self.inner.next())
+    }
+
+    /// The target and the end of the wikilink with which a mistaken image begins; `inside` is the place of the
+    /// event after that of the image.
+    fn wikilink(&self, image: &Range<usize>, inside: &Range<usize>) -> Option<(&'t str, usize)> {
+        let start = image.start + "![[".len();
+        let is_whole = inside.start + "[".len() == start;
+        let raw = self.body.get(start..image.end).filter(|_| !is_whole)?;
+        let mut ends = raw.match_indices("]]").map(|(at, _)| at);
+        let end = ends.find(|at| !raw[..*at].ends_with('\\'))?;
+        let target = raw[..end].split('|').next()?;
+        Some((target, start + end + "]]".len()))
+    }
+}
+
+impl<'t> Iterator for Events<'t> {
+    type Item = (Event<'t>, Range<usize>);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            let (event, range) = self.pull()?;
+            if matches!(event, Event::End(TagEnd::Image)) && self.mistaken.last() == Some(&range) {
+                self.mistaken.pop();
+                continue;
+            }
+            if !is_image_of_a_wikilink(&event, &self.body[range.clone()]) {
+                return Some((event, range));
+            }
+            let Some(inside) = self.pull() else { return Some((event, range)) };
+            let found = self.wikilink(&range, &inside.1);
+            self.next.push_front(inside);
+            let Some((target, end)) = found else { return Some((event, range)) };
+            let wikilink = range.start..end;
+            self.next.push_front((Event::End(TagEnd::Image), wikilink.clone()));
+            self.mistaken.push(range);
+            let tag = Tag::Image {
+                link_type: LinkType::WikiLink { has_pothole: false },
+                dest_url: target.into(),
+                title: "".into(),
+                id: "".into(),
+            };
+            return Some((Event::Start(tag), wikilink));
+        }
+    }
+}
+
+/// Whether an event begins an image by a destination where an embedded wikilink may be meant.
+fn is_image_of_a_wikilink(event: &Event<'_>, raw: &str) -> bool {
+    match event {
+        Event::Start(Tag::Image { link_type: LinkType::WikiLink { .. }, .. }) => false,
+        Event::Start(Tag::Image { .. }) => raw.starts_with("![["),
+        _ => false,
+    }
 }
 
 /// The link or image that begins with an event.

@@ -117,7 +117,7 @@ impl<'d> Reader<'d> {
         let mut lines = Lines::new(text);
         // Inside code, and inside the label of a link, a URI is text.
         let (mut closed, mut run) = (0_usize, Run::default());
-        let mut events = markdown(body).into_offset_iter();
+        let mut events = markdown(body);
         while let Some((event, range)) = events.next() {
             let at = start + range.start;
             if let Event::Text(part) = &event {

@@ -93,7 +93,7 @@ struct Destination {
 fn destinations(text: &str) -> Vec<Destination> {
     let Ok(document) = Document::of_live(text) else { return Vec::new() };
     let start = document.parts.body;
-    let mut events = markdown(bounded(&text[start..]).0).into_offset_iter();
+    let mut events = markdown(bounded(&text[start..]).0);
     let (mut found, mut lines) = (Vec::new(), Lines::new(text));
     while let Some((event, range)) = events.next().filter(|_| found.len() < MAX_LINKS) {
         let line = lines.line_of(start + range.start);

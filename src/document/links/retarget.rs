@@ -10,12 +10,14 @@ use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 
 use super::bare::starts_with_scheme;
 use super::markup::{Place, Spelling};
-use super::read::placed;
-use super::site::moved_path;
+use super::read::{placed, start_of};
+use super::rebase::Written;
+use super::site::moved_paths;
 use super::splice::{Edit, applied};
 use super::{Link, LinkTarget, folder};
 use crate::document::Document;
 use crate::model::id::DocumentId;
+use crate::model::layout;
 use crate::uri::{Target, Uri};
 use crate::vault::site::SiteLinks;
 
@@ -48,17 +50,37 @@ pub struct Retargeted {
     pub text: String,
     /// The lines of the links that were changed.
     pub changed: Vec<usize>,
-    /// The lines of those that cannot be changed in place.
-    pub left: Vec<usize>,
+    /// Those that cannot be changed in place.
+    pub left: Vec<Written>,
 }
 
-/// Leads those links of a document to `new` that `is_old` takes. `sites` says where links from the
-/// root of a site lead.
+/// Where links are to lead.
+pub struct Goal<'g> {
+    /// The document.
+    pub new: &'g DocumentId,
+    /// Where links from the root of a site lead.
+    pub sites: &'g SiteLinks,
+    /// Whether a link names the document when it has its id: another one may come before it.
+    pub names_it: &'g dyn Fn(&LinkTarget) -> bool,
+}
+
+/// Whether a link is one of those that are to lead elsewhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Moves {
+    /// It is.
+    Yes,
+    /// It names another document.
+    No,
+    /// It depends on what is published next; it is left to a person.
+    Unclear,
+}
+
+/// Leads those links of a document to another one that `moves` takes.
 pub fn retarget(
     id: &DocumentId,
     text: &str,
-    (new, sites): (&DocumentId, &SiteLinks),
-    is_old: impl Fn(&Link) -> bool,
+    goal: &Goal<'_>,
+    moves: impl Fn(&Link) -> Moves,
 ) -> Retargeted {
     let Ok(document) = Document::of_live(text) else {
         return Retargeted { text: text.to_owned(), changed: Vec::new(), left: Vec::new() };
@@ -72,16 +94,17 @@ pub fn retarget(
         if let Some(range) = found.as_ref().filter(|_| place.spelling == Spelling::Plain) {
             from = range.end;
         }
-        if !is_old(link) {
+        let moves = moves(link);
+        if moves == Moves::No {
             continue;
         }
-        let edit = found.and_then(|range| {
-            let (by, target) = led((id, new, sites), link, (&text[range.clone()], place))?;
+        let edit = found.filter(|_| moves == Moves::Yes).and_then(|range| {
+            let (by, target) = led(id, goal, link, (&text[range.clone()], place))?;
             Some(Edit { range, by, of: vec![Change { link: n, target }] })
         });
         match edit {
             Some(edit) => edits.push(edit),
-            None => left.push(link.line),
+            None => left.push(n),
         }
     }
     let applied = applied(text, edits, |edited, changes| {
@@ -94,34 +117,42 @@ pub fn retarget(
         let document = Document::of_live(edited);
         document.is_ok_and(|document| placed(id, edited, &document).0 == expected)
     });
-    let line = |change: &Change| links[change.link].line;
-    left.extend(applied.dropped.iter().map(line));
+    left.extend(applied.dropped.iter().map(|change| change.link));
     left.sort_unstable();
-    let mut changed: Vec<usize> = applied.kept.iter().map(line).collect();
+    let written = |n: &usize| Written { line: links[*n].line, text: start_of(&places[*n].dest) };
+    let left = left.iter().map(written).collect();
+    let mut changed: Vec<usize> = applied.kept.iter().map(|c| links[c.link].line).collect();
     changed.sort_unstable();
     Retargeted { text: applied.text, changed, left }
 }
 
-/// A link of the document `id` led to `new`: how it is written, in the spelling that it had, and what
-/// it names then. None where it cannot be written so.
+/// A link of the document `id` led to its goal: how it is written, in the spelling that it had, and
+/// what it names then. None where it cannot be written so.
 fn led(
-    (id, new, sites): (&DocumentId, &DocumentId, &SiteLinks),
+    id: &DocumentId,
+    goal: &Goal<'_>,
     link: &Link,
     (old, place): (&str, &Place),
 ) -> Option<(String, LinkTarget)> {
-    let from_root = match &link.target {
-        LinkTarget::Site(path) => moved_path(path, new, sites),
-        LinkTarget::Document(_) | LinkTarget::Name(_) => {
-            sites.sources(new.as_str()).into_iter().next()
+    let (new, sites) = (goal.new, goal.sites);
+    let (from_root, target) = match &link.target {
+        LinkTarget::Site(path) => {
+            let paths = moved_paths(path, new, sites).into_iter().map(LinkTarget::Site);
+            let target = paths.into_iter().find(|target| (goal.names_it)(target))?;
+            let LinkTarget::Site(path) = &target else { return None };
+            (Some(path.clone()), target)
+        }
+        target => {
+            let name = new.as_str().to_owned();
+            let target = match target {
+                LinkTarget::Name(_) => LinkTarget::Name(name),
+                _ => LinkTarget::Document(name),
+            };
+            (sites.sources(new.as_str()).into_iter().next(), target)
         }
     };
     let by = rewritten(id, old, place, (new, from_root.as_deref()))?;
-    let target = match &link.target {
-        LinkTarget::Site(_) => LinkTarget::Site(from_root?),
-        LinkTarget::Name(_) => LinkTarget::Name(new.as_str().to_owned()),
-        LinkTarget::Document(_) => LinkTarget::Document(new.as_str().to_owned()),
-    };
-    Some((by, target))
+    Some((by, target)).filter(|(_, target)| (goal.names_it)(target))
 }
 
 /// One link that is to change.
@@ -182,7 +213,14 @@ fn rewritten(
         *id = new.clone();
         return Uri::can_name(new).then(|| uri.to_string());
     }
-    let ending = if old.ends_with(".md") { ".md" } else { "" };
+    let is_folder = old.ends_with('/');
+    // An id with another ending of Markdown has that of its file; one that ends in `.md` would lose
+    // it in a link.
+    let wants_ending = layout::is_markdown(old) || new.as_str().ends_with(layout::ENDING);
+    let ending = match wants_ending && !is_folder && !layout::keeps_ending(new.as_str()) {
+        true => layout::ENDING,
+        false => "",
+    };
     let is_relative = !old.starts_with('/');
     if place.spelling == Spelling::Wiki {
         let is_path = ["/", "./", "../"].iter().any(|start| old.starts_with(start));
@@ -211,4 +249,56 @@ fn relative(folder: &str, id: &str) -> String {
     let mut path: Vec<&str> = vec![".."; from.len() - common];
     path.extend(&to[common..]);
     path.join("/")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// The text with its links to `nodes/p/r` led to `nodes/z/b`.
+    fn led(text: &str) -> String {
+        let (id, new) = ("nodes/o/f".parse().unwrap(), "nodes/z/b".parse().unwrap());
+        let goal = Goal { new: &new, sites: &SiteLinks::default(), names_it: &|_| true };
+        let is_old = |target: &LinkTarget| match target {
+            LinkTarget::Document(id) => id == "nodes/p/r",
+            LinkTarget::Name(name) => name.eq_ignore_ascii_case("r"),
+            LinkTarget::Site(_) => false,
+        };
+        let moves = |link: &Link| if is_old(&link.target) { Moves::Yes } else { Moves::No };
+        let found = retarget(&id, text, &goal, moves);
+        assert_eq!(found.left, [], "{text}");
+        found.text
+    }
+
+    /// Pieces of text, each of which is a link or none, whatever is beside it.
+    const PIECES: [&str; 15] = [
+        "![[r]]",
+        "[[R]]",
+        "[[r|label]]",
+        "![[r#A]]",
+        "\\[[r]]",
+        "\\[z](../p/r.md)",
+        "a](../p/r.md)",
+        "[a](../p/r.md)",
+        "![i](../p/r.md)",
+        "[![i](../p/r.md)](../p/r.md)",
+        "![[s]]",
+        "`[[r]]`",
+        "]",
+        "contextnest://nodes/p/r",
+        "[x](x.md)",
+    ];
+
+    proptest! {
+        #[test]
+        fn each_link_is_led_whatever_is_beside_it_and_nothing_else_changes(
+            pieces in prop::collection::vec((prop::sample::select(&PIECES[..]), "[ \n]"), 1..8),
+        ) {
+            let text: String = pieces.iter().map(|(piece, end)| format!("{piece}{end}")).collect();
+            let expected: String =
+                pieces.iter().map(|(piece, end)| format!("{}{end}", led(piece))).collect();
+            prop_assert_eq!(led(&text), expected);
+        }
+    }
 }

@@ -37,16 +37,18 @@ pub fn site_sources(id: &DocumentId, links: &SiteLinks) -> Vec<String> {
     found
 }
 
-/// The path of a document for a link that had another path; none where no path leads to it.
-pub(super) fn moved_path(old: &str, new: &DocumentId, links: &SiteLinks) -> Option<String> {
-    let named = if !is_site_folder(old) {
-        new.as_str().to_owned()
-    } else if PAGES.contains(&last_segment(new.as_str())) {
-        folder(new.as_str()).to_owned()
-    } else {
-        format!("{new}/")
+/// The paths of a document for a link that had another path, that of its folder first. Another
+/// document may come before it at each of them.
+pub(super) fn moved_paths(old: &str, new: &DocumentId, links: &SiteLinks) -> Vec<String> {
+    if !is_site_folder(old) {
+        return links.sources(new.as_str());
+    }
+    let mut paths = match PAGES.contains(&last_segment(new.as_str())) {
+        true => links.sources(folder(new.as_str())),
+        false => Vec::new(),
     };
-    links.sources(&named).into_iter().next()
+    paths.extend(links.sources(&format!("{new}/")));
+    paths
 }
 
 #[cfg(test)]
@@ -70,10 +72,14 @@ mod tests {
             ["nodes/docs/a", "nodes/docs/a/index", "nodes/docs/a/_index", "nodes/docs/a/README"];
         assert_eq!(targets("docs/a/"), expected);
         assert_eq!(targets(""), ["index", "_index", "README"]);
-        let moved = |old: &str, new: &str| moved_path(old, &new.parse().unwrap(), &links);
-        assert_eq!(moved("docs/a/", "nodes/docs/b").as_deref(), Some("docs/b/"));
-        assert_eq!(moved("docs/a/", "nodes/docs/b/_index").as_deref(), Some("docs/b/"));
-        assert_eq!(moved("docs/a", "nodes/docs/b/index").as_deref(), Some("docs/b/index"));
+        let moved = |old: &str, new: &str| {
+            let mut paths = moved_paths(old, &new.parse().unwrap(), &links);
+            paths.retain(|path| path.starts_with("docs/"));
+            paths
+        };
+        assert_eq!(moved("docs/a/", "nodes/docs/b"), ["docs/b/"]);
+        assert_eq!(moved("docs/a/", "nodes/docs/b/_index"), ["docs/b/", "docs/b/_index/"]);
+        assert_eq!(moved("docs/a", "nodes/docs/b/index"), ["docs/b/index"]);
     }
 
     proptest! {
