@@ -16,6 +16,7 @@ use crate::chain::history::Entry;
 use crate::chain::replay;
 use crate::checkpoint::fault::LogError;
 use crate::checkpoint::state::PublishedSet;
+use crate::document::frontmatter::Frontmatter;
 use crate::document::live_form::{LiveForm, is_edited};
 use crate::document::text::normalise;
 use crate::document::utf8;
@@ -93,6 +94,8 @@ pub(crate) struct Row {
     pub(crate) withheld: Option<Withheld>,
     /// Whether the live file is gone.
     pub(crate) is_gone: bool,
+    /// Whether `draft: true` alone says that the live file is a draft.
+    pub(crate) is_marked_draft: bool,
     /// Where the file of a missing document seems to be, or what a new file seems to be.
     pub(crate) moved: Option<DocumentId>,
 }
@@ -224,6 +227,7 @@ fn compared(
             problems: Vec::new(),
             withheld: None,
             is_gone: false,
+            is_marked_draft: false,
             moved: None,
         };
         return Some((row, None));
@@ -245,6 +249,7 @@ fn row(
     file: LiveFile,
 ) -> (Row, Option<Version>) {
     let problems = file.problems(vault);
+    let is_marked_draft = file.fields().is_some_and(Frontmatter::is_marked_draft);
     let mut row = Row {
         path: file.path,
         id: file.id,
@@ -253,6 +258,7 @@ fn row(
         problems,
         withheld: None,
         is_gone: false,
+        is_marked_draft,
         moved: None,
     };
     let published = row.id.as_ref().and_then(|id| head.get(id));
@@ -289,6 +295,17 @@ fn row(
         _ => DocumentState::Unpublished,
     };
     (row, keyframe)
+}
+
+/// Why a publication would refuse a live file, if it was edited from another version than the
+/// published one.
+pub(crate) fn stale_file(vault: &Vault, head: &Snapshot<'_>, file: &LiveFile) -> Option<Problem> {
+    let (id, live) = (file.id.as_ref()?, file.content.as_ref().ok()?);
+    let served = head.get(id)?.ok()?;
+    let form = LiveForm::of(&served.text);
+    let is_draft = form.is_draft(&live.document, vault.config().frontmatter);
+    let is_changed = !is_draft && !form.is_of(&live.text);
+    is_changed.then(|| stale(vault, &served, &form, live)).flatten()
 }
 
 /// Why a publication would refuse a changed live file that is no draft.
@@ -333,6 +350,7 @@ fn gone_row(head: &Snapshot<'_>, state: &PublishedSet, id: &DocumentId) -> Row {
         problems: Vec::new(),
         withheld,
         is_gone: true,
+        is_marked_draft: false,
         moved: None,
     }
 }

@@ -140,11 +140,17 @@ fn text(session: &mut Session<'_>, compared: &Compared, head: &Snapshot<'_>, lim
         if rows.is_empty() && omitted == 0 {
             continue;
         }
+        let is_left_out = |row: &Row| state == DocumentState::Unpublished && row.is_marked_draft;
+        let next = match omitted == 0 && rows.iter().all(|row| is_left_out(row)) {
+            true => "ctx publish ID",
+            false => next,
+        };
         ui.line("");
         ui.painted(Paint::Heading, &format!("{heading} (next: {next}):"));
         for row in rows {
             let version = row.version.map_or_else(String::new, |v| format!(" (v{v})"));
-            ui.line(&format!("  {}{version}", shown(&row.path)));
+            let mark = if is_left_out(row) { " (`draft: true`: only by its id)" } else { "" };
+            ui.line(&format!("  {}{version}{mark}", shown(&row.path)));
             if let Some(withheld) = &row.withheld {
                 ui.line(&format!("      {}", shown(&withheld.why.to_string())));
             }

@@ -2,7 +2,7 @@
 //!
 //! Errors keep a document from being published; warnings say how a value is understood.
 
-use crate::model::hint::{Hint, Verb};
+use crate::model::hint::{Call, Hint, Verb};
 use crate::model::tag::TagError;
 use crate::model::timestamp::Timestamp;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
@@ -306,14 +306,21 @@ impl ProblemList {
         else {
             return;
         };
+        let publish = |word| Call::new(Verb::Publish).word(word);
         let (message, hint) = match fields.is_marked_draft() {
             true => (
                 "`draft: true` is no status; it is read as `status: draft`".to_owned(),
-                "write `status: draft`",
+                Hint::call(
+                    "{} leaves the file out; delete the line to publish it",
+                    publish("--all"),
+                ),
             ),
             false => (
                 format!("`draft: true` has no effect: `status` is `{}`", fields.status.as_str()),
-                "write `status: draft`, or remove `draft`",
+                Hint::calls(
+                    "delete the line; with `status: draft`, {} leaves the file out, but {} does not",
+                    [publish("--changed"), publish("--all")],
+                ),
             ),
         };
         self.warn("field-foreign", Some(mark), message, hint);

@@ -178,10 +178,11 @@ impl Code {
                 dry_run(Verb::Recover),
             ),
             Self::Drift => Hint::calls(
-                "{} shows the change, {} publishes it. {} undoes it: the change is lost.",
+                "{} shows the change, {} publishes it; for a file of an older version {} says what to do. {} undoes the change: it is lost.",
                 [
                     Call::new(Verb::Diff).word("ID"),
                     Call::new(Verb::Publish).word("--changed"),
+                    Verb::Status.into(),
                     Call::new(Verb::Restore).word("--force").word("ID"),
                 ],
             ),

@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, HashSet};
 
+use rayon::prelude::*;
+
 use super::Workspace;
 use super::version::missing_file;
 use crate::document::validate::{Problem, Severity};
@@ -12,6 +14,7 @@ use crate::live::{self, LiveFile, confusable, hashtags};
 use crate::model::id::DocumentId;
 use crate::report::failure::Failure;
 use crate::resolve::Snapshot;
+use crate::status::stale_file;
 use crate::vault::Vault;
 
 /// Of one code so many problems are in a report, unless all are asked for.
@@ -59,6 +62,9 @@ pub(crate) fn validate(
     let repository = top.as_deref().map(|top| (home.root(), top));
     let images = ImageFolders::new(vault.root(), repository);
     of_documents(vault, images, &files, &head, &mut found);
+    for (path, problem) in stale_files(vault, &files, &head) {
+        found.push(&path, problem);
+    }
     if names.is_empty() || !governance.is_empty() {
         let is_wanted = |path: &str| names.is_empty() || governance.contains(path);
         of_governance(vault, is_wanted, &mut found);
@@ -84,6 +90,17 @@ fn of_documents(
     for (path, problem) in of_ids.chain(surroundings.cycles(files)) {
         found.push(&path, problem);
     }
+}
+
+/// The files that a publication would refuse because they were edited from another version than the
+/// published one. The text itself is valid, so that they are warnings.
+fn stale_files(vault: &Vault, files: &[LiveFile], head: &Head<'_>) -> Vec<(String, Problem)> {
+    let Some(head) = &head.0 else { return Vec::new() };
+    let stale = |file: &LiveFile| {
+        let found = stale_file(vault, head, file)?;
+        Some((file.path.clone(), Problem { severity: Severity::Warning, ..found }))
+    };
+    files.par_iter().filter_map(stale).collect()
 }
 
 fn of_governance(vault: &Vault, is_wanted: impl Fn(&str) -> bool, found: &mut Gathered) {

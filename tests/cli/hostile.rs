@@ -210,7 +210,7 @@ fn a_published_document_replaced_by_a_link_is_still_served_and_never_followed() 
 
     Meaning and remedy:
       [drift] A live file differs from the published text and is not a draft.
-          `ctx diff ID` shows the change, `ctx publish --changed` publishes it. `ctx restore --force ID` undoes it: the change is lost.
+          `ctx diff ID` shows the change, `ctx publish --changed` publishes it; for a file of an older version `ctx status` says what to do. `ctx restore --force ID` undoes the change: it is lost.
     -- stderr
     hint: `ctx help CODE` explains a finding
     ");

@@ -390,7 +390,7 @@ fn a_status_comes_before_the_draft_mark_of_another_program() {
     place.ctx("publish nodes/a").ok();
     assert_snapshot!(place.ctx("validate nodes/a").ok().stdout, @"
     warning[field-foreign]: nodes/a.md:3: `draft: true` has no effect: `status` is `published`
-      hint: write `status: draft`, or remove `draft`
+      hint: delete the line; with `status: draft`, `ctx publish --changed` leaves the file out, but `ctx publish --all` does not
     1 document checked: 0 errors, 1 warning
     ");
     place.edit("nodes/a.md", "One.", "Two.");

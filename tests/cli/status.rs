@@ -529,3 +529,33 @@ fn status_offers_no_move_for_a_name_that_differs_only_in_case() {
     -- stderr
     ");
 }
+
+#[test]
+fn a_file_that_publishing_all_leaves_out_is_published_by_its_id() {
+    let place = Place::vault();
+    place.write("nodes/a.md", "---\ntitle: A\ndraft: true\n---\n\nOne.\n");
+    assert_snapshot!(place.ctx("status").ok().stdout, @"
+    Nothing is published yet
+    Published and unchanged: 0 documents
+
+    Never published (next: ctx publish ID):
+      nodes/a.md (`draft: true`: only by its id)
+
+    Governance files changed (next: ctx publish --changed):
+      .context/config.yaml (new)
+      CONTEXT.md (new)
+    ");
+    place.write("nodes/b.md", "# B\n");
+    assert_snapshot!(place.ctx("status").ok().stdout, @"
+    Nothing is published yet
+    Published and unchanged: 0 documents
+
+    Never published (next: ctx publish ID, or ctx publish --all):
+      nodes/a.md (`draft: true`: only by its id)
+      nodes/b.md
+
+    Governance files changed (next: ctx publish --changed):
+      .context/config.yaml (new)
+      CONTEXT.md (new)
+    ");
+}
