@@ -13,7 +13,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
     ("Read", &["list", "read", "resolve", "search", "context", "pack", "neighbors", "graph"]),
     (
         "Verify and look back",
-        &["verify", "head", "history", "show", "checkpoint", "checkout", "trace"],
+        &["verify", "head", "history", "show", "checkpoint", "checkout", "trace", "impact"],
     ),
     ("Maintain", &["recover", "index"]),
     ("Help", &["help"]),

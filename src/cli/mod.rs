@@ -21,6 +21,7 @@ mod groups;
 mod head;
 mod help;
 mod history;
+mod impact;
 mod index;
 mod init;
 mod limit;
@@ -175,6 +176,7 @@ enum Verb {
     Checkpoint(checkpoint::Checkpoint),
     Checkout(checkout::Checkout),
     Trace(trace::Trace),
+    Impact(impact::Impact),
     Recover(recover::Recover),
     Index(index::Index),
     Help(help::Help),
@@ -209,6 +211,7 @@ impl Verb {
             Self::Checkpoint(_) => "checkpoint",
             Self::Checkout(_) => "checkout",
             Self::Trace(_) => "trace",
+            Self::Impact(_) => "impact",
             Self::Recover(_) => "recover",
             Self::Index(_) => "index",
             Self::Help(_) => "help",
@@ -348,6 +351,7 @@ fn dispatch(verb: Verb, session: &mut Session<'_>) -> Result<Answer, Failure> {
         Verb::Checkpoint(args) => checkpoint::run(&args, session),
         Verb::Checkout(args) => checkout::run(&args, session),
         Verb::Trace(args) => trace::run(&args, session),
+        Verb::Impact(args) => impact::run(&args, session),
         Verb::Recover(args) => recover::run(&args, session),
         Verb::Index(args) => index::run(&args, session),
         Verb::Help(args) => help::run(&args, session),

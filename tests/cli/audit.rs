@@ -261,3 +261,36 @@ fn a_trace_says_everything_that_is_recorded() {
     assert_eq!(place.ctx("trace show 00000000-9").exit, 1);
     assert_eq!(place.ctx("trace show nothing").exit, 2);
 }
+
+#[test]
+fn impact_lists_who_was_handed_a_document_and_what_was_replaced_by_then() {
+    let place = vault();
+    place.ctx("read nodes/fees --session s1").ok();
+    place.ctx("read nodes/returns --session s1").ok();
+    place.edit("nodes/fees.md", "5 percent", "4 percent");
+    place.ctx("publish nodes/fees").ok();
+    place.ctx("read nodes/fees --session s2").ok();
+    place.ctx("resolve contextnest://nodes/fees@1#waivers --bodies --session s3").ok();
+    let listed = |args: &str| {
+        let report = place.ctx(&format!("impact nodes/fees {args} --json")).ok().json("ctx.impact");
+        let rows = report["accesses"].as_array().unwrap().clone();
+        let row = |row: &Value| format!("{} v{}", row["session"].as_str().unwrap(), row["version"]);
+        rows.iter().map(row).collect::<Vec<_>>()
+    };
+    assert_eq!(listed(""), ["s1 v1", "s2 v2", "s3 v1"]);
+    assert_eq!(listed("1"), ["s1 v1", "s3 v1"]);
+    assert_eq!(listed("--superseded"), ["s3 v1"]);
+    assert_eq!(listed("--to 2026-11-21T10:00:04.000Z"), ["s1 v1"]);
+    // Retiring ends the last version.
+    place.ctx("retire nodes/fees").ok();
+    place.ctx("resolve contextnest://nodes/fees@2 --bodies --session s4").ok();
+    assert_eq!(listed("--superseded"), ["s3 v1", "s4 v2"]);
+    let text = place.ctx("impact nodes/fees --superseded -n 1").ok().stdout;
+    assert!(text.contains("replaced 2026-11-21T10:00:1"), "{text}");
+    // A log that was altered is no answer to rely on.
+    let (path, log) = file(&place);
+    let lines: Vec<&str> = log.lines().skip(1).collect();
+    fs::write(&path, lines.join("\n") + "\n").unwrap();
+    let output = place.ctx("impact nodes/fees").exits(1);
+    assert!(output.stderr.contains("accesses may be missing"), "{}", output.stderr);
+}

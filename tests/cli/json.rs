@@ -52,6 +52,7 @@ fn every_verb_names_its_schema() {
         ("recover --dry-run", "ctx.recover"),
         ("index", "ctx.index"),
         (show.as_str(), "ctx.trace.show"),
+        ("impact nodes/a", "ctx.impact"),
         ("trace list", "ctx.trace.list"),
         ("trace verify", "ctx.trace.verify"),
         ("help", "ctx.help"),
