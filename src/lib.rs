@@ -52,6 +52,7 @@ mod convert;
 mod derived;
 #[doc(hidden)]
 pub mod document;
+mod evidence;
 #[doc(hidden)]
 pub mod govern;
 mod graph;

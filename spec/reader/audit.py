@@ -44,7 +44,7 @@ def read_line(text):
 
 
 def verify_log(files):
-    """How many lines are what their hashes say, and the faults: code, file, line (AUDIT-9)."""
+    """How many lines are what their hashes say, and the faults: code, file, line (AUDIT-10)."""
     sound, faults, logs = 0, [], {}
     for name in files:
         if found := re.fullmatch(r"([0-9a-f]{32})(?:\.([1-9][0-9]*))?\.jsonl", name):

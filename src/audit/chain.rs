@@ -1,5 +1,5 @@
 //! Reading the logs of a vault's accesses again: every line in order, and what is wrong with the
-//! chains (AUDIT-9).
+//! chains (AUDIT-10).
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};

@@ -13,7 +13,17 @@ const GROUPS: [(&str, &[&str]); 6] = [
     ("Read", &["list", "read", "resolve", "search", "context", "pack", "neighbors", "graph"]),
     (
         "Verify and look back",
-        &["verify", "head", "history", "show", "checkpoint", "checkout", "trace", "impact"],
+        &[
+            "verify",
+            "head",
+            "history",
+            "show",
+            "checkpoint",
+            "checkout",
+            "trace",
+            "impact",
+            "replay",
+        ],
     ),
     ("Maintain", &["recover", "index"]),
     ("Help", &["help"]),

@@ -34,6 +34,7 @@ mod publish;
 mod read;
 mod rebuild;
 mod recover;
+mod replay;
 mod resolve;
 mod restore;
 mod retire;
@@ -177,6 +178,7 @@ enum Verb {
     Checkout(checkout::Checkout),
     Trace(trace::Trace),
     Impact(impact::Impact),
+    Replay(replay::Replay),
     Recover(recover::Recover),
     Index(index::Index),
     Help(help::Help),
@@ -212,6 +214,7 @@ impl Verb {
             Self::Checkout(_) => "checkout",
             Self::Trace(_) => "trace",
             Self::Impact(_) => "impact",
+            Self::Replay(_) => "replay",
             Self::Recover(_) => "recover",
             Self::Index(_) => "index",
             Self::Help(_) => "help",
@@ -352,6 +355,7 @@ fn dispatch(verb: Verb, session: &mut Session<'_>) -> Result<Answer, Failure> {
         Verb::Checkout(args) => checkout::run(&args, session),
         Verb::Trace(args) => trace::run(&args, session),
         Verb::Impact(args) => impact::run(&args, session),
+        Verb::Replay(args) => replay::run(&args, session),
         Verb::Recover(args) => recover::run(&args, session),
         Verb::Index(args) => index::run(&args, session),
         Verb::Help(args) => help::run(&args, session),

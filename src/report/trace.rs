@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::Report;
 use crate::audit::{Event, Fault, Line, Reading};
+use crate::evidence::replay::{Outcome, Replayed};
 
 /// The answer of `trace list`: accesses, listings and refusals in the order of their times.
 #[derive(Debug, Serialize)]
@@ -134,6 +135,62 @@ impl ImpactRow {
             superseded_at: reading.ended.map(|at| at.to_string()),
         }
     }
+}
+
+/// The answer of `replay`: the texts of accesses, made again.
+#[derive(Debug, Serialize)]
+pub struct ReplayReport {
+    /// How many are the same.
+    pub same: usize,
+    /// How many differ.
+    pub different: usize,
+    /// How many cannot be made again.
+    pub cannot_tell: usize,
+    /// The texts, in the order of the lines.
+    pub texts: Vec<ReplayedRow>,
+}
+
+/// One text, made again.
+#[derive(Debug, Serialize)]
+pub struct ReplayedRow {
+    /// The line of the log.
+    pub trace: String,
+    /// The URI or id of the text.
+    pub name: String,
+    /// Its version.
+    pub version: u64,
+    /// The hash that is recorded.
+    pub sha256: String,
+    /// `same`, `different` or `cannot tell`.
+    pub outcome: &'static str,
+    /// What differs or is missing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+}
+
+impl ReplayReport {
+    /// The texts of lines.
+    pub(crate) fn new(all: Vec<(String, Replayed)>) -> Self {
+        let how_many = |of: &dyn Fn(&Outcome) -> bool| {
+            all.iter().filter(|(_, replayed)| of(&replayed.outcome)).count()
+        };
+        let same = how_many(&|outcome| matches!(outcome, Outcome::Same));
+        let different = how_many(&|outcome| matches!(outcome, Outcome::Different(_)));
+        let cannot_tell = how_many(&|outcome| matches!(outcome, Outcome::CannotTell(_)));
+        let row = |(trace, Replayed { text, outcome }): (String, Replayed)| ReplayedRow {
+            trace,
+            name: text.name().to_owned(),
+            version: text.version,
+            sha256: text.sha256,
+            outcome: outcome.as_str(),
+            why: outcome.why().map(str::to_owned),
+        };
+        Self { same, different, cannot_tell, texts: all.into_iter().map(row).collect() }
+    }
+}
+
+impl Report for ReplayReport {
+    const SCHEMA: &'static str = "replay";
 }
 
 /// The answer of `trace show`: the line that a trace names, then the further lines of its answer.

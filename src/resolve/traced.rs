@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::Served;
 use super::portion::Portion;
-use crate::audit::{Text, Traced};
+use crate::audit::{Part, Text, Traced};
 use crate::chain::history::Entry;
 use crate::document::sections::Section;
 use crate::model::digest::Digest;
@@ -79,7 +79,9 @@ impl Portion<'_> {
         };
         let recorded = self.served.origin().text(&self.text());
         let uri = self.uri().map(|uri| uri.to_string()).or(recorded.uri.clone());
-        Text { uri, range: range.as_ref().map(as_bytes), ..recorded }
+        let is_of_pack = self.instructions.is_some_and(|of| of.pack().is_some());
+        let part = is_of_pack.then_some(Part::Instructions);
+        Text { uri, range: range.as_ref().map(as_bytes), part, ..recorded }
     }
 
     /// The text between two lines, with a mark of its own: outside of a block.

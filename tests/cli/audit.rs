@@ -294,3 +294,73 @@ fn impact_lists_who_was_handed_a_document_and_what_was_replaced_by_then() {
     let output = place.ctx("impact nodes/fees").exits(1);
     assert!(output.stderr.contains("accesses may be missing"), "{}", output.stderr);
 }
+
+#[test]
+fn what_was_handed_out_is_made_again_and_compared() {
+    let place = vault();
+    place.write("packs/fees.yml", "id: fees\nquery: '#money'\nagent_instructions: Cite the fee.\n");
+    place.write("CONTEXT.md", "---\ntitle: Start\n---\nBe careful.\n");
+    place.ctx("publish --all").ok();
+    for command in [
+        "read nodes/fees",
+        "read nodes/fees#waivers --json",
+        "resolve pack:fees --format markdown",
+        "resolve pack:fees --format json",
+        "context",
+        "context --json",
+        "pack show fees",
+        "show nodes/returns 1",
+        "checkout 1 ../as-of-1",
+    ] {
+        place.ctx(&format!("{command} --session s")).ok();
+    }
+    // What is published afterwards changes nothing of it.
+    place.edit("nodes/fees.md", "5 percent", "4 percent");
+    place.ctx("publish nodes/fees").ok();
+    place.ctx("retire nodes/returns").ok();
+    let report = place.ctx("replay --session s --json").ok().json("ctx.replay");
+    let count = report["texts"].as_array().unwrap().len();
+    assert_eq!(report["same"], count, "{report:#}");
+    assert!(count > 15, "{count}");
+
+    place.ctx("search percent --session t").ok();
+    let told = place.ctx("replay --session t").exits(1).stdout;
+    assert!(told.contains("cannot tell: a snippet is not made again"), "{told}");
+
+    // A line with the right hashes that says what was never handed out.
+    let (path, log) = file(&place);
+    let first: Value = serde_json::from_str(log.lines().next().unwrap()).unwrap();
+    let outcome = |change: &dyn Fn(&mut Value)| {
+        let mut line = first.clone();
+        change(&mut line);
+        line.as_object_mut().unwrap().remove("hash");
+        let hash = sha256(&serde_jcs::to_string(&line).unwrap());
+        line["hash"] = hash.into();
+        fs::write(&path, serde_jcs::to_string(&line).unwrap() + "\n").unwrap();
+        let report = place.ctx("replay --session s --json").exits(1).json("ctx.replay");
+        let text = &report["texts"][0];
+        format!("{}: {}", text["outcome"].as_str().unwrap(), text["why"].as_str().unwrap())
+    };
+    let of_text = |key: &'static str, value: Value| {
+        outcome(&move |line: &mut Value| line["documents"][0][key] = value.clone())
+    };
+    assert_eq!(of_text("sha256", sha256("x").into()), "different: its bytes have another hash");
+    assert_eq!(of_text("range", [0, 9999].into()), "different: the version has no such bytes");
+    assert_eq!(of_text("version", 7.into()), "different: checkpoint 2 holds version 1");
+    assert_eq!(
+        of_text("chain_hash", sha256("x").into()),
+        "different: the version has another chain hash"
+    );
+    assert_eq!(
+        of_text("checkpoint", 99.into()).split(':').next(),
+        Some("cannot tell"),
+        "a checkpoint that is not there"
+    );
+    let head = |line: &mut Value| line["head"]["hash"] = sha256("x").into();
+    assert_eq!(outcome(&head), "different: checkpoint 2 has another hash now");
+    place.edit("nodes/.versions/fees/v1.md", "5 percent", "9 percent");
+    let damaged = outcome(&|_: &mut Value| ());
+    assert!(damaged.starts_with("cannot tell: the stored text has hash"), "{damaged}");
+    assert_eq!(place.ctx("replay").exit, 2);
+    assert_eq!(place.ctx("replay 0a1b2c3d-1 --session s").exit, 2);
+}

@@ -9,6 +9,7 @@ fn every_verb_names_its_schema() {
     place.ctx("read nodes/a").ok();
     let traces = place.ctx("trace list --json").ok().json("ctx.trace.list");
     let show = format!("trace show {}", traces["traces"][0]["trace"].as_str().unwrap());
+    let replay = show.replace("trace show", "replay");
     let mut asked = Vec::new();
     for (line, schema) in [
         ("status", "ctx.status"),
@@ -53,6 +54,7 @@ fn every_verb_names_its_schema() {
         ("index", "ctx.index"),
         (show.as_str(), "ctx.trace.show"),
         ("impact nodes/a", "ctx.impact"),
+        (replay.as_str(), "ctx.replay"),
         ("trace list", "ctx.trace.list"),
         ("trace verify", "ctx.trace.verify"),
         ("help", "ctx.help"),

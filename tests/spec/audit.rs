@@ -1,4 +1,4 @@
-//! Logs of accesses, and what is wrong with them (`spec/audit.md`, section 4).
+//! Logs of accesses, and what is wrong with them (`spec/audit.md`, section 5).
 
 use std::collections::BTreeMap;
 use std::fs;
