@@ -11,7 +11,10 @@ const GROUPS: [(&str, &[&str]); 6] = [
     ("Start", &["init", "demo", "add"]),
     ("Publish", &["status", "validate", "diff", "publish", "retire", "restore", "mv"]),
     ("Read", &["list", "read", "resolve", "search", "context", "pack", "neighbors", "graph"]),
-    ("Verify and look back", &["verify", "head", "history", "show", "checkpoint", "checkout"]),
+    (
+        "Verify and look back",
+        &["verify", "head", "history", "blame", "show", "checkpoint", "checkout"],
+    ),
     ("Maintain", &["recover", "index"]),
     ("Help", &["help"]),
 ];

@@ -4,6 +4,7 @@
 //! `--help` is documentation; `docs/cli.md` is generated from it, and a test holds them equal.
 
 mod add;
+mod blame;
 mod checkout;
 mod checkpoint;
 mod color;
@@ -154,6 +155,7 @@ enum Verb {
     Verify(verify::Verify),
     Head(head::Head),
     History(history::History),
+    Blame(blame::BlameArgs),
     Show(show::Show),
     Checkpoint(checkpoint::Checkpoint),
     Checkout(checkout::Checkout),
@@ -242,6 +244,7 @@ fn dispatch(verb: Verb, session: &mut Session<'_>) -> Result<Answer, Failure> {
         Verb::Verify(args) => verify::run(&args, session),
         Verb::Head(args) => head::run(&args, session),
         Verb::History(args) => history::run(&args, session),
+        Verb::Blame(args) => blame::run(&args, session),
         Verb::Show(args) => show::run(&args, session),
         Verb::Checkpoint(args) => checkpoint::run(&args, session),
         Verb::Checkout(args) => checkout::run(&args, session),

@@ -12,6 +12,7 @@ mod harness;
 mod add;
 mod adopted;
 mod anchored;
+mod blame;
 mod budget;
 mod cache;
 mod checkout;
