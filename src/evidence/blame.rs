@@ -11,7 +11,7 @@ use std::rc::Rc;
 use super::attribution::Attribution;
 use crate::chain::diff::change::{Changes, Work};
 use crate::chain::error::ChainError;
-use crate::chain::history::{History, Slot, TextStorage};
+use crate::chain::history::{Entry, History, Slot, TextStorage};
 use crate::chain::walk::{Recomputed, Walk};
 use crate::document::sections::Section;
 use crate::model::digest::Digest;
@@ -214,8 +214,7 @@ impl Follower {
     fn finish(self, history: &History) -> Blame {
         let used: BTreeSet<Version> =
             self.attribution.spans().iter().map(|span| span.version).collect();
-        let origin = |(entry, (version, author)): (_, (Version, Option<Rc<str>>))| {
-            let entry: &crate::chain::history::Entry = entry;
+        let origin = |(entry, (version, author)): (&Entry, (Version, Option<Rc<str>>))| {
             let origin = Origin {
                 author: author.unwrap_or_else(|| entry.edited_by.as_str().into()),
                 edited_by: entry.edited_by.clone(),
@@ -228,3 +227,7 @@ impl Follower {
         Blame { origins: origins.collect(), attribution: self.attribution }
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::disallowed_methods, reason = "the tests write keyframes")]
+mod tests;

@@ -6,6 +6,7 @@
     reason = "a test may fail, and writes what a vault must not hold"
 )]
 
+mod blame;
 mod checkpoint;
 mod context;
 mod document;
