@@ -25,7 +25,8 @@
 //! ```text
 //! front ends     cli
 //! contract       workspace  report                      what every front end shares
-//! acting         convert  govern  recover  verify       publish, repair, check
+//! acting         evidence  convert  govern              attribute, publish,
+//!                recover  verify                        repair, check
 //! reading        derived  search  status  resolve  live what is served, found, compared
 //! asking         pack  selector  index  graph  store    what may be asked, indexes and caches
 //! record         txn  trust  checkpoint  chain          what is recorded, and how it is written
@@ -52,7 +53,8 @@ mod convert;
 mod derived;
 #[doc(hidden)]
 pub mod document;
-mod evidence;
+#[doc(hidden)]
+pub mod evidence;
 #[doc(hidden)]
 pub mod govern;
 mod graph;

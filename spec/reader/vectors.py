@@ -245,7 +245,7 @@ RUNS = {
 }  # fmt: skip
 
 # This reader reads no Markdown but ATX headings, and computes no diffs.
-NOT_RUN = "diff/print links/cases links/names obsidian/cases sections/cases document/cases:problems".split()
+NOT_RUN = "blame/cases diff/print links/cases links/names obsidian/cases sections/cases document/cases:problems".split()
 
 
 def main():

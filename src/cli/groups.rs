@@ -17,6 +17,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
             "verify",
             "head",
             "history",
+            "blame",
             "show",
             "checkpoint",
             "checkout",

@@ -4,6 +4,7 @@
 //! `--help` is documentation; `docs/cli.md` is generated from it, and a test holds them equal.
 
 mod add;
+mod blame;
 mod checkout;
 mod checkpoint;
 mod color;
@@ -173,6 +174,7 @@ enum Verb {
     Verify(verify::Verify),
     Head(head::Head),
     History(history::History),
+    Blame(blame::BlameArgs),
     Show(show::Show),
     Checkpoint(checkpoint::Checkpoint),
     Checkout(checkout::Checkout),
@@ -209,6 +211,7 @@ impl Verb {
             Self::Verify(_) => "verify",
             Self::Head(_) => "head",
             Self::History(_) => "history",
+            Self::Blame(_) => "blame",
             Self::Show(_) => "show",
             Self::Checkpoint(_) => "checkpoint",
             Self::Checkout(_) => "checkout",
@@ -236,6 +239,7 @@ impl Verb {
                 | Self::Neighbors(_)
                 | Self::Graph(_)
                 | Self::History(_)
+                | Self::Blame(_)
                 | Self::Show(_)
                 | Self::Checkpoint(_)
                 | Self::Checkout(_)
@@ -350,6 +354,7 @@ fn dispatch(verb: Verb, session: &mut Session<'_>) -> Result<Answer, Failure> {
         Verb::Verify(args) => verify::run(&args, session),
         Verb::Head(args) => head::run(&args, session),
         Verb::History(args) => history::run(&args, session),
+        Verb::Blame(args) => blame::run(&args, session),
         Verb::Show(args) => show::run(&args, session),
         Verb::Checkpoint(args) => checkpoint::run(&args, session),
         Verb::Checkout(args) => checkout::run(&args, session),

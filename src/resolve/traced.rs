@@ -1,5 +1,6 @@
 //! What the access log says of a text that is handed out.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use super::Served;
@@ -56,6 +57,24 @@ impl Served {
     pub(crate) fn origin(&self) -> Origin<'_> {
         let author = self.fields.author.as_deref();
         Origin { id: &self.id, checkpoint: Some(self.checkpoint), entry: &self.entry, author }
+    }
+
+    /// Some of its lines, counted from 0, that are handed out one by one, with what is recorded of
+    /// them; `with_comments`, where comments are not left out.
+    pub(crate) fn lines(&self, lines: Range<usize>, with_comments: bool) -> Traced<()> {
+        let mut ends = vec![0];
+        ends.extend(self.text.split_inclusive('\n').scan(0, |end, line| {
+            *end += line.len();
+            Some(*end)
+        }));
+        let place = |line: usize| ends.get(line).copied().unwrap_or(self.text.len());
+        let range = place(lines.start)..place(lines.end);
+        let text = match with_comments {
+            true => Cow::Borrowed(&self.text[range.clone()]),
+            false => self.shown(range.clone()).0,
+        };
+        let recorded = self.origin().text(&text);
+        Traced::new((), vec![Text { range: Some(as_bytes(&range)), ..recorded }])
     }
 
     /// All of it, or a section, handed out as it is sealed, with what is recorded of that.

@@ -310,6 +310,8 @@ fn what_was_handed_out_is_made_again_and_compared() {
         "context --json",
         "pack show fees",
         "show nodes/returns 1",
+        "blame nodes/fees -L 3,+4",
+        "blame nodes/fees#waivers --json",
         "checkout 1 ../as-of-1",
     ] {
         place.ctx(&format!("{command} --session s")).ok();

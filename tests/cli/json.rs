@@ -17,6 +17,8 @@ fn every_verb_names_its_schema() {
         ("read nodes/a", "ctx.read"),
         ("history nodes/a", "ctx.history"),
         ("show nodes/a 1", "ctx.show"),
+        ("blame nodes/a", "ctx.blame"),
+        ("blame --sections nodes/a", "ctx.blame.sections"),
         ("history", "ctx.history.all"),
         ("restore nodes/a", "ctx.restore"),
         ("diff nodes/a", "ctx.diff"),

@@ -7,6 +7,7 @@
 )]
 
 mod audit;
+mod blame;
 mod checkpoint;
 mod context;
 mod document;
