@@ -29,7 +29,7 @@
 //!                recover  verify                        repair, check
 //! reading        derived  search  status  resolve  live what is served, found, compared
 //! asking         pack  selector  index  graph  store    what may be asked, indexes and caches
-//! record         txn  trust  checkpoint  chain          what is recorded, and how it is written
+//! record         txn  audit  trust  checkpoint  chain   what is recorded, and how it is written
 //! text           document  uri                          what one document is
 //! files          vault                                  the folder, its lock, its configuration
 //! values         yaml  model                            values, codes, spelling
