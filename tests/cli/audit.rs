@@ -214,6 +214,20 @@ fn an_access_that_cannot_be_recorded_is_told() {
 }
 
 #[test]
+fn what_is_withheld_is_counted() {
+    let place = vault();
+    place.edit("nodes/.versions/fees/v1.md", "5 percent", "9 percent");
+    place.ctx("resolve #money --bodies").exits(1);
+    place.remove("nodes/.versions/returns/v1.md");
+    place.ctx("resolve #money --bodies").exits(1);
+    let said = lines(&place);
+    let withheld = serde_json::json!([{"reason": "withheld", "count": 1}]);
+    assert_eq!((&said[0]["event"], &said[0]["withheld"]), (&"access".into(), &withheld));
+    assert_eq!((&said[1]["event"], &said[1]["count"]), (&"listing".into(), &0.into()));
+    assert_eq!(said[1]["withheld"][0]["count"], 2);
+}
+
+#[test]
 fn eight_readers_at_once_lose_no_line() {
     let place = vault();
     std::thread::scope(|scope| {
