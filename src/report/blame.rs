@@ -117,9 +117,7 @@ pub(crate) struct Blamed<'b> {
 impl<'b> Blamed<'b> {
     /// Some of the lines, from 0; those of `section`, where the answer is narrowed to one.
     pub(crate) fn lines(self, lines: Range<usize>, section: Option<&Section>) -> BlameReport<'b> {
-        let end = lines.end.min(lines.start.saturating_add(MOST_LINES));
-        let omitted = lines.end - end;
-        let range = lines.start..end;
+        let (range, omitted) = first(MOST_LINES, lines);
         let (lines, comments) = self.texts(range.clone());
         BlameReport {
             id: self.served.id.as_str(),
@@ -193,5 +191,24 @@ impl<'b> Blamed<'b> {
             })
         };
         counts.into_iter().rev().filter_map(origin).collect()
+    }
+}
+
+/// The first lines of a range, and how many more it has.
+fn first(most: usize, lines: Range<usize>) -> (Range<usize>, usize) {
+    let end = lines.end.min(lines.start.saturating_add(most));
+    (lines.start..end, lines.end - end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_has_a_bounded_number_of_lines() {
+        assert_eq!(first(3, 2..5), (2..5, 0));
+        assert_eq!(first(3, 2..9), (2..5, 4));
+        assert_eq!(first(usize::MAX, 2..9), (2..9, 0));
+        assert_eq!(first(3, 4..4), (4..4, 0));
     }
 }

@@ -2,7 +2,7 @@
 
 use insta::assert_snapshot;
 
-use crate::harness::Place;
+use crate::harness::{Place, repository};
 
 const POLICY: &str = "---\ntitle: Returns\nauthor: Legal\n---\n# Returns\n\n30 days.\n\n\
                       ## Exceptions\n\nNone.\n\n## Review\n\nYearly.\n";
@@ -429,4 +429,29 @@ fn comments_are_left_out_of_json() {
     let text = place.ctx("blame nodes/a#a").ok();
     assert!(text.stdout.ends_with("  seen%% again.\n"), "{}", text.stdout);
     assert_eq!(text.stderr, "note: the lines have 1 comment, which `--json` leaves out\n");
+}
+
+#[test]
+fn a_history_of_the_reference_implementation_is_followed() {
+    let place = Place::copy_of(&repository().join("fixtures/interop/procurement"));
+    let json = place.ctx("blame nodes/vendor-risk --json").ok().json("ctx.blame");
+    let of = |line: &serde_json::Value| {
+        let version = line["version"].as_u64().unwrap();
+        (version, line["text"].as_str().unwrap().to_owned())
+    };
+    let lines: Vec<(u64, String)> = json["lines"].as_array().unwrap().iter().map(of).collect();
+    let texts: Vec<String> =
+        (1..=13).map(|n| place.ctx(&format!("show nodes/vendor-risk {n}")).ok().stdout).collect();
+    let whole: String = lines.iter().map(|(_, line)| format!("{line}\n")).collect();
+    assert_eq!(whole, texts[12]);
+    // Each line that is not empty is in the version that added it, and not in the one before.
+    let is_in = |line: &str, version: u64| {
+        let text = usize::try_from(version).ok().and_then(|n| texts.get(n.checked_sub(1)?));
+        text.is_some_and(|text| text.lines().any(|other| other == line))
+    };
+    for (version, line) in lines.iter().filter(|(_, line)| !line.is_empty()) {
+        assert!(is_in(line, *version), "{version}: {line}");
+        assert!(*version == 1 || !is_in(line, version - 1), "{version}: {line}");
+    }
+    assert_eq!(json["versions"][0]["checkpoint"], 16);
 }

@@ -87,7 +87,7 @@ pub struct Work {
 
 impl Default for Work {
     fn default() -> Self {
-        Self { near: 1 << 28, gaps: 1 << 28 }
+        Self::of(1 << 27)
     }
 }
 
