@@ -25,10 +25,11 @@
 //! ```text
 //! front ends     cli
 //! contract       workspace  report                      what every front end shares
-//! acting         convert  govern  recover  verify       publish, repair, check
+//! acting         evidence  convert  govern              attribute, publish,
+//!                recover  verify                        repair, check
 //! reading        derived  search  status  resolve  live what is served, found, compared
 //! asking         pack  selector  index  graph  store    what may be asked, indexes and caches
-//! record         txn  trust  checkpoint  chain          what is recorded, and how it is written
+//! record         txn  audit  trust  checkpoint  chain   what is recorded, and how it is written
 //! text           document  uri                          what one document is
 //! files          vault                                  the folder, its lock, its configuration
 //! values         yaml  model                            values, codes, spelling
@@ -52,6 +53,8 @@ mod convert;
 mod derived;
 #[doc(hidden)]
 pub mod document;
+#[doc(hidden)]
+pub mod evidence;
 #[doc(hidden)]
 pub mod govern;
 mod graph;

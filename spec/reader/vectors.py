@@ -8,6 +8,7 @@ from pathlib import Path
 
 import formats as f
 from artifact import is_principal
+from audit import verify_log
 from context import Answer
 from edits import edited
 from live import verify
@@ -202,6 +203,7 @@ def checksum(text):
 
 
 RUNS = {
+    "audit/cases.json": {"": lambda c: verify_log(c["files"]) == (c["lines"], c["faults"])},
     "chain/cases.json": {"": chain},
     "history/entries.json": {"": entries},
     "history/torn.json": {"": torn},
@@ -243,7 +245,7 @@ RUNS = {
 }  # fmt: skip
 
 # This reader reads no Markdown but ATX headings, and computes no diffs.
-NOT_RUN = "diff/print links/cases links/names obsidian/cases sections/cases document/cases:problems".split()
+NOT_RUN = "blame/cases diff/print links/cases links/names obsidian/cases sections/cases document/cases:problems".split()
 
 
 def main():

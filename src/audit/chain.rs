@@ -1,5 +1,5 @@
 //! Reading the logs of a vault's accesses again: every line in order, and what is wrong with the
-//! chains (AUDIT-8).
+//! chains (AUDIT-10).
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -168,10 +168,6 @@ impl Walk<'_> {
         wanted: Option<Wanted<'_>>,
         found: &mut dyn FnMut(Line),
     ) -> io::Result<()> {
-        if self.is_chained && first != self.expected.seq {
-            let why = format!("line {} of its writer is missing", self.expected.seq);
-            self.fault(FaultKind::Gap, 1, why);
-        }
         let mut bytes = Vec::new();
         for number in 1.. {
             bytes.clear();
@@ -186,13 +182,13 @@ impl Walk<'_> {
                 break;
             }
             if wanted.is_none_or(|is_wanted| is_wanted(&bytes)) {
-                self.line(&bytes, number, found);
+                self.line(&bytes, (number, first), found);
             }
         }
         Ok(())
     }
 
-    fn line(&mut self, bytes: &[u8], number: u64, found: &mut dyn FnMut(Line)) {
+    fn line(&mut self, bytes: &[u8], (number, first): (u64, u64), found: &mut dyn FnMut(Line)) {
         let (line, hash) = match Line::read(bytes) {
             Ok(read) => read,
             Err(fault) => {
@@ -213,6 +209,10 @@ impl Walk<'_> {
             self.fault(FaultKind::Gap, number, why);
         } else if self.is_chained && (line.seq < *seq || line.prev != *prev) {
             let why = format!("line {} does not follow the line before it", line.seq);
+            self.fault(FaultKind::Mismatch, number, why);
+        }
+        if number == 1 && line.seq != first {
+            let why = format!("the file is named for line {first}, but begins with {}", line.seq);
             self.fault(FaultKind::Mismatch, number, why);
         }
         *self.expected = Expected { seq: line.seq.saturating_add(1), prev: hash.to_string() };

@@ -3,6 +3,7 @@
 use memchr::memmem;
 
 use super::line::{Event, Line};
+use super::text::Text;
 use crate::model::id::DocumentId;
 use crate::model::timestamp::Timestamp;
 use crate::uri::Uri;
@@ -60,19 +61,25 @@ impl Filter {
             && is(&self.verb, Some(&request.verb))
             && self.from.is_none_or(|from| at.is_some_and(|at| at >= from))
             && self.to.is_none_or(|to| at.is_some_and(|at| at < to))
-            && self.document.as_ref().is_none_or(|id| holds(line, id))
+            && (self.document.is_none() || self.holds(line))
     }
-}
 
-/// Whether a text of a document is among those of a line.
-fn holds(line: &Line, id: &DocumentId) -> bool {
-    let Event::Access(access) = &line.event else { return false };
-    let uri = Uri::can_name(id).then(|| Uri::document(id.clone()).to_string());
-    access.documents.iter().any(|text| match (&text.uri, &uri) {
-        (Some(found), Some(uri)) => {
-            let rest = found.strip_prefix(uri.as_str());
-            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['@', '#']))
+    /// Whether a text of the wanted document is among those of a line.
+    fn holds(&self, line: &Line) -> bool {
+        let Event::Access(access) = &line.event else { return false };
+        access.documents.iter().any(|text| self.is_of_document(text))
+    }
+
+    /// Whether a text is of the wanted document.
+    pub fn is_of_document(&self, text: &Text) -> bool {
+        let Some(id) = &self.document else { return true };
+        let uri = Uri::can_name(id).then(|| Uri::document(id.clone()).to_string());
+        match (&text.uri, &uri) {
+            (Some(found), Some(uri)) => {
+                let rest = found.strip_prefix(uri.as_str());
+                rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['@', '#']))
+            }
+            _ => text.id.as_deref() == Some(id.as_str()),
         }
-        _ => text.id.as_deref() == Some(id.as_str()),
-    })
+    }
 }

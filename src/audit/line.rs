@@ -188,6 +188,9 @@ pub struct Listing {
     pub query: Query,
     /// How many there were.
     pub count: u64,
+    /// What was withheld.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub withheld: Vec<WithheldCount>,
     /// The whole output.
     #[serde(flatten)]
     pub output: Output,

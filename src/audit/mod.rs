@@ -9,6 +9,7 @@
 mod append;
 mod chain;
 mod filter;
+mod impact;
 mod labels;
 mod line;
 mod text;
@@ -18,6 +19,7 @@ pub use append::AppendError;
 pub(crate) use append::append;
 pub use chain::{Fault, FaultKind, Logs, Wanted};
 pub use filter::Filter;
+pub use impact::{Reading, readings};
 pub use labels::{LabelError, Labels, check as check_label};
 pub use line::{
     Access, Arguments, Event, HeadRef, Line, LineFault, Listing, MAX_DOCUMENTS, Output, Query,

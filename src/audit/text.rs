@@ -48,6 +48,8 @@ pub enum Part {
     Snippet,
     /// A diff from or to it.
     Diff,
+    /// The instructions of a pack, which are a value in its file.
+    Instructions,
 }
 
 impl Part {
@@ -56,6 +58,7 @@ impl Part {
         match self {
             Self::Snippet => "snippet",
             Self::Diff => "diff",
+            Self::Instructions => "instructions",
         }
     }
 }

@@ -24,13 +24,14 @@ pub(crate) struct Described {
     pub(crate) rest: Range<usize>,
 }
 
-/// The fields that a publication sets.
+/// The fields that a publication sets, and the author.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Fields {
     pub(crate) version: Option<Version>,
     pub(crate) status: Status,
     pub(crate) updated_at: Option<String>,
     pub(crate) checksum: Option<String>,
+    pub(crate) author: Option<String>,
 }
 
 const FIELDS: [&str; 4] = ["status", "version", "updated_at", "checksum"];
@@ -84,6 +85,7 @@ impl Fields {
             status: frontmatter.status.clone(),
             updated_at: frontmatter.updated_at.clone(),
             checksum: frontmatter.checksum.clone(),
+            author: frontmatter.author.clone(),
         }
     }
 
@@ -188,7 +190,7 @@ fn scalar(spelled: &str, span: Range<usize>) -> Node {
 mod tests {
     use super::*;
 
-    const TEXT: &str = "---\ntitle: \"A: b\"\nversion: 2 # two\nstatus: published\n\
+    const TEXT: &str = "---\ntitle: \"A: b\"\nauthor: ana\nversion: 2 # two\nstatus: published\n\
                         updated_at: '2026-11-21T20:06:06.689Z'\nx: {status: draft}\n\
                         checksum: sha256:00ff\nlast: |\n  version: 3\n---\nbody\n";
 

@@ -6,6 +6,7 @@
 //! reads the headers that jsdiff writes. The printed diff is applied before it is stored, so a
 //! history never holds one that does not give its version back.
 
+pub mod change;
 mod script;
 
 use similar::DiffOp;
@@ -129,6 +130,23 @@ fn lines_of(text: &str) -> Vec<&str> {
 /// # Errors
 /// The first line of the diff that does not fit.
 pub fn apply(old: &str, patch: &str) -> Result<String, PatchError> {
+    apply_with(old, patch, |_, _| ())
+}
+
+/// What a diff does with a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    Kept,
+    Removed,
+    Added,
+}
+
+/// The same, which hears of every line in order, but for those after the last hunk.
+fn apply_with(
+    old: &str,
+    patch: &str,
+    mut note: impl FnMut(Fate, usize),
+) -> Result<String, PatchError> {
     let mut patch = Patch { lines: Lines { rest: patch, taken: 0 }, at: 0 };
     patch.header()?;
     let mut out = Output { text: String::with_capacity(old.len()), lines: 0 };
@@ -141,6 +159,7 @@ pub fn apply(old: &str, patch: &str) -> Result<String, PatchError> {
             return Err(patch.error_before("the hunk begins outside the text"));
         };
         out.push(unchanged, lines, &patch)?;
+        note(Fate::Kept, lines);
         if out.lines != hunk.new_start {
             return Err(patch.error_before("the hunk's position in the new text is wrong"));
         }
@@ -149,6 +168,7 @@ pub fn apply(old: &str, patch: &str) -> Result<String, PatchError> {
             let (sign, line) = patch.body_line()?;
             if sign == '+' {
                 out.push(line, 1, &patch)?;
+                note(Fate::Added, 1);
             } else {
                 let Some(found) = old.take(1).filter(|found| *found == line) else {
                     return Err(patch.error_before("the text has another line here"));
@@ -156,6 +176,7 @@ pub fn apply(old: &str, patch: &str) -> Result<String, PatchError> {
                 if sign == ' ' {
                     out.push(found, 1, &patch)?;
                 }
+                note(if sign == ' ' { Fate::Kept } else { Fate::Removed }, 1);
                 removed += 1;
             }
             added += usize::from(sign != '-');

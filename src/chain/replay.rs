@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use super::diff;
+use super::diff::change::Changes;
 use super::error::ChainError;
 use super::history::{Entry, History, TextStorage};
 use super::preimage::chain_hash;
@@ -54,6 +55,9 @@ pub struct Replay<'v> {
     rebuilt: u64,
     /// Bytes of the frontmatters among them.
     rebuilt_frontmatter: u64,
+    /// What the diff of the last entry changes, where lines are followed; none of a keyframe.
+    changes: Option<Changes>,
+    follows_lines: bool,
 }
 
 impl<'v> Replay<'v> {
@@ -68,7 +72,19 @@ impl<'v> Replay<'v> {
             as_written: true,
             rebuilt: 0,
             rebuilt_frontmatter: 0,
+            changes: None,
+            follows_lines: false,
         }
+    }
+
+    /// The same, which keeps what each diff changes.
+    pub fn following_lines(self) -> Self {
+        Self { follows_lines: true, ..self }
+    }
+
+    /// What the diff of the last entry changes, where lines are followed; none of a keyframe.
+    pub fn changes(&self) -> Option<&Changes> {
+        self.changes.as_ref()
     }
 
     /// Whether the text of the last entry is stored where and how a writer of ours stores it: in
@@ -111,6 +127,7 @@ impl<'v> Replay<'v> {
         self.previous = Some(entry.chain_hash);
         self.lost = false;
         self.as_written = true;
+        self.changes = None;
         match self.next_text(entry, &mut wrong) {
             Ok(text) => self.text = Some(text),
             Err(error) => {
@@ -176,7 +193,13 @@ impl<'v> Replay<'v> {
         if self.rebuilt > limit::REBUILT || frontmatter {
             return Err(ChainError::TooFarFromKeyframe);
         }
-        let text = diff::apply(base, &diff)?;
+        let text = if self.follows_lines {
+            let (text, changes) = Changes::of_patch(base, &diff)?;
+            self.changes = Some(changes);
+            text
+        } else {
+            diff::apply(base, &diff)?
+        };
         self.rebuilt += text.len() as u64;
         if self.id.is_document() {
             let block = split(&text).ok().and_then(|parts| parts.frontmatter);

@@ -8,6 +8,7 @@ use std::iter::Enumerate;
 use std::slice;
 
 use super::described::{self, Described};
+use super::diff::change::Changes;
 use super::error::ChainError;
 use super::history::{Entry, Fault, History, Slot, TextStorage};
 use super::replay::Replay;
@@ -49,6 +50,8 @@ pub(crate) struct Recomputed<'w, 'v> {
     pub(crate) wrong: Vec<ChainError>,
     /// The text in normal form, if it can be rebuilt.
     pub(crate) text: Option<&'w str>,
+    /// What its diff changes, where the walk follows lines; none of a keyframe.
+    pub(crate) changes: Option<&'w Changes>,
     /// Bytes of the text before it, if that could be rebuilt.
     pub(crate) bytes_before: Option<usize>,
     /// How many diffs stand between the last keyframe and this version.
@@ -81,6 +84,11 @@ impl<'v> Walk<'v> {
         }
     }
 
+    /// The same, which gives what each diff changes.
+    pub(crate) fn following_lines(self) -> Self {
+        Self { replay: self.replay.following_lines(), ..self }
+    }
+
     /// Recomputes the next entry.
     pub(crate) fn next(&mut self) -> Option<Step<'_, 'v>> {
         let (index, slot) = self.slots.next()?;
@@ -110,6 +118,7 @@ impl<'v> Walk<'v> {
             entry,
             wrong,
             text,
+            changes: self.replay.changes(),
             bytes_before,
             diffs_before,
             is_sound: self.is_sound,

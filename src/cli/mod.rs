@@ -4,6 +4,7 @@
 //! `--help` is documentation; `docs/cli.md` is generated from it, and a test holds them equal.
 
 mod add;
+mod blame;
 mod checkout;
 mod checkpoint;
 mod color;
@@ -21,6 +22,7 @@ mod groups;
 mod head;
 mod help;
 mod history;
+mod impact;
 mod index;
 mod init;
 mod limit;
@@ -33,6 +35,7 @@ mod publish;
 mod read;
 mod rebuild;
 mod recover;
+mod replay;
 mod resolve;
 mod restore;
 mod retire;
@@ -171,10 +174,13 @@ enum Verb {
     Verify(verify::Verify),
     Head(head::Head),
     History(history::History),
+    Blame(blame::BlameArgs),
     Show(show::Show),
     Checkpoint(checkpoint::Checkpoint),
     Checkout(checkout::Checkout),
     Trace(trace::Trace),
+    Impact(impact::Impact),
+    Replay(replay::Replay),
     Recover(recover::Recover),
     Index(index::Index),
     Help(help::Help),
@@ -205,10 +211,13 @@ impl Verb {
             Self::Verify(_) => "verify",
             Self::Head(_) => "head",
             Self::History(_) => "history",
+            Self::Blame(_) => "blame",
             Self::Show(_) => "show",
             Self::Checkpoint(_) => "checkpoint",
             Self::Checkout(_) => "checkout",
             Self::Trace(_) => "trace",
+            Self::Impact(_) => "impact",
+            Self::Replay(_) => "replay",
             Self::Recover(_) => "recover",
             Self::Index(_) => "index",
             Self::Help(_) => "help",
@@ -230,6 +239,7 @@ impl Verb {
                 | Self::Neighbors(_)
                 | Self::Graph(_)
                 | Self::History(_)
+                | Self::Blame(_)
                 | Self::Show(_)
                 | Self::Checkpoint(_)
                 | Self::Checkout(_)
@@ -344,10 +354,13 @@ fn dispatch(verb: Verb, session: &mut Session<'_>) -> Result<Answer, Failure> {
         Verb::Verify(args) => verify::run(&args, session),
         Verb::Head(args) => head::run(&args, session),
         Verb::History(args) => history::run(&args, session),
+        Verb::Blame(args) => blame::run(&args, session),
         Verb::Show(args) => show::run(&args, session),
         Verb::Checkpoint(args) => checkpoint::run(&args, session),
         Verb::Checkout(args) => checkout::run(&args, session),
         Verb::Trace(args) => trace::run(&args, session),
+        Verb::Impact(args) => impact::run(&args, session),
+        Verb::Replay(args) => replay::run(&args, session),
         Verb::Recover(args) => recover::run(&args, session),
         Verb::Index(args) => index::run(&args, session),
         Verb::Help(args) => help::run(&args, session),

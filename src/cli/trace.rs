@@ -68,7 +68,8 @@ pub(super) fn run(args: &Trace, session: &mut Session<'_>) -> Result<Answer, Fai
     }
 }
 
-fn time(text: Option<&String>) -> Result<Option<Timestamp>, Failure> {
+/// A time of the command line.
+pub(super) fn time(text: Option<&String>) -> Result<Option<Timestamp>, Failure> {
     let parse = |text: &String| {
         text.parse().map_err(|why| Failure::new(Code::Usage, format!("invalid time: {why}")))
     };
@@ -120,11 +121,13 @@ fn list(args: &List, session: &mut Session<'_>) -> Result<Answer, Failure> {
     Ok(Answer::Yes)
 }
 
+/// A session in a table: one that was not named joins nothing.
+pub(super) fn session_of(session: Option<&str>, is_implicit: bool) -> String {
+    session.filter(|_| !is_implicit).map_or("-".to_owned(), |session| shown(session).into_owned())
+}
+
 fn row(trace: &TraceRow) -> Vec<String> {
-    let session = match (&trace.session, trace.session_implicit) {
-        (Some(session), false) => shown(session).into_owned(),
-        _ => "-".to_owned(),
-    };
+    let session = session_of(trace.session.as_deref(), trace.session_implicit);
     let what = match trace.event {
         "access" => count(usize::try_from(trace.count).unwrap_or(usize::MAX), "text"),
         "listing" => format!("{} listed", trace.count),

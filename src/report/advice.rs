@@ -8,6 +8,7 @@ use crate::chain::error::ChainError;
 use crate::checkpoint::fault::LogError;
 use crate::derived::DerivedError;
 use crate::document::sections::UnknownAnchor;
+use crate::evidence::blame::Unverified;
 use crate::model::hint::{Call, Hint, Verb};
 use crate::model::id::IdError;
 use crate::model::number::CheckpointNumber;
@@ -385,6 +386,19 @@ impl From<UnknownSection> for Failure {
     fn from(why: UnknownSection) -> Self {
         let message = format!("{} in `{}`", why.why, why.id);
         Self { message, ..why.why.into() }
+    }
+}
+
+impl From<Unverified> for Failure {
+    fn from(found: Unverified) -> Self {
+        let Unverified { id, version, why } = found;
+        let message = match version {
+            Some(version) => {
+                format!("the lines of `{id}` cannot be attributed: version {version}: {why}")
+            }
+            None => format!("the lines of `{id}` cannot be attributed: {why}"),
+        };
+        Self::new(Code::Withheld, message).hint(verify_all())
     }
 }
 

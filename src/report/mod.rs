@@ -5,6 +5,7 @@
 //! adds nothing to it.
 
 pub mod advice;
+pub mod blame;
 pub mod checkpoint;
 pub mod document;
 pub mod event;

@@ -3,7 +3,8 @@
 use serde::Serialize;
 
 use super::Report;
-use crate::audit::{Event, Fault, Line};
+use crate::audit::{Event, Fault, Line, Reading};
+use crate::evidence::replay::{Outcome, Replayed};
 
 /// The answer of `trace list`: accesses, listings and refusals in the order of their times.
 #[derive(Debug, Serialize)]
@@ -71,6 +72,125 @@ impl From<&Line> for TraceRow {
 
 impl Report for TracesReport {
     const SCHEMA: &'static str = "trace.list";
+}
+
+/// The answer of `impact`: who was handed a document, the oldest access first.
+#[derive(Debug, Serialize)]
+pub struct ImpactReport {
+    /// The document.
+    pub id: String,
+    /// The texts of it that were handed out.
+    pub accesses: Vec<ImpactRow>,
+}
+
+impl Report for ImpactReport {
+    const SCHEMA: &'static str = "impact";
+}
+
+/// One text that was handed out.
+#[derive(Debug, Serialize)]
+pub struct ImpactRow {
+    /// The line of the log.
+    pub trace: String,
+    /// When.
+    pub at: String,
+    /// The command.
+    pub verb: String,
+    /// Who asked.
+    pub principal: Option<String>,
+    /// The agent.
+    pub agent: Option<String>,
+    /// The session.
+    pub session: Option<String>,
+    /// Whether the session was not named.
+    pub session_implicit: bool,
+    /// The text.
+    pub uri: Option<String>,
+    /// Its version.
+    pub version: u64,
+    /// The checkpoint that was answered.
+    pub checkpoint: Option<u64>,
+    /// The hash of what was handed out.
+    pub sha256: String,
+    /// When the version had been replaced or retired, if that was before the access.
+    pub superseded_at: Option<String>,
+}
+
+impl ImpactRow {
+    /// A text of a line.
+    pub(crate) fn new(line: &Line, reading: Reading) -> Self {
+        let row = TraceRow::from(line);
+        Self {
+            trace: row.trace,
+            at: row.at,
+            verb: row.verb,
+            principal: row.principal,
+            agent: row.agent,
+            session: row.session,
+            session_implicit: row.session_implicit,
+            uri: reading.text.uri,
+            version: reading.text.version,
+            checkpoint: reading.text.checkpoint,
+            sha256: reading.text.sha256,
+            superseded_at: reading.ended.map(|at| at.to_string()),
+        }
+    }
+}
+
+/// The answer of `replay`: the texts of accesses, made again.
+#[derive(Debug, Serialize)]
+pub struct ReplayReport {
+    /// How many are the same.
+    pub same: usize,
+    /// How many differ.
+    pub different: usize,
+    /// How many cannot be made again.
+    pub cannot_tell: usize,
+    /// The texts, in the order of the lines.
+    pub texts: Vec<ReplayedRow>,
+}
+
+/// One text, made again.
+#[derive(Debug, Serialize)]
+pub struct ReplayedRow {
+    /// The line of the log.
+    pub trace: String,
+    /// The URI or id of the text.
+    pub name: String,
+    /// Its version.
+    pub version: u64,
+    /// The hash that is recorded.
+    pub sha256: String,
+    /// `same`, `different` or `cannot tell`.
+    pub outcome: &'static str,
+    /// What differs or is missing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+}
+
+impl ReplayReport {
+    /// The texts of lines.
+    pub(crate) fn new(all: Vec<(String, Replayed)>) -> Self {
+        let how_many = |of: &dyn Fn(&Outcome) -> bool| {
+            all.iter().filter(|(_, replayed)| of(&replayed.outcome)).count()
+        };
+        let same = how_many(&|outcome| matches!(outcome, Outcome::Same));
+        let different = how_many(&|outcome| matches!(outcome, Outcome::Different(_)));
+        let cannot_tell = how_many(&|outcome| matches!(outcome, Outcome::CannotTell(_)));
+        let row = |(trace, Replayed { text, outcome }): (String, Replayed)| ReplayedRow {
+            trace,
+            name: text.name().to_owned(),
+            version: text.version,
+            sha256: text.sha256,
+            outcome: outcome.as_str(),
+            why: outcome.why().map(str::to_owned),
+        };
+        Self { same, different, cannot_tell, texts: all.into_iter().map(row).collect() }
+    }
+}
+
+impl Report for ReplayReport {
+    const SCHEMA: &'static str = "replay";
 }
 
 /// The answer of `trace show`: the line that a trace names, then the further lines of its answer.

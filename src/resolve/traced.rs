@@ -1,10 +1,11 @@
 //! What the access log says of a text that is handed out.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use super::Served;
 use super::portion::Portion;
-use crate::audit::{Text, Traced};
+use crate::audit::{Part, Text, Traced};
 use crate::chain::history::Entry;
 use crate::document::sections::Section;
 use crate::model::digest::Digest;
@@ -58,6 +59,24 @@ impl Served {
         Origin { id: &self.id, checkpoint: Some(self.checkpoint), entry: &self.entry, author }
     }
 
+    /// Some of its lines, counted from 0, that are handed out one by one, with what is recorded of
+    /// them; `with_comments`, where comments are not left out.
+    pub(crate) fn lines(&self, lines: Range<usize>, with_comments: bool) -> Traced<()> {
+        let mut ends = vec![0];
+        ends.extend(self.text.split_inclusive('\n').scan(0, |end, line| {
+            *end += line.len();
+            Some(*end)
+        }));
+        let place = |line: usize| ends.get(line).copied().unwrap_or(self.text.len());
+        let range = place(lines.start)..place(lines.end);
+        let text = match with_comments {
+            true => Cow::Borrowed(&self.text[range.clone()]),
+            false => self.shown(range.clone()).0,
+        };
+        let recorded = self.origin().text(&text);
+        Traced::new((), vec![Text { range: Some(as_bytes(&range)), ..recorded }])
+    }
+
     /// All of it, or a section, handed out as it is sealed, with what is recorded of that.
     pub(crate) fn sealed(&self, section: Option<&Section>) -> Traced<&str> {
         let range = section.map_or(0..self.text.len(), |section| section.range.clone());
@@ -79,7 +98,9 @@ impl Portion<'_> {
         };
         let recorded = self.served.origin().text(&self.text());
         let uri = self.uri().map(|uri| uri.to_string()).or(recorded.uri.clone());
-        Text { uri, range: range.as_ref().map(as_bytes), ..recorded }
+        let is_of_pack = self.instructions.is_some_and(|of| of.pack().is_some());
+        let part = is_of_pack.then_some(Part::Instructions);
+        Text { uri, range: range.as_ref().map(as_bytes), part, ..recorded }
     }
 
     /// The text between two lines, with a mark of its own: outside of a block.

@@ -27,6 +27,21 @@ impl Named {
     fn whole(id: DocumentId) -> Self {
         Self { id, checkpoint: None, anchor: None }
     }
+
+    /// The same at the checkpoint of an option, if there is one.
+    ///
+    /// # Errors
+    /// The name is pinned to another checkpoint.
+    pub(crate) fn at(self, at: Option<CheckpointNumber>) -> Result<Self, Failure> {
+        match (at, self.checkpoint) {
+            (Some(at), Some(pin)) if at != pin => {
+                let message =
+                    format!("the id is pinned to checkpoint {pin}, but `--at` names {at}");
+                Err(Failure::new(Code::Usage, message).hint("give one of them only"))
+            }
+            (at, pin) => Ok(Self { checkpoint: at.or(pin), ..self }),
+        }
+    }
 }
 
 /// A folder where a document is expected.

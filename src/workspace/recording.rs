@@ -12,6 +12,7 @@ use crate::audit::{
 };
 use crate::model::digest::Digest;
 use crate::model::number::CheckpointNumber;
+use crate::model::principal::Principal;
 use crate::model::timestamp::Timestamp;
 use crate::report::failure::{Code, Failure};
 use crate::uri::Class;
@@ -108,18 +109,20 @@ impl Recording {
             elapsed_us: u64::try_from(self.began.elapsed().as_micros()).unwrap_or(u64::MAX),
         };
         let query = self.query.as_deref().map(Query::from).unwrap_or_default();
-        if self.texts.is_empty() && self.withheld == 0 {
+        let withheld = WithheldCount {
+            reason: Code::Withheld.as_str().to_owned(),
+            count: self.withheld as u64,
+        };
+        let withheld = Some(withheld).filter(|w| w.count > 0).into_iter().collect();
+        if self.texts.is_empty() {
             let count = self.listed? as u64;
-            return Some(Event::Listing(Listing { query, count, output }));
+            return Some(Event::Listing(Listing { query, count, withheld, output }));
         }
-        let reason = Code::Withheld.as_str().to_owned();
-        let withheld =
-            (self.withheld > 0).then_some(WithheldCount { reason, count: self.withheld as u64 });
         Some(Event::Access(Access {
             class: self.class.map(|class| class.as_str().to_owned()),
             query,
             documents: std::mem::take(&mut self.texts),
-            withheld: withheld.into_iter().collect(),
+            withheld,
             output,
         }))
     }
@@ -171,7 +174,8 @@ impl Workspace<'_> {
         let place = place.ok_or(NotRecorded::NoPlace)?;
         let cwd = self.environment.cwd.strip_prefix(&root).ok().map(Path::to_string_lossy);
         let cwd = cwd.filter(|dir| !dir.is_empty()).map(Cow::into_owned);
-        let principal = self.environment.var("CTX_PRINCIPAL").map(str::to_owned);
+        let principal = self.environment.var("CTX_PRINCIPAL");
+        let principal = principal.and_then(|name| name.parse::<Principal>().ok());
         let source = if principal.is_some() { "env" } else { "none" };
         let head = recording
             .head
@@ -179,7 +183,7 @@ impl Workspace<'_> {
         let request = Request {
             verb: printed.verb.to_owned(),
             args: Arguments::new(printed.argv.to_vec(), cwd, printed.terminal),
-            principal,
+            principal: principal.map(|principal| principal.to_string()),
             principal_source: source.to_owned(),
             head,
             labels,

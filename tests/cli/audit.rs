@@ -140,7 +140,7 @@ fn the_log_is_a_chain_that_shows_every_change_of_it() {
     assert_eq!(lines(&place).len(), 3);
     assert_eq!(code(), (0, String::new()));
     // What cannot be continued is left as it is; a new writer begins.
-    fs::write(&path, all[0].replace("\"version\":1", "\"version\":2") + "\n").unwrap();
+    fs::write(&path, "no line\n").unwrap();
     place.ctx("read nodes/fees").ok();
     let files = fs::read_dir(path.parent().unwrap()).unwrap().count();
     assert_eq!(files, 2);
@@ -214,6 +214,20 @@ fn an_access_that_cannot_be_recorded_is_told() {
 }
 
 #[test]
+fn what_is_withheld_is_counted() {
+    let place = vault();
+    place.edit("nodes/.versions/fees/v1.md", "5 percent", "9 percent");
+    place.ctx("resolve #money --bodies").exits(1);
+    place.remove("nodes/.versions/returns/v1.md");
+    place.ctx("resolve #money --bodies").exits(1);
+    let said = lines(&place);
+    let withheld = serde_json::json!([{"reason": "withheld", "count": 1}]);
+    assert_eq!((&said[0]["event"], &said[0]["withheld"]), (&"access".into(), &withheld));
+    assert_eq!((&said[1]["event"], &said[1]["count"]), (&"listing".into(), &0.into()));
+    assert_eq!(said[1]["withheld"][0]["count"], 2);
+}
+
+#[test]
 fn eight_readers_at_once_lose_no_line() {
     let place = vault();
     std::thread::scope(|scope| {
@@ -260,4 +274,109 @@ fn a_trace_says_everything_that_is_recorded() {
     insta::assert_snapshot!(listed, @"WRITER-1  2026-11-21T10:00:02.000Z  read  1 text  ana@example.com  scout  s1  nodes/returns");
     assert_eq!(place.ctx("trace show 00000000-9").exit, 1);
     assert_eq!(place.ctx("trace show nothing").exit, 2);
+}
+
+#[test]
+fn impact_lists_who_was_handed_a_document_and_what_was_replaced_by_then() {
+    let place = vault();
+    place.ctx("read nodes/fees --session s1").ok();
+    place.ctx("read nodes/returns --session s1").ok();
+    place.edit("nodes/fees.md", "5 percent", "4 percent");
+    place.ctx("publish nodes/fees").ok();
+    place.ctx("read nodes/fees --session s2").ok();
+    place.ctx("resolve contextnest://nodes/fees@1#waivers --bodies --session s3").ok();
+    let listed = |args: &str| {
+        let report = place.ctx(&format!("impact nodes/fees {args} --json")).ok().json("ctx.impact");
+        let rows = report["accesses"].as_array().unwrap().clone();
+        let row = |row: &Value| format!("{} v{}", row["session"].as_str().unwrap(), row["version"]);
+        rows.iter().map(row).collect::<Vec<_>>()
+    };
+    assert_eq!(listed(""), ["s1 v1", "s2 v2", "s3 v1"]);
+    assert_eq!(listed("1"), ["s1 v1", "s3 v1"]);
+    assert_eq!(listed("--superseded"), ["s3 v1"]);
+    assert_eq!(listed("--to 2026-11-21T10:00:04.000Z"), ["s1 v1"]);
+    // Retiring ends the last version.
+    place.ctx("retire nodes/fees").ok();
+    place.ctx("resolve contextnest://nodes/fees@2 --bodies --session s4").ok();
+    assert_eq!(listed("--superseded"), ["s3 v1", "s4 v2"]);
+    let text = place.ctx("impact nodes/fees --superseded -n 1").ok().stdout;
+    assert!(text.contains("replaced 2026-11-21T10:00:1"), "{text}");
+    // A log that was altered is no answer to rely on.
+    let (path, log) = file(&place);
+    let lines: Vec<&str> = log.lines().skip(1).collect();
+    fs::write(&path, lines.join("\n") + "\n").unwrap();
+    let output = place.ctx("impact nodes/fees").exits(1);
+    assert!(output.stderr.contains("accesses may be missing"), "{}", output.stderr);
+}
+
+#[test]
+fn what_was_handed_out_is_made_again_and_compared() {
+    let place = vault();
+    place.write("packs/fees.yml", "id: fees\nquery: '#money'\nagent_instructions: Cite the fee.\n");
+    place.write("CONTEXT.md", "---\ntitle: Start\n---\nBe careful.\n");
+    place.ctx("publish --all").ok();
+    for command in [
+        "read nodes/fees",
+        "read nodes/fees#waivers --json",
+        "resolve pack:fees --format markdown",
+        "resolve pack:fees --format json",
+        "context",
+        "context --json",
+        "pack show fees",
+        "show nodes/returns 1",
+        "blame nodes/fees -L 3,+4",
+        "blame nodes/fees#waivers --json",
+        "checkout 1 ../as-of-1",
+    ] {
+        place.ctx(&format!("{command} --session s")).ok();
+    }
+    // What is published afterwards changes nothing of it.
+    place.edit("nodes/fees.md", "5 percent", "4 percent");
+    place.ctx("publish nodes/fees").ok();
+    place.ctx("retire nodes/returns").ok();
+    let report = place.ctx("replay --session s --json").ok().json("ctx.replay");
+    let count = report["texts"].as_array().unwrap().len();
+    assert_eq!(report["same"], count, "{report:#}");
+    assert!(count > 15, "{count}");
+
+    place.ctx("search percent --session t").ok();
+    let told = place.ctx("replay --session t").exits(1).stdout;
+    assert!(told.contains("cannot tell: a snippet is not made again"), "{told}");
+
+    // A line with the right hashes that says what was never handed out.
+    let (path, log) = file(&place);
+    let first: Value = serde_json::from_str(log.lines().next().unwrap()).unwrap();
+    let outcome = |change: &dyn Fn(&mut Value)| {
+        let mut line = first.clone();
+        change(&mut line);
+        line.as_object_mut().unwrap().remove("hash");
+        let hash = sha256(&serde_jcs::to_string(&line).unwrap());
+        line["hash"] = hash.into();
+        fs::write(&path, serde_jcs::to_string(&line).unwrap() + "\n").unwrap();
+        let report = place.ctx("replay --session s --json").exits(1).json("ctx.replay");
+        let text = &report["texts"][0];
+        format!("{}: {}", text["outcome"].as_str().unwrap(), text["why"].as_str().unwrap())
+    };
+    let of_text = |key: &'static str, value: Value| {
+        outcome(&move |line: &mut Value| line["documents"][0][key] = value.clone())
+    };
+    assert_eq!(of_text("sha256", sha256("x").into()), "different: its bytes have another hash");
+    assert_eq!(of_text("range", [0, 9999].into()), "different: the version has no such bytes");
+    assert_eq!(of_text("version", 7.into()), "different: checkpoint 2 holds version 1");
+    assert_eq!(
+        of_text("chain_hash", sha256("x").into()),
+        "different: the version has another chain hash"
+    );
+    assert_eq!(
+        of_text("checkpoint", 99.into()).split(':').next(),
+        Some("cannot tell"),
+        "a checkpoint that is not there"
+    );
+    let head = |line: &mut Value| line["head"]["hash"] = sha256("x").into();
+    assert_eq!(outcome(&head), "different: checkpoint 2 has another hash now");
+    place.edit("nodes/.versions/fees/v1.md", "5 percent", "9 percent");
+    let damaged = outcome(&|_: &mut Value| ());
+    assert!(damaged.starts_with("cannot tell: the stored text has hash"), "{damaged}");
+    assert_eq!(place.ctx("replay").exit, 2);
+    assert_eq!(place.ctx("replay 0a1b2c3d-1 --session s").exit, 2);
 }

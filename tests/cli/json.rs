@@ -9,6 +9,7 @@ fn every_verb_names_its_schema() {
     place.ctx("read nodes/a").ok();
     let traces = place.ctx("trace list --json").ok().json("ctx.trace.list");
     let show = format!("trace show {}", traces["traces"][0]["trace"].as_str().unwrap());
+    let replay = show.replace("trace show", "replay");
     let mut asked = Vec::new();
     for (line, schema) in [
         ("status", "ctx.status"),
@@ -16,6 +17,8 @@ fn every_verb_names_its_schema() {
         ("read nodes/a", "ctx.read"),
         ("history nodes/a", "ctx.history"),
         ("show nodes/a 1", "ctx.show"),
+        ("blame nodes/a", "ctx.blame"),
+        ("blame --sections nodes/a", "ctx.blame.sections"),
         ("history", "ctx.history.all"),
         ("restore nodes/a", "ctx.restore"),
         ("diff nodes/a", "ctx.diff"),
@@ -52,6 +55,8 @@ fn every_verb_names_its_schema() {
         ("recover --dry-run", "ctx.recover"),
         ("index", "ctx.index"),
         (show.as_str(), "ctx.trace.show"),
+        ("impact nodes/a", "ctx.impact"),
+        (replay.as_str(), "ctx.replay"),
         ("trace list", "ctx.trace.list"),
         ("trace verify", "ctx.trace.verify"),
         ("help", "ctx.help"),

@@ -13,6 +13,7 @@ mod add;
 mod adopted;
 mod anchored;
 mod audit;
+mod blame;
 mod budget;
 mod cache;
 mod checkout;

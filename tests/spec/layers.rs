@@ -12,7 +12,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("what is recorded, and how it is written", &["chain", "checkpoint", "trust", "audit", "txn"]),
     ("what can be asked for", &["store", "graph", "index", "selector", "pack"]),
     ("what is read", &["live", "resolve", "status", "search", "derived", "starter"]),
-    ("what acts", &["verify", "recover", "govern", "convert"]),
+    ("what acts", &["verify", "recover", "govern", "convert", "evidence"]),
     ("what every front end shares", &["report", "workspace"]),
     ("front ends", &["cli", "main"]),
 ];

@@ -6,6 +6,8 @@
     reason = "a test may fail, and writes what a vault must not hold"
 )]
 
+mod audit;
+mod blame;
 mod checkpoint;
 mod context;
 mod document;

@@ -36,12 +36,18 @@ pub(super) fn script(old: &[&str], new: &[&str], budget: Budget) -> Vec<DiffOp> 
     if old.len() + new.len() <= budget.short {
         return capture_diff_slices(Algorithm::Myers, old, new);
     }
+    let (mut near, mut gaps) = (budget.steps, budget.steps);
+    bounded(old, new, &mut near, &mut gaps)
+}
+
+/// The same in as many steps as are left: `near` to find that the texts are near, and if they are
+/// not, `gaps` for what is between the lines that divide them.
+pub(super) fn bounded(old: &[&str], new: &[&str], near: &mut u64, gaps: &mut u64) -> Vec<DiffOp> {
     let (old, new) = numbered(old, new);
-    let mut steps = budget.steps;
-    if is_near(&old, &new, &mut steps) {
+    if is_near(&old, &new, near) {
         return capture_diff_slices(Algorithm::Myers, &old, &new);
     }
-    let mut search = Search { old: &old, new: &new, steps: budget.steps, matches: Vec::new() };
+    let mut search = Search { old: &old, new: &new, steps: gaps, matches: Vec::new() };
     search.divide();
     ops(&search.matches, old.len(), new.len())
 }
@@ -98,7 +104,7 @@ fn is_near(old: &[u32], new: &[u32], steps: &mut u64) -> bool {
 struct Search<'t> {
     old: &'t [u32],
     new: &'t [u32],
-    steps: u64,
+    steps: &'t mut u64,
     /// What was found, in order.
     matches: Vec<Match>,
 }
@@ -132,7 +138,7 @@ impl Search<'_> {
     /// What is not near is left to be replaced as a block.
     fn middle(&mut self, a: Range<usize>, b: Range<usize>) {
         let (old, new) = (&self.old[a.clone()], &self.new[b.clone()]);
-        if old.is_empty() || new.is_empty() || !is_near(old, new, &mut self.steps) {
+        if old.is_empty() || new.is_empty() || !is_near(old, new, self.steps) {
             return;
         }
         for op in capture_diff_slices(Algorithm::Myers, old, new) {

@@ -1,6 +1,6 @@
 //! `ctx pack show`.
 
-use crate::audit::Traced;
+use crate::audit::{Part, Text, Traced};
 use crate::cli::session::Session;
 use crate::cli::ui::shown;
 use crate::cli::{Answer, document};
@@ -46,7 +46,10 @@ pub(super) fn run(args: &Show, session: &mut Session<'_>) -> Result<Answer, Fail
     if let (Some(text), Some(Ok(file))) =
         (&sealed.pack.agent_instructions, snapshot.get(&sealed.file))
     {
-        session.release(Traced::new((), vec![file.origin().text(text)]));
+        session.release(Traced::new(
+            (),
+            vec![Text { part: Some(Part::Instructions), ..file.origin().text(text) }],
+        ));
     }
     if session.ui.json {
         session.ui.report(&PackShowReport::new(checkpoint, sealed, &plan, &resolution));

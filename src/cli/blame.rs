@@ -1,0 +1,129 @@
+//! `ctx blame`.
+
+use std::collections::BTreeMap;
+
+use super::Answer;
+use super::color::Paint;
+use super::session::Session;
+use super::ui::{shown, table};
+use crate::chain::replay;
+use crate::evidence::blame::Blame;
+use crate::model::number::{CheckpointNumber, Version};
+use crate::report::blame::{BlameReport, BlameSectionsReport, Blamed, OriginReport};
+use crate::report::failure::{Code, Failure};
+use crate::resolve::{Need, Snapshot};
+use crate::uri::Class;
+use crate::words::count;
+use crate::workspace::lines::lines;
+use crate::workspace::version::published;
+
+/// Print who made each line of a published text, in which version and when
+///
+/// The text is the one that `ctx read` prints. The history is verified from its first version on,
+/// and each line belongs to the version whose diff added it. If a version does not verify, nothing
+/// is printed. The name is the principal who made the version; `--json` also has the author that the
+/// document named then, and the checkpoint.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  ctx blame nodes/policies/returns\n  \
+ctx blame nodes/policies/returns#exceptions\n  ctx blame nodes/policies/returns --at 1 -L 1,+5\n  \
+ctx blame nodes/policies/returns --sections")]
+pub(super) struct BlameArgs {
+    /// Id, `ID@CHECKPOINT`, URI or file of a document, with `#ANCHOR` for a section
+    #[arg(value_name = "ID[@N][#ANCHOR]")]
+    id: String,
+    /// Answer as of this checkpoint
+    #[arg(long, value_name = "N")]
+    at: Option<CheckpointNumber>,
+    /// Print these lines only: START,END or START,+COUNT
+    #[arg(short = 'L', long, value_name = "START,END")]
+    lines: Option<String>,
+    /// Print for each section how many lines come from which version
+    #[arg(long, conflicts_with = "lines")]
+    sections: bool,
+}
+
+pub(super) fn run(args: &BlameArgs, session: &mut Session<'_>) -> Result<Answer, Failure> {
+    let vault = session.vault()?;
+    let source = session.source(&vault, Need::Versions)?;
+    let named = session.workspace.named_at(&vault, &source, &args.id)?.at(args.at)?;
+    let snapshot = Snapshot::of(&vault, &source, named.checkpoint)?;
+    let served = published(&vault, &snapshot, &named.id)?;
+    let section = named.anchor.map(|anchor| served.section(&anchor)).transpose()?;
+    let history = replay::load(vault.files(), &named.id)?;
+    let blame = Blame::of(vault.files(), &served, &history)?;
+    let seals = source.seals(&vault, &named.id, &history)?;
+    let blamed = Blamed { served: &served, blame: &blame, seals: &seals };
+    session.recording.class = Some(Class::Direct);
+    session.recording.query = Some(args.id.clone());
+    if args.sections {
+        session.recording.listed = Some(1);
+        sections(session, &blamed.sections(section.as_ref()));
+        return Ok(Answer::Yes);
+    }
+    let range = match (&args.lines, &section) {
+        (None, None) => 0..blame.attribution.lines(),
+        (None, Some(section)) => Blame::lines_of(&served.text, section.range.clone()),
+        (Some(range), None) => lines(range, blame.attribution.lines())?,
+        (Some(_), Some(section)) => {
+            let message = format!("`#{}` and `-L` both choose lines", section.anchor);
+            return Err(Failure::new(Code::Usage, message).hint("give one of them only"));
+        }
+    };
+    let start = range.start;
+    let report = blamed.lines(range, section.as_ref());
+    session.release(served.lines(start..start + report.lines.len(), !session.ui.json));
+    match session.ui.json {
+        true => session.ui.report(&report),
+        false => text(session, &report),
+    }
+    Ok(Answer::Yes)
+}
+
+/// The version, its maker and its time, as columns.
+fn columns(origin: &OriginReport<'_>) -> Vec<String> {
+    let edited_by = shown(origin.edited_by).into_owned();
+    vec![format!("v{}", origin.version), edited_by, origin.edited_at.clone()]
+}
+
+fn text(session: &mut Session<'_>, report: &BlameReport<'_>) {
+    let rows: Vec<_> = report.versions.iter().map(columns).collect();
+    let versions = report.versions.iter().map(|origin| origin.version);
+    let origins: BTreeMap<Version, String> = versions.zip(table(&rows)).collect();
+    let width = report.lines.last().map_or(0, |last| last.line.to_string().len());
+    for line in &report.lines {
+        let origin = origins.get(&line.version).map_or("", String::as_str);
+        let prefix = format!("{origin}  {:>width$}", line.line);
+        let blank = if line.sealed.is_empty() { "" } else { "  " };
+        session.ui.harmless(&format!("{prefix}{blank}{}\n", line.sealed));
+    }
+    if report.comments > 0 {
+        let what = count(report.comments, "comment");
+        session.ui.note(&format!("note: the lines have {what}, which `--json` leaves out"));
+    }
+    if report.omitted > 0 {
+        let what = count(report.omitted, "more line");
+        session.ui.note(&format!("note: {what}; `-L START,END` prints others"));
+    }
+}
+
+fn sections(session: &mut Session<'_>, report: &BlameSectionsReport<'_>) {
+    if session.ui.json {
+        session.ui.report(report);
+        return;
+    }
+    let row =
+        |origin: &OriginReport<'_>| [columns(origin), vec![count(origin.count, "line")]].concat();
+    let rows: Vec<_> = report.sections.iter().flat_map(|s| s.versions.iter().map(row)).collect();
+    let mut rows = table(&rows).into_iter();
+    for section in &report.sections {
+        let name = match section.anchor.as_str() {
+            "" => "before the first section".to_owned(),
+            anchor => format!("#{}", shown(anchor)),
+        };
+        let lines = count(section.count, "line");
+        session.ui.painted(Paint::Heading, &format!("{name}: {lines}"));
+        for row in rows.by_ref().take(section.versions.len()) {
+            session.ui.line(&format!("  {row}"));
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! `ctx replay`.
+
+use super::Answer;
+use super::color::Paint;
+use super::session::Session;
+use super::ui::shown;
+use crate::audit::{Event, Filter, TraceId};
+use crate::evidence::replay::replay;
+use crate::report::failure::{Code, Failure};
+use crate::report::trace::{ReplayReport, ReplayedRow};
+use crate::resolve::Need;
+use crate::words::count;
+
+/// Make the texts of an access again, and compare them with the log
+///
+/// Each text that the access handed out is made again from the histories, whose every hash is
+/// recomputed: `same`, `different` with what differs, or `cannot tell` with what is missing. Lines of
+/// a search and diffs are not made again. What stands around the texts in the output is not compared.
+/// `--session` takes every access of a session. Exit code 1 unless all texts are the same.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  ctx replay 0a1b2c3d-17\n  ctx replay --session s-42 --json")]
+pub(super) struct Replay {
+    /// Name of an access, as `ctx trace list` prints it
+    trace: Option<String>,
+}
+
+pub(super) fn run(args: &Replay, session: &mut Session<'_>) -> Result<Answer, Failure> {
+    let wanted = session.workspace.options.labels.session.clone();
+    let name = match (&args.trace, &wanted) {
+        (Some(text), None) => Some(text.parse::<TraceId>().map_err(|why| {
+            Failure::new(Code::Usage, format!("`{text}` is not the name of an access: {why}"))
+        })?),
+        (None, Some(_)) => None,
+        _ => {
+            return Err(Failure::new(
+                Code::Usage,
+                "name one access, or a session with `--session`",
+            )
+            .hint("`ctx trace list` lists them"));
+        }
+    };
+    let vault = session.workspace.vault()?;
+    let (_, logs) = session.workspace.access_logs(&vault)?;
+    let failed = |why| Failure::new(Code::Io, format!("the access log: {why}"));
+    let lines = match &name {
+        Some(name) => logs.find(name).map_err(failed)?,
+        None => {
+            let filter = Filter { session: wanted, ..Filter::default() };
+            let (needles, mut found) = (filter.needles(), Vec::new());
+            let is_wanted = |line: &[u8]| Filter::may_want(&needles, line);
+            let mut keep = |line| found.extend(Some(line).filter(|line| filter.wants(line)));
+            logs.each(Some(&is_wanted), &mut keep).map_err(failed)?;
+            found.retain(|line| matches!(line.event, Event::Access(_)));
+            found
+        }
+    };
+    if lines.is_empty() {
+        return Err(Failure::new(Code::UnknownTrace, "no such access is recorded")
+            .hint("`ctx trace list` lists them"));
+    }
+    let source = session.source(&vault, Need::Versions)?;
+    let of_line = |line| {
+        let trace = crate::audit::Line::trace(line).to_string();
+        replay(&vault, &source, line).into_iter().map(move |replayed| (trace.clone(), replayed))
+    };
+    let report = ReplayReport::new(lines.iter().flat_map(of_line).collect());
+    if session.ui.json {
+        session.ui.report(&report);
+    } else {
+        report.texts.iter().for_each(|row| print(session, row));
+        let texts = count(report.texts.len(), "text");
+        let (same, different, cannot_tell) = (report.same, report.different, report.cannot_tell);
+        session.ui.line(&format!(
+            "{texts}: {same} same, {different} different, {cannot_tell} cannot tell"
+        ));
+    }
+    Ok(if report.same == report.texts.len() { Answer::Yes } else { Answer::No })
+}
+
+fn print(session: &mut Session<'_>, row: &ReplayedRow) {
+    let paint = match row.outcome {
+        "same" => Paint::Plain,
+        "different" => Paint::Bad,
+        _ => Paint::Doubtful,
+    };
+    let why = row.why.as_ref().map_or(String::new(), |why| format!(": {}", shown(why)));
+    let (trace, name) = (&row.trace, shown(&row.name));
+    session.ui.painted(paint, &format!("{trace}  {name} v{}  {}{why}", row.version, row.outcome));
+}

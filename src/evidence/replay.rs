@@ -1,0 +1,127 @@
+//! Making the texts of an access again, and comparing them with what was recorded (AUDIT-9).
+
+use crate::audit::{Event, Line, Part, Text};
+use crate::model::digest::Digest;
+use crate::model::id::DocumentId;
+use crate::model::number::{CheckpointNumber, Version};
+use crate::pack;
+use crate::resolve::{CheckpointSource, Served, Snapshot};
+use crate::uri::{Target, Uri};
+use crate::vault::Vault;
+
+/// What a comparison gave.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// The vault gives exactly these bytes.
+    Same,
+    /// The vault gives other bytes, or another version: what differs.
+    Different(String),
+    /// The bytes cannot be made again: what is missing.
+    CannotTell(String),
+}
+
+impl Outcome {
+    /// Its words.
+    pub(crate) fn as_str(&self) -> &'static str {
+        match self {
+            Self::Same => "same",
+            Self::Different(_) => "different",
+            Self::CannotTell(_) => "cannot tell",
+        }
+    }
+
+    /// What differs or is missing.
+    pub(crate) fn why(&self) -> Option<&str> {
+        match self {
+            Self::Same => None,
+            Self::Different(why) | Self::CannotTell(why) => Some(why),
+        }
+    }
+}
+
+/// A text of an access, made again.
+#[derive(Clone, Debug)]
+pub(crate) struct Replayed {
+    /// What was recorded.
+    pub(crate) text: Text,
+    /// What the vault gives now.
+    pub(crate) outcome: Outcome,
+}
+
+/// Makes the texts of a line again, from histories whose every hash is recomputed; first of all
+/// compares the head that the line names.
+pub(crate) fn replay(vault: &Vault, source: &CheckpointSource, line: &Line) -> Vec<Replayed> {
+    let Event::Access(access) = &line.event else { return Vec::new() };
+    let contradicted = line.request.head.as_ref().and_then(|head| {
+        let found =
+            Snapshot::of(vault, source, Some(CheckpointNumber(head.checkpoint))).ok()?.hash();
+        let found = found.map(|hash| hash.to_string()).unwrap_or_default();
+        (found != head.hash).then(|| format!("checkpoint {} has another hash now", head.checkpoint))
+    });
+    let again = |text: &Text| {
+        let outcome = match &contradicted {
+            Some(why) => Outcome::Different(why.clone()),
+            None => compare(vault, source, text),
+        };
+        Replayed { text: text.clone(), outcome }
+    };
+    access.documents.iter().map(again).collect()
+}
+
+fn compare(vault: &Vault, source: &CheckpointSource, text: &Text) -> Outcome {
+    let cannot_tell = |why: &str| Outcome::CannotTell(why.to_owned());
+    if let Some(part @ (Part::Snippet | Part::Diff)) = text.part {
+        return cannot_tell(&format!("a {} is not made again", part.as_str()));
+    }
+    let Some(id) = id_of(vault, text) else { return cannot_tell("the line names no document") };
+    let Some(checkpoint) = text.checkpoint else {
+        return cannot_tell("no checkpoint sealed the version");
+    };
+    let snapshot = match Snapshot::of(vault, source, Some(CheckpointNumber(checkpoint))) {
+        Ok(snapshot) => snapshot,
+        Err(why) => return cannot_tell(&why.to_string()),
+    };
+    let served = match snapshot.get(&id) {
+        Some(Ok(served)) => served,
+        Some(Err(withheld)) => return cannot_tell(&withheld.why.to_string()),
+        None => return Outcome::Different(format!("checkpoint {checkpoint} does not hold it")),
+    };
+    if served.entry.version != Version(text.version) {
+        let version = served.entry.version;
+        return Outcome::Different(format!("checkpoint {checkpoint} holds version {version}"));
+    }
+    if served.entry.chain_hash.to_string() != text.chain_hash {
+        return Outcome::Different("the version has another chain hash".to_owned());
+    }
+    match candidates(vault, &served, text) {
+        None => Outcome::Different("the version has no such bytes".to_owned()),
+        Some(all) if all.iter().any(|bytes| is_it(bytes, text)) => Outcome::Same,
+        Some(_) => Outcome::Different("its bytes have another hash".to_owned()),
+    }
+}
+
+/// What was handed out of a version, with and without comments; none where it is too short.
+fn candidates(vault: &Vault, served: &Served, text: &Text) -> Option<Vec<String>> {
+    if text.part == Some(Part::Instructions) {
+        let pack = pack::read(&served.text, &vault.config().authorities).pack?;
+        return pack.agent_instructions.map(|text| vec![text]);
+    }
+    let range = match text.range {
+        Some([first, end]) => usize::try_from(first).ok()?..usize::try_from(end).ok()?,
+        None => 0..served.text.len(),
+    };
+    let sealed = served.text.get(range.clone())?.to_owned();
+    Some(vec![sealed, served.shown(range).0.into_owned()])
+}
+
+fn is_it(bytes: &str, text: &Text) -> bool {
+    bytes.len() as u64 == text.bytes && Digest::of(bytes.as_bytes()).to_string() == text.sha256
+}
+
+fn id_of(vault: &Vault, text: &Text) -> Option<DocumentId> {
+    let Some(uri) = &text.uri else { return text.id.as_ref()?.parse().ok() };
+    match Uri::parse_in(uri, &vault.config().authorities).ok()?.target {
+        Target::Document { id, .. } => Some(id),
+        _ => None,
+    }
+}
