@@ -1,16 +1,16 @@
 //! Putting lines at the end of a writer's chain (AUDIT-5). Processes take turns by a lock on the
 //! writer's first file, so that none loses a line of another.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
-use rustix::fs::{FlockOperation, OFlags};
+use rustix::fs::OFlags;
 use serde::Deserialize;
 
 use super::line::{Event, Line, Request};
-use super::writer::{Place, Random, WriterId};
+use super::writer::{Place, Random, WriterId, files_in};
 use crate::model::digest::Digest;
 use crate::model::timestamp::Timestamp;
 use crate::vault::outside;
@@ -90,10 +90,10 @@ impl End {
     }
 
     /// The end of a writer's chain, and the file that is next written to; none where its last line
-    /// is none. A line that a crash tore is truncated: nothing was handed out on its
-    /// word.
+    /// is none. A line that a crash tore is truncated: nothing was handed out on its word.
     fn of(dir: &Path, writer: &WriterId, turn: &File) -> io::Result<Option<(Self, File)>> {
-        let later = files_of(dir, writer)?.into_iter().filter(|first| *first > 1).rev();
+        let files = files_in(dir)?.remove(writer).unwrap_or_default();
+        let later = files.into_iter().filter(|first| *first > 1).rev();
         let mut file = turn.try_clone()?;
         let mut line = None;
         // A crash may have left a new file without a line.
@@ -123,26 +123,6 @@ impl End {
         };
         Ok(Some((end, file)))
     }
-}
-
-/// The number of the first line of each file of a writer, in order.
-pub(super) fn files_of(dir: &Path, writer: &WriterId) -> io::Result<Vec<u64>> {
-    let mut found = Vec::new();
-    let (ours, ending) = (writer.to_string(), ".jsonl");
-    for entry in fs::read_dir(dir)? {
-        let name = entry?.file_name();
-        let rest = name.to_str().and_then(|name| name.strip_prefix(&*ours)?.strip_suffix(ending));
-        match rest {
-            Some("") => found.push(1),
-            Some(rest) => {
-                let number = rest.strip_prefix('.').and_then(crate::yaml::canonical_number);
-                found.extend(number.filter(|n| *n > 1));
-            }
-            None => {}
-        }
-    }
-    found.sort_unstable();
-    Ok(found)
 }
 
 /// The last whole line of a file, without its end; what a crash left after it is truncated.
@@ -175,10 +155,7 @@ fn last_line(file: &mut File) -> io::Result<Option<Vec<u8>>> {
 
 /// The writer's first file, locked until it is dropped.
 fn take_turn(path: &Path) -> io::Result<File> {
-    let file = open(path)?;
-    // A file system without locks gives every process a turn at once.
-    let _ = rustix::fs::flock(&file, FlockOperation::LockExclusive);
-    Ok(file)
+    Ok(outside::locked(open(path)?))
 }
 
 /// A file of a log, made if it is not there.

@@ -2,13 +2,16 @@
 //! chains (AUDIT-10).
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 
-use super::append::{MAX_LINE, files_of};
+use memchr::memmem;
+
+use super::append::MAX_LINE;
+use super::filter::Filter;
 use super::line::{Line, LineFault, TraceId};
-use super::writer::WriterId;
+use super::writer::{WriterId, files_in};
 
 /// The logs of a vault's accesses on this machine.
 #[derive(Debug)]
@@ -76,24 +79,7 @@ impl Logs {
     /// # Errors
     /// It cannot be listed.
     pub fn open(dir: &Path) -> io::Result<Self> {
-        let mut files = BTreeMap::new();
-        let entries = match fs::read_dir(dir) {
-            Err(why) if why.kind() == io::ErrorKind::NotFound => None,
-            other => Some(other?),
-        };
-        for entry in entries.into_iter().flatten() {
-            let name = entry?.file_name();
-            let digits = name
-                .to_str()
-                .filter(|name| name.ends_with(".jsonl"))
-                .and_then(|name| name.get(..32));
-            if let Some(Ok(writer)) = digits.map(str::parse::<WriterId>)
-                && !files.contains_key(&writer)
-            {
-                let all = files_of(dir, &writer)?;
-                files.insert(writer, all);
-            }
-        }
+        let files = files_in(dir)?;
         Ok(Self { dir: dir.to_owned(), files })
     }
 
@@ -120,12 +106,27 @@ impl Logs {
                 let name = writer.file(*first);
                 let file = read_from(&self.dir.join(&name))?;
                 let (expected, faults) = (&mut expected, &mut faults);
-                let is_chained = wanted.is_none();
-                let mut walk = Walk { name: &name, writer, expected, faults, is_chained };
-                walk.file(file, *first, wanted, found)?;
+                let mut walk = Walk { name: &name, writer, wanted, expected, faults };
+                walk.file(file, *first, found)?;
             }
         }
         Ok(faults)
+    }
+
+    /// Hands out the lines that a filter wants, without looking at whether each follows the one
+    /// before it, and gives the faults of those that were read.
+    ///
+    /// # Errors
+    /// A file cannot be read.
+    pub fn matching(&self, filter: &Filter, found: &mut dyn FnMut(Line)) -> io::Result<Vec<Fault>> {
+        let needles = filter.needles();
+        let has_all = |line: &[u8]| needles.iter().all(|n| memmem::find(line, n).is_some());
+        let mut keep = |line| {
+            if filter.wants(&line) {
+                found(line);
+            }
+        };
+        self.each(Some(&has_all), &mut keep)
     }
 
     /// The line that a trace id names, with the further lines of the same answer.
@@ -136,7 +137,7 @@ impl Logs {
         let name = trace.to_string();
         let mut found = Vec::new();
         let needle = format!("\"writer\":\"{}", trace.writer);
-        let has = |bytes: &[u8]| memchr::memmem::find(bytes, needle.as_bytes()).is_some();
+        let has = |bytes: &[u8]| memmem::find(bytes, needle.as_bytes()).is_some();
         self.each(Some(&has), &mut |line| {
             if line.trace() == *trace || line.cause.as_ref() == Some(&name) {
                 found.push(line);
@@ -154,10 +155,10 @@ fn read_from(path: &Path) -> io::Result<BufReader<File>> {
 struct Walk<'w> {
     name: &'w str,
     writer: &'w WriterId,
+    /// Which lines are read; all of them, if each has to follow the one before it.
+    wanted: Option<Wanted<'w>>,
     expected: &'w mut Expected,
     faults: &'w mut Vec<Fault>,
-    /// Whether each line has to follow the one before it.
-    is_chained: bool,
 }
 
 impl Walk<'_> {
@@ -165,7 +166,6 @@ impl Walk<'_> {
         &mut self,
         mut file: BufReader<File>,
         first: u64,
-        wanted: Option<Wanted<'_>>,
         found: &mut dyn FnMut(Line),
     ) -> io::Result<()> {
         let mut bytes = Vec::new();
@@ -181,7 +181,7 @@ impl Walk<'_> {
                 self.fault(kind, number, "the last line has no end".to_owned());
                 break;
             }
-            if wanted.is_none_or(|is_wanted| is_wanted(&bytes)) {
+            if self.wanted.is_none_or(|is_wanted| is_wanted(&bytes)) {
                 self.line(&bytes, (number, first), found);
             }
         }
@@ -204,10 +204,11 @@ impl Walk<'_> {
             return self.fault(FaultKind::Mismatch, number, why);
         }
         let Expected { seq, prev } = &*self.expected;
-        if self.is_chained && line.seq > *seq {
+        let is_chained = self.wanted.is_none();
+        if is_chained && line.seq > *seq {
             let why = format!("it is line {} of its writer, but line {seq} is missing", line.seq);
             self.fault(FaultKind::Gap, number, why);
-        } else if self.is_chained && (line.seq < *seq || line.prev != *prev) {
+        } else if is_chained && (line.seq < *seq || line.prev != *prev) {
             let why = format!("line {} does not follow the line before it", line.seq);
             self.fault(FaultKind::Mismatch, number, why);
         }

@@ -1,7 +1,5 @@
 //! Which lines of the log a question is about.
 
-use memchr::memmem;
-
 use super::line::{Event, Line};
 use super::text::Text;
 use crate::model::id::DocumentId;
@@ -29,7 +27,7 @@ pub struct Filter {
 
 impl Filter {
     /// Bytes that each wanted line has. A log may have millions of lines: most are not read further.
-    pub fn needles(&self) -> Vec<Vec<u8>> {
+    pub(super) fn needles(&self) -> Vec<Vec<u8>> {
         let named = [
             ("session", &self.session),
             ("agent", &self.agent),
@@ -41,11 +39,6 @@ impl Filter {
             Some(format!("\"{key}\":{value}").into_bytes())
         };
         named.into_iter().filter_map(needle).collect()
-    }
-
-    /// Whether the bytes of a line may be of a wanted one.
-    pub fn may_want(needles: &[Vec<u8>], line: &[u8]) -> bool {
-        needles.iter().all(|needle| memmem::find(line, needle).is_some())
     }
 
     /// Whether a line is wanted.

@@ -52,7 +52,7 @@ pub struct Request {
     /// Who asked, as far as it was said.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub principal: Option<String>,
-    /// Where that name is from: `flag`, `env`, `none`.
+    /// Where that name is from: `env` or `none`.
     pub principal_source: String,
     /// The end of the checkpoint log; none before the first checkpoint, or where it was not read.
     #[serde(skip_serializing_if = "Option::is_none")]

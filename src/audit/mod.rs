@@ -26,5 +26,5 @@ pub use line::{
     Refused, Request, TraceId, WithheldCount,
 };
 pub use text::{Part, Text, Traced};
-pub(crate) use writer::Place;
+pub(crate) use writer::{Place, digits};
 pub use writer::{Random, WriterId};

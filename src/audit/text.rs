@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::model::digest::Digest;
+use crate::uri::Uri;
 
 /// One text that was handed out: where it is from, and what exactly it was (AUDIT-7).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -68,6 +69,12 @@ impl Text {
     #[must_use]
     pub fn handed_out(self, text: &str) -> Self {
         Self { bytes: text.len() as u64, sha256: Digest::of(text.as_bytes()).to_string(), ..self }
+    }
+
+    /// The same text under this URI, if there is one.
+    #[must_use]
+    pub(crate) fn named(self, uri: Option<Uri>) -> Self {
+        Self { uri: uri.map(|uri| uri.to_string()).or(self.uri), ..self }
     }
 
     /// What names the document: its URI, or its id.

@@ -1,17 +1,16 @@
 //! Whose chain a line goes to: a writer is one user on one machine, for one vault and branch
 //! (AUDIT-1). Every file has one writer, so that no two machines append to the same file.
 
+use std::collections::BTreeMap;
 use std::fmt;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use rustix::fs::FlockOperation;
-
 use super::append;
-use crate::vault::Vault;
 use crate::vault::outside::{self, StateFolder};
+use crate::yaml::canonical_number;
 
 /// 16 random bytes, from the outside world.
 pub type Random = fn() -> [u8; 16];
@@ -23,7 +22,7 @@ pub struct WriterId(String);
 impl WriterId {
     /// A new one.
     pub(super) fn new(random: Random) -> Self {
-        Self(random().iter().map(|byte| format!("{byte:02x}")).collect())
+        Self(digits(random))
     }
 
     /// What begins its chain.
@@ -38,6 +37,39 @@ impl WriterId {
             first => format!("{self}.{first}.jsonl"),
         }
     }
+
+    /// The writer of the file with this name, and the number of its first line.
+    fn of_file(name: &str) -> Option<(Self, u64)> {
+        let stem = name.strip_suffix(".jsonl")?;
+        let (writer, first) = match stem.split_once('.') {
+            None => (stem, 1),
+            Some((writer, first)) => (writer, canonical_number(first).filter(|n| *n > 1)?),
+        };
+        Some((writer.parse().ok()?, first))
+    }
+}
+
+/// 128 random bits in hexadecimal digits.
+pub(crate) fn digits(random: Random) -> String {
+    random().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The files in a folder of logs, by writer: the numbers of their first lines, in order. None if the
+/// folder does not exist.
+pub(super) fn files_in(dir: &Path) -> io::Result<BTreeMap<WriterId, Vec<u64>>> {
+    let mut files: BTreeMap<WriterId, Vec<u64>> = BTreeMap::new();
+    let entries = match fs::read_dir(dir) {
+        Err(why) if why.kind() == io::ErrorKind::NotFound => return Ok(files),
+        other => other?,
+    };
+    for entry in entries {
+        let name = entry?.file_name();
+        if let Some((writer, first)) = name.to_str().and_then(WriterId::of_file) {
+            files.entry(writer).or_default().push(first);
+        }
+    }
+    files.values_mut().for_each(|firsts| firsts.sort_unstable());
+    Ok(files)
 }
 
 impl fmt::Display for WriterId {
@@ -68,15 +100,18 @@ pub(crate) struct Place {
 impl Place {
     /// The folder of a vault in the user's directory of state, or in the one that `CTX_AUDIT_DIR`
     /// names. None where there is neither, or it lies in the vault.
-    pub(crate) fn of(vault: &Vault, named: Option<&Path>) -> Option<Self> {
-        let state = vault.state().cloned();
+    pub(crate) fn of(
+        root: &Path,
+        state: Option<StateFolder>,
+        named: Option<&Path>,
+    ) -> Option<Self> {
         let home = match named {
             Some(dir) => dir.to_owned(),
             None => state.as_ref()?.home.join(outside::OURS).join(FOLDER),
         };
-        let key = outside::key_of(vault.root());
+        let key = outside::key_of(root);
         let dir = home.join(key.trim_end_matches('-'));
-        (!outside::lies_in(&dir, vault.root())).then_some(Self { dir, state })
+        (!outside::lies_in(&dir, root)).then_some(Self { dir, state })
     }
 
     /// Who we are. A writer whose file is gone is not continued: two lines would have one name.
@@ -89,10 +124,8 @@ impl Place {
         if let Some(known) = known() {
             return Ok(known);
         }
-        outside::make_private(dir)?;
         // Of several processes that find no writer, one makes it.
-        let turn = File::open(dir)?;
-        let _ = rustix::fs::flock(&turn, FlockOperation::LockExclusive);
+        let _turn = outside::take_turn(dir)?;
         if let Some(known) = known() {
             return Ok(known);
         }

@@ -60,11 +60,13 @@ pub(super) fn command() -> clap::Command {
     command.help_template(template)
 }
 
-/// Reads a command line.
-pub(super) fn parse(args: Vec<OsString>) -> Result<Cli, clap::Error> {
+/// Reads a command line; gives the word of its verb too.
+pub(super) fn parse(args: Vec<OsString>) -> Result<(Cli, String), clap::Error> {
     let mut command = command();
     let matches = command.try_get_matches_from_mut(args)?;
-    Cli::from_arg_matches(&matches).map_err(|why| why.format(&mut command))
+    let verb = matches.subcommand_name().unwrap_or_default().to_owned();
+    let cli = Cli::from_arg_matches(&matches).map_err(|why| why.format(&mut command))?;
+    Ok((cli, verb))
 }
 
 /// The help texts of all verbs, as Markdown: the contents of `docs/cli.md`.

@@ -3,14 +3,15 @@
 use super::Answer;
 use super::limit::{self, Limit};
 use super::session::Session;
-use super::trace::{session_of, time};
+use super::trace::{Period, session_of};
 use super::ui::shown;
 use crate::audit::{Filter, readings};
 use crate::chain::error::ChainError;
 use crate::chain::replay;
-use crate::report::failure::{Code, Failure};
+use crate::report::failure::Failure;
 use crate::report::trace::{ImpactReport, ImpactRow};
 use crate::words::count;
+use crate::workspace::recording::of_log;
 use crate::workspace::version::number;
 
 /// List who was handed a document, and in which version
@@ -30,12 +31,8 @@ pub(super) struct Impact {
     /// Only accesses to versions that had been replaced or retired
     #[arg(long)]
     superseded: bool,
-    /// Only accesses at this time or later
-    #[arg(long, value_name = "TIME")]
-    from: Option<String>,
-    /// Only accesses before this time
-    #[arg(long, value_name = "TIME")]
-    to: Option<String>,
+    #[command(flatten)]
+    period: Period,
     #[command(flatten)]
     limit: Limit,
 }
@@ -48,12 +45,7 @@ pub(super) fn run(args: &Impact, session: &mut Session<'_>) -> Result<Answer, Fa
         Err(ChainError::HistoryMissing) => return Err(Failure::never_published(&id)),
         other => other?,
     };
-    let filter = Filter {
-        document: Some(id.clone()),
-        from: time(args.from.as_ref())?,
-        to: time(args.to.as_ref())?,
-        ..Filter::default()
-    };
+    let filter = Filter { document: Some(id.clone()), ..args.period.filter()? };
     let (_, logs) = session.workspace.access_logs(&vault)?;
     let mut rows = Vec::new();
     let faults = logs.each(None, &mut |line| {
@@ -63,7 +55,7 @@ pub(super) fn run(args: &Impact, session: &mut Session<'_>) -> Result<Answer, Fa
             rows.extend(found.map(|reading| ImpactRow::new(&line, reading)));
         }
     });
-    let faults = faults.map_err(|why| Failure::new(Code::Io, format!("the access log: {why}")))?;
+    let faults = of_log(faults)?;
     rows.sort_by(|a, b| a.at.cmp(&b.at));
     let mut report = ImpactReport { id: id.to_string(), accesses: rows };
     let omitted = args.limit.last(&mut report.accesses);

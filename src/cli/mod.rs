@@ -187,43 +187,6 @@ enum Verb {
 }
 
 impl Verb {
-    /// Its word.
-    fn name(&self) -> &'static str {
-        match self {
-            Self::Init(_) => "init",
-            Self::Demo(_) => "demo",
-            Self::Add(_) => "add",
-            Self::Status(_) => "status",
-            Self::Validate(_) => "validate",
-            Self::Diff(_) => "diff",
-            Self::Publish(_) => "publish",
-            Self::Retire(_) => "retire",
-            Self::Restore(_) => "restore",
-            Self::Mv(_) => "mv",
-            Self::List(_) => "list",
-            Self::Read(_) => "read",
-            Self::Resolve(_) => "resolve",
-            Self::Search(_) => "search",
-            Self::Context(_) => "context",
-            Self::Pack(_) => "pack",
-            Self::Neighbors(_) => "neighbors",
-            Self::Graph(_) => "graph",
-            Self::Verify(_) => "verify",
-            Self::Head(_) => "head",
-            Self::History(_) => "history",
-            Self::Blame(_) => "blame",
-            Self::Show(_) => "show",
-            Self::Checkpoint(_) => "checkpoint",
-            Self::Checkout(_) => "checkout",
-            Self::Trace(_) => "trace",
-            Self::Impact(_) => "impact",
-            Self::Replay(_) => "replay",
-            Self::Recover(_) => "recover",
-            Self::Index(_) => "index",
-            Self::Help(_) => "help",
-        }
-    }
-
     /// Whether it hands out texts of documents, or lists their names: the whole report is kept until
     /// that is recorded.
     fn hands_out(&self) -> bool {
@@ -272,8 +235,8 @@ pub fn run(args: Vec<OsString>, world: &World, streams: Streams<'_>) -> u8 {
     let words: Vec<String> =
         args.iter().skip(1).map(|arg| arg.to_string_lossy().into_owned()).collect();
     let terminal = Terminal::of(world);
-    let cli = match groups::parse(args) {
-        Ok(cli) => cli,
+    let (cli, verb) = match groups::parse(args) {
+        Ok(parsed) => parsed,
         Err(why) => return usage(&why, wants_json, stdout, stderr),
     };
     let mut ui = Ui::new(stdout, stderr, terminal);
@@ -283,7 +246,7 @@ pub fn run(args: Vec<OsString>, world: &World, streams: Streams<'_>) -> u8 {
     let options = Options { vault, now, labels, ..Options::default() };
     let workspace = Workspace { environment: &world.environment, options };
     let mut session = Session { ui, workspace, stdin, recording: Recording::begin() };
-    let mut exit = recorded(cli.verb, &words, &mut session).unwrap_or_else(|failure| {
+    let mut exit = recorded(cli.verb, (&verb, &words), &mut session).unwrap_or_else(|failure| {
         let failure = session.workspace.explained(failure);
         session.ui.failure(&failure);
         failure.code.exit()
@@ -299,9 +262,13 @@ pub fn run(args: Vec<OsString>, world: &World, streams: Streams<'_>) -> u8 {
 }
 
 /// Runs a verb. What it hands out is recorded before any of it leaves (AUDIT-5).
-fn recorded(verb: Verb, argv: &[String], session: &mut Session<'_>) -> Result<u8, Failure> {
+fn recorded(
+    verb: Verb,
+    (name, argv): (&str, &[String]),
+    session: &mut Session<'_>,
+) -> Result<u8, Failure> {
     let labels = session.workspace.labels()?;
-    let (name, hands_out) = (verb.name(), verb.hands_out());
+    let hands_out = verb.hands_out();
     if hands_out {
         session.ui.hold();
     }

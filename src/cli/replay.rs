@@ -3,13 +3,15 @@
 use super::Answer;
 use super::color::Paint;
 use super::session::Session;
+use super::trace::trace_id;
 use super::ui::shown;
-use crate::audit::{Event, Filter, TraceId};
+use crate::audit::{Event, Filter, Line};
 use crate::evidence::replay::replay;
 use crate::report::failure::{Code, Failure};
 use crate::report::trace::{ReplayReport, ReplayedRow};
 use crate::resolve::Need;
 use crate::words::count;
+use crate::workspace::recording::of_log;
 
 /// Make the texts of an access again, and compare them with the log
 ///
@@ -27,9 +29,7 @@ pub(super) struct Replay {
 pub(super) fn run(args: &Replay, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let wanted = session.workspace.options.labels.session.clone();
     let name = match (&args.trace, &wanted) {
-        (Some(text), None) => Some(text.parse::<TraceId>().map_err(|why| {
-            Failure::new(Code::Usage, format!("`{text}` is not the name of an access: {why}"))
-        })?),
+        (Some(text), None) => Some(trace_id(text)?),
         (None, Some(_)) => None,
         _ => {
             return Err(Failure::new(
@@ -41,15 +41,12 @@ pub(super) fn run(args: &Replay, session: &mut Session<'_>) -> Result<Answer, Fa
     };
     let vault = session.workspace.vault()?;
     let (_, logs) = session.workspace.access_logs(&vault)?;
-    let failed = |why| Failure::new(Code::Io, format!("the access log: {why}"));
     let lines = match &name {
-        Some(name) => logs.find(name).map_err(failed)?,
+        Some(name) => of_log(logs.find(name))?,
         None => {
             let filter = Filter { session: wanted, ..Filter::default() };
-            let (needles, mut found) = (filter.needles(), Vec::new());
-            let is_wanted = |line: &[u8]| Filter::may_want(&needles, line);
-            let mut keep = |line| found.extend(Some(line).filter(|line| filter.wants(line)));
-            logs.each(Some(&is_wanted), &mut keep).map_err(failed)?;
+            let mut found: Vec<Line> = Vec::new();
+            of_log(logs.matching(&filter, &mut |line| found.push(line)))?;
             found.retain(|line| matches!(line.event, Event::Access(_)));
             found
         }
@@ -59,8 +56,8 @@ pub(super) fn run(args: &Replay, session: &mut Session<'_>) -> Result<Answer, Fa
             .hint("`ctx trace list` lists them"));
     }
     let source = session.source(&vault, Need::Versions)?;
-    let of_line = |line| {
-        let trace = crate::audit::Line::trace(line).to_string();
+    let of_line = |line: &Line| {
+        let trace = line.trace().to_string();
         replay(&vault, &source, line).into_iter().map(move |replayed| (trace.clone(), replayed))
     };
     let report = ReplayReport::new(lines.iter().flat_map(of_line).collect());

@@ -28,7 +28,7 @@ impl Session<'_> {
     /// The vault of a verb that only reads.
     pub(super) fn vault(&mut self) -> Result<Vault, Failure> {
         let vault = self.workspace.vault()?;
-        self.workspace.record_of(&vault, &mut self.recording);
+        self.recording.is_of(&vault);
         Ok(vault)
     }
 

@@ -10,6 +10,7 @@ use crate::model::timestamp::Timestamp;
 use crate::report::failure::{Code, Failure};
 use crate::report::trace::{FaultReport, TraceReport, TraceRow, TraceVerifyReport, TracesReport};
 use crate::words::count;
+use crate::workspace::recording::of_log;
 
 /// Show which texts were handed out, to whom, at which checkpoint
 ///
@@ -50,12 +51,8 @@ struct List {
     /// Only accesses by this command
     #[arg(long, value_name = "VERB")]
     verb: Option<String>,
-    /// Only accesses at this time or later
-    #[arg(long, value_name = "TIME")]
-    from: Option<String>,
-    /// Only accesses before this time
-    #[arg(long, value_name = "TIME")]
-    to: Option<String>,
+    #[command(flatten)]
+    period: Period,
     #[command(flatten)]
     limit: Limit,
 }
@@ -68,12 +65,36 @@ pub(super) fn run(args: &Trace, session: &mut Session<'_>) -> Result<Answer, Fai
     }
 }
 
-/// A time of the command line.
-pub(super) fn time(text: Option<&String>) -> Result<Option<Timestamp>, Failure> {
-    let parse = |text: &String| {
-        text.parse().map_err(|why| Failure::new(Code::Usage, format!("invalid time: {why}")))
-    };
-    text.map(parse).transpose()
+/// Which accesses, by their time.
+#[derive(Debug, clap::Args)]
+pub(super) struct Period {
+    /// Only accesses at this time or later
+    #[arg(long, value_name = "TIME")]
+    from: Option<String>,
+    /// Only accesses before this time
+    #[arg(long, value_name = "TIME")]
+    to: Option<String>,
+}
+
+impl Period {
+    /// A filter for accesses of this time.
+    pub(super) fn filter(&self) -> Result<Filter, Failure> {
+        let time = |text: &Option<String>| -> Result<Option<Timestamp>, Failure> {
+            let parse = |text: &String| {
+                text.parse()
+                    .map_err(|why| Failure::new(Code::Usage, format!("invalid time: {why}")))
+            };
+            text.as_ref().map(parse).transpose()
+        };
+        Ok(Filter { from: time(&self.from)?, to: time(&self.to)?, ..Filter::default() })
+    }
+}
+
+/// The name of an access on the command line.
+pub(super) fn trace_id(text: &str) -> Result<TraceId, Failure> {
+    text.parse().map_err(|why| {
+        Failure::new(Code::Usage, format!("`{text}` is not the name of an access: {why}"))
+    })
 }
 
 fn list(args: &List, session: &mut Session<'_>) -> Result<Answer, Failure> {
@@ -86,19 +107,12 @@ fn list(args: &List, session: &mut Session<'_>) -> Result<Answer, Failure> {
         principal: args.principal.clone(),
         verb: args.verb.clone(),
         document: document.map(|id| session.workspace.known_id(&vault, id)).transpose()?,
-        from: time(args.from.as_ref())?,
-        to: time(args.to.as_ref())?,
+        ..args.period.filter()?
     };
     let (_, logs) = session.workspace.access_logs(&vault)?;
     let mut traces = Vec::new();
-    let needles = filter.needles();
-    let is_wanted = |line: &[u8]| Filter::may_want(&needles, line);
-    let faults = logs.each(Some(&is_wanted), &mut |line| {
-        if filter.wants(&line) {
-            traces.push(TraceRow::from(&line));
-        }
-    });
-    let faults = faults.map_err(|why| Failure::new(Code::Io, format!("the access log: {why}")))?;
+    let faults = logs.matching(&filter, &mut |line| traces.push(TraceRow::from(&line)));
+    let faults = of_log(faults)?;
     traces.sort_by(|a, b| a.at.cmp(&b.at));
     let mut report = TracesReport { traces };
     let omitted = args.limit.last(&mut report.traces);
@@ -146,13 +160,10 @@ fn row(trace: &TraceRow) -> Vec<String> {
 }
 
 fn show(trace: &str, session: &mut Session<'_>) -> Result<Answer, Failure> {
-    let name: TraceId = trace.parse().map_err(|why| {
-        Failure::new(Code::Usage, format!("`{trace}` is not the name of an access: {why}"))
-    })?;
+    let name = trace_id(trace)?;
     let vault = session.workspace.vault()?;
     let (_, logs) = session.workspace.access_logs(&vault)?;
-    let lines =
-        logs.find(&name).map_err(|why| Failure::new(Code::Io, format!("the access log: {why}")))?;
+    let lines = of_log(logs.find(&name))?;
     let Some(first) = lines.first() else {
         let message = format!("no access `{name}` is recorded");
         return Err(Failure::new(Code::UnknownTrace, message).hint("`ctx trace list` lists them"));
@@ -238,8 +249,7 @@ fn verify(session: &mut Session<'_>) -> Result<Answer, Failure> {
     let vault = session.workspace.vault()?;
     let (dir, logs) = session.workspace.access_logs(&vault)?;
     let mut lines = 0;
-    let faults = logs.each(None, &mut |_| lines += 1);
-    let faults = faults.map_err(|why| Failure::new(Code::Io, format!("the access log: {why}")))?;
+    let faults = of_log(logs.each(None, &mut |_| lines += 1))?;
     let is_damaged = faults.iter().any(|fault| fault.kind.is_damage());
     let report = TraceVerifyReport {
         folder: dir.display().to_string(),

@@ -29,11 +29,8 @@ pub(crate) struct Origin<'o> {
 impl Origin<'_> {
     /// What is recorded of `text`, which was made of the version.
     pub(crate) fn text(&self, text: &str) -> Text {
-        let named = |checkpoint| match Uri::can_name(self.id) {
-            true => Some(Uri::pinned(self.id.clone(), checkpoint).to_string()),
-            false => None,
-        };
-        let uri = self.checkpoint.and_then(named);
+        let nameable = self.checkpoint.filter(|_| Uri::can_name(self.id));
+        let uri = nameable.map(|number| Uri::pinned(self.id.clone(), number).to_string());
         let id = uri.is_none().then(|| self.id.to_string());
         Text {
             uri,
@@ -62,13 +59,8 @@ impl Served {
     /// Some of its lines, counted from 0, that are handed out one by one, with what is recorded of
     /// them; `with_comments`, where comments are not left out.
     pub(crate) fn lines(&self, lines: Range<usize>, with_comments: bool) -> Traced<()> {
-        let mut ends = vec![0];
-        ends.extend(self.text.split_inclusive('\n').scan(0, |end, line| {
-            *end += line.len();
-            Some(*end)
-        }));
-        let place = |line: usize| ends.get(line).copied().unwrap_or(self.text.len());
-        let range = place(lines.start)..place(lines.end);
+        let before = |n| self.text.split_inclusive('\n').take(n).map(str::len).sum();
+        let range = before(lines.start)..before(lines.end);
         let text = match with_comments {
             true => Cow::Borrowed(&self.text[range.clone()]),
             false => self.shown(range.clone()).0,
@@ -81,10 +73,9 @@ impl Served {
     pub(crate) fn sealed(&self, section: Option<&Section>) -> Traced<&str> {
         let range = section.map_or(0..self.text.len(), |section| section.range.clone());
         let text = &self.text[range.clone()];
-        let recorded = self.origin().text(text);
-        let uri = Portion { section, ..Portion::whole(self) }.uri().map(|uri| uri.to_string());
+        let uri = Portion { section, ..Portion::whole(self) }.uri();
         let range = section.map(|_| as_bytes(&range));
-        Traced::new(text, vec![Text { uri: uri.or(recorded.uri.clone()), range, ..recorded }])
+        Traced::new(text, vec![Text { range, ..self.origin().text(text).named(uri) }])
     }
 }
 
@@ -96,11 +87,10 @@ impl Portion<'_> {
             (Some(section), None) => Some(section.range.clone()),
             (None, None) => Some(self.served.body_range()),
         };
-        let recorded = self.served.origin().text(&self.text());
-        let uri = self.uri().map(|uri| uri.to_string()).or(recorded.uri.clone());
+        let recorded = self.served.origin().text(&self.text()).named(self.uri());
         let is_of_pack = self.instructions.is_some_and(|of| of.pack().is_some());
         let part = is_of_pack.then_some(Part::Instructions);
-        Text { uri, range: range.as_ref().map(as_bytes), part, ..recorded }
+        Text { range: range.as_ref().map(as_bytes), part, ..recorded }
     }
 
     /// The text between two lines, with a mark of its own: outside of a block.

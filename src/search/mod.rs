@@ -188,9 +188,8 @@ impl Hit {
 
     /// What the access log says of the line that shows it.
     pub(crate) fn recorded(&self) -> Text {
-        let recorded = self.served.origin().text(&self.snippet.text);
-        let uri = self.uri().map(|uri| uri.to_string()).or(recorded.uri.clone());
-        Text { uri, part: Some(audit::Part::Snippet), ..recorded }
+        let recorded = self.served.origin().text(&self.snippet.text).named(self.uri());
+        Text { part: Some(audit::Part::Snippet), ..recorded }
     }
 
     /// The chain hash of the version that was found.

@@ -6,7 +6,6 @@ use std::io::{self, Read as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::FlockOperation;
 use serde::{Deserialize, Serialize};
 
 use super::heads::TrustedHead;
@@ -126,12 +125,9 @@ pub(super) fn read(dir: &Path) -> Result<Option<TrustedHead>, TrustError> {
 }
 
 /// Waits until no other process compares and writes what is trusted in a folder, until what is
-/// given back is dropped. A file system without locks gives every process a turn at once.
+/// given back is dropped.
 pub(super) fn take_turn(dir: &Path) -> Result<File, TrustError> {
-    let made = outside::make_private(dir).and_then(|()| File::open(dir));
-    let folder = made.map_err(TrustError::io("write", dir))?;
-    let _ = rustix::fs::flock(&folder, FlockOperation::LockExclusive);
-    Ok(folder)
+    outside::take_turn(dir).map_err(TrustError::io("write", dir))
 }
 
 /// Puts a trusted head in the place of the one before, durable, for a process that has the turn.

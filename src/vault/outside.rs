@@ -4,10 +4,12 @@
 //! A vault's folder there is named by its canonical path and by the branch that git has checked
 //! out, so that a copy, or another branch, is another memory.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
+
+use rustix::fs::FlockOperation;
 
 use crate::model::digest::Digest;
 
@@ -101,6 +103,22 @@ pub fn make_private(dir: &Path) -> io::Result<()> {
     fs::DirBuilder::new().recursive(true).mode(0o700).create(dir)
 }
 
+/// Waits until no other process has a turn at a file or folder, and keeps the turn until what is
+/// given back is dropped. A file system without locks gives every process a turn at once.
+pub fn locked(file: File) -> File {
+    let _ = rustix::fs::flock(&file, FlockOperation::LockExclusive);
+    file
+}
+
+/// Takes the turn at a folder that only its owner may enter, and that is made if it is not there.
+///
+/// # Errors
+/// It cannot be made.
+pub fn take_turn(dir: &Path) -> io::Result<File> {
+    make_private(dir)?;
+    Ok(locked(File::open(dir)?))
+}
+
 /// The ref, or else the commit, that is checked out in the repository that holds a folder; none
 /// without git.
 pub fn checked_out(root: &Path) -> Option<String> {
@@ -152,7 +170,7 @@ fn read_start(path: &Path) -> Option<String> {
         return None;
     }
     let mut text = String::new();
-    fs::File::open(path).ok()?.take(HEAD_BYTES).read_to_string(&mut text).ok()?;
+    File::open(path).ok()?.take(HEAD_BYTES).read_to_string(&mut text).ok()?;
     Some(text)
 }
 

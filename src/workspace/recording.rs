@@ -2,6 +2,7 @@
 //! (`spec/audit.md`, AUDIT-5).
 
 use std::borrow::Cow;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -17,13 +18,14 @@ use crate::model::timestamp::Timestamp;
 use crate::report::failure::{Code, Failure};
 use crate::uri::Class;
 use crate::vault::Vault;
+use crate::vault::outside::StateFolder;
 
 /// What is to be recorded of a command.
 #[derive(Debug)]
 pub(crate) struct Recording {
     began: Instant,
-    /// The vault's own folder, and where accesses to it are recorded.
-    vault: Option<(PathBuf, Option<Place>)>,
+    /// The vault's own folder, and the folder of what the user knows of it.
+    vault: Option<(PathBuf, Option<StateFolder>)>,
     /// The end of the checkpoint log.
     pub(crate) head: Option<(CheckpointNumber, Digest)>,
     /// The class of the answer.
@@ -73,7 +75,7 @@ pub struct GivenLabels {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Printed<'p> {
     /// The command.
-    pub(crate) verb: &'static str,
+    pub(crate) verb: &'p str,
     /// Its words.
     pub(crate) argv: &'p [String],
     /// Whether it printed to a terminal.
@@ -97,6 +99,11 @@ impl Recording {
             listed: None,
             withheld: 0,
         }
+    }
+
+    /// The vault that texts are handed out of.
+    pub(crate) fn is_of(&mut self, vault: &Vault) {
+        self.vault = Some((vault.root().to_owned(), vault.state().cloned()));
     }
 
     fn event(&mut self, printed: &Printed<'_>) -> Option<Event> {
@@ -128,16 +135,19 @@ impl Recording {
     }
 }
 
-impl Workspace<'_> {
-    /// Says of which vault a command hands out texts.
-    pub(crate) fn record_of(&self, vault: &Vault, recording: &mut Recording) {
-        recording.vault = Some((vault.root().to_owned(), self.audit_place(vault)));
-    }
+/// What was read of the access log.
+///
+/// # Errors
+/// It could not be read.
+pub(crate) fn of_log<T>(read: io::Result<T>) -> Result<T, Failure> {
+    read.map_err(|why| Failure::new(Code::Io, format!("the access log: {why}")))
+}
 
+impl Workspace<'_> {
     /// Where the accesses to a vault are recorded.
-    pub(crate) fn audit_place(&self, vault: &Vault) -> Option<Place> {
+    fn audit_place(&self, root: &Path, state: Option<StateFolder>) -> Option<Place> {
         let named = self.environment.var("CTX_AUDIT_DIR").map(|dir| self.environment.cwd.join(dir));
-        Place::of(vault, named.as_deref())
+        Place::of(root, state, named.as_deref())
     }
 
     /// The logs of accesses to a vault on this machine, and their folder.
@@ -149,7 +159,8 @@ impl Workspace<'_> {
             let why = NotRecorded::NoPlace.to_string();
             Failure::new(Code::Io, format!("there is no access log: {why}"))
         };
-        let dir = self.audit_place(vault).ok_or_else(no_place)?.dir;
+        let place = self.audit_place(vault.root(), vault.state().cloned());
+        let dir = place.ok_or_else(no_place)?.dir;
         let failed =
             |why| Failure::new(Code::Io, format!("cannot list `{}`: {why}", dir.display()));
         let logs = Logs::open(&dir).map_err(failed)?;
@@ -167,11 +178,11 @@ impl Workspace<'_> {
         printed: &Printed<'_>,
     ) -> Result<(), NotRecorded> {
         let Some(event) = recording.event(printed) else { return Ok(()) };
-        let Some((root, place)) = recording.vault else { return Ok(()) };
+        let Some((root, state)) = recording.vault else { return Ok(()) };
         if !self.environment.is_recorded {
             return Ok(());
         }
-        let place = place.ok_or(NotRecorded::NoPlace)?;
+        let place = self.audit_place(&root, state).ok_or(NotRecorded::NoPlace)?;
         let cwd = self.environment.cwd.strip_prefix(&root).ok().map(Path::to_string_lossy);
         let cwd = cwd.filter(|dir| !dir.is_empty()).map(Cow::into_owned);
         let principal = self.environment.var("CTX_PRINCIPAL");
@@ -210,8 +221,7 @@ impl Workspace<'_> {
         };
         let session = label(session, "session")?;
         let session_implicit = session.is_none();
-        let random =
-            || (self.environment.random)().iter().map(|byte| format!("{byte:02x}")).collect();
+        let random = || audit::digits(self.environment.random);
         Ok(Labels {
             agent: label(agent, "agent")?,
             session: Some(session.unwrap_or_else(random)),

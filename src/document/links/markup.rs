@@ -103,8 +103,8 @@ impl<'t> Events<'t> {
         self.next.pop_front().or_else(|| self.inner.next())
     }
 
-    /// The target and the end of the wikilink with which a mistaken image begins; `inside` is the place of the
-    /// event after that of the image.
+    /// The target and the end of the wikilink with which a mistaken image begins; `inside` is the
+    /// place of the event after that of the image.
     fn wikilink(&self, image: &Range<usize>, inside: &Range<usize>) -> Option<(&'t str, usize)> {
         let start = image.start + "![[".len();
         let is_whole = inside.start + "[".len() == start;
