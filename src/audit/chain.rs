@@ -1,5 +1,4 @@
-//! Reading the logs of a vault's accesses again: every line in order, and what is wrong with the
-//! chains (AUDIT-10).
+//! Reading logs again: every line in order, and what is wrong with the chains (AUDIT-10).
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -8,17 +7,46 @@ use std::path::{Path, PathBuf};
 
 use memchr::memmem;
 
-use super::append::MAX_LINE;
+use super::changes;
+use super::end::MAX_LINE;
 use super::filter::Filter;
 use super::line::{Line, LineFault, TraceId};
-use super::writer::{WriterId, files_in};
+use super::writer::{FULL, WriterId, files_in};
+use crate::model::layout::AUDIT_DIR;
+use crate::vault::Vault;
+use crate::vault::files::{FileError, Files};
 
-/// The logs of a vault's accesses on this machine.
+/// No file of a change log is longer: an event has no more than some lines.
+const MAX_FILE: u64 = 4 * FULL;
+
+/// The logs in one folder.
 #[derive(Debug)]
 pub struct Logs {
-    dir: PathBuf,
+    folder: Folder,
     /// The number of the first line of each file, by writer.
     files: BTreeMap<WriterId, Vec<u64>>,
+}
+
+/// Where logs are.
+#[derive(Debug)]
+enum Folder {
+    /// Accesses, in a folder of the user.
+    Outside(PathBuf),
+    /// Changes, in the vault, where no link is followed.
+    Vault(Files),
+}
+
+impl Folder {
+    fn open(&self, name: &str) -> io::Result<File> {
+        match self {
+            Self::Outside(dir) => File::open(dir.join(name)),
+            Self::Vault(files) => {
+                let path = format!("{AUDIT_DIR}/{name}");
+                let opened = files.open_optional(&path, MAX_FILE).map_err(io::Error::other)?;
+                opened.ok_or_else(|| io::ErrorKind::NotFound.into())
+            }
+        }
+    }
 }
 
 /// Whether a line is wanted, by its bytes.
@@ -79,8 +107,20 @@ impl Logs {
     /// # Errors
     /// It cannot be listed.
     pub fn open(dir: &Path) -> io::Result<Self> {
-        let files = files_in(dir)?;
-        Ok(Self { dir: dir.to_owned(), files })
+        Ok(Self { folder: Folder::Outside(dir.to_owned()), files: files_in(dir)? })
+    }
+
+    /// The change logs of a vault; none if it has no folder for them.
+    ///
+    /// # Errors
+    /// The folder cannot be listed.
+    pub fn of_changes(vault: &Vault) -> Result<Self, FileError> {
+        let mut files: BTreeMap<WriterId, Vec<u64>> = BTreeMap::new();
+        for (writer, first) in changes::in_vault(vault.files())? {
+            files.entry(writer).or_default().push(first);
+        }
+        files.values_mut().for_each(|firsts| firsts.sort_unstable());
+        Ok(Self { folder: Folder::Vault(vault.files().clone()), files })
     }
 
     /// How many writers there are.
@@ -104,7 +144,7 @@ impl Logs {
             let mut expected = Expected { seq: 1, prev: writer.genesis() };
             for first in firsts {
                 let name = writer.file(*first);
-                let file = read_from(&self.dir.join(&name))?;
+                let file = BufReader::with_capacity(1 << 16, self.folder.open(&name)?);
                 let (expected, faults) = (&mut expected, &mut faults);
                 let mut walk = Walk { name: &name, writer, wanted, expected, faults };
                 walk.file(file, *first, found)?;
@@ -145,10 +185,6 @@ impl Logs {
         })?;
         Ok(found)
     }
-}
-
-fn read_from(path: &Path) -> io::Result<BufReader<File>> {
-    Ok(BufReader::with_capacity(1 << 16, File::open(path)?))
 }
 
 /// One file of a writer, line by line.

@@ -6,6 +6,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::change::Change;
 use super::labels::Labels;
 use super::text::Text;
 use super::writer::WriterId;
@@ -43,7 +44,7 @@ pub struct Line {
 }
 
 /// What was asked, and by whom.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Request {
     /// The command: `read`, `pack show`.
     pub verb: String,
@@ -93,12 +94,16 @@ impl Arguments {
 
     /// These words, read from a folder of the vault.
     pub fn new(argv: Vec<String>, cwd: Option<String>, terminal: bool) -> Self {
-        let joined = argv.join("\0");
-        let (argv, sha256) = match joined.len() > Self::MAX_BYTES {
-            true => (None, Some(Digest::of(joined.as_bytes()).to_string())),
-            false => (Some(argv), None),
-        };
-        Self { argv, sha256, cwd, terminal }
+        let length = argv.iter().map(|word| word.len() + 1).sum::<usize>();
+        let whole = Self { argv: Some(argv), sha256: None, cwd, terminal };
+        if length > Self::MAX_BYTES { whole.hashed() } else { whole }
+    }
+
+    /// The same without the words themselves.
+    #[must_use]
+    pub fn hashed(self) -> Self {
+        let hash = |argv: Vec<String>| Digest::of(argv.join("\0").as_bytes()).to_string();
+        Self { sha256: self.argv.map(hash).or(self.sha256), argv: None, ..self }
     }
 }
 
@@ -112,6 +117,8 @@ pub enum Event {
     Listing(Listing),
     /// Nothing, because governance does not allow it.
     Refused(Refused),
+    /// What was changed.
+    Change(Change),
 }
 
 /// Texts were handed out.
@@ -149,12 +156,17 @@ impl Query {
     const MAX_BYTES: usize = 8 << 10;
 }
 
+impl Query {
+    /// A query whose text is not recorded.
+    pub fn hashed(text: &str) -> Self {
+        Self { query: None, query_sha256: Some(Digest::of(text.as_bytes()).to_string()) }
+    }
+}
+
 impl From<&str> for Query {
     fn from(text: &str) -> Self {
         match text.len() > Self::MAX_BYTES {
-            true => {
-                Self { query: None, query_sha256: Some(Digest::of(text.as_bytes()).to_string()) }
-            }
+            true => Self::hashed(text),
             false => Self { query: Some(text.to_owned()), query_sha256: None },
         }
     }
@@ -213,6 +225,7 @@ impl Event {
                 };
                 access.documents.chunks(MAX_DOCUMENTS).map(part).collect()
             }
+            Self::Change(change) => change.parts().into_iter().map(Self::Change).collect(),
             whole => vec![whole],
         }
     }
@@ -220,6 +233,7 @@ impl Event {
     /// Its word.
     pub fn as_str(&self) -> &'static str {
         match self {
+            Self::Change(_) => "change",
             Self::Access(_) => "access",
             Self::Listing(_) => "listing",
             Self::Refused(_) => "refused",

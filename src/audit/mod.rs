@@ -3,21 +3,28 @@
 //!
 //! `text` is what a line says of one text, and [`Traced`] the type in which a text leaves the
 //! library, so that no front end can forget it. `line` is a line and its hash, `labels` who asks,
-//! `writer` whose file it goes to, `append` how it gets there, and `chain` reads the files of a
-//! vault again and checks them.
+//! `writer` whose file it goes to, `end` what it follows, and `append` how it gets there. `chain`
+//! reads the files again and checks them. `changes` is the log of those who write, in the vault, and
+//! `tails` what is kept in mind of it elsewhere.
 
 mod append;
 mod chain;
+mod change;
+pub(crate) mod changes;
+mod end;
 mod filter;
 mod impact;
 mod labels;
 mod line;
+mod tails;
 mod text;
 mod writer;
 
 pub use append::AppendError;
 pub(crate) use append::append;
 pub use chain::{Fault, FaultKind, Logs, Wanted};
+pub use change::Change;
+pub use changes::{ChangeError, Recorder};
 pub use filter::Filter;
 pub use impact::{Reading, readings};
 pub use labels::{LabelError, Labels, check as check_label};
@@ -25,6 +32,7 @@ pub use line::{
     Access, Arguments, Event, HeadRef, Line, LineFault, Listing, MAX_DOCUMENTS, Output, Query,
     Refused, Request, TraceId, WithheldCount,
 };
+pub use tails::{Tail, Tails};
 pub use text::{Part, Text, Traced};
 pub(crate) use writer::{Place, digits};
 pub use writer::{Random, WriterId};

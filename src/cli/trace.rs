@@ -109,10 +109,11 @@ fn list(args: &List, session: &mut Session<'_>) -> Result<Answer, Failure> {
         document: document.map(|id| session.workspace.known_id(&vault, id)).transpose()?,
         ..args.period.filter()?
     };
-    let (_, logs) = session.workspace.access_logs(&vault)?;
-    let mut traces = Vec::new();
-    let faults = logs.matching(&filter, &mut |line| traces.push(TraceRow::from(&line)));
-    let faults = of_log(faults)?;
+    let (mut traces, mut faults) = (Vec::new(), Vec::new());
+    for logs in session.workspace.all_logs(&vault)? {
+        let mut found = |line| traces.push(TraceRow::from(&line));
+        faults.extend(of_log(logs.matching(&filter, &mut found))?);
+    }
     traces.sort_by(|a, b| a.at.cmp(&b.at));
     let mut report = TracesReport { traces };
     let omitted = args.limit.last(&mut report.traces);
@@ -145,6 +146,7 @@ fn row(trace: &TraceRow) -> Vec<String> {
     let what = match trace.event {
         "access" => count(usize::try_from(trace.count).unwrap_or(usize::MAX), "text"),
         "listing" => format!("{} listed", trace.count),
+        "change" => changed(trace),
         event => format!("{event}: {}", shown(trace.code.as_deref().unwrap_or_default())),
     };
     vec![
@@ -159,11 +161,25 @@ fn row(trace: &TraceRow) -> Vec<String> {
     ]
 }
 
+/// A change in a table.
+fn changed(trace: &TraceRow) -> String {
+    let what = trace.action.unwrap_or_default();
+    match trace.sealed {
+        Some(checkpoint) => {
+            let ids = count(usize::try_from(trace.count).unwrap_or(usize::MAX), "document");
+            format!("{ids} in checkpoint {checkpoint}")
+        }
+        None => what.to_owned(),
+    }
+}
+
 fn show(trace: &str, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let name = trace_id(trace)?;
     let vault = session.workspace.vault()?;
-    let (_, logs) = session.workspace.access_logs(&vault)?;
-    let lines = of_log(logs.find(&name))?;
+    let mut lines = Vec::new();
+    for logs in session.workspace.all_logs(&vault)? {
+        lines.extend(of_log(logs.find(&name))?);
+    }
     let Some(first) = lines.first() else {
         let message = format!("no access `{name}` is recorded");
         return Err(Failure::new(Code::UnknownTrace, message).hint("`ctx trace list` lists them"));
@@ -220,10 +236,24 @@ fn text(session: &mut Session<'_>, first: &Line, lines: &[Line]) {
             field("listed", Some(&listing.count.to_string()));
         }
         Event::Refused(refused) => field("code", Some(&refused.code)),
+        Event::Change(change) => {
+            let sealed = change.sealed();
+            let sealed = sealed.map(|head| format!("checkpoint {} {}", head.checkpoint, head.hash));
+            field("sealed", sealed.as_deref());
+        }
     }
     for line in lines {
-        if let Event::Access(access) = &line.event {
-            access.documents.iter().for_each(|text| document(session, text));
+        match &line.event {
+            Event::Access(access) => {
+                access.documents.iter().for_each(|text| document(session, text));
+            }
+            Event::Change(change) => {
+                change
+                    .names()
+                    .iter()
+                    .for_each(|name| session.ui.line(&format!("    {}", shown(name))));
+            }
+            Event::Listing(_) | Event::Refused(_) => {}
         }
     }
 }
