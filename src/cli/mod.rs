@@ -4,6 +4,7 @@
 //! `--help` is documentation; `docs/cli.md` is generated from it, and a test holds them equal.
 
 mod add;
+mod as_of;
 mod blame;
 mod checkout;
 mod checkpoint;

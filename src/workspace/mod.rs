@@ -3,7 +3,7 @@
 //! selectors.
 //!
 //! `open` finds the vault and `identity` says who acts and when. `argument` reads what an argument
-//! may name; `name` reads ids and URIs, `places` folders, `ask` selectors, `lines` lines, `version` the texts of
+//! may name; `name` reads ids and URIs, `places` folders, `ask` selectors, `lines` lines, `moment` checkpoints, `version` the texts of
 //! versions, `head` what the user trusted, `revision` the log at a git revision, and `staged` the
 //! vault that git would commit. `recording` gathers what a command hands out. `place` says where a vault is in its repository, and `discarded` what
 //! git did to a log. `init` makes a vault, `create` a document, `demo` the example vault.
@@ -19,6 +19,7 @@ pub(crate) mod head;
 mod identity;
 pub(crate) mod init;
 pub(crate) mod lines;
+pub(crate) mod moment;
 pub(crate) mod name;
 mod open;
 mod place;

@@ -12,6 +12,7 @@ mod harness;
 mod add;
 mod adopted;
 mod anchored;
+mod as_of;
 mod audit;
 mod blame;
 mod budget;
