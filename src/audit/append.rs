@@ -9,7 +9,7 @@ use std::path::Path;
 use rustix::fs::OFlags;
 use serde::Deserialize;
 
-use super::line::{Event, Line, Request};
+use super::line::{Event, Line, Request, TraceId};
 use super::writer::{Place, Random, WriterId, files_in};
 use crate::model::digest::Digest;
 use crate::model::timestamp::Timestamp;
@@ -31,7 +31,7 @@ pub enum AppendError {
     Json(#[from] serde_json::Error),
 }
 
-/// Records an event.
+/// Records an event; gives what names its first line.
 ///
 /// # Errors
 /// Nothing was recorded.
@@ -41,22 +41,23 @@ pub(crate) fn append(
     at: Timestamp,
     request: &Request,
     event: Event,
-) -> Result<(), AppendError> {
+) -> Result<TraceId, AppendError> {
     outside::make_private(&place.dir)?;
     let (writer, _turn, mut end, mut file) = seat(place, random)?;
     let mut bytes = Vec::new();
-    let mut first = None;
+    let first = TraceId::of(&writer.to_string(), end.seq + 1);
+    let mut cause = None;
     for part in event.parts() {
         let seat = (&writer, end.seq + 1, end.hash);
-        let line = Line::new(seat, at.to_string(), request.clone(), first.clone(), part);
+        let line = Line::new(seat, at.to_string(), request.clone(), cause, part);
         let (spelled, hash) = line.spell()?;
         bytes.extend_from_slice(&spelled);
         bytes.push(b'\n');
         end = End { seq: line.seq, hash: hash.to_string() };
-        first.get_or_insert_with(|| line.trace().to_string());
+        cause = Some(first.to_string());
     }
     file.write_all(&bytes)?;
-    Ok(())
+    Ok(first)
 }
 
 /// Who we are, our turn at the log, its end, and the file that is next written to. A log whose last

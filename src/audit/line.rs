@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::labels::Labels;
+use super::produced::Produced;
 use super::text::Text;
 use super::writer::WriterId;
 use crate::model::digest::Digest;
@@ -59,6 +60,9 @@ pub struct Request {
     pub head: Option<HeadRef>,
     /// The labels.
     pub labels: Labels,
+    /// The span of a distributed trace that the command was run in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub traceparent: Option<String>,
 }
 
 /// The end of the checkpoint log.
@@ -112,6 +116,8 @@ pub enum Event {
     Listing(Listing),
     /// Nothing, because governance does not allow it.
     Refused(Refused),
+    /// Nothing: it is what an agent made of what was answered before.
+    Output(Produced),
 }
 
 /// Texts were handed out.
@@ -223,6 +229,7 @@ impl Event {
             Self::Access(_) => "access",
             Self::Listing(_) => "listing",
             Self::Refused(_) => "refused",
+            Self::Output(_) => "output",
         }
     }
 }
@@ -239,6 +246,11 @@ pub struct TraceId {
 impl TraceId {
     /// How many digits of the writer it has.
     pub(super) const DIGITS: usize = 8;
+
+    /// What names a line of a writer.
+    pub(super) fn of(writer: &str, seq: u64) -> Self {
+        Self { writer: writer.get(..Self::DIGITS).unwrap_or(writer).to_owned(), seq }
+    }
 }
 
 impl fmt::Display for TraceId {
@@ -291,8 +303,7 @@ impl Line {
 
     /// What names it.
     pub fn trace(&self) -> TraceId {
-        let writer = self.writer.get(..TraceId::DIGITS).unwrap_or(&self.writer).to_owned();
-        TraceId { writer, seq: self.seq }
+        TraceId::of(&self.writer, self.seq)
     }
 
     /// Its bytes, without a line end, and its hash.

@@ -4,7 +4,8 @@
 //! `text` is what a line says of one text, and [`Traced`] the type in which a text leaves the
 //! library, so that no front end can forget it. `line` is a line and its hash, `labels` who asks,
 //! `writer` whose file it goes to, `append` how it gets there, and `chain` reads the files of a
-//! vault again and checks them.
+//! vault again and checks them. `produced` is what an agent made of it, and `traceparent` the span
+//! of a distributed trace that a command is run in.
 
 mod append;
 mod chain;
@@ -12,7 +13,9 @@ mod filter;
 mod impact;
 mod labels;
 mod line;
+mod produced;
 mod text;
+mod traceparent;
 mod writer;
 
 pub use append::AppendError;
@@ -25,6 +28,8 @@ pub use line::{
     Access, Arguments, Event, HeadRef, Line, LineFault, Listing, MAX_DOCUMENTS, Output, Query,
     Refused, Request, TraceId, WithheldCount,
 };
+pub use produced::{Prior, Priors, Produced, before};
 pub use text::{Part, Text, Traced};
+pub use traceparent::TraceParent;
 pub(crate) use writer::{Place, digits};
 pub use writer::{Random, WriterId};

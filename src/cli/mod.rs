@@ -246,8 +246,9 @@ pub fn run(args: Vec<OsString>, world: &World, streams: Streams<'_>) -> u8 {
     let labels = GivenLabels { agent, session, thread, task, node };
     let options = Options { vault, now, labels, ..Options::default() };
     let workspace = Workspace { environment: &world.environment, options };
-    let mut session = Session { ui, workspace, stdin, recording: Recording::begin() };
-    let mut exit = recorded(cli.verb, (&verb, &words), &mut session).unwrap_or_else(|failure| {
+    let recording = Recording::begin();
+    let mut session = Session { ui, workspace, stdin, words: (&verb, &words), recording };
+    let mut exit = recorded(cli.verb, &mut session).unwrap_or_else(|failure| {
         let failure = session.workspace.explained(failure);
         session.ui.failure(&failure);
         failure.code.exit()
@@ -263,11 +264,7 @@ pub fn run(args: Vec<OsString>, world: &World, streams: Streams<'_>) -> u8 {
 }
 
 /// Runs a verb. What it hands out is recorded before any of it leaves (AUDIT-5).
-fn recorded(
-    verb: Verb,
-    (name, argv): (&str, &[String]),
-    session: &mut Session<'_>,
-) -> Result<u8, Failure> {
+fn recorded(verb: Verb, session: &mut Session<'_>) -> Result<u8, Failure> {
     let labels = session.workspace.labels()?;
     let hands_out = verb.hands_out();
     if hands_out {
@@ -276,6 +273,7 @@ fn recorded(
     let answer = dispatch(verb, session);
     let refused = answer.as_ref().err().map(|failure| failure.code).filter(|code| code.exit() == 3);
     if hands_out || refused.is_some() {
+        let (name, argv) = session.words;
         let printed = Printed {
             verb: name,
             argv,

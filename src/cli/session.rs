@@ -20,6 +20,8 @@ pub(super) struct Session<'w> {
     pub(super) ui: Ui<'w>,
     pub(super) workspace: Workspace<'w>,
     pub(super) stdin: &'w mut dyn Read,
+    /// The word of its verb, and the words of its command line.
+    pub(super) words: (&'w str, &'w [String]),
     /// What is to be recorded of it.
     pub(super) recording: Recording,
 }

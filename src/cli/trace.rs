@@ -1,11 +1,13 @@
 //! `ctx trace`.
 
+mod output;
+
 use super::Answer;
 use super::color::Paint;
 use super::limit::{self, Limit};
 use super::session::Session;
 use super::ui::shown;
-use crate::audit::{Event, Filter, Line, Text, TraceId};
+use crate::audit::{Event, Fault, Filter, Line, Text, TraceId};
 use crate::model::timestamp::Timestamp;
 use crate::report::failure::{Code, Failure};
 use crate::report::trace::{FaultReport, TraceReport, TraceRow, TraceVerifyReport, TracesReport};
@@ -21,7 +23,8 @@ use crate::workspace::recording::of_log;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx trace list --session 7f3a\n  \
 ctx trace list --document nodes/policies/returns --from 2026-11-01T00:00:00Z\n  \
-ctx trace show 0a1b2c3d-17\n  ctx trace verify")]
+ctx trace show 0a1b2c3d-17\n  \
+ctx trace output --session s-42 --model small-1 answer.md\n  ctx trace verify")]
 pub(super) struct Trace {
     #[command(subcommand)]
     part: Part,
@@ -38,6 +41,8 @@ enum Part {
     },
     /// Recompute every hash of the log
     Verify,
+    /// Record the hash of what an agent produced in a session
+    Output(output::OutputArgs),
 }
 
 #[derive(Debug, clap::Args)]
@@ -62,6 +67,7 @@ pub(super) fn run(args: &Trace, session: &mut Session<'_>) -> Result<Answer, Fai
         Part::List(args) => list(args, session),
         Part::Show { trace } => show(trace, session),
         Part::Verify => verify(session),
+        Part::Output(args) => output::run(args, session),
     }
 }
 
@@ -126,13 +132,18 @@ fn list(args: &List, session: &mut Session<'_>) -> Result<Answer, Failure> {
     if session.ui.json {
         session.ui.report(&limit::report(report, omitted));
     }
+    warn_of(session, &faults);
+    Ok(Answer::Yes)
+}
+
+/// Warns of lines that are left out of an answer.
+fn warn_of(session: &mut Session<'_>, faults: &[Fault]) {
     if !faults.is_empty() {
         let what = count(faults.len(), "line");
         session.ui.note(&format!(
             "warning: {what} of the log cannot be relied on; run `ctx trace verify`"
         ));
     }
-    Ok(Answer::Yes)
 }
 
 /// A session in a table: one that was not named joins nothing.
@@ -145,6 +156,7 @@ fn row(trace: &TraceRow) -> Vec<String> {
     let what = match trace.event {
         "access" => count(usize::try_from(trace.count).unwrap_or(usize::MAX), "text"),
         "listing" => format!("{} listed", trace.count),
+        "output" => format!("{} bytes produced", trace.count),
         event => format!("{event}: {}", shown(trace.code.as_deref().unwrap_or_default())),
     };
     vec![
@@ -168,11 +180,16 @@ fn show(trace: &str, session: &mut Session<'_>) -> Result<Answer, Failure> {
         let message = format!("no access `{name}` is recorded");
         return Err(Failure::new(Code::UnknownTrace, message).hint("`ctx trace list` lists them"));
     };
+    let before = match first.event {
+        Event::Output(_) => Some(output::before(session, &logs, first)?),
+        _ => None,
+    };
     if session.ui.json {
-        session.ui.report(&TraceReport { trace: name.to_string(), lines: &lines });
+        session.ui.report(&TraceReport { trace: name.to_string(), lines: &lines, before });
         return Ok(Answer::Yes);
     }
     text(session, first, &lines);
+    before.iter().for_each(|before| output::list(session, before));
     Ok(Answer::Yes)
 }
 
@@ -202,6 +219,7 @@ fn text(session: &mut Session<'_>, first: &Line, lines: &[Line]) {
     field("thread", labels.thread.as_deref());
     field("task", labels.task.as_deref());
     field("node", labels.node.as_deref());
+    field("traced in", request.traceparent.as_deref());
     field("head", head.as_deref());
     match &first.event {
         Event::Access(access) => {
@@ -220,6 +238,10 @@ fn text(session: &mut Session<'_>, first: &Line, lines: &[Line]) {
             field("listed", Some(&listing.count.to_string()));
         }
         Event::Refused(refused) => field("code", Some(&refused.code)),
+        Event::Output(produced) => {
+            field("model", produced.model.as_deref());
+            field("produced", Some(&format!("{} bytes {}", produced.bytes, produced.sha256)));
+        }
     }
     for line in lines {
         if let Event::Access(access) = &line.event {

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::Report;
-use crate::audit::{Event, Fault, Line, Reading};
+use crate::audit::{Event, Fault, Line, Prior, Produced, Reading};
 use crate::evidence::replay::{Outcome, Replayed};
 
 /// The answer of `trace list`: accesses, listings and refusals in the order of their times.
@@ -20,7 +20,7 @@ pub struct TraceRow {
     pub trace: String,
     /// When.
     pub at: String,
-    /// `access`, `listing` or `refused`.
+    /// `access`, `listing`, `refused` or `output`.
     pub event: &'static str,
     /// The command.
     pub verb: String,
@@ -36,7 +36,7 @@ pub struct TraceRow {
     pub head: Option<u64>,
     /// What was asked for.
     pub query: Option<String>,
-    /// How many texts were handed out, or names listed.
+    /// How many texts were handed out, names listed, or bytes produced.
     pub count: u64,
     /// The code of a refusal.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -52,6 +52,7 @@ impl From<&Line> for TraceRow {
             }
             Event::Listing(listing) => (listing.query.query.clone(), listing.count, None),
             Event::Refused(refused) => (None, 0, Some(refused.code.clone())),
+            Event::Output(produced) => (None, produced.bytes, None),
         };
         Self {
             trace: line.trace().to_string(),
@@ -200,6 +201,34 @@ pub struct TraceReport<'t> {
     pub trace: String,
     /// The lines, as the log has them.
     pub lines: &'t [Line],
+    /// Of an output, the accesses of its session before it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub before: Option<BeforeReport>,
+}
+
+/// The accesses of a session before an output.
+#[derive(Debug, Serialize)]
+pub struct BeforeReport {
+    /// How many they are.
+    pub count: usize,
+    /// The accesses, the oldest first.
+    pub accesses: Vec<Prior>,
+}
+
+/// The answer of `trace output`.
+#[derive(Debug, Serialize)]
+pub struct OutputReport {
+    /// What names the line.
+    pub trace: String,
+    /// The session that produced it.
+    pub session: String,
+    /// What was produced.
+    #[serde(flatten)]
+    pub produced: Produced,
+}
+
+impl Report for OutputReport {
+    const SCHEMA: &'static str = "trace.output";
 }
 
 impl Report for TraceReport<'_> {

@@ -9,7 +9,7 @@ use std::time::Instant;
 use super::Workspace;
 use crate::audit::{
     self, Access, AppendError, Arguments, Event, HeadRef, LabelError, Labels, Listing, Logs,
-    Output, Place, Query, Refused, Request, Text, WithheldCount,
+    Output, Place, Produced, Query, Refused, Request, Text, TraceId, TraceParent, WithheldCount,
 };
 use crate::model::digest::Digest;
 use crate::model::number::CheckpointNumber;
@@ -183,25 +183,70 @@ impl Workspace<'_> {
             return Ok(());
         }
         let place = self.audit_place(&root, state).ok_or(NotRecorded::NoPlace)?;
-        let cwd = self.environment.cwd.strip_prefix(&root).ok().map(Path::to_string_lossy);
+        let args = self.arguments(&root, printed.argv, printed.terminal);
+        let request = self.asked((printed.verb, args), recording.head, labels);
+        self.append(place, &request, event).map(|_| ())
+    }
+
+    /// Records what an agent produced in its session; gives what names the line.
+    ///
+    /// # Errors
+    /// It could not be recorded.
+    pub(crate) fn record_output(
+        &self,
+        recording: &Recording,
+        (verb, argv): (&str, &[String]),
+        labels: Labels,
+        produced: Produced,
+    ) -> Result<TraceId, NotRecorded> {
+        let (root, state) = recording.vault.clone().ok_or(NotRecorded::NoPlace)?;
+        let place = self.audit_place(&root, state).ok_or(NotRecorded::NoPlace)?;
+        let args = self.arguments(&root, argv, false);
+        let request = self.asked((verb, args), recording.head, labels);
+        self.append(place, &request, Event::Output(produced))
+    }
+
+    /// The words of this command, and where in the vault it runs.
+    fn arguments(&self, root: &Path, argv: &[String], terminal: bool) -> Arguments {
+        let cwd = self.environment.cwd.strip_prefix(root).ok().map(Path::to_string_lossy);
         let cwd = cwd.filter(|dir| !dir.is_empty()).map(Cow::into_owned);
+        Arguments::new(argv.to_vec(), cwd, terminal)
+    }
+
+    /// What was asked, and by whom.
+    fn asked(
+        &self,
+        (verb, args): (&str, Arguments),
+        head: Option<(CheckpointNumber, Digest)>,
+        labels: Labels,
+    ) -> Request {
         let principal = self.environment.var("CTX_PRINCIPAL");
         let principal = principal.and_then(|name| name.parse::<Principal>().ok());
         let source = if principal.is_some() { "env" } else { "none" };
-        let head = recording
-            .head
+        let head = head
             .map(|(checkpoint, hash)| HeadRef { checkpoint: checkpoint.0, hash: hash.to_string() });
-        let request = Request {
-            verb: printed.verb.to_owned(),
-            args: Arguments::new(printed.argv.to_vec(), cwd, printed.terminal),
+        let parent = self.environment.var("TRACEPARENT");
+        let parent = parent.and_then(|parent| parent.parse::<TraceParent>().ok());
+        Request {
+            verb: verb.to_owned(),
+            args,
             principal: principal.map(|principal| principal.to_string()),
             principal_source: source.to_owned(),
             head,
             labels,
-        };
+            traceparent: parent.map(|parent| parent.to_string()),
+        }
+    }
+
+    fn append(
+        &self,
+        place: Place,
+        request: &Request,
+        event: Event,
+    ) -> Result<TraceId, NotRecorded> {
         let clock = || Timestamp::from_millis((self.environment.clock)());
         let at = self.now().unwrap_or_else(|_| clock());
-        audit::append(&place, self.environment.random, at, &request, event)
+        audit::append(&place, self.environment.random, at, request, event)
             .map_err(|source| NotRecorded::Append { dir: place.dir, source })
     }
 

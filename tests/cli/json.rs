@@ -59,6 +59,7 @@ fn every_verb_names_its_schema() {
         (replay.as_str(), "ctx.replay"),
         ("trace list", "ctx.trace.list"),
         ("trace verify", "ctx.trace.verify"),
+        ("trace output --session s", "ctx.trace.output"),
         ("help", "ctx.help"),
         ("help publish", "ctx.help"),
         ("help drift", "ctx.help"),

@@ -47,6 +47,7 @@ mod moved;
 mod naming;
 mod obsidian;
 mod packs;
+mod produced;
 mod properties;
 mod publish;
 mod readme;
