@@ -41,6 +41,9 @@ pub struct Line {
     /// What was answered.
     #[serde(flatten)]
     pub event: Event,
+    /// What it was found to be, once it was read; no part of what is hashed.
+    #[serde(skip)]
+    pub hash: Option<Digest>,
 }
 
 /// What was asked, and by whom.
@@ -223,6 +226,15 @@ impl Event {
         }
     }
 
+    /// How long the command took, in microseconds, as far as that is recorded.
+    pub fn elapsed_us(&self) -> u64 {
+        match self {
+            Self::Access(access) => access.output.elapsed_us,
+            Self::Listing(listing) => listing.output.elapsed_us,
+            Self::Refused(_) | Self::Output(_) => 0,
+        }
+    }
+
     /// Its word.
     pub fn as_str(&self) -> &'static str {
         match self {
@@ -298,7 +310,7 @@ impl Line {
         event: Event,
     ) -> Self {
         let (writer, tool) = (writer.to_string(), env!("CARGO_PKG_VERSION").to_owned());
-        Self { v: FORM, seq, prev, at, writer, tool, request, cause, event }
+        Self { v: FORM, seq, prev, at, writer, tool, request, cause, event, hash: None }
     }
 
     /// What names it.
@@ -341,8 +353,9 @@ impl Line {
         if found.to_string() != expected {
             return Err(LineFault::Hash { expected, found });
         }
-        let line: Self = serde_json::from_value(value)
+        let mut line: Self = serde_json::from_value(value)
             .map_err(|why| LineFault::Malformed(format!("not a line of a log: {why}")))?;
+        line.hash = Some(found);
         match line.v {
             FORM => Ok((line, found)),
             other => Err(LineFault::Malformed(format!("form {other} is not known"))),

@@ -29,6 +29,7 @@ pub use line::{
     Refused, Request, TraceId, WithheldCount,
 };
 pub use produced::{Prior, Priors, Produced, before};
+pub(crate) use produced::{is_before, session_of};
 pub use text::{Part, Text, Traced};
 pub use traceparent::TraceParent;
 pub(crate) use writer::{Place, digits};

@@ -1,5 +1,6 @@
 //! `ctx trace`.
 
+mod format;
 mod output;
 
 use super::Answer;
@@ -8,11 +9,15 @@ use super::limit::{self, Limit};
 use super::session::Session;
 use super::ui::shown;
 use crate::audit::{Event, Fault, Filter, Line, Text, TraceId};
+use crate::model::number::CheckpointNumber;
 use crate::model::timestamp::Timestamp;
 use crate::report::failure::{Code, Failure};
 use crate::report::trace::{FaultReport, TraceReport, TraceRow, TraceVerifyReport, TracesReport};
 use crate::words::count;
 use crate::workspace::recording::of_log;
+use crate::workspace::version::number;
+
+use format::Format;
 
 /// Show which texts were handed out, to whom, at which checkpoint
 ///
@@ -22,7 +27,8 @@ use crate::workspace::recording::of_log;
 /// options --agent, --session, --thread, --task and --node, or CTX_AGENT and so on, say who asks.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx trace list --session 7f3a\n  \
-ctx trace list --document nodes/policies/returns --from 2026-11-01T00:00:00Z\n  \
+ctx trace list --document nodes/policies/returns --version 2 --from 2026-11-01T00:00:00Z\n  \
+ctx trace list --session s-42 --format otlp > spans.jsonl\n  \
 ctx trace show 0a1b2c3d-17\n  \
 ctx trace output --session s-42 --model small-1 answer.md\n  ctx trace verify")]
 pub(super) struct Trace {
@@ -35,13 +41,24 @@ enum Part {
     /// List accesses, the newest last
     List(Box<List>),
     /// Print everything that is recorded of one access
+    ///
+    /// Of an output, the accesses of its session before it are listed too.
     Show {
         /// Its name, as `ctx trace list` prints it
         trace: String,
+        /// Print it in a format of other programs
+        #[arg(long, value_enum, conflicts_with = "json")]
+        format: Option<Format>,
     },
     /// Recompute every hash of the log
     Verify,
     /// Record the hash of what an agent produced in a session
+    ///
+    /// Reads a file or standard input to its end, and appends its length and SHA-256 to the access
+    /// log. The text itself is not kept. The chain of the log binds it to what was handed out
+    /// before it: `ctx trace show` lists the accesses of the same session before it. The session
+    /// must be named, by --session or CTX_SESSION. Prints the name of the new line. Exit code 5 if
+    /// it cannot be recorded.
     Output(output::OutputArgs),
 }
 
@@ -50,12 +67,21 @@ struct List {
     /// Only accesses of this document, by id or file
     #[arg(long, value_name = "ID")]
     document: Option<String>,
+    /// Only accesses of this version of the document
+    #[arg(long, value_name = "N", requires = "document")]
+    version: Option<String>,
+    /// Only accesses with a text as of this checkpoint
+    #[arg(long, value_name = "N")]
+    checkpoint: Option<CheckpointNumber>,
     /// Only accesses by this principal
     #[arg(long, value_name = "PRINCIPAL")]
     principal: Option<String>,
     /// Only accesses by this command
     #[arg(long, value_name = "VERB")]
     verb: Option<String>,
+    /// Print all of them in a format of other programs
+    #[arg(long, value_enum, conflicts_with_all = ["json", "limit"])]
+    format: Option<Format>,
     #[command(flatten)]
     period: Period,
     #[command(flatten)]
@@ -65,7 +91,7 @@ struct List {
 pub(super) fn run(args: &Trace, session: &mut Session<'_>) -> Result<Answer, Failure> {
     match &args.part {
         Part::List(args) => list(args, session),
-        Part::Show { trace } => show(trace, session),
+        Part::Show { trace, format } => show(trace, *format, session),
         Part::Verify => verify(session),
         Part::Output(args) => output::run(args, session),
     }
@@ -113,9 +139,14 @@ fn list(args: &List, session: &mut Session<'_>) -> Result<Answer, Failure> {
         principal: args.principal.clone(),
         verb: args.verb.clone(),
         document: document.map(|id| session.workspace.known_id(&vault, id)).transpose()?,
+        version: args.version.as_deref().map(number).transpose()?,
+        checkpoint: args.checkpoint,
         ..args.period.filter()?
     };
     let (_, logs) = session.workspace.access_logs(&vault)?;
+    if let Some(format) = args.format {
+        return format::list(format, (&logs, &filter), session);
+    }
     let mut traces = Vec::new();
     let faults = logs.matching(&filter, &mut |line| traces.push(TraceRow::from(&line)));
     let faults = of_log(faults)?;
@@ -171,7 +202,7 @@ fn row(trace: &TraceRow) -> Vec<String> {
     ]
 }
 
-fn show(trace: &str, session: &mut Session<'_>) -> Result<Answer, Failure> {
+fn show(trace: &str, format: Option<Format>, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let name = trace_id(trace)?;
     let vault = session.workspace.vault()?;
     let (_, logs) = session.workspace.access_logs(&vault)?;
@@ -180,6 +211,9 @@ fn show(trace: &str, session: &mut Session<'_>) -> Result<Answer, Failure> {
         let message = format!("no access `{name}` is recorded");
         return Err(Failure::new(Code::UnknownTrace, message).hint("`ctx trace list` lists them"));
     };
+    if let Some(format) = format {
+        return format::show(format, (&logs, lines), session);
+    }
     let before = match first.event {
         Event::Output(_) => Some(output::before(session, &logs, first)?),
         _ => None,

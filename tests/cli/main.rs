@@ -29,6 +29,7 @@ mod edges;
 mod everyday;
 mod expected;
 mod explain;
+mod exports;
 mod failures;
 mod followed;
 mod foreign;

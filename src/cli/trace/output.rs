@@ -13,11 +13,6 @@ use crate::words::count;
 use crate::workspace::recording::of_log;
 
 /// Record the hash of what an agent produced in a session
-///
-/// Reads a file or standard input to its end, and appends its length and SHA-256 to the access log.
-/// The text itself is not kept. The chain of the log binds it to what was handed out before it:
-/// `ctx trace show` lists the accesses of the same session before it. The session must be named, by
-/// --session or CTX_SESSION. Prints the name of the new line. Exit code 5 if it cannot be recorded.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx trace output --session s-42 answer.md\n  \
 ctx trace output --session s-42 --model small-1 < answer.md")]
