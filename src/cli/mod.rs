@@ -247,7 +247,8 @@ pub fn run(args: Vec<OsString>, world: &World, streams: Streams<'_>) -> u8 {
     let options = Options { vault, now, labels, ..Options::default() };
     let workspace = Workspace { environment: &world.environment, options };
     let recording = Recording::begin();
-    let mut session = Session { ui, workspace, stdin, words: (&verb, &words), recording };
+    let words = (verb.as_str(), words.as_slice());
+    let mut session = Session { ui, workspace, stdin, words, recording, pinned: None };
     let mut exit = recorded(cli.verb, &mut session).unwrap_or_else(|failure| {
         let failure = session.workspace.explained(failure);
         session.ui.failure(&failure);

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::Report;
-use crate::audit::{Event, Fault, Line, Prior, Produced, Reading};
+use crate::audit::{Event, Fault, Line, Output, Prior, Produced, Reading};
 use crate::evidence::replay::{Outcome, Replayed};
 
 /// The answer of `trace list`: accesses, listings and refusals in the order of their times.
@@ -192,6 +192,66 @@ impl ReplayReport {
 
 impl Report for ReplayReport {
     const SCHEMA: &'static str = "replay";
+}
+
+/// The answer of `replay --output`: commands that were run again.
+#[derive(Debug, Serialize)]
+pub struct ReplayOutputReport {
+    /// How many outputs are the same.
+    pub same: usize,
+    /// How many differ.
+    pub different: usize,
+    /// How many cannot be made again.
+    pub cannot_tell: usize,
+    /// The outputs, in the order of the lines.
+    pub outputs: Vec<ReplayedOutput>,
+}
+
+/// One command that was run again.
+#[derive(Debug, Serialize)]
+pub struct ReplayedOutput {
+    /// The line of the log.
+    pub trace: String,
+    /// The command.
+    pub verb: String,
+    /// How many bytes are recorded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<u64>,
+    /// The hash that is recorded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sha256: Option<String>,
+    /// `same`, `different` or `cannot tell`.
+    pub outcome: &'static str,
+    /// What differs or is missing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+}
+
+impl ReplayedOutput {
+    /// The output of a line.
+    pub(crate) fn new(line: &Line, recorded: Option<&Output>, outcome: &Outcome) -> Self {
+        Self {
+            trace: line.trace().to_string(),
+            verb: line.request.verb.clone(),
+            bytes: recorded.map(|output| output.bytes),
+            sha256: recorded.map(|output| output.sha256.clone()),
+            outcome: outcome.as_str(),
+            why: outcome.why().map(str::to_owned),
+        }
+    }
+}
+
+impl ReplayOutputReport {
+    /// The outputs of lines.
+    pub(crate) fn new(outputs: Vec<ReplayedOutput>) -> Self {
+        let count = |word: &str| outputs.iter().filter(|output| output.outcome == word).count();
+        let (same, different) = (count("same"), count("different"));
+        Self { same, different, cannot_tell: outputs.len() - same - different, outputs }
+    }
+}
+
+impl Report for ReplayOutputReport {
+    const SCHEMA: &'static str = "replay.output";
 }
 
 /// The answer of `trace show`: the line that a trace names, then the further lines of its answer.

@@ -68,6 +68,19 @@ impl Environment {
         Self { cwd, vars, clock, random, is_recorded: true, git: git::ask, disk }
     }
 
+    /// The same environment, for a command of its own.
+    pub(crate) fn duplicate(&self) -> Self {
+        Self {
+            cwd: self.cwd.clone(),
+            vars: self.vars.clone(),
+            clock: self.clock,
+            random: self.random,
+            is_recorded: self.is_recorded,
+            git: self.git,
+            disk: self.disk.clone(),
+        }
+    }
+
     /// A variable that is set and not empty.
     pub(crate) fn var(&self, name: &str) -> Option<&str> {
         self.vars.get(name).map(String::as_str).filter(|value| !value.is_empty())

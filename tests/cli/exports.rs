@@ -72,11 +72,7 @@ fn an_output_is_derived_from_the_texts_before_it_and_no_others() {
     let agents: Vec<&String> = document["agent"].as_object().unwrap().keys().collect();
     assert_eq!(
         agents,
-        [
-            "agent:scout",
-            "agent:x%22%7D%5D%7D%2C%3A%25%2F%C3%A9",
-            "principal:ana%40example%2Ecom"
-        ]
+        ["agent:scout", "agent:x%22%7D%5D%7D%2C%3A%25%2F%C3%A9", "principal:ana%40example%2Ecom"]
     );
 }
 

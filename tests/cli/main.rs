@@ -56,6 +56,7 @@ mod readonly;
 mod rebuild;
 mod recovery;
 mod reference;
+mod replayed;
 mod resolve;
 mod respelled;
 mod restore;
