@@ -18,7 +18,6 @@ import sys
 import tempfile
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
-from urllib.parse import quote
 
 from google.protobuf import json_format
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
@@ -275,8 +274,9 @@ def check_prov(text, lines):
 
 
 def encoded(text):
-    """Every byte but letters and digits is percent-encoded."""
-    return "".join(c if c.isascii() and c.isalnum() else quote(c, safe="").replace(c, f"%{ord(c):02X}") if c.isascii() else quote(c) for c in text)
+    """Every byte but ASCII letters and digits is percent-encoded."""
+    plain = lambda c: c.isascii() and c.isalnum()
+    return "".join(c if plain(c) else "".join(f"%{byte:02X}" for byte in c.encode()) for c in text)
 
 
 # --- The vault ---

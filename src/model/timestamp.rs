@@ -42,7 +42,7 @@ impl Timestamp {
     /// instant outside the years 0000 to 9999.
     pub fn of_rfc3339(text: &str) -> Option<Self> {
         if text.len() == DATE && text.is_ascii() {
-            return parse(format!("{text}T00:00:00Z").as_bytes());
+            return parse(format!("{text}T00:00:00.000Z").as_bytes());
         }
         let (second, rest) = text.split_at_checked(SECOND)?;
         let whole = parse(format!("{}Z", second.to_ascii_uppercase()).as_bytes())?;

@@ -80,14 +80,14 @@ fn a_time_without_an_answer_is_refused() {
     exit: 1
     -- stdout
     -- stderr
-    error[unknown-checkpoint]: no checkpoint is as old as 2026-11-21T00:00:00Z: the first is of 2026-11-21T10:00:01.000Z
+    error[unknown-checkpoint]: no checkpoint is as old as 2026-11-21T00:00:00.000Z: the first is of 2026-11-21T10:00:01.000Z
     hint: `ctx checkpoint list` lists all checkpoints
     ");
     assert_snapshot!(place.ctx("list --at 2026-11-22").whole(), @"
     exit: 2
     -- stdout
     -- stderr
-    error[usage]: the time 2026-11-22T00:00:00Z of `--at` has not passed: it is 2026-11-21T10:00:05.000Z
+    error[usage]: the time 2026-11-22T00:00:00.000Z of `--at` has not passed: it is 2026-11-21T10:00:05.000Z
     hint: without `--at` the answer is as of the last checkpoint
     ");
     assert_snapshot!(place.ctx("list --at yesterday").whole(), @"
