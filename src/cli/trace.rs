@@ -100,7 +100,7 @@ pub(super) fn run(args: &Trace, session: &mut Session<'_>) -> Result<Answer, Fai
 /// Which accesses, by their time.
 #[derive(Debug, clap::Args)]
 pub(super) struct Period {
-    /// Only accesses at this time or later
+    /// Only accesses at this time or later; a date is its first instant in UTC
     #[arg(long, value_name = "TIME")]
     from: Option<String>,
     /// Only accesses before this time
@@ -113,8 +113,10 @@ impl Period {
     pub(super) fn filter(&self) -> Result<Filter, Failure> {
         let time = |text: &Option<String>| -> Result<Option<Timestamp>, Failure> {
             let parse = |text: &String| {
-                text.parse()
-                    .map_err(|why| Failure::new(Code::Usage, format!("invalid time: {why}")))
+                Timestamp::of_rfc3339(text).ok_or_else(|| {
+                    Failure::new(Code::Usage, format!("`{text}` is not a time or a date"))
+                        .hint("write a time such as `2026-11-21T20:06:06Z`, or a date such as `2026-11-21`")
+                })
             };
             text.as_ref().map(parse).transpose()
         };
