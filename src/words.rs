@@ -94,6 +94,7 @@ pub(crate) fn argument(text: &str) -> Cow<'_, str> {
 pub(crate) fn count(n: usize, noun: &str) -> String {
     match n {
         1 => format!("1 {noun}"),
+        n if noun.ends_with("ss") => format!("{n} {noun}es"),
         n if noun.ends_with('y') => format!("{n} {}ies", &noun[..noun.len() - 1]),
         n => format!("{n} {noun}s"),
     }

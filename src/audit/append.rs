@@ -9,7 +9,7 @@ use std::path::Path;
 use rustix::fs::OFlags;
 
 use super::end::{End, last_line};
-use super::line::{Event, Request};
+use super::line::{Event, Request, TraceId};
 use super::writer::{FULL, Place, Random, WriterId, files_in};
 use crate::model::timestamp::Timestamp;
 use crate::vault::disk::Disk;
@@ -29,7 +29,7 @@ pub enum AppendError {
     Json(#[from] serde_json::Error),
 }
 
-/// Records an event; where it must be durable, waits for the disk.
+/// Records an event; where it must be durable, waits for the disk. Gives what names its first line.
 ///
 /// # Errors
 /// Nothing was recorded, or it may not last.
@@ -40,9 +40,10 @@ pub(crate) fn append(
     at: Timestamp,
     request: &Request,
     event: Event,
-) -> Result<(), AppendError> {
+) -> Result<TraceId, AppendError> {
     outside::make_private(&place.dir)?;
     let (writer, _turn, end, file) = seat(place, random)?;
+    let first = TraceId::of(&writer.to_string(), end.seq + 1);
     let (bytes, _) = end.then(&writer, at, request, event)?;
     let name = place.dir.to_string_lossy();
     let length = file.metadata()?.len();
@@ -62,7 +63,7 @@ pub(crate) fn append(
             }
         }
     }
-    Ok(())
+    Ok(first)
 }
 
 /// Who we are, our turn at the log, its end, and the file that is next written to. A log whose last

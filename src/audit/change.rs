@@ -1,4 +1,4 @@
-//! What a line of the change log says of the change (AUDIT-13).
+//! What a line of the change log says of the change (AUDIT-19).
 
 use serde::{Deserialize, Serialize};
 
@@ -63,6 +63,27 @@ impl Change {
     pub fn sealed(&self) -> Option<&HeadRef> {
         match self {
             Self::Event { sealed, .. } => Some(sealed),
+            _ => None,
+        }
+    }
+
+    /// Whether a later command recorded it.
+    pub fn is_recovered(&self) -> bool {
+        matches!(self, Self::Event { recovered: true, .. })
+    }
+
+    /// The head that was trusted before.
+    pub fn from(&self) -> Option<&HeadRef> {
+        match self {
+            Self::HeadTrust { from, .. } | Self::HeadForget { from } => from.as_ref(),
+            _ => None,
+        }
+    }
+
+    /// The head that counts after it.
+    pub fn to(&self) -> Option<&HeadRef> {
+        match self {
+            Self::HeadTrust { to, .. } | Self::ReplaceLog { to } => to.as_ref(),
             _ => None,
         }
     }

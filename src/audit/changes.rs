@@ -1,5 +1,5 @@
 //! The change log: a line for each command that changed the vault, or what is trusted of it, in the
-//! vault beside what it changed (AUDIT-12 to AUDIT-16). Only the holder of the write lock appends.
+//! vault beside what it changed (AUDIT-18 to AUDIT-22). Only the holder of the write lock appends.
 
 use std::io;
 

@@ -3,6 +3,7 @@
 use super::line::{Event, Line};
 use super::text::Text;
 use crate::model::id::DocumentId;
+use crate::model::number::{CheckpointNumber, Version};
 use crate::model::timestamp::Timestamp;
 use crate::uri::Uri;
 
@@ -19,6 +20,10 @@ pub struct Filter {
     pub verb: Option<String>,
     /// A document of which a text was handed out.
     pub document: Option<DocumentId>,
+    /// The version of such a text.
+    pub version: Option<Version>,
+    /// The checkpoint that such a text was handed out as of.
+    pub checkpoint: Option<CheckpointNumber>,
     /// The first instant.
     pub from: Option<Timestamp>,
     /// The instant after the last.
@@ -38,7 +43,10 @@ impl Filter {
             let value = serde_json::to_string(value.as_ref()?).ok()?;
             Some(format!("\"{key}\":{value}").into_bytes())
         };
-        named.into_iter().filter_map(needle).collect()
+        let number = |key: &str, value: u64| format!("\"{key}\":{value}").into_bytes();
+        let version = self.version.map(|version| number("version", version.0));
+        let checkpoint = self.checkpoint.map(|checkpoint| number("checkpoint", checkpoint.0));
+        named.into_iter().filter_map(needle).chain(version).chain(checkpoint).collect()
     }
 
     /// Whether a line is wanted.
@@ -54,17 +62,27 @@ impl Filter {
             && is(&self.verb, Some(&request.verb))
             && self.from.is_none_or(|from| at.is_some_and(|at| at >= from))
             && self.to.is_none_or(|to| at.is_some_and(|at| at < to))
-            && (self.document.is_none() || self.holds(line))
+            && (!self.is_about_texts() || self.holds(line))
     }
 
-    /// Whether a text of the wanted document is among those of a line.
+    fn is_about_texts(&self) -> bool {
+        self.document.is_some() || self.version.is_some() || self.checkpoint.is_some()
+    }
+
+    /// Whether a wanted text is among those of a line.
     fn holds(&self, line: &Line) -> bool {
         let Event::Access(access) = &line.event else { return false };
-        access.documents.iter().any(|text| self.is_of_document(text))
+        access.documents.iter().any(|text| self.wants_text(text))
     }
 
-    /// Whether a text is of the wanted document.
-    pub fn is_of_document(&self, text: &Text) -> bool {
+    /// Whether a text is of the wanted document, version and checkpoint.
+    pub fn wants_text(&self, text: &Text) -> bool {
+        self.version.is_none_or(|version| version.0 == text.version)
+            && self.checkpoint.is_none_or(|number| Some(number.0) == text.checkpoint)
+            && self.is_of_document(text)
+    }
+
+    fn is_of_document(&self, text: &Text) -> bool {
         let Some(id) = &self.document else { return true };
         let uri = Uri::can_name(id).then(|| Uri::document(id.clone()).to_string());
         match (&text.uri, &uri) {

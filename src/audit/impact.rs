@@ -16,18 +16,11 @@ pub struct Reading {
     pub ended: Option<Timestamp>,
 }
 
-/// The texts of a line that a filter's document, and this version of it, are about. A version that
-/// was replaced or retired before the access carries the instant of that.
-pub fn readings(
-    line: &Line,
-    filter: &Filter,
-    version: Option<Version>,
-    history: &History,
-) -> Vec<Reading> {
+/// The texts of a line that a filter wants, all of the document with this history. A version that was
+/// replaced or retired before the access carries the instant of that.
+pub fn readings(line: &Line, filter: &Filter, history: &History) -> Vec<Reading> {
     let Event::Access(access) = &line.event else { return Vec::new() };
-    let texts = access.documents.iter().filter(|text| {
-        filter.is_of_document(text) && version.is_none_or(|version| version.0 == text.version)
-    });
+    let texts = access.documents.iter().filter(|text| filter.wants_text(text));
     let at: Option<Timestamp> = line.at.parse().ok();
     let reading = |text: &Text| {
         let ended = ended(history, Version(text.version));

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::change::Change;
 use super::labels::Labels;
+use super::produced::Produced;
 use super::text::Text;
 use super::writer::WriterId;
 use crate::model::digest::Digest;
@@ -41,6 +42,9 @@ pub struct Line {
     /// What was answered.
     #[serde(flatten)]
     pub event: Event,
+    /// What it was found to be, once it was read; no part of what is hashed.
+    #[serde(skip)]
+    pub hash: Option<Digest>,
 }
 
 /// What was asked, and by whom.
@@ -60,6 +64,9 @@ pub struct Request {
     pub head: Option<HeadRef>,
     /// The labels.
     pub labels: Labels,
+    /// The span of a distributed trace that the command was run in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub traceparent: Option<String>,
 }
 
 /// The end of the checkpoint log.
@@ -119,6 +126,8 @@ pub enum Event {
     Refused(Refused),
     /// What was changed.
     Change(Change),
+    /// Nothing: it is what an agent made of what was answered before.
+    Output(Produced),
 }
 
 /// Texts were handed out.
@@ -230,6 +239,15 @@ impl Event {
         }
     }
 
+    /// How long the command took, in microseconds, as far as that is recorded.
+    pub fn elapsed_us(&self) -> u64 {
+        match self {
+            Self::Access(access) => access.output.elapsed_us,
+            Self::Listing(listing) => listing.output.elapsed_us,
+            Self::Refused(_) | Self::Output(_) | Self::Change(_) => 0,
+        }
+    }
+
     /// Its word.
     pub fn as_str(&self) -> &'static str {
         match self {
@@ -237,6 +255,7 @@ impl Event {
             Self::Access(_) => "access",
             Self::Listing(_) => "listing",
             Self::Refused(_) => "refused",
+            Self::Output(_) => "output",
         }
     }
 }
@@ -253,6 +272,11 @@ pub struct TraceId {
 impl TraceId {
     /// How many digits of the writer it has.
     pub(super) const DIGITS: usize = 8;
+
+    /// What names a line of a writer.
+    pub(super) fn of(writer: &str, seq: u64) -> Self {
+        Self { writer: writer.get(..Self::DIGITS).unwrap_or(writer).to_owned(), seq }
+    }
 }
 
 impl fmt::Display for TraceId {
@@ -300,13 +324,12 @@ impl Line {
         event: Event,
     ) -> Self {
         let (writer, tool) = (writer.to_string(), env!("CARGO_PKG_VERSION").to_owned());
-        Self { v: FORM, seq, prev, at, writer, tool, request, cause, event }
+        Self { v: FORM, seq, prev, at, writer, tool, request, cause, event, hash: None }
     }
 
     /// What names it.
     pub fn trace(&self) -> TraceId {
-        let writer = self.writer.get(..TraceId::DIGITS).unwrap_or(&self.writer).to_owned();
-        TraceId { writer, seq: self.seq }
+        TraceId::of(&self.writer, self.seq)
     }
 
     /// Its bytes, without a line end, and its hash.
@@ -344,8 +367,9 @@ impl Line {
         if found.to_string() != expected {
             return Err(LineFault::Hash { expected, found });
         }
-        let line: Self = serde_json::from_value(value)
+        let mut line: Self = serde_json::from_value(value)
             .map_err(|why| LineFault::Malformed(format!("not a line of a log: {why}")))?;
+        line.hash = Some(found);
         match line.v {
             FORM => Ok((line, found)),
             other => Err(LineFault::Malformed(format!("form {other} is not known"))),

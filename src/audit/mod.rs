@@ -4,8 +4,9 @@
 //! `text` is what a line says of one text, and [`Traced`] the type in which a text leaves the
 //! library, so that no front end can forget it. `line` is a line and its hash, `labels` who asks,
 //! `writer` whose file it goes to, `end` what it follows, and `append` how it gets there. `chain`
-//! reads the files again and checks them. `changes` is the log of those who write, in the vault, and
-//! `tails` what is kept in mind of it elsewhere.
+//! reads the files again and checks them. `produced` is what an agent made of it, and `traceparent`
+//! the span of a distributed trace that a command is run in. `changes` is the log of those who
+//! write, in the vault, and `tails` what is kept in mind of it elsewhere.
 
 mod append;
 mod chain;
@@ -16,8 +17,10 @@ mod filter;
 mod impact;
 mod labels;
 mod line;
+mod produced;
 mod tails;
 mod text;
+mod traceparent;
 mod writer;
 
 pub use append::AppendError;
@@ -32,7 +35,10 @@ pub use line::{
     Access, Arguments, Event, HeadRef, Line, LineFault, Listing, MAX_DOCUMENTS, Output, Query,
     Refused, Request, TraceId, WithheldCount,
 };
+pub use produced::{Prior, Priors, Produced, before};
+pub(crate) use produced::{is_before, session_of};
 pub use tails::{Tail, Tails};
 pub use text::{Part, Text, Traced};
+pub use traceparent::TraceParent;
 pub(crate) use writer::{Place, digits};
 pub use writer::{Random, WriterId};

@@ -1,5 +1,5 @@
 //! The last line of each change log that this user wrote, kept outside of the vault: a log that no
-//! longer holds it was truncated or replaced (AUDIT-15).
+//! longer holds it was truncated or replaced (AUDIT-21).
 
 use std::fs::File;
 use std::io::{self, Read as _};

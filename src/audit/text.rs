@@ -77,7 +77,15 @@ impl Text {
         Self { uri: uri.map(|uri| uri.to_string()).or(self.uri), ..self }
     }
 
-    /// What names the document: its URI, or its id.
+    /// What names the document: its URI without pin and anchor, or its id.
+    pub fn document(&self) -> &str {
+        match &self.uri {
+            Some(uri) => uri.split(['@', '#']).next().unwrap_or_default(),
+            None => self.id.as_deref().unwrap_or_default(),
+        }
+    }
+
+    /// What names the text: its URI, or its id.
     pub fn name(&self) -> &str {
         self.uri.as_deref().or(self.id.as_deref()).unwrap_or_default()
     }

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 
 use super::Answer;
+use super::as_of::AsOf;
 use super::color::Paint;
 use super::session::Session;
 use super::ui::{shown, table};
 use crate::chain::replay;
 use crate::evidence::blame::Blame;
-use crate::model::number::{CheckpointNumber, Version};
+use crate::model::number::Version;
 use crate::report::blame::{BlameReport, BlameSectionsReport, Blamed, OriginReport};
 use crate::report::failure::{Code, Failure};
 use crate::resolve::{Need, Snapshot};
@@ -31,9 +32,8 @@ pub(super) struct BlameArgs {
     /// Id, `ID@CHECKPOINT`, URI or file of a document, with `#ANCHOR` for a section
     #[arg(value_name = "ID[@N][#ANCHOR]")]
     id: String,
-    /// Answer as of this checkpoint
-    #[arg(long, value_name = "N")]
-    at: Option<CheckpointNumber>,
+    #[command(flatten)]
+    at: AsOf,
     /// Print these lines only: START,END or START,+COUNT
     #[arg(short = 'L', long, value_name = "START,END")]
     lines: Option<String>,
@@ -45,7 +45,8 @@ pub(super) struct BlameArgs {
 pub(super) fn run(args: &BlameArgs, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let vault = session.vault()?;
     let source = session.source(&vault, Need::Versions)?;
-    let named = session.workspace.named_at(&vault, &source, &args.id)?.at(args.at)?;
+    let at = args.at.checkpoint(session, &vault, &source)?;
+    let named = session.workspace.named_at(&vault, &source, &args.id)?.at(at)?;
     let snapshot = Snapshot::of(&vault, &source, named.checkpoint)?;
     let served = published(&vault, &snapshot, &named.id)?;
     let section = named.anchor.map(|anchor| served.section(&anchor)).transpose()?;

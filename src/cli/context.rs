@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use super::Answer;
+use super::as_of::AsOf;
 use super::color::Paint;
 use super::session::Session;
 use super::ui::shown;
 use crate::model::id::DocumentId;
 use crate::model::layout;
-use crate::model::number::CheckpointNumber;
 use crate::report::failure::Failure;
 use crate::report::map::{Extent, MapReport};
 use crate::resolve::portion::Portion;
@@ -26,9 +26,8 @@ use crate::words::count;
     after_help = "Examples:\n  ctx context\n  ctx context --at 3 --json\n  ctx context --all"
 )]
 pub(super) struct Context {
-    /// Answer as of this checkpoint
-    #[arg(long, value_name = "N")]
-    at: Option<CheckpointNumber>,
+    #[command(flatten)]
+    at: AsOf,
     /// Name every tag, folder, server and pack
     #[arg(long)]
     all: bool,
@@ -37,7 +36,8 @@ pub(super) struct Context {
 pub(super) fn run(args: &Context, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let vault = session.vault()?;
     let source = session.source(&vault, Need::Fields)?;
-    let snapshot = Snapshot::of(&vault, &source, args.at)?;
+    let at = args.at.checkpoint(session, &vault, &source)?;
+    let snapshot = Snapshot::of(&vault, &source, at)?;
     let mut overview = snapshot.overview()?;
     let packs = match snapshot.packs() {
         Ok(mut packs) => {

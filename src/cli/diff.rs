@@ -36,6 +36,14 @@ pub(super) struct Diff {
     v2: Option<String>,
 }
 
+impl Diff {
+    /// Whether two versions of one document are compared, and no live file.
+    pub(super) fn is_between_versions(&self) -> bool {
+        let is_version = |side: &Option<String>| side.as_ref().is_some_and(|side| side != "live");
+        is_version(&self.v1) && is_version(&self.v2)
+    }
+}
+
 pub(super) fn run(args: &Diff, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let vault = session.vault()?;
     let log = session.log(&vault)?;

@@ -1,11 +1,11 @@
 //! `ctx graph`.
 
 use super::Answer;
+use super::as_of::AsOf;
 use super::session::Session;
 use super::ui::shown;
 use crate::graph::rank::hubs;
 use crate::graph::{self, Edge};
-use crate::model::number::CheckpointNumber;
 use crate::report::failure::Failure;
 use crate::report::graph::{GraphReport, HubsReport};
 use crate::resolve::{Listing, Need, Snapshot, listing};
@@ -25,16 +25,16 @@ pub(super) struct Graph {
     /// List the N documents with the most inbound references instead
     #[arg(long, value_name = "N", conflicts_with = "format")]
     hubs: Option<usize>,
-    /// Answer as of this checkpoint
-    #[arg(long, value_name = "N")]
-    at: Option<CheckpointNumber>,
+    #[command(flatten)]
+    at: AsOf,
 }
 
 pub(super) fn run(args: &Graph, session: &mut Session<'_>) -> Result<Answer, Failure> {
     session.ui.json |= args.format == "json";
     let vault = session.vault()?;
     let source = session.source(&vault, Need::Versions)?;
-    let snapshot = Snapshot::of(&vault, &source, args.at)?;
+    let at = args.at.checkpoint(session, &vault, &source)?;
+    let snapshot = Snapshot::of(&vault, &source, at)?;
     let checkpoint = snapshot.checkpoint();
     let mut all = Listing::from(snapshot.all()?);
     let sites = snapshot.sites_or(&mut all.withheld);

@@ -45,12 +45,12 @@ pub(super) fn run(args: &Impact, session: &mut Session<'_>) -> Result<Answer, Fa
         Err(ChainError::HistoryMissing) => return Err(Failure::never_published(&id)),
         other => other?,
     };
-    let filter = Filter { document: Some(id.clone()), ..args.period.filter()? };
+    let filter = Filter { document: Some(id.clone()), version, ..args.period.filter()? };
     let (_, logs) = session.workspace.access_logs(&vault)?;
     let mut rows = Vec::new();
     let faults = logs.each(None, &mut |line| {
         if filter.wants(&line) {
-            let found = readings(&line, &filter, version, &history).into_iter();
+            let found = readings(&line, &filter, &history).into_iter();
             let found = found.filter(|reading| !args.superseded || reading.ended.is_some());
             rows.extend(found.map(|reading| ImpactRow::new(&line, reading)));
         }

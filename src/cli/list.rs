@@ -1,9 +1,9 @@
 //! `ctx list`.
 
+use super::as_of::AsOf;
 use super::limit::{self, Limit};
 use super::session::Session;
 use super::{Answer, document};
-use crate::model::number::CheckpointNumber;
 use crate::report::failure::Failure;
 use crate::report::resolve::ListReport;
 use crate::resolve::{Need, Snapshot};
@@ -19,9 +19,8 @@ use crate::workspace::ask::{Asked, Query};
 pub(super) struct List {
     /// List what this selector or URI selects; default: all documents
     selector: Option<String>,
-    /// List what was published at this checkpoint
-    #[arg(long, value_name = "N")]
-    at: Option<CheckpointNumber>,
+    #[command(flatten)]
+    at: AsOf,
     #[command(flatten)]
     limit: Limit,
 }
@@ -31,13 +30,15 @@ pub(super) fn run(args: &List, session: &mut Session<'_>) -> Result<Answer, Fail
     let (checkpoint, mut all) = match &args.selector {
         None => {
             let source = session.source(&vault, Need::Versions)?;
-            let snapshot = Snapshot::of(&vault, &source, args.at)?;
+            let at = args.at.checkpoint(session, &vault, &source)?;
+            let snapshot = Snapshot::of(&vault, &source, at)?;
             (snapshot.checkpoint(), snapshot.all()?)
         }
         Some(selector) => {
             let source = session.source(&vault, Asked::need(selector))?;
+            let at = args.at.checkpoint(session, &vault, &source)?;
             let mut asked = session.with_search(|workspace, on_slow| {
-                let query = Query { text: selector, at: args.at, whole: true };
+                let query = Query { text: selector, at, whole: true };
                 Asked::new(workspace, (&vault, &source), query, on_slow)
             })?;
             let found = asked.resolve(&vault)?;

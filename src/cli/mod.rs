@@ -4,6 +4,7 @@
 //! `--help` is documentation; `docs/cli.md` is generated from it, and a test holds them equal.
 
 mod add;
+mod as_of;
 mod audit;
 mod blame;
 mod checkout;
@@ -248,7 +249,8 @@ pub fn run(args: Vec<OsString>, world: &World, streams: Streams<'_>) -> u8 {
     let command = Command { verb, argv: words, terminal: world.terminal };
     let options = Options { vault, now, labels, command, ..Options::default() };
     let workspace = Workspace { environment: &world.environment, options };
-    let mut session = Session { ui, workspace, stdin, recording: Recording::begin() };
+    let recording = Recording::begin();
+    let mut session = Session { ui, workspace, stdin, recording, pinned: None };
     let mut exit = recorded(cli.verb, &mut session).unwrap_or_else(|failure| {
         let failure = session.workspace.explained(failure);
         session.ui.failure(&failure);

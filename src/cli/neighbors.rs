@@ -1,5 +1,6 @@
 //! `ctx neighbors`.
 
+use super::as_of::AsOf;
 use super::session::Session;
 use super::ui::shown;
 use super::{Answer, document};
@@ -7,7 +8,6 @@ use crate::document::links::LinkKind;
 use crate::graph::Edge;
 use crate::graph::walk::{Direction, Neighbor, Walk};
 use crate::model::id::DocumentId;
-use crate::model::number::CheckpointNumber;
 use crate::report::failure::Failure;
 use crate::report::graph::NeighborsReport;
 use crate::resolve::{Need, Snapshot};
@@ -37,9 +37,8 @@ pub(super) struct Neighbors {
     /// List at most this many documents
     #[arg(long, value_name = "N", default_value_t = 1000)]
     limit: usize,
-    /// Answer as of this checkpoint
-    #[arg(long, value_name = "N")]
-    at: Option<CheckpointNumber>,
+    #[command(flatten)]
+    at: AsOf,
 }
 
 impl Neighbors {
@@ -58,7 +57,8 @@ pub(super) fn run(args: &Neighbors, session: &mut Session<'_>) -> Result<Answer,
     let vault = session.vault()?;
     let source = session.source(&vault, Need::Fields)?;
     let named = session.workspace.named_at(&vault, &source, &args.id)?;
-    let snapshot = Snapshot::of(&vault, &source, args.at.or(named.checkpoint))?;
+    let at = args.at.checkpoint(session, &vault, &source)?;
+    let snapshot = Snapshot::of(&vault, &source, at.or(named.checkpoint))?;
     let Some(around) = snapshot.around(&named.id, &args.walk())? else {
         if let Some(Err(withheld)) = snapshot.get(&named.id) {
             return Err(withheld.into());

@@ -1,6 +1,7 @@
 //! `ctx read`.
 
 use super::Answer;
+use super::as_of::AsOf;
 use super::session::Session;
 use super::ui::shown;
 use crate::document::sections::Section;
@@ -28,12 +29,15 @@ pub(super) struct Read {
     /// List the sections with their anchors and sizes instead
     #[arg(long)]
     outline: bool,
+    #[command(flatten)]
+    at: AsOf,
 }
 
 pub(super) fn run(args: &Read, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let vault = session.vault()?;
     let source = session.source(&vault, Need::Versions)?;
-    let named = session.workspace.named_at(&vault, &source, &args.id)?;
+    let at = args.at.checkpoint(session, &vault, &source)?;
+    let named = session.workspace.named_at(&vault, &source, &args.id)?.at(at)?;
     session.recording.class = Some(Class::Direct);
     session.recording.query = Some(args.id.clone());
     let snapshot = Snapshot::of(&vault, &source, named.checkpoint)?;

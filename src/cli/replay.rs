@@ -1,5 +1,7 @@
 //! `ctx replay`.
 
+mod output;
+
 use super::Answer;
 use super::color::Paint;
 use super::session::Session;
@@ -8,8 +10,9 @@ use super::ui::shown;
 use crate::audit::{Event, Filter, Line};
 use crate::evidence::replay::replay;
 use crate::report::failure::{Code, Failure};
-use crate::report::trace::{ReplayReport, ReplayedRow};
+use crate::report::trace::{ReplayOutputReport, ReplayReport, ReplayedRow};
 use crate::resolve::Need;
+use crate::vault::Vault;
 use crate::words::count;
 use crate::workspace::recording::of_log;
 
@@ -19,11 +22,22 @@ use crate::workspace::recording::of_log;
 /// recomputed: `same`, `different` with what differs, or `cannot tell` with what is missing. Lines of
 /// a search and diffs are not made again. What stands around the texts in the output is not compared.
 /// `--session` takes every access of a session. Exit code 1 unless all texts are the same.
+///
+/// `--output` compares the whole output instead: `read`, `resolve`, `show`, `blame`, `context` and a
+/// `diff` of two versions are run again as of the checkpoint that was the last one then. The result
+/// is `cannot tell` for other commands, for what went to a terminal, and where other bytes are no
+/// proof of a change: those of another version of ctx, or of a search.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  ctx replay 0a1b2c3d-17\n  ctx replay --session s-42 --json")]
+#[command(
+    after_help = "Examples:\n  ctx replay 0a1b2c3d-17\n  ctx replay --session s-42 --json\n  \
+ctx replay 0a1b2c3d-17 --output"
+)]
 pub(super) struct Replay {
     /// Name of an access, as `ctx trace list` prints it
     trace: Option<String>,
+    /// Run the commands again, and compare their whole output
+    #[arg(long)]
+    output: bool,
 }
 
 pub(super) fn run(args: &Replay, session: &mut Session<'_>) -> Result<Answer, Failure> {
@@ -47,13 +61,20 @@ pub(super) fn run(args: &Replay, session: &mut Session<'_>) -> Result<Answer, Fa
             let filter = Filter { session: wanted, ..Filter::default() };
             let mut found: Vec<Line> = Vec::new();
             of_log(logs.matching(&filter, &mut |line| found.push(line)))?;
-            found.retain(|line| matches!(line.event, Event::Access(_)));
+            found.retain(|line| match line.event {
+                Event::Access(_) => true,
+                Event::Listing(_) => args.output,
+                _ => false,
+            });
             found
         }
     };
     if lines.is_empty() {
         return Err(Failure::new(Code::UnknownTrace, "no such access is recorded")
             .hint("`ctx trace list` lists them"));
+    }
+    if args.output {
+        return Ok(outputs(session, &vault, &lines));
     }
     let source = session.source(&vault, Need::Versions)?;
     let of_line = |line: &Line| {
@@ -74,13 +95,38 @@ pub(super) fn run(args: &Replay, session: &mut Session<'_>) -> Result<Answer, Fa
     Ok(if report.same == report.texts.len() { Answer::Yes } else { Answer::No })
 }
 
+/// Compares whole outputs. Further lines of one answer have the same.
+fn outputs(session: &mut Session<'_>, vault: &Vault, lines: &[Line]) -> Answer {
+    let is_first = |line: &&Line| line.cause.is_none() || lines.len() == 1;
+    let outputs = lines.iter().filter(is_first).map(|line| output::replay(session, vault, line));
+    let report = ReplayOutputReport::new(outputs.collect());
+    if session.ui.json {
+        session.ui.report(&report);
+    } else {
+        for row in &report.outputs {
+            let what = format!("{}  {}", row.trace, shown(&row.verb));
+            verdict(session, &what, row.outcome, row.why.as_ref());
+        }
+        let outputs = count(report.outputs.len(), "output");
+        let (same, different, cannot_tell) = (report.same, report.different, report.cannot_tell);
+        session.ui.line(&format!(
+            "{outputs}: {same} same, {different} different, {cannot_tell} cannot tell"
+        ));
+    }
+    if report.same == report.outputs.len() { Answer::Yes } else { Answer::No }
+}
+
 fn print(session: &mut Session<'_>, row: &ReplayedRow) {
-    let paint = match row.outcome {
+    let what = format!("{}  {} v{}", row.trace, shown(&row.name), row.version);
+    verdict(session, &what, row.outcome, row.why.as_ref());
+}
+
+fn verdict(session: &mut Session<'_>, what: &str, outcome: &str, why: Option<&String>) {
+    let paint = match outcome {
         "same" => Paint::Plain,
         "different" => Paint::Bad,
         _ => Paint::Doubtful,
     };
-    let why = row.why.as_ref().map_or(String::new(), |why| format!(": {}", shown(why)));
-    let (trace, name) = (&row.trace, shown(&row.name));
-    session.ui.painted(paint, &format!("{trace}  {name} v{}  {}{why}", row.version, row.outcome));
+    let why = why.map_or(String::new(), |why| format!(": {}", shown(why)));
+    session.ui.painted(paint, &format!("{what}  {outcome}{why}"));
 }

@@ -2,10 +2,10 @@
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
+use super::as_of::AsOf;
 use super::session::Session;
 use super::ui::shown;
 use super::{Answer, document};
-use crate::model::number::CheckpointNumber;
 use crate::report::failure::Failure;
 use crate::report::resolve::{Detail, ExplainReport, ResolveReport};
 use crate::resolve::Explained;
@@ -43,9 +43,8 @@ pub(super) struct Resolve {
     /// Selector, contextnest:// URI or id
     #[arg(value_name = "SELECTOR|URI", allow_hyphen_values = true)]
     selector: String,
-    /// Answer as of this checkpoint
-    #[arg(long, value_name = "N")]
-    at: Option<CheckpointNumber>,
+    #[command(flatten)]
+    at: AsOf,
     /// Print only the ids
     #[arg(long, conflicts_with_all = ["bodies", "json"])]
     ids: bool,
@@ -98,9 +97,10 @@ pub(super) fn run(args: &Resolve, session: &mut Session<'_>) -> Result<Answer, F
     session.ui.json |= args.format == Some(Format::Json);
     let vault = session.vault()?;
     let source = session.source(&vault, Asked::need(&args.selector))?;
+    let at = args.at.checkpoint(session, &vault, &source)?;
     let places = (&vault, &source);
     let mut asked = session.with_search(|workspace, on_slow| {
-        let query = Query { text: &args.selector, at: args.at, whole: args.whole };
+        let query = Query { text: &args.selector, at, whole: args.whole };
         Asked::new(workspace, places, query, on_slow)
     })?;
     if args.explain {
@@ -138,7 +138,7 @@ pub(super) fn run(args: &Resolve, session: &mut Session<'_>) -> Result<Answer, F
     }
     session.recording.listed = Some(context.portions.len());
     if resolution.documents.is_empty() && resolution.withheld.is_empty() {
-        let at_head = args.at.or(asked.selector.checkpoint).is_none();
+        let at_head = at.or(asked.selector.checkpoint).is_none();
         note_empty(session, &vault, &asked, at_head)?;
     }
     document::note(session, asked.plan.backend.as_deref(), &notes);

@@ -23,6 +23,8 @@ pub(super) struct Session<'w> {
     pub(super) stdin: &'w mut dyn Read,
     /// What is to be recorded of it.
     pub(super) recording: Recording,
+    /// The log that is read in place of the vault's, where a past command is run again.
+    pub(super) pinned: Option<Log>,
 }
 
 impl Session<'_> {
@@ -83,6 +85,9 @@ impl Session<'_> {
         vault: &Vault,
         need: Need,
     ) -> Result<CheckpointSource, Failure> {
+        if let Some(log) = &self.pinned {
+            return Ok(CheckpointSource::from(log.clone()));
+        }
         let mut line = self.ui.progress();
         let source = CheckpointSource::open(vault, need, &mut |done, all| {
             line.tell(|| format!("indexing: {done} of {}", count(all, "document")));
@@ -97,6 +102,9 @@ impl Session<'_> {
 
     /// The log of a vault, for verbs that rely on it.
     pub(super) fn log(&mut self, vault: &Vault) -> Result<Log, Failure> {
+        if let Some(log) = &self.pinned {
+            return Ok(log.clone());
+        }
         let log = trust::open_log(vault)?;
         if let Ok(chronicle) = log.sound() {
             self.recording.head = chronicle.head().map(|head| (head.number, head.hash));

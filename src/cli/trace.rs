@@ -1,16 +1,23 @@
 //! `ctx trace`.
 
+mod format;
+mod output;
+
 use super::Answer;
 use super::color::Paint;
 use super::limit::{self, Limit};
 use super::session::Session;
 use super::ui::shown;
-use crate::audit::{Event, Filter, Line, Text, TraceId};
+use crate::audit::{Event, Fault, Filter, Line, Text, TraceId};
+use crate::model::number::CheckpointNumber;
 use crate::model::timestamp::Timestamp;
 use crate::report::failure::{Code, Failure};
 use crate::report::trace::{FaultReport, TraceReport, TraceRow, TraceVerifyReport, TracesReport};
 use crate::words::count;
 use crate::workspace::recording::of_log;
+use crate::workspace::version::number;
+
+use format::Format;
 
 /// Show which texts were handed out, to whom, at which checkpoint
 ///
@@ -20,8 +27,10 @@ use crate::workspace::recording::of_log;
 /// options --agent, --session, --thread, --task and --node, or CTX_AGENT and so on, say who asks.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx trace list --session 7f3a\n  \
-ctx trace list --document nodes/policies/returns --from 2026-11-01T00:00:00Z\n  \
-ctx trace show 0a1b2c3d-17\n  ctx trace verify")]
+ctx trace list --document nodes/policies/returns --version 2 --from 2026-11-01T00:00:00Z\n  \
+ctx trace list --session s-42 --format otlp > spans.jsonl\n  \
+ctx trace show 0a1b2c3d-17\n  \
+ctx trace output --session s-42 --model small-1 answer.md\n  ctx trace verify")]
 pub(super) struct Trace {
     #[command(subcommand)]
     part: Part,
@@ -32,12 +41,25 @@ enum Part {
     /// List accesses, the newest last
     List(Box<List>),
     /// Print everything that is recorded of one access
+    ///
+    /// Of an output, the accesses of its session before it are listed too.
     Show {
         /// Its name, as `ctx trace list` prints it
         trace: String,
+        /// Print it in a format of other programs
+        #[arg(long, value_enum, conflicts_with = "json")]
+        format: Option<Format>,
     },
     /// Recompute every hash of the log
     Verify,
+    /// Record the hash of what an agent produced in a session
+    ///
+    /// Reads a file or standard input to its end, and appends its length and SHA-256 to the access
+    /// log. The text itself is not kept. The chain of the log binds it to what was handed out
+    /// before it: `ctx trace show` lists the accesses of the same session before it. The session
+    /// must be named, by --session or CTX_SESSION. Prints the name of the new line. Exit code 5 if
+    /// it cannot be recorded.
+    Output(output::OutputArgs),
 }
 
 #[derive(Debug, clap::Args)]
@@ -45,12 +67,21 @@ struct List {
     /// Only accesses of this document, by id or file
     #[arg(long, value_name = "ID")]
     document: Option<String>,
+    /// Only accesses of this version of the document
+    #[arg(long, value_name = "N", requires = "document")]
+    version: Option<String>,
+    /// Only accesses with a text as of this checkpoint
+    #[arg(long, value_name = "N")]
+    checkpoint: Option<CheckpointNumber>,
     /// Only accesses by this principal
     #[arg(long, value_name = "PRINCIPAL")]
     principal: Option<String>,
     /// Only accesses by this command
     #[arg(long, value_name = "VERB")]
     verb: Option<String>,
+    /// Print all of them in a format of other programs
+    #[arg(long, value_enum, conflicts_with_all = ["json", "limit"])]
+    format: Option<Format>,
     #[command(flatten)]
     period: Period,
     #[command(flatten)]
@@ -60,15 +91,16 @@ struct List {
 pub(super) fn run(args: &Trace, session: &mut Session<'_>) -> Result<Answer, Failure> {
     match &args.part {
         Part::List(args) => list(args, session),
-        Part::Show { trace } => show(trace, session),
+        Part::Show { trace, format } => show(trace, *format, session),
         Part::Verify => verify(session),
+        Part::Output(args) => output::run(args, session),
     }
 }
 
 /// Which accesses, by their time.
 #[derive(Debug, clap::Args)]
 pub(super) struct Period {
-    /// Only accesses at this time or later
+    /// Only accesses at this time or later; a date is its first instant in UTC
     #[arg(long, value_name = "TIME")]
     from: Option<String>,
     /// Only accesses before this time
@@ -81,8 +113,10 @@ impl Period {
     pub(super) fn filter(&self) -> Result<Filter, Failure> {
         let time = |text: &Option<String>| -> Result<Option<Timestamp>, Failure> {
             let parse = |text: &String| {
-                text.parse()
-                    .map_err(|why| Failure::new(Code::Usage, format!("invalid time: {why}")))
+                Timestamp::of_rfc3339(text).ok_or_else(|| {
+                    Failure::new(Code::Usage, format!("`{text}` is not a time or a date"))
+                        .hint("write a time such as `2026-11-21T20:06:06Z`, or a date such as `2026-11-21`")
+                })
             };
             text.as_ref().map(parse).transpose()
         };
@@ -107,10 +141,16 @@ fn list(args: &List, session: &mut Session<'_>) -> Result<Answer, Failure> {
         principal: args.principal.clone(),
         verb: args.verb.clone(),
         document: document.map(|id| session.workspace.known_id(&vault, id)).transpose()?,
+        version: args.version.as_deref().map(number).transpose()?,
+        checkpoint: args.checkpoint,
         ..args.period.filter()?
     };
+    let all = session.workspace.all_logs(&vault)?;
+    if let Some(format) = args.format {
+        return format::list(format, (&all, &filter), session);
+    }
     let (mut traces, mut faults) = (Vec::new(), Vec::new());
-    for logs in session.workspace.all_logs(&vault)? {
+    for logs in &all {
         let mut found = |line| traces.push(TraceRow::from(&line));
         faults.extend(of_log(logs.matching(&filter, &mut found))?);
     }
@@ -127,13 +167,18 @@ fn list(args: &List, session: &mut Session<'_>) -> Result<Answer, Failure> {
     if session.ui.json {
         session.ui.report(&limit::report(report, omitted));
     }
+    warn_of(session, &faults);
+    Ok(Answer::Yes)
+}
+
+/// Warns of lines that are left out of an answer.
+fn warn_of(session: &mut Session<'_>, faults: &[Fault]) {
     if !faults.is_empty() {
         let what = count(faults.len(), "line");
         session.ui.note(&format!(
             "warning: {what} of the log cannot be relied on; run `ctx trace verify`"
         ));
     }
-    Ok(Answer::Yes)
 }
 
 /// A session in a table: one that was not named joins nothing.
@@ -147,6 +192,7 @@ fn row(trace: &TraceRow) -> Vec<String> {
         "access" => count(usize::try_from(trace.count).unwrap_or(usize::MAX), "text"),
         "listing" => format!("{} listed", trace.count),
         "change" => changed(trace),
+        "output" => format!("{} bytes produced", trace.count),
         event => format!("{event}: {}", shown(trace.code.as_deref().unwrap_or_default())),
     };
     vec![
@@ -173,22 +219,31 @@ fn changed(trace: &TraceRow) -> String {
     }
 }
 
-fn show(trace: &str, session: &mut Session<'_>) -> Result<Answer, Failure> {
+fn show(trace: &str, format: Option<Format>, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let name = trace_id(trace)?;
     let vault = session.workspace.vault()?;
+    let all = session.workspace.all_logs(&vault)?;
     let mut lines = Vec::new();
-    for logs in session.workspace.all_logs(&vault)? {
+    for logs in &all {
         lines.extend(of_log(logs.find(&name))?);
     }
     let Some(first) = lines.first() else {
         let message = format!("no access `{name}` is recorded");
         return Err(Failure::new(Code::UnknownTrace, message).hint("`ctx trace list` lists them"));
     };
+    if let Some(format) = format {
+        return format::show(format, (&all, lines), session);
+    }
+    let before = match first.event {
+        Event::Output(_) => Some(output::before(session, &all, first)?),
+        _ => None,
+    };
     if session.ui.json {
-        session.ui.report(&TraceReport { trace: name.to_string(), lines: &lines });
+        session.ui.report(&TraceReport { trace: name.to_string(), lines: &lines, before });
         return Ok(Answer::Yes);
     }
     text(session, first, &lines);
+    before.iter().for_each(|before| output::list(session, before));
     Ok(Answer::Yes)
 }
 
@@ -218,6 +273,7 @@ fn text(session: &mut Session<'_>, first: &Line, lines: &[Line]) {
     field("thread", labels.thread.as_deref());
     field("task", labels.task.as_deref());
     field("node", labels.node.as_deref());
+    field("traced in", request.traceparent.as_deref());
     field("head", head.as_deref());
     match &first.event {
         Event::Access(access) => {
@@ -241,6 +297,10 @@ fn text(session: &mut Session<'_>, first: &Line, lines: &[Line]) {
             let sealed = sealed.map(|head| format!("checkpoint {} {}", head.checkpoint, head.hash));
             field("sealed", sealed.as_deref());
         }
+        Event::Output(produced) => {
+            field("model", produced.model.as_deref());
+            field("produced", Some(&format!("{} bytes {}", produced.bytes, produced.sha256)));
+        }
     }
     for line in lines {
         match &line.event {
@@ -253,7 +313,7 @@ fn text(session: &mut Session<'_>, first: &Line, lines: &[Line]) {
                     .iter()
                     .for_each(|name| session.ui.line(&format!("    {}", shown(name))));
             }
-            Event::Listing(_) | Event::Refused(_) => {}
+            Event::Listing(_) | Event::Refused(_) | Event::Output(_) => {}
         }
     }
 }

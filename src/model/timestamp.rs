@@ -37,6 +37,20 @@ impl Timestamp {
         Self { millis, whole_seconds: false }
     }
 
+    /// The instant that a person wrote: an RFC 3339 timestamp, or a date, which is its first instant
+    /// in UTC. What is finer than a millisecond is left out. None for a leap second, and for an
+    /// instant outside the years 0000 to 9999.
+    pub fn of_rfc3339(text: &str) -> Option<Self> {
+        if text.len() == DATE && text.is_ascii() {
+            return parse(format!("{text}T00:00:00.000Z").as_bytes());
+        }
+        let (second, rest) = text.split_at_checked(SECOND)?;
+        let whole = parse(format!("{}Z", second.to_ascii_uppercase()).as_bytes())?;
+        let (fraction, zone) = rest.split_at(rest.find(['Z', 'z', '+', '-'])?);
+        let millis = whole.millis + millis_of(fraction)? - offset_of(zone)?;
+        (Self::MIN.millis..=Self::MAX.millis).contains(&millis).then(|| Self::from_millis(millis))
+    }
+
     /// Milliseconds since 1970-01-01T00:00:00Z.
     pub fn millis(self) -> i64 {
         self.millis
@@ -67,6 +81,33 @@ impl FromStr for Timestamp {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         parse(text.as_bytes()).ok_or_else(|| TimestampError { found: text.to_owned() })
     }
+}
+
+/// The length of `YYYY-MM-DD`.
+const DATE: usize = 10;
+/// The length of `YYYY-MM-DDTHH:MM:SS`.
+const SECOND: usize = 19;
+
+/// The whole milliseconds of `.` and digits, or of nothing.
+fn millis_of(fraction: &str) -> Option<i64> {
+    if fraction.is_empty() {
+        return Some(0);
+    }
+    let digits = fraction.strip_prefix('.').filter(|d| d.bytes().all(|b| b.is_ascii_digit()))?;
+    let first: String = digits.chars().chain("000".chars()).take(3).collect();
+    (!digits.is_empty()).then(|| first.parse().ok()).flatten()
+}
+
+/// The milliseconds by which a zone is ahead of UTC: `Z`, or a sign and `HH:MM`.
+fn offset_of(zone: &str) -> Option<i64> {
+    let sign = match zone.as_bytes() {
+        [b'Z' | b'z'] => return Some(0),
+        [b'+', ..] => 1,
+        _ => -1,
+    };
+    // The form of a time of day is that of a zone.
+    let ahead = parse(format!("1970-01-01T{}:00Z", zone.get(1..)?).as_bytes())?;
+    Some(sign * ahead.millis)
 }
 
 /// Reads `YYYY-MM-DDTHH:MM:SSZ` or `YYYY-MM-DDTHH:MM:SS.sssZ` and nothing else.
@@ -151,6 +192,42 @@ mod tests {
             "+026-11-21T20:06:06.689Z",
         ] {
             assert!(text.parse::<Timestamp>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_person_may_write_any_timestamp_of_rfc_3339_or_a_date() {
+        for (text, instant) in [
+            ("2026-11-21", "2026-11-21T00:00:00.000Z"),
+            ("2026-11-21T20:06:06Z", "2026-11-21T20:06:06.000Z"),
+            ("2026-11-21t20:06:06.6z", "2026-11-21T20:06:06.600Z"),
+            ("2026-11-21T20:06:06.689999999Z", "2026-11-21T20:06:06.689Z"),
+            ("2026-11-21T00:30:00+01:00", "2026-11-20T23:30:00.000Z"),
+            ("2026-11-21T23:30:00.5-01:00", "2026-11-22T00:30:00.500Z"),
+            ("2026-11-21T23:30:00-00:00", "2026-11-21T23:30:00.000Z"),
+        ] {
+            let read = Timestamp::of_rfc3339(text).map(|read| read.to_string());
+            assert_eq!(read.as_deref(), Some(instant), "{text}");
+        }
+        for text in [
+            "",
+            "2026",
+            "2026-02-29",
+            "2026-11-21T20:06Z",
+            "2026-11-21T20:06:06",
+            "2026-11-21 20:06:06Z",
+            "2026-11-21T20:06:06.Z",
+            "2026-11-21T20:06:06.1.2Z",
+            "2026-11-21T20:06:60Z",
+            "2026-11-21T20:06:06+1:00",
+            "2026-11-21T20:06:06+24:00",
+            "2026-11-21T20:06:06Zx",
+            "2026-11-21T20:06:06+",
+            "0000-01-01T00:00:00+01:00",
+            "2026-11-21T20:06:0é",
+            "2026-11-2é",
+        ] {
+            assert_eq!(Timestamp::of_rfc3339(text), None, "{text}");
         }
     }
 

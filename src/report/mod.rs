@@ -5,6 +5,7 @@
 //! adds nothing to it.
 
 pub mod advice;
+mod attributes;
 pub mod blame;
 pub mod checkpoint;
 pub mod document;
@@ -14,8 +15,10 @@ pub mod graph;
 pub mod head;
 pub mod history;
 pub mod map;
+pub(crate) mod otlp;
 pub mod pack;
 pub mod problem;
+pub(crate) mod prov;
 pub mod recover;
 pub mod resolve;
 pub mod restore;

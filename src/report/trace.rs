@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::Report;
-use crate::audit::{Change, Event, Fault, Line, Reading};
+use crate::audit::{Change, Event, Fault, Line, Output, Prior, Produced, Reading};
 use crate::evidence::replay::{Outcome, Replayed};
 
 /// The answer of `trace list`: accesses, listings, refusals and changes in the order of their times.
@@ -20,7 +20,7 @@ pub struct TraceRow {
     pub trace: String,
     /// When.
     pub at: String,
-    /// `access`, `listing`, `refused` or `change`.
+    /// `access`, `listing`, `refused`, `output` or `change`.
     pub event: &'static str,
     /// The command.
     pub verb: String,
@@ -36,7 +36,7 @@ pub struct TraceRow {
     pub head: Option<u64>,
     /// What was asked for.
     pub query: Option<String>,
-    /// How many texts were handed out, names listed, or documents changed.
+    /// How many texts were handed out, names listed, bytes produced, or documents changed.
     pub count: u64,
     /// The code of a refusal.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -59,6 +59,7 @@ impl From<&Line> for TraceRow {
             Event::Listing(listing) => (listing.query.query.clone(), listing.count, None),
             Event::Refused(refused) => (None, 0, Some(refused.code.clone())),
             Event::Change(change) => (None, change.names().len() as u64, None),
+            Event::Output(produced) => (None, produced.bytes, None),
         };
         let change = match &line.event {
             Event::Change(change) => Some(change),
@@ -207,6 +208,66 @@ impl Report for ReplayReport {
     const SCHEMA: &'static str = "replay";
 }
 
+/// The answer of `replay --output`: commands that were run again.
+#[derive(Debug, Serialize)]
+pub struct ReplayOutputReport {
+    /// How many outputs are the same.
+    pub same: usize,
+    /// How many differ.
+    pub different: usize,
+    /// How many cannot be made again.
+    pub cannot_tell: usize,
+    /// The outputs, in the order of the lines.
+    pub outputs: Vec<ReplayedOutput>,
+}
+
+/// One command that was run again.
+#[derive(Debug, Serialize)]
+pub struct ReplayedOutput {
+    /// The line of the log.
+    pub trace: String,
+    /// The command.
+    pub verb: String,
+    /// How many bytes are recorded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<u64>,
+    /// The hash that is recorded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sha256: Option<String>,
+    /// `same`, `different` or `cannot tell`.
+    pub outcome: &'static str,
+    /// What differs or is missing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+}
+
+impl ReplayedOutput {
+    /// The output of a line.
+    pub(crate) fn new(line: &Line, recorded: Option<&Output>, outcome: &Outcome) -> Self {
+        Self {
+            trace: line.trace().to_string(),
+            verb: line.request.verb.clone(),
+            bytes: recorded.map(|output| output.bytes),
+            sha256: recorded.map(|output| output.sha256.clone()),
+            outcome: outcome.as_str(),
+            why: outcome.why().map(str::to_owned),
+        }
+    }
+}
+
+impl ReplayOutputReport {
+    /// The outputs of lines.
+    pub(crate) fn new(outputs: Vec<ReplayedOutput>) -> Self {
+        let count = |word: &str| outputs.iter().filter(|output| output.outcome == word).count();
+        let (same, different) = (count("same"), count("different"));
+        Self { same, different, cannot_tell: outputs.len() - same - different, outputs }
+    }
+}
+
+impl Report for ReplayOutputReport {
+    const SCHEMA: &'static str = "replay.output";
+}
+
 /// The answer of `trace show`: the line that a trace names, then the further lines of its answer.
 #[derive(Debug, Serialize)]
 pub struct TraceReport<'t> {
@@ -214,6 +275,34 @@ pub struct TraceReport<'t> {
     pub trace: String,
     /// The lines, as the log has them.
     pub lines: &'t [Line],
+    /// Of an output, the accesses of its session before it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub before: Option<BeforeReport>,
+}
+
+/// The accesses of a session before an output.
+#[derive(Debug, Serialize)]
+pub struct BeforeReport {
+    /// How many they are.
+    pub count: usize,
+    /// The accesses, the oldest first.
+    pub accesses: Vec<Prior>,
+}
+
+/// The answer of `trace output`.
+#[derive(Debug, Serialize)]
+pub struct OutputReport {
+    /// What names the line.
+    pub trace: String,
+    /// The session that produced it.
+    pub session: String,
+    /// What was produced.
+    #[serde(flatten)]
+    pub produced: Produced,
+}
+
+impl Report for OutputReport {
+    const SCHEMA: &'static str = "trace.output";
 }
 
 impl Report for TraceReport<'_> {

@@ -132,6 +132,12 @@ impl CheckpointSource {
     }
 }
 
+impl From<Log> for CheckpointSource {
+    fn from(log: Log) -> Self {
+        Self { index: None, log: OnceLock::from(log) }
+    }
+}
+
 impl From<Index> for CheckpointSource {
     fn from(index: Index) -> Self {
         Self { index: Some(index), log: OnceLock::new() }

@@ -1,4 +1,4 @@
-//! `audit:` in the configuration: how accesses and changes are recorded (AUDIT-17).
+//! `audit:` in the configuration: how accesses and changes are recorded (AUDIT-23).
 
 use super::config::{Config, Governance, unknown_key, word};
 use crate::yaml::{self, Node, canonical_number};

@@ -1,5 +1,5 @@
 //! The change logs: every chain, what their lines say of checkpoints, and whether each event of
-//! ctx has its line (AUDIT-14 to AUDIT-16).
+//! ctx has its line (AUDIT-20 to AUDIT-22).
 
 use std::collections::BTreeSet;
 

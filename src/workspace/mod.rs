@@ -3,7 +3,7 @@
 //! selectors.
 //!
 //! `open` finds the vault and `identity` says who acts and when. `argument` reads what an argument
-//! may name; `name` reads ids and URIs, `places` folders, `ask` selectors, `lines` lines, `version` the texts of
+//! may name; `name` reads ids and URIs, `places` folders, `ask` selectors, `lines` lines, `moment` checkpoints, `version` the texts of
 //! versions, `head` what the user trusted, `revision` the log at a git revision, and `staged` the
 //! vault that git would commit. `recording` gathers what a command hands out, `changes` what it changed. `place` says where a vault is in its repository, and `discarded` what
 //! git did to a log. `init` makes a vault, `create` a document, `demo` the example vault.
@@ -20,6 +20,7 @@ pub(crate) mod head;
 mod identity;
 pub(crate) mod init;
 pub(crate) mod lines;
+pub(crate) mod moment;
 pub(crate) mod name;
 mod open;
 mod place;
@@ -66,6 +67,19 @@ impl Environment {
         let (vars, disk) = (BTreeMap::new(), Disk::default());
         let random = outside::random;
         Self { cwd, vars, clock, random, is_recorded: true, git: git::ask, disk }
+    }
+
+    /// The same environment, for a command of its own.
+    pub(crate) fn duplicate(&self) -> Self {
+        Self {
+            cwd: self.cwd.clone(),
+            vars: self.vars.clone(),
+            clock: self.clock,
+            random: self.random,
+            is_recorded: self.is_recorded,
+            git: self.git,
+            disk: self.disk.clone(),
+        }
     }
 
     /// A variable that is set and not empty.

@@ -9,7 +9,8 @@ use std::time::Instant;
 use super::Workspace;
 use crate::audit::{
     self, Access, AppendError, Arguments, Event, HeadRef, LabelError, Labels, Listing, Logs,
-    Output, Place, Query, Recorder, Refused, Request, Text, WithheldCount,
+    Output, Place, Produced, Query, Recorder, Refused, Request, Text, TraceId, TraceParent,
+    WithheldCount,
 };
 use crate::model::digest::Digest;
 use crate::model::number::CheckpointNumber;
@@ -160,6 +161,10 @@ impl Recording {
     }
 }
 
+fn of_head(head: Option<(CheckpointNumber, Digest)>) -> Option<HeadRef> {
+    head.map(|(checkpoint, hash)| HeadRef { checkpoint: checkpoint.0, hash: hash.to_string() })
+}
+
 /// What was read of the access log.
 ///
 /// # Errors
@@ -219,22 +224,49 @@ impl Workspace<'_> {
             return Ok(());
         }
         let place = self.audit_place(&root, state).ok_or(NotRecorded::NoPlace)?;
-        let principal = self.environment.var("CTX_PRINCIPAL");
-        let principal = principal.and_then(|name| name.parse::<Principal>().ok());
-        let principal = principal.map(|principal| (principal, "env"));
-        let head = recording
-            .head
-            .map(|(checkpoint, hash)| HeadRef { checkpoint: checkpoint.0, hash: hash.to_string() });
-        let mut request = Request { head, ..self.request(&root, labels, principal) };
+        let head = recording.head;
+        let mut request = Request { head: of_head(head), ..self.asked(&root, labels) };
         if recording.settings.queries == Queries::Hash {
             request.args = request.args.hashed();
         }
+        self.append(place, recording.must_be_durable(), &request, event).map(|_| ())
+    }
+
+    /// Records what an agent produced in its session; gives what names the line.
+    ///
+    /// # Errors
+    /// It could not be recorded.
+    pub(crate) fn record_output(
+        &self,
+        recording: &Recording,
+        labels: Labels,
+        produced: Produced,
+    ) -> Result<TraceId, NotRecorded> {
+        let (root, state) = recording.vault.clone().ok_or(NotRecorded::NoPlace)?;
+        let place = self.audit_place(&root, state).ok_or(NotRecorded::NoPlace)?;
+        let request = Request { head: of_head(recording.head), ..self.asked(&root, labels) };
+        let is_durable = recording.must_be_durable();
+        self.append(place, is_durable, &request, Event::Output(produced))
+    }
+
+    /// What was asked, and by whom, as far as reading asks.
+    fn asked(&self, root: &Path, labels: Labels) -> Request {
+        let principal = self.environment.var("CTX_PRINCIPAL");
+        let principal = principal.and_then(|name| name.parse::<Principal>().ok());
+        self.request(root, labels, principal.map(|principal| (principal, "env")))
+    }
+
+    fn append(
+        &self,
+        place: Place,
+        is_durable: bool,
+        request: &Request,
+        event: Event,
+    ) -> Result<TraceId, NotRecorded> {
         let clock = || Timestamp::from_millis((self.environment.clock)());
         let at = self.now().unwrap_or_else(|_| clock());
-        let durability = recording.settings.durability;
         let environment = (self.environment.random, &self.environment.disk);
-        let is_durable = durability == Some(Durability::Sync);
-        audit::append(&place, environment, is_durable, at, &request, event)
+        audit::append(&place, environment, is_durable, at, request, event)
             .map_err(|source| NotRecorded::Append { dir: place.dir, source })
     }
 
@@ -248,6 +280,8 @@ impl Workspace<'_> {
         let cwd = self.environment.cwd.strip_prefix(root).ok().map(Path::to_string_lossy);
         let cwd = cwd.filter(|dir| !dir.is_empty()).map(Cow::into_owned);
         let Command { verb, argv, terminal } = self.options.command.clone();
+        let parent = self.environment.var("TRACEPARENT");
+        let parent = parent.and_then(|parent| parent.parse::<TraceParent>().ok());
         let (principal, source) = match principal {
             Some((principal, source)) => (Some(principal.to_string()), source),
             None => (None, "none"),
@@ -259,6 +293,7 @@ impl Workspace<'_> {
             principal_source: source.to_owned(),
             head: None,
             labels,
+            traceparent: parent.map(|parent| parent.to_string()),
         }
     }
 

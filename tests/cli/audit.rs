@@ -175,6 +175,14 @@ fn labels_name_who_asks_and_placeholders_are_refused() {
     assert_eq!(listed("--document nodes/returns"), ["2", "3"]);
     assert_eq!(listed("--agent scout --document nodes/returns"), [""; 0]);
     assert_eq!(listed("-n 1"), ["3"]);
+    assert_eq!(listed("--document nodes/returns --version 1"), ["2", "3"]);
+    assert_eq!(listed("--document nodes/returns --version v2"), [""; 0]);
+    assert_eq!(listed("--checkpoint 1 --session s1"), ["1"]);
+    assert_eq!(listed("--checkpoint 2"), [""; 0]);
+    assert_eq!(listed("--from 2026-11-21 --to 2026-11-21T12:00:03+02:00"), ["1"]);
+    assert_eq!(listed("--from 2026-11-22"), [""; 0]);
+    assert_eq!(place.ctx("trace list --from yesterday").exit, 2);
+    assert_eq!(place.ctx("trace list --version 1").exit, 2);
     for label in ["default", "NULL", "Unknown"] {
         let refused: Output = place.ctx(&format!("read nodes/fees --session {label}"));
         assert_eq!(refused.exit, 2, "{}", refused.whole());

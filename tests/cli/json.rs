@@ -10,6 +10,7 @@ fn every_verb_names_its_schema() {
     let traces = place.ctx("trace list --json").ok().json("ctx.trace.list");
     let show = format!("trace show {}", traces["traces"][0]["trace"].as_str().unwrap());
     let replay = show.replace("trace show", "replay");
+    let replay_output = format!("{replay} --output");
     let mut asked = Vec::new();
     for (line, schema) in [
         ("status", "ctx.status"),
@@ -58,8 +59,10 @@ fn every_verb_names_its_schema() {
         ("impact nodes/a", "ctx.impact"),
         (replay.as_str(), "ctx.replay"),
         ("audit begin --dry-run", "ctx.audit.begin"),
+        (replay_output.as_str(), "ctx.replay.output"),
         ("trace list", "ctx.trace.list"),
         ("trace verify", "ctx.trace.verify"),
+        ("trace output --session s", "ctx.trace.output"),
         ("help", "ctx.help"),
         ("help publish", "ctx.help"),
         ("help drift", "ctx.help"),

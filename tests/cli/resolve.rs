@@ -276,7 +276,7 @@ fn a_checkpoint_answers_as_it_did_then() {
     exit: 2
     -- stdout
     -- stderr
-    error: invalid value 'x' for '--at <N>': invalid digit found in string
+    error: invalid value 'x' for '--at <N|TIME>': expected the number of a checkpoint, a date such as `2026-11-21`, or a time such as `2026-11-21T20:06:06Z`
 
     For more information, try '--help'.
     ");

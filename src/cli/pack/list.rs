@@ -1,10 +1,10 @@
 //! `ctx pack list`.
 
 use crate::cli::Answer;
+use crate::cli::as_of::AsOf;
 use crate::cli::limit::{self, Limit};
 use crate::cli::session::Session;
 use crate::cli::ui::shown;
-use crate::model::number::CheckpointNumber;
 use crate::report::failure::Failure;
 use crate::report::pack::{PackReport, PacksReport};
 use crate::resolve::packs::Unusable;
@@ -18,9 +18,8 @@ use crate::words::count;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx pack list\n  ctx pack list --at 3 --json")]
 pub(super) struct List {
-    /// List what was sealed at this checkpoint
-    #[arg(long, value_name = "N")]
-    at: Option<CheckpointNumber>,
+    #[command(flatten)]
+    at: AsOf,
     #[command(flatten)]
     limit: Limit,
 }
@@ -28,7 +27,8 @@ pub(super) struct List {
 pub(super) fn run(args: &List, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let vault = session.vault()?;
     let source = session.source(&vault, Need::Fields)?;
-    let snapshot = Snapshot::of(&vault, &source, args.at)?;
+    let at = args.at.checkpoint(session, &vault, &source)?;
+    let snapshot = Snapshot::of(&vault, &source, at)?;
     let packs = snapshot.packs()?;
     let mut report = PacksReport::new(&snapshot, &packs)?;
     let omitted = args.limit.first(&mut report.packs);

@@ -1,10 +1,10 @@
 //! `ctx pack show`.
 
 use crate::audit::{Part, Text, Traced};
+use crate::cli::as_of::AsOf;
 use crate::cli::session::Session;
 use crate::cli::ui::shown;
 use crate::cli::{Answer, document};
-use crate::model::number::CheckpointNumber;
 use crate::pack;
 use crate::report::failure::Failure;
 use crate::report::pack::PackShowReport;
@@ -19,15 +19,15 @@ ctx pack show procurement.onboarding --at 3 --json")]
 pub(super) struct Show {
     /// Id of the pack, with or without `pack:`
     id: String,
-    /// Show it as of this checkpoint
-    #[arg(long, value_name = "N")]
-    at: Option<CheckpointNumber>,
+    #[command(flatten)]
+    at: AsOf,
 }
 
 pub(super) fn run(args: &Show, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let vault = session.vault()?;
     let source = session.source(&vault, Need::Fields)?;
-    let snapshot = Snapshot::of(&vault, &source, args.at)?;
+    let at = args.at.checkpoint(session, &vault, &source)?;
+    let snapshot = Snapshot::of(&vault, &source, at)?;
     let packs = snapshot.packs()?;
     let id = args.id.strip_prefix("pack:").unwrap_or(&args.id);
     let sealed = packs.find(id, snapshot.checkpoint())?;

@@ -1,0 +1,127 @@
+//! What an agent produced, bound by the chain to the accesses before it (AUDIT-12).
+
+use std::io::{self, Read};
+
+use serde::{Deserialize, Serialize};
+
+use super::chain::{Fault, Logs};
+use super::filter::Filter;
+use super::line::{Event, Line};
+use crate::model::digest::{Digest, Sink as _};
+use crate::model::timestamp::Timestamp;
+
+/// How many bytes are read at a time.
+const CHUNK: usize = 64 << 10;
+
+/// The hash of what an agent produced. The bytes themselves are not kept.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Produced {
+    /// How many bytes they are.
+    pub bytes: u64,
+    /// Their SHA-256.
+    pub sha256: String,
+    /// The model that made them, as the user said it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+}
+
+impl Produced {
+    /// Reads an output to its end; however long it is, little of it is in memory.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub(crate) fn read(from: &mut dyn Read, model: Option<String>) -> io::Result<Self> {
+        let (mut bytes, mut chunk, mut failed) = (0_u64, vec![0; CHUNK], None);
+        let digest = Digest::of_written(|hasher| {
+            loop {
+                match from.read(&mut chunk) {
+                    Ok(0) => break,
+                    Ok(read) => {
+                        hasher.put(&chunk[..read]);
+                        bytes += read as u64;
+                    }
+                    Err(why) if why.kind() == io::ErrorKind::Interrupted => {}
+                    Err(why) => {
+                        failed = Some(why);
+                        break;
+                    }
+                }
+            }
+        });
+        match failed {
+            Some(why) => Err(why),
+            None => Ok(Self { bytes, sha256: digest.to_string(), model }),
+        }
+    }
+}
+
+/// An access before an output.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Prior {
+    /// The line.
+    pub trace: String,
+    /// When.
+    pub at: String,
+    /// How many texts it handed out.
+    pub texts: u64,
+    /// Whether it is in the chain of the output's writer, so that its place before the output cannot
+    /// be changed. Others are before it by their time only.
+    pub is_bound: bool,
+}
+
+/// The accesses of a session before an output, and the faults of the log.
+pub type Priors = (Vec<Prior>, Vec<Fault>);
+
+/// The accesses of the session of an output before it: those of its writer by their place, and
+/// those of other writers by their time. None where the session was not named.
+///
+/// # Errors
+/// A file of the log cannot be read.
+pub fn before(logs: &Logs, output: &Line) -> io::Result<Priors> {
+    let mut priors = Vec::new();
+    let Some(session) = session_of(output) else { return Ok((priors, Vec::new())) };
+    let filter = Filter { session: Some(session.to_owned()), ..Filter::default() };
+    let faults = logs.matching(&filter, &mut |line| {
+        if let Event::Access(access) = &line.event
+            && is_before(&line, output)
+        {
+            priors.push(Prior {
+                trace: line.trace().to_string(),
+                at: line.at.clone(),
+                texts: access.documents.len() as u64,
+                is_bound: line.writer == output.writer,
+            });
+        }
+    })?;
+    Ok((priors, faults))
+}
+
+/// The session of a line, if it was named.
+pub(crate) fn session_of(line: &Line) -> Option<&str> {
+    let labels = &line.request.labels;
+    labels.session.as_deref().filter(|_| !labels.session_implicit)
+}
+
+/// Whether a line is before an output.
+pub(crate) fn is_before(line: &Line, output: &Line) -> bool {
+    if line.writer == output.writer {
+        return line.seq < output.seq;
+    }
+    let at = |line: &Line| line.at.parse::<Timestamp>().ok();
+    matches!((at(line), at(output)), (Some(first), Some(second)) if first <= second)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_output_is_hashed_in_pieces() {
+        let text = "é".repeat(CHUNK);
+        let produced = Produced::read(&mut text.as_bytes(), None).unwrap();
+        assert_eq!(produced.bytes, text.len() as u64);
+        assert_eq!(produced.sha256, Digest::of(text.as_bytes()).to_string());
+        let empty = Produced::read(&mut io::empty(), None).unwrap();
+        assert_eq!((empty.bytes, empty.sha256), (0, Digest::of(b"").to_string()));
+    }
+}

@@ -1,0 +1,31 @@
+//! `--at`, of every verb that answers as of a checkpoint.
+
+use super::session::Session;
+use crate::model::number::CheckpointNumber;
+use crate::report::failure::Failure;
+use crate::resolve::CheckpointSource;
+use crate::vault::Vault;
+use crate::workspace::moment::Moment;
+
+/// As of which checkpoint a question is answered.
+#[derive(Clone, Copy, Debug, Default, clap::Args)]
+pub(super) struct AsOf {
+    /// Answer as of this checkpoint, or the last one at this time
+    ///
+    /// TIME is an RFC 3339 timestamp, or a date, which stands for its first instant in UTC. It must
+    /// have passed. Reports name the checkpoint by its number.
+    #[arg(long, value_name = "N|TIME")]
+    at: Option<Moment>,
+}
+
+impl AsOf {
+    /// The checkpoint; none for the last one.
+    pub(super) fn checkpoint(
+        self,
+        session: &Session<'_>,
+        vault: &Vault,
+        source: &CheckpointSource,
+    ) -> Result<Option<CheckpointNumber>, Failure> {
+        session.workspace.checkpoint_at((vault, source), self.at)
+    }
+}
