@@ -190,7 +190,9 @@ impl Index<'_, '_> {
         let mut bytes = 0;
         for (entry, length) in entries.iter().zip(lengths) {
             // A log or a history may be longer than a document.
-            if length > limit::DOCUMENT && !entry.path.contains(layout::VERSIONS) {
+            let may_be_longer =
+                [layout::VERSIONS, layout::AUDIT_DIR].iter().any(|dir| entry.path.contains(dir));
+            if length > limit::DOCUMENT && !may_be_longer {
                 take(entry, Content::TooLong(length)).map_err(|why| no_copy(&why))?;
                 continue;
             }
