@@ -39,6 +39,12 @@ fn main() {
             }
         }
     }
+    let logs = read(&vectors.join("audit/cases.json"));
+    let files = |case: &Value| case["files"].as_object().expect("files by name").clone();
+    for text in logs.as_array().expect("a list of cases").iter().flat_map(files) {
+        let text = text.1.as_str().expect("a text").to_owned();
+        text.lines().for_each(|line| seeds.add("audit", line.as_bytes()));
+    }
     let lines = read(&vectors.join("checkpoint/lines.json"));
     for case in lines.as_array().expect("a list of cases") {
         seeds.add("log_delta", format!("{}\n", case["line"].as_str().expect("a text")).as_bytes());

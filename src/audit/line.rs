@@ -6,10 +6,11 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::canonical::{MemberFault, Members};
 use super::labels::Labels;
 use super::text::Text;
 use super::writer::WriterId;
-use crate::model::digest::Digest;
+use crate::model::digest::{Digest, Sink as _};
 
 /// The version of the form of a line.
 const FORM: u64 = 1;
@@ -308,40 +309,199 @@ impl Line {
         Ok((serde_jcs::to_vec(&value)?, hash))
     }
 
-    /// Reads the bytes of a line, and compares them with its hash.
+    /// Reads the bytes of a line, and compares them with its hash: that of the bytes around it.
     ///
     /// # Errors
     /// See [`LineFault`].
     pub fn read(bytes: &[u8]) -> Result<(Self, Digest), LineFault> {
-        let malformed = |why: &str| LineFault::Malformed(why.to_owned());
-        let mut value: Value = serde_json::from_slice(bytes)
-            .map_err(|why| LineFault::Malformed(format!("not JSON: {why}")))?;
-        let canonical = serde_jcs::to_vec(&value).map_err(|why| malformed(&why.to_string()))?;
-        if canonical != bytes {
-            return Err(malformed("not in canonical form (RFC 8785)"));
-        }
-        let hash = value.as_object_mut().and_then(|fields| fields.remove("hash"));
-        let expected = match hash {
-            Some(Value::String(hash)) => hash,
-            _ => return Err(malformed("no hash")),
-        };
-        let said = serde_jcs::to_vec(&value).map_err(|why| malformed(&why.to_string()))?;
-        let found = Digest::of(&said);
-        if found.to_string() != expected {
+        let malformed = |why: String| LineFault::Malformed(why);
+        let members = Members::read(bytes).map_err(|why| malformed(why.to_string()))?;
+        let expected: String = members.need("hash").map_err(|why| malformed(why.to_string()))?;
+        let around = members.without("hash");
+        let found = Digest::of_written(|out| around.iter().for_each(|piece| out.put(piece)));
+        if expected.parse() != Ok(found) {
             return Err(LineFault::Hash { expected, found });
         }
-        let line: Self = serde_json::from_value(value)
-            .map_err(|why| LineFault::Malformed(format!("not a line of a log: {why}")))?;
+        let line =
+            Self::of(&members).map_err(|why| malformed(format!("not a line of a log: {why}")))?;
         match line.v {
             FORM => Ok((line, found)),
-            other => Err(LineFault::Malformed(format!("form {other} is not known"))),
+            other => Err(malformed(format!("form {other} is not known"))),
         }
     }
+
+    /// A line of its members. Further members are not looked at: later versions of the program may
+    /// write more.
+    fn of(members: &Members<'_>) -> Result<Self, MemberFault> {
+        Ok(Self {
+            v: members.need("v")?,
+            seq: members.need("seq")?,
+            prev: members.need("prev")?,
+            at: members.need("at")?,
+            writer: members.need("writer")?,
+            tool: members.need("tool")?,
+            request: Request {
+                verb: members.need("verb")?,
+                args: members.need("args")?,
+                principal: members.get("principal")?,
+                principal_source: members.need("principal_source")?,
+                head: members.get("head")?,
+                labels: members.need("labels")?,
+            },
+            cause: members.get("cause")?,
+            event: Event::of(members)?,
+        })
+    }
+}
+
+impl Event {
+    /// What was answered, by the members of a line.
+    fn of(members: &Members<'_>) -> Result<Self, MemberFault> {
+        let query = || -> Result<_, MemberFault> {
+            let (query, query_sha256) = (members.get("query")?, members.get("query_sha256")?);
+            Ok(Query { query, query_sha256 })
+        };
+        let withheld = || Ok(members.get("withheld")?.unwrap_or_default());
+        let output = || -> Result<_, MemberFault> {
+            Ok(Output {
+                bytes: members.need("bytes")?,
+                sha256: members.need("sha256")?,
+                elapsed_us: members.need("elapsed_us")?,
+            })
+        };
+        Ok(match members.need("event")? {
+            Kind::Access => Self::Access(Access {
+                class: members.get("class")?,
+                query: query()?,
+                documents: members.need("documents")?,
+                withheld: withheld()?,
+                output: output()?,
+            }),
+            Kind::Listing => Self::Listing(Listing {
+                query: query()?,
+                count: members.need("count")?,
+                withheld: withheld()?,
+                output: output()?,
+            }),
+            Kind::Refused => Self::Refused(Refused { code: members.need("code")? }),
+        })
+    }
+}
+
+/// The word for what was answered.
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Kind {
+    Access,
+    Listing,
+    Refused,
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+
+    /// The other way to read a line: as any value, which is spelled again. `serde` takes the number
+    /// of an event for its word.
+    fn read_slowly(bytes: &[u8]) -> Result<(Line, Digest), &'static str> {
+        let mut value: Value = serde_json::from_slice(bytes).map_err(|_| "malformed")?;
+        if serde_jcs::to_vec(&value).unwrap() != bytes {
+            return Err("malformed");
+        }
+        let Some(Value::String(hash)) = value.as_object_mut().unwrap().remove("hash") else {
+            return Err("malformed");
+        };
+        let found = Digest::of(&serde_jcs::to_vec(&value).unwrap());
+        if found.to_string() != hash {
+            return Err("hash");
+        }
+        if value["event"].is_u64() {
+            return Err("malformed");
+        }
+        let line: Line = serde_json::from_value(value).map_err(|_| "malformed")?;
+        if line.v == FORM { Ok((line, found)) } else { Err("malformed") }
+    }
+
+    fn read(bytes: &[u8]) -> Result<(Line, Digest), &'static str> {
+        Line::read(bytes).map_err(|fault| match fault {
+            LineFault::Malformed(_) => "malformed",
+            LineFault::Hash { .. } => "hash",
+        })
+    }
+
+    /// A line with every key that one can have, and further ones.
+    fn full(event: &str) -> Value {
+        json!({
+            "v": 1, "seq": 3, "prev": "p", "at": "t", "writer": "w", "tool": "0.1.0",
+            "verb": "read", "args": {"argv": ["read", "a"], "cwd": "b", "terminal": true},
+            "principal": "ana", "principal_source": "env", "head": {"checkpoint": 2, "hash": "h"},
+            "labels": {"agent": "a", "session": "s", "session_implicit": true, "task": "t"},
+            "cause": "0a1b2c3d-1", "event": event, "class": "set", "query": "#a",
+            "documents": [{
+                "uri": "u", "id": "i", "version": 1, "checkpoint": 1, "chain_hash": "c",
+                "range": [1, 2], "part": "snippet", "author": "a", "edited_by": "e",
+                "edited_at": "t", "bytes": 1, "sha256": "s",
+            }],
+            "withheld": [{"reason": "withheld", "count": 1}],
+            "bytes": 5, "sha256": "s", "elapsed_us": 7, "count": 1, "code": "c",
+            "query_sha256": "q", "further": {"x": [true]},
+        })
+    }
+
+    fn spelled(mut line: Value) -> Vec<u8> {
+        let hash = Digest::of(&serde_jcs::to_vec(&line).unwrap());
+        line["hash"] = hash.to_string().into();
+        serde_jcs::to_vec(&line).unwrap()
+    }
+
+    /// Every value with one of its parts missing, or of another type.
+    fn altered(value: &Value) -> Vec<Value> {
+        let others = [json!("x"), json!(1), json!(true), json!([]), json!({}), json!(["x"])];
+        let mut all = others.to_vec();
+        match value {
+            Value::Object(fields) => {
+                for (key, part) in fields {
+                    let with = |part: Value| {
+                        let mut fields = fields.clone();
+                        fields.insert(key.clone(), part);
+                        Value::Object(fields)
+                    };
+                    all.extend(altered(part).into_iter().map(with));
+                    let mut fields = fields.clone();
+                    fields.remove(key);
+                    all.push(fields.into());
+                }
+            }
+            Value::Array(items) => {
+                for (n, part) in items.iter().enumerate() {
+                    let with = |part: Value| {
+                        let mut items = items.clone();
+                        items[n] = part;
+                        Value::Array(items)
+                    };
+                    all.extend(altered(part).into_iter().map(with));
+                }
+            }
+            _ => {}
+        }
+        all
+    }
+
+    #[test]
+    fn a_line_is_what_its_members_say_whichever_way_it_is_read() {
+        for event in ["access", "listing", "refused", "other"] {
+            let full = full(event);
+            let is_event = event != "other";
+            assert_eq!(read(&spelled(full.clone())).is_ok(), is_event, "{event}");
+            for line in altered(&full).into_iter().filter(Value::is_object) {
+                let bytes = spelled(line);
+                let text = String::from_utf8_lossy(&bytes);
+                assert_eq!(read(&bytes), read_slowly(&bytes), "{text}");
+            }
+        }
+    }
 
     #[test]
     fn a_long_query_is_recorded_by_its_hash() {

@@ -7,6 +7,7 @@
 //! vault again and checks them.
 
 mod append;
+mod canonical;
 mod chain;
 mod filter;
 mod impact;
