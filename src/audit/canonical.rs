@@ -55,8 +55,10 @@ pub(super) enum MemberFault {
 impl<'l> Members<'l> {
     /// Reads an object in canonical form.
     pub(super) fn read(bytes: &'l [u8]) -> Result<Self, NotCanonical> {
-        let text = std::str::from_utf8(bytes)
-            .map_err(|why| NotCanonical { why: "bytes that are not UTF-8", at: why.valid_up_to() })?;
+        let text = std::str::from_utf8(bytes).map_err(|why| NotCanonical {
+            why: "bytes that are not UTF-8",
+            at: why.valid_up_to(),
+        })?;
         let mut scan = Scan { text, bytes, at: 0, values: MAX_VALUES };
         let mut members = Vec::with_capacity(32);
         scan.object(MAX_DEPTH - 1, &mut |member| members.push(member))?;

@@ -2,14 +2,18 @@
 //! Property 5; `spec/audit.md`).
 //!
 //! `text` is what a line says of one text, and [`Traced`] the type in which a text leaves the
-//! library, so that no front end can forget it. `line` is a line and its hash, `labels` who asks,
-//! `writer` whose file it goes to, `append` how it gets there, and `chain` reads the files of a
-//! vault again and checks them.
+//! library, so that no front end can forget it. `line` is a line and its hash, `canonical` its one
+//! spelling, `labels` who asks, `writer` whose file it goes to, and `append` how it gets there.
+//! `chain` reads the files of a vault again, in `blocks` of lines, and checks them; `fault` is what it
+//! finds wrong, `filter` which lines a question is about, and `find` the line that a trace names.
 
 mod append;
+mod blocks;
 mod canonical;
 mod chain;
+mod fault;
 mod filter;
+mod find;
 mod impact;
 mod labels;
 mod line;
@@ -18,7 +22,8 @@ mod writer;
 
 pub use append::AppendError;
 pub(crate) use append::append;
-pub use chain::{Fault, FaultKind, Logs, Wanted};
+pub use chain::{Keep, Logs, Verified};
+pub use fault::{Fault, FaultKind};
 pub use filter::Filter;
 pub use impact::{Reading, readings};
 pub use labels::{LabelError, Labels, check as check_label};

@@ -48,7 +48,7 @@ pub(super) fn run(args: &Impact, session: &mut Session<'_>) -> Result<Answer, Fa
     let filter = Filter { document: Some(id.clone()), ..args.period.filter()? };
     let (_, logs) = session.workspace.access_logs(&vault)?;
     let mut rows = Vec::new();
-    let faults = logs.each(None, &mut |line| {
+    let faults = logs.each(&mut |line| {
         if filter.wants(&line) {
             let found = readings(&line, &filter, version, &history).into_iter();
             let found = found.filter(|reading| !args.superseded || reading.ended.is_some());

@@ -46,8 +46,8 @@ pub(super) fn run(args: &Replay, session: &mut Session<'_>) -> Result<Answer, Fa
         None => {
             let filter = Filter { session: wanted, ..Filter::default() };
             let mut found: Vec<Line> = Vec::new();
-            of_log(logs.matching(&filter, &mut |line| found.push(line)))?;
-            found.retain(|line| matches!(line.event, Event::Access(_)));
+            let access = |line: Line| matches!(line.event, Event::Access(_)).then_some(line);
+            of_log(logs.matching(&filter, &access, &mut |line| found.push(line)))?;
             found
         }
     };

@@ -5,7 +5,7 @@ use super::color::Paint;
 use super::limit::{self, Limit};
 use super::session::Session;
 use super::ui::shown;
-use crate::audit::{Event, Filter, Line, Text, TraceId};
+use crate::audit::{Event, Filter, Line, Text, TraceId, Verified};
 use crate::model::timestamp::Timestamp;
 use crate::report::failure::{Code, Failure};
 use crate::report::trace::{FaultReport, TraceReport, TraceRow, TraceVerifyReport, TracesReport};
@@ -111,7 +111,8 @@ fn list(args: &List, session: &mut Session<'_>) -> Result<Answer, Failure> {
     };
     let (_, logs) = session.workspace.access_logs(&vault)?;
     let mut traces = Vec::new();
-    let faults = logs.matching(&filter, &mut |line| traces.push(TraceRow::from(&line)));
+    let faults =
+        logs.matching(&filter, &|line| Some(TraceRow::from(&line)), &mut |row| traces.push(row));
     let faults = of_log(faults)?;
     traces.sort_by(|a, b| a.at.cmp(&b.at));
     let mut report = TracesReport { traces };
@@ -248,8 +249,7 @@ fn document(session: &mut Session<'_>, text: &Text) {
 fn verify(session: &mut Session<'_>) -> Result<Answer, Failure> {
     let vault = session.workspace.vault()?;
     let (dir, logs) = session.workspace.access_logs(&vault)?;
-    let mut lines = 0;
-    let faults = of_log(logs.each(None, &mut |_| lines += 1))?;
+    let Verified { lines, faults } = of_log(logs.verify())?;
     let is_damaged = faults.iter().any(|fault| fault.kind.is_damage());
     let report = TraceVerifyReport {
         folder: dir.display().to_string(),

@@ -1,0 +1,126 @@
+//! The line that a trace names. The lines of a writer are in the order of their numbers, so that few
+//! of them are read.
+
+use std::cmp::Ordering;
+use std::fs::File;
+use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, SeekFrom};
+
+use super::append::MAX_LINE;
+use super::blocks::LogFile;
+use super::canonical::Members;
+use super::chain::Logs;
+use super::line::{Line, TraceId};
+use super::writer::WriterId;
+
+impl Logs {
+    /// The line that a trace names, with the further lines of the same answer.
+    ///
+    /// # Errors
+    /// A file cannot be read.
+    pub fn find(&self, trace: &TraceId) -> io::Result<Vec<Line>> {
+        for (writer, firsts) in &self.files {
+            let first = firsts.iter().rev().find(|first| **first <= trace.seq);
+            if let Some(first) = first.filter(|_| writer.to_string().starts_with(&trace.writer)) {
+                let (_, file) = self.file(writer, *first)?;
+                let found = lines_of(&file, writer, trace)?;
+                if !found.is_empty() {
+                    return Ok(found);
+                }
+            }
+        }
+        self.search(trace)
+    }
+
+    /// The same in a log whose lines are not in order.
+    fn search(&self, trace: &TraceId) -> io::Result<Vec<Line>> {
+        let name = trace.to_string();
+        let mut found = Vec::new();
+        let is_it = |line: Line| (line.trace() == *trace).then_some(line);
+        let is_further = |line: Line| (line.cause.as_ref() == Some(&name)).then_some(line);
+        let of_writer = format!("\"writer\":\"{}", trace.writer).into_bytes();
+        let needles = [format!("\"seq\":{},", trace.seq).into_bytes(), of_writer];
+        self.having(&needles, &is_it, &mut |line| found.push(line))?;
+        if !found.is_empty() {
+            let needles = [format!("\"cause\":\"{name}\"").into_bytes()];
+            self.having(&needles, &is_further, &mut |line| found.push(line))?;
+        }
+        Ok(found)
+    }
+}
+
+/// The line of a file that a trace names, and the further ones right after it; none if the file has
+/// no such line, or a line on the way to it cannot be read.
+fn lines_of(file: &LogFile, writer: &WriterId, trace: &TraceId) -> io::Result<Vec<Line>> {
+    let Some(begin) = begin_of(file, trace.seq)? else { return Ok(Vec::new()) };
+    let (mut lines, name) = (LineReader::new(file), trace.to_string());
+    lines.go_to(begin)?;
+    let mut found = Vec::new();
+    while let Some(bytes) = lines.next()? {
+        let Ok((line, _)) = Line::read(bytes) else { break };
+        let is_it = if found.is_empty() {
+            line.seq == trace.seq
+        } else {
+            line.cause.as_ref() == Some(&name)
+        };
+        if !is_it || !writer.is(&line.writer) {
+            break;
+        }
+        found.push(line);
+    }
+    Ok(found)
+}
+
+/// Where the line with a number begins.
+fn begin_of(file: &LogFile, wanted: u64) -> io::Result<Option<u64>> {
+    let mut lines = LineReader::new(file);
+    // It begins in `from..to`, if anywhere; a line begins at `from`.
+    let (mut from, mut to) = (0, file.length());
+    while from < to {
+        let middle = from + (to - from) / 2;
+        let begin = if middle == from { from } else { lines.line_after(middle - 1)? };
+        if begin >= to {
+            to = middle;
+            continue;
+        }
+        lines.go_to(begin)?;
+        let Some(bytes) = lines.next()? else { return Ok(None) };
+        let length = bytes.len() as u64 + 1;
+        let seq = Members::read(bytes).ok().and_then(|line| line.need::<u64>("seq").ok());
+        match seq.map(|seq| seq.cmp(&wanted)) {
+            None => return Ok(None),
+            Some(Ordering::Equal) => return Ok(Some(begin)),
+            Some(Ordering::Less) => from = begin + length,
+            Some(Ordering::Greater) => to = middle,
+        }
+    }
+    Ok(None)
+}
+
+/// Lines from any place of a file on.
+struct LineReader<'f> {
+    file: BufReader<&'f File>,
+    line: Vec<u8>,
+}
+
+impl<'f> LineReader<'f> {
+    fn new(file: &'f LogFile) -> Self {
+        Self { file: BufReader::new(file.file()), line: Vec::new() }
+    }
+
+    fn go_to(&mut self, place: u64) -> io::Result<()> {
+        self.file.seek(SeekFrom::Start(place)).map(drop)
+    }
+
+    /// Where the line begins that follows the one at a place.
+    fn line_after(&mut self, place: u64) -> io::Result<u64> {
+        self.go_to(place)?;
+        Ok(place + self.file.skip_until(b'\n')? as u64)
+    }
+
+    /// The next line without its end; none if it has none, or is too long.
+    fn next(&mut self) -> io::Result<Option<&[u8]>> {
+        self.line.clear();
+        self.file.by_ref().take(MAX_LINE).read_until(b'\n', &mut self.line)?;
+        Ok(self.line.strip_suffix(b"\n"))
+    }
+}
