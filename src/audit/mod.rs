@@ -5,7 +5,7 @@
 //! library, so that no front end can forget it. `line` is a line and its hash, `canonical` its one
 //! spelling, `labels` who asks, `writer` whose file it goes to, and `append` how it gets there.
 //! `chain` reads the files of a vault again, in `blocks` of lines, and checks them; `fault` is what it
-//! finds wrong, `filter` which lines a question is about, and `find` the line that a trace names.
+//! finds wrong, `filter` and `pattern` which lines a question is about, and `find` the line that a trace names.
 
 mod append;
 mod blocks;
@@ -17,6 +17,7 @@ mod find;
 mod impact;
 mod labels;
 mod line;
+mod pattern;
 mod text;
 mod writer;
 
@@ -31,6 +32,7 @@ pub use line::{
     Access, Arguments, Event, HeadRef, Line, LineFault, Listing, MAX_DOCUMENTS, Output, Query,
     Refused, Request, TraceId, WithheldCount,
 };
+pub use pattern::{Pattern, PatternError};
 pub use text::{Part, Text, Traced};
 pub(crate) use writer::{Place, digits};
 pub use writer::{Random, WriterId};

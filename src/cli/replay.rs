@@ -3,7 +3,7 @@
 use super::Answer;
 use super::color::Paint;
 use super::session::Session;
-use super::trace::trace_id;
+use super::trace::{LogPlace, trace_id};
 use super::ui::shown;
 use crate::audit::{Event, Filter, Line};
 use crate::evidence::replay::replay;
@@ -24,6 +24,8 @@ use crate::workspace::recording::of_log;
 pub(super) struct Replay {
     /// Name of an access, as `ctx trace list` prints it
     trace: Option<String>,
+    #[command(flatten)]
+    place: LogPlace,
 }
 
 pub(super) fn run(args: &Replay, session: &mut Session<'_>) -> Result<Answer, Failure> {
@@ -40,7 +42,7 @@ pub(super) fn run(args: &Replay, session: &mut Session<'_>) -> Result<Answer, Fa
         }
     };
     let vault = session.workspace.vault()?;
-    let (_, logs) = session.workspace.access_logs(&vault)?;
+    let (_, logs) = args.place.open(&vault, session)?;
     let lines = match &name {
         Some(name) => of_log(logs.find(name))?,
         None => {

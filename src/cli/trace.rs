@@ -1,16 +1,21 @@
 //! `ctx trace`.
 
+mod list;
+
+use std::path::PathBuf;
+
 use super::Answer;
 use super::color::Paint;
-use super::limit::{self, Limit};
 use super::session::Session;
 use super::ui::shown;
-use crate::audit::{Event, Filter, Line, Text, TraceId, Verified};
+use crate::audit::{Event, Filter, Line, Logs, Text, TraceId, Verified};
 use crate::model::timestamp::Timestamp;
 use crate::report::failure::{Code, Failure};
-use crate::report::trace::{FaultReport, TraceReport, TraceRow, TraceVerifyReport, TracesReport};
+use crate::report::trace::{FaultReport, TraceReport, TraceRow, TraceVerifyReport};
+use crate::vault::Vault;
 use crate::words::count;
 use crate::workspace::recording::of_log;
+use list::{Grep, List};
 
 /// Show which texts were handed out, to whom, at which checkpoint
 ///
@@ -21,7 +26,7 @@ use crate::workspace::recording::of_log;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx trace list --session 7f3a\n  \
 ctx trace list --document nodes/policies/returns --from 2026-11-01T00:00:00Z\n  \
-ctx trace show 0a1b2c3d-17\n  ctx trace verify")]
+ctx trace grep refund --verb search\n  ctx trace show 0a1b2c3d-17\n  ctx trace verify")]
 pub(super) struct Trace {
     #[command(subcommand)]
     part: Part,
@@ -31,17 +36,24 @@ pub(super) struct Trace {
 enum Part {
     /// List accesses, the newest last
     List(Box<List>),
+    Grep(Box<Grep>),
     /// Print everything that is recorded of one access
     Show {
         /// Its name, as `ctx trace list` prints it
         trace: String,
+        #[command(flatten)]
+        place: LogPlace,
     },
     /// Recompute every hash of the log
-    Verify,
+    Verify {
+        #[command(flatten)]
+        place: LogPlace,
+    },
 }
 
+/// Which lines of which logs.
 #[derive(Debug, clap::Args)]
-struct List {
+struct Which {
     /// Only accesses of this document, by id or file
     #[arg(long, value_name = "ID")]
     document: Option<String>,
@@ -54,14 +66,56 @@ struct List {
     #[command(flatten)]
     period: Period,
     #[command(flatten)]
-    limit: Limit,
+    place: LogPlace,
+}
+
+impl Which {
+    /// The logs, and a filter of their lines.
+    fn open(&self, session: &mut Session<'_>) -> Result<(Filter, Logs), Failure> {
+        let vault = session.workspace.vault()?;
+        let document = self.document.as_ref();
+        let given = &session.workspace.options.labels;
+        let filter = Filter {
+            session: given.session.clone(),
+            agent: given.agent.clone(),
+            principal: self.principal.clone(),
+            verb: self.verb.clone(),
+            document: document.map(|id| session.workspace.known_id(&vault, id)).transpose()?,
+            ..self.period.filter()?
+        };
+        let (_, logs) = self.place.open(&vault, session)?;
+        Ok((filter, logs))
+    }
+}
+
+/// Which logs.
+#[derive(Debug, clap::Args)]
+pub(super) struct LogPlace {
+    /// Read the logs in this folder, as `ctx trace collect` makes it
+    #[arg(long, value_name = "DIR")]
+    logs: Option<PathBuf>,
+}
+
+impl LogPlace {
+    /// The logs, and their folder: the one that is named, or that of this machine.
+    pub(super) fn open(
+        &self,
+        vault: &Vault,
+        session: &Session<'_>,
+    ) -> Result<(PathBuf, Logs), Failure> {
+        match &self.logs {
+            Some(dir) => session.workspace.logs_in(dir),
+            None => session.workspace.access_logs(vault),
+        }
+    }
 }
 
 pub(super) fn run(args: &Trace, session: &mut Session<'_>) -> Result<Answer, Failure> {
     match &args.part {
-        Part::List(args) => list(args, session),
-        Part::Show { trace } => show(trace, session),
-        Part::Verify => verify(session),
+        Part::List(args) => list::list(args, session),
+        Part::Grep(args) => list::grep(args, session),
+        Part::Show { trace, place } => show(trace, place, session),
+        Part::Verify { place } => verify(place, session),
     }
 }
 
@@ -97,45 +151,6 @@ pub(super) fn trace_id(text: &str) -> Result<TraceId, Failure> {
     })
 }
 
-fn list(args: &List, session: &mut Session<'_>) -> Result<Answer, Failure> {
-    let vault = session.workspace.vault()?;
-    let document = args.document.as_ref();
-    let given = &session.workspace.options.labels;
-    let filter = Filter {
-        session: given.session.clone(),
-        agent: given.agent.clone(),
-        principal: args.principal.clone(),
-        verb: args.verb.clone(),
-        document: document.map(|id| session.workspace.known_id(&vault, id)).transpose()?,
-        ..args.period.filter()?
-    };
-    let (_, logs) = session.workspace.access_logs(&vault)?;
-    let mut traces = Vec::new();
-    let faults =
-        logs.matching(&filter, &|line| Some(TraceRow::from(&line)), &mut |row| traces.push(row));
-    let faults = of_log(faults)?;
-    traces.sort_by(|a, b| a.at.cmp(&b.at));
-    let mut report = TracesReport { traces };
-    let omitted = args.limit.last(&mut report.traces);
-    if !session.ui.json {
-        session.ui.table(&report.traces.iter().map(row).collect::<Vec<_>>());
-        limit::note(omitted).iter().for_each(|note| session.ui.note(note));
-    }
-    if report.traces.is_empty() {
-        session.ui.note("note: no access is recorded that fits");
-    }
-    if session.ui.json {
-        session.ui.report(&limit::report(report, omitted));
-    }
-    if !faults.is_empty() {
-        let what = count(faults.len(), "line");
-        session.ui.note(&format!(
-            "warning: {what} of the log cannot be relied on; run `ctx trace verify`"
-        ));
-    }
-    Ok(Answer::Yes)
-}
-
 /// A session in a table: one that was not named joins nothing.
 pub(super) fn session_of(session: Option<&str>, is_implicit: bool) -> String {
     session.filter(|_| !is_implicit).map_or("-".to_owned(), |session| shown(session).into_owned())
@@ -160,10 +175,10 @@ fn row(trace: &TraceRow) -> Vec<String> {
     ]
 }
 
-fn show(trace: &str, session: &mut Session<'_>) -> Result<Answer, Failure> {
+fn show(trace: &str, place: &LogPlace, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let name = trace_id(trace)?;
     let vault = session.workspace.vault()?;
-    let (_, logs) = session.workspace.access_logs(&vault)?;
+    let (_, logs) = place.open(&vault, session)?;
     let lines = of_log(logs.find(&name))?;
     let Some(first) = lines.first() else {
         let message = format!("no access `{name}` is recorded");
@@ -246,9 +261,9 @@ fn document(session: &mut Session<'_>, text: &Text) {
     ui.line(&format!("    edited     {} by {}", shown(&text.edited_at), shown(&text.edited_by)));
 }
 
-fn verify(session: &mut Session<'_>) -> Result<Answer, Failure> {
+fn verify(place: &LogPlace, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let vault = session.workspace.vault()?;
-    let (dir, logs) = session.workspace.access_logs(&vault)?;
+    let (dir, logs) = place.open(&vault, session)?;
     let Verified { lines, faults } = of_log(logs.verify())?;
     let is_damaged = faults.iter().any(|fault| fault.kind.is_damage());
     let report = TraceVerifyReport {

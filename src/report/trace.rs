@@ -13,6 +13,17 @@ pub struct TracesReport {
     pub traces: Vec<TraceRow>,
 }
 
+/// The answer of `trace grep`: as that of `trace list`.
+#[derive(Debug, Serialize)]
+pub struct TracesFoundReport {
+    /// The lines.
+    pub traces: Vec<TraceRow>,
+}
+
+impl Report for TracesFoundReport {
+    const SCHEMA: &'static str = "trace.grep";
+}
+
 /// One line in short.
 #[derive(Debug, Serialize)]
 pub struct TraceRow {
