@@ -5,7 +5,7 @@
 //! grow with the file, and of lines that are longer than a few blocks one is read at a time.
 
 use std::fs::{File, OpenOptions};
-use std::io;
+use std::io::{self, BufRead as _, BufReader, Read, Seek as _, SeekFrom};
 use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
@@ -63,9 +63,26 @@ impl LogFile {
         self.length
     }
 
-    /// The file itself.
-    pub(super) fn file(&self) -> &File {
-        &self.file
+    /// So many bytes from the beginning on.
+    pub(super) fn beginning(&self, bytes: u64) -> io::Result<impl Read + '_> {
+        let mut file = BufReader::with_capacity(BLOCK, &self.file);
+        file.seek(SeekFrom::Start(0))?;
+        Ok(file.take(bytes))
+    }
+
+    /// Where the last whole line ends. A line that is too long counts as whole.
+    pub(super) fn end_of_lines(&self) -> io::Result<u64> {
+        let (mut buffer, mut to) = (Vec::new(), self.length);
+        while to > 0 && self.length - to < MAX_LINE {
+            let from = to.saturating_sub(BLOCK as u64);
+            let wanted = usize::try_from(to - from).unwrap_or(BLOCK);
+            let read = self.read(from, wanted, 0, &mut buffer)?;
+            if let Some(end) = memrchr(b'\n', &buffer[..read]) {
+                return Ok(from + end as u64 + 1);
+            }
+            to = from;
+        }
+        Ok(if to == 0 { 0 } else { self.length })
     }
 
     /// How many blocks it has.
@@ -159,6 +176,47 @@ impl LogFile {
             }
         }
         Ok(read)
+    }
+}
+
+/// Lines one after the other, from any place of a file on to its end, also if it grows.
+pub(super) struct LineReader<'f> {
+    file: BufReader<&'f File>,
+    line: Vec<u8>,
+}
+
+/// How a line ends.
+pub(super) enum Ending<'l> {
+    /// With its LF, which is left out here.
+    Line(&'l [u8]),
+    /// After more bytes than any line of ours has; so many were passed over.
+    TooLong(u64),
+    /// Not yet, or there is none.
+    None,
+}
+
+impl<'f> LineReader<'f> {
+    pub(super) fn new(file: &'f LogFile) -> Self {
+        Self { file: BufReader::new(&file.file), line: Vec::new() }
+    }
+
+    pub(super) fn go_to(&mut self, place: u64) -> io::Result<()> {
+        self.file.seek(SeekFrom::Start(place)).map(drop)
+    }
+
+    /// Where the line begins that follows the one at a place.
+    pub(super) fn line_after(&mut self, place: u64) -> io::Result<u64> {
+        self.go_to(place)?;
+        Ok(place + self.file.skip_until(b'\n')? as u64)
+    }
+
+    pub(super) fn next(&mut self) -> io::Result<Ending<'_>> {
+        self.line.clear();
+        let read = self.file.by_ref().take(MAX_LINE).read_until(b'\n', &mut self.line)? as u64;
+        if !self.line.ends_with(b"\n") && read == MAX_LINE {
+            return Ok(Ending::TooLong(read + self.file.skip_until(b'\n')? as u64));
+        }
+        Ok(self.line.strip_suffix(b"\n").map_or(Ending::None, Ending::Line))
     }
 }
 

@@ -108,7 +108,8 @@ impl Logs {
         Ok((name, file))
     }
 
-    fn read<T: Send>(
+    /// Reads every line, or those with needles in them.
+    pub(super) fn read<T: Send>(
         &self,
         needles: Option<&Needles<'_>>,
         keep: Keep<'_, T>,
@@ -142,7 +143,7 @@ impl Logs {
 }
 
 /// Bytes that each wanted line has. A log may have millions of lines: most are not read further.
-struct Needles<'n> {
+pub(super) struct Needles<'n> {
     /// The longest, which fewest lines have.
     first: Option<Finder<'n>>,
     others: Vec<Finder<'n>>,

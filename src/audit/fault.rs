@@ -23,6 +23,10 @@ pub enum FaultKind {
     Mismatch,
     /// Lines are missing at the beginning or between two files.
     Gap,
+    /// A copy has lines that its source no longer has.
+    Rollback,
+    /// A line names a checkpoint with another hash than the vault.
+    Contradicts,
     /// The last line was not written to its end; no fault of anybody.
     Torn,
 }
@@ -34,6 +38,8 @@ impl FaultKind {
             Self::Malformed => "audit-malformed",
             Self::Mismatch => "audit-chain-mismatch",
             Self::Gap => "audit-gap",
+            Self::Rollback => "audit-rollback",
+            Self::Contradicts => "audit-contradicts",
             Self::Torn => "audit-torn",
         }
     }
@@ -44,17 +50,19 @@ impl FaultKind {
     }
 }
 
-impl Fault {
-    /// What quotes a line is cut here: a line may have megabytes.
-    const MAX_CHARS: usize = 300;
+/// Cuts what quotes a line, which may have megabytes.
+pub(super) fn cut(mut why: String) -> String {
+    if let Some((end, _)) = why.char_indices().nth(300) {
+        why.truncate(end);
+        why.push('…');
+    }
+    why
+}
 
+impl Fault {
     /// A fault of a line whose file is not named yet.
-    pub(super) fn new(kind: FaultKind, line: u64, mut why: String) -> Self {
-        if let Some((end, _)) = why.char_indices().nth(Self::MAX_CHARS) {
-            why.truncate(end);
-            why.push('…');
-        }
-        Self { kind, file: String::new(), line, why }
+    pub(super) fn new(kind: FaultKind, line: u64, why: String) -> Self {
+        Self { kind, file: String::new(), line, why: cut(why) }
     }
 
     /// The same fault in a file, counted from the number of a line on.

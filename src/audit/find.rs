@@ -2,11 +2,9 @@
 //! of them are read.
 
 use std::cmp::Ordering;
-use std::fs::File;
-use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, SeekFrom};
+use std::io;
 
-use super::append::MAX_LINE;
-use super::blocks::LogFile;
+use super::blocks::{Ending, LineReader, LogFile};
 use super::canonical::Members;
 use super::chain::Logs;
 use super::line::{Line, TraceId};
@@ -55,7 +53,7 @@ fn lines_of(file: &LogFile, writer: &WriterId, trace: &TraceId) -> io::Result<Ve
     let (mut lines, name) = (LineReader::new(file), trace.to_string());
     lines.go_to(begin)?;
     let mut found = Vec::new();
-    while let Some(bytes) = lines.next()? {
+    while let Ending::Line(bytes) = lines.next()? {
         let Ok((line, _)) = Line::read(bytes) else { break };
         let is_it = if found.is_empty() {
             line.seq == trace.seq
@@ -83,7 +81,7 @@ fn begin_of(file: &LogFile, wanted: u64) -> io::Result<Option<u64>> {
             continue;
         }
         lines.go_to(begin)?;
-        let Some(bytes) = lines.next()? else { return Ok(None) };
+        let Ending::Line(bytes) = lines.next()? else { return Ok(None) };
         let length = bytes.len() as u64 + 1;
         let seq = Members::read(bytes).ok().and_then(|line| line.need::<u64>("seq").ok());
         match seq.map(|seq| seq.cmp(&wanted)) {
@@ -94,33 +92,4 @@ fn begin_of(file: &LogFile, wanted: u64) -> io::Result<Option<u64>> {
         }
     }
     Ok(None)
-}
-
-/// Lines from any place of a file on.
-struct LineReader<'f> {
-    file: BufReader<&'f File>,
-    line: Vec<u8>,
-}
-
-impl<'f> LineReader<'f> {
-    fn new(file: &'f LogFile) -> Self {
-        Self { file: BufReader::new(file.file()), line: Vec::new() }
-    }
-
-    fn go_to(&mut self, place: u64) -> io::Result<()> {
-        self.file.seek(SeekFrom::Start(place)).map(drop)
-    }
-
-    /// Where the line begins that follows the one at a place.
-    fn line_after(&mut self, place: u64) -> io::Result<u64> {
-        self.go_to(place)?;
-        Ok(place + self.file.skip_until(b'\n')? as u64)
-    }
-
-    /// The next line without its end; none if it has none, or is too long.
-    fn next(&mut self) -> io::Result<Option<&[u8]>> {
-        self.line.clear();
-        self.file.by_ref().take(MAX_LINE).read_until(b'\n', &mut self.line)?;
-        Ok(self.line.strip_suffix(b"\n"))
-    }
 }

@@ -5,15 +5,18 @@
 //! library, so that no front end can forget it. `line` is a line and its hash, `canonical` its one
 //! spelling, `labels` who asks, `writer` whose file it goes to, and `append` how it gets there.
 //! `chain` reads the files of a vault again, in `blocks` of lines, and checks them; `fault` is what it
-//! finds wrong, `filter` and `pattern` which lines a question is about, and `find` the line that a trace names.
+//! finds wrong, `filter` and `pattern` which lines a question is about, `find` the line that
+//! a trace names, and `follow` what is new, and `collect` brings the logs of several machines together.
 
 mod append;
 mod blocks;
 mod canonical;
 mod chain;
+mod collect;
 mod fault;
 mod filter;
 mod find;
+mod follow;
 mod impact;
 mod labels;
 mod line;
@@ -24,8 +27,10 @@ mod writer;
 pub use append::AppendError;
 pub(crate) use append::append;
 pub use chain::{Keep, Logs, Verified};
+pub use collect::{Collected, Collection, Contradicted, FileOutcome, folder_with_logs};
 pub use fault::{Fault, FaultKind};
 pub use filter::Filter;
+pub use follow::{Follower, New, Take};
 pub use impact::{Reading, readings};
 pub use labels::{LabelError, Labels, check as check_label};
 pub use line::{

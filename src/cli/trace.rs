@@ -1,5 +1,7 @@
 //! `ctx trace`.
 
+mod collect;
+mod follow;
 mod list;
 
 use std::path::PathBuf;
@@ -15,6 +17,8 @@ use crate::report::trace::{FaultReport, TraceReport, TraceRow, TraceVerifyReport
 use crate::vault::Vault;
 use crate::words::count;
 use crate::workspace::recording::of_log;
+use collect::Collect;
+use follow::Follow;
 use list::{Grep, List};
 
 /// Show which texts were handed out, to whom, at which checkpoint
@@ -37,6 +41,7 @@ enum Part {
     /// List accesses, the newest last
     List(Box<List>),
     Grep(Box<Grep>),
+    Follow(Box<Follow>),
     /// Print everything that is recorded of one access
     Show {
         /// Its name, as `ctx trace list` prints it
@@ -49,6 +54,7 @@ enum Part {
         #[command(flatten)]
         place: LogPlace,
     },
+    Collect(Collect),
 }
 
 /// Which lines of which logs.
@@ -71,20 +77,30 @@ struct Which {
 
 impl Which {
     /// The logs, and a filter of their lines.
-    fn open(&self, session: &mut Session<'_>) -> Result<(Filter, Logs), Failure> {
+    fn open(&self, session: &Session<'_>) -> Result<(Filter, Logs), Failure> {
         let vault = session.workspace.vault()?;
+        let (_, logs) = self.place.open(&vault, session)?;
+        Ok((self.filter(&vault, session)?, logs))
+    }
+
+    /// The folder of the logs, and a filter of their lines.
+    fn place(&self, session: &Session<'_>) -> Result<(Filter, PathBuf), Failure> {
+        let vault = session.workspace.vault()?;
+        let (dir, _) = self.place.open(&vault, session)?;
+        Ok((self.filter(&vault, session)?, dir))
+    }
+
+    fn filter(&self, vault: &Vault, session: &Session<'_>) -> Result<Filter, Failure> {
         let document = self.document.as_ref();
         let given = &session.workspace.options.labels;
-        let filter = Filter {
+        Ok(Filter {
             session: given.session.clone(),
             agent: given.agent.clone(),
             principal: self.principal.clone(),
             verb: self.verb.clone(),
-            document: document.map(|id| session.workspace.known_id(&vault, id)).transpose()?,
+            document: document.map(|id| session.workspace.known_id(vault, id)).transpose()?,
             ..self.period.filter()?
-        };
-        let (_, logs) = self.place.open(&vault, session)?;
-        Ok((filter, logs))
+        })
     }
 }
 
@@ -114,8 +130,10 @@ pub(super) fn run(args: &Trace, session: &mut Session<'_>) -> Result<Answer, Fai
     match &args.part {
         Part::List(args) => list::list(args, session),
         Part::Grep(args) => list::grep(args, session),
+        Part::Follow(args) => follow::run(args, session),
         Part::Show { trace, place } => show(trace, place, session),
         Part::Verify { place } => verify(place, session),
+        Part::Collect(args) => collect::run(args, session),
     }
 }
 

@@ -33,6 +33,7 @@ pub(crate) mod version;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use crate::model::number::CheckpointNumber;
 use crate::report::failure::Failure;
@@ -48,6 +49,8 @@ pub struct Environment {
     pub vars: BTreeMap<String, String>,
     /// Milliseconds since 1970, from the clock.
     pub clock: fn() -> i64,
+    /// Waits.
+    pub sleep: fn(Duration),
     /// 16 random bytes, for ids that no two processes have in common.
     pub random: fn() -> [u8; 16],
     /// Whether accesses are recorded, as they are but in the tour of the demo.
@@ -64,7 +67,8 @@ impl Environment {
     pub fn new(cwd: PathBuf, clock: fn() -> i64) -> Self {
         let (vars, disk) = (BTreeMap::new(), Disk::default());
         let random = outside::random;
-        Self { cwd, vars, clock, random, is_recorded: true, git: git::ask, disk }
+        let sleep = std::thread::sleep;
+        Self { cwd, vars, clock, sleep, random, is_recorded: true, git: git::ask, disk }
     }
 
     /// A variable that is set and not empty.
