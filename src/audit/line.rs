@@ -16,6 +16,8 @@ use crate::model::digest::{Digest, Sink as _};
 const FORM: u64 = 1;
 /// How many documents one line holds; further lines name the first as their cause.
 pub const MAX_DOCUMENTS: usize = 1000;
+/// What is said of the documents of one line has no more bytes; a line may have a third more.
+const MAX_TEXTS: usize = 12 << 20;
 
 /// A line as it is read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -205,17 +207,34 @@ pub struct Refused {
 }
 
 impl Event {
-    /// The event in parts, each with at most [`MAX_DOCUMENTS`] documents.
+    /// The event in parts, each with at most [`MAX_DOCUMENTS`] documents, and with fewer where its line
+    /// would be too long: `author` may fill the frontmatter of each document.
     pub(super) fn parts(self) -> Vec<Self> {
-        match self {
-            Self::Access(access) if access.documents.len() > MAX_DOCUMENTS => {
-                let part = |documents: &[Text]| {
-                    Self::Access(Access { documents: documents.to_vec(), ..access.clone() })
-                };
-                access.documents.chunks(MAX_DOCUMENTS).map(part).collect()
+        let Self::Access(access) = self else { return vec![self] };
+        let mut parts: Vec<Vec<Text>> = vec![Vec::new()];
+        let mut bytes = 0;
+        for text in access.documents {
+            let more = text.most_bytes();
+            let part = parts.last_mut().filter(|part| {
+                part.is_empty() || part.len() < MAX_DOCUMENTS && bytes + more <= MAX_TEXTS
+            });
+            match part {
+                Some(part) => {
+                    bytes += more;
+                    part.push(text);
+                }
+                None => {
+                    bytes = more;
+                    parts.push(vec![text]);
+                }
             }
-            whole => vec![whole],
         }
+        let Access { class, query, withheld, output, .. } = access;
+        let part = |documents| {
+            let (class, query, withheld) = (class.clone(), query.clone(), withheld.clone());
+            Self::Access(Access { class, query, documents, withheld, output: output.clone() })
+        };
+        parts.into_iter().map(part).collect()
     }
 
     /// Its word.
@@ -510,6 +529,28 @@ mod tests {
         assert_eq!(recorded.query_sha256, Some(Digest::of(long.as_bytes()).to_string()));
         assert_eq!(recorded.query, None);
         assert_eq!(Query::from("#a").query.as_deref(), Some("#a"));
+    }
+
+    #[test]
+    fn an_answer_is_in_parts_whose_lines_are_not_too_long() {
+        let text = |author: String| Text {
+            author: Some(author),
+            ..serde_json::from_value(full("access")["documents"][0].clone()).unwrap()
+        };
+        let parts = |documents: Vec<Text>| {
+            let lengths = Event::Access(Access { documents, ..Access::default() }).parts();
+            let lengths = lengths.into_iter().map(|part| {
+                assert!(serde_jcs::to_vec(&part).unwrap().len() <= 13 << 20);
+                let Event::Access(access) = part else { panic!("an access") };
+                access.documents.len()
+            });
+            lengths.collect::<Vec<_>>()
+        };
+        assert_eq!(parts(Vec::new()), [0]);
+        assert_eq!(parts(vec![text("Ana".to_owned()); 2500]), [1000, 1000, 500]);
+        // Six bytes for each of them.
+        let hostile = text("\u{1}".repeat(900_000));
+        assert_eq!(parts(vec![hostile; 5]), [2, 2, 1]);
     }
 
     #[test]
