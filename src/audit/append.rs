@@ -43,17 +43,7 @@ pub(crate) fn append(
     event: Event,
 ) -> Result<(), AppendError> {
     outside::make_private(&place.dir)?;
-    let mut writer = place.writer(random)?;
-    let mut turn = take_turn(&place.dir.join(writer.file(1)))?;
-    let (mut end, mut file) = match End::of(&place.dir, &writer, &turn)? {
-        Some(found) => found,
-        // What is there cannot be continued; `trace verify` says why.
-        None => {
-            writer = WriterId::new(random);
-            turn = take_turn(&place.dir.join(writer.file(1)))?;
-            (End::begin(&writer), turn.try_clone()?)
-        }
-    };
+    let (writer, _turn, mut end, mut file) = seat(place, random)?;
     let mut bytes = Vec::new();
     let mut first = None;
     for part in event.parts() {
@@ -66,8 +56,22 @@ pub(crate) fn append(
         first.get_or_insert_with(|| line.trace().to_string());
     }
     file.write_all(&bytes)?;
-    drop(turn);
     Ok(())
+}
+
+/// Who we are, our turn at the log, its end, and the file that is next written to. A log whose last
+/// line is none is left as it is: `trace verify` says what is wrong with it.
+fn seat(place: &Place, random: Random) -> io::Result<(WriterId, File, End, File)> {
+    let mut writer = place.writer(random)?;
+    for _ in 0..2 {
+        let turn = take_turn(&place.dir.join(writer.file(1)))?;
+        if let Some((end, file)) = End::of(&place.dir, &writer, &turn)? {
+            return Ok((writer, turn, end, file));
+        }
+        drop(turn);
+        writer = place.begin(Some(&writer), random)?;
+    }
+    Err(io::Error::other("another process changes the log"))
 }
 
 /// What is read of the last line.

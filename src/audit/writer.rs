@@ -121,23 +121,28 @@ impl Place {
 
     /// Who we are. A writer whose file is gone is not continued: two lines would have one name.
     pub(super) fn writer(&self, random: Random) -> io::Result<WriterId> {
+        self.known().map_or_else(|| self.begin(None, random), Ok)
+    }
+
+    fn known(&self) -> Option<WriterId> {
+        let known = read(&self.state.as_ref()?.dir.join(NAME))?;
+        self.dir.join(known.file(1)).exists().then_some(known)
+    }
+
+    /// Makes us a new writer, in place of one whose log cannot be continued. Of several processes
+    /// that want one at once, one makes it.
+    pub(super) fn begin(&self, former: Option<&WriterId>, random: Random) -> io::Result<WriterId> {
         let Some(StateFolder { dir, .. }) = &self.state else {
             return Ok(WriterId::new(random));
         };
-        let path = dir.join(NAME);
-        let known = || read(&path).filter(|known| self.dir.join(known.file(1)).exists());
-        if let Some(known) = known() {
-            return Ok(known);
-        }
-        // Of several processes that find no writer, one makes it.
         let _turn = outside::take_turn(dir)?;
-        if let Some(known) = known() {
+        if let Some(known) = self.known().filter(|known| Some(known) != former) {
             return Ok(known);
         }
         let new = WriterId::new(random);
         append::open(&self.dir.join(new.file(1)))?;
         // A crash here leaves no name of a writer, and the next process makes one.
-        let mut file = append::open(&path)?;
+        let mut file = append::open(&dir.join(NAME))?;
         file.set_len(0)?;
         writeln!(file, "{new}")?;
         Ok(new)

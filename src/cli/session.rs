@@ -25,7 +25,7 @@ pub(super) struct Session<'w> {
 }
 
 impl Session<'_> {
-    /// The vault of a verb that only reads.
+    /// The vault of a verb; what it hands out, or is refused, is recorded of it.
     pub(super) fn vault(&mut self) -> Result<Vault, Failure> {
         let vault = self.workspace.vault()?;
         self.recording.is_of(&vault);
@@ -53,7 +53,7 @@ impl Session<'_> {
     /// The vault of a verb that takes the write lock.
     pub(super) fn locking(&mut self, locking: &Locking) -> Result<Vault, Failure> {
         self.workspace.options.lock_timeout = locking.lock_timeout;
-        self.workspace.vault()
+        self.vault()
     }
 
     /// Warns where the nearest vault is inside of another one, which the user may mean.

@@ -139,8 +139,9 @@ fn the_log_is_a_chain_that_shows_every_change_of_it() {
     place.ctx("read nodes/fees").ok();
     assert_eq!(lines(&place).len(), 3);
     assert_eq!(code(), (0, String::new()));
-    // What cannot be continued is left as it is; a new writer begins.
+    // What cannot be continued is left as it is; a new writer begins, and goes on.
     fs::write(&path, "no line\n").unwrap();
+    place.ctx("read nodes/fees").ok();
     place.ctx("read nodes/fees").ok();
     let files = fs::read_dir(path.parent().unwrap()).unwrap().count();
     assert_eq!(files, 2);
@@ -211,6 +212,16 @@ fn an_access_that_cannot_be_recorded_is_told() {
         place.typed("read nodes/returns").var("CTX_AUDIT_DIR", inside.to_str().unwrap()).run();
     assert!(output.stderr.contains("the access was not recorded"), "{}", output.stderr);
     assert!(!inside.exists());
+}
+
+#[test]
+fn a_publication_that_governance_refuses_is_recorded() {
+    let place = vault();
+    place.write(".context/config.yaml", "version: 1\ngovernance: governed\n");
+    place.ctx("publish --all").exits(3);
+    let said = lines(&place);
+    assert_eq!((&said[0]["event"], &said[0]["verb"]), (&"refused".into(), &"publish".into()));
+    assert_eq!(said[0]["code"], "governed");
 }
 
 #[test]
