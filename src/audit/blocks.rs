@@ -50,7 +50,11 @@ impl LogFile {
     pub(super) fn open(path: &Path) -> io::Result<Self> {
         let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
         let flags = i32::try_from(flags.bits()).unwrap_or_default();
-        let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+        Self::of(OpenOptions::new().read(true).custom_flags(flags).open(path)?)
+    }
+
+    /// The file that was opened.
+    fn of(file: File) -> io::Result<Self> {
         let meta = file.metadata()?;
         if !meta.is_file() {
             return Err(io::Error::other("not a file"));
