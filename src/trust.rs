@@ -23,7 +23,7 @@ pub use heads::{
     TrustedHead, TrustedHeads, advance, all, forget, forget_everywhere, is_trusted, trust,
     trusted_heads, trusted_heads_in,
 };
-pub use intent::{EventKey, Intent, intend, intents, interrupted, withdraw};
+pub use intent::{EventKey, Intent, begun_last, intend, intents, interrupted, withdraw};
 pub use stored::TrustError;
 
 /// The end of a log.

@@ -5,6 +5,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use contextnest::audit::Recorder;
 use contextnest::govern::{self, Author, Mode, Request, Which};
 use contextnest::model::id::DocumentId;
 use contextnest::model::timestamp::Timestamp;
@@ -102,7 +103,8 @@ impl Place {
         };
         let now = Timestamp::from_millis(BEGIN + 60_000 * i64::try_from(round)?);
         let principal = "bench@example.com".parse()?;
-        let author = Author { principal, author: None, now, note: None };
+        let author =
+            Author { principal, author: None, now, note: None, recorder: Recorder::default() };
         let request = Request { author, which, mode: Mode::default() };
         let began = Instant::now();
         let cache = (self.beside != Beside::Nothing).then(|| cache_of(&self.root));

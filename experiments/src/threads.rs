@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use contextnest::audit::Recorder;
 use contextnest::govern::{Author, Mode, PublishError, Request, Which, publish};
 use contextnest::model::id::DocumentId;
 use contextnest::model::timestamp::Timestamp;
@@ -32,7 +33,7 @@ fn request(id: &DocumentId, expect: Expect) -> Outcome<Request> {
     let now = Timestamp::from_millis(i64::try_from(now.as_millis()).map_err(shown_text)?);
     let principal = "ana@example.com".parse().map_err(shown_text)?;
     Ok(Request {
-        author: Author { principal, author: None, now, note: None },
+        author: Author { principal, author: None, now, note: None, recorder: Recorder::default() },
         which: Which::Ids(vec![id.clone()]),
         mode: Mode { expect, ..Mode::default() },
     })

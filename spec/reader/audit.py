@@ -11,6 +11,7 @@ EVENTS = {
     "access": {"documents", "bytes", "sha256", "elapsed_us"},
     "listing": {"count", "bytes", "sha256", "elapsed_us"},
     "refused": {"code"},
+    "change": {"action"},
 }
 
 

@@ -2,23 +2,21 @@
 //! writer's first file, so that none loses a line of another.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::io;
+use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
 use std::path::Path;
 
 use rustix::fs::OFlags;
-use serde::Deserialize;
 
-use super::line::{Event, Line, Request};
-use super::writer::{Place, Random, WriterId, files_in};
-use crate::model::digest::Digest;
+use super::end::{End, last_line};
+use super::line::{Event, Request};
+use super::writer::{FULL, Place, Random, WriterId, files_in};
 use crate::model::timestamp::Timestamp;
+use crate::vault::disk::Disk;
 use crate::vault::outside;
 
-/// A file of this length gets no further line.
-const FULL: u64 = 64 << 20;
-/// No line is longer.
-pub(super) const MAX_LINE: u64 = 16 << 20;
+/// The folder of a vault's logs, and those above it that we make.
+const FOLDERS: usize = 3;
 
 /// Why nothing was recorded.
 #[derive(Debug, thiserror::Error)]
@@ -31,31 +29,39 @@ pub enum AppendError {
     Json(#[from] serde_json::Error),
 }
 
-/// Records an event.
+/// Records an event; where it must be durable, waits for the disk.
 ///
 /// # Errors
-/// Nothing was recorded.
+/// Nothing was recorded, or it may not last.
 pub(crate) fn append(
     place: &Place,
-    random: Random,
+    (random, disk): (Random, &Disk),
+    is_durable: bool,
     at: Timestamp,
     request: &Request,
     event: Event,
 ) -> Result<(), AppendError> {
     outside::make_private(&place.dir)?;
-    let (writer, _turn, mut end, mut file) = seat(place, random)?;
-    let mut bytes = Vec::new();
-    let mut first = None;
-    for part in event.parts() {
-        let seat = (&writer, end.seq + 1, end.hash);
-        let line = Line::new(seat, at.to_string(), request.clone(), first.clone(), part);
-        let (spelled, hash) = line.spell()?;
-        bytes.extend_from_slice(&spelled);
-        bytes.push(b'\n');
-        end = End { seq: line.seq, hash: hash.to_string() };
-        first.get_or_insert_with(|| line.trace().to_string());
+    let (writer, _turn, end, file) = seat(place, random)?;
+    let (bytes, _) = end.then(&writer, at, request, event)?;
+    let name = place.dir.to_string_lossy();
+    let length = file.metadata()?.len();
+    let written = disk.write(&file, &name, length, &bytes);
+    if written.is_err() {
+        // A torn line would be truncated by the next writer as well; the first error is reported.
+        let _ = file.set_len(length);
     }
-    file.write_all(&bytes)?;
+    written?;
+    if is_durable {
+        disk.sync(&file, &name).map_err(io::Error::from)?;
+        // A new file is durable when the folders that name it are.
+        if length == 0 {
+            for folder in place.dir.ancestors().take(FOLDERS) {
+                let name = folder.to_string_lossy();
+                disk.sync(File::open(folder)?, &name).map_err(io::Error::from)?;
+            }
+        }
+    }
     Ok(())
 }
 
@@ -65,7 +71,7 @@ fn seat(place: &Place, random: Random) -> io::Result<(WriterId, File, End, File)
     let mut writer = place.writer(random)?;
     for _ in 0..2 {
         let turn = take_turn(&place.dir.join(writer.file(1)))?;
-        if let Some((end, file)) = End::of(&place.dir, &writer, &turn)? {
+        if let Some((end, file)) = end_of(&place.dir, &writer, &turn)? {
             return Ok((writer, turn, end, file));
         }
         drop(turn);
@@ -74,87 +80,47 @@ fn seat(place: &Place, random: Random) -> io::Result<(WriterId, File, End, File)
     Err(io::Error::other("another process changes the log"))
 }
 
-/// What is read of the last line.
-#[derive(Deserialize)]
-struct Last<'l> {
-    writer: &'l str,
-    seq: u64,
-    hash: &'l str,
-}
-
-/// The end of a writer's chain.
-struct End {
-    seq: u64,
-    hash: String,
-}
-
-impl End {
-    fn begin(writer: &WriterId) -> Self {
-        Self { seq: 0, hash: writer.genesis() }
-    }
-
-    /// The end of a writer's chain, and the file that is next written to; none where its last line
-    /// is none. A line that a crash tore is truncated: nothing was handed out on its word.
-    fn of(dir: &Path, writer: &WriterId, turn: &File) -> io::Result<Option<(Self, File)>> {
-        let files = files_in(dir)?.remove(writer).unwrap_or_default();
-        let later = files.into_iter().filter(|first| *first > 1).rev();
-        let mut file = turn.try_clone()?;
-        let mut line = None;
-        // A crash may have left a new file without a line.
-        for first in later {
-            let mut one = open(&dir.join(writer.file(first)))?;
-            line = last_line(&mut one)?;
-            if line.is_some() {
-                file = one;
-                break;
-            }
-        }
-        let line = match line {
-            Some(line) => Some(line),
-            None => last_line(&mut file)?,
-        };
-        let Some(line) = line else { return Ok(Some((Self::begin(writer), file))) };
-        // What the line says of itself is enough: whether it was changed is for the verifier, which
-        // would find it before this line as after.
-        let Ok(last) = serde_json::from_slice::<Last<'_>>(&line) else { return Ok(None) };
-        if last.writer != writer.to_string() || last.hash.parse::<Digest>().is_err() {
-            return Ok(None);
-        }
-        let end = Self { seq: last.seq, hash: last.hash.to_owned() };
-        let file = match file.metadata()?.len() >= FULL {
-            true => open(&dir.join(writer.file(end.seq + 1)))?,
-            false => file,
-        };
-        Ok(Some((end, file)))
-    }
-}
-
-/// The last whole line of a file, without its end; what a crash left after it is truncated.
-fn last_line(file: &mut File) -> io::Result<Option<Vec<u8>>> {
-    let length = file.metadata()?.len();
-    let (mut step, mut tail) = (4096_u64, Vec::new());
-    loop {
-        let from = length.saturating_sub(step);
-        file.seek(SeekFrom::Start(from))?;
-        tail.clear();
-        file.take(length - from).read_to_end(&mut tail)?;
-        let end = tail.iter().rposition(|byte| *byte == b'\n');
-        let begin = end.and_then(|end| tail[..end].iter().rposition(|byte| *byte == b'\n'));
-        match (begin, end) {
-            (None, None) if from == 0 => {
-                file.set_len(0)?;
-                return Ok(None);
-            }
-            (begin, Some(end)) if begin.is_some() || from == 0 => {
-                if end + 1 < tail.len() {
-                    file.set_len(from + end as u64 + 1)?;
-                }
-                return Ok(Some(tail[begin.map_or(0, |begin| begin + 1)..end].to_vec()));
-            }
-            _ if step > 2 * MAX_LINE => return Ok(Some(Vec::new())),
-            _ => step *= 8,
+/// The end of a writer's log, and the file that is next written to; none where its last line is
+/// none. A line that a crash tore is truncated: nothing was handed out on its word.
+fn end_of(dir: &Path, writer: &WriterId, turn: &File) -> io::Result<Option<(End, File)>> {
+    let files = files_in(dir)?.remove(writer).unwrap_or_default();
+    let later = files.into_iter().filter(|first| *first > 1).rev();
+    let mut file = turn.try_clone()?;
+    let mut line = None;
+    // A crash may have left a new file without a line.
+    for first in later {
+        let one = open(&dir.join(writer.file(first)))?;
+        line = whole_end(&one)?;
+        if line.is_some() {
+            file = one;
+            break;
         }
     }
+    let line = match line {
+        Some(line) => Some(line),
+        None => whole_end(&file)?,
+    };
+    let Some(line) = line else { return Ok(Some((End::begin(writer), file))) };
+    let Some(end) = End::of_line(&line, writer) else { return Ok(None) };
+    let file = match file.metadata()?.len() >= FULL {
+        true => open(&dir.join(writer.file(end.seq + 1)))?,
+        false => file,
+    };
+    Ok(Some((end, file)))
+}
+
+/// The last whole line of a file, after which what a crash left is truncated.
+fn whole_end(file: &File) -> io::Result<Option<Vec<u8>>> {
+    let total = file.metadata()?.len();
+    let (line, length) = last_line(total, |from, length| {
+        let mut bytes = vec![0; length];
+        file.read_exact_at(&mut bytes, from)?;
+        Ok::<_, io::Error>(bytes)
+    })?;
+    if length < total {
+        file.set_len(length)?;
+    }
+    Ok(line)
 }
 
 /// The writer's first file, locked until it is dropped.
@@ -176,7 +142,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::audit::{Access, Arguments, Labels, Logs, MAX_DOCUMENTS, Text, Verified};
+    use crate::audit::{Access, Arguments, Labels, Line, Logs, MAX_DOCUMENTS, Text, Verified};
     use crate::vault::outside::StateFolder;
 
     /// An answer with so many documents.
@@ -237,7 +203,9 @@ mod tests {
                             let at = Timestamp::from_millis(0);
                             let place = place(*writer);
                             let event = answer(*documents);
-                            append(&place, outside::random, at, &request, event).unwrap();
+                            let random: Random = outside::random;
+                            let disk = Disk::default();
+                            append(&place, (random, &disk), false, at, &request, event).unwrap();
                         }
                     });
                 }

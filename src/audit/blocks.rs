@@ -13,7 +13,7 @@ use std::sync::{Mutex, PoisonError};
 use memchr::{memchr, memrchr};
 use rustix::fs::OFlags;
 
-use super::append::MAX_LINE;
+use super::end::MAX_LINE;
 
 /// The length of a block.
 const BLOCK: usize = 256 << 10;
@@ -54,7 +54,7 @@ impl LogFile {
     }
 
     /// The file that was opened.
-    fn of(file: File) -> io::Result<Self> {
+    pub(super) fn of(file: File) -> io::Result<Self> {
         let meta = file.metadata()?;
         if !meta.is_file() {
             return Err(io::Error::other("not a file"));

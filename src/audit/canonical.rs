@@ -50,6 +50,8 @@ pub(super) enum MemberFault {
     Missing(&'static str),
     #[error("`{0}`: {1}")]
     Value(&'static str, serde_json::Error),
+    #[error("{0}")]
+    Whole(serde_json::Error),
 }
 
 impl<'l> Members<'l> {
@@ -84,6 +86,11 @@ impl<'l> Members<'l> {
     /// The value of a member that there must be.
     pub(super) fn need<T: DeserializeOwned>(&self, key: &'static str) -> Result<T, MemberFault> {
         self.get(key)?.ok_or(MemberFault::Missing(key))
+    }
+
+    /// A value that has its own say about which members it takes.
+    pub(super) fn whole<T: DeserializeOwned>(&self) -> Result<T, MemberFault> {
+        serde_json::from_str(self.text).map_err(MemberFault::Whole)
     }
 
     /// The bytes of the object without a member, in two pieces; all of them if there is none. The

@@ -1,5 +1,4 @@
-//! Reading the logs of a vault's accesses again: every line in order, and what is wrong with the
-//! chains (AUDIT-10).
+//! Reading logs again: every line in order, and what is wrong with the chains (AUDIT-10).
 //!
 //! Threads read blocks of lines side by side. What a block cannot say by itself, whether its first
 //! line follows the last one before it, is looked at when the blocks are put together in their order.
@@ -14,21 +13,50 @@ use memchr::{memchr, memchr_iter, memrchr};
 use rayon::prelude::*;
 
 use super::blocks::{Lines, LogFile, Unread};
+use super::changes;
 use super::fault::{Fault, FaultKind, Faults};
 use super::filter::Filter;
 use super::line::{Line, LineFault};
-use super::writer::{WriterId, files_in};
+use super::writer::{FULL, WriterId, files_in};
 use crate::model::digest::Digest;
+use crate::model::layout::AUDIT_DIR;
+use crate::vault::Vault;
+use crate::vault::files::{FileError, Files};
 
 /// How many blocks are read before what they say is handed on: what was found in them is in memory.
 const BLOCKS_AT_ONCE: u64 = 32;
 
-/// The logs of a vault's accesses on this machine.
+/// No file of a change log is longer: an event has no more than some lines.
+const MAX_FILE: u64 = 4 * FULL;
+
+/// The logs in one folder.
 #[derive(Debug)]
 pub struct Logs {
-    pub(super) dir: PathBuf,
+    folder: Folder,
     /// The number of the first line of each file, by writer.
     pub(super) files: BTreeMap<WriterId, Vec<u64>>,
+}
+
+/// Where logs are.
+#[derive(Debug)]
+enum Folder {
+    /// Accesses, in a folder of the user.
+    Outside(PathBuf),
+    /// Changes, in the vault.
+    Vault(Files),
+}
+
+impl Folder {
+    fn open(&self, name: &str) -> io::Result<LogFile> {
+        match self {
+            Self::Outside(dir) => LogFile::open(&dir.join(name)),
+            Self::Vault(files) => {
+                let path = format!("{AUDIT_DIR}/{name}");
+                let opened = files.open_optional(&path, MAX_FILE).map_err(io::Error::other)?;
+                LogFile::of(opened.ok_or(io::ErrorKind::NotFound)?)
+            }
+        }
+    }
 }
 
 /// What is kept of a line, by the thread that reads it.
@@ -49,8 +77,20 @@ impl Logs {
     /// # Errors
     /// It cannot be listed.
     pub fn open(dir: &Path) -> io::Result<Self> {
-        let files = files_in(dir)?;
-        Ok(Self { dir: dir.to_owned(), files })
+        Ok(Self { folder: Folder::Outside(dir.to_owned()), files: files_in(dir)? })
+    }
+
+    /// The change logs of a vault; none if it has no folder for them.
+    ///
+    /// # Errors
+    /// The folder cannot be listed.
+    pub fn of_changes(vault: &Vault) -> Result<Self, FileError> {
+        let mut files: BTreeMap<WriterId, Vec<u64>> = BTreeMap::new();
+        for (writer, first) in changes::in_vault(vault.files())? {
+            files.entry(writer).or_default().push(first);
+        }
+        files.values_mut().for_each(|firsts| firsts.sort_unstable());
+        Ok(Self { folder: Folder::Vault(vault.files().clone()), files })
     }
 
     /// How many writers there are.
@@ -103,7 +143,7 @@ impl Logs {
     /// Opens a file of a writer.
     pub(super) fn file(&self, writer: &WriterId, first: u64) -> io::Result<(String, LogFile)> {
         let name = writer.file(first);
-        let file = LogFile::open(&self.dir.join(&name));
+        let file = self.folder.open(&name);
         let file = file.map_err(|why| io::Error::new(why.kind(), format!("`{name}`: {why}")))?;
         Ok((name, file))
     }

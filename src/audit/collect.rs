@@ -1,4 +1,4 @@
-//! Bringing the logs of several machines together in one folder (AUDIT-12).
+//! Bringing the logs of several machines together in one folder (AUDIT-18).
 //!
 //! A source is hostile input: nothing but its files is read, whole lines of them are copied, and the
 //! copy is verified before it has a name among the logs. What is in the folder already only grows:

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::canonical::{MemberFault, Members};
+use super::change::Change;
 use super::labels::Labels;
 use super::text::Text;
 use super::writer::WriterId;
@@ -46,7 +47,7 @@ pub struct Line {
 }
 
 /// What was asked, and by whom.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Request {
     /// The command: `read`, `pack show`.
     pub verb: String,
@@ -96,12 +97,16 @@ impl Arguments {
 
     /// These words, read from a folder of the vault.
     pub fn new(argv: Vec<String>, cwd: Option<String>, terminal: bool) -> Self {
-        let joined = argv.join("\0");
-        let (argv, sha256) = match joined.len() > Self::MAX_BYTES {
-            true => (None, Some(Digest::of(joined.as_bytes()).to_string())),
-            false => (Some(argv), None),
-        };
-        Self { argv, sha256, cwd, terminal }
+        let length = argv.iter().map(|word| word.len() + 1).sum::<usize>();
+        let whole = Self { argv: Some(argv), sha256: None, cwd, terminal };
+        if length > Self::MAX_BYTES { whole.hashed() } else { whole }
+    }
+
+    /// The same without the words themselves.
+    #[must_use]
+    pub fn hashed(self) -> Self {
+        let hash = |argv: Vec<String>| Digest::of(argv.join("\0").as_bytes()).to_string();
+        Self { sha256: self.argv.map(hash).or(self.sha256), argv: None, ..self }
     }
 }
 
@@ -115,6 +120,8 @@ pub enum Event {
     Listing(Listing),
     /// Nothing, because governance does not allow it.
     Refused(Refused),
+    /// What was changed.
+    Change(Change),
 }
 
 /// Texts were handed out.
@@ -152,12 +159,17 @@ impl Query {
     const MAX_BYTES: usize = 8 << 10;
 }
 
+impl Query {
+    /// A query whose text is not recorded.
+    pub fn hashed(text: &str) -> Self {
+        Self { query: None, query_sha256: Some(Digest::of(text.as_bytes()).to_string()) }
+    }
+}
+
 impl From<&str> for Query {
     fn from(text: &str) -> Self {
         match text.len() > Self::MAX_BYTES {
-            true => {
-                Self { query: None, query_sha256: Some(Digest::of(text.as_bytes()).to_string()) }
-            }
+            true => Self::hashed(text),
             false => Self { query: Some(text.to_owned()), query_sha256: None },
         }
     }
@@ -210,7 +222,11 @@ impl Event {
     /// The event in parts, each with at most [`MAX_DOCUMENTS`] documents, and with fewer where its line
     /// would be too long: `author` may fill the frontmatter of each document.
     pub(super) fn parts(self) -> Vec<Self> {
-        let Self::Access(access) = self else { return vec![self] };
+        let access = match self {
+            Self::Access(access) => access,
+            Self::Change(change) => return change.parts().into_iter().map(Self::Change).collect(),
+            whole => return vec![whole],
+        };
         let mut parts: Vec<Vec<Text>> = vec![Vec::new()];
         let mut bytes = 0;
         for text in access.documents {
@@ -240,6 +256,7 @@ impl Event {
     /// Its word.
     pub fn as_str(&self) -> &'static str {
         match self {
+            Self::Change(_) => "change",
             Self::Access(_) => "access",
             Self::Listing(_) => "listing",
             Self::Refused(_) => "refused",
@@ -403,6 +420,7 @@ impl Event {
                 output: output()?,
             }),
             Kind::Refused => Self::Refused(Refused { code: members.need("code")? }),
+            Kind::Change => Self::Change(members.whole()?),
         })
     }
 }
@@ -414,6 +432,7 @@ enum Kind {
     Access,
     Listing,
     Refused,
+    Change,
 }
 
 #[cfg(test)]
@@ -465,7 +484,8 @@ mod tests {
             }],
             "withheld": [{"reason": "withheld", "count": 1}],
             "bytes": 5, "sha256": "s", "elapsed_us": 7, "count": 1, "code": "c",
-            "query_sha256": "q", "further": {"x": [true]},
+            "query_sha256": "q", "further": {"x": [true]}, "action": "event", "ids": ["a"],
+            "sealed": {"checkpoint": 2, "hash": "h"}, "recovered": true,
         })
     }
 
@@ -510,7 +530,7 @@ mod tests {
 
     #[test]
     fn a_line_is_what_its_members_say_whichever_way_it_is_read() {
-        for event in ["access", "listing", "refused", "other"] {
+        for event in ["access", "listing", "refused", "change", "other"] {
             let full = full(event);
             let is_event = event != "other";
             assert_eq!(read(&spelled(full.clone())).is_ok(), is_event, "{event}");

@@ -3,16 +3,21 @@
 //!
 //! `text` is what a line says of one text, and [`Traced`] the type in which a text leaves the
 //! library, so that no front end can forget it. `line` is a line and its hash, `canonical` its one
-//! spelling, `labels` who asks, `writer` whose file it goes to, and `append` how it gets there.
-//! `chain` reads the files of a vault again, in `blocks` of lines, and checks them; `fault` is what it
-//! finds wrong, `filter` and `pattern` which lines a question is about, `find` the line that
-//! a trace names, and `follow` what is new, and `collect` brings the logs of several machines together.
+//! spelling, `labels` who asks, `writer` whose file it goes to, `end` what it follows, and `append`
+//! how it gets there. `chain` reads the files again, in `blocks` of lines, and checks them; `fault` is
+//! what it finds wrong, `filter` and `pattern` which lines a question is about, `find` the line that a
+//! trace names, and `follow` what is new. `collect` brings the logs of several machines together.
+//! `changes` is the log of those who write, in the vault, and `tails` what is kept in mind of it
+//! elsewhere.
 
 mod append;
 mod blocks;
 mod canonical;
 mod chain;
+mod change;
+pub(crate) mod changes;
 mod collect;
+mod end;
 mod fault;
 mod filter;
 mod find;
@@ -21,12 +26,15 @@ mod impact;
 mod labels;
 mod line;
 mod pattern;
+mod tails;
 mod text;
 mod writer;
 
 pub use append::AppendError;
 pub(crate) use append::append;
 pub use chain::{Keep, Logs, Verified};
+pub use change::Change;
+pub use changes::{ChangeError, Recorder};
 pub use collect::{Collected, Collection, Contradicted, FileOutcome, folder_with_logs};
 pub use fault::{Fault, FaultKind};
 pub use filter::Filter;
@@ -38,6 +46,7 @@ pub use line::{
     Refused, Request, TraceId, WithheldCount,
 };
 pub use pattern::{Pattern, PatternError};
+pub use tails::{Tail, Tails};
 pub use text::{Part, Text, Traced};
 pub(crate) use writer::{Place, digits};
 pub use writer::{Random, WriterId};

@@ -12,6 +12,9 @@ use super::append;
 use crate::vault::outside::{self, StateFolder};
 use crate::yaml::canonical_number;
 
+/// A file of this length gets no further line.
+pub(super) const FULL: u64 = 64 << 20;
+
 /// 16 random bytes, from the outside world.
 pub type Random = fn() -> [u8; 16];
 
@@ -44,7 +47,7 @@ impl WriterId {
     }
 
     /// The writer of the file with this name, and the number of its first line.
-    fn of_file(name: &str) -> Option<(Self, u64)> {
+    pub(super) fn of_file(name: &str) -> Option<(Self, u64)> {
         let stem = name.strip_suffix(".jsonl")?;
         let (writer, first) = match stem.split_once('.') {
             None => (stem, 1),

@@ -3,12 +3,15 @@
 use super::expect::ExpectHead;
 use super::session::Session;
 use super::{Acting, Answer, event, progress, recover};
+use crate::audit::{Change, HeadRef};
 use crate::convert::{Converted, Request, convert};
 use crate::govern::Mode;
 use crate::report::checkpoint::ConvertReport;
 use crate::report::failure::Failure;
+use crate::trust;
 use crate::vault::config::LogForm;
 use crate::words::count;
+use crate::workspace::head;
 
 /// Convert the checkpoint log to the other form
 ///
@@ -43,6 +46,10 @@ pub(super) fn run(args: &Convert, session: &mut Session<'_>) -> Result<Answer, F
     match session.ui.json {
         true => session.ui.report(&ConvertReport::new(&converted, form, args.dry_run)),
         false => print(args, session, &converted),
+    }
+    if converted.kept.is_some() {
+        let end = head::end_of(&trust::read_log(&vault)?)?;
+        session.changed(&vault, Some(Change::ReplaceLog { to: HeadRef::of(&end) }));
     }
     recover::note(session, &converted.recovered);
     Ok(match &converted.event {

@@ -8,7 +8,7 @@ use super::{Answer, recover};
 use crate::chain::diff::print_between;
 use crate::document::links::Written;
 use crate::document::validate::{Problem, Severity};
-use crate::govern::Outcome;
+use crate::govern::{Outcome, RECORD_CHANGE};
 use crate::live::inbound::{Captured, FixedLinks, Inbound, RelativeLink};
 use crate::model::layout::limit;
 use crate::report::Report;
@@ -45,6 +45,9 @@ pub(super) fn note_trouble(session: &mut Session<'_>, outcome: &Outcome) -> Answ
             ("trusted-head", _) => {
                 format!("warning: published, but the trusted head was not updated: {why}")
             }
+            (RECORD_CHANGE, _) => {
+                format!("warning: published, but the change log lacks the event: {why}")
+            }
             (_, Some(path)) => {
                 format!("note: the derived file `{}` was left as it is: {why}", shown(path))
             }
@@ -55,7 +58,9 @@ pub(super) fn note_trouble(session: &mut Session<'_>, outcome: &Outcome) -> Answ
         session.ui.note(&format!("note: {}", shown(&note)));
     }
     recover::note(session, &outcome.recovered);
-    if left_alone.iter().any(|(_, why)| !why.is_changed()) {
+    let is_recorded =
+        committed.is_none_or(|c| c.after.iter().all(|failed| failed.step != RECORD_CHANGE));
+    if !is_recorded || left_alone.iter().any(|(_, why)| !why.is_changed()) {
         Answer::Incomplete
     } else {
         Answer::of(&outcome.refused)

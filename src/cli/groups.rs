@@ -21,6 +21,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
             "show",
             "checkpoint",
             "checkout",
+            "audit",
             "trace",
             "impact",
             "replay",

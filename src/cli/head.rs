@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use super::Answer;
 use super::session::Session;
 use super::ui::shown;
+use crate::audit::{Change, HeadRef};
 use crate::report::failure::Failure;
 use crate::report::head::{ForgetReport, HeadReport, HeadsReport, TrustReport};
 use crate::trust::{self, Head as End, TrustedHead};
@@ -79,6 +80,9 @@ fn trust(session: &mut Session<'_>, dry_run: bool) -> Result<Answer, Failure> {
     let before = heads.binding().next();
     if !dry_run {
         trust::trust(&vault, &end, session.workspace.now()?)?;
+        let from = before.and_then(|known| HeadRef::of(&known.head));
+        session.workspace.accept_changes(&vault)?;
+        session.changed(&vault, Some(Change::HeadTrust { from, to: HeadRef::of(&end) }));
     }
     if session.ui.json {
         session.ui.report(&TrustReport::new(before, &end, dry_run));
@@ -97,7 +101,12 @@ fn trust(session: &mut Session<'_>, dry_run: bool) -> Result<Answer, Failure> {
 fn forget(session: &mut Session<'_>) -> Result<Answer, Failure> {
     let vault = session.vault()?;
     head::check_state(&vault)?;
+    let heads = trust::trusted_heads(&vault).unwrap_or_default();
+    let from = heads.binding().next().and_then(|known| HeadRef::of(&known.head));
     let forgotten = trust::forget(&vault)?;
+    if forgotten {
+        session.changed(&vault, Some(Change::HeadForget { from }));
+    }
     Ok(print_forgotten(session, forgotten))
 }
 

@@ -4,6 +4,7 @@
 //! `--help` is documentation; `docs/cli.md` is generated from it, and a test holds them equal.
 
 mod add;
+mod audit;
 mod blame;
 mod checkout;
 mod checkpoint;
@@ -55,7 +56,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 
 use crate::report::failure::{Code, Failure};
-use crate::workspace::recording::{GivenLabels, Printed, Recording};
+use crate::workspace::recording::{Command, GivenLabels, Printed, Recording};
 use crate::workspace::{Environment, Options, Workspace};
 
 pub use groups::reference;
@@ -178,6 +179,7 @@ enum Verb {
     Show(show::Show),
     Checkpoint(checkpoint::Checkpoint),
     Checkout(checkout::Checkout),
+    Audit(audit::Audit),
     Trace(trace::Trace),
     Impact(impact::Impact),
     Replay(replay::Replay),
@@ -243,10 +245,11 @@ pub fn run(args: Vec<OsString>, world: &World, streams: Streams<'_>) -> u8 {
     let Global { vault, json, now, agent, session, thread, task, node } = cli.global;
     ui.json = json;
     let labels = GivenLabels { agent, session, thread, task, node };
-    let options = Options { vault, now, labels, ..Options::default() };
+    let command = Command { verb, argv: words, terminal: world.terminal };
+    let options = Options { vault, now, labels, command, ..Options::default() };
     let workspace = Workspace { environment: &world.environment, options };
     let mut session = Session { ui, workspace, stdin, recording: Recording::begin() };
-    let mut exit = recorded(cli.verb, (&verb, &words), &mut session).unwrap_or_else(|failure| {
+    let mut exit = recorded(cli.verb, &mut session).unwrap_or_else(|failure| {
         let failure = session.workspace.explained(failure);
         session.ui.failure(&failure);
         failure.code.exit()
@@ -262,11 +265,7 @@ pub fn run(args: Vec<OsString>, world: &World, streams: Streams<'_>) -> u8 {
 }
 
 /// Runs a verb. What it hands out is recorded before any of it leaves (AUDIT-5).
-fn recorded(
-    verb: Verb,
-    (name, argv): (&str, &[String]),
-    session: &mut Session<'_>,
-) -> Result<u8, Failure> {
+fn recorded(verb: Verb, session: &mut Session<'_>) -> Result<u8, Failure> {
     let labels = session.workspace.labels()?;
     let hands_out = verb.hands_out();
     if hands_out {
@@ -275,16 +274,17 @@ fn recorded(
     let answer = dispatch(verb, session);
     let refused = answer.as_ref().err().map(|failure| failure.code).filter(|code| code.exit() == 3);
     if hands_out || refused.is_some() {
-        let printed = Printed {
-            verb: name,
-            argv,
-            terminal: session.ui.is_terminal(),
-            output: session.ui.held(),
-            refused,
-        };
+        let printed = Printed { output: session.ui.held(), refused };
         let recording = std::mem::replace(&mut session.recording, Recording::begin());
+        let is_required = recording.must_be_durable();
         if let Err(why) = session.workspace.record(recording, labels, &printed) {
-            session.ui.note(&format!("warning: the access was not recorded: {why}"));
+            let message = format!("the access was not recorded: {why}");
+            if is_required && refused.is_none() {
+                session.ui.discard();
+                return Err(Failure::new(Code::Io, message)
+                    .hint("nothing is handed out of this vault that is not recorded: free the folder, or name another with CTX_AUDIT_DIR"));
+            }
+            session.ui.note(&format!("warning: {message}"));
         }
     }
     Ok(match answer? {
@@ -325,6 +325,7 @@ fn dispatch(verb: Verb, session: &mut Session<'_>) -> Result<Answer, Failure> {
         Verb::Show(args) => show::run(&args, session),
         Verb::Checkpoint(args) => checkpoint::run(&args, session),
         Verb::Checkout(args) => checkout::run(&args, session),
+        Verb::Audit(args) => audit::run(&args, session),
         Verb::Trace(args) => trace::run(&args, session),
         Verb::Impact(args) => impact::run(&args, session),
         Verb::Replay(args) => replay::run(&args, session),

@@ -4,6 +4,7 @@ use super::expect::ExpectHead;
 use super::session::Session;
 use super::ui::{first, shown};
 use super::{Answer, Locking};
+use crate::audit::{Change, HeadRef};
 use crate::checkpoint::event::Checkpoint;
 use crate::recover::{RebuildRequest, Replacement, rebuild_log};
 use crate::report::checkpoint::RebuildReport;
@@ -54,6 +55,9 @@ pub(super) fn run(args: &Rebuild, session: &mut Session<'_>) -> Result<Answer, F
     match session.ui.json {
         true => session.ui.report(&RebuildReport::new(&replacement, args.dry_run)),
         false => print(args, session, &replacement),
+    }
+    if replacement.kept.is_some() {
+        session.changed(&vault, Some(Change::ReplaceLog { to: HeadRef::of(&replacement.head) }));
     }
     let rebuilt = &replacement.rebuilt;
     let is_all = rebuilt.unsound.is_empty() && rebuilt.passed_over.is_empty();

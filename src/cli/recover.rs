@@ -4,6 +4,7 @@ use super::expect::ExpectHead;
 use super::session::Session;
 use super::ui::{first, shown, table};
 use super::{Answer, Locking};
+use crate::audit::Change;
 use crate::model::layout;
 use crate::recover::{Lost, Request, recover};
 use crate::report::failure::Failure;
@@ -41,6 +42,10 @@ pub(super) fn run(args: &Recover, session: &mut Session<'_>) -> Result<Answer, F
         expect: args.expect.read()?,
     };
     let recovery = recover(&vault, &request)?;
+    if !args.dry_run {
+        let paths = recovery.recovered.paths();
+        session.changed(&vault, (!paths.is_empty()).then_some(Change::Recover { paths }));
+    }
     let (recovered, broken, lost) = (&recovery.recovered, &recovery.broken, &recovery.lost);
     if session.ui.json {
         session.ui.report(&RecoverReport::new(&recovery, args.dry_run));

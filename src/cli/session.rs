@@ -5,10 +5,11 @@ use std::io::Read;
 
 use super::ui::{Ui, shown};
 use super::{Acting, Answer, Locking, document};
-use crate::audit::Traced;
+use crate::audit::{Change, Traced};
 use crate::checkpoint::log::Log;
+use crate::govern;
 use crate::report::failure::Failure;
-use crate::resolve::{CheckpointSource, Need, Withheld};
+use crate::resolve::{CheckpointSource, Need, Snapshot, Withheld};
 use crate::trust::{self, HeadError};
 use crate::vault::Vault;
 use crate::words::count;
@@ -56,6 +57,15 @@ impl Session<'_> {
         self.vault()
     }
 
+    /// Records a change that made no checkpoint, if there was one, and what an interrupted command
+    /// did not record.
+    pub(super) fn changed(&mut self, vault: &Vault, change: Option<Change>) {
+        if let Err(why) = self.workspace.record_change(vault, change) {
+            let why = why.to_string();
+            self.ui.warn(&format!("the change log lacks this command: {}", shown(&why)));
+        }
+    }
+
     /// Warns where the nearest vault is inside of another one, which the user may mean.
     pub(super) fn warn_of_nested(&mut self) {
         if let Some((inner, outer)) = self.workspace.nested() {
@@ -79,6 +89,8 @@ impl Session<'_> {
         })?;
         drop(line);
         self.recording.head = source.head(vault);
+        let sealed = Snapshot::of(vault, &source, None).ok().and_then(|head| head.config());
+        sealed.iter().for_each(|config| self.recording.holds(config));
         self.warn_of_lost_head(source.check_head(vault));
         Ok(source)
     }
@@ -88,6 +100,8 @@ impl Session<'_> {
         let log = trust::open_log(vault)?;
         if let Ok(chronicle) = log.sound() {
             self.recording.head = chronicle.head().map(|head| (head.number, head.hash));
+            let sealed = govern::sealed_config(vault, &chronicle).ok().flatten();
+            sealed.iter().for_each(|config| self.recording.holds(config));
             self.warn_of_lost_head(trust::check(vault, &chronicle));
         }
         Ok(log)

@@ -77,9 +77,9 @@ struct Which {
 
 impl Which {
     /// The logs, and a filter of their lines.
-    fn open(&self, session: &Session<'_>) -> Result<(Filter, Logs), Failure> {
+    fn open(&self, session: &Session<'_>) -> Result<(Filter, Vec<Logs>), Failure> {
         let vault = session.workspace.vault()?;
-        let (_, logs) = self.place.open(&vault, session)?;
+        let logs = self.place.all(&vault, session)?;
         Ok((self.filter(&vault, session)?, logs))
     }
 
@@ -113,6 +113,14 @@ pub(super) struct LogPlace {
 }
 
 impl LogPlace {
+    /// The logs that are named, or all of this vault: of accesses on this machine, and of changes.
+    fn all(&self, vault: &Vault, session: &Session<'_>) -> Result<Vec<Logs>, Failure> {
+        match &self.logs {
+            Some(dir) => Ok(vec![session.workspace.logs_in(dir)?.1]),
+            None => session.workspace.all_logs(vault),
+        }
+    }
+
     /// The logs, and their folder: the one that is named, or that of this machine.
     pub(super) fn open(
         &self,
@@ -179,6 +187,7 @@ fn row(trace: &TraceRow) -> Vec<String> {
     let what = match trace.event {
         "access" => count(usize::try_from(trace.count).unwrap_or(usize::MAX), "text"),
         "listing" => format!("{} listed", trace.count),
+        "change" => changed(trace),
         event => format!("{event}: {}", shown(trace.code.as_deref().unwrap_or_default())),
     };
     vec![
@@ -193,11 +202,25 @@ fn row(trace: &TraceRow) -> Vec<String> {
     ]
 }
 
+/// A change in a table.
+fn changed(trace: &TraceRow) -> String {
+    let what = trace.action.unwrap_or_default();
+    match trace.sealed {
+        Some(checkpoint) => {
+            let ids = count(usize::try_from(trace.count).unwrap_or(usize::MAX), "document");
+            format!("{ids} in checkpoint {checkpoint}")
+        }
+        None => what.to_owned(),
+    }
+}
+
 fn show(trace: &str, place: &LogPlace, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let name = trace_id(trace)?;
     let vault = session.workspace.vault()?;
-    let (_, logs) = place.open(&vault, session)?;
-    let lines = of_log(logs.find(&name))?;
+    let mut lines = Vec::new();
+    for logs in place.all(&vault, session)? {
+        lines.extend(of_log(logs.find(&name))?);
+    }
     let Some(first) = lines.first() else {
         let message = format!("no access `{name}` is recorded");
         return Err(Failure::new(Code::UnknownTrace, message).hint("`ctx trace list` lists them"));
@@ -254,10 +277,24 @@ fn text(session: &mut Session<'_>, first: &Line, lines: &[Line]) {
             field("listed", Some(&listing.count.to_string()));
         }
         Event::Refused(refused) => field("code", Some(&refused.code)),
+        Event::Change(change) => {
+            let sealed = change.sealed();
+            let sealed = sealed.map(|head| format!("checkpoint {} {}", head.checkpoint, head.hash));
+            field("sealed", sealed.as_deref());
+        }
     }
     for line in lines {
-        if let Event::Access(access) = &line.event {
-            access.documents.iter().for_each(|text| document(session, text));
+        match &line.event {
+            Event::Access(access) => {
+                access.documents.iter().for_each(|text| document(session, text));
+            }
+            Event::Change(change) => {
+                change
+                    .names()
+                    .iter()
+                    .for_each(|name| session.ui.line(&format!("    {}", shown(name))));
+            }
+            Event::Listing(_) | Event::Refused(_) => {}
         }
     }
 }

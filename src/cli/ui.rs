@@ -76,14 +76,14 @@ impl<'w> Ui<'w> {
         self.held = Some(Vec::new());
     }
 
+    /// Drops the report that is kept: it must not leave.
+    pub(super) fn discard(&mut self) {
+        self.held = Some(Vec::new());
+    }
+
     /// The report, if it is kept.
     pub(super) fn held(&self) -> &[u8] {
         self.held.as_deref().unwrap_or_default()
-    }
-
-    /// Whether the report goes to a terminal.
-    pub(super) fn is_terminal(&self) -> bool {
-        self.terminal.out
     }
 
     /// Whether a person is at both ends, who can be asked for a text.

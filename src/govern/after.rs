@@ -1,11 +1,28 @@
-//! The steps that follow the commit of an event: the trusted head, the index, derived files.
+//! The steps that follow the commit of an event: the change log, the trusted head, the index,
+//! derived files.
 
+use crate::audit::changes;
 use crate::derived;
 use crate::index;
 use crate::model::id::DocumentId;
+use crate::model::layout;
 use crate::trust::{self, Head};
 use crate::txn::StepFailure;
 use crate::txn::after::Commit;
+
+/// The name of the step that records the event: without it the vault is incomplete.
+pub(crate) const RECORD_CHANGE: &str = "change-log";
+
+/// Records the event in the change log, where changes are recorded.
+pub(super) fn record_change(commit: &Commit<'_>) -> Vec<StepFailure> {
+    let Commit { vault, before, checkpoint, now, recorder, .. } = *commit;
+    if !changes::is_begun(vault) {
+        return Vec::new();
+    }
+    let recorded = changes::sealed((vault, before), checkpoint, recorder, now);
+    let path = Some(layout::AUDIT_DIR.to_owned());
+    recorded.err().map(|why| failure(RECORD_CHANGE, path, why.to_string())).into_iter().collect()
+}
 
 /// Makes the new head the trusted one.
 pub(super) fn trust_head(commit: &Commit<'_>) -> Vec<StepFailure> {

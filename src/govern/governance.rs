@@ -15,7 +15,7 @@ use crate::checkpoint::state::Mark;
 use crate::document::utf8;
 use crate::live;
 use crate::model::id::DocumentId;
-use crate::model::layout::limit;
+use crate::model::layout::{AUDIT_DIR, limit};
 use crate::txn::Live;
 use crate::vault::config::{Config, Governance};
 use crate::vault::replace::Fingerprint;
@@ -53,7 +53,7 @@ pub(super) fn under_sealed(
     includes: Includes<'_>,
 ) -> Result<Option<Vault>, PublishError> {
     let id = DocumentId::config();
-    let sealed = sealed_config(vault, chronicle, &id)?;
+    let sealed = sealed_config(vault, chronicle)?;
     let is_governed = |config: &Config| config.governance == Governance::Governed;
     if is_governed(vault.config()) || sealed.as_ref().is_some_and(is_governed) {
         return Err(PublishError::Governed);
@@ -72,13 +72,26 @@ pub(super) fn under_sealed(
     Ok(Some(vault.under(config)))
 }
 
+/// Whether the last event had to be recorded in a change log: there is one, or the configuration that
+/// was sealed by then asks for one.
+pub(super) fn was_recorded(vault: &Vault, chronicle: &Chronicle<'_>) -> bool {
+    let asks = || {
+        let sealed = sealed_config(vault, chronicle);
+        sealed.is_ok_and(|config| config.is_some_and(|config| config.audit.is_some()))
+    };
+    vault.files().exists(AUDIT_DIR) || vault.config().audit.is_some() && asks()
+}
+
 /// The configuration that a checkpoint sealed last, whether or not the head still has it; none
 /// where there never was one, and the defaults where it was retired.
-fn sealed_config(
+///
+/// # Errors
+/// [`PublishError::Policy`] where it cannot be read.
+pub(crate) fn sealed_config(
     vault: &Vault,
     chronicle: &Chronicle<'_>,
-    id: &DocumentId,
 ) -> Result<Option<Config>, PublishError> {
+    let id = &DocumentId::config();
     let mut is_removed = false;
     let sealed = chronicle.checkpoints().iter().rev().find_map(|checkpoint| {
         is_removed |= checkpoint.removed.contains(id);

@@ -18,11 +18,14 @@ mod transaction;
 use crate::model::hint::Hint;
 use rayon::prelude::*;
 
+pub(crate) use after::RECORD_CHANGE;
+pub(crate) use governance::sealed_config;
 pub use governance::set_governance_file;
 pub use moved::move_document;
 pub use restore::{RestoreError, RestoreRequest, RestoredFile, Standing, restore};
 pub use retire::retire;
 
+use crate::audit::{Recorder, changes};
 use crate::checkpoint::chronicle::{Append, Chronicle};
 use crate::checkpoint::event::Checkpoint;
 use crate::checkpoint::fault::LogError;
@@ -59,6 +62,8 @@ pub struct Author {
     pub now: Timestamp,
     /// A remark that no hash covers.
     pub note: Option<String>,
+    /// How the change log says who it was.
+    pub recorder: Recorder,
 }
 
 /// Which documents a publication takes.
@@ -375,6 +380,11 @@ fn event(
     let chronicle = log.sound()?;
     expect::check(vault, &chronicle, event.subjects, event.mode.expect)?;
     let sealed = governance::under_sealed(vault, &chronicle, event.includes)?;
+    if !event.mode.dry_run && governance::was_recorded(vault, &chronicle) {
+        // What cannot be recorded now is for the next writer; a verifier reports it meanwhile.
+        let Author { recorder, now, .. } = event.author;
+        let _ = changes::catch_up(vault, &chronicle, recorder, *now);
+    }
     let live_mode = vault.config().frontmatter;
     let vault = sealed.as_ref().unwrap_or(vault);
     let unpublished_mode = Some(live_mode).filter(|mode| *mode != vault.config().frontmatter);
@@ -386,7 +396,8 @@ fn event(
 }
 
 /// What follows the commit of an event, in this order.
-const AFTER_COMMIT: [Step; 3] = [after::trust_head, after::follow_index, after::write_derived];
+const AFTER_COMMIT: [Step; 4] =
+    [after::record_change, after::trust_head, after::follow_index, after::write_derived];
 
 /// Writes an event that is complete, unless it is refused or nothing but a trial.
 fn write(
@@ -407,7 +418,8 @@ fn write(
             None => commit::commit(vault, &outcome.items, &lives, None)?,
         };
         if let Some((checkpoint, _)) = &sealed {
-            let commit = Commit { vault, before, checkpoint, documents, now };
+            let recorder = &event.author.recorder;
+            let commit = Commit { vault, before, checkpoint, documents, now, recorder };
             let lives = commit::lives(&outcome.items, &lives);
             // Both wait for the disk, and side by side they wait once.
             let (failures, named) = rayon::join(

@@ -6,6 +6,7 @@ use std::path::Path;
 use proptest::prelude::*;
 
 use super::{Index, refresh};
+use crate::audit::Recorder;
 use crate::chain::replay;
 use crate::checkpoint::event::Event;
 use crate::checkpoint::log::Log;
@@ -84,7 +85,7 @@ impl Place {
         self.now += 1000;
         let (principal, now) =
             ("ana@example.com".parse().unwrap(), Timestamp::from_millis(self.now));
-        Author { principal, author: None, now, note: None }
+        Author { principal, author: None, now, note: None, recorder: Recorder::default() }
     }
 
     fn step(&mut self, step: &Step) {

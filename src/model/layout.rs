@@ -12,6 +12,8 @@ pub const STEWARDS: &str = "stewards.yaml";
 pub const CONTEXT_DIR: &str = ".context";
 /// Configuration.
 pub const CONFIG: &str = ".context/config.yaml";
+/// The change logs, one file or more of each writer.
+pub const AUDIT_DIR: &str = ".context/audit";
 /// Keeps local state out of git.
 pub const CONTEXT_GITIGNORE: &str = ".context/.gitignore";
 /// What it says.

@@ -244,6 +244,8 @@ events! {
     Retired "retire";
     /// The answer of `mv`.
     Moved "mv";
+    /// The answer of `audit begin`.
+    AuditBegun "audit.begin";
 }
 
 /// The answer of `add --draft`.

@@ -5,10 +5,10 @@ use std::path::Path;
 use serde::Serialize;
 
 use super::Report;
-use crate::audit::{Collected, Event, Fault, FileOutcome, Line, Reading};
+use crate::audit::{Change, Collected, Event, Fault, FileOutcome, Line, Reading};
 use crate::evidence::replay::{Outcome, Replayed};
 
-/// The answer of `trace list`: accesses, listings and refusals in the order of their times.
+/// The answer of `trace list`: accesses, listings, refusals and changes in the order of their times.
 #[derive(Debug, Serialize)]
 pub struct TracesReport {
     /// The lines.
@@ -42,7 +42,7 @@ pub struct TraceRow {
     pub trace: String,
     /// When.
     pub at: String,
-    /// `access`, `listing` or `refused`.
+    /// `access`, `listing`, `refused` or `change`.
     pub event: &'static str,
     /// The command.
     pub verb: String,
@@ -58,11 +58,17 @@ pub struct TraceRow {
     pub head: Option<u64>,
     /// What was asked for.
     pub query: Option<String>,
-    /// How many texts were handed out, or names listed.
+    /// How many texts were handed out, names listed, or documents changed.
     pub count: u64,
     /// The code of a refusal.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
+    /// What a change was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub action: Option<&'static str>,
+    /// The checkpoint that a change made.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sealed: Option<u64>,
 }
 
 impl From<&Line> for TraceRow {
@@ -74,7 +80,13 @@ impl From<&Line> for TraceRow {
             }
             Event::Listing(listing) => (listing.query.query.clone(), listing.count, None),
             Event::Refused(refused) => (None, 0, Some(refused.code.clone())),
+            Event::Change(change) => (None, change.names().len() as u64, None),
         };
+        let change = match &line.event {
+            Event::Change(change) => Some(change),
+            _ => None,
+        };
+        let sealed = change.and_then(Change::sealed);
         Self {
             trace: line.trace().to_string(),
             at: line.at.clone(),
@@ -88,6 +100,8 @@ impl From<&Line> for TraceRow {
             query,
             count,
             code,
+            action: change.map(Change::as_str),
+            sealed: sealed.map(|sealed| sealed.checkpoint),
         }
     }
 }

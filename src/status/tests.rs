@@ -9,6 +9,7 @@ use proptest::prelude::*;
 
 use super::seen::Seen;
 use super::status;
+use crate::audit::Recorder;
 use crate::govern::{self, Author, Mode, Request, Which};
 use crate::model::id::DocumentId;
 use crate::model::timestamp::Timestamp;
@@ -63,7 +64,13 @@ impl Place {
     fn author(&mut self) -> Author {
         self.now += 1000;
         let now = Timestamp::from_millis(self.now);
-        Author { principal: "ana@example.com".parse().unwrap(), author: None, now, note: None }
+        Author {
+            principal: "ana@example.com".parse().unwrap(),
+            author: None,
+            now,
+            note: None,
+            recorder: Recorder::default(),
+        }
     }
 
     fn publish(&mut self) {

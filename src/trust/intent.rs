@@ -82,6 +82,12 @@ pub fn intents(vault: &Vault) -> Vec<Intent> {
     folders(vault).filter_map(live).collect()
 }
 
+/// The event that was begun last with what is checked out here, whether or not it is over; none where
+/// it was taken back.
+pub fn begun_last(vault: &Vault) -> Option<Intent> {
+    read(&vault.state()?.dir.join(NAME))
+}
+
 /// The event that a writer began here upon exactly this end of the log, and did not bring to an
 /// end. Its entries, and what is torn, are uncommitted; nothing else is.
 pub fn interrupted(vault: &Vault, end: &Head) -> Option<EventKey> {

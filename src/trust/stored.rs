@@ -158,7 +158,7 @@ pub(super) fn write(disk: &Disk, dir: &Path, trusted: &TrustedHead) -> Result<()
     exchange().map_err(TrustError::io("write", dir))
 }
 
-/// Removes a trusted head and the intent beside it; says whether there was a trusted head.
+/// Removes a trusted head, the intent beside it, and what is known of the change log; says whether there was a trusted head.
 pub(super) fn remove(dir: &Path) -> Result<bool, TrustError> {
     let remove = |name| match fs::remove_file(dir.join(name)) {
         Ok(()) => Ok(true),
@@ -166,6 +166,7 @@ pub(super) fn remove(dir: &Path) -> Result<bool, TrustError> {
         Err(why) => Err(TrustError::io("remove", dir)(why)),
     };
     remove(intent::NAME)?;
+    remove(outside::CHANGES)?;
     remove(NAME)
 }
 

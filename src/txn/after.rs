@@ -2,6 +2,7 @@
 //! (`spec/transactions.md`, TXN-11). The event has happened; a step that fails is reported, and the
 //! event stands.
 
+use crate::audit::Recorder;
 use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::event::Checkpoint;
 use crate::model::timestamp::Timestamp;
@@ -20,6 +21,8 @@ pub(crate) struct Commit<'c> {
     pub(crate) documents: usize,
     /// The clock of its writer.
     pub(crate) now: Timestamp,
+    /// How the change log says who the writer is.
+    pub(crate) recorder: &'c Recorder,
 }
 
 /// What a step could not do.

@@ -86,6 +86,14 @@ impl Recovered {
         !self.changed_anything() && self.left_alone.is_empty()
     }
 
+    /// The files that were moved or brought up to date, in byte order.
+    pub(crate) fn paths(&self) -> Vec<String> {
+        let kept = self.kept.iter().map(|file| &file.path);
+        let mut paths: Vec<String> = kept.chain(&self.caught_up).cloned().collect();
+        paths.sort_unstable();
+        paths
+    }
+
     /// Whether the vault is another one now.
     pub(crate) fn changed_anything(&self) -> bool {
         !self.kept.is_empty() || !self.caught_up.is_empty()

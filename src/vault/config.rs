@@ -11,6 +11,7 @@ use crate::model::visible::Invisible;
 use crate::words::nearest;
 use crate::yaml::{self, Dialect, Node};
 
+use super::audit::Audit;
 use super::federation::Authorities;
 use super::site::SiteLinks;
 
@@ -149,6 +150,8 @@ pub struct Config {
     pub index: Index,
     /// Where links from the root of a site lead.
     pub links: SiteLinks,
+    /// How accesses and changes are recorded; none where changes are not.
+    pub audit: Option<Audit>,
     /// The vaults that URIs can name.
     pub authorities: Authorities,
     /// Whether `search` asks for something that only the user may choose.
@@ -173,6 +176,7 @@ impl Default for Config {
             servers: Vec::new(),
             index: Index::default(),
             links: SiteLinks::default(),
+            audit: None,
             authorities: Authorities::default(),
             search_ignored: false,
             warnings: Vec::new(),
@@ -183,7 +187,7 @@ impl Default for Config {
 /// Every tenth version is a keyframe (paper, section 7.2).
 pub const DEFAULT_KEYFRAME_INTERVAL: u64 = 10;
 
-const KEYS: [&str; 21] = [
+const KEYS: [&str; 22] = [
     "version",
     "name",
     "description",
@@ -205,6 +209,7 @@ const KEYS: [&str; 21] = [
     "allow",
     "staging",
     "search",
+    "audit",
 ];
 
 impl Config {
@@ -271,6 +276,11 @@ impl Config {
                     let servers = value.entries().unwrap_or_default();
                     config.servers = servers.iter().filter_map(|(k, v)| server(k, v)).collect();
                     servers.iter().for_each(|(name, _)| config.invisible("servers", name));
+                }
+                "audit" => {
+                    let (audit, warnings) = Audit::read(value)?;
+                    config.audit = Some(audit);
+                    config.warnings.extend(warnings);
                 }
                 "search" => config.search_ignored = !is_builtin(value),
                 "namespace" | "federation" | "registry" | "allow" => {

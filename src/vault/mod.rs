@@ -4,6 +4,7 @@
 //! [`Vault::find`] walks up from a folder as git does. [`files::Files`] is the only place that
 //! opens files of a vault; [`crate::model::layout`] states every file name once.
 
+pub mod audit;
 pub mod config;
 pub mod disk;
 pub mod federation;

@@ -15,6 +15,8 @@ use crate::model::digest::Digest;
 
 /// The name of our folder in the user's directories.
 pub const OURS: &str = "contextnest";
+/// The file in a vault's folder of state that says which lines of the change log are ours.
+pub const CHANGES: &str = "changes";
 /// More of `.git/HEAD` than any ref name has.
 const HEAD_BYTES: u64 = 4096;
 

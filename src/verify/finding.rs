@@ -67,6 +67,11 @@ codes! {
     CheckpointTriggerMismatch "checkpoint-trigger-mismatch" Class::Damage, "The trigger of a checkpoint of ctx is not the greatest id of the event.";
     HeadRollback "head-rollback" Class::Damage, "The log ends before an anchor.";
     HeadFork "head-fork" Class::Damage, "The log has another checkpoint in the place of an anchor.";
+    AuditMalformed "audit-malformed" Class::Damage, "A line of a change log cannot be read, or is not in its one form.";
+    AuditChainMismatch "audit-chain-mismatch" Class::Damage, "A line of a change log is not what its hash says, or does not follow the line before it.";
+    AuditGap "audit-gap" Class::Damage, "A change log lacks lines at its beginning or between two lines.";
+    AuditRollback "audit-rollback" Class::Damage, "A change log lacks the last line that this user wrote to it.";
+    AuditContradicts "audit-contradicts" Class::Damage, "A change log names a checkpoint that the checkpoint log lacks or has with another hash.";
     PublishedUnsealed "published-unsealed" Class::Unsettled, "A history records a publication or retirement that no checkpoint has.";
     UnrecordedRemoval "unrecorded-removal" Class::Unsettled, "A checkpoint removes a document that its history does not record as retired.";
     CheckpointHashMissing "checkpoint-hash-missing" Class::Unsettled, "A checkpoint has an id in only one of its two maps.";
@@ -75,12 +80,15 @@ codes! {
     FileUnreadable "file-unreadable" Class::Unsettled, "A file cannot be read, so its content is unknown.";
     FolderUnreadable "folder-unreadable" Class::Unsettled, "A folder cannot be listed, so its content is unknown.";
     TornTail "torn-tail" Class::Unsettled, "The checkpoint log or a history ends in an incomplete entry.";
+    AuditMissing "audit-missing" Class::Unsettled, "Changes are recorded since an earlier checkpoint, but no change log has the event of this one.";
     Drift "drift" Class::WorkingCopy, "A live file differs from the published text and is not a draft.";
     PublishedWithoutHistory "published-without-history" Class::WorkingCopy, "A live file has the status published, but no checkpoint holds the document.";
     DocumentMissing "document-missing" Class::WorkingCopy, "The live file of a published document is missing.";
     PolicyDrift "policy-drift" Class::WorkingCopy, "A live governance file differs from its published version.";
     HeadElsewhere "head-elsewhere" Class::Note, "On another branch or commit, this machine saw a checkpoint that this log lacks.";
     Unfinished "unfinished" Class::Note, "A file or an entry is uncommitted, as an interrupted command leaves it.";
+    AuditTorn "audit-torn" Class::Note, "The last line of a change log was not written to its end.";
+    AuditReplaced "audit-replaced" Class::Note, "A change log names a checkpoint of a log that was given up by `head trust` or replaced.";
     VersionUnpublished "version-unpublished" Class::Note, "A history has an unpublished version, as the reference implementation writes it.";
     VaultNested "vault-nested" Class::Note, "The vault contains another vault or is inside one; neither reads the other's files.";
     PolicyUnsealed "policy-unsealed" Class::Note, "No checkpoint seals a governance file.";

@@ -3,11 +3,12 @@
 //! [`verify`] reads everything, gathers every finding, never stops at the first, and never
 //! repairs. The passes: the log by itself (`log`), what the sealed configuration demands of it
 //! (`rules`), each artifact with its history (`artifact`), the log's word on it (`sealed`) and its
-//! live file (`working`), in parallel, and what the vault holds beside them. What is absent is a
+//! live file (`working`), in parallel, the change logs (`changes`), and what the vault holds beside them. What is absent is a
 //! finding, never a skip. `anchor` compares the log with what is known of it from elsewhere.
 
 mod anchor;
 mod artifact;
+mod changes;
 pub mod finding;
 mod gathered;
 mod log;
@@ -202,6 +203,7 @@ fn recompute(vault: &Vault, request: &Request, supposed: Option<Log>) -> Result<
             findings.extend(working::strays(&survey));
             findings.extend(working::ignored(&survey.found));
             findings.extend(working::inside(vault));
+            findings.extend(changes::check(vault, &view, &rules));
             (ids, survey.found.documents, vault.governance_files())
         }
     };

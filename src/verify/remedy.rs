@@ -74,6 +74,22 @@ impl Code {
             Self::HeadFork => {
                 "The log was rewritten, another vault was made in the same folder, or another branch of the same name was checked out."
             }
+            Self::AuditMalformed | Self::AuditChainMismatch | Self::AuditGap => {
+                "Lines of a change log were edited, removed, inserted or reordered, or a merge left conflict markers."
+            }
+            Self::AuditRollback => {
+                "The vault was reset to an older state, or an attacker wants to hide who published what."
+            }
+            Self::AuditContradicts => {
+                "The log was truncated or replaced after the line was written, or the line was invented."
+            }
+            Self::AuditMissing => {
+                "A command was interrupted after its checkpoint and before its line, a change log was not committed to git, or an attacker removed a whole change log."
+            }
+            Self::AuditTorn => "A command or the machine stopped in the middle of an append.",
+            Self::AuditReplaced => {
+                "A log was reset or replaced on purpose, and a user declared with `head trust` that it counts."
+            }
             Self::PublishedUnsealed => {
                 "A publication was interrupted before its checkpoint, the log lost a checkpoint, or an attacker wrote a version without one."
             }
@@ -155,6 +171,14 @@ impl Code {
             Self::CrossChainMismatch | Self::PublicationTimeMismatch => {
                 "Compare the history and the log with a copy that verifies, and restore the one that differs.".into()
             }
+            Self::AuditRollback | Self::AuditContradicts => Hint::call(
+                "Restore the checkpoint log, the histories and `.context/audit` together from git or a backup. If the vault was reset on purpose, run {}: it is recorded, too.",
+                Verb::HeadTrust,
+            ),
+            Self::AuditMissing => Hint::call(
+                "Add `.context/audit` to git where it was left out. The next writing command of the user whose command was interrupted writes the line ({} is enough). Otherwise restore the change log from git or a backup.",
+                Verb::Recover,
+            ),
             Self::HeadRollback | Self::HeadFork => Hint::call(
                 "Look for the missing checkpoints on other branches and in `git stash list`, or restore the log and the histories from git or a backup. If the vault was reset on purpose, run {}, or pass another hash or revision to --expect-head or --since.",
                 Verb::HeadTrust,
@@ -214,7 +238,9 @@ impl Code {
                 "Check the file; {} publishes it.",
                 Call::new(Verb::Publish).word("--changed"),
             ),
+            Self::AuditTorn => "The next writing command of the same user removes it; nothing else is to be done.".into(),
             Self::VersionUnpublished
+            | Self::AuditReplaced
             | Self::ChecksumMismatch
             | Self::CheckpointTriggerUnchanged => "Nothing to do.".into(),
             Self::VaultNested => Hint::call(
@@ -271,6 +297,9 @@ mod tests {
         checkpoint-version-unknown
         checkpoint-version-unpublished
         too-large
+        audit-malformed
+        audit-chain-mismatch
+        audit-gap
         ");
     }
 }

@@ -20,6 +20,8 @@ pub(super) struct Rules {
     strict: Vec<(CheckpointNumber, bool)>,
     /// The keyframe intervals, each with the checkpoint that sealed it, in order.
     intervals: Vec<(CheckpointNumber, u64)>,
+    /// From which checkpoint on each event of ours has a line in a change log.
+    pub(super) recorded_from: Option<CheckpointNumber>,
     /// Whether publishing edits live files, as the last sealed configuration has it.
     pub(super) frontmatter: FrontmatterMode,
 }
@@ -57,6 +59,11 @@ impl Rules {
                 (*checkpoint, config.as_ref().map_or(DEFAULT_KEYFRAME_INTERVAL, interval))
             })
             .collect();
+        // No later configuration takes it back.
+        let is_recorded = |(_, config): &&(_, Option<Config>)| {
+            config.as_ref().is_some_and(|config| config.audit.is_some())
+        };
+        rules.recorded_from = configs.iter().find(is_recorded).map(|(checkpoint, _)| *checkpoint);
         let last = configs.last().and_then(|(_, config)| config.as_ref());
         rules.frontmatter = last.map(|config| config.frontmatter).unwrap_or_default();
         (rules, findings)

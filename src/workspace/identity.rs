@@ -24,26 +24,29 @@ impl Workspace<'_> {
         }
     }
 
-    /// Who acts: `--as`, `CTX_PRINCIPAL`, git's `user.email` in the vault, else `fallback`.
+    /// Who acts: `--as`, `CTX_PRINCIPAL`, git's `user.email` in the vault, else `fallback`; and
+    /// which of them said so.
     pub(crate) fn principal(
         &self,
         root: &Path,
         fallback: Option<&str>,
-    ) -> Result<Principal, Failure> {
-        let named = self.options.principal.clone();
-        let named = named.or_else(|| self.environment.var("CTX_PRINCIPAL").map(str::to_owned));
-        let named = named.or_else(|| self.git_email(root));
-        let Some(name) = named.or_else(|| fallback.map(str::to_owned)) else {
+    ) -> Result<(Principal, &'static str), Failure> {
+        let option = || Some((self.options.principal.clone()?, "option"));
+        let var = || Some((self.environment.var("CTX_PRINCIPAL")?.to_owned(), "env"));
+        let git = || Some((self.git_email(root)?, "git"));
+        let author = || Some((fallback?.to_owned(), "author"));
+        let Some((name, source)) = option().or_else(var).or_else(git).or_else(author) else {
             return Err(Failure::new(Code::NoPrincipal, "no principal configured")
                 .hint("pass `--as you@example.com`, set CTX_PRINCIPAL, or run `git config --global user.email you@example.com`"));
         };
-        name.parse().map_err(|why: crate::model::principal::PrincipalError| {
+        let parsed = name.parse().map_err(|why: crate::model::principal::PrincipalError| {
             let failure = Failure::new(Code::NoPrincipal, why.to_string());
             match why.near() {
                 Some(near) => failure.hint(format!("pass `--as {}`", argument(near.as_str()))),
                 None => failure,
             }
-        })
+        })?;
+        Ok((parsed, source))
     }
 
     fn git_email(&self, root: &Path) -> Option<String> {
@@ -77,11 +80,13 @@ impl Workspace<'_> {
         note: Option<&str>,
         author: Option<&str>,
     ) -> Result<Author, Failure> {
+        let (principal, source) = self.principal(vault.root(), author)?;
         Ok(Author {
-            principal: self.principal(vault.root(), author)?,
             author: author.map(str::to_owned),
             now: self.now()?,
             note: note.map(str::to_owned),
+            recorder: self.recorder(vault, Some((principal.clone(), source)))?,
+            principal,
         })
     }
 

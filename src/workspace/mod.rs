@@ -5,11 +5,12 @@
 //! `open` finds the vault and `identity` says who acts and when. `argument` reads what an argument
 //! may name; `name` reads ids and URIs, `places` folders, `ask` selectors, `lines` lines, `version` the texts of
 //! versions, `head` what the user trusted, `revision` the log at a git revision, and `staged` the
-//! vault that git would commit. `recording` gathers what a command hands out. `place` says where a vault is in its repository, and `discarded` what
+//! vault that git would commit. `recording` gathers what a command hands out, `changes` what it changed. `place` says where a vault is in its repository, and `discarded` what
 //! git did to a log. `init` makes a vault, `create` a document, `demo` the example vault.
 
 pub(crate) mod argument;
 pub(crate) mod ask;
+pub(crate) mod changes;
 mod copies;
 pub(crate) mod create;
 pub(crate) mod demo;
@@ -90,6 +91,8 @@ pub struct Options {
     pub now: Option<String>,
     /// Who asks, as the user said it.
     pub labels: recording::GivenLabels,
+    /// The command, as the logs say it.
+    pub command: recording::Command,
 }
 
 /// Where an operation works, and on whose behalf.

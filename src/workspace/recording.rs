@@ -9,7 +9,7 @@ use std::time::Instant;
 use super::Workspace;
 use crate::audit::{
     self, Access, AppendError, Arguments, Event, HeadRef, LabelError, Labels, Listing, Logs,
-    Output, Place, Query, Refused, Request, Text, WithheldCount,
+    Output, Place, Query, Recorder, Refused, Request, Text, WithheldCount,
 };
 use crate::model::digest::Digest;
 use crate::model::number::CheckpointNumber;
@@ -18,6 +18,8 @@ use crate::model::timestamp::Timestamp;
 use crate::report::failure::{Code, Failure};
 use crate::uri::Class;
 use crate::vault::Vault;
+use crate::vault::audit::{Audit, Durability, Queries};
+use crate::vault::config::Config;
 use crate::vault::outside::StateFolder;
 
 /// What is to be recorded of a command.
@@ -26,6 +28,8 @@ pub(crate) struct Recording {
     began: Instant,
     /// The vault's own folder, and the folder of what the user knows of it.
     vault: Option<(PathBuf, Option<StateFolder>)>,
+    /// How it is to be recorded.
+    settings: Audit,
     /// The end of the checkpoint log.
     pub(crate) head: Option<(CheckpointNumber, Digest)>,
     /// The class of the answer.
@@ -71,15 +75,20 @@ pub struct GivenLabels {
     pub node: Option<String>,
 }
 
-/// What a command printed, and how it was called.
+/// A command, as the logs say it.
+#[derive(Clone, Debug, Default)]
+pub struct Command {
+    /// Its name.
+    pub verb: String,
+    /// Its words.
+    pub argv: Vec<String>,
+    /// Whether it prints to a terminal.
+    pub terminal: bool,
+}
+
+/// What a command printed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Printed<'p> {
-    /// The command.
-    pub(crate) verb: &'p str,
-    /// Its words.
-    pub(crate) argv: &'p [String],
-    /// Whether it printed to a terminal.
-    pub(crate) terminal: bool,
     /// What it printed.
     pub(crate) output: &'p [u8],
     /// With which code governance refused it.
@@ -92,6 +101,7 @@ impl Recording {
         Self {
             began: Instant::now(),
             vault: None,
+            settings: Audit::default(),
             head: None,
             class: None,
             query: None,
@@ -104,6 +114,17 @@ impl Recording {
     /// The vault that texts are handed out of.
     pub(crate) fn is_of(&mut self, vault: &Vault) {
         self.vault = Some((vault.root().to_owned(), vault.state().cloned()));
+        self.holds(vault.config());
+    }
+
+    /// A configuration that the vault has, sealed or live: the stricter counts.
+    pub(crate) fn holds(&mut self, config: &Config) {
+        self.settings = self.settings.stricter(Audit::of(config));
+    }
+
+    /// Whether the access has to be durable before the answer leaves.
+    pub(crate) fn must_be_durable(&self) -> bool {
+        self.settings.durability == Some(Durability::Sync)
     }
 
     fn event(&mut self, printed: &Printed<'_>) -> Option<Event> {
@@ -115,7 +136,11 @@ impl Recording {
             sha256: Digest::of(printed.output).to_string(),
             elapsed_us: u64::try_from(self.began.elapsed().as_micros()).unwrap_or(u64::MAX),
         };
-        let query = self.query.as_deref().map(Query::from).unwrap_or_default();
+        let query = |text| match self.settings.queries {
+            Queries::Full => Query::from(text),
+            Queries::Hash => Query::hashed(text),
+        };
+        let query = self.query.as_deref().map(query).unwrap_or_default();
         let withheld = WithheldCount {
             reason: Code::Withheld.as_str().to_owned(),
             count: self.withheld as u64,
@@ -181,6 +206,17 @@ impl Workspace<'_> {
         open(dir)
     }
 
+    /// The logs of accesses to a vault, and those of its changes.
+    ///
+    /// # Errors
+    /// A folder cannot be listed. That there is no place for accesses is none.
+    pub(crate) fn all_logs(&self, vault: &Vault) -> Result<Vec<Logs>, Failure> {
+        let changes = of_log(Logs::of_changes(vault).map_err(io::Error::other))?;
+        let place = self.audit_place(vault.root(), vault.state().cloned());
+        let accesses = place.map(|place| of_log(Logs::open(&place.dir))).transpose()?;
+        Ok(accesses.into_iter().chain([changes]).collect())
+    }
+
     /// Records what a command handed out; a command that handed out nothing leaves no line.
     ///
     /// # Errors
@@ -192,31 +228,65 @@ impl Workspace<'_> {
         printed: &Printed<'_>,
     ) -> Result<(), NotRecorded> {
         let Some(event) = recording.event(printed) else { return Ok(()) };
-        let Some((root, state)) = recording.vault else { return Ok(()) };
+        let Some((root, state)) = recording.vault.take() else { return Ok(()) };
         if !self.environment.is_recorded {
             return Ok(());
         }
         let place = self.audit_place(&root, state).ok_or(NotRecorded::NoPlace)?;
-        let cwd = self.environment.cwd.strip_prefix(&root).ok().map(Path::to_string_lossy);
-        let cwd = cwd.filter(|dir| !dir.is_empty()).map(Cow::into_owned);
         let principal = self.environment.var("CTX_PRINCIPAL");
         let principal = principal.and_then(|name| name.parse::<Principal>().ok());
-        let source = if principal.is_some() { "env" } else { "none" };
+        let principal = principal.map(|principal| (principal, "env"));
         let head = recording
             .head
             .map(|(checkpoint, hash)| HeadRef { checkpoint: checkpoint.0, hash: hash.to_string() });
-        let request = Request {
-            verb: printed.verb.to_owned(),
-            args: Arguments::new(printed.argv.to_vec(), cwd, printed.terminal),
-            principal: principal.map(|principal| principal.to_string()),
-            principal_source: source.to_owned(),
-            head,
-            labels,
-        };
+        let mut request = Request { head, ..self.request(&root, labels, principal) };
+        if recording.settings.queries == Queries::Hash {
+            request.args = request.args.hashed();
+        }
         let clock = || Timestamp::from_millis((self.environment.clock)());
         let at = self.now().unwrap_or_else(|_| clock());
-        audit::append(&place, self.environment.random, at, &request, event)
+        let durability = recording.settings.durability;
+        let environment = (self.environment.random, &self.environment.disk);
+        let is_durable = durability == Some(Durability::Sync);
+        audit::append(&place, environment, is_durable, at, &request, event)
             .map_err(|source| NotRecorded::Append { dir: place.dir, source })
+    }
+
+    /// What was asked, of the vault in a folder.
+    fn request(
+        &self,
+        root: &Path,
+        labels: Labels,
+        principal: Option<(Principal, &str)>,
+    ) -> Request {
+        let cwd = self.environment.cwd.strip_prefix(root).ok().map(Path::to_string_lossy);
+        let cwd = cwd.filter(|dir| !dir.is_empty()).map(Cow::into_owned);
+        let Command { verb, argv, terminal } = self.options.command.clone();
+        let (principal, source) = match principal {
+            Some((principal, source)) => (Some(principal.to_string()), source),
+            None => (None, "none"),
+        };
+        Request {
+            verb,
+            args: Arguments::new(argv, cwd, terminal),
+            principal,
+            principal_source: source.to_owned(),
+            head: None,
+            labels,
+        }
+    }
+
+    /// How the change log says who changes a vault.
+    ///
+    /// # Errors
+    /// A label is none.
+    pub(crate) fn recorder(
+        &self,
+        vault: &Vault,
+        principal: Option<(Principal, &str)>,
+    ) -> Result<Recorder, Failure> {
+        let request = self.request(vault.root(), self.labels()?, principal);
+        Ok(Recorder { random: self.environment.random, request })
     }
 
     /// The labels of this command: what it was given, else what the environment says.

@@ -2,7 +2,9 @@
 
 use std::fs;
 use std::path::PathBuf;
+use std::sync::Arc;
 
+use contextnest::vault::disk::{Change, Overseer, Verdict};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
@@ -212,6 +214,54 @@ fn an_access_that_cannot_be_recorded_is_told() {
         place.typed("read nodes/returns").var("CTX_AUDIT_DIR", inside.to_str().unwrap()).run();
     assert!(output.stderr.contains("the access was not recorded"), "{}", output.stderr);
     assert!(!inside.exists());
+}
+
+/// A disk that cannot make the access log durable.
+#[derive(Debug)]
+struct Stuck;
+
+impl Overseer for Stuck {
+    fn judge(&self, change: &Change<'_>) -> Verdict {
+        match change {
+            Change::Sync { path } if path.contains("/audit") => Verdict::Refuse(5),
+            _ => Verdict::Allow,
+        }
+    }
+}
+
+#[test]
+fn with_durability_sync_nothing_leaves_that_is_not_recorded() {
+    let place = vault();
+    place.edit(".context/config.yaml", "layout:", "audit:\n  durability: sync\nlayout:");
+    let refused = |line: &str| {
+        let output = place.typed(line).on(Arc::new(Stuck));
+        assert_eq!((output.exit, output.stdout.as_str()), (5, ""), "{line}");
+        assert!(output.stderr.contains("the access was not recorded"), "{}", output.stderr);
+    };
+    // The live configuration may ask for more than the sealed one.
+    refused("read nodes/fees");
+    refused("resolve #money --json");
+    refused("list");
+    place.ctx("publish --all").ok();
+    refused("checkpoint list");
+    // It cannot take back what is sealed.
+    place.edit(".context/config.yaml", "sync", "async");
+    refused("read nodes/fees");
+    refused("checkpoint show 1");
+    place.ctx("read nodes/fees").ok();
+    place.ctx("publish --all").ok();
+    place.typed("read nodes/fees").on(Arc::new(Stuck)).ok();
+}
+
+#[test]
+fn with_queries_hash_no_word_of_a_question_is_recorded() {
+    let place = vault();
+    place.edit(".context/config.yaml", "layout:", "audit: {queries: hash}\nlayout:");
+    place.ctx("search percent").ok();
+    let line = lines(&place).pop().unwrap();
+    assert_eq!(line["query_sha256"], sha256("percent"));
+    assert_eq!(line["args"]["sha256"], sha256("search\0percent"));
+    assert!(!line.to_string().contains("percent"), "{line}");
 }
 
 #[test]

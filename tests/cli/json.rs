@@ -59,6 +59,7 @@ fn every_verb_names_its_schema() {
         (show.as_str(), "ctx.trace.show"),
         ("impact nodes/a", "ctx.impact"),
         (replay.as_str(), "ctx.replay"),
+        ("audit begin --dry-run", "ctx.audit.begin"),
         ("trace list", "ctx.trace.list"),
         ("trace grep read", "ctx.trace.grep"),
         (collect.as_str(), "ctx.trace.collect"),

@@ -16,6 +16,7 @@ mod audit;
 mod blame;
 mod budget;
 mod cache;
+mod changes;
 mod checkout;
 mod checkpoint;
 mod choice;

@@ -13,7 +13,7 @@ fn reference_vault() -> Place {
 }
 
 /// Provoked by tests of their own: the fault is outside a vault of ours.
-const ELSEWHERE: [Code; 11] = [
+const ELSEWHERE: [Code; 19] = [
     // Known from outside of the vault: `anchored.rs`.
     Code::HeadRollback,
     Code::HeadFork,
@@ -26,6 +26,15 @@ const ELSEWHERE: [Code; 11] = [
     Code::TimestampFuture,
     Code::VersionUnsealed,
     Code::VersionUnpublished,
+    // `changes.rs`.
+    Code::AuditMalformed,
+    Code::AuditChainMismatch,
+    Code::AuditGap,
+    Code::AuditRollback,
+    Code::AuditContradicts,
+    Code::AuditMissing,
+    Code::AuditTorn,
+    Code::AuditReplaced,
     // `respelled.rs`.
     Code::LogRespelled,
 ];

@@ -1,5 +1,6 @@
 //! What is published is what is had back: HIST-26, over the whole write path.
 
+use contextnest::audit::Recorder;
 use contextnest::chain::replay;
 use contextnest::document::live_form::LiveForm;
 use contextnest::document::text::normalise;
@@ -51,7 +52,13 @@ fn head() -> impl Strategy<Value = &'static str> {
 
 fn author(now: i64) -> Author {
     let principal = "ana@example.com".parse().unwrap();
-    Author { principal, author: None, now: Timestamp::from_millis(now), note: None }
+    Author {
+        principal,
+        author: None,
+        now: Timestamp::from_millis(now),
+        note: None,
+        recorder: Recorder::default(),
+    }
 }
 
 proptest! {

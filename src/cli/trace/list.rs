@@ -22,7 +22,7 @@ pub(super) struct List {
 /// Find accesses by a regular expression
 ///
 /// The expression is looked for in the query, the words of the command line with blanks between
-/// them, the principal, the labels, and the URIs and ids of what was handed out. The syntax is that
+/// them, the principal, the labels, and the URIs, ids and files of what was handed out or changed. The syntax is that
 /// of the Rust crate `regex`; `(?i)` in front ignores case. Exit code 1 if nothing is found.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx trace grep 'nodes/policies/'\n  \
@@ -60,8 +60,10 @@ fn rows(
     session: &mut Session<'_>,
 ) -> Result<Vec<TraceRow>, Failure> {
     let (filter, logs) = which.open(session)?;
-    let mut traces = Vec::new();
-    let faults = of_log(logs.matching(&filter, keep, &mut |row| traces.push(row)))?;
+    let (mut traces, mut faults) = (Vec::new(), Vec::new());
+    for logs in logs {
+        faults.extend(of_log(logs.matching(&filter, keep, &mut |row| traces.push(row)))?);
+    }
     if !faults.is_empty() {
         let what = count(faults.len(), "line");
         session.ui.note(&format!(

@@ -1,0 +1,118 @@
+//! What a line of the change log says of the change (AUDIT-13).
+
+use serde::{Deserialize, Serialize};
+
+use super::line::{HeadRef, MAX_DOCUMENTS};
+use crate::checkpoint::event::Checkpoint;
+use crate::model::id::DocumentId;
+use crate::trust::Head;
+
+/// The vault was changed, or what is trusted of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "action", rename_all = "kebab-case")]
+pub enum Change {
+    /// An event: versions were published or retired.
+    Event {
+        /// The checkpoint that it made.
+        sealed: HeadRef,
+        /// What it set and removed, in the order of the ids.
+        ids: Vec<String>,
+        /// Whether the line was written by a later command, because its own was interrupted.
+        #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+        recovered: bool,
+    },
+    /// What an interrupted command left was moved away, or live files were brought up to date.
+    Recover {
+        /// The files.
+        paths: Vec<String>,
+    },
+    /// The checkpoint log was derived from the histories, or converted to its other form.
+    ReplaceLog {
+        /// Its end.
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        to: Option<HeadRef>,
+    },
+    /// A head was trusted, whatever was trusted before.
+    HeadTrust {
+        /// What was trusted.
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        from: Option<HeadRef>,
+        /// What is trusted; none for the empty log.
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        to: Option<HeadRef>,
+    },
+    /// What was trusted of the vault was deleted.
+    HeadForget {
+        /// What was trusted.
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        from: Option<HeadRef>,
+    },
+}
+
+impl Change {
+    /// An event that made a checkpoint.
+    pub(super) fn of_event(checkpoint: &Checkpoint, recovered: bool) -> Self {
+        let set = checkpoint.set.iter().map(|(id, _)| id);
+        let mut ids: Vec<&DocumentId> = set.chain(&checkpoint.removed).collect();
+        ids.sort_unstable();
+        let ids = ids.into_iter().map(ToString::to_string).collect();
+        Self::Event { sealed: checkpoint.into(), ids, recovered }
+    }
+
+    /// The checkpoint that it made.
+    pub fn sealed(&self) -> Option<&HeadRef> {
+        match self {
+            Self::Event { sealed, .. } => Some(sealed),
+            _ => None,
+        }
+    }
+
+    /// The ids or files that it is about.
+    pub fn names(&self) -> &[String] {
+        match self {
+            Self::Event { ids: names, .. } | Self::Recover { paths: names } => names,
+            _ => &[],
+        }
+    }
+
+    /// Its word.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::Event { .. } => "event",
+            Self::Recover { .. } => "recover",
+            Self::ReplaceLog { .. } => "replace-log",
+            Self::HeadTrust { .. } => "head-trust",
+            Self::HeadForget { .. } => "head-forget",
+        }
+    }
+
+    /// The change in parts, each with at most [`MAX_DOCUMENTS`] names.
+    pub(super) fn parts(self) -> Vec<Self> {
+        let split = |names: &[String], part: &dyn Fn(Vec<String>) -> Self| {
+            names.chunks(MAX_DOCUMENTS).map(|names| part(names.to_vec())).collect()
+        };
+        match self {
+            Self::Event { sealed, ids, recovered } if ids.len() > MAX_DOCUMENTS => {
+                split(&ids, &|ids| Self::Event { sealed: sealed.clone(), ids, recovered })
+            }
+            Self::Recover { paths } if paths.len() > MAX_DOCUMENTS => {
+                split(&paths, &|paths| Self::Recover { paths })
+            }
+            whole => vec![whole],
+        }
+    }
+}
+
+impl From<&Checkpoint> for HeadRef {
+    fn from(checkpoint: &Checkpoint) -> Self {
+        Self { checkpoint: checkpoint.number.0, hash: checkpoint.hash.to_string() }
+    }
+}
+
+impl HeadRef {
+    /// The end of a log; none of the empty one.
+    pub(crate) fn of(head: &Head) -> Option<Self> {
+        let hash = head.hashes?.last.to_string();
+        Some(Self { checkpoint: head.checkpoint.0, hash })
+    }
+}

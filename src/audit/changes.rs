@@ -1,0 +1,209 @@
+//! The change log: a line for each command that changed the vault, or what is trusted of it, in the
+//! vault beside what it changed (AUDIT-12 to AUDIT-16). Only the holder of the write lock appends.
+
+use std::io;
+
+use super::chain::Logs;
+use super::change::Change;
+use super::end::{End, last_line};
+use super::line::{Event, HeadRef, Request};
+use super::tails::{Tail, Tails};
+use super::writer::{FULL, Random, WriterId};
+use crate::checkpoint::chronicle::Chronicle;
+use crate::checkpoint::event::Checkpoint;
+use crate::model::layout::AUDIT_DIR;
+use crate::model::timestamp::Timestamp;
+use crate::trust::{self, Head};
+use crate::vault::Vault;
+use crate::vault::files::{FileError, Files};
+use crate::vault::outside;
+use crate::vault::write::Written;
+
+/// Who changes a vault, as the change log says it.
+#[derive(Clone, Debug)]
+pub struct Recorder {
+    /// Where the id of a new writer is from.
+    pub random: Random,
+    /// The command and who gave it; its head is filled in.
+    pub request: Request,
+}
+
+impl Default for Recorder {
+    /// A program that says nothing of itself.
+    fn default() -> Self {
+        Self { random: outside::random, request: Request::default() }
+    }
+}
+
+/// Why a change was not recorded.
+#[derive(Debug, thiserror::Error)]
+pub enum ChangeError {
+    /// The line could not be written, or the end of the log not be read.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// The line was written; that it is the last one could not be kept in mind.
+    #[error("the end of the change log could not be written to the user's directory of state: {0}")]
+    Tail(io::Error),
+    /// A line could not be written as JSON.
+    #[error("{0}")]
+    Json(#[from] serde_json::Error),
+}
+
+/// Whether changes of a vault are recorded: its configuration says so, or they were once.
+pub(crate) fn is_begun(vault: &Vault) -> bool {
+    vault.config().audit.is_some() || vault.files().exists(AUDIT_DIR)
+}
+
+/// Records an event that was committed, durable.
+///
+/// # Errors
+/// It was not recorded; the next writer does it then, see [`catch_up`].
+pub(crate) fn sealed(
+    (vault, before): (&Vault, &Chronicle<'_>),
+    checkpoint: &Checkpoint,
+    recorder: &Recorder,
+    now: Timestamp,
+) -> Result<(), ChangeError> {
+    let head = before.head().map(HeadRef::from);
+    append(vault, recorder, now, head, Change::of_event(checkpoint, false))
+}
+
+/// Records a change that sealed no checkpoint.
+///
+/// # Errors
+/// It was not recorded.
+pub(crate) fn other(
+    vault: &Vault,
+    head: Option<&Head>,
+    recorder: &Recorder,
+    now: Timestamp,
+    change: Change,
+) -> Result<(), ChangeError> {
+    append(vault, recorder, now, head.and_then(HeadRef::of), change)
+}
+
+/// Forgets the last lines of logs that no longer hold them: a user declared that the vault counts as
+/// it is.
+///
+/// # Errors
+/// It could not be written.
+pub(crate) fn accept(vault: &Vault) -> io::Result<()> {
+    let mut tails = Tails::read(vault.state());
+    let mut lost = tails.clone();
+    Logs::of_changes(vault).map_err(io::Error::other)?.each(&mut |line| lost.find(&line))?;
+    if lost == Tails::default() {
+        return Ok(());
+    }
+    tails.leave(&lost);
+    tails.write(vault)
+}
+
+/// Records the event that this user committed last, if its line is missing because the command was
+/// interrupted or could not write it. Only the intent record shows whose event it was.
+///
+/// # Errors
+/// It was not recorded.
+pub(crate) fn catch_up(
+    vault: &Vault,
+    chronicle: &Chronicle<'_>,
+    recorder: &Recorder,
+    now: Timestamp,
+) -> Result<(), ChangeError> {
+    let Some(intent) = trust::begun_last(vault) else { return Ok(()) };
+    let number = intent.upon.checkpoint.next();
+    let Ok(checkpoint) = chronicle.checkpoint(number) else { return Ok(()) };
+    if checkpoint.at != intent.event.at || Tails::read(vault.state()).has_sealed(number) {
+        return Ok(());
+    }
+    let head = HeadRef::of(&intent.upon);
+    append(vault, recorder, now, head, Change::of_event(checkpoint, true))
+}
+
+fn append(
+    vault: &Vault,
+    recorder: &Recorder,
+    now: Timestamp,
+    head: Option<HeadRef>,
+    change: Change,
+) -> Result<(), ChangeError> {
+    let files = vault.files();
+    let mut tails = Tails::read(vault.state());
+    let seat = match tails.last() {
+        Some(tail) => Seat::of(files, tail)?,
+        None => None,
+    };
+    let seat = seat.unwrap_or_else(|| Seat::begin(recorder.random));
+    let sealed = change.sealed().map(|sealed| sealed.checkpoint);
+    let request = Request { head, ..recorder.request.clone() };
+    let event = Event::Change(change);
+    let (bytes, end) = seat.end.then(&seat.writer, now, &request, event)?;
+    files.append(&seat.path, seat.length, &bytes)?;
+    let written = match seat.length {
+        0 => Written::New(&seat.path),
+        _ => Written::Longer(&seat.path),
+    };
+    files.sync(&[written])?;
+    tails.advance(Tail { writer: seat.writer, seq: end.seq, hash: end.hash, sealed });
+    tails.write(vault).map_err(ChangeError::Tail)
+}
+
+/// Where the next line goes.
+struct Seat {
+    writer: WriterId,
+    end: End,
+    path: String,
+    length: u64,
+}
+
+impl Seat {
+    /// A new writer's.
+    fn begin(random: Random) -> Self {
+        let writer = WriterId::new(random);
+        let (end, path) = (End::begin(&writer), path_of(&writer, 1));
+        Self { writer, end, path, length: 0 }
+    }
+
+    /// The end of a writer's log; none where it is not what it was: the line that was written last
+    /// is gone, or another. What a crash left of a line is truncated.
+    fn of(files: &Files, tail: &Tail) -> Result<Option<Self>, FileError> {
+        let mut firsts: Vec<u64> = in_vault(files)?
+            .into_iter()
+            .filter_map(|(writer, first)| (writer == tail.writer).then_some(first))
+            .collect();
+        firsts.sort_unstable();
+        let Some(first) = firsts.pop() else { return Ok(None) };
+        let path = path_of(&tail.writer, first);
+        let total = match files.stamp(&path) {
+            Err(FileError::Link { .. } | FileError::NotRegular { .. }) => return Ok(None),
+            other => other?.length,
+        };
+        let read = |from, length| files.read_at(&path, from, length);
+        let (line, length) = last_line(total, read)?;
+        let end = line.and_then(|line| End::of_line(&line, &tail.writer));
+        let Some(end) = end.filter(|end| tail.may_be_followed_by(end)) else { return Ok(None) };
+        if length < total {
+            files.cut(&path, total, length)?;
+        }
+        let writer = tail.writer.clone();
+        Ok(Some(match length >= FULL {
+            true => Self { path: path_of(&writer, end.seq + 1), writer, end, length: 0 },
+            false => Self { writer, end, path, length },
+        }))
+    }
+}
+
+fn path_of(writer: &WriterId, first: u64) -> String {
+    format!("{AUDIT_DIR}/{}", writer.file(first))
+}
+
+/// The files of the change logs of a vault: the writer of each, and the number of its first line.
+///
+/// # Errors
+/// The folder cannot be listed.
+pub(super) fn in_vault(files: &Files) -> Result<Vec<(WriterId, u64)>, FileError> {
+    let names = match files.names(AUDIT_DIR) {
+        Err(why) if why.is_absent() => Vec::new(),
+        other => other?,
+    };
+    Ok(names.iter().filter_map(|name| WriterId::of_file(name)).collect())
+}

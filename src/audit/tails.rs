@@ -1,0 +1,128 @@
+//! The last line of each change log that this user wrote, kept outside of the vault: a log that no
+//! longer holds it was truncated or replaced (AUDIT-15).
+
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::path::PathBuf;
+
+use super::end::End;
+use super::line::Line;
+use super::writer::WriterId;
+use crate::model::number::CheckpointNumber;
+use crate::vault::Vault;
+use crate::vault::outside::{self, StateFolder};
+use crate::yaml::canonical_number;
+
+/// Where its bytes are written before they get its name.
+const TEMPORARY: &str = "changes.new";
+/// More than any file of ours has.
+const LIMIT: u64 = 64 << 10;
+/// So many writers are kept in mind.
+const MOST: usize = 256;
+
+/// The last line of a writer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tail {
+    /// The writer.
+    pub writer: WriterId,
+    /// The number of the line.
+    pub seq: u64,
+    /// Its hash.
+    pub hash: String,
+    /// The checkpoint that the writer recorded last; none before the first.
+    pub sealed: Option<u64>,
+}
+
+impl Tail {
+    /// Whether a log with this end may still hold the line.
+    pub(super) fn may_be_followed_by(&self, end: &End) -> bool {
+        end.seq > self.seq || end.seq == self.seq && end.hash == self.hash
+    }
+
+    fn read(line: &str) -> Option<Self> {
+        let words: Vec<&str> = line.split(' ').collect();
+        let [writer, seq, hash, sealed] = words.as_slice() else { return None };
+        let sealed = canonical_number(sealed)?;
+        Some(Self {
+            writer: writer.parse().ok()?,
+            seq: canonical_number(seq)?,
+            hash: (*hash).to_owned(),
+            sealed: (sealed > 0).then_some(sealed),
+        })
+    }
+}
+
+/// What this user wrote of a vault; the writer that goes on is the last.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tails(Vec<Tail>);
+
+impl Tails {
+    /// What is kept in mind; nothing without a directory of state.
+    pub fn read(state: Option<&StateFolder>) -> Self {
+        let read = || {
+            let mut text = String::new();
+            File::open(state?.dir.join(outside::CHANGES))
+                .ok()?
+                .take(LIMIT)
+                .read_to_string(&mut text)
+                .ok()?;
+            Some(Self(text.lines().filter_map(Tail::read).collect()))
+        };
+        read().unwrap_or_default()
+    }
+
+    /// The writer that goes on.
+    pub(super) fn last(&self) -> Option<&Tail> {
+        self.0.last()
+    }
+
+    /// Each.
+    pub fn iter(&self) -> impl Iterator<Item = &Tail> {
+        self.0.iter()
+    }
+
+    /// Takes off the one that a line is.
+    pub(crate) fn find(&mut self, line: &Line) {
+        let is_it = |tail: &Tail| tail.seq == line.seq && tail.writer.to_string() == line.writer;
+        if let Some(at) = self.0.iter().position(is_it)
+            && line.spell().is_ok_and(|(_, hash)| hash.to_string() == self.0[at].hash)
+        {
+            self.0.remove(at);
+        }
+    }
+
+    /// Leaves out those that are in `lost`.
+    pub(super) fn leave(&mut self, lost: &Self) {
+        self.0.retain(|tail| !lost.0.contains(tail));
+    }
+
+    /// Whether a checkpoint, or one after it, was recorded.
+    pub(super) fn has_sealed(&self, checkpoint: CheckpointNumber) -> bool {
+        self.0.iter().any(|tail| tail.sealed.is_some_and(|sealed| sealed >= checkpoint.0))
+    }
+
+    /// A line was written.
+    pub(super) fn advance(&mut self, tail: Tail) {
+        let before = self.0.iter().position(|known| known.writer == tail.writer);
+        let before = before.map(|at| self.0.remove(at)).and_then(|known| known.sealed);
+        self.0.push(Tail { sealed: tail.sealed.or(before), ..tail });
+        let old = self.0.len().saturating_sub(MOST);
+        self.0.drain(..old);
+    }
+
+    /// Keeps it in mind, for the holder of the vault's write lock.
+    pub(super) fn write(&self, vault: &Vault) -> io::Result<()> {
+        let Some(StateFolder { dir, .. }) = vault.state() else { return Ok(()) };
+        outside::make_private(dir)?;
+        let line = |tail: &Tail| {
+            let Tail { writer, seq, hash, sealed } = tail;
+            format!("{writer} {seq} {hash} {}\n", sealed.unwrap_or(0))
+        };
+        let text: String = self.0.iter().map(line).collect();
+        let (disk, new): (_, PathBuf) = (vault.files().disk(), dir.join(TEMPORARY));
+        let _ = std::fs::remove_file(&new);
+        let file = disk.create_outside(&new)?;
+        disk.write(&file, &new.to_string_lossy(), 0, text.as_bytes())?;
+        Ok(disk.rename_outside(&new, &dir.join(outside::CHANGES))?)
+    }
+}

@@ -1,0 +1,139 @@
+//! `audit:` in the configuration: how accesses and changes are recorded (AUDIT-17).
+
+use super::config::{Config, Governance, unknown_key, word};
+use crate::yaml::{self, Node, canonical_number};
+
+/// Days of half a year, for which accesses are kept at least.
+const HALF_A_YEAR: u64 = 184;
+/// More days than any vault will exist.
+const MOST_DAYS: u64 = 36_500;
+
+/// How accesses and changes are recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Audit {
+    /// Whether an access must be durable before the answer leaves; by the governance mode where the
+    /// configuration does not say.
+    pub durability: Option<Durability>,
+    /// How queries are recorded.
+    pub queries: Queries,
+    /// For how many days accesses are kept at least.
+    pub retention: u64,
+}
+
+/// When an access must be on disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Durability {
+    /// It is written before the answer leaves; where that fails, a warning says so.
+    Async,
+    /// It is durable before the answer leaves; where that fails, there is no answer.
+    Sync,
+}
+
+/// How queries are recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Queries {
+    /// As they are.
+    Full,
+    /// By their hash.
+    Hash,
+}
+
+impl Default for Audit {
+    fn default() -> Self {
+        Self { durability: None, queries: Queries::Full, retention: HALF_A_YEAR }
+    }
+}
+
+impl Audit {
+    const KEYS: [&str; 3] = ["durability", "queries", "retention"];
+
+    /// Reads the value of `audit`, with what to mend.
+    pub(super) fn read(node: &Node) -> Result<(Self, Vec<yaml::Error>), yaml::Error> {
+        let (mut audit, mut warnings) = (Self::default(), Vec::new());
+        if node.entries().is_none() && !node.is_null() {
+            return Err(node.error("expected `key: value` lines, or nothing"));
+        }
+        for (key, value) in node.entries().unwrap_or_default() {
+            match key.text().unwrap_or_default() {
+                "durability" => {
+                    let words = [("sync", Durability::Sync), ("async", Durability::Async)];
+                    audit.durability = Some(word(value, &words)?);
+                }
+                "queries" => {
+                    let words = [("full", Queries::Full), ("hash", Queries::Hash)];
+                    audit.queries = word(value, &words)?;
+                }
+                "retention" => audit.retention = days(value)?,
+                unknown => warnings.push(key.error(unknown_key(unknown, &Self::KEYS))),
+            }
+        }
+        Ok((audit, warnings))
+    }
+
+    /// What a configuration asks for, said or not.
+    pub fn of(config: &Config) -> Self {
+        let audit = config.audit.unwrap_or_default();
+        let by_mode = match config.governance {
+            Governance::Governed => Durability::Sync,
+            Governance::Ungoverned => Durability::Async,
+        };
+        Self { durability: audit.durability.or(Some(by_mode)), ..audit }
+    }
+
+    /// The stricter of two in every way: what is sealed holds, and a live configuration can only add
+    /// to it.
+    #[must_use]
+    pub fn stricter(self, other: Self) -> Self {
+        Self {
+            durability: self.durability.max(other.durability),
+            queries: self.queries.max(other.queries),
+            retention: self.retention.max(other.retention),
+        }
+    }
+}
+
+fn days(node: &Node) -> Result<u64, yaml::Error> {
+    let days = node.text().and_then(|text| canonical_number(text.strip_suffix('d')?));
+    days.filter(|days| (1..=MOST_DAYS).contains(days))
+        .ok_or_else(|| node.error("expected days from `1d` to `36500d`"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::vault::config::Config;
+
+    fn read(text: &str) -> Result<Option<Audit>, String> {
+        Config::parse(text).map(|config| config.audit).map_err(|why| why.to_string())
+    }
+
+    #[test]
+    fn settings_are_read_and_others_refused() {
+        assert_eq!(read("name: x\n"), Ok(None));
+        assert_eq!(read("audit:\n"), Ok(Some(Audit::default())));
+        let all = "audit: {durability: sync, queries: hash, retention: 366d}\n";
+        let durability = Some(Durability::Sync);
+        let said = Audit { durability, queries: Queries::Hash, retention: 366 };
+        assert_eq!(read(all), Ok(Some(said)));
+        assert_eq!(
+            read("audit: off\n"),
+            Err("line 1, column 8: expected `key: value` lines, or nothing".to_owned())
+        );
+        for text in ["184", "0d", "184 d", "06d", "40000d", "-1d"] {
+            let told = read(&format!("audit: {{retention: \"{text}\"}}\n")).unwrap_err();
+            assert!(told.ends_with("expected days from `1d` to `36500d`"), "{told}");
+        }
+        let config = Config::parse("audit: {durable: sync}\n").unwrap();
+        assert!(config.warnings[0].problem.contains("unknown key `durable`"));
+    }
+
+    #[test]
+    fn a_live_configuration_only_adds_to_the_sealed_one() {
+        let sealed = Audit { durability: Some(Durability::Sync), ..Audit::default() };
+        let live = Audit { queries: Queries::Hash, retention: 30, ..Audit::default() };
+        let both =
+            Audit { durability: sealed.durability, ..Audit { queries: Queries::Hash, ..sealed } };
+        assert_eq!(sealed.stricter(live), both);
+        assert_eq!(live.stricter(sealed), both);
+    }
+}

@@ -1,0 +1,142 @@
+//! The change logs: every chain, what their lines say of checkpoints, and whether each event of
+//! ctx has its line (AUDIT-14 to AUDIT-16).
+
+use std::collections::BTreeSet;
+
+use super::finding::{Code, Finding};
+use super::log::View;
+use super::rules::Rules;
+use crate::audit::{Change, Event, Fault, FaultKind, HeadRef, Line, Logs, Tail, Tails};
+use crate::model::layout::AUDIT_DIR;
+use crate::model::number::CheckpointNumber;
+use crate::vault::Vault;
+
+/// Checks the change logs of a vault.
+pub(super) fn check(vault: &Vault, view: &View, rules: &Rules) -> Vec<Finding> {
+    let unreadable =
+        |why: String| Finding::new(Code::AuditMalformed, AUDIT_DIR, format!("unreadable: {why}"));
+    let logs = match Logs::of_changes(vault) {
+        Ok(logs) => logs,
+        Err(why) => return vec![unreadable(why.to_string())],
+    };
+    let mut said = Said::new(view, Tails::read(vault.state()));
+    let mut findings = match logs.each(&mut |line| said.take(&line)) {
+        Ok(faults) => faults.into_iter().map(finding).collect(),
+        Err(why) => vec![unreadable(why.to_string())],
+    };
+    findings.extend(said.rolled_back());
+    findings.extend(said.contradicting());
+    findings.extend(said.missing(rules));
+    findings
+}
+
+fn finding(fault: Fault) -> Finding {
+    let code = match fault.kind {
+        FaultKind::Malformed => Code::AuditMalformed,
+        FaultKind::Mismatch => Code::AuditChainMismatch,
+        FaultKind::Gap => Code::AuditGap,
+        FaultKind::Rollback => Code::AuditRollback,
+        FaultKind::Contradicts => Code::AuditContradicts,
+        FaultKind::Torn => Code::AuditTorn,
+    };
+    let line = usize::try_from(fault.line).unwrap_or(usize::MAX);
+    Finding::new(code, format!("{AUDIT_DIR}/{}", fault.file), fault.why).line(line)
+}
+
+/// A line that names a checkpoint which the log does not have.
+struct Contradiction {
+    trace: String,
+    at: String,
+    sealed: HeadRef,
+}
+
+/// What the lines say.
+struct Said<'v> {
+    view: &'v View,
+    /// The lines that this user wrote last and that were not met yet.
+    lost: Tails,
+    /// The checkpoints that have their line.
+    recorded: BTreeSet<CheckpointNumber>,
+    contradictions: Vec<Contradiction>,
+    /// When this log was declared to be the one that counts, and by which line.
+    declared: Vec<(String, String)>,
+}
+
+impl<'v> Said<'v> {
+    fn new(view: &'v View, lost: Tails) -> Self {
+        Self {
+            view,
+            lost,
+            recorded: BTreeSet::new(),
+            contradictions: Vec::new(),
+            declared: Vec::new(),
+        }
+    }
+
+    fn take(&mut self, line: &Line) {
+        self.lost.find(line);
+        let Event::Change(change) = &line.event else { return };
+        match change {
+            Change::Event { sealed, .. } if self.is_held(Some(sealed)) => {
+                self.recorded.insert(CheckpointNumber(sealed.checkpoint));
+            }
+            Change::Event { sealed, .. } => self.contradictions.push(Contradiction {
+                trace: line.trace().to_string(),
+                at: line.at.clone(),
+                sealed: sealed.clone(),
+            }),
+            Change::HeadTrust { to, .. } | Change::ReplaceLog { to, .. }
+                if self.is_held(to.as_ref()) =>
+            {
+                self.declared.push((line.at.clone(), line.trace().to_string()));
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether the log has a checkpoint with this hash; every log has the empty one before it.
+    fn is_held(&self, head: Option<&HeadRef>) -> bool {
+        head.is_none_or(|head| {
+            let found = self.view.hash_of(CheckpointNumber(head.checkpoint));
+            found.is_some_and(|found| found.to_string() == head.hash)
+        })
+    }
+
+    fn rolled_back(&self) -> impl Iterator<Item = Finding> {
+        self.lost.iter().map(|Tail { writer, seq, .. }| {
+            let message = format!("this machine wrote line {seq} of the writer {writer}");
+            Finding::new(Code::AuditRollback, format!("{AUDIT_DIR}/{writer}.jsonl"), message)
+        })
+    }
+
+    fn contradicting(&self) -> impl Iterator<Item = Finding> {
+        self.contradictions.iter().map(|Contradiction { trace, at, sealed }| {
+            // Times are written in one form, so that they compare as texts.
+            let declared = self.declared.iter().find(|(when, _)| when >= at);
+            let number = CheckpointNumber(sealed.checkpoint);
+            let has = match self.view.hash_of(number) {
+                Some(_) => "has with another hash",
+                None => "lacks",
+            };
+            let message = format!("line {trace} names checkpoint {number}, which the log {has}");
+            let (code, message) = match declared {
+                Some((_, by)) => {
+                    (Code::AuditReplaced, format!("{message}; line {by} trusts the log as it is"))
+                }
+                None => (Code::AuditContradicts, message),
+            };
+            Finding::new(code, AUDIT_DIR, message).checkpoint(number)
+        })
+    }
+
+    fn missing(&self, rules: &Rules) -> impl Iterator<Item = Finding> {
+        let from = rules.recorded_from.map_or(u64::MAX, |from| from.0);
+        let numbers = (from..=self.view.head_number.0).map(CheckpointNumber);
+        let is_owed =
+            |number: &CheckpointNumber| rules.is_strict(*number) && !self.recorded.contains(number);
+        numbers.filter(is_owed).map(|number| {
+            let message = "no line of a change log records the event";
+            Finding::new(Code::AuditMissing, AUDIT_DIR, message).checkpoint(number)
+        })
+    }
+}

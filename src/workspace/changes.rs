@@ -1,0 +1,128 @@
+//! Changes that make no checkpoint, and the setting by which changes are recorded.
+
+use super::Workspace;
+use crate::audit::{Change, ChangeError, changes};
+use crate::govern::{self, Mode, Outcome};
+use crate::model::id::DocumentId;
+use crate::model::layout;
+use crate::report::failure::{Code, Failure};
+use crate::trust::{self, Head};
+use crate::vault::Vault;
+use crate::vault::audit::Audit;
+use crate::vault::config::Config;
+use crate::vault::lock::LockError;
+use crate::yaml::{self, Dialect};
+
+/// What the configuration gets.
+const SETTING: &str = "audit:\n  retention: 184d\n";
+
+/// Why a change was not recorded.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Unrecorded {
+    /// Another process holds the write lock.
+    #[error(transparent)]
+    Lock(#[from] LockError),
+    /// The line was not written.
+    #[error(transparent)]
+    Append(#[from] ChangeError),
+    /// A label is none, or there is no time.
+    #[error("{}", .0.message)]
+    Asked(Box<Failure>),
+}
+
+impl Workspace<'_> {
+    /// Records a change that made no checkpoint, where changes are recorded; before it the last event
+    /// of this user, if its line is missing.
+    ///
+    /// # Errors
+    /// Something was not recorded.
+    pub(crate) fn record_change(
+        &self,
+        vault: &Vault,
+        change: Option<Change>,
+    ) -> Result<(), Unrecorded> {
+        if !changes::is_begun(vault) {
+            return Ok(());
+        }
+        let asked = |why: Failure| Unrecorded::Asked(Box::new(why));
+        let verb = self.options.command.verb.clone();
+        let _lock = vault.lock(&self.holder(&verb).map_err(asked)?)?;
+        let principal = self.principal(vault.root(), None).ok();
+        let recorder = self.recorder(vault, principal).map_err(asked)?;
+        let now = self.now().map_err(asked)?;
+        // Whatever the log is: that it was damaged is no reason to record nothing.
+        let log = trust::read_log(vault).ok();
+        let chronicle = log.as_ref().and_then(|log| log.sound().ok());
+        if let Some(chronicle) = &chronicle
+            && vault.files().exists(layout::AUDIT_DIR)
+        {
+            changes::catch_up(vault, chronicle, &recorder, now)?;
+        }
+        let Some(change) = change else { return Ok(()) };
+        let head = chronicle.as_ref().map(Head::of);
+        Ok(changes::other(vault, head.as_ref(), &recorder, now, change)?)
+    }
+
+    /// Forgets lines of the change log that this user wrote and that the vault lacks.
+    ///
+    /// # Errors
+    /// A log cannot be read, or what is kept in mind of it not be written.
+    pub(crate) fn accept_changes(&self, vault: &Vault) -> Result<(), Failure> {
+        changes::accept(vault)
+            .map_err(|why| Failure::new(Code::Io, format!("the change log: {why}")))
+    }
+
+    /// Publishes a configuration by which changes are recorded, as one event.
+    ///
+    /// # Errors
+    /// Nothing was changed.
+    pub(crate) fn begin_audit(&self, vault: &Vault, mode: Mode) -> Result<Outcome, Failure> {
+        let author = self.author(vault, None, None)?;
+        // The event that begins it is recorded, too.
+        let audit = vault.config().audit.or(Some(Audit::default()));
+        let vault = &vault.under(Config { audit, ..vault.config().clone() });
+        Ok(govern::set_governance_file(vault, &DocumentId::config(), &author, mode, with_setting)?)
+    }
+}
+
+/// A configuration with the setting; one that has it stays as it is.
+fn with_setting(text: &str) -> Result<String, String> {
+    let config = Config::parse(text).map_err(|why| why.to_string())?;
+    if config.audit.is_some() {
+        return Ok(text.to_owned());
+    }
+    let nl = if text.contains("\r\n") { "\r\n" } else { "\n" };
+    let gap = if text.is_empty() || text.ends_with('\n') { "" } else { nl };
+    let new = format!("{text}{gap}{}", SETTING.replace('\n', nl));
+    let entries = |text: &str| {
+        let root = yaml::parse(text, Dialect::Format).ok()?;
+        Some(root.entries().unwrap_or_default().len())
+    };
+    let is_meant = Config::parse(&new).is_ok_and(|config| config.audit.is_some())
+        && entries(&new) == entries(text).map(|count| count + 1);
+    match is_meant {
+        true => Ok(new),
+        false => Err("`audit:` cannot be put at its end as it is spelled".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_setting_is_put_at_the_end_once() {
+        for (before, after) in [
+            ("", "audit:\n  retention: 184d\n"),
+            ("name: x", "name: x\naudit:\n  retention: 184d\n"),
+            ("name: x\r\n", "name: x\r\naudit:\r\n  retention: 184d\r\n"),
+            ("audit: {durability: sync}\n", "audit: {durability: sync}\n"),
+            ("# audit:\n", "# audit:\naudit:\n  retention: 184d\n"),
+        ] {
+            assert_eq!(with_setting(before).as_deref(), Ok(after), "{before:?}");
+        }
+        for before in ["{name: x}\n", "name: x\n...\n", "- a\n"] {
+            assert!(with_setting(before).is_err(), "{before:?}");
+        }
+    }
+}

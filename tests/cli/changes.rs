@@ -1,0 +1,315 @@
+//! The change log: a line for each event, in the vault, and what a verifier says of it.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::sync::Arc;
+
+use contextnest::vault::disk::{Change, Overseer, Verdict};
+use insta::assert_snapshot;
+use serde_json::Value;
+use sha2::{Digest as _, Sha256};
+
+use crate::harness::Place;
+
+/// A vault whose changes are recorded from checkpoint 2 on; checkpoint 4 is its head.
+fn vault() -> Place {
+    let place = Place::published(&[("nodes/a", "# A\n\nOne.\n"), ("nodes/b", "# B\n")]);
+    place.ctx("audit begin").ok();
+    place.edit("nodes/a.md", "One.", "Two.");
+    place.ctx("publish --changed --session s1 --agent scout").ok();
+    place.ctx("retire nodes/b").ok();
+    place
+}
+
+/// The paths of the change logs, the oldest writer first by the time of its first line.
+fn logs(place: &Place) -> Vec<String> {
+    let entries = fs::read_dir(place.path(".context/audit")).unwrap();
+    let name = |entry: fs::DirEntry| entry.file_name().into_string().unwrap();
+    let mut paths: Vec<String> =
+        entries.map(|entry| format!(".context/audit/{}", name(entry.unwrap()))).collect();
+    let began = |path: &String| lines_of(place, path)[0]["at"].as_str().unwrap().to_owned();
+    paths.sort_by_key(began);
+    paths
+}
+
+fn lines_of(place: &Place, path: &str) -> Vec<Value> {
+    place.read(path).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// All lines, those of the oldest writer first.
+fn lines(place: &Place) -> Vec<Value> {
+    logs(place).iter().flat_map(|path| lines_of(place, path)).collect()
+}
+
+fn codes(place: &Place) -> BTreeSet<String> {
+    let report = place.ctx("verify --json").json("ctx.verify");
+    let findings = report["findings"].as_array().unwrap();
+    findings.iter().map(|f| f["code"].as_str().unwrap().to_owned()).collect()
+}
+
+fn only(code: &str) -> BTreeSet<String> {
+    BTreeSet::from([code.to_owned()])
+}
+
+fn both(a: &str, b: &str) -> BTreeSet<String> {
+    BTreeSet::from([a.to_owned(), b.to_owned()])
+}
+
+#[test]
+fn each_event_has_a_line_that_names_its_checkpoint() {
+    let place = vault();
+    place.ctx("verify").ok();
+    let report = place.ctx("checkpoint list --json").ok().json("ctx.checkpoint.list");
+    let checkpoints = report["checkpoints"].as_array().unwrap();
+    let lines = lines(&place);
+    let said: Vec<String> = lines
+        .iter()
+        .map(|line| format!("{} {} {}", line["verb"], line["sealed"]["checkpoint"], line["ids"]))
+        .collect();
+    assert_snapshot!(said.join("\n"), @r#"
+    "audit" 2 [".context/config.yaml"]
+    "publish" 3 ["nodes/a"]
+    "retire" 4 ["nodes/b"]
+    "#);
+    for (line, checkpoint) in lines.iter().zip(&checkpoints[1..]) {
+        assert_eq!(line["sealed"]["hash"], checkpoint["checkpoint_hash"]);
+        assert_eq!(
+            line["head"]["checkpoint"].as_u64(),
+            line["sealed"]["checkpoint"].as_u64().map(|n| n - 1)
+        );
+        assert_eq!(
+            (&line["principal"], &line["principal_source"]),
+            (&"ana@example.com".into(), &"env".into())
+        );
+    }
+    assert_eq!(lines[1]["labels"]["agent"], "scout");
+    let listed = place.ctx("trace list --session s1").ok().stdout;
+    let writer = &lines[0]["writer"].as_str().unwrap()[..8];
+    assert_snapshot!(listed.replace(writer, "WRITER"), @"WRITER-2  2026-11-21T10:00:03.000Z  publish  1 document in checkpoint 3  ana@example.com  scout  s1");
+    assert_snapshot!(place.ctx(&format!("trace show {writer}-2")).ok().stdout.replace(writer, "WRITER"), @"
+    WRITER-2 change
+      at         2026-11-21T10:00:03.000Z
+      command    ctx publish --changed --session s1 --agent scout
+      principal  ana@example.com
+      agent      scout
+      session    s1
+      head       checkpoint 2 sha256:c5ed1a3bd3e817e087fc8c62752e04cd6d44aedb23eeddbfaa07dafb905fcbff
+      sealed     checkpoint 3 sha256:9f02854232f8855a21254c82797fd2891ff609c92a2a74f8d347defd0074ef33
+        nodes/a
+    ");
+}
+
+#[test]
+fn what_was_done_to_a_change_log_is_found() {
+    let origin = vault();
+    let path = &logs(&origin)[0];
+    let text = origin.read(path);
+    let all: Vec<&str> = text.lines().collect();
+    let found = |lines: &[&str]| {
+        // A user who wrote nothing of it relies on the chain alone.
+        let place = origin.duplicate();
+        place.write(path, lines.join("\n") + "\n");
+        codes(&place)
+    };
+    // The line after one that cannot be relied on has none before it.
+    let three = |code: &str| {
+        let mut codes = both("audit-gap", "audit-missing");
+        codes.insert(code.to_owned());
+        codes
+    };
+    assert_eq!(found(&all), BTreeSet::new());
+    let other = all[1].replace("\"scout\"", "\"spy\"");
+    assert_eq!(found(&[all[0], &other, all[2]]), three("audit-chain-mismatch"));
+    let spelled = all[1].replace("\"scout\"", " \"scout\"");
+    assert_eq!(found(&[all[0], &spelled, all[2]]), three("audit-malformed"));
+    assert_eq!(found(&[all[0], all[2]]), both("audit-gap", "audit-missing"));
+    assert_eq!(found(&[all[1], all[2]]), three("audit-chain-mismatch"));
+    assert_eq!(found(&[all[0], all[1], all[2], all[2]]), only("audit-chain-mismatch"));
+    // Lines at the end can be missing only as far as events need none.
+    assert_eq!(found(&all[..2]), only("audit-missing"));
+    // Who wrote them knows their end.
+    origin.write(path, format!("{}\n", all[..2].join("\n")));
+    assert_eq!(codes(&origin), both("audit-missing", "audit-rollback"));
+    origin.remove(path);
+    assert_eq!(codes(&origin), both("audit-missing", "audit-rollback"));
+    assert!(origin.ctx("verify").exits(1).stdout.contains("damaged"));
+}
+
+#[test]
+fn a_line_that_another_log_contradicts_is_damage() {
+    let place = vault().duplicate();
+    let log = place.read(".versions/checkpoints.jsonl");
+    let cut: Vec<&str> = log.lines().take(3).collect();
+    place.write(".versions/checkpoints.jsonl", cut.join("\n") + "\n");
+    assert!(codes(&place).contains("audit-contradicts"));
+
+    // Lines with the right hashes that say what never was.
+    let place = vault().duplicate();
+    let path = &logs(&place)[0];
+    let mut lines = lines_of(&place, path);
+    lines[2]["sealed"]["hash"] = format!("sha256:{}", "0".repeat(64)).into();
+    lines[2].as_object_mut().unwrap().remove("hash");
+    let digest = Sha256::digest(serde_jcs::to_string(&lines[2]).unwrap());
+    let digest: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+    lines[2]["hash"] = format!("sha256:{digest}").into();
+    let text: String = lines.iter().map(|l| serde_jcs::to_string(l).unwrap() + "\n").collect();
+    place.write(path, text);
+    assert_eq!(codes(&place), both("audit-contradicts", "audit-missing"));
+}
+
+#[test]
+fn a_vault_that_is_reset_on_purpose_is_accepted_by_a_line_of_its_own() {
+    let place = vault();
+    let before = place.duplicate();
+    place.write("nodes/c.md", "# C\n");
+    place.ctx("publish nodes/c").ok();
+    // The vault goes back, but for the change log.
+    let line = place.read(&logs(&place)[0]);
+    for (path, bytes) in before.tree() {
+        place.write(&path, bytes);
+    }
+    for path in ["nodes/c.md", "nodes/.versions/c"] {
+        place.remove(path);
+    }
+    place.write(&logs(&place)[0], line);
+    let found = codes(&place);
+    assert!(found.contains("head-rollback") && found.contains("audit-contradicts"), "{found:?}");
+    place.ctx("head trust").ok();
+    assert_eq!(codes(&place), only("audit-replaced"));
+    let last = lines(&place).pop().unwrap();
+    assert_eq!((&last["action"], &last["to"]["checkpoint"]), (&"head-trust".into(), &4.into()));
+    assert_eq!(last["from"]["checkpoint"], 5);
+    place.write("nodes/d.md", "# D\n");
+    place.ctx("publish nodes/d").ok();
+    assert_eq!(codes(&place), only("audit-replaced"));
+
+    // With the change log it goes back, too: what this user wrote is missing, until it is accepted.
+    for (path, bytes) in before.tree() {
+        place.write(&path, bytes);
+    }
+    for path in ["nodes/d.md", "nodes/.versions/d"] {
+        place.remove(path);
+    }
+    assert!(codes(&place).contains("audit-rollback"));
+    place.ctx("head trust").ok();
+    place.ctx("verify").ok();
+    // A new writer went on: no two lines have one name.
+    assert_eq!(logs(&place).len(), 2);
+    place.ctx("head forget").ok();
+    assert_eq!(lines(&place).pop().unwrap()["action"], "head-forget");
+    place.ctx("verify").ok();
+}
+
+/// A disk that refuses every change of a change log.
+#[derive(Debug)]
+struct Mute;
+
+impl Overseer for Mute {
+    fn judge(&self, change: &Change<'_>) -> Verdict {
+        match change {
+            Change::Create { path } | Change::Write { path, .. } if path.contains("audit") => {
+                Verdict::Refuse(28)
+            }
+            Change::Write { path, .. }
+                if path.contains(".jsonl") && !path.contains("checkpoints") =>
+            {
+                Verdict::Refuse(28)
+            }
+            _ => Verdict::Allow,
+        }
+    }
+}
+
+#[test]
+fn an_event_without_its_line_gets_it_from_the_next_command_of_its_writer() {
+    let muted = || {
+        let place = vault();
+        place.edit("nodes/a.md", "Two.", "Three.");
+        let output = place.typed("publish --changed").on(Arc::new(Mute));
+        assert_eq!(output.exit, 5, "{}", output.whole());
+        let told = "published, but the change log lacks the event";
+        assert!(output.stderr.contains(told), "{}", output.whole());
+        assert_eq!(codes(&place), only("audit-missing"));
+        place
+    };
+    for command in ["recover", "publish --all"] {
+        let place = muted();
+        // No other user writes it.
+        let other = place.duplicate();
+        other.ctx(command).ok();
+        assert_eq!(codes(&other), only("audit-missing"));
+        // Its own does, and only once.
+        place.ctx(command).ok();
+        place.ctx(command).ok();
+        place.ctx("verify").ok();
+        let lines = lines(&place);
+        let last = lines.last().unwrap();
+        assert_eq!((lines.len(), &last["recovered"]), (4, &true.into()), "{command}");
+        assert_eq!(last["sealed"]["checkpoint"], 5);
+    }
+}
+
+#[test]
+fn a_torn_line_is_truncated_by_its_writer() {
+    let place = vault();
+    let path = &logs(&place)[0];
+    let text = place.read(path);
+    place.write(path, format!("{text}{{\"action\":"));
+    assert_eq!(codes(&place), only("audit-torn"));
+    place.write("nodes/c.md", "# C\n");
+    place.ctx("publish nodes/c").ok();
+    place.ctx("verify").ok();
+    assert_eq!(lines(&place).len(), 4);
+    assert!(place.read(path).starts_with(&text));
+}
+
+#[test]
+fn two_clones_that_publish_in_turn_have_logs_of_their_own() {
+    let first = vault();
+    let second = first.duplicate();
+    second.write("nodes/c.md", "# C\n");
+    second.ctx("publish nodes/c").ok();
+    assert_eq!(logs(&second).len(), 2);
+    let before = logs(&first);
+    for (path, bytes) in second.tree() {
+        first.write(&path, bytes);
+    }
+    first.write("nodes/d.md", "# D\n");
+    first.ctx("publish nodes/d").ok();
+    first.ctx("verify").ok();
+    assert_eq!((logs(&first).len(), &logs(&first)[0]), (2, &before[0]));
+    assert_eq!(lines_of(&first, &before[0]).len(), 4);
+}
+
+#[test]
+fn links_and_other_files_in_the_folder_are_not_read() {
+    let place = vault();
+    let path = &logs(&place)[0];
+    let outside = place.home().join("outside.jsonl");
+    fs::write(&outside, place.read(path)).unwrap();
+    place.write(".context/audit/notes.txt", "mine\n");
+    place.ctx("verify").ok();
+    place.remove(path);
+    std::os::unix::fs::symlink(&outside, place.path(path)).unwrap();
+    let found = codes(&place);
+    assert!(found.contains("audit-malformed"), "{found:?}");
+    // A writer does not follow it either: it begins another log.
+    let before = fs::read(&outside).unwrap();
+    place.write("nodes/c.md", "# C\n");
+    place.ctx("publish nodes/c").ok();
+    assert_eq!(fs::read(&outside).unwrap(), before);
+}
+
+#[test]
+fn what_is_not_begun_is_not_recorded() {
+    let place = Place::published(&[("nodes/a", "# A\n")]);
+    place.ctx("head trust").ok();
+    place.ctx("audit begin --dry-run").ok();
+    assert!(!place.has(".context/audit"));
+    assert_snapshot!(place.ctx("audit begin").ok().stdout, @"
+    checkpoint 2 with 1 version, 2026-11-21T10:00:04.000Z
+      changed  .context/config.yaml  v2
+    ");
+    assert_snapshot!(place.ctx("audit begin").ok().stdout, @"changes of this vault are recorded already");
+    place.ctx("verify").ok();
+}
