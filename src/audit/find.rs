@@ -16,9 +16,13 @@ impl Logs {
     /// # Errors
     /// A file cannot be read.
     pub fn find(&self, trace: &TraceId) -> io::Result<Vec<Line>> {
+        let is_writer = |writer: &WriterId| writer.to_string().starts_with(&trace.writer);
+        if !self.files.keys().any(is_writer) {
+            return Ok(Vec::new());
+        }
         for (writer, firsts) in &self.files {
             let first = firsts.iter().rev().find(|first| **first <= trace.seq);
-            if let Some(first) = first.filter(|_| writer.to_string().starts_with(&trace.writer)) {
+            if let Some(first) = first.filter(|_| is_writer(writer)) {
                 let (_, file) = self.file(writer, *first)?;
                 let found = lines_of(&file, writer, trace)?;
                 if !found.is_empty() {
