@@ -7,6 +7,7 @@ use std::hash::{Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
 
 use contextnest::chain::diff;
+use contextnest::model::number::Version;
 use contextnest::vault::config::LogForm;
 use contextnest_fuzz::vault::{Good, folder};
 use serde_json::Value;
@@ -37,6 +38,13 @@ fn main() {
                     seeds.add("diff", format!("{old}\0{second}").as_bytes());
                 }
             }
+        }
+    }
+    let logs = read(&vectors.join("audit/cases.json"));
+    for case in logs.as_array().expect("a list of cases") {
+        let files = case["files"].as_object().expect("files by name").values();
+        for line in files.flat_map(|text| text.as_str().expect("a text").lines()) {
+            seeds.add("audit", line.as_bytes());
         }
     }
     let lines = read(&vectors.join("checkpoint/lines.json"));
@@ -96,7 +104,7 @@ impl Seeds {
         let texts: Vec<&String> = good.texts.values().collect();
         for pair in texts.windows(2) {
             self.add("diff", format!("{}\0{}", pair[0], pair[1]).as_bytes());
-            let patch = diff::print(pair[0], pair[1], 1, 2);
+            let patch = diff::print(pair[0], pair[1], Version(1), Version(2));
             self.add("diff", format!("{}\0{patch}", pair[0]).as_bytes());
         }
         self.add("verify", &[first]);

@@ -135,3 +135,109 @@ pub(super) fn open(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).append(true).create(true).mode(0o600).custom_flags(flags).open(path)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::audit::{Access, Arguments, Labels, Line, Logs, MAX_DOCUMENTS, Text, Verified};
+    use crate::vault::outside::StateFolder;
+
+    /// An answer with so many documents.
+    fn answer(documents: usize) -> Event {
+        let text = Text {
+            uri: None,
+            id: Some("nodes/a".to_owned()),
+            version: 1,
+            checkpoint: None,
+            chain_hash: "c".to_owned(),
+            range: None,
+            part: None,
+            author: None,
+            edited_by: "e".to_owned(),
+            edited_at: "t".to_owned(),
+            bytes: 1,
+            sha256: "s".to_owned(),
+        };
+        Event::Access(Access { documents: vec![text; documents], ..Access::default() })
+    }
+
+    fn request(verb: String) -> Request {
+        Request {
+            verb,
+            args: Arguments::default(),
+            principal: None,
+            principal_source: "none".to_owned(),
+            head: None,
+            labels: Labels::default(),
+            traceparent: None,
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(6))]
+
+        /// Eight threads with an open file each, as processes have: each takes its turns by the lock.
+        #[test]
+        fn processes_that_append_at_once_lose_no_line_and_break_no_chain(
+            plans in prop::collection::vec(
+                prop::collection::vec((0..3_usize, prop::sample::select(vec![1, 1, 2, 2001])), 0..6),
+                8,
+            ),
+        ) {
+            let folder = tempfile::tempdir().unwrap();
+            let (home, root) = (folder.path().join("home"), folder.path().join("vault"));
+            std::fs::create_dir(&root).unwrap();
+            let place = |writer: usize| {
+                let (dir, home) = (home.join(format!("writer-{writer}")), home.clone());
+                let state = StateFolder { home, dir, checked_out: None, repository: None };
+                Place::of(&root, Some(state), None).unwrap()
+            };
+            std::thread::scope(|scope| {
+                for (thread, plan) in plans.iter().enumerate() {
+                    let place = &place;
+                    scope.spawn(move || {
+                        for (n, (writer, documents)) in plan.iter().enumerate() {
+                            let request = request(format!("thread {thread}, answer {n}"));
+                            let at = Timestamp::from_millis(0);
+                            let place = place(*writer);
+                            let event = answer(*documents);
+                            let random: Random = outside::random;
+                            let disk = Disk::default();
+                            append(&place, (random, &disk), false, at, &request, event).unwrap();
+                        }
+                    });
+                }
+            });
+            let logs = Logs::open(&place(0).dir).unwrap();
+            let (mut found, mut lines) = (BTreeMap::new(), 0);
+            let mut last: Option<Line> = None;
+            let faults = logs.each(&mut |line| {
+                lines += 1;
+                // The parts of one answer follow each other.
+                let is_further = |last: &Line| line.request.verb == last.request.verb;
+                assert_eq!(line.cause.is_some(), last.as_ref().is_some_and(is_further));
+                let Event::Access(access) = &line.event else { panic!("an access") };
+                *found.entry(line.request.verb.clone()).or_insert(0) += access.documents.len();
+                last = Some(line);
+            });
+            let faults = faults.unwrap();
+            prop_assert!(faults.is_empty(), "{:?}", faults);
+            let all = plans.iter().enumerate().flat_map(|(thread, plan)| {
+                let answers = plan.iter().enumerate();
+                answers.map(move |(n, (_, texts))| (format!("thread {thread}, answer {n}"), *texts))
+            });
+            let expected: BTreeMap<String, usize> = all.collect();
+            let parts: usize = expected.values().map(|texts| texts.div_ceil(MAX_DOCUMENTS)).sum();
+            prop_assert_eq!((found, lines), (expected, parts));
+            let writers: std::collections::BTreeSet<usize> =
+                plans.iter().flatten().map(|(writer, _)| *writer).collect();
+            prop_assert_eq!(logs.writers(), writers.len());
+            let Verified { lines, .. } = logs.verify().unwrap();
+            prop_assert_eq!(lines, parts as u64);
+        }
+    }
+}

@@ -1,20 +1,30 @@
 //! Reading logs again: every line in order, and what is wrong with the chains (AUDIT-10).
+//!
+//! Threads read blocks of lines side by side. What a block cannot say by itself, whether its first
+//! line follows the last one before it, is looked at when the blocks are put together in their order.
+//! So the answer is the same whatever the number of threads.
 
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::{self, BufRead as _, BufReader, Read as _};
+use std::io;
 use std::path::{Path, PathBuf};
 
-use memchr::memmem;
+use memchr::memmem::Finder;
+use memchr::{memchr, memchr_iter, memrchr};
+use rayon::prelude::*;
 
+use super::blocks::{Lines, LogFile, Unread};
 use super::changes;
-use super::end::MAX_LINE;
+use super::fault::{Fault, FaultKind, Faults};
 use super::filter::Filter;
-use super::line::{Line, LineFault, TraceId};
+use super::line::{Line, LineFault};
 use super::writer::{FULL, WriterId, files_in};
+use crate::model::digest::Digest;
 use crate::model::layout::AUDIT_DIR;
 use crate::vault::Vault;
 use crate::vault::files::{FileError, Files};
+
+/// How many blocks are read before what they say is handed on: what was found in them is in memory.
+const BLOCKS_AT_ONCE: u64 = 32;
 
 /// No file of a change log is longer: an event has no more than some lines.
 const MAX_FILE: u64 = 4 * FULL;
@@ -24,7 +34,7 @@ const MAX_FILE: u64 = 4 * FULL;
 pub struct Logs {
     folder: Folder,
     /// The number of the first line of each file, by writer.
-    files: BTreeMap<WriterId, Vec<u64>>,
+    pub(super) files: BTreeMap<WriterId, Vec<u64>>,
 }
 
 /// Where logs are.
@@ -32,73 +42,33 @@ pub struct Logs {
 enum Folder {
     /// Accesses, in a folder of the user.
     Outside(PathBuf),
-    /// Changes, in the vault, where no link is followed.
+    /// Changes, in the vault.
     Vault(Files),
 }
 
 impl Folder {
-    fn open(&self, name: &str) -> io::Result<File> {
+    fn open(&self, name: &str) -> io::Result<LogFile> {
         match self {
-            Self::Outside(dir) => File::open(dir.join(name)),
+            Self::Outside(dir) => LogFile::open(&dir.join(name)),
             Self::Vault(files) => {
                 let path = format!("{AUDIT_DIR}/{name}");
                 let opened = files.open_optional(&path, MAX_FILE).map_err(io::Error::other)?;
-                opened.ok_or_else(|| io::ErrorKind::NotFound.into())
+                LogFile::of(opened.ok_or(io::ErrorKind::NotFound)?)
             }
         }
     }
 }
 
-/// Whether a line is wanted, by its bytes.
-pub type Wanted<'w> = &'w dyn Fn(&[u8]) -> bool;
+/// What is kept of a line, by the thread that reads it.
+pub type Keep<'k, T> = &'k (dyn Fn(Line) -> Option<T> + Sync);
 
-/// What is wrong with a log.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
-    /// What kind.
-    pub kind: FaultKind,
-    /// The file.
-    pub file: String,
-    /// The line in the file, from 1 on.
-    pub line: u64,
-    /// What it is.
-    pub why: String,
-}
-
-/// A kind of fault.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FaultKind {
-    /// A line is not one, or is not in its one spelling.
-    Malformed,
-    /// A line was changed, or does not follow the one before it.
-    Mismatch,
-    /// Lines are missing at the beginning or between two files.
-    Gap,
-    /// The last line was not written to its end; no fault of anybody.
-    Torn,
-}
-
-impl FaultKind {
-    /// Its code.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Malformed => "audit-malformed",
-            Self::Mismatch => "audit-chain-mismatch",
-            Self::Gap => "audit-gap",
-            Self::Torn => "audit-torn",
-        }
-    }
-
-    /// Whether the log can no longer be relied on.
-    pub fn is_damage(self) -> bool {
-        self != Self::Torn
-    }
-}
-
-/// What the next line of a writer has to be.
-struct Expected {
-    seq: u64,
-    prev: String,
+/// What a verifier says of logs.
+#[derive(Debug)]
+pub struct Verified {
+    /// How many lines are what their hashes say.
+    pub lines: u64,
+    /// What is wrong.
+    pub faults: Vec<Fault>,
 }
 
 impl Logs {
@@ -128,103 +98,223 @@ impl Logs {
         self.files.len()
     }
 
-    /// Hands out every line that is what its hash says, writer by writer in their order, and gives
-    /// the faults. With `wanted`, only lines that it wants by their bytes are read, and whether each
-    /// follows the one before it is not looked at.
+    /// Recomputes every hash.
     ///
     /// # Errors
     /// A file cannot be read.
-    pub fn each(
+    pub fn verify(&self) -> io::Result<Verified> {
+        self.read(None, &|_| None::<()>, &mut drop)
+    }
+
+    /// Hands out every line that is what its hash says, writer by writer in their order, and gives
+    /// the faults.
+    ///
+    /// # Errors
+    /// A file cannot be read.
+    pub fn each(&self, found: &mut dyn FnMut(Line)) -> io::Result<Vec<Fault>> {
+        Ok(self.read(None, &Some, found)?.faults)
+    }
+
+    /// Hands out what is kept of the lines that a filter wants, without looking at whether each
+    /// follows the one before it, and gives the faults of those that were read.
+    ///
+    /// # Errors
+    /// A file cannot be read.
+    pub fn matching<T: Send>(
         &self,
-        wanted: Option<Wanted<'_>>,
-        found: &mut dyn FnMut(Line),
+        filter: &Filter,
+        keep: Keep<'_, T>,
+        found: &mut dyn FnMut(T),
     ) -> io::Result<Vec<Fault>> {
-        let mut faults = Vec::new();
+        let keep = |line| if filter.wants(&line) { keep(line) } else { None };
+        self.having(&filter.needles(), &keep, found)
+    }
+
+    /// As [`Logs::matching`], of the lines that have all of these bytes in them.
+    pub(super) fn having<T: Send>(
+        &self,
+        needles: &[Vec<u8>],
+        keep: Keep<'_, T>,
+        found: &mut dyn FnMut(T),
+    ) -> io::Result<Vec<Fault>> {
+        Ok(self.read(Some(&Needles::new(needles)), keep, found)?.faults)
+    }
+
+    /// Opens a file of a writer.
+    pub(super) fn file(&self, writer: &WriterId, first: u64) -> io::Result<(String, LogFile)> {
+        let name = writer.file(first);
+        let file = self.folder.open(&name);
+        let file = file.map_err(|why| io::Error::new(why.kind(), format!("`{name}`: {why}")))?;
+        Ok((name, file))
+    }
+
+    /// Reads every line, or those with needles in them.
+    pub(super) fn read<T: Send>(
+        &self,
+        needles: Option<&Needles<'_>>,
+        keep: Keep<'_, T>,
+        found: &mut dyn FnMut(T),
+    ) -> io::Result<Verified> {
+        let (mut lines, mut faults) = (0, Faults::default());
         for (writer, firsts) in &self.files {
             let mut expected = Expected { seq: 1, prev: writer.genesis() };
             for first in firsts {
-                let name = writer.file(*first);
-                let file = BufReader::with_capacity(1 << 16, self.folder.open(&name)?);
-                let (expected, faults) = (&mut expected, &mut faults);
-                let mut walk = Walk { name: &name, writer, wanted, expected, faults };
-                walk.file(file, *first, found)?;
+                let (name, file) = self.file(writer, *first)?;
+                let reader = Reader { writer, first: *first, needles, keep };
+                let mut whole = Whole { name: &name, number: 1, expected: &mut expected };
+                let mut from = 0;
+                while from < file.blocks() {
+                    let to = file.blocks().min(from + BLOCKS_AT_ONCE);
+                    let blocks = (from..to).into_par_iter();
+                    let read = blocks.map_init(Vec::new, |buffer, block| {
+                        file.with_block(block, buffer, |lines| reader.block(block == 0, &lines))
+                    });
+                    for block in read.collect::<io::Result<Vec<_>>>()? {
+                        lines += block.sound;
+                        whole.add(block.faults, block.lines, block.ends, &mut faults);
+                        block.found.into_iter().for_each(&mut *found);
+                    }
+                    from = to;
+                }
             }
         }
-        Ok(faults)
-    }
-
-    /// Hands out the lines that a filter wants, without looking at whether each follows the one
-    /// before it, and gives the faults of those that were read.
-    ///
-    /// # Errors
-    /// A file cannot be read.
-    pub fn matching(&self, filter: &Filter, found: &mut dyn FnMut(Line)) -> io::Result<Vec<Fault>> {
-        let needles = filter.needles();
-        let has_all = |line: &[u8]| needles.iter().all(|n| memmem::find(line, n).is_some());
-        let mut keep = |line| {
-            if filter.wants(&line) {
-                found(line);
-            }
-        };
-        self.each(Some(&has_all), &mut keep)
-    }
-
-    /// The line that a trace id names, with the further lines of the same answer.
-    ///
-    /// # Errors
-    /// A file cannot be read.
-    pub fn find(&self, trace: &TraceId) -> io::Result<Vec<Line>> {
-        let name = trace.to_string();
-        let mut found = Vec::new();
-        let needle = format!("\"writer\":\"{}", trace.writer);
-        let has = |bytes: &[u8]| memmem::find(bytes, needle.as_bytes()).is_some();
-        self.each(Some(&has), &mut |line| {
-            if line.trace() == *trace || line.cause.as_ref() == Some(&name) {
-                found.push(line);
-            }
-        })?;
-        Ok(found)
+        Ok(Verified { lines, faults: faults.listed() })
     }
 }
 
-/// One file of a writer, line by line.
-struct Walk<'w> {
-    name: &'w str,
-    writer: &'w WriterId,
+/// Bytes that each wanted line has. A log may have millions of lines: most are not read further.
+pub(super) struct Needles<'n> {
+    /// The longest, which fewest lines have.
+    first: Option<Finder<'n>>,
+    others: Vec<Finder<'n>>,
+}
+
+impl<'n> Needles<'n> {
+    fn new(needles: &'n [Vec<u8>]) -> Self {
+        let mut needles: Vec<&[u8]> = needles.iter().map(Vec::as_slice).collect();
+        needles.sort_by_key(|needle| needle.len());
+        let first = needles.pop().map(Finder::new);
+        Self { first, others: needles.into_iter().map(Finder::new).collect() }
+    }
+
+    /// Gives every line that has all of them, with its place in the text.
+    fn each(&self, text: &[u8], mut line: impl FnMut(usize, &[u8])) {
+        let mut at = 0;
+        while at < text.len() {
+            let hit = self.first.as_ref().map_or(Some(0), |first| first.find(&text[at..]));
+            let Some(hit) = hit else { break };
+            let begin = memrchr(b'\n', &text[at..at + hit]).map_or(at, |end| at + end + 1);
+            let end = memchr(b'\n', &text[at + hit..]).map_or(text.len(), |end| at + hit + end);
+            let bytes = &text[begin..end];
+            if self.others.iter().all(|needle| needle.find(bytes).is_some()) {
+                line(begin, bytes);
+            }
+            at = end + 1;
+        }
+    }
+}
+
+/// What the next line of a writer has to be.
+#[derive(Clone, Debug)]
+struct Expected {
+    seq: u64,
+    prev: String,
+}
+
+impl Expected {
+    fn after(seq: u64, hash: Digest) -> Self {
+        Self { seq: seq.saturating_add(1), prev: hash.to_string() }
+    }
+
+    /// Why a line does not follow.
+    fn fault(&self, found: &Self) -> Option<(FaultKind, String)> {
+        let (seq, expected) = (found.seq, self.seq);
+        if seq > expected {
+            let why = format!("it is line {seq} of its writer, but line {expected} is missing");
+            Some((FaultKind::Gap, why))
+        } else if seq < expected || found.prev != self.prev {
+            let why = format!("line {seq} does not follow the line before it");
+            Some((FaultKind::Mismatch, why))
+        } else {
+            None
+        }
+    }
+}
+
+/// What a thread says of a block.
+struct Read<T> {
+    /// How many lines begin in it.
+    lines: u64,
+    /// How many are what their hashes say.
+    sound: u64,
+    found: Vec<T>,
+    /// What is wrong; lines are counted from 0 on, from the first of the block.
+    faults: Faults,
+    ends: Option<Ends>,
+}
+
+/// The first and the last line of a block, of those that are what their hashes say.
+struct Ends {
+    /// What the first line says of itself.
+    first: Expected,
+    /// Where it is.
+    line: u64,
+    /// How many faults are before it.
+    faults: usize,
+    /// What has to follow the last one.
+    next: Expected,
+}
+
+/// How a thread reads a block of a file.
+struct Reader<'r, T> {
+    writer: &'r WriterId,
+    /// The number of the first line, by the name of the file.
+    first: u64,
     /// Which lines are read; all of them, if each has to follow the one before it.
-    wanted: Option<Wanted<'w>>,
-    expected: &'w mut Expected,
-    faults: &'w mut Vec<Fault>,
+    needles: Option<&'r Needles<'r>>,
+    keep: Keep<'r, T>,
 }
 
-impl Walk<'_> {
-    fn file(
-        &mut self,
-        mut file: BufReader<File>,
-        first: u64,
-        found: &mut dyn FnMut(Line),
-    ) -> io::Result<()> {
-        let mut bytes = Vec::new();
-        for number in 1.. {
-            bytes.clear();
-            let read = file.by_ref().take(MAX_LINE).read_until(b'\n', &mut bytes)?;
-            if read == 0 {
-                break;
+impl<T> Reader<'_, T> {
+    fn block(&self, is_first: bool, lines: &Lines<'_>) -> Read<T> {
+        let (found, faults) = (Vec::new(), Faults::default());
+        let mut read = Read { lines: 0, sound: 0, found, faults, ends: None };
+        let text = lines.text;
+        let ends = || memchr_iter(b'\n', text).count() as u64;
+        match self.needles {
+            Some(needles) => {
+                needles.each(text, |at, bytes| {
+                    let number = || memchr_iter(b'\n', &text[..at]).count() as u64;
+                    self.line(bytes, (is_first && at == 0, &number), &mut read);
+                });
+                read.lines = ends();
             }
-            if bytes.pop_if(|byte| *byte == b'\n').is_none() {
-                let kind =
-                    if read as u64 == MAX_LINE { FaultKind::Malformed } else { FaultKind::Torn };
-                self.fault(kind, number, "the last line has no end".to_owned());
-                break;
-            }
-            if self.wanted.is_none_or(|is_wanted| is_wanted(&bytes)) {
-                self.line(&bytes, (number, first), found);
+            None => {
+                for bytes in text.split_inclusive(|byte| *byte == b'\n') {
+                    let number = read.lines;
+                    let bytes = &bytes[..bytes.len() - 1];
+                    self.line(bytes, (is_first && number == 0, &|| number), &mut read);
+                    read.lines += 1;
+                }
             }
         }
-        Ok(())
+        if let Some(unread) = lines.unread {
+            let (kind, why) = match unread {
+                Unread::Torn => (FaultKind::Torn, "the last line has no end"),
+                Unread::TooLong => (FaultKind::Malformed, "it is longer than 16 MiB"),
+            };
+            read.faults.add(Fault::new(kind, read.lines, why.to_owned()));
+            read.lines += 1;
+        }
+        read
     }
 
-    fn line(&mut self, bytes: &[u8], (number, first): (u64, u64), found: &mut dyn FnMut(Line)) {
+    fn line(
+        &self,
+        bytes: &[u8],
+        (begins_file, number): (bool, &dyn Fn() -> u64),
+        read: &mut Read<T>,
+    ) {
         let (line, hash) = match Line::read(bytes) {
             Ok(read) => read,
             Err(fault) => {
@@ -232,31 +322,65 @@ impl Walk<'_> {
                     LineFault::Malformed(_) => FaultKind::Malformed,
                     LineFault::Hash { .. } => FaultKind::Mismatch,
                 };
-                return self.fault(kind, number, fault.to_string());
+                return read.faults.add(Fault::new(kind, number(), fault.to_string()));
             }
         };
-        if line.writer != self.writer.to_string() {
+        if !self.writer.is(&line.writer) {
             let why = format!("it is of the writer {}", line.writer);
-            return self.fault(FaultKind::Mismatch, number, why);
+            return read.faults.add(Fault::new(FaultKind::Mismatch, number(), why));
         }
-        let Expected { seq, prev } = &*self.expected;
-        let is_chained = self.wanted.is_none();
-        if is_chained && line.seq > *seq {
-            let why = format!("it is line {} of its writer, but line {seq} is missing", line.seq);
-            self.fault(FaultKind::Gap, number, why);
-        } else if is_chained && (line.seq < *seq || line.prev != *prev) {
-            let why = format!("line {} does not follow the line before it", line.seq);
-            self.fault(FaultKind::Mismatch, number, why);
+        let seq = line.seq;
+        if self.needles.is_none() {
+            let said = Expected { seq, prev: line.prev.clone() };
+            let next = Expected::after(seq, hash);
+            match &mut read.ends {
+                Some(ends) => {
+                    if let Some((kind, why)) = ends.next.fault(&said) {
+                        read.faults.add(Fault::new(kind, number(), why));
+                    }
+                    ends.next = next;
+                }
+                None => {
+                    let (line, faults) = (number(), read.faults.kept());
+                    read.ends = Some(Ends { first: said, line, faults, next });
+                }
+            }
         }
-        if number == 1 && line.seq != first {
-            let why = format!("the file is named for line {first}, but begins with {}", line.seq);
-            self.fault(FaultKind::Mismatch, number, why);
+        if begins_file && seq != self.first {
+            let first = self.first;
+            let why = format!("the file is named for line {first}, but begins with {seq}");
+            read.faults.add(Fault::new(FaultKind::Mismatch, number(), why));
         }
-        *self.expected = Expected { seq: line.seq.saturating_add(1), prev: hash.to_string() };
-        found(line);
+        read.sound += 1;
+        read.found.extend((self.keep)(line));
     }
+}
 
-    fn fault(&mut self, kind: FaultKind, line: u64, why: String) {
-        self.faults.push(Fault { kind, file: self.name.to_owned(), line, why });
+/// A file whose blocks are put together.
+struct Whole<'w> {
+    name: &'w str,
+    /// The number of the next line.
+    number: u64,
+    expected: &'w mut Expected,
+}
+
+impl Whole<'_> {
+    /// Adds the faults of the next block, and those between it and what is before it.
+    fn add(&mut self, found: Faults, lines: u64, ends: Option<Ends>, all: &mut Faults) {
+        let number = self.number;
+        let placed = |fault: Fault| fault.placed(self.name, number);
+        let (before, first) = match &ends {
+            Some(ends) => {
+                let fault = self.expected.fault(&ends.first);
+                let fault = fault.map(|(kind, why)| Fault::new(kind, ends.line, why));
+                (ends.faults, fault)
+            }
+            None => (0, None),
+        };
+        all.join(found, (before, first), placed);
+        if let Some(ends) = ends {
+            *self.expected = ends.next;
+        }
+        self.number += lines;
     }
 }

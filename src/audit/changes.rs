@@ -90,7 +90,7 @@ pub(crate) fn other(
 pub(crate) fn accept(vault: &Vault) -> io::Result<()> {
     let mut tails = Tails::read(vault.state());
     let mut lost = tails.clone();
-    Logs::of_changes(vault).map_err(io::Error::other)?.each(None, &mut |line| lost.find(&line))?;
+    Logs::of_changes(vault).map_err(io::Error::other)?.each(&mut |line| lost.find(&line))?;
     if lost == Tails::default() {
         return Ok(());
     }

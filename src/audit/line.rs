@@ -6,17 +6,20 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::canonical::{MemberFault, Members};
 use super::change::Change;
 use super::labels::Labels;
 use super::produced::Produced;
 use super::text::Text;
 use super::writer::WriterId;
-use crate::model::digest::Digest;
+use crate::model::digest::{Digest, Sink as _};
 
 /// The version of the form of a line.
 const FORM: u64 = 1;
 /// How many documents one line holds; further lines name the first as their cause.
 pub const MAX_DOCUMENTS: usize = 1000;
+/// What is said of the documents of one line has no more bytes; a line may have a third more.
+const MAX_TEXTS: usize = 12 << 20;
 
 /// A line as it is read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -225,18 +228,38 @@ pub struct Refused {
 }
 
 impl Event {
-    /// The event in parts, each with at most [`MAX_DOCUMENTS`] documents.
+    /// The event in parts, each with at most [`MAX_DOCUMENTS`] documents, and with fewer where its line
+    /// would be too long: `author` may fill the frontmatter of each document.
     pub(super) fn parts(self) -> Vec<Self> {
-        match self {
-            Self::Access(access) if access.documents.len() > MAX_DOCUMENTS => {
-                let part = |documents: &[Text]| {
-                    Self::Access(Access { documents: documents.to_vec(), ..access.clone() })
-                };
-                access.documents.chunks(MAX_DOCUMENTS).map(part).collect()
+        let access = match self {
+            Self::Access(access) => access,
+            Self::Change(change) => return change.parts().into_iter().map(Self::Change).collect(),
+            whole => return vec![whole],
+        };
+        let mut parts: Vec<Vec<Text>> = vec![Vec::new()];
+        let mut bytes = 0;
+        for text in access.documents {
+            let more = text.most_bytes();
+            let part = parts.last_mut().filter(|part| {
+                part.is_empty() || part.len() < MAX_DOCUMENTS && bytes + more <= MAX_TEXTS
+            });
+            match part {
+                Some(part) => {
+                    bytes += more;
+                    part.push(text);
+                }
+                None => {
+                    bytes = more;
+                    parts.push(vec![text]);
+                }
             }
-            Self::Change(change) => change.parts().into_iter().map(Self::Change).collect(),
-            whole => vec![whole],
         }
+        let Access { class, query, withheld, output, .. } = access;
+        let part = |documents| {
+            let (class, query, withheld) = (class.clone(), query.clone(), withheld.clone());
+            Self::Access(Access { class, query, documents, withheld, output: output.clone() })
+        };
+        parts.into_iter().map(part).collect()
     }
 
     /// How long the command took, in microseconds, as far as that is recorded.
@@ -345,41 +368,212 @@ impl Line {
         Ok((serde_jcs::to_vec(&value)?, hash))
     }
 
-    /// Reads the bytes of a line, and compares them with its hash.
+    /// Reads the bytes of a line, and compares them with its hash: that of the bytes around it.
     ///
     /// # Errors
     /// See [`LineFault`].
     pub fn read(bytes: &[u8]) -> Result<(Self, Digest), LineFault> {
-        let malformed = |why: &str| LineFault::Malformed(why.to_owned());
-        let mut value: Value = serde_json::from_slice(bytes)
-            .map_err(|why| LineFault::Malformed(format!("not JSON: {why}")))?;
-        let canonical = serde_jcs::to_vec(&value).map_err(|why| malformed(&why.to_string()))?;
-        if canonical != bytes {
-            return Err(malformed("not in canonical form (RFC 8785)"));
-        }
-        let hash = value.as_object_mut().and_then(|fields| fields.remove("hash"));
-        let expected = match hash {
-            Some(Value::String(hash)) => hash,
-            _ => return Err(malformed("no hash")),
-        };
-        let said = serde_jcs::to_vec(&value).map_err(|why| malformed(&why.to_string()))?;
-        let found = Digest::of(&said);
-        if found.to_string() != expected {
+        let malformed = |why: String| LineFault::Malformed(why);
+        let members = Members::read(bytes).map_err(|why| malformed(why.to_string()))?;
+        let expected: String = members.need("hash").map_err(|why| malformed(why.to_string()))?;
+        let around = members.without("hash");
+        let found = Digest::of_written(|out| around.iter().for_each(|piece| out.put(piece)));
+        if expected.parse() != Ok(found) {
             return Err(LineFault::Hash { expected, found });
         }
-        let mut line: Self = serde_json::from_value(value)
-            .map_err(|why| LineFault::Malformed(format!("not a line of a log: {why}")))?;
+        let mut line =
+            Self::of(&members).map_err(|why| malformed(format!("not a line of a log: {why}")))?;
         line.hash = Some(found);
         match line.v {
             FORM => Ok((line, found)),
-            other => Err(LineFault::Malformed(format!("form {other} is not known"))),
+            other => Err(malformed(format!("form {other} is not known"))),
         }
     }
+
+    /// A line of its members. Further members are not looked at: later versions of the program may
+    /// write more.
+    fn of(members: &Members<'_>) -> Result<Self, MemberFault> {
+        Ok(Self {
+            v: members.need("v")?,
+            seq: members.need("seq")?,
+            prev: members.need("prev")?,
+            at: members.need("at")?,
+            writer: members.need("writer")?,
+            tool: members.need("tool")?,
+            request: Request {
+                verb: members.need("verb")?,
+                args: members.need("args")?,
+                principal: members.get("principal")?,
+                principal_source: members.need("principal_source")?,
+                head: members.get("head")?,
+                labels: members.need("labels")?,
+                traceparent: members.get("traceparent")?,
+            },
+            cause: members.get("cause")?,
+            event: Event::of(members)?,
+            hash: None,
+        })
+    }
+}
+
+impl Event {
+    /// What was answered, by the members of a line.
+    fn of(members: &Members<'_>) -> Result<Self, MemberFault> {
+        let query = || -> Result<_, MemberFault> {
+            let (query, query_sha256) = (members.get("query")?, members.get("query_sha256")?);
+            Ok(Query { query, query_sha256 })
+        };
+        let withheld = || Ok(members.get("withheld")?.unwrap_or_default());
+        let output = || -> Result<_, MemberFault> {
+            Ok(Output {
+                bytes: members.need("bytes")?,
+                sha256: members.need("sha256")?,
+                elapsed_us: members.need("elapsed_us")?,
+            })
+        };
+        Ok(match members.need("event")? {
+            Kind::Access => Self::Access(Access {
+                class: members.get("class")?,
+                query: query()?,
+                documents: members.need("documents")?,
+                withheld: withheld()?,
+                output: output()?,
+            }),
+            Kind::Listing => Self::Listing(Listing {
+                query: query()?,
+                count: members.need("count")?,
+                withheld: withheld()?,
+                output: output()?,
+            }),
+            Kind::Refused => Self::Refused(Refused { code: members.need("code")? }),
+            Kind::Change => Self::Change(members.whole()?),
+            Kind::Output => Self::Output(Produced {
+                bytes: members.need("bytes")?,
+                sha256: members.need("sha256")?,
+                model: members.get("model")?,
+            }),
+        })
+    }
+}
+
+/// The word for what was answered.
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Kind {
+    Access,
+    Listing,
+    Refused,
+    Change,
+    Output,
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+
+    /// The other way to read a line: as any value, which is spelled again. `serde` takes the number
+    /// of an event for its word.
+    fn read_slowly(bytes: &[u8]) -> Result<(Line, Digest), &'static str> {
+        let mut value: Value = serde_json::from_slice(bytes).map_err(|_| "malformed")?;
+        if serde_jcs::to_vec(&value).unwrap() != bytes {
+            return Err("malformed");
+        }
+        let Some(Value::String(hash)) = value.as_object_mut().unwrap().remove("hash") else {
+            return Err("malformed");
+        };
+        let found = Digest::of(&serde_jcs::to_vec(&value).unwrap());
+        if found.to_string() != hash {
+            return Err("hash");
+        }
+        if value["event"].is_u64() {
+            return Err("malformed");
+        }
+        let mut line: Line = serde_json::from_value(value).map_err(|_| "malformed")?;
+        line.hash = Some(found);
+        if line.v == FORM { Ok((line, found)) } else { Err("malformed") }
+    }
+
+    fn read(bytes: &[u8]) -> Result<(Line, Digest), &'static str> {
+        Line::read(bytes).map_err(|fault| match fault {
+            LineFault::Malformed(_) => "malformed",
+            LineFault::Hash { .. } => "hash",
+        })
+    }
+
+    /// A line with every key that one can have, and further ones.
+    fn full(event: &str) -> Value {
+        json!({
+            "v": 1, "seq": 3, "prev": "p", "at": "t", "writer": "w", "tool": "0.1.0",
+            "verb": "read", "args": {"argv": ["read", "a"], "cwd": "b", "terminal": true},
+            "principal": "ana", "principal_source": "env", "head": {"checkpoint": 2, "hash": "h"},
+            "labels": {"agent": "a", "session": "s", "session_implicit": true, "task": "t"},
+            "traceparent": "00-1-2-01", "model": "m", "cause": "0a1b2c3d-1", "event": event, "class": "set", "query": "#a",
+            "documents": [{
+                "uri": "u", "id": "i", "version": 1, "checkpoint": 1, "chain_hash": "c",
+                "range": [1, 2], "part": "snippet", "author": "a", "edited_by": "e",
+                "edited_at": "t", "bytes": 1, "sha256": "s",
+            }],
+            "withheld": [{"reason": "withheld", "count": 1}],
+            "bytes": 5, "sha256": "s", "elapsed_us": 7, "count": 1, "code": "c",
+            "query_sha256": "q", "further": {"x": [true]}, "action": "event", "ids": ["a"],
+            "sealed": {"checkpoint": 2, "hash": "h"}, "recovered": true,
+        })
+    }
+
+    fn spelled(mut line: Value) -> Vec<u8> {
+        let hash = Digest::of(&serde_jcs::to_vec(&line).unwrap());
+        line["hash"] = hash.to_string().into();
+        serde_jcs::to_vec(&line).unwrap()
+    }
+
+    /// Every value with one of its parts missing, or of another type.
+    fn altered(value: &Value) -> Vec<Value> {
+        let others = [json!("x"), json!(1), json!(true), json!([]), json!({}), json!(["x"])];
+        let mut all = others.to_vec();
+        match value {
+            Value::Object(fields) => {
+                for (key, part) in fields {
+                    let with = |part: Value| {
+                        let mut fields = fields.clone();
+                        fields.insert(key.clone(), part);
+                        Value::Object(fields)
+                    };
+                    all.extend(altered(part).into_iter().map(with));
+                    let mut fields = fields.clone();
+                    fields.remove(key);
+                    all.push(fields.into());
+                }
+            }
+            Value::Array(items) => {
+                for (n, part) in items.iter().enumerate() {
+                    let with = |part: Value| {
+                        let mut items = items.clone();
+                        items[n] = part;
+                        Value::Array(items)
+                    };
+                    all.extend(altered(part).into_iter().map(with));
+                }
+            }
+            _ => {}
+        }
+        all
+    }
+
+    #[test]
+    fn a_line_is_what_its_members_say_whichever_way_it_is_read() {
+        for event in ["access", "listing", "refused", "output", "change", "other"] {
+            let full = full(event);
+            let is_event = event != "other";
+            assert_eq!(read(&spelled(full.clone())).is_ok(), is_event, "{event}");
+            for line in altered(&full).into_iter().filter(Value::is_object) {
+                let bytes = spelled(line);
+                let text = String::from_utf8_lossy(&bytes);
+                assert_eq!(read(&bytes), read_slowly(&bytes), "{text}");
+            }
+        }
+    }
 
     #[test]
     fn a_long_query_is_recorded_by_its_hash() {
@@ -388,6 +582,28 @@ mod tests {
         assert_eq!(recorded.query_sha256, Some(Digest::of(long.as_bytes()).to_string()));
         assert_eq!(recorded.query, None);
         assert_eq!(Query::from("#a").query.as_deref(), Some("#a"));
+    }
+
+    #[test]
+    fn an_answer_is_in_parts_whose_lines_are_not_too_long() {
+        let text = |author: String| Text {
+            author: Some(author),
+            ..serde_json::from_value(full("access")["documents"][0].clone()).unwrap()
+        };
+        let parts = |documents: Vec<Text>| {
+            let lengths = Event::Access(Access { documents, ..Access::default() }).parts();
+            let lengths = lengths.into_iter().map(|part| {
+                assert!(serde_jcs::to_vec(&part).unwrap().len() <= 13 << 20);
+                let Event::Access(access) = part else { panic!("an access") };
+                access.documents.len()
+            });
+            lengths.collect::<Vec<_>>()
+        };
+        assert_eq!(parts(Vec::new()), [0]);
+        assert_eq!(parts(vec![text("Ana".to_owned()); 2500]), [1000, 1000, 500]);
+        // Six bytes for each of them.
+        let hostile = text("\u{1}".repeat(900_000));
+        assert_eq!(parts(vec![hostile; 5]), [2, 2, 1]);
     }
 
     #[test]

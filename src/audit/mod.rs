@@ -2,21 +2,31 @@
 //! Property 5; `spec/audit.md`).
 //!
 //! `text` is what a line says of one text, and [`Traced`] the type in which a text leaves the
-//! library, so that no front end can forget it. `line` is a line and its hash, `labels` who asks,
-//! `writer` whose file it goes to, `end` what it follows, and `append` how it gets there. `chain`
-//! reads the files again and checks them. `produced` is what an agent made of it, and `traceparent`
-//! the span of a distributed trace that a command is run in. `changes` is the log of those who
-//! write, in the vault, and `tails` what is kept in mind of it elsewhere.
+//! library, so that no front end can forget it. `line` is a line and its hash, `canonical` its one
+//! spelling, `labels` who asks, `writer` whose file it goes to, `end` what it follows, and `append`
+//! how it gets there. `chain` reads the files again, in `blocks` of lines, and checks them; `fault` is
+//! what it finds wrong, `filter` and `pattern` which lines a question is about, `find` the line that a
+//! trace names, and `follow` what is new. `collect` brings the logs of several machines together.
+//! `produced` is what an agent made of it, and `traceparent` the span of a distributed trace that a
+//! command is run in. `changes` is the log of those who write, in the vault, and `tails` what is kept
+//! in mind of it elsewhere.
 
 mod append;
+mod blocks;
+mod canonical;
 mod chain;
 mod change;
 pub(crate) mod changes;
+mod collect;
 mod end;
+mod fault;
 mod filter;
+mod find;
+mod follow;
 mod impact;
 mod labels;
 mod line;
+mod pattern;
 mod produced;
 mod tails;
 mod text;
@@ -25,16 +35,20 @@ mod writer;
 
 pub use append::AppendError;
 pub(crate) use append::append;
-pub use chain::{Fault, FaultKind, Logs, Wanted};
+pub use chain::{Keep, Logs, Verified};
 pub use change::Change;
 pub use changes::{ChangeError, Recorder};
+pub use collect::{Collected, Collection, Contradicted, FileOutcome, folder_with_logs};
+pub use fault::{Fault, FaultKind};
 pub use filter::Filter;
+pub use follow::{Follower, New, Take};
 pub use impact::{Reading, readings};
 pub use labels::{LabelError, Labels, check as check_label};
 pub use line::{
     Access, Arguments, Event, HeadRef, Line, LineFault, Listing, MAX_DOCUMENTS, Output, Query,
     Refused, Request, TraceId, WithheldCount,
 };
+pub use pattern::{Pattern, PatternError};
 pub use produced::{Prior, Priors, Produced, before};
 pub(crate) use produced::{is_before, session_of};
 pub use tails::{Tail, Tails};

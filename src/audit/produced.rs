@@ -4,7 +4,8 @@ use std::io::{self, Read};
 
 use serde::{Deserialize, Serialize};
 
-use super::chain::{Fault, Logs};
+use super::chain::Logs;
+use super::fault::Fault;
 use super::filter::Filter;
 use super::line::{Event, Line};
 use crate::model::digest::{Digest, Sink as _};
@@ -81,7 +82,7 @@ pub fn before(logs: &Logs, output: &Line) -> io::Result<Priors> {
     let mut priors = Vec::new();
     let Some(session) = session_of(output) else { return Ok((priors, Vec::new())) };
     let filter = Filter { session: Some(session.to_owned()), ..Filter::default() };
-    let faults = logs.matching(&filter, &mut |line| {
+    let faults = logs.matching(&filter, &Some, &mut |line: Line| {
         if let Event::Access(access) = &line.event
             && is_before(&line, output)
         {

@@ -71,6 +71,14 @@ impl Text {
         Self { bytes: text.len() as u64, sha256: Digest::of(text.as_bytes()).to_string(), ..self }
     }
 
+    /// No more bytes are needed to spell it: six for a control character, and the keys.
+    pub(super) fn most_bytes(&self) -> usize {
+        let fields = [&self.uri, &self.id, &self.author].into_iter().flatten();
+        let fields =
+            fields.chain([&self.chain_hash, &self.edited_by, &self.edited_at, &self.sha256]);
+        fields.map(|field| 6 * field.len()).sum::<usize>() + 512
+    }
+
     /// The same text under this URI, if there is one.
     #[must_use]
     pub(crate) fn named(self, uri: Option<Uri>) -> Self {

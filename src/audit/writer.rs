@@ -28,6 +28,11 @@ impl WriterId {
         Self(digits(random))
     }
 
+    /// Whether it is the one that a line names.
+    pub(super) fn is(&self, named: &str) -> bool {
+        self.0 == named
+    }
+
     /// What begins its chain.
     pub(super) fn genesis(&self) -> String {
         format!("contextnest:audit:v1:{self}")

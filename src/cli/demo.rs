@@ -135,6 +135,7 @@ impl Tour<'_, '_> {
             cwd,
             vars: time.map(|(name, value)| (name.clone(), value.clone())).collect(),
             clock: caller.clock,
+            sleep: caller.sleep,
             random: caller.random,
             is_recorded: false,
             git: |_, _, _| Err(GitError::NotRun("the demo does not use git".to_owned())),

@@ -3,7 +3,7 @@
 use super::Answer;
 use super::limit::{self, Limit};
 use super::session::Session;
-use super::trace::{Period, session_of};
+use super::trace::{LogPlace, Period, session_of};
 use super::ui::shown;
 use crate::audit::{Filter, readings};
 use crate::chain::error::ChainError;
@@ -34,6 +34,8 @@ pub(super) struct Impact {
     #[command(flatten)]
     period: Period,
     #[command(flatten)]
+    place: LogPlace,
+    #[command(flatten)]
     limit: Limit,
 }
 
@@ -46,9 +48,9 @@ pub(super) fn run(args: &Impact, session: &mut Session<'_>) -> Result<Answer, Fa
         other => other?,
     };
     let filter = Filter { document: Some(id.clone()), version, ..args.period.filter()? };
-    let (_, logs) = session.workspace.access_logs(&vault)?;
+    let (_, logs) = args.place.open(&vault, session)?;
     let mut rows = Vec::new();
-    let faults = logs.each(None, &mut |line| {
+    let faults = logs.each(&mut |line| {
         if filter.wants(&line) {
             let found = readings(&line, &filter, &history).into_iter();
             let found = found.filter(|reading| !args.superseded || reading.ended.is_some());

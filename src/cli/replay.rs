@@ -5,7 +5,7 @@ mod output;
 use super::Answer;
 use super::color::Paint;
 use super::session::Session;
-use super::trace::trace_id;
+use super::trace::{LogPlace, trace_id};
 use super::ui::shown;
 use crate::audit::{Event, Filter, Line};
 use crate::evidence::replay::replay;
@@ -38,6 +38,8 @@ pub(super) struct Replay {
     /// Run the commands again, and compare their whole output
     #[arg(long)]
     output: bool,
+    #[command(flatten)]
+    place: LogPlace,
 }
 
 pub(super) fn run(args: &Replay, session: &mut Session<'_>) -> Result<Answer, Failure> {
@@ -54,18 +56,19 @@ pub(super) fn run(args: &Replay, session: &mut Session<'_>) -> Result<Answer, Fa
         }
     };
     let vault = session.workspace.vault()?;
-    let (_, logs) = session.workspace.access_logs(&vault)?;
+    let (_, logs) = args.place.open(&vault, session)?;
     let lines = match &name {
         Some(name) => of_log(logs.find(name))?,
         None => {
             let filter = Filter { session: wanted, ..Filter::default() };
             let mut found: Vec<Line> = Vec::new();
-            of_log(logs.matching(&filter, &mut |line| found.push(line)))?;
-            found.retain(|line| match line.event {
+            let is_wanted = |line: &Line| match line.event {
                 Event::Access(_) => true,
                 Event::Listing(_) => args.output,
                 _ => false,
-            });
+            };
+            let keep = |line: Line| is_wanted(&line).then_some(line);
+            of_log(logs.matching(&filter, &keep, &mut |line| found.push(line)))?;
             found
         }
     };

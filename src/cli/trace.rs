@@ -1,23 +1,31 @@
 //! `ctx trace`.
 
+mod collect;
+mod follow;
 mod format;
+mod list;
 mod output;
+
+use std::path::PathBuf;
 
 use super::Answer;
 use super::color::Paint;
-use super::limit::{self, Limit};
 use super::session::Session;
 use super::ui::shown;
-use crate::audit::{Event, Fault, Filter, Line, Text, TraceId};
+use crate::audit::{Event, Fault, Filter, Line, Logs, Text, TraceId, Verified};
 use crate::model::number::CheckpointNumber;
 use crate::model::timestamp::Timestamp;
 use crate::report::failure::{Code, Failure};
-use crate::report::trace::{FaultReport, TraceReport, TraceRow, TraceVerifyReport, TracesReport};
+use crate::report::trace::{FaultReport, TraceReport, TraceRow, TraceVerifyReport};
+use crate::vault::Vault;
 use crate::words::count;
 use crate::workspace::recording::of_log;
 use crate::workspace::version::number;
 
+use collect::Collect;
+use follow::Follow;
 use format::Format;
+use list::{Grep, List};
 
 /// Show which texts were handed out, to whom, at which checkpoint
 ///
@@ -29,7 +37,7 @@ use format::Format;
 #[command(after_help = "Examples:\n  ctx trace list --session 7f3a\n  \
 ctx trace list --document nodes/policies/returns --version 2 --from 2026-11-01T00:00:00Z\n  \
 ctx trace list --session s-42 --format otlp > spans.jsonl\n  \
-ctx trace show 0a1b2c3d-17\n  \
+ctx trace grep refund --verb search\n  ctx trace show 0a1b2c3d-17\n  \
 ctx trace output --session s-42 --model small-1 answer.md\n  ctx trace verify")]
 pub(super) struct Trace {
     #[command(subcommand)]
@@ -40,6 +48,8 @@ pub(super) struct Trace {
 enum Part {
     /// List accesses, the newest last
     List(Box<List>),
+    Grep(Box<Grep>),
+    Follow(Box<Follow>),
     /// Print everything that is recorded of one access
     ///
     /// Of an output, the accesses of its session before it are listed too.
@@ -49,9 +59,14 @@ enum Part {
         /// Print it in a format of other programs
         #[arg(long, value_enum, conflicts_with = "json")]
         format: Option<Format>,
+        #[command(flatten)]
+        place: LogPlace,
     },
     /// Recompute every hash of the log
-    Verify,
+    Verify {
+        #[command(flatten)]
+        place: LogPlace,
+    },
     /// Record the hash of what an agent produced in a session
     ///
     /// Reads a file or standard input to its end, and appends its length and SHA-256 to the access
@@ -60,10 +75,12 @@ enum Part {
     /// must be named, by --session or CTX_SESSION. Prints the name of the new line. Exit code 5 if
     /// it cannot be recorded.
     Output(output::OutputArgs),
+    Collect(Collect),
 }
 
+/// Which lines of which logs.
 #[derive(Debug, clap::Args)]
-struct List {
+struct Which {
     /// Only accesses of this document, by id or file
     #[arg(long, value_name = "ID")]
     document: Option<String>,
@@ -79,21 +96,82 @@ struct List {
     /// Only accesses by this command
     #[arg(long, value_name = "VERB")]
     verb: Option<String>,
-    /// Print all of them in a format of other programs
-    #[arg(long, value_enum, conflicts_with_all = ["json", "limit"])]
-    format: Option<Format>,
     #[command(flatten)]
     period: Period,
     #[command(flatten)]
-    limit: Limit,
+    place: LogPlace,
+}
+
+impl Which {
+    /// The logs, and a filter of their lines.
+    fn open(&self, session: &Session<'_>) -> Result<(Filter, Vec<Logs>), Failure> {
+        let vault = session.workspace.vault()?;
+        let logs = self.place.all(&vault, session)?;
+        Ok((self.filter(&vault, session)?, logs))
+    }
+
+    /// The folder of the logs, and a filter of their lines.
+    fn place(&self, session: &Session<'_>) -> Result<(Filter, PathBuf), Failure> {
+        let vault = session.workspace.vault()?;
+        let (dir, _) = self.place.open(&vault, session)?;
+        Ok((self.filter(&vault, session)?, dir))
+    }
+
+    fn filter(&self, vault: &Vault, session: &Session<'_>) -> Result<Filter, Failure> {
+        let document = self.document.as_ref();
+        let given = &session.workspace.options.labels;
+        Ok(Filter {
+            session: given.session.clone(),
+            agent: given.agent.clone(),
+            principal: self.principal.clone(),
+            verb: self.verb.clone(),
+            document: document.map(|id| session.workspace.known_id(vault, id)).transpose()?,
+            version: self.version.as_deref().map(number).transpose()?,
+            checkpoint: self.checkpoint,
+            ..self.period.filter()?
+        })
+    }
+}
+
+/// Which logs.
+#[derive(Debug, clap::Args)]
+pub(super) struct LogPlace {
+    /// Read the logs in this folder, as `ctx trace collect` makes it
+    #[arg(long, value_name = "DIR")]
+    logs: Option<PathBuf>,
+}
+
+impl LogPlace {
+    /// The logs that are named, or all of this vault: of accesses on this machine, and of changes.
+    fn all(&self, vault: &Vault, session: &Session<'_>) -> Result<Vec<Logs>, Failure> {
+        match &self.logs {
+            Some(dir) => Ok(vec![session.workspace.logs_in(dir)?.1]),
+            None => session.workspace.all_logs(vault),
+        }
+    }
+
+    /// The logs, and their folder: the one that is named, or that of this machine.
+    pub(super) fn open(
+        &self,
+        vault: &Vault,
+        session: &Session<'_>,
+    ) -> Result<(PathBuf, Logs), Failure> {
+        match &self.logs {
+            Some(dir) => session.workspace.logs_in(dir),
+            None => session.workspace.access_logs(vault),
+        }
+    }
 }
 
 pub(super) fn run(args: &Trace, session: &mut Session<'_>) -> Result<Answer, Failure> {
     match &args.part {
-        Part::List(args) => list(args, session),
-        Part::Show { trace, format } => show(trace, *format, session),
-        Part::Verify => verify(session),
+        Part::List(args) => list::list(args, session),
+        Part::Grep(args) => list::grep(args, session),
+        Part::Follow(args) => follow::run(args, session),
+        Part::Show { trace, format, place } => show(trace, (*format, place), session),
+        Part::Verify { place } => verify(place, session),
         Part::Output(args) => output::run(args, session),
+        Part::Collect(args) => collect::run(args, session),
     }
 }
 
@@ -129,46 +207,6 @@ pub(super) fn trace_id(text: &str) -> Result<TraceId, Failure> {
     text.parse().map_err(|why| {
         Failure::new(Code::Usage, format!("`{text}` is not the name of an access: {why}"))
     })
-}
-
-fn list(args: &List, session: &mut Session<'_>) -> Result<Answer, Failure> {
-    let vault = session.workspace.vault()?;
-    let document = args.document.as_ref();
-    let given = &session.workspace.options.labels;
-    let filter = Filter {
-        session: given.session.clone(),
-        agent: given.agent.clone(),
-        principal: args.principal.clone(),
-        verb: args.verb.clone(),
-        document: document.map(|id| session.workspace.known_id(&vault, id)).transpose()?,
-        version: args.version.as_deref().map(number).transpose()?,
-        checkpoint: args.checkpoint,
-        ..args.period.filter()?
-    };
-    let all = session.workspace.all_logs(&vault)?;
-    if let Some(format) = args.format {
-        return format::list(format, (&all, &filter), session);
-    }
-    let (mut traces, mut faults) = (Vec::new(), Vec::new());
-    for logs in &all {
-        let mut found = |line| traces.push(TraceRow::from(&line));
-        faults.extend(of_log(logs.matching(&filter, &mut found))?);
-    }
-    traces.sort_by(|a, b| a.at.cmp(&b.at));
-    let mut report = TracesReport { traces };
-    let omitted = args.limit.last(&mut report.traces);
-    if !session.ui.json {
-        session.ui.table(&report.traces.iter().map(row).collect::<Vec<_>>());
-        limit::note(omitted).iter().for_each(|note| session.ui.note(note));
-    }
-    if report.traces.is_empty() {
-        session.ui.note("note: no access is recorded that fits");
-    }
-    if session.ui.json {
-        session.ui.report(&limit::report(report, omitted));
-    }
-    warn_of(session, &faults);
-    Ok(Answer::Yes)
 }
 
 /// Warns of lines that are left out of an answer.
@@ -219,10 +257,14 @@ fn changed(trace: &TraceRow) -> String {
     }
 }
 
-fn show(trace: &str, format: Option<Format>, session: &mut Session<'_>) -> Result<Answer, Failure> {
+fn show(
+    trace: &str,
+    (format, place): (Option<Format>, &LogPlace),
+    session: &mut Session<'_>,
+) -> Result<Answer, Failure> {
     let name = trace_id(trace)?;
     let vault = session.workspace.vault()?;
-    let all = session.workspace.all_logs(&vault)?;
+    let all = place.all(&vault, session)?;
     let mut lines = Vec::new();
     for logs in &all {
         lines.extend(of_log(logs.find(&name))?);
@@ -335,11 +377,10 @@ fn document(session: &mut Session<'_>, text: &Text) {
     ui.line(&format!("    edited     {} by {}", shown(&text.edited_at), shown(&text.edited_by)));
 }
 
-fn verify(session: &mut Session<'_>) -> Result<Answer, Failure> {
+fn verify(place: &LogPlace, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let vault = session.workspace.vault()?;
-    let (dir, logs) = session.workspace.access_logs(&vault)?;
-    let mut lines = 0;
-    let faults = of_log(logs.each(None, &mut |_| lines += 1))?;
+    let (dir, logs) = place.open(&vault, session)?;
+    let Verified { lines, faults } = of_log(logs.verify())?;
     let is_damaged = faults.iter().any(|fault| fault.kind.is_damage());
     let report = TraceVerifyReport {
         folder: dir.display().to_string(),

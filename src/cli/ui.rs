@@ -147,6 +147,12 @@ impl<'w> Ui<'w> {
         self.json(&json);
     }
 
+    /// Writes a report as JSON on one line.
+    pub(super) fn report_line<R: Report>(&mut self, report: &R) {
+        let json = report::to_json_line(report);
+        self.json(&json);
+    }
+
     /// Writes a report in a JSON format of others.
     pub(super) fn json(&mut self, json: &str) {
         self.line(json);
@@ -178,6 +184,16 @@ impl<'w> Ui<'w> {
         let shown = self.shows_progress();
         let err = shown.then_some(&mut *self.err);
         Progress { err, next: Instant::now() + PATIENCE, is_shown: false }
+    }
+
+    /// Hands what there is so far to stdout and stderr, in a command that goes on. Gives whether
+    /// stdout takes more: a reader may have closed it.
+    pub(super) fn flush(&mut self) -> bool {
+        if self.failed.is_none() {
+            self.failed = self.out.flush().err();
+        }
+        self.write_notes();
+        self.failed.is_none()
     }
 
     /// Hands the report to stdout, then the notes to stderr; gives the first failure of stdout.

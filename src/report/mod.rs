@@ -88,6 +88,14 @@ pub fn to_json<R: Report>(report: &R, notes: &[String]) -> String {
     )
 }
 
+/// Returns a report as JSON on one line, for those of which many follow each other.
+pub fn to_json_line<R: Report>(report: &R) -> String {
+    let schema = format!("ctx.{}", R::SCHEMA);
+    let envelope = Envelope { schema, schema_version: SCHEMA_VERSION, report };
+    // Only maps with keys that are no text could fail, and there are none.
+    harmless(serde_json::to_string(&envelope).unwrap_or_default())
+}
+
 fn with_notes(report: &impl Serialize, notes: &[String]) -> Value {
     let mut report = serde_json::to_value(report).unwrap_or_default();
     if let Value::Object(fields) = &mut report {

@@ -1,9 +1,13 @@
 //! What the access log says.
 
+use std::path::Path;
+
 use serde::Serialize;
 
 use super::Report;
-use crate::audit::{Change, Event, Fault, Line, Output, Prior, Produced, Reading};
+use crate::audit::{
+    Change, Collected, Event, Fault, FileOutcome, Line, Output, Prior, Produced, Reading,
+};
 use crate::evidence::replay::{Outcome, Replayed};
 
 /// The answer of `trace list`: accesses, listings, refusals and changes in the order of their times.
@@ -11,6 +15,26 @@ use crate::evidence::replay::{Outcome, Replayed};
 pub struct TracesReport {
     /// The lines.
     pub traces: Vec<TraceRow>,
+}
+
+/// The answer of `trace grep`: as that of `trace list`.
+#[derive(Debug, Serialize)]
+pub struct TracesFoundReport {
+    /// The lines.
+    pub traces: Vec<TraceRow>,
+}
+
+impl Report for TracesFoundReport {
+    const SCHEMA: &'static str = "trace.grep";
+}
+
+/// A line that `trace follow` meets.
+#[derive(Debug, Serialize)]
+#[serde(transparent)]
+pub struct TraceFollowedReport(pub TraceRow);
+
+impl Report for TraceFollowedReport {
+    const SCHEMA: &'static str = "trace.follow";
 }
 
 /// One line in short.
@@ -320,6 +344,47 @@ pub struct TraceVerifyReport {
     pub lines: u64,
     /// The lines that are not, or do not follow the ones before them.
     pub faults: Vec<FaultReport>,
+}
+
+/// The answer of `trace collect`.
+#[derive(Debug, Serialize)]
+pub struct TraceCollectReport {
+    /// The folder with the copies.
+    pub folder: String,
+    /// The files of the sources; of a refused writer one.
+    pub files: Vec<CollectedRow>,
+}
+
+impl Report for TraceCollectReport {
+    const SCHEMA: &'static str = "trace.collect";
+}
+
+/// What became of a file of a source.
+#[derive(Debug, Serialize)]
+pub struct CollectedRow {
+    /// The folder of the source.
+    pub source: String,
+    /// The file.
+    pub file: String,
+    /// `new`, `extended`, `unchanged` or `refused`.
+    pub outcome: &'static str,
+    /// Why nothing of its writer was copied.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fault: Option<FaultReport>,
+}
+
+impl CollectedRow {
+    /// A file of a source.
+    pub(crate) fn new(source: &Path, collected: &Collected) -> Self {
+        let (outcome, fault) = match &collected.outcome {
+            FileOutcome::New => ("new", None),
+            FileOutcome::Extended => ("extended", None),
+            FileOutcome::Unchanged => ("unchanged", None),
+            FileOutcome::Refused(fault) => ("refused", Some(FaultReport::from(fault))),
+        };
+        let source = source.display().to_string();
+        Self { source, file: collected.file.clone(), outcome, fault }
+    }
 }
 
 /// What is wrong with a line.

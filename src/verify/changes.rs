@@ -20,7 +20,7 @@ pub(super) fn check(vault: &Vault, view: &View, rules: &Rules) -> Vec<Finding> {
         Err(why) => return vec![unreadable(why.to_string())],
     };
     let mut said = Said::new(view, Tails::read(vault.state()));
-    let mut findings = match logs.each(None, &mut |line| said.take(&line)) {
+    let mut findings = match logs.each(&mut |line| said.take(&line)) {
         Ok(faults) => faults.into_iter().map(finding).collect(),
         Err(why) => vec![unreadable(why.to_string())],
     };
@@ -35,6 +35,8 @@ fn finding(fault: Fault) -> Finding {
         FaultKind::Malformed => Code::AuditMalformed,
         FaultKind::Mismatch => Code::AuditChainMismatch,
         FaultKind::Gap => Code::AuditGap,
+        FaultKind::Rollback => Code::AuditRollback,
+        FaultKind::Contradicts => Code::AuditContradicts,
         FaultKind::Torn => Code::AuditTorn,
     };
     let line = usize::try_from(fault.line).unwrap_or(usize::MAX);

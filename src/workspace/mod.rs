@@ -35,6 +35,7 @@ pub(crate) mod version;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use crate::model::number::CheckpointNumber;
 use crate::report::failure::Failure;
@@ -50,6 +51,8 @@ pub struct Environment {
     pub vars: BTreeMap<String, String>,
     /// Milliseconds since 1970, from the clock.
     pub clock: fn() -> i64,
+    /// Waits.
+    pub sleep: fn(Duration),
     /// 16 random bytes, for ids that no two processes have in common.
     pub random: fn() -> [u8; 16],
     /// Whether accesses are recorded, as they are but in the tour of the demo.
@@ -66,7 +69,8 @@ impl Environment {
     pub fn new(cwd: PathBuf, clock: fn() -> i64) -> Self {
         let (vars, disk) = (BTreeMap::new(), Disk::default());
         let random = outside::random;
-        Self { cwd, vars, clock, random, is_recorded: true, git: git::ask, disk }
+        let sleep = std::thread::sleep;
+        Self { cwd, vars, clock, sleep, random, is_recorded: true, git: git::ask, disk }
     }
 
     /// The same environment, for a command of its own.
@@ -75,6 +79,7 @@ impl Environment {
             cwd: self.cwd.clone(),
             vars: self.vars.clone(),
             clock: self.clock,
+            sleep: self.sleep,
             random: self.random,
             is_recorded: self.is_recorded,
             git: self.git,

@@ -173,6 +173,12 @@ pub(crate) fn of_log<T>(read: io::Result<T>) -> Result<T, Failure> {
     read.map_err(|why| Failure::new(Code::Io, format!("the access log: {why}")))
 }
 
+fn open(dir: PathBuf) -> Result<(PathBuf, Logs), Failure> {
+    let failed = |why| Failure::new(Code::Io, format!("cannot list `{}`: {why}", dir.display()));
+    let logs = Logs::open(&dir).map_err(failed)?;
+    Ok((dir, logs))
+}
+
 impl Workspace<'_> {
     /// Where the accesses to a vault are recorded.
     fn audit_place(&self, root: &Path, state: Option<StateFolder>) -> Option<Place> {
@@ -190,11 +196,19 @@ impl Workspace<'_> {
             Failure::new(Code::Io, format!("there is no access log: {why}"))
         };
         let place = self.audit_place(vault.root(), vault.state().cloned());
-        let dir = place.ok_or_else(no_place)?.dir;
-        let failed =
-            |why| Failure::new(Code::Io, format!("cannot list `{}`: {why}", dir.display()));
-        let logs = Logs::open(&dir).map_err(failed)?;
-        Ok((dir, logs))
+        open(place.ok_or_else(no_place)?.dir)
+    }
+
+    /// The logs in a folder that the user names.
+    ///
+    /// # Errors
+    /// There is no such folder, or it cannot be listed.
+    pub(crate) fn logs_in(&self, dir: &Path) -> Result<(PathBuf, Logs), Failure> {
+        let dir = self.environment.cwd.join(dir);
+        if !dir.is_dir() {
+            return Err(Failure::new(Code::Io, format!("`{}` is not a folder", dir.display())));
+        }
+        open(dir)
     }
 
     /// The logs of accesses to a vault, and those of its changes.

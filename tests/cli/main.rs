@@ -69,6 +69,7 @@ mod staged;
 mod status;
 mod tamper;
 mod tampering;
+mod trace;
 mod unrecorded_head;
 mod untouched;
 mod validate;

@@ -3,8 +3,12 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use contextnest::audit::Logs;
+use contextnest::audit::{Logs, TraceId, Verified};
+use contextnest::model::digest::Digest;
+use proptest::prelude::*;
+use proptest::sample::Index;
 use serde::Deserialize;
+use serde_json::{Value, json};
 
 use crate::vectors::load;
 
@@ -14,7 +18,7 @@ struct Case {
     name: String,
     files: BTreeMap<String, String>,
     /// How many lines are what their hashes say.
-    lines: usize,
+    lines: u64,
     /// Code, file and line.
     faults: Vec<(String, String, u64)>,
 }
@@ -27,12 +31,165 @@ fn every_change_of_a_log_is_found() {
         for (name, text) in &case.files {
             fs::write(folder.path().join(name), text).unwrap();
         }
-        let mut lines = 0;
-        let faults = Logs::open(folder.path()).unwrap().each(None, &mut |_| lines += 1).unwrap();
+        let logs = Logs::open(folder.path()).unwrap();
+        let Verified { lines, faults } = logs.verify().unwrap();
         let faults: Vec<(String, String, u64)> = faults
             .into_iter()
             .map(|fault| (fault.kind.as_str().to_owned(), fault.file, fault.line))
             .collect();
         assert_eq!((lines, faults), (case.lines, case.faults), "{}", case.name);
     }
+}
+
+const WRITER: &str = "0a1b2c3d4e5f60718293a4b5c6d7e8f9";
+
+/// A line of a writer with a text of this length, without its end.
+fn line(seq: usize, prev: &str, cause: Option<String>, length: usize) -> (String, String) {
+    let mut line = json!({
+        "v": 1, "seq": seq, "prev": prev, "at": "2026-11-24T10:00:01.000Z", "writer": WRITER,
+        "tool": "0.1.0", "verb": "publish", "args": {"argv": ["publish"]}, "event": "refused",
+        "principal_source": "none", "labels": {}, "code": "governed", "further": "x".repeat(length),
+    });
+    if let Some(cause) = cause {
+        line["cause"] = cause.into();
+    }
+    let hash = Digest::of(&serde_jcs::to_vec(&line).unwrap()).to_string();
+    line["hash"] = hash.clone().into();
+    (serde_jcs::to_string(&line).unwrap(), hash)
+}
+
+/// A sound log of lines with texts of these lengths; every third one is a further line of the one
+/// before it.
+fn log(lengths: &[usize]) -> Vec<String> {
+    let mut prev = format!("contextnest:audit:v1:{WRITER}");
+    let mut lines = Vec::new();
+    for (seq, length) in (1..).zip(lengths) {
+        let cause = (seq % 3 == 0).then(|| format!("0a1b2c3d-{}", seq - 1));
+        let (line, hash) = line(seq, &prev, cause, *length);
+        (prev, _) = (hash, lines.push(line + "\n"));
+    }
+    lines
+}
+
+/// A folder with one log, and what a verifier says of it: the number of lines, and whether there is
+/// damage.
+fn verified(text: &[u8]) -> (tempfile::TempDir, u64, bool) {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join(format!("{WRITER}.jsonl")), text).unwrap();
+    let Verified { lines, faults } = Logs::open(folder.path()).unwrap().verify().unwrap();
+    let is_damaged = faults.iter().any(|fault| fault.kind.is_damage());
+    (folder, lines, is_damaged)
+}
+
+/// Lengths of lines of which some are longer than what a thread reads at once.
+fn lengths() -> impl Strategy<Value = Vec<usize>> {
+    let length = prop_oneof![6 => 0..200_usize, 1 => 30_000..40_000_usize, 1 => Just(300_000)];
+    prop::collection::vec(length, 2..9)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+
+    #[test]
+    fn every_edited_byte_of_a_log_is_found(
+        lengths in lengths(),
+        at in any::<Index>(),
+        byte in any::<u8>(),
+        edit in 0..3,
+    ) {
+        let mut text = log(&lengths).concat().into_bytes();
+        // Without its end the last line is torn, which is no damage.
+        let at = at.index(text.len() - 1);
+        match edit {
+            0 if text[at] != byte => text[at] = byte,
+            1 => text.insert(at, byte),
+            _ => drop(text.remove(at)),
+        }
+        prop_assert!(verified(&text).2);
+    }
+
+    #[test]
+    fn every_line_that_is_missing_twice_or_elsewhere_is_found(
+        lengths in lengths(),
+        (a, b) in any::<(Index, Index)>(),
+        edit in 0..4,
+    ) {
+        let mut lines = log(&lengths);
+        let (a, b) = (a.index(lines.len()), b.index(lines.len()));
+        match edit {
+            0 => drop(lines.remove(a.min(lines.len() - 2))),
+            1 => lines.insert(b, lines[a].clone()),
+            2 if a != b => lines.swap(a, b),
+            _ => lines.insert(a, line(a + 1, "sha256:", None, 3).0 + "\n"),
+        }
+        prop_assert!(verified(lines.concat().as_bytes()).2);
+    }
+
+    #[test]
+    fn a_log_that_is_truncated_at_the_end_of_a_line_is_sound(
+        lengths in lengths(),
+        end in any::<Index>(),
+        torn in any::<Index>(),
+    ) {
+        let lines = log(&lengths);
+        let end = end.index(lines.len());
+        let mut text = lines[..end].concat();
+        prop_assert_eq!(verified(text.as_bytes()).1, end as u64);
+        text.push_str(&lines[end][..torn.index(lines[end].len())]);
+        let (_folder, count, is_damaged) = verified(text.as_bytes());
+        prop_assert_eq!((count, is_damaged), (end as u64, false));
+    }
+
+    #[test]
+    fn a_line_is_found_by_its_number_whatever_the_others_are(
+        lengths in lengths(),
+        wanted in any::<Index>(),
+        (a, b) in any::<(Index, Index)>(),
+    ) {
+        let mut lines = log(&lengths);
+        let wanted = wanted.index(lines.len()) + 1;
+        let trace: TraceId = format!("0a1b2c3d-{wanted}").parse().unwrap();
+        let expected = 1 + usize::from(wanted % 3 == 2 && wanted < lines.len());
+        // In its place, and in a log whose lines are in another order.
+        for _ in 0..2 {
+            let (folder, ..) = verified(lines.concat().as_bytes());
+            let found = Logs::open(folder.path()).unwrap().find(&trace).unwrap();
+            prop_assert_eq!(found.first().map(|line| &line.seq), Some(&(wanted as u64)));
+            prop_assert!(found.len() <= expected);
+            let (a, b) = (a.index(lines.len()), b.index(lines.len()));
+            lines.swap(a, b);
+        }
+    }
+}
+
+#[test]
+fn an_unreadable_line_does_not_hide_others() {
+    let mut lines = log(&[5; 40]);
+    lines[20] = "no line\n".to_owned();
+    let (folder, ..) = verified(lines.concat().as_bytes());
+    let logs = Logs::open(folder.path()).unwrap();
+    for wanted in (1..=40).filter(|seq| *seq != 21) {
+        let found = logs.find(&format!("0a1b2c3d-{wanted}").parse().unwrap()).unwrap();
+        assert_eq!(found.first().map(|line| line.seq), Some(wanted));
+    }
+    for missing in ["0a1b2c3d-21", "0a1b2c3d-41", "ffffffff-1"] {
+        assert!(logs.find(&missing.parse().unwrap()).unwrap().is_empty(), "{missing}");
+    }
+}
+
+#[test]
+fn the_faults_of_a_hostile_log_are_counted_beyond_the_first_thousand() {
+    let (folder, ..) = verified("\n".repeat(300_000).as_bytes());
+    let Verified { lines, faults } = Logs::open(folder.path()).unwrap().verify().unwrap();
+    assert_eq!((lines, faults.len()), (0, 1001));
+    let last = faults.last().unwrap();
+    assert_eq!((last.line, last.kind.as_str()), (1001, "audit-malformed"));
+    let said = "this fault and those after it, 299000 in all, are not listed";
+    assert_eq!(last.why, said);
+    // What quotes a line is cut.
+    let mut line: Value = serde_json::from_str(&log(&[0])[0]).unwrap();
+    line["hash"] = "x".repeat(100_000).into();
+    let (folder, ..) = verified((serde_jcs::to_string(&line).unwrap() + "\n").as_bytes());
+    let faults = Logs::open(folder.path()).unwrap().verify().unwrap().faults;
+    assert!(faults[0].why.len() < 1000, "{}", faults[0].why.len());
 }

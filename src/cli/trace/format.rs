@@ -31,8 +31,8 @@ pub(super) fn list(
     for logs in all {
         let found = match format {
             // Lines are printed as they are read: a log may be longer than memory.
-            Format::Otlp => logs.matching(filter, &mut |line| span(session, &line)),
-            Format::ProvJson => logs.matching(filter, &mut |line| lines.push(line)),
+            Format::Otlp => logs.matching(filter, &Some, &mut |line| span(session, &line)),
+            Format::ProvJson => logs.matching(filter, &Some, &mut |line| lines.push(line)),
         };
         faults.extend(of_log(found)?);
     }
@@ -88,7 +88,7 @@ fn add_before(all: &[Logs], lines: &mut Vec<Line>) -> io::Result<Vec<Fault>> {
     };
     let mut faults = Vec::new();
     for logs in all {
-        faults.extend(logs.matching(&Filter::default(), &mut add)?);
+        faults.extend(logs.matching(&Filter::default(), &Some, &mut add)?);
     }
     Ok(faults)
 }

@@ -1,0 +1,99 @@
+//! The line that a trace names. The lines of a writer are in the order of their numbers, so that few
+//! of them are read.
+
+use std::cmp::Ordering;
+use std::io;
+
+use super::blocks::{Ending, LineReader, LogFile};
+use super::canonical::Members;
+use super::chain::Logs;
+use super::line::{Line, TraceId};
+use super::writer::WriterId;
+
+impl Logs {
+    /// The line that a trace names, with the further lines of the same answer.
+    ///
+    /// # Errors
+    /// A file cannot be read.
+    pub fn find(&self, trace: &TraceId) -> io::Result<Vec<Line>> {
+        let is_writer = |writer: &WriterId| writer.to_string().starts_with(&trace.writer);
+        if !self.files.keys().any(is_writer) {
+            return Ok(Vec::new());
+        }
+        for (writer, firsts) in &self.files {
+            let first = firsts.iter().rev().find(|first| **first <= trace.seq);
+            if let Some(first) = first.filter(|_| is_writer(writer)) {
+                let (_, file) = self.file(writer, *first)?;
+                let found = lines_of(&file, writer, trace)?;
+                if !found.is_empty() {
+                    return Ok(found);
+                }
+            }
+        }
+        self.search(trace)
+    }
+
+    /// The same in a log whose lines are not in order.
+    fn search(&self, trace: &TraceId) -> io::Result<Vec<Line>> {
+        let name = trace.to_string();
+        let mut found = Vec::new();
+        let is_it = |line: Line| (line.trace() == *trace).then_some(line);
+        let is_further = |line: Line| (line.cause.as_ref() == Some(&name)).then_some(line);
+        let of_writer = format!("\"writer\":\"{}", trace.writer).into_bytes();
+        let needles = [format!("\"seq\":{},", trace.seq).into_bytes(), of_writer];
+        self.having(&needles, &is_it, &mut |line| found.push(line))?;
+        if !found.is_empty() {
+            let needles = [format!("\"cause\":\"{name}\"").into_bytes()];
+            self.having(&needles, &is_further, &mut |line| found.push(line))?;
+        }
+        Ok(found)
+    }
+}
+
+/// The line of a file that a trace names, and the further ones right after it; none if the file has
+/// no such line, or a line on the way to it cannot be read.
+fn lines_of(file: &LogFile, writer: &WriterId, trace: &TraceId) -> io::Result<Vec<Line>> {
+    let Some(begin) = begin_of(file, trace.seq)? else { return Ok(Vec::new()) };
+    let (mut lines, name) = (LineReader::new(file), trace.to_string());
+    lines.go_to(begin)?;
+    let mut found = Vec::new();
+    while let Ending::Line(bytes) = lines.next()? {
+        let Ok((line, _)) = Line::read(bytes) else { break };
+        let is_it = if found.is_empty() {
+            line.seq == trace.seq
+        } else {
+            line.cause.as_ref() == Some(&name)
+        };
+        if !is_it || !writer.is(&line.writer) {
+            break;
+        }
+        found.push(line);
+    }
+    Ok(found)
+}
+
+/// Where the line with a number begins.
+fn begin_of(file: &LogFile, wanted: u64) -> io::Result<Option<u64>> {
+    let mut lines = LineReader::new(file);
+    // It begins in `from..to`, if anywhere; a line begins at `from`.
+    let (mut from, mut to) = (0, file.length());
+    while from < to {
+        let middle = from + (to - from) / 2;
+        let begin = if middle == from { from } else { lines.line_after(middle - 1)? };
+        if begin >= to {
+            to = middle;
+            continue;
+        }
+        lines.go_to(begin)?;
+        let Ending::Line(bytes) = lines.next()? else { return Ok(None) };
+        let length = bytes.len() as u64 + 1;
+        let seq = Members::read(bytes).ok().and_then(|line| line.need::<u64>("seq").ok());
+        match seq.map(|seq| seq.cmp(&wanted)) {
+            None => return Ok(None),
+            Some(Ordering::Equal) => return Ok(Some(begin)),
+            Some(Ordering::Less) => from = begin + length,
+            Some(Ordering::Greater) => to = middle,
+        }
+    }
+    Ok(None)
+}

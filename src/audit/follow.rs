@@ -1,0 +1,198 @@
+//! New lines of the logs in a folder, as their writers append them. Every look lists the folder
+//! again, so that new writers and further files of a writer are met; a last line without an end is
+//! waited for. Whether lines follow each other is for a verifier.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::blocks::{Ending, LineReader, LogFile};
+use super::fault::cut;
+use super::line::Line;
+use super::writer::files_in;
+
+/// A place in each file of a folder of logs.
+#[derive(Debug)]
+pub struct Follower {
+    dir: PathBuf,
+    /// How many bytes of each file were read.
+    places: BTreeMap<String, u64>,
+}
+
+/// What is new in a log.
+#[derive(Debug)]
+pub enum New {
+    /// A line that is what its hash says.
+    Line(Box<Line>),
+    /// A line that is none, or another change of a file.
+    Fault {
+        /// The file.
+        file: String,
+        /// What it is.
+        why: String,
+    },
+}
+
+/// Takes what is new, and says whether to go on.
+pub type Take<'t> = &'t mut dyn FnMut(New) -> bool;
+
+impl Follower {
+    /// Begins after the last whole line of each file.
+    ///
+    /// # Errors
+    /// The folder or a file cannot be read.
+    pub fn at_end(dir: &Path) -> io::Result<Self> {
+        let mut places = BTreeMap::new();
+        for (writer, firsts) in files_in(dir)? {
+            for first in firsts {
+                let name = writer.file(first);
+                let end = LogFile::open(&dir.join(&name))?.end_of_lines()?;
+                places.insert(name, end);
+            }
+        }
+        Ok(Self { dir: dir.to_owned(), places })
+    }
+
+    /// Hands out what was appended since the last look. Gives whether to go on.
+    ///
+    /// # Errors
+    /// The folder or a file cannot be read.
+    pub fn look(&mut self, take: Take<'_>) -> io::Result<bool> {
+        for (writer, firsts) in files_in(&self.dir)? {
+            for first in firsts {
+                let name = writer.file(first);
+                let file = match LogFile::open(&self.dir.join(&name)) {
+                    // It was there when the folder was listed.
+                    Err(why) if why.kind() == io::ErrorKind::NotFound => continue,
+                    other => other?,
+                };
+                if !self.look_at(&name, &file, take)? {
+                    return Ok(false);
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    fn look_at(&mut self, name: &str, file: &LogFile, take: Take<'_>) -> io::Result<bool> {
+        let place = self.places.entry(name.to_owned()).or_default();
+        let fault = |why: String| New::Fault { file: name.to_owned(), why: cut(why) };
+        if file.length() < *place {
+            *place = file.end_of_lines()?;
+            return Ok(take(fault("the file was truncated".to_owned())));
+        }
+        if file.length() == *place {
+            return Ok(true);
+        }
+        let mut lines = LineReader::new(file);
+        lines.go_to(*place)?;
+        loop {
+            let (bytes, new) = match lines.next()? {
+                Ending::Line(bytes) => (
+                    bytes.len() as u64 + 1,
+                    match Line::read(bytes) {
+                        Ok((line, _)) if writer_of(name) == line.writer => {
+                            New::Line(Box::new(line))
+                        }
+                        Ok((line, _)) => fault(format!("a line is of the writer {}", line.writer)),
+                        Err(why) => fault(why.to_string()),
+                    },
+                ),
+                Ending::TooLong(bytes) => (bytes, fault("a line is longer than 16 MiB".to_owned())),
+                Ending::None => return Ok(true),
+            };
+            *place += bytes;
+            if !take(new) {
+                return Ok(false);
+            }
+        }
+    }
+}
+
+/// The writer in the name of a file.
+fn writer_of(name: &str) -> &str {
+    name.split('.').next().unwrap_or_default()
+}
+
+#[cfg(test)]
+#[allow(clippy::disallowed_methods, reason = "the test writes its own logs")]
+mod tests {
+    use std::fs::{self, OpenOptions};
+    use std::io::Write as _;
+
+    use super::*;
+
+    /// The lines of the first vector: a sound log of three.
+    fn lines() -> (String, Vec<String>) {
+        let cases = include_str!("../../spec/vectors/audit/cases.json");
+        let cases: serde_json::Value = serde_json::from_str(cases).unwrap();
+        let (name, text) = cases[0]["files"].as_object().unwrap().iter().next().unwrap();
+        let lines = text.as_str().unwrap().split_inclusive('\n').map(str::to_owned).collect();
+        (name.clone(), lines)
+    }
+
+    /// The numbers of new lines, and what is wrong.
+    fn look(follower: &mut Follower) -> String {
+        let mut seen = Vec::new();
+        follower
+            .look(&mut |new| {
+                seen.push(match new {
+                    New::Line(line) => line.seq.to_string(),
+                    New::Fault { why, .. } => why,
+                });
+                true
+            })
+            .unwrap();
+        seen.join(" ")
+    }
+
+    #[test]
+    fn lines_are_handed_out_once_when_they_are_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        let (name, lines) = lines();
+        let path = folder.path().join(&name);
+        let (half, rest) = lines[1].split_at(50);
+        let write = |text: &str| {
+            let mut options = OpenOptions::new();
+            let mut file = options.append(true).create(true).open(&path).unwrap();
+            file.write_all(text.as_bytes()).unwrap();
+        };
+        write(&lines[0]);
+        write(half);
+        let mut follower = Follower::at_end(folder.path()).unwrap();
+        assert_eq!(look(&mut follower), "");
+        write(rest);
+        assert_eq!(look(&mut follower), "2");
+        // The next file of the writer.
+        let next = folder.path().join(name.replace(".jsonl", ".3.jsonl"));
+        fs::write(&next, &lines[2]).unwrap();
+        assert_eq!(look(&mut follower), "3");
+        assert_eq!(look(&mut follower), "");
+        // Another writer, whose lines are not its own.
+        fs::write(folder.path().join(format!("{}.jsonl", "f".repeat(32))), &lines[0]).unwrap();
+        let writer = name.trim_end_matches(".jsonl");
+        assert_eq!(look(&mut follower), format!("a line is of the writer {writer}"));
+        fs::write(&next, "").unwrap();
+        assert_eq!(look(&mut follower), "the file was truncated");
+        write("no line\n");
+        assert!(look(&mut follower).starts_with("not in canonical form"));
+    }
+
+    #[test]
+    fn a_folder_that_is_not_there_yet_is_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let dir = folder.path().join("logs");
+        let mut follower = Follower::at_end(&dir).unwrap();
+        assert_eq!(look(&mut follower), "");
+        let (name, lines) = lines();
+        fs::create_dir(&dir).unwrap();
+        fs::write(dir.join(name), lines.concat()).unwrap();
+        let mut count = 0;
+        let goes_on = follower.look(&mut |_| {
+            count += 1;
+            count < 2
+        });
+        assert!(!goes_on.unwrap());
+        assert_eq!(look(&mut follower), "3");
+    }
+}

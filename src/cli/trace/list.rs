@@ -1,0 +1,95 @@
+//! `ctx trace list` and `ctx trace grep`: lines of the log in a table.
+
+use super::format::{self, Format};
+use super::{Which, row, warn_of};
+use crate::audit::{Keep, Line, Pattern};
+use crate::cli::Answer;
+use crate::cli::limit::{self, Limit};
+use crate::cli::session::Session;
+use crate::report::Report;
+use crate::report::failure::{Code, Failure};
+use crate::report::trace::{TraceRow, TracesFoundReport, TracesReport};
+use crate::workspace::recording::of_log;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct List {
+    #[command(flatten)]
+    which: Which,
+    /// Print all of them in a format of other programs
+    #[arg(long, value_enum, conflicts_with_all = ["json", "limit"])]
+    format: Option<Format>,
+    #[command(flatten)]
+    limit: Limit,
+}
+
+/// Find accesses by a regular expression
+///
+/// The expression is looked for in the query, the words of the command line with blanks between
+/// them, the principal, the labels, and the URIs, ids and files of what was handed out or changed. The syntax is that
+/// of the Rust crate `regex`; `(?i)` in front ignores case. Exit code 1 if nothing is found.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  ctx trace grep 'nodes/policies/'\n  \
+ctx trace grep '(?i)refund' --from 2026-11-01T00:00:00Z --verb search")]
+pub(super) struct Grep {
+    /// Regular expression
+    pattern: String,
+    #[command(flatten)]
+    which: Which,
+    #[command(flatten)]
+    limit: Limit,
+}
+
+pub(super) fn list(args: &List, session: &mut Session<'_>) -> Result<Answer, Failure> {
+    if let Some(format) = args.format {
+        let (filter, logs) = args.which.open(session)?;
+        return format::list(format, (&logs, &filter), session);
+    }
+    let keep = |line: Line| Some(TraceRow::from(&line));
+    let traces = rows(&args.which, &keep, session)?;
+    print(traces, args.limit, |traces| TracesReport { traces }, session);
+    Ok(Answer::Yes)
+}
+
+pub(super) fn grep(args: &Grep, session: &mut Session<'_>) -> Result<Answer, Failure> {
+    let pattern = Pattern::new(&args.pattern)
+        .map_err(|why| Failure::new(Code::Usage, format!("invalid regular expression: {why}")))?;
+    let keep = |line: Line| pattern.is_in(&line).then(|| TraceRow::from(&line));
+    let traces = rows(&args.which, &keep, session)?;
+    let answer = if traces.is_empty() { Answer::No } else { Answer::Yes };
+    print(traces, args.limit, |traces| TracesFoundReport { traces }, session);
+    Ok(answer)
+}
+
+/// The rows of the lines that are wanted, in the order of their times.
+fn rows(
+    which: &Which,
+    keep: Keep<'_, TraceRow>,
+    session: &mut Session<'_>,
+) -> Result<Vec<TraceRow>, Failure> {
+    let (filter, logs) = which.open(session)?;
+    let (mut traces, mut faults) = (Vec::new(), Vec::new());
+    for logs in logs {
+        faults.extend(of_log(logs.matching(&filter, keep, &mut |row| traces.push(row)))?);
+    }
+    warn_of(session, &faults);
+    traces.sort_by(|a, b| a.at.cmp(&b.at));
+    Ok(traces)
+}
+
+fn print<R: Report>(
+    mut traces: Vec<TraceRow>,
+    limit: Limit,
+    report: impl FnOnce(Vec<TraceRow>) -> R,
+    session: &mut Session<'_>,
+) {
+    let omitted = limit.last(&mut traces);
+    if traces.is_empty() {
+        session.ui.note("note: no access is recorded that fits");
+    }
+    if session.ui.json {
+        session.ui.report(&limit::report(report(traces), omitted));
+    } else {
+        session.ui.table(&traces.iter().map(row).collect::<Vec<_>>());
+        limit::note(omitted).iter().for_each(|note| session.ui.note(note));
+    }
+}
