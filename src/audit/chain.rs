@@ -74,7 +74,7 @@ pub enum FaultKind {
     Mismatch,
     /// Lines are missing at the beginning or between two files.
     Gap,
-    /// The last line was not written to its end; no fault of anybody.
+    /// The last lines were not written to their end; no fault of anybody.
     Torn,
 }
 
@@ -215,6 +215,11 @@ impl Walk<'_> {
                 let kind =
                     if read as u64 == MAX_LINE { FaultKind::Malformed } else { FaultKind::Torn };
                 self.fault(kind, number, "the last line has no end".to_owned());
+                break;
+            }
+            // JSON has none: a power cut left it, and what follows was written together with it.
+            if memchr::memchr(0, &bytes).is_some() {
+                self.fault(FaultKind::Torn, number, "the line holds NUL".to_owned());
                 break;
             }
             if self.wanted.is_none_or(|is_wanted| is_wanted(&bytes)) {

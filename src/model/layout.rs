@@ -114,6 +114,11 @@ pub fn is_replaced_log(path: &str) -> bool {
 /// What git is configured to do with histories.
 pub const GITATTRIBUTES_LINE: &str = "**/.versions/** -text -whitespace\n";
 
+/// What keeps git from converting line ends of change logs.
+pub const AUDIT_ATTRIBUTES: &str = ".context/audit/.gitattributes";
+/// Its content.
+pub const AUDIT_ATTRIBUTES_TEXT: &str = "* -text -whitespace\n";
+
 /// Limits on what is read (`spec/yaml.md`): beyond them a file is refused, not truncated.
 pub mod limit {
     /// A document.
