@@ -66,13 +66,22 @@ impl Place {
         }
     }
 
-    /// Nothing is damaged or unsettled.
-    fn sound(&self) -> Result<Value> {
-        self.done(&["verify", "--json", "--allow-drift"])
+    /// Nothing is damaged or unsettled, but that the change log may lack the last event.
+    fn sound_but_for_its_line(&self) -> Result<Value> {
+        let args = ["verify", "--json", "--allow-drift"];
+        let output = self.output(&args)?;
+        let report: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
+        let findings = report["findings"].as_array().into_iter().flatten();
+        let is_wrong = |found: &&Value| found["class"] == "damage" || found["class"] == "unsettled";
+        let wrong: Vec<&Value> = findings.filter(is_wrong).map(|found| &found["code"]).collect();
+        match output.status.success() || wrong == ["audit-missing"] {
+            true => Ok(report),
+            false => Err(complaint(&args, &output).into()),
+        }
     }
 
     fn checkpoints(&self) -> Result<u64> {
-        let list = self.done(&["verify", "--json", "--allow-drift"])?;
+        let list = self.sound_but_for_its_line()?;
         list["checkpoints"].as_u64().ok_or_else(|| "no number of checkpoints".into())
     }
 }
@@ -94,6 +103,7 @@ pub(crate) fn kills(options: &Options) -> Result<Vec<String>> {
     let rounds: &[(usize, usize)] = if options.quick { &QUICK_KILLS } else { &KILLS };
     for (documents, times) in rounds {
         let place = Place::new(&options.dir, &format!("kills-{documents}"))?;
+        place.done(&["audit", "begin"])?;
         let mut draw = Draw::new(options.seed.unwrap_or(7), *documents, *times);
         // The last line is another one each round.
         let edit = |round: &str| -> Result<()> {
@@ -149,7 +159,6 @@ fn kill_one(
     let was_over = child.try_wait()?.is_some();
     child.kill()?;
     child.wait()?;
-    place.sound()?;
     let after = place.checkpoints()?;
     match (was_over, after - before) {
         (true, 1) => counts[2] += 1,

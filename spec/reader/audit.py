@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Logs of accesses: which lines are what their hashes say, and what is wrong (audit.md)."""
+"""Logs of accesses and changes: which lines are what their hashes say, and what is wrong (audit.md)."""
 
 import json
 import re
@@ -14,6 +14,15 @@ EVENTS = {
     "output": {"bytes", "sha256"},
     "change": {"action"},
 }
+ACTIONS = {
+    "event": {"sealed", "ids"},
+    "recover": {"paths"},
+    "replace-log": set(),
+    "head-trust": set(),
+    "head-forget": set(),
+}
+UNKNOWN = {"a kind that is not known"}
+FILE = re.compile(r"([0-9a-f]{32})(?:\.([1-9][0-9]*))?\.jsonl")
 
 
 class Fault(Exception):
@@ -46,23 +55,63 @@ def read_line(text):
     said = line.pop("hash")
     if f.sha256(f.jcs(line)) != said:
         raise Fault("audit-chain-mismatch")
-    event = str(line.get("event"))
-    if line.get("v") != 1 or not LINE | EVENTS.get(event, {"event of another kind"}) <= line.keys():
+    event, action = str(line.get("event")), str(line.get("action"))
+    wanted = LINE | EVENTS.get(event, UNKNOWN)
+    if event == "change":
+        wanted = wanted | ACTIONS.get(action, UNKNOWN)
+    if not wanted <= line.keys() or line["v"] != 1:
         raise Fault("audit-malformed")
     return line, said
 
 
 def verify_log(files):
     """How many lines are what their hashes say, and the faults: code, file, line (AUDIT-10)."""
-    sound, faults, logs = 0, [], {}
+    lines, faults = read_logs(files)
+    return len(lines), faults
+
+
+def check_changes(files, hashes, owed, tails=()):
+    """What is wrong with change logs: code and checkpoint (AUDIT-20 to AUDIT-22).
+
+    `hashes` are those of the checkpoints, from 1 on, `owed` the numbers of the events that need a
+    line, `tails` the lines that the user wrote last.
+    """
+    lines, faults = read_logs(files)
+    findings = [(code, None) for code, _, _ in faults]
+    there = {(line["writer"], line["seq"], said) for line, said in lines}
+    findings += [("audit-rollback", None) for tail in tails if tail not in there]
+
+    def is_held(head):
+        n = head and head["checkpoint"]
+        return head is None or n in range(1, len(hashes) + 1) and hashes[n - 1] == head["hash"]
+
+    changes = [line for line, _ in lines if line["event"] == "change"]
+    events = [line for line in changes if line["action"] == "event"]
+    ends = [line for line in changes if line["action"] in ("head-trust", "replace-log")]
+    trusted = max((line["at"] for line in ends if is_held(line.get("to"))), default="")
+    for line in events:
+        if not is_held(line["sealed"]):
+            code = "audit-replaced" if trusted >= line["at"] else "audit-contradicts"
+            findings.append((code, line["sealed"]["checkpoint"]))
+    recorded = {line["sealed"]["checkpoint"] for line in events if is_held(line["sealed"])}
+    return findings + [("audit-missing", n) for n in sorted(set(owed) - recorded)]
+
+
+def read_logs(files):
+    """The lines that are what their hashes say, each with its hash, and the faults."""
+    sound, faults, logs = [], [], {}
     for name in files:
-        if found := re.fullmatch(r"([0-9a-f]{32})(?:\.([1-9][0-9]*))?\.jsonl", name):
+        if found := FILE.fullmatch(name):
             logs.setdefault(found[1], []).append((int(found[2] or 1), name))
     for writer, parts in sorted(logs.items()):
         seq, prev = 1, f"contextnest:audit:v1:{writer}"
         for first, name in sorted(parts):
             *lines, rest = files[name].split("\n")
             for number, text in enumerate(lines, 1):
+                if "\0" in text:
+                    faults.append(["audit-torn", name, number])
+                    rest = ""
+                    break
                 try:
                     line, said = read_line(text)
                     if line["writer"] != writer:
@@ -76,7 +125,8 @@ def verify_log(files):
                     faults.append(["audit-chain-mismatch", name, number])
                 if number == 1 and line["seq"] != first:
                     faults.append(["audit-chain-mismatch", name, number])
-                seq, prev, sound = line["seq"] + 1, said, sound + 1
+                seq, prev = line["seq"] + 1, said
+                sound.append((line, said))
             if rest:
                 faults.append(["audit-torn", name, len(lines) + 1])
     return sound, faults

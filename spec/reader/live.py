@@ -13,12 +13,12 @@ from formats import (
 from untouched import has_our_four, is_draft, is_edited, live_form, read_live
 from verify import LOGS, Verifier
 
-NOTES = """head-elsewhere unfinished version-unpublished vault-nested policy-unsealed
+NOTES = """head-elsewhere unfinished audit-torn audit-replaced version-unpublished vault-nested policy-unsealed
 checksum-mismatch timestamp-future history-respelled log-respelled key-unknown keyframe-interval
 file-ignored checkpoint-trigger-unchanged""".split()
 WORKING = "drift published-without-history document-missing policy-drift".split()
 UNSETTLED = """published-unsealed unrecorded-removal checkpoint-hash-missing version-unsealed
-foreign-log file-unreadable folder-unreadable torn-tail""".split()
+foreign-log file-unreadable folder-unreadable torn-tail audit-missing""".split()
 
 
 def verify(root, now):
@@ -36,6 +36,7 @@ def verify(root, now):
     if published and not any(map(os.path.lexists, map(v.path, LOGS))):
         v.find("checkpoint-log-missing")
     check_live(v, artifacts, v.whole or not (v.head or published))
+    v.check_changes()
     return verdict(v, published), v.findings
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import formats as f
 from artifact import is_principal
-from audit import verify_log
+from audit import check_changes, verify_log
 from context import Answer
 from edits import edited
 from live import verify
@@ -174,6 +174,14 @@ def context(case):
         return answer.block(case.get("budget")) == case["block"]
 
 
+def changes(case):
+    never = len(case["checkpoints"]) + 1
+    begin = max(case["strict_from"] or never, case["recorded_from"] or never)
+    tails = [(tail["writer"], tail["seq"], tail["hash"]) for tail in case["tails"]]
+    found = check_changes(case["files"], case["checkpoints"], range(begin, never), tails)
+    return sorted(map(str, found)) == sorted(str(tuple(one)) for one in case["findings"])
+
+
 def uri(case):
     found = refused(Uri, case["input"], Names(case.get("vault", {})))
     return str(found) == case.get("canonical", case.get("error"))
@@ -204,6 +212,7 @@ def checksum(text):
 
 RUNS = {
     "audit/cases.json": {"": lambda c: verify_log(c["files"]) == (c["lines"], c["faults"])},
+    "audit/changes.json": {"": changes},
     "chain/cases.json": {"": chain},
     "history/entries.json": {"": entries},
     "history/torn.json": {"": torn},

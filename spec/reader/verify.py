@@ -6,8 +6,9 @@ import re
 import stat
 
 from artifact import Artifact
+from audit import FILE, check_changes
 from formats import (
-    Checkpoint, FullLog, Refused, id_error, is_governance, is_reserved, millis, normalise, read_line,
+    MIB, Checkpoint, FullLog, Refused, id_error, is_governance, is_reserved, millis, normalise, read_line,
     read_torn, read_yaml, sha256, spelled_full,
 )  # fmt: skip
 
@@ -20,7 +21,7 @@ class Verifier:
     def __init__(self, root, now):
         self.root, self.now, self.findings = os.fsencode(root), millis(now), []
         self.seals, self.removals, self.strict = {}, {}, set()
-        self.config, self.frontmatter = {}, {}
+        self.config, self.frontmatter, self.recorded = {}, {}, {}
 
     def find(self, code, id=None, version=None, checkpoint=None, path=None):
         self.findings.append((code, id, version, checkpoint, path))
@@ -253,6 +254,32 @@ class Verifier:
                     self.find("timestamp-order", checkpoint=entry.number)
             last_at = millis(entry.at)
 
+    def check_changes(self):  # AUDIT-18, AUDIT-20, AUDIT-22
+        """Compares the change logs with the log."""
+        try:
+            files, is_readable = self.change_logs(), True
+        except (Refused, UnicodeDecodeError):
+            files, is_readable = {}, False
+        if not is_readable:
+            self.find("audit-malformed")
+        recorded = min((n for n, begun in self.recorded.items() if begun), default=None)
+        hashes = {entry.number: entry.hash for entry in self.entries if not entry.faults}
+        count = max(hashes, default=0)
+        owed = {n for n in self.strict if recorded and recorded <= n <= count}
+        for code, number in check_changes(files, [hashes.get(n + 1) for n in range(count)], owed):
+            self.find(code, checkpoint=number)
+
+    def change_logs(self):
+        folder, files = ".context/audit", {}
+        for above in (".context", folder):
+            if os.path.islink(self.path(above)):
+                raise Refused("a link")
+        if os.path.isdir(self.path(folder)):
+            for name in map(os.fsdecode, os.listdir(self.path(folder))):
+                if FILE.fullmatch(name):
+                    files[name] = self.read(f"{folder}/{name}", 256 * MIB).decode()
+        return files
+
     def configured_forms(self):
         """The sealed versions of the configuration: the checkpoint, and the form it asks for."""
         id, found = ".context/config.yaml", []
@@ -268,9 +295,18 @@ class Verifier:
                 interval = self.setting(text, "versions", "keyframe_interval")
                 self.config[number] = int(interval) if interval else 10
                 self.frontmatter[number] = self.setting(text, "frontmatter")
+                self.recorded[number] = self.has(text, "audit")
         found += [(number, None) for number, _ in self.removals.get(id, [])]
         self.frontmatter |= {number: None for number, _ in self.removals.get(id, [])}
         return sorted(found, key=lambda one: one[0])
+
+    @staticmethod
+    def has(text, key):
+        try:
+            node = read_yaml(normalise(text))
+        except Refused:
+            return False
+        return bool(node) and node.kind == "map" and node.get(key) is not None
 
     @staticmethod
     def setting(text, *keys):

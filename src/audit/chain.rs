@@ -162,14 +162,18 @@ impl Logs {
                 let (name, file) = self.file(writer, *first)?;
                 let reader = Reader { writer, first: *first, needles, keep };
                 let mut whole = Whole { name: &name, number: 1, expected: &mut expected };
-                let mut from = 0;
-                while from < file.blocks() {
+                let (mut from, mut is_torn) = (0, false);
+                while from < file.blocks() && !is_torn {
                     let to = file.blocks().min(from + BLOCKS_AT_ONCE);
                     let blocks = (from..to).into_par_iter();
                     let read = blocks.map_init(Vec::new, |buffer, block| {
                         file.with_block(block, buffer, |lines| reader.block(block == 0, &lines))
                     });
                     for block in read.collect::<io::Result<Vec<_>>>()? {
+                        if is_torn {
+                            break;
+                        }
+                        is_torn = block.is_torn;
                         lines += block.sound;
                         whole.add(block.faults, block.lines, block.ends, &mut faults);
                         block.found.into_iter().for_each(&mut *found);
@@ -251,6 +255,8 @@ struct Read<T> {
     /// What is wrong; lines are counted from 0 on, from the first of the block.
     faults: Faults,
     ends: Option<Ends>,
+    /// Whether nothing that follows in the file is read.
+    is_torn: bool,
 }
 
 /// The first and the last line of a block, of those that are what their hashes say.
@@ -278,8 +284,13 @@ struct Reader<'r, T> {
 impl<T> Reader<'_, T> {
     fn block(&self, is_first: bool, lines: &Lines<'_>) -> Read<T> {
         let (found, faults) = (Vec::new(), Faults::default());
-        let mut read = Read { lines: 0, sound: 0, found, faults, ends: None };
-        let text = lines.text;
+        let mut read = Read { lines: 0, sound: 0, found, faults, ends: None, is_torn: false };
+        // JSON has no NUL: a power cut left it, and what follows was written together with it.
+        let torn = memchr(0, lines.text);
+        let whole = torn.map_or(lines.text.len(), |at| {
+            memrchr(b'\n', &lines.text[..at]).map_or(0, |end| end + 1)
+        });
+        let text = &lines.text[..whole];
         let ends = || memchr_iter(b'\n', text).count() as u64;
         match self.needles {
             Some(needles) => {
@@ -297,6 +308,13 @@ impl<T> Reader<'_, T> {
                     read.lines += 1;
                 }
             }
+        }
+        if torn.is_some() {
+            let why = "the line holds NUL".to_owned();
+            read.faults.add(Fault::new(FaultKind::Torn, read.lines, why));
+            read.lines += 1;
+            read.is_torn = true;
+            return read;
         }
         if let Some(unread) = lines.unread {
             let (kind, why) = match unread {

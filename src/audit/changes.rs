@@ -11,7 +11,7 @@ use super::tails::{Tail, Tails};
 use super::writer::{FULL, Random, WriterId};
 use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::event::Checkpoint;
-use crate::model::layout::AUDIT_DIR;
+use crate::model::layout::{self, AUDIT_DIR};
 use crate::model::timestamp::Timestamp;
 use crate::trust::{self, Head};
 use crate::vault::Vault;
@@ -134,9 +134,17 @@ fn append(
     };
     let seat = seat.unwrap_or_else(|| Seat::begin(recorder.random));
     let sealed = change.sealed().map(|sealed| sealed.checkpoint);
+    if let Change::HeadTrust { to, .. } | Change::ReplaceLog { to } = &change {
+        tails.end_at(to.as_ref().map_or(0, |to| to.checkpoint));
+    }
     let request = Request { head, ..recorder.request.clone() };
     let event = Event::Change(change);
     let (bytes, end) = seat.end.then(&seat.writer, now, &request, event)?;
+    if seat.length == 0 {
+        // That there is one already, or that it cannot be written, is no reason to record nothing.
+        let text = layout::AUDIT_ATTRIBUTES_TEXT.as_bytes();
+        let _ = files.create_new(layout::AUDIT_ATTRIBUTES, text);
+    }
     files.append(&seat.path, seat.length, &bytes)?;
     let written = match seat.length {
         0 => Written::New(&seat.path),
@@ -178,9 +186,10 @@ impl Seat {
             other => other?.length,
         };
         let read = |from, length| files.read_at(&path, from, length);
-        let (line, length) = last_line(total, read)?;
-        let end = line.and_then(|line| End::of_line(&line, &tail.writer));
-        let Some(end) = end.filter(|end| tail.may_be_followed_by(end)) else { return Ok(None) };
+        let Some((end, length)) = whole_end(total, read, tail)? else { return Ok(None) };
+        if !tail.may_be_followed_by(&end) {
+            return Ok(None);
+        }
         if length < total {
             files.cut(&path, total, length)?;
         }
@@ -190,6 +199,34 @@ impl Seat {
             false => Self { writer, end, path, length },
         }))
     }
+}
+
+/// So many lines after the one that was written last are looked at.
+const MOST_AFTER: usize = 4096;
+
+/// The last line that a power cut left whole, and the length up to its end. It leaves NUL in a line
+/// that was not synced; the lines after it were appended together with it.
+fn whole_end<E>(
+    total: u64,
+    read: impl Fn(u64, usize) -> Result<Vec<u8>, E>,
+    tail: &Tail,
+) -> Result<Option<(End, u64)>, E> {
+    let (mut found, mut at) = (None, total);
+    for _ in 0..MOST_AFTER {
+        let (Some(line), length) = last_line(at, &read)? else { return Ok(found) };
+        at = length.saturating_sub(line.len() as u64 + 1);
+        if line.contains(&0) {
+            found = None;
+            continue;
+        }
+        let Some(end) = End::of_line(&line, &tail.writer) else { return Ok(found) };
+        let is_before = end.seq <= tail.seq;
+        found.get_or_insert((end, length));
+        if is_before {
+            return Ok(found);
+        }
+    }
+    Ok(None)
 }
 
 fn path_of(writer: &WriterId, first: u64) -> String {

@@ -56,6 +56,12 @@ impl Tail {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tails(Vec<Tail>);
 
+impl FromIterator<Tail> for Tails {
+    fn from_iter<T: IntoIterator<Item = Tail>>(tails: T) -> Self {
+        Self(tails.into_iter().collect())
+    }
+}
+
 impl Tails {
     /// What is kept in mind; nothing without a directory of state.
     pub fn read(state: Option<&StateFolder>) -> Self {
@@ -94,6 +100,14 @@ impl Tails {
     /// Leaves out those that are in `lost`.
     pub(super) fn leave(&mut self, lost: &Self) {
         self.0.retain(|tail| !lost.0.contains(tail));
+    }
+
+    /// A log that ends there was declared to be the one that counts: what was recorded of later
+    /// checkpoints is of another one.
+    pub(super) fn end_at(&mut self, checkpoint: u64) {
+        for tail in &mut self.0 {
+            tail.sealed = tail.sealed.filter(|sealed| *sealed <= checkpoint);
+        }
     }
 
     /// Whether a checkpoint, or one after it, was recorded.

@@ -111,9 +111,13 @@ pub fn is_replaced_log(path: &str) -> bool {
     number.is_some_and(|number| number.bytes().all(|b| b.is_ascii_digit()))
 }
 
-/// What git is configured to do with histories and change logs: their bytes stay.
-pub const GITATTRIBUTES_TEXT: &str =
-    "**/.versions/** -text -whitespace\n**/.context/audit/** -text -whitespace\n";
+/// What git is configured to do with histories.
+pub const GITATTRIBUTES_LINE: &str = "**/.versions/** -text -whitespace\n";
+
+/// What keeps git from converting line ends of change logs.
+pub const AUDIT_ATTRIBUTES: &str = ".context/audit/.gitattributes";
+/// Its content.
+pub const AUDIT_ATTRIBUTES_TEXT: &str = "* -text -whitespace\n";
 
 /// Limits on what is read (`spec/yaml.md`): beyond them a file is refused, not truncated.
 pub mod limit {

@@ -1,33 +1,57 @@
 //! The change logs: every chain, what their lines say of checkpoints, and whether each event of
 //! ctx has its line (AUDIT-20 to AUDIT-22).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::finding::{Code, Finding};
 use super::log::View;
 use super::rules::Rules;
 use crate::audit::{Change, Event, Fault, FaultKind, HeadRef, Line, Logs, Tail, Tails};
+use crate::model::digest::Digest;
 use crate::model::layout::AUDIT_DIR;
 use crate::model::number::CheckpointNumber;
 use crate::vault::Vault;
 
+/// What change logs are compared with.
+#[derive(Debug)]
+pub struct Recorded<'r> {
+    /// The hash of each checkpoint.
+    pub hashes: &'r BTreeMap<CheckpointNumber, Digest>,
+    /// The checkpoints whose events need a line.
+    pub owed: Vec<CheckpointNumber>,
+    /// The lines that this user wrote last.
+    pub tails: Tails,
+}
+
 /// Checks the change logs of a vault.
 pub(super) fn check(vault: &Vault, view: &View, rules: &Rules) -> Vec<Finding> {
-    let unreadable =
-        |why: String| Finding::new(Code::AuditMalformed, AUDIT_DIR, format!("unreadable: {why}"));
     let logs = match Logs::of_changes(vault) {
         Ok(logs) => logs,
-        Err(why) => return vec![unreadable(why.to_string())],
+        Err(why) => return vec![unreadable(&why)],
     };
-    let mut said = Said::new(view, Tails::read(vault.state()));
-    let mut findings = match logs.each(&mut |line| said.take(&line)) {
+    let from = rules.recorded_from.map_or(u64::MAX, |from| from.0);
+    let numbers = (from..=view.head_number.0).map(CheckpointNumber);
+    let owed = numbers.filter(|number| rules.is_strict(*number)).collect();
+    let tails = Tails::read(vault.state());
+    compare(&logs, Recorded { hashes: &view.hashes, owed, tails })
+}
+
+/// Compares change logs with the checkpoint log, and with what this user wrote.
+pub fn compare(logs: &Logs, recorded: Recorded<'_>) -> Vec<Finding> {
+    let Recorded { hashes, owed, tails } = recorded;
+    let mut said = Said::new(hashes, tails);
+    let mut findings: Vec<Finding> = match logs.each(&mut |line| said.take(&line)) {
         Ok(faults) => faults.into_iter().map(finding).collect(),
-        Err(why) => vec![unreadable(why.to_string())],
+        Err(why) => vec![unreadable(&why)],
     };
     findings.extend(said.rolled_back());
     findings.extend(said.contradicting());
-    findings.extend(said.missing(rules));
+    findings.extend(said.missing(owed));
     findings
+}
+
+fn unreadable(why: &dyn std::fmt::Display) -> Finding {
+    Finding::new(Code::AuditMalformed, AUDIT_DIR, format!("unreadable: {why}"))
 }
 
 fn finding(fault: Fault) -> Finding {
@@ -51,8 +75,8 @@ struct Contradiction {
 }
 
 /// What the lines say.
-struct Said<'v> {
-    view: &'v View,
+struct Said<'r> {
+    hashes: &'r BTreeMap<CheckpointNumber, Digest>,
     /// The lines that this user wrote last and that were not met yet.
     lost: Tails,
     /// The checkpoints that have their line.
@@ -62,10 +86,10 @@ struct Said<'v> {
     declared: Vec<(String, String)>,
 }
 
-impl<'v> Said<'v> {
-    fn new(view: &'v View, lost: Tails) -> Self {
+impl<'r> Said<'r> {
+    fn new(hashes: &'r BTreeMap<CheckpointNumber, Digest>, lost: Tails) -> Self {
         Self {
-            view,
+            hashes,
             lost,
             recorded: BTreeSet::new(),
             contradictions: Vec::new(),
@@ -97,7 +121,7 @@ impl<'v> Said<'v> {
     /// Whether the log has a checkpoint with this hash; every log has the empty one before it.
     fn is_held(&self, head: Option<&HeadRef>) -> bool {
         head.is_none_or(|head| {
-            let found = self.view.hash_of(CheckpointNumber(head.checkpoint));
+            let found = self.hashes.get(&CheckpointNumber(head.checkpoint));
             found.is_some_and(|found| found.to_string() == head.hash)
         })
     }
@@ -114,7 +138,7 @@ impl<'v> Said<'v> {
             // Times are written in one form, so that they compare as texts.
             let declared = self.declared.iter().find(|(when, _)| when >= at);
             let number = CheckpointNumber(sealed.checkpoint);
-            let has = match self.view.hash_of(number) {
+            let has = match self.hashes.get(&number) {
                 Some(_) => "has with another hash",
                 None => "lacks",
             };
@@ -129,12 +153,8 @@ impl<'v> Said<'v> {
         })
     }
 
-    fn missing(&self, rules: &Rules) -> impl Iterator<Item = Finding> {
-        let from = rules.recorded_from.map_or(u64::MAX, |from| from.0);
-        let numbers = (from..=self.view.head_number.0).map(CheckpointNumber);
-        let is_owed =
-            |number: &CheckpointNumber| rules.is_strict(*number) && !self.recorded.contains(number);
-        numbers.filter(is_owed).map(|number| {
+    fn missing(&self, owed: Vec<CheckpointNumber>) -> impl Iterator<Item = Finding> {
+        owed.into_iter().filter(|number| !self.recorded.contains(number)).map(|number| {
             let message = "no line of a change log records the event";
             Finding::new(Code::AuditMissing, AUDIT_DIR, message).checkpoint(number)
         })

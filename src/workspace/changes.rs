@@ -1,6 +1,6 @@
 //! Changes that make no checkpoint, and the setting by which changes are recorded.
 
-use super::{Workspace, init};
+use super::Workspace;
 use crate::audit::{Change, ChangeError, changes};
 use crate::govern::{self, Mode, Outcome};
 use crate::model::id::DocumentId;
@@ -70,12 +70,6 @@ impl Workspace<'_> {
     pub(crate) fn accept_changes(&self, vault: &Vault) -> Result<(), Failure> {
         changes::accept(vault)
             .map_err(|why| Failure::new(Code::Io, format!("the change log: {why}")))
-    }
-
-    /// What the user should do so that git keeps the bytes of change logs.
-    pub(crate) fn attribute_hints(&self, vault: &Vault) -> Vec<String> {
-        let is_there = vault.files().exists(layout::GITATTRIBUTES);
-        if is_there { init::missing_attributes(vault.files()) } else { Vec::new() }
     }
 
     /// Publishes a configuration by which changes are recorded, as one event.

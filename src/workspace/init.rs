@@ -223,15 +223,6 @@ fn has_markdown(files: &Files) -> bool {
     entries.any(|e| e.is_ok_and(|e| e.file_name().to_str().is_some_and(layout::is_markdown)))
 }
 
-/// A hint for each line that `.gitattributes` lacks.
-pub(super) fn missing_attributes(files: &Files) -> Vec<String> {
-    let bytes = files.read(layout::GITATTRIBUTES, limit::DOCUMENT).unwrap_or_default();
-    let text = String::from_utf8_lossy(&bytes);
-    let is_missing = |line: &&str| !text.lines().any(|there| there == *line);
-    let hint = |line| format!("hint: add this line to .gitattributes: {line}");
-    layout::GITATTRIBUTES_TEXT.lines().filter(is_missing).map(hint).collect()
-}
-
 /// The files beside the configuration that are missing. A starter is refused where one of its files
 /// exists with another text; what an interrupted `init` wrote is as it would be written now.
 fn wanted(
@@ -253,12 +244,13 @@ fn wanted(
     for (path, text) in [
         (layout::CONTEXT, starter::context(name, starter)),
         starter::gitignore(),
-        (layout::GITATTRIBUTES, layout::GITATTRIBUTES_TEXT.to_owned()),
+        (layout::GITATTRIBUTES, layout::GITATTRIBUTES_LINE.to_owned()),
     ] {
         if !files.exists(path) {
             wanted.push((path, text));
-        } else if path == layout::GITATTRIBUTES {
-            notes.extend(missing_attributes(files));
+        } else if path == layout::GITATTRIBUTES && !has(path, &text) {
+            let line = layout::GITATTRIBUTES_LINE.trim_end();
+            notes.push(format!("hint: add this line to .gitattributes: {line}"));
         }
     }
     wanted.sort_by_key(|(path, _)| *path);

@@ -25,8 +25,8 @@ fn vault() -> Place {
 fn logs(place: &Place) -> Vec<String> {
     let entries = fs::read_dir(place.path(".context/audit")).unwrap();
     let name = |entry: fs::DirEntry| entry.file_name().into_string().unwrap();
-    let mut paths: Vec<String> =
-        entries.map(|entry| format!(".context/audit/{}", name(entry.unwrap()))).collect();
+    let names = entries.map(|entry| name(entry.unwrap())).filter(|name| name.ends_with(".jsonl"));
+    let mut paths: Vec<String> = names.map(|name| format!(".context/audit/{name}")).collect();
     let began = |path: &String| lines_of(place, path)[0]["at"].as_str().unwrap().to_owned();
     paths.sort_by_key(began);
     paths
@@ -250,6 +250,29 @@ fn an_event_without_its_line_gets_it_from_the_next_command_of_its_writer() {
 }
 
 #[test]
+fn an_event_after_a_reset_gets_its_line_from_the_next_command_too() {
+    let place = vault();
+    let before = place.duplicate();
+    place.write("nodes/c.md", "# C\n");
+    place.ctx("publish nodes/c").ok();
+    let line = place.read(&logs(&place)[0]);
+    for (path, bytes) in before.tree() {
+        place.write(&path, bytes);
+    }
+    for path in ["nodes/c.md", "nodes/.versions/c"] {
+        place.remove(path);
+    }
+    place.write(&logs(&place)[0], line);
+    place.ctx("head trust").ok();
+    // Another checkpoint 5 than the one that has a line.
+    place.edit("nodes/a.md", "Two.", "Three.");
+    assert_eq!(place.typed("publish --changed").on(Arc::new(Mute)).exit, 5);
+    assert_eq!(codes(&place), both("audit-missing", "audit-replaced"));
+    place.ctx("recover").ok();
+    assert_eq!(codes(&place), only("audit-replaced"));
+}
+
+#[test]
 fn a_torn_line_is_truncated_by_its_writer() {
     let place = vault();
     let path = &logs(&place)[0];
@@ -261,6 +284,28 @@ fn a_torn_line_is_truncated_by_its_writer() {
     place.ctx("verify").ok();
     assert_eq!(lines(&place).len(), 4);
     assert!(place.read(path).starts_with(&text));
+}
+
+#[test]
+fn lines_with_zeros_of_a_power_cut_are_truncated_by_their_writer() {
+    let zeros: [fn(&str) -> String; 3] = [
+        |line| format!("{{\0\0\0\0{}\n", &line[5..]),
+        |line| format!("\0\0\0\n{line}\n"),
+        |_| "\0\n".repeat(9),
+    ];
+    for zeros in zeros {
+        let place = vault();
+        let path = &logs(&place)[0];
+        let text = place.read(path);
+        let next = text.lines().last().unwrap().replace("\"seq\":3", "\"seq\":4");
+        let left = zeros(&next);
+        place.write(path, format!("{text}{left}"));
+        assert_eq!(codes(&place), only("audit-torn"), "{left:?}");
+        place.write("nodes/c.md", "# C\n");
+        place.ctx("publish nodes/c").ok();
+        place.ctx("verify").ok();
+        assert!(place.read(path).starts_with(&text));
+    }
 }
 
 #[test]

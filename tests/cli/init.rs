@@ -1,6 +1,5 @@
 //! `ctx init`: a new vault, or a folder that is adopted as it is.
 
-use contextnest::model::layout;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -40,7 +39,7 @@ fn a_new_folder_becomes_a_vault_with_nothing_in_it() {
 
     - Act on published documents only, and cite them by `contextnest://` URI and version.
     "#);
-    assert_eq!(place.read("team/.gitattributes"), layout::GITATTRIBUTES_TEXT);
+    assert_eq!(place.read("team/.gitattributes"), "**/.versions/** -text -whitespace\n");
     assert_eq!(place.read("team/.context/.gitignore"), "local/\n");
     assert!(place.path("team/nodes").is_dir());
 }
@@ -145,7 +144,6 @@ fn an_existing_gitattributes_is_left_alone_and_the_line_printed() {
       created .context/config.yaml
     -- stderr
     hint: add this line to .gitattributes: **/.versions/** -text -whitespace
-    hint: add this line to .gitattributes: **/.context/audit/** -text -whitespace
     next: `ctx add nodes/first --body "..."`
     "#);
     assert_eq!(place.read(".gitattributes"), "*.png binary");

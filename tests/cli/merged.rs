@@ -42,6 +42,20 @@ fn line_ends_that_git_converted_are_named_with_what_mends_them() {
 }
 
 #[test]
+fn git_converts_no_line_end_of_a_change_log() {
+    let source = Place::published(&[("nodes/a", "# A\n\none\n")]);
+    source.write(".gitattributes", "**/.versions/** -text -whitespace\n");
+    source.ctx("audit begin").ok();
+    git(&source, "init -q");
+    git(&source, "add -A");
+    git(&source, "commit -q -m one");
+    let place = Place::new();
+    git(&place, &format!("clone -q -c core.autocrlf=true {} .", source.root().display()));
+    assert!(place.read(".context/config.yaml").ends_with("\r\n"));
+    place.ctx("verify").ok();
+}
+
+#[test]
 fn the_lines_of_two_branches_one_after_the_other_are_named() {
     let place = committed("**/.versions/** -text merge=union\n");
     for (branch, word) in [("theirs", "two"), ("ours", "three")] {

@@ -1,10 +1,12 @@
-//! Logs of accesses, and what is wrong with them (`spec/audit.md`, section 5).
+//! Logs of accesses and changes, and what is wrong with them (`spec/audit.md`, sections 5 and 10).
 
 use std::collections::BTreeMap;
 use std::fs;
 
-use contextnest::audit::{Logs, TraceId, Verified};
+use contextnest::audit::{Logs, Tail, TraceId, Verified};
 use contextnest::model::digest::Digest;
+use contextnest::model::number::CheckpointNumber;
+use contextnest::verify::{Recorded, compare_changes};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use serde::Deserialize;
@@ -192,4 +194,59 @@ fn the_faults_of_a_hostile_log_are_counted_beyond_the_first_thousand() {
     let (folder, ..) = verified((serde_jcs::to_string(&line).unwrap() + "\n").as_bytes());
     let faults = Logs::open(folder.path()).unwrap().verify().unwrap().faults;
     assert!(faults[0].why.len() < 1000, "{}", faults[0].why.len());
+}
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Changes {
+    name: String,
+    files: BTreeMap<String, String>,
+    /// The hashes of the checkpoints, from 1 on.
+    checkpoints: Vec<String>,
+    /// From which checkpoint on they are strict; none, if none is.
+    strict_from: Option<u64>,
+    /// From which checkpoint on changes are recorded.
+    recorded_from: Option<u64>,
+    tails: Vec<LastLine>,
+    /// Code and checkpoint.
+    findings: Vec<(String, Option<u64>)>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LastLine {
+    writer: String,
+    seq: u64,
+    hash: String,
+}
+
+#[test]
+fn what_change_logs_say_is_compared_with_the_checkpoints() {
+    for case in load::<Vec<Changes>>("audit/changes.json") {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, text) in &case.files {
+            fs::write(folder.path().join(name), text).unwrap();
+        }
+        let digests = case.checkpoints.iter().map(|hash| hash.parse::<Digest>().unwrap());
+        let hashes = (1..).map(CheckpointNumber).zip(digests).collect::<BTreeMap<_, _>>();
+        let begin = case.strict_from.zip(case.recorded_from).map(|(a, b)| a.max(b));
+        let numbers = hashes.keys().copied();
+        let owed = numbers.filter(|number| begin.is_some_and(|begin| number.0 >= begin)).collect();
+        let tail = |LastLine { writer, seq, hash }: LastLine| Tail {
+            writer: writer.parse().unwrap(),
+            seq,
+            hash,
+            sealed: None,
+        };
+        let tails = case.tails.into_iter().map(tail).collect();
+        let logs = Logs::open(folder.path()).unwrap();
+        let found = compare_changes(&logs, Recorded { hashes: &hashes, owed, tails });
+        let mut found: Vec<(String, Option<u64>)> = found
+            .into_iter()
+            .map(|f| (f.code.as_str().to_owned(), f.checkpoint.map(|number| number.0)))
+            .collect();
+        let mut findings = case.findings;
+        found.sort();
+        findings.sort();
+        assert_eq!(found, findings, "{}", case.name);
+    }
 }

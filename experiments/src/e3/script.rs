@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use contextnest::model::timestamp::Timestamp;
 
 use super::forge::{Target, habits};
-use crate::inside::{self, Said, copy};
+use crate::inside::{self, Said, copy, scratch};
 use crate::process::Result;
 
 /// Runs one command in a vault. `state` is where trusted heads are stored; without it none is.
@@ -74,6 +74,10 @@ impl Script {
             copy(&fixture, root)?;
             habits(&Target::at(root));
         }
+        // A writer of a change log is known by its state directory.
+        let state = scratch(root)?;
+        let is_recorded = self.events.iter().any(|event| event.args[0] == "audit");
+        let state = is_recorded.then(|| state.path());
         for event in &self.events {
             for step in &event.steps {
                 let path = root.join(step.path());
@@ -93,7 +97,7 @@ impl Script {
                 args.extend(["--as", &event.by]);
             }
             args.extend(["--now", &now]);
-            let said = ctx(root, &args, None);
+            let said = ctx(root, &args, state);
             if said.exit != 0 {
                 return Err(said.complaint().into());
             }
@@ -102,15 +106,21 @@ impl Script {
     }
 }
 
-/// The bytes that anyone relies on: the record and the live files, nothing derived or local.
+/// The bytes that anyone relies on: the record and the live files, nothing derived or local, and no
+/// change log, whose writer has a random name.
 pub(super) fn tree(root: &Path) -> Result<BTreeMap<PathBuf, Vec<u8>>> {
     let (mut found, mut folders) = (BTreeMap::new(), vec![root.to_owned()]);
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder)? {
             let path = entry?.path();
             let name = path.strip_prefix(root)?.to_owned();
-            let derived =
-                ["context.yaml", ".context/local", ".gitattributes", ".context/.gitignore"];
+            let derived = [
+                "context.yaml",
+                ".context/audit",
+                ".context/local",
+                ".gitattributes",
+                ".context/.gitignore",
+            ];
             if derived.iter().any(|derived| name == Path::new(derived)) {
                 continue;
             }

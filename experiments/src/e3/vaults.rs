@@ -2,7 +2,8 @@
 //!
 //! Each has a document with more versions than an interval of keyframes, events of several
 //! documents, a document that was retired and one that came back, notes, texts without a line end,
-//! ids beyond ASCII, a pack, and governance files that changed.
+//! ids beyond ASCII, a pack, and governance files that changed. Half of those with our log record
+//! their changes from some event on.
 
 use super::draw::Draw;
 use super::script::{Event, Script, Start, Step};
@@ -38,6 +39,7 @@ const BEGIN: i64 = 1_795_334_400_000;
 /// How a vault of this kind is made.
 pub(super) fn script(kind: Kind, seed: u64) -> Script {
     let mut maker = Maker {
+        seed,
         draw: Draw::new(seed, kind.name()),
         at: BEGIN,
         words: 0,
@@ -56,6 +58,7 @@ pub(super) fn script(kind: Kind, seed: u64) -> Script {
 }
 
 struct Maker {
+    seed: u64,
     draw: Draw,
     at: i64,
     /// Words that stand nowhere else, so that one can be exchanged for another.
@@ -95,6 +98,10 @@ impl Maker {
         ];
         rest.extend((0..9 + self.draw.below(3)).map(|_| Doing::Edit));
         rest.extend((0..2).map(|_| Doing::EditSeveral));
+        // In a log of whole maps a change log would find what takes an anchor without one.
+        if kind == Kind::Delta && Draw::new(self.seed, "change log").below(2) == 0 {
+            rest.push(Doing::Audit);
+        }
         self.draw.shuffle(&mut rest);
         let mut leaving = vec!["nodes/gone", "nodes/back"];
         for doing in rest {
@@ -114,6 +121,7 @@ impl Maker {
                     let path = format!("nodes/{folder}/new.md");
                     self.event(vec![Step::Write(path, text)], &["publish", "--all", "--no-sync"]);
                 }
+                Doing::Audit => self.event(Vec::new(), &["audit", "begin"]),
                 Doing::Retire => {
                     let id = leaving.pop().unwrap_or_default();
                     self.event(Vec::new(), &["retire", id, "-m", "over"]);
@@ -194,6 +202,7 @@ enum Doing {
     Policy(&'static str),
     New,
     Retire,
+    Audit,
 }
 
 /// Whether a document is edited at any time, neither retired nor the one of many versions.

@@ -36,7 +36,8 @@ impl Scene {
 /// In a command: the form that the log does not have.
 const OTHER: &str = "OTHER";
 
-/// Which form the log has, and whether publishing edits live files.
+/// Which form the log has, and whether publishing edits live files. Changes are recorded in one of
+/// them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
     Delta,
@@ -59,7 +60,7 @@ impl Form {
     /// The configuration of a vault of this form.
     pub(super) fn config(self) -> String {
         let (log, more) = match self {
-            Self::Delta => ("delta", ""),
+            Self::Delta => ("delta", "audit:\n"),
             Self::Full => ("full", ""),
             Self::Untouched => ("delta", "frontmatter: untouched\n"),
         };

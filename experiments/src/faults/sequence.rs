@@ -85,7 +85,7 @@ impl World {
         Ok(self.person.ctx(&self.root, &["head"]).stdout)
     }
 
-    /// Every file but those that are of this machine only.
+    /// Every file but those that are of this machine only, and the change log of a random writer.
     fn files(&self) -> Result<BTreeMap<String, Vec<u8>>> {
         let mut files = BTreeMap::new();
         let mut folders = vec![self.root.clone()];
@@ -94,7 +94,7 @@ impl World {
                 let path = entry?.path();
                 let name = path.strip_prefix(&self.root)?.to_string_lossy().into_owned();
                 match path.is_dir() {
-                    true if name == ".context/local" => {}
+                    true if [".context/local", ".context/audit"].contains(&name.as_str()) => {}
                     true => folders.push(path),
                     false => drop(files.insert(name, fs::read(path)?)),
                 }

@@ -145,7 +145,7 @@ fn begin(scene: &mut Scene) -> Result<()> {
         }
         // Half of them were told about line ends by git's user.
         if scene.draw.below(2) == 0 {
-            write(&scene.root, ".gitattributes", contextnest::model::layout::GITATTRIBUTES_TEXT)?;
+            write(&scene.root, ".gitattributes", "**/.versions/** -text -whitespace\n")?;
         }
         return Ok(());
     }

@@ -107,6 +107,10 @@ fn interrupted(scene: &mut Scene) -> Result<bool> {
         for log in LOGS {
             put_again(&after, &root, log)?;
         }
+        // Without its line the event is reported until the next command of this user.
+        for path in files(&after)?.iter().filter(|path| path.starts_with(CHANGES)) {
+            put_again(&after, &root, path)?;
+        }
     } else {
         fs::remove_dir_all(&state)?;
         copy(&kept, &state)?;
@@ -148,6 +152,8 @@ fn interrupted(scene: &mut Scene) -> Result<bool> {
 }
 
 const LOGS: [&str; 2] = [".versions/checkpoints.jsonl", ".versions/context_history.yaml"];
+
+const CHANGES: &str = ".context/audit/";
 
 /// The files among the histories that an event wrote.
 fn written(before: &Path, after: &Path) -> Result<Vec<String>> {

@@ -10,7 +10,7 @@ use crate::process::Result;
 pub(super) type Step = fn(&mut Scene) -> Result<bool>;
 
 /// The steps of every kind of vault, with how often each is drawn.
-pub(super) const STEPS: [(&str, usize, Step); 21] = [
+pub(super) const STEPS: [(&str, usize, Step); 22] = [
     ("publish one document", 10, publish_one),
     ("publish several by name", 3, publish_some),
     ("publish --changed", 8, publish_changed),
@@ -29,6 +29,7 @@ pub(super) const STEPS: [(&str, usize, Step); 21] = [
     ("edit a governance file", 5, edit_governance),
     ("delete a governance file", 1, delete_governance),
     ("change the configuration", 4, configure),
+    ("audit begin", 3, begin_audit),
     ("restore a live file by `ctx read`", 5, restore_by_read),
     ("ctx index, search, resolve", 2, look),
     ("commands that change nothing", 2, look_only),
@@ -236,6 +237,11 @@ pub(super) fn configure(scene: &mut Scene) -> Result<bool> {
     let text = configuration(scene);
     write(&scene.root, CONFIG, text)?;
     Ok(true)
+}
+
+/// Lets changes be recorded, which no later configuration takes back.
+fn begin_audit(scene: &mut Scene) -> Result<bool> {
+    scene.event(&["audit", "begin"])
 }
 
 /// A configuration with settings that are drawn.

@@ -3,6 +3,7 @@
 //! A function makes its attack on the vault it is given and says where the finding has to point,
 //! or gives `None` where this vault has no place for it.
 
+mod changes;
 mod entries;
 mod fields;
 mod live;
@@ -36,6 +37,7 @@ pub(super) fn all() -> Vec<(&'static str, Attack)> {
         policy::POLICY,
         spelling::SPELLING,
         names::NAMES,
+        changes::CHANGE_LOGS,
     ]
     .concat()
 }

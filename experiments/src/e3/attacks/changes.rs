@@ -1,0 +1,176 @@
+//! The change logs are altered, with hashes that follow and without.
+
+use std::fs;
+
+use serde_json::Value;
+
+use super::Attack;
+use crate::e3::forge::Target;
+use crate::e3::forge::changes::{CHANGES, ChangeLog};
+use crate::e3::place::Place;
+use crate::e3::script::ctx;
+
+/// A writer that no machine of ours has.
+const FORGER: &str = "0123456789abcdef0123456789abcdef";
+
+pub(super) const CHANGE_LOGS: &[(&str, Attack)] = &[
+    ("change-edited", |t| {
+        let (mut log, at) = any(t, 0)?;
+        log.lines[at]["principal"] = "eve@example.com".into();
+        written(t, &log)
+    }),
+    ("change-rehashed", |t| {
+        let (mut log, at) = any(t, 1)?;
+        log.lines[at]["principal"] = "eve@example.com".into();
+        log.rehash(at);
+        written(t, &log)
+    }),
+    ("change-respelled", |t| {
+        let (log, at) = any(t, 0)?;
+        let spelled = log.text();
+        let line = spelled.lines().nth(at)?;
+        let (from, to) = [(",\"", ", \""), (":{", ": {"), ("{\"", "{ \"")][t.draw.below(3)];
+        t.write(&log.path(), spelled.replacen(line, &line.replacen(from, to, 1), 1));
+        Some(Place::vault())
+    }),
+    ("change-dropped-first", |t| {
+        let mut log = recorded(t)?;
+        log.lines.remove(0);
+        written(t, &log)
+    }),
+    ("change-dropped-middle", |t| {
+        let mut log = recorded(t)?;
+        let at = 1 + t.draw.below(log.lines.len() - 2);
+        log.lines.remove(at);
+        written(t, &log)
+    }),
+    ("change-dropped-last", |t| {
+        let mut log = recorded(t)?;
+        let sealed = log.sealed(log.lines.len() - 1)?;
+        log.lines.pop();
+        log.write(t);
+        Some(Place::at(sealed))
+    }),
+    ("changes-exchanged", |t| {
+        let (mut log, at) = any(t, 1)?;
+        log.lines.swap(at, at + 1);
+        written(t, &log)
+    }),
+    ("change-duplicated", |t| {
+        let (mut log, at) = any(t, 0)?;
+        log.lines.insert(at, log.lines[at].clone());
+        written(t, &log)
+    }),
+    ("change-log-deleted", |t| {
+        let log = recorded(t)?;
+        let at = t.draw.below(log.lines.len());
+        t.remove(&log.path());
+        Some(Place::at(log.sealed(at)?))
+    }),
+    ("change-log-as-link", |t| {
+        let log = recorded(t)?;
+        t.link_out(&log.path());
+        Some(Place::vault())
+    }),
+    ("change-log-as-folder", |t| {
+        let log = recorded(t)?;
+        t.remove(&log.path());
+        t.folder(&log.path());
+        Some(Place::vault())
+    }),
+    ("change-logs-as-link", |t| {
+        recorded(t)?;
+        t.link_out(CHANGES);
+        Some(Place::vault())
+    }),
+    ("change-invented", |t| {
+        let mut log = recorded(t)?;
+        let invented = invented(&log)?;
+        let sealed = invented["sealed"]["checkpoint"].as_u64()?;
+        log.lines.push(invented);
+        log.renew();
+        log.write(t);
+        Some(Place::at(sealed))
+    }),
+    ("change-excused", |t| {
+        let mut log = recorded(t)?;
+        let invented = invented(&log)?;
+        let sealed = invented["sealed"]["checkpoint"].as_u64()?;
+        let mut excuse = log.lines.last()?.clone();
+        let head = excuse["sealed"].clone();
+        let fields = excuse.as_object_mut()?;
+        for key in ["sealed", "ids", "recovered"] {
+            fields.remove(key);
+        }
+        fields.insert("action".to_owned(), "head-trust".into());
+        fields.insert("to".to_owned(), head);
+        log.lines.extend([invented, excuse]);
+        log.renew();
+        log.write(t);
+        Some(Place::at(sealed))
+    }),
+    ("changes-rewritten", |t| {
+        let mut log = recorded(t)?;
+        for line in &mut log.lines {
+            line["principal"] = "eve@example.com".into();
+        }
+        log.renew();
+        written(t, &log)
+    }),
+    ("change-claimed", |t| {
+        let (mut log, at) = any(t, 0)?;
+        let mut claim = log.lines[at].clone();
+        claim["principal"] = "eve@example.com".into();
+        FORGER.clone_into(&mut log.writer);
+        log.lines = vec![claim];
+        log.renew();
+        written(t, &log)
+    }),
+];
+
+/// The log of a writer who recorded three events or more. In a vault whose changes are not recorded
+/// yet, honest commands begin it and publish something.
+fn recorded(target: &mut Target) -> Option<ChangeLog> {
+    let is_long = |log: &ChangeLog| log.lines.len() >= 3;
+    if let Some(log) = ChangeLog::longest(target).filter(is_long) {
+        return Some(log);
+    }
+    let state = target.outside.join("state");
+    fs::create_dir_all(&state).ok()?;
+    let at = |minute: usize| format!("2026-12-31T12:{minute:02}:00.000Z");
+    let run = |minute, args: &[&str]| {
+        let now = at(minute);
+        let args = [args, &["--as", "ana@example.com", "--now", &now]].concat();
+        (ctx(&target.root, &args, Some(&state)).exit == 0).then_some(())
+    };
+    run(0, &["audit", "begin"])?;
+    for minute in 1..4 {
+        let path = "nodes/recorded.md";
+        let text = format!("---\ntitle: Recorded\n---\n\nLine {minute}.\n");
+        match minute {
+            1 => target.write(path, text),
+            _ => target.edit(path, |before| format!("{before}\nLine {minute}.\n")),
+        }
+        run(minute, &["publish", "nodes/recorded", "--no-sync"])?;
+    }
+    ChangeLog::longest(target).filter(is_long)
+}
+
+/// The log, and the position of a line that so many others follow.
+fn any(target: &mut Target, followers: usize) -> Option<(ChangeLog, usize)> {
+    let log = recorded(target)?;
+    let at = target.draw.below(log.lines.len() - followers);
+    Some((log, at))
+}
+
+fn written(target: &Target, log: &ChangeLog) -> Option<Place> {
+    log.write(target);
+    Some(Place::vault())
+}
+
+/// A line that gives the last event another hash.
+fn invented(log: &ChangeLog) -> Option<Value> {
+    let mut line = log.lines.last()?.clone();
+    line["sealed"]["hash"] = format!("sha256:{}", "0".repeat(64)).into();
+    Some(line)
+}
