@@ -83,6 +83,15 @@ impl Logs {
         Ok(Self { dir: dir.to_owned(), files })
     }
 
+    /// The name and the place of each file, writer by writer in their order.
+    pub(super) fn paths(&self) -> impl Iterator<Item = (String, PathBuf)> {
+        let names = self
+            .files
+            .iter()
+            .flat_map(|(writer, firsts)| firsts.iter().map(move |first| writer.file(*first)));
+        names.map(|name| (name.clone(), self.dir.join(name)))
+    }
+
     /// How many writers there are.
     pub fn writers(&self) -> usize {
         self.files.len()
@@ -147,7 +156,7 @@ impl Logs {
     }
 }
 
-fn read_from(path: &Path) -> io::Result<BufReader<File>> {
+pub(super) fn read_from(path: &Path) -> io::Result<BufReader<File>> {
     Ok(BufReader::with_capacity(1 << 16, File::open(path)?))
 }
 

@@ -12,6 +12,7 @@ mod filter;
 mod impact;
 mod labels;
 mod line;
+mod raw;
 mod text;
 mod writer;
 
@@ -25,6 +26,7 @@ pub use line::{
     Access, Arguments, Event, HeadRef, Line, LineFault, Listing, MAX_DOCUMENTS, Output, Query,
     Refused, Request, TraceId, WithheldCount,
 };
+pub use raw::{RawLine, RawLines};
 pub use text::{Part, Text, Traced};
 pub(crate) use writer::{Place, digits};
 pub use writer::{Random, WriterId};

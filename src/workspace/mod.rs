@@ -10,6 +10,7 @@
 
 pub(crate) mod argument;
 pub(crate) mod ask;
+pub(crate) mod bundle;
 mod copies;
 pub(crate) mod create;
 pub(crate) mod demo;

@@ -26,6 +26,7 @@ mod demo;
 mod disk;
 mod edges;
 mod everyday;
+mod evidence;
 mod expected;
 mod explain;
 mod failures;
