@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use crate::audit::{Filter, Line};
+use crate::audit::{Filter, RawLines};
+use crate::checkpoint::chronicle::Chronicle;
 use crate::cli::Answer;
 use crate::cli::session::Session;
 use crate::cli::trace::trace_id;
@@ -13,6 +14,7 @@ use crate::model::id::DocumentId;
 use crate::report::evidence::EvidenceExportReport;
 use crate::report::failure::{Code, Failure};
 use crate::uri::Class;
+use crate::vault::Vault;
 use crate::words::count;
 use crate::workspace::bundle;
 use crate::workspace::recording::of_log;
@@ -58,27 +60,7 @@ pub(super) fn run(args: &Export, session: &mut Session<'_>) -> Result<Answer, Fa
     let wanted = wanted(args, session, &vault)?;
     let log = session.log(&vault)?;
     let chronicle = log.sound()?;
-    if let Wanted::Document(id) = &wanted {
-        let mut set = chronicle.checkpoints().iter().flat_map(|checkpoint| &checkpoint.set);
-        if !set.any(|(set, _)| set == id) {
-            return Err(Failure::never_published(id));
-        }
-    }
-    let (_, logs) = session.workspace.access_logs(&vault)?;
-    let filter = match &wanted {
-        Wanted::Document(id) => Filter { document: Some(id.clone()), ..Filter::default() },
-        Wanted::Lines(_) => Filter::default(),
-    };
-    let scope = match wanted {
-        Wanted::Document(id) => Scope::Document(id.to_string()),
-        Wanted::Lines(scope) => scope,
-    };
-    let wants = |line: &Line| scope.wants(line) && filter.wants(line);
-    let found = of_log(logs.raw(&wants))?;
-    if found.lines.is_empty() && !matches!(scope, Scope::Document(_)) {
-        return Err(Failure::new(Code::UnknownTrace, "no such access is recorded")
-            .hint("`ctx trace list` lists them"));
-    }
+    let (scope, found) = found(session, &vault, &chronicle, wanted)?;
     let (word, name) = scope.parts();
     session.recording.query = Some(format!("{word} {name}"));
     session.recording.class = Some(Class::Set);
@@ -91,26 +73,56 @@ pub(super) fn run(args: &Export, session: &mut Session<'_>) -> Result<Answer, Fa
         bundle::write(&path, &exported.bytes, args.force)?;
         said(session, args.output.display().to_string(), &exported);
     }
+    Ok(warn(session, &exported, found.unreadable))
+}
+
+/// The lines that were asked for, and what the bundle says that it is for.
+fn found(
+    session: &Session<'_>,
+    vault: &Vault,
+    chronicle: &Chronicle<'_>,
+    wanted: Wanted,
+) -> Result<(Scope, RawLines), Failure> {
+    let (_, logs) = session.workspace.access_logs(vault)?;
+    match wanted {
+        Wanted::Lines(scope) => {
+            let found = of_log(logs.raw(&|line| scope.wants(line)))?;
+            if found.lines.is_empty() {
+                return Err(Failure::new(Code::UnknownTrace, "no such access is recorded")
+                    .hint("`ctx trace list` lists them"));
+            }
+            Ok((scope, found))
+        }
+        Wanted::Document(id) => {
+            let mut set = chronicle.checkpoints().iter().flat_map(|checkpoint| &checkpoint.set);
+            if !set.any(|(set, _)| *set == id) {
+                return Err(Failure::never_published(&id));
+            }
+            let scope = Scope::Document(id.to_string());
+            let filter = Filter { document: Some(id), ..Filter::default() };
+            Ok((scope, of_log(logs.raw(&|line| filter.wants(line)))?))
+        }
+    }
+}
+
+/// Warns of what the bundle does not prove or may lack, and gives how the verb ends.
+fn warn(session: &mut Session<'_>, exported: &Exported, unreadable: u64) -> Answer {
     for unproved in &exported.unproved {
         let (name, why) = (shown(&unproved.name), shown(&unproved.why));
         session.ui.note(&format!("warning: the bundle does not prove {name}: {why}"));
     }
-    if found.unreadable > 0 {
-        let what = count(usize::try_from(found.unreadable).unwrap_or(usize::MAX), "line");
+    if unreadable > 0 {
+        let what = count(usize::try_from(unreadable).unwrap_or(usize::MAX), "line");
         session.ui.note(&format!(
             "warning: {what} of the access log cannot be read, and may belong to it; run `ctx trace verify`"
         ));
     }
-    let is_whole = exported.unproved.is_empty() && found.unreadable == 0;
-    Ok(if is_whole { Answer::Yes } else { Answer::No })
+    let is_whole = exported.unproved.is_empty() && unreadable == 0;
+    if is_whole { Answer::Yes } else { Answer::No }
 }
 
 /// Reads what is to be exported: exactly one of the three.
-fn wanted(
-    args: &Export,
-    session: &Session<'_>,
-    vault: &crate::vault::Vault,
-) -> Result<Wanted, Failure> {
+fn wanted(args: &Export, session: &Session<'_>, vault: &Vault) -> Result<Wanted, Failure> {
     let named = session.workspace.options.labels.session.clone();
     match (&args.trace, named, &args.document) {
         (Some(trace), None, None) => Ok(Wanted::Lines(Scope::Trace(trace_id(trace)?.to_string()))),

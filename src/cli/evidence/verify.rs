@@ -68,8 +68,12 @@ fn print(session: &mut Session<'_>, report: &EvidenceVerifyReport) {
     }
     let items = count(report.items.len(), "item");
     let EvidenceVerifyReport { proved, not_proved, contradicted, .. } = report;
+    let head = match (report.anchored, &report.head) {
+        (false, Some(_)) => "; the head is not anchored",
+        _ => "",
+    };
     ui.line(&format!(
-        "{items}: {proved} proved, {not_proved} not proved, {contradicted} contradicted"
+        "{items}: {proved} proved, {not_proved} not proved, {contradicted} contradicted{head}"
     ));
     ui.line("what no bundle proves:");
     LIMITS.iter().for_each(|limit| ui.line(&format!("  {limit}")));
