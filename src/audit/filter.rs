@@ -4,7 +4,6 @@ use super::line::{Event, Line};
 use super::text::Text;
 use crate::model::id::DocumentId;
 use crate::model::timestamp::Timestamp;
-use crate::uri::Uri;
 
 /// What a line must have; what is none is not looked at.
 #[derive(Clone, Debug, Default)]
@@ -65,14 +64,6 @@ impl Filter {
 
     /// Whether a text is of the wanted document.
     pub fn is_of_document(&self, text: &Text) -> bool {
-        let Some(id) = &self.document else { return true };
-        let uri = Uri::can_name(id).then(|| Uri::document(id.clone()).to_string());
-        match (&text.uri, &uri) {
-            (Some(found), Some(uri)) => {
-                let rest = found.strip_prefix(uri.as_str());
-                rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['@', '#']))
-            }
-            _ => text.id.as_deref() == Some(id.as_str()),
-        }
+        self.document.as_ref().is_none_or(|id| text.is_of(id.as_str()))
     }
 }

@@ -3,7 +3,7 @@
 
 use super::super::manifest::{LINES, LineRef, Manifest, Scope};
 use super::log::Log;
-use super::{Files, Item, Judged, Kind, Verdict, contradicted, names, not_proved};
+use super::{Files, Item, Judged, Kind, Verdict, contradicted, not_proved};
 use crate::audit::{Event, Line, Text};
 use crate::model::digest::Digest;
 
@@ -107,6 +107,6 @@ pub(super) fn wanted<'l>(scope: &Scope, line: &'l Line) -> Option<Vec<(usize, &'
     };
     let all = (1..).zip(texts);
     let Scope::Document(id) = scope else { return Some(all.collect()) };
-    let is_of = |(_, text): &(usize, &Text)| names(text.uri.as_deref(), text.id.as_deref(), id);
+    let is_of = |(_, text): &(usize, &Text)| text.is_of(id);
     Some(all.filter(is_of).collect()).filter(|texts: &Vec<_>| !texts.is_empty())
 }

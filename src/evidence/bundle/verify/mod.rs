@@ -233,17 +233,3 @@ fn scope(manifest: &Manifest, lines: &Lines) -> Item {
     let judged = if has { Ok(()) } else { not_proved("the bundle has nothing of it") };
     Item::new(Kind::Scope, format!("{word} {name}"), judged)
 }
-
-/// Whether a URI of an access, or the id in its place, is of a document: of its path, behind the name
-/// of the vault where that is needed.
-fn names(uri: Option<&str>, id: Option<&str>, document: &str) -> bool {
-    let Some(uri) = uri else { return id == Some(document) };
-    let Some(rest) = uri.strip_prefix(crate::uri::SCHEME) else { return false };
-    let path = rest.split(['@', '#']).next().unwrap_or_default();
-    let wanted = crate::uri::encode_path(document);
-    path == wanted
-        || path
-            .strip_suffix(&wanted)
-            .and_then(|rest| rest.strip_suffix('/'))
-            .is_some_and(|vault| !vault.is_empty() && !vault.contains('/'))
-}

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::super::manifest::{Manifest, TextRef, text_path};
 use super::lines::{Lines, wanted};
 use super::versions::Versions;
-use super::{Files, Item, Judged, Kind, Verdict, contradicted, names, not_proved};
+use super::{Files, Item, Judged, Kind, Verdict, contradicted, not_proved};
 use crate::audit::{Part, Text};
 use crate::model::digest::Digest;
 
@@ -43,7 +43,7 @@ fn judge(
 ) -> Judged {
     let unprovable = |why: &str| Err((Verdict::Unprovable, why.to_owned()));
     let Some(checkpoint) = text.checkpoint else {
-        return unprovable("no checkpoint sealed the version");
+        return unprovable("the line names no checkpoint for it");
     };
     let version = proof.and_then(|proof| {
         let version = manifest.versions.get(proof.version.checked_sub(1)?)?;
@@ -52,7 +52,7 @@ fn judge(
     let Some((proof, version)) = version else {
         return not_proved("the bundle does not have the version");
     };
-    if !names(text.uri.as_deref(), text.id.as_deref(), &version.id) {
+    if !text.is_of(&version.id) {
         return contradicted(format!("it is of another document than {}", version.id));
     }
     if text.version != version.version {
