@@ -183,6 +183,17 @@ fn a_head_that_the_bundle_does_not_lead_to_is_contradicted() {
 }
 
 #[test]
+fn a_bundle_without_a_head_does_not_lead_to_one() {
+    let place = Place::vault();
+    place.ctx("list --session s").ok();
+    place.ctx("evidence export --session s -o ../b.tar").ok();
+    place.ctx("evidence verify ../b.tar").ok();
+    let line = format!("evidence verify ../b.tar --expect-head {}", sha256(b""));
+    let told = place.ctx(&line).exits(1).stdout;
+    assert!(told.contains("contradicted: head: the manifest names no head"), "{told}");
+}
+
+#[test]
 fn the_same_arguments_give_the_same_bytes() {
     let place = vault();
     let traces = place.ctx("trace list --session s --json").ok().json("ctx.trace.list");
