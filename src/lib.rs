@@ -25,7 +25,7 @@
 //! ```text
 //! front ends     cli
 //! contract       workspace  report                      what every front end shares
-//! acting         evidence  convert  govern              attribute, publish,
+//! acting         evidence  convert  govern              attribute, prove, publish,
 //!                recover  verify                        repair, check
 //! reading        derived  search  status  resolve  live what is served, found, compared
 //! asking         pack  selector  index  graph  store    what may be asked, indexes and caches

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use crate::model::visible::shown;
+
 /// The most steps that the searches of one command for nearest names take together: one for each
 /// candidate, and one for each pair of characters that is compared (SEL-32).
 const MAX_NEAR_STEPS: usize = 1 << 28;
@@ -98,6 +100,22 @@ pub(crate) fn count(n: usize, noun: &str) -> String {
         n if noun.ends_with('y') => format!("{n} {}ies", &noun[..noun.len() - 1]),
         n => format!("{n} {noun}s"),
     }
+}
+
+/// Text in a page: no character of it is markup, steers a terminal, or is invisible.
+pub(crate) fn html(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in shown(text).chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            c => out.push(c),
+        }
+    }
+    out
 }
 
 #[cfg(test)]

@@ -62,6 +62,11 @@ impl LogFile {
         Ok(Self { file, length: meta.len(), long: Mutex::new(()) })
     }
 
+    /// The file, to be read in one go.
+    pub(super) fn into_reader(self) -> BufReader<File> {
+        BufReader::with_capacity(1 << 16, self.file)
+    }
+
     /// How many bytes are read of it.
     pub(super) fn length(&self) -> u64 {
         self.length

@@ -5,7 +5,6 @@ use super::text::Text;
 use crate::model::id::DocumentId;
 use crate::model::number::{CheckpointNumber, Version};
 use crate::model::timestamp::Timestamp;
-use crate::uri::Uri;
 
 /// What a line must have; what is none is not looked at.
 #[derive(Clone, Debug, Default)]
@@ -79,18 +78,6 @@ impl Filter {
     pub fn wants_text(&self, text: &Text) -> bool {
         self.version.is_none_or(|version| version.0 == text.version)
             && self.checkpoint.is_none_or(|number| Some(number.0) == text.checkpoint)
-            && self.is_of_document(text)
-    }
-
-    fn is_of_document(&self, text: &Text) -> bool {
-        let Some(id) = &self.document else { return true };
-        let uri = Uri::can_name(id).then(|| Uri::document(id.clone()).to_string());
-        match (&text.uri, &uri) {
-            (Some(found), Some(uri)) => {
-                let rest = found.strip_prefix(uri.as_str());
-                rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['@', '#']))
-            }
-            _ => text.id.as_deref() == Some(id.as_str()),
-        }
+            && self.document.as_ref().is_none_or(|id| text.is_of(id.as_str()))
     }
 }

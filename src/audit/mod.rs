@@ -28,6 +28,7 @@ mod labels;
 mod line;
 mod pattern;
 mod produced;
+mod raw;
 mod tails;
 mod text;
 mod traceparent;
@@ -51,6 +52,7 @@ pub use line::{
 pub use pattern::{Pattern, PatternError};
 pub use produced::{Prior, Priors, Produced, before};
 pub(crate) use produced::{is_before, session_of};
+pub use raw::{RawLine, RawLines};
 pub use tails::{Tail, Tails};
 pub use text::{Part, Text, Traced};
 pub use traceparent::TraceParent;

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::model::digest::Digest;
-use crate::uri::Uri;
+use crate::uri::{self, Uri};
 
 /// One text that was handed out: where it is from, and what exactly it was (AUDIT-7).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -93,6 +93,17 @@ impl Text {
         }
     }
 
+    /// Whether it is of a document: the path of its URI is that of the document, behind the name of
+    /// the vault where a URI needs that.
+    pub fn is_of(&self, document: &str) -> bool {
+        let Some(uri) = &self.uri else { return self.id.as_deref() == Some(document) };
+        let Some(rest) = uri.strip_prefix(uri::SCHEME) else { return false };
+        let path = rest.split(['@', '#']).next().unwrap_or_default();
+        let Some(before) = path.strip_suffix(&uri::encode_path(document)) else { return false };
+        let vault = before.strip_suffix('/');
+        before.is_empty() || vault.is_some_and(|name| !name.is_empty() && !name.contains('/'))
+    }
+
     /// What names the text: its URI, or its id.
     pub fn name(&self) -> &str {
         self.uri.as_deref().or(self.id.as_deref()).unwrap_or_default()
@@ -121,5 +132,41 @@ impl<T> Traced<T> {
 
     pub(crate) fn map<U>(self, change: impl FnOnce(T) -> U) -> Traced<U> {
         Traced { value: change(self.value), texts: self.texts }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_of_the_document_that_its_uri_or_id_names() {
+        let text = Text {
+            uri: None,
+            id: None,
+            version: 1,
+            checkpoint: None,
+            chain_hash: String::new(),
+            range: None,
+            part: None,
+            author: None,
+            edited_by: String::new(),
+            edited_at: String::new(),
+            bytes: 0,
+            sha256: String::new(),
+        };
+        let is_of = |uri: &str, document: &str| {
+            Text { uri: Some(format!("contextnest://{uri}")), ..text.clone() }.is_of(document)
+        };
+        assert!(is_of("nodes/a@3#b", "nodes/a") && is_of("nodes/a%20b@3", "nodes/a b"));
+        // A vault whose own name, or that of another vault, begins the path of the document.
+        assert!(is_of("acme/nodes/a@3", "nodes/a") && is_of("acme/nodes/a@3", "acme/nodes/a"));
+        for other in
+            ["nodes/ab@3", "xnodes/a@3", "x/acme/nodes/a@3", "/nodes/a@3", "a@3", "nodes/b#nodes/a"]
+        {
+            assert!(!is_of(other, "nodes/a"), "{other}");
+        }
+        let named = Text { id: Some("tag/a".to_owned()), ..text.clone() };
+        assert!(named.is_of("tag/a") && !named.is_of("a") && !text.is_of(""));
     }
 }

@@ -44,7 +44,7 @@ pub(crate) fn load_beyond(
 /// Steps through the entries of one history and keeps the text of the last one.
 #[derive(Debug)]
 pub struct Replay<'v> {
-    files: &'v Files,
+    stored: Stored<'v>,
     id: &'v DocumentId,
     previous: Option<Digest>,
     /// Whether the entry before could not be read, so that the next is bound to nothing known.
@@ -60,11 +60,34 @@ pub struct Replay<'v> {
     follows_lines: bool,
 }
 
+/// Where the texts are that a history does not have itself.
+#[derive(Clone, Copy, Debug)]
+enum Stored<'v> {
+    /// In the files of a vault.
+    Vault(&'v Files),
+    /// There is one keyframe, and these are its bytes.
+    Keyframe(&'v [u8]),
+}
+
 impl<'v> Replay<'v> {
     /// Starts after the entry with chain hash `previous`, before a keyframe.
     pub fn new(files: &'v Files, id: &'v DocumentId, previous: Option<Digest>) -> Self {
+        Self::of(Stored::Vault(files), id, previous)
+    }
+
+    /// The same without a vault: the first entry is a keyframe with these bytes, and each that
+    /// follows has its diff.
+    pub(crate) fn of_keyframe(
+        bytes: &'v [u8],
+        id: &'v DocumentId,
+        previous: Option<Digest>,
+    ) -> Self {
+        Self::of(Stored::Keyframe(bytes), id, previous)
+    }
+
+    fn of(stored: Stored<'v>, id: &'v DocumentId, previous: Option<Digest>) -> Self {
         Self {
-            files,
+            stored,
             id,
             previous,
             lost: false,
@@ -154,9 +177,11 @@ impl<'v> Replay<'v> {
         let diff = match &entry.stored {
             TextStorage::Keyframe => {
                 let path = self.id.keyframe_path(entry.version);
-                let Some(bytes) = self.files.read_optional(&path, limit::DOCUMENT)? else {
-                    return Err(ChainError::KeyframeMissing(path));
+                let bytes = match self.stored {
+                    Stored::Vault(files) => files.read_optional(&path, limit::DOCUMENT)?,
+                    Stored::Keyframe(bytes) => Some(bytes.to_vec()),
                 };
+                let Some(bytes) = bytes else { return Err(ChainError::KeyframeMissing(path)) };
                 let stored = owned_utf8(bytes)?;
                 self.as_written = is_normal(&stored);
                 let text = normalised(stored);
@@ -173,9 +198,11 @@ impl<'v> Replay<'v> {
             TextStorage::Diff(diff) => Cow::Borrowed(diff),
             TextStorage::DiffFile => {
                 let path = self.id.diff_path(entry.version);
-                let Some(bytes) = self.files.read_optional(&path, limit::HISTORY)? else {
-                    return Err(ChainError::DiffMissing(path));
+                let bytes = match self.stored {
+                    Stored::Vault(files) => files.read_optional(&path, limit::HISTORY)?,
+                    Stored::Keyframe(_) => None,
                 };
+                let Some(bytes) = bytes else { return Err(ChainError::DiffMissing(path)) };
                 self.as_written = false;
                 Cow::Owned(owned_utf8(bytes)?)
             }

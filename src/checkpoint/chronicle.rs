@@ -206,6 +206,28 @@ impl<'l> Chronicle<'l> {
     }
 }
 
+impl Chronicle<'_> {
+    /// The log from a checkpoint on in delta form, its first line with the complete maps, and the
+    /// hash of the checkpoint before it. None where no checkpoint has the number, or where an
+    /// artifact is in one of the two maps only, which no line can say.
+    pub(crate) fn export_from(&self, first: CheckpointNumber) -> Option<(Option<Digest>, Vec<u8>)> {
+        let first = self.checkpoint(first).ok()?;
+        let (before, after): (Vec<&Checkpoint>, Vec<&Checkpoint>) =
+            self.checkpoints.iter().partition(|checkpoint| checkpoint.number < first.number);
+        let mut state = PublishedSet::default();
+        before.iter().for_each(|checkpoint| checkpoint.apply(&mut state));
+        first.apply(&mut state);
+        let set: Vec<_> = state.iter().map(|(id, mark)| (id.clone(), *mark)).collect();
+        let whole = Checkpoint { set, removed: Vec::new(), ..first.clone() };
+        let lines: Vec<&Checkpoint> =
+            std::iter::once(&whole).chain(after.into_iter().skip(1)).collect();
+        let mut marks = lines.iter().flat_map(|checkpoint| &checkpoint.set);
+        let is_whole = marks.all(|(_, mark)| mark.sealed().is_some());
+        let previous = before.last().map(|checkpoint| checkpoint.hash);
+        is_whole.then(|| (previous, codec::export(LogForm::Delta, &lines)))
+    }
+}
+
 /// Bytes to append to the log, and the length it must have.
 #[derive(Clone, Debug)]
 pub(crate) struct Append {

@@ -48,13 +48,21 @@ pub(crate) fn compare(
     has_history: &dyn Fn(&DocumentId) -> bool,
 ) -> Compared {
     let end = affordable(checkpoints, has_history);
-    let compared = compare_until(&checkpoints[..end], MOST_FAULTY);
+    let compared = compare_until(None, &checkpoints[..end], MOST_FAULTY);
     Compared { end: compared.end.or((end < checkpoints.len()).then_some(end)), ..compared }
+}
+
+/// The same for checkpoints whose first sets the complete maps, and follows one that has this hash.
+/// Nothing is known of the histories, so that the maps have the bound of [`UNBACKED`].
+pub(crate) fn compare_after(previous: Option<&Digest>, checkpoints: &[&Checkpoint]) -> Compared {
+    let end = affordable(checkpoints, &|_| false);
+    let compared = compare_until(previous, &checkpoints[..end], usize::MAX);
+    Compared { end: (end < checkpoints.len()).then_some(end), ..compared }
 }
 
 /// The same without a bound on the work, up to the first checkpoint whose hash does not follow.
 pub(crate) fn first_fault(checkpoints: &[&Checkpoint]) -> Option<usize> {
-    compare_until(checkpoints, 0).faults.first().map(|(n, _)| *n)
+    compare_until(None, checkpoints, 0).faults.first().map(|(n, _)| *n)
 }
 
 /// How many checkpoints may be recomputed.
@@ -82,7 +90,7 @@ fn affordable(checkpoints: &[&Checkpoint], has_history: &dyn Fn(&DocumentId) -> 
 ///
 /// It uses all threads. It holds the maps once, and at most once more what changes between the
 /// checkpoints that are hashed at the same time.
-fn compare_until(checkpoints: &[&Checkpoint], most: usize) -> Compared {
+fn compare_until(before: Option<&Digest>, checkpoints: &[&Checkpoint], most: usize) -> Compared {
     let mut maps = Maps::default();
     let mut compared = Compared::default();
     let mut copies = Vec::with_capacity(AT_ONCE);
@@ -90,7 +98,7 @@ fn compare_until(checkpoints: &[&Checkpoint], most: usize) -> Compared {
     for (n, checkpoint) in checkpoints.iter().enumerate() {
         maps.apply(checkpoint);
         changed += checkpoint.set.len() + checkpoint.removed.len();
-        let previous = n.checked_sub(1).map(|before| &checkpoints[before].hash);
+        let previous = n.checked_sub(1).map_or(before, |last| Some(&checkpoints[last].hash));
         copies.push((n, maps.clone(), previous, checkpoint));
         if copies.len() == AT_ONCE || changed > maps.len || n + 1 == checkpoints.len() {
             let fault = |(n, maps, previous, checkpoint): (_, Maps, _, &&Checkpoint)| {
@@ -352,7 +360,7 @@ mod tests {
                 state.hash(before, checkpoint.number, checkpoint.at, "x")
             })
             .collect();
-        let compared = compare_until(&checkpoints, usize::MAX);
+        let compared = compare_until(None, &checkpoints, usize::MAX);
         let expected: Vec<(usize, Digest)> = simple.into_iter().enumerate().collect();
         assert_eq!((compared.faults, compared.end), (expected, None));
     }

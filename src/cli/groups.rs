@@ -25,6 +25,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
             "trace",
             "impact",
             "replay",
+            "evidence",
         ],
     ),
     ("Maintain", &["recover", "index"]),

@@ -17,6 +17,7 @@ mod diff;
 mod document;
 mod editor;
 mod event;
+mod evidence;
 mod expect;
 mod failure;
 mod graph;
@@ -184,6 +185,7 @@ enum Verb {
     Trace(trace::Trace),
     Impact(impact::Impact),
     Replay(replay::Replay),
+    Evidence(evidence::Evidence),
     Recover(recover::Recover),
     Index(index::Index),
     Help(help::Help),
@@ -193,6 +195,9 @@ impl Verb {
     /// Whether it hands out texts of documents, or lists their names: the whole report is kept until
     /// that is recorded.
     fn hands_out(&self) -> bool {
+        if let Self::Evidence(evidence) = self {
+            return evidence.hands_out();
+        }
         matches!(
             self,
             Self::Diff(_)
@@ -268,7 +273,15 @@ pub fn run(args: Vec<OsString>, world: &World, streams: Streams<'_>) -> u8 {
 
 /// Runs a verb. What it hands out is recorded before any of it leaves (AUDIT-5).
 fn recorded(verb: Verb, session: &mut Session<'_>) -> Result<u8, Failure> {
-    let labels = session.workspace.labels()?;
+    let labels = match &verb {
+        Verb::Evidence(evidence) if evidence.names_session() => {
+            let given = &session.workspace.options.labels;
+            let given = GivenLabels { session: None, ..given.clone() };
+            let options = Options { labels: given, ..session.workspace.options.clone() };
+            Workspace { environment: session.workspace.environment, options }.labels()?
+        }
+        _ => session.workspace.labels()?,
+    };
     let hands_out = verb.hands_out();
     if hands_out {
         session.ui.hold();
@@ -331,6 +344,7 @@ fn dispatch(verb: Verb, session: &mut Session<'_>) -> Result<Answer, Failure> {
         Verb::Trace(args) => trace::run(&args, session),
         Verb::Impact(args) => impact::run(&args, session),
         Verb::Replay(args) => replay::run(&args, session),
+        Verb::Evidence(args) => evidence::run(&args, session),
         Verb::Recover(args) => recover::run(&args, session),
         Verb::Index(args) => index::run(&args, session),
         Verb::Help(args) => help::run(&args, session),

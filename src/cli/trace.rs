@@ -175,13 +175,13 @@ pub(super) fn run(args: &Trace, session: &mut Session<'_>) -> Result<Answer, Fai
     }
 }
 
-/// Which accesses, by their time.
+/// Which accesses or publications, by their time.
 #[derive(Debug, clap::Args)]
 pub(super) struct Period {
-    /// Only accesses at this time or later; a date is its first instant in UTC
+    /// Only from this time on; a date is its first instant in UTC
     #[arg(long, value_name = "TIME")]
     from: Option<String>,
-    /// Only accesses before this time
+    /// Only before this time
     #[arg(long, value_name = "TIME")]
     to: Option<String>,
 }

@@ -128,6 +128,11 @@ impl<'w> Ui<'w> {
         }
     }
 
+    /// Writes bytes that are no text, to a pipe or a file.
+    pub(super) fn bytes(&mut self, bytes: &[u8]) {
+        self.write(bytes);
+    }
+
     /// Writes a unified diff: unchanged to a pipe, harmless and in colours to a terminal.
     pub(super) fn diff(&mut self, diff: &str) {
         if !self.terminal.color {

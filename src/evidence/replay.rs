@@ -118,7 +118,8 @@ fn is_it(bytes: &str, text: &Text) -> bool {
     bytes.len() as u64 == text.bytes && Digest::of(bytes.as_bytes()).to_string() == text.sha256
 }
 
-fn id_of(vault: &Vault, text: &Text) -> Option<DocumentId> {
+/// The document that a text is of; none where the line names none of this vault.
+pub(super) fn id_of(vault: &Vault, text: &Text) -> Option<DocumentId> {
     let Some(uri) = &text.uri else { return text.id.as_ref()?.parse().ok() };
     match Uri::parse_in(uri, &vault.config().authorities).ok()?.target {
         Target::Document { id, .. } => Some(id),

@@ -21,6 +21,7 @@ codes! {
     PackInvalid "pack-invalid" 1, "A pack file is invalid, or two have one id.";
     ForeignVault "foreign-vault" 1, "The URI names another vault, which this version cannot resolve.";
     UnknownCheckpoint "unknown-checkpoint" 1, "No checkpoint has this number.";
+    BundleInvalid "bundle-invalid" 1, "The file is not an evidence bundle, or its container or manifest was changed.";
     UnknownTrace "unknown-trace" 1, "The access log has no such line.";
     SearchPast "search-past" 1, "A search can only answer for the last checkpoint.";
     Refused "refused" 1, "A text is invalid or cannot be read, so nothing was written.";

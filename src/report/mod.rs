@@ -10,6 +10,7 @@ pub mod blame;
 pub mod checkpoint;
 pub mod document;
 pub mod event;
+pub mod evidence;
 pub mod failure;
 pub mod graph;
 pub mod head;

@@ -67,6 +67,11 @@ impl Served {
         self.visible.comments.left_out(&self.text, range)
     }
 
+    /// The pieces that [`Served::shown`] puts together.
+    pub(crate) fn shown_pieces(&self, range: Range<usize>) -> Vec<Range<usize>> {
+        self.visible.comments.kept(range).0
+    }
+
     /// The bytes of the body in [`Served::text`].
     pub fn body_range(&self) -> Range<usize> {
         self.body..self.text.len()

@@ -10,6 +10,7 @@
 
 pub(crate) mod argument;
 pub(crate) mod ask;
+pub(crate) mod bundle;
 pub(crate) mod changes;
 mod copies;
 pub(crate) mod create;

@@ -449,3 +449,24 @@ fn what_was_handed_out_is_made_again_and_compared() {
     assert_eq!(place.ctx("replay").exit, 2);
     assert_eq!(place.ctx("replay 0a1b2c3d-1 --session s").exit, 2);
 }
+
+#[test]
+fn an_access_is_found_whose_uri_begins_with_the_name_of_the_vault() {
+    let place = Place::vault();
+    place.write("acme/a.md", "# A\n");
+    let config = "version: 1\nlayout: obsidian\nnamespace: home\nfederation: federated\nregistry: {acme: /srv/acme}\n";
+    place.write(".context/config.yaml", config);
+    place.ctx("publish --all").ok();
+    place.ctx("read acme/a --session s").ok();
+    let uri = lines(&place)[0]["documents"][0]["uri"].as_str().unwrap().to_owned();
+    assert_eq!(uri, "contextnest://home/acme/a@1");
+    let report = place.ctx("impact acme/a --json").ok().json("ctx.impact");
+    assert_eq!(report["accesses"][0]["uri"], uri);
+    let listed = place.ctx("trace list --document acme/a --json").ok().json("ctx.trace.list");
+    assert_eq!(listed["traces"].as_array().unwrap().len(), 1);
+    place.ctx("evidence export --document acme/a -o ../a.tar").ok();
+    let report = place.ctx("evidence verify ../a.tar --json").ok().json("ctx.evidence.verify");
+    let items = report["items"].as_array().unwrap();
+    assert_eq!(items.last().unwrap()["verdict"], "proved");
+    assert_eq!(items.last().unwrap()["kind"], "text");
+}

@@ -26,6 +26,7 @@ const PROVOCATIONS: &[Provocation] = &[
     (Code::UnknownId, |p, json| p.ctx(&format!("read nodes/x{json}"))),
     (Code::UnknownVersion, |p, json| p.ctx(&format!("show nodes/a 9{json}"))),
     (Code::UnknownCheckpoint, |p, json| p.ctx(&format!("list --at 9{json}"))),
+    (Code::BundleInvalid, |p, json| p.ctx(&format!("evidence verify nodes/a.md{json}"))),
     (Code::UnknownTrace, |p, json| p.ctx(&format!("trace show 0a1b2c3d-17{json}"))),
     (Code::SearchPast, |p, json| {
         if !p.has("nodes/b.md") {
@@ -166,6 +167,9 @@ fn each_failure_has_text_json_and_an_exit_code() {
         texts.insert(code.as_str(), whole.split_once("-- stderr\n").unwrap().1.to_owned());
     }
     assert_snapshot!(texts.into_values().collect::<Vec<_>>().join("\n"), @"
+    error[bundle-invalid]: this is no evidence bundle: byte 0: the file ends in the middle
+    hint: verify the file as `ctx evidence export` wrote it: unpacked and packed again, or changed, it is no bundle
+
     error[clock-behind]: the clock says 2026-11-01T00:00:00.000Z, but the last checkpoint is of 2026-11-21T10:00:01.000Z
     hint: set the clock: a checkpoint is never older than the one before
     hint: if the clock of the last publication was wrong and its checkpoint is not in use yet, restore `.versions` from before it and publish again

@@ -28,6 +28,7 @@ mod demo;
 mod disk;
 mod edges;
 mod everyday;
+mod evidence;
 mod expected;
 mod explain;
 mod exports;

@@ -83,18 +83,26 @@ impl Comments {
 
     /// A part of the text without its comments, and how many there were in it.
     pub fn left_out<'t>(&self, text: &'t str, range: Range<usize>) -> (Cow<'t, str>, usize) {
+        let (kept, count) = self.kept(range.clone());
+        match count {
+            0 => (Cow::Borrowed(&text[range]), 0),
+            _ => (Cow::Owned(kept.into_iter().map(|piece| &text[piece]).collect()), count),
+        }
+    }
+
+    /// The pieces of a part of the text that are no comments, and how many comments there were.
+    pub(crate) fn kept(&self, range: Range<usize>) -> (Vec<Range<usize>>, usize) {
         let first = self.ranges.partition_point(|comment| comment.end <= range.start);
         let inside = self.ranges[first..].iter().take_while(|comment| comment.start < range.end);
-        let (mut out, mut at, mut count) = (String::new(), range.start, 0);
+        let (mut kept, mut at, mut count) = (Vec::new(), range.start, 0);
         for comment in inside {
-            out.push_str(&text[at..comment.start.max(at)]);
+            kept.push(at..comment.start.max(at));
             at = comment.end.min(range.end);
             count += 1;
         }
-        match count {
-            0 => (Cow::Borrowed(&text[range]), 0),
-            _ => (Cow::Owned(out + &text[at..range.end]), count),
-        }
+        kept.push(at..range.end);
+        kept.retain(|piece| !piece.is_empty());
+        (kept, count)
     }
 
     fn push(&mut self, range: Range<usize>) {

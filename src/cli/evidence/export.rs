@@ -1,0 +1,151 @@
+//! `ctx evidence export`.
+
+use std::path::PathBuf;
+
+use crate::audit::{Filter, RawLines};
+use crate::checkpoint::chronicle::Chronicle;
+use crate::cli::Answer;
+use crate::cli::session::Session;
+use crate::cli::trace::trace_id;
+use crate::cli::ui::shown;
+use crate::evidence::bundle::export::{Exported, export};
+use crate::evidence::bundle::manifest::Scope;
+use crate::model::id::DocumentId;
+use crate::report::evidence::EvidenceExportReport;
+use crate::report::failure::{Code, Failure};
+use crate::uri::Class;
+use crate::vault::Vault;
+use crate::words::count;
+use crate::workspace::bundle;
+use crate::workspace::recording::of_log;
+
+/// Write accesses and what proves their texts into one file
+///
+/// Takes one access, every line of a session (--session), or every access to a document with all of
+/// its published versions (--document). The same vault, log and arguments give the same bytes. The
+/// bundle has the texts of the versions, so the export is recorded as an access itself, under the
+/// session of CTX_SESSION: --session names what is exported. Exit code 1 if the bundle lacks the
+/// proof of a version, or a line of the log cannot be read.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  ctx evidence export 0a1b2c3d-17 -o access.tar\n  \
+ctx evidence export --session s-42 -o session.tar\n  \
+ctx evidence export --document nodes/policies/returns > returns.tar")]
+pub(super) struct Export {
+    /// Name of an access, as `ctx trace list` prints it
+    trace: Option<String>,
+    /// Every access to this document, by id or file
+    #[arg(long, value_name = "ID")]
+    document: Option<String>,
+    /// Write to this file; `-` is stdout
+    #[arg(short, long, value_name = "FILE", default_value = "-")]
+    output: PathBuf,
+    /// Replace a file that is there
+    #[arg(long)]
+    force: bool,
+}
+
+/// What was asked for.
+enum Wanted {
+    Lines(Scope),
+    Document(DocumentId),
+}
+
+pub(super) fn run(args: &Export, session: &mut Session<'_>) -> Result<Answer, Failure> {
+    let is_stdout = args.output.as_os_str() == "-";
+    if is_stdout && (session.ui.json || session.workspace.options.command.terminal) {
+        let message = "a bundle is not written to a terminal or into JSON";
+        return Err(Failure::new(Code::Usage, message).hint("name a file with `-o FILE`"));
+    }
+    let vault = session.vault()?;
+    let wanted = wanted(args, session, &vault)?;
+    let log = session.log(&vault)?;
+    let chronicle = log.sound()?;
+    let (scope, found) = found(session, &vault, &chronicle, wanted)?;
+    let (word, name) = scope.parts();
+    session.recording.query = Some(format!("{word} {name}"));
+    session.recording.class = Some(Class::Set);
+    let exported = export(&vault, &chronicle, scope, &found.lines)?;
+    let exported = session.release(exported);
+    if is_stdout {
+        session.ui.bytes(&exported.bytes);
+    } else {
+        let path = session.workspace.environment.cwd.join(&args.output);
+        bundle::write(&path, &exported.bytes, args.force)?;
+        said(session, args.output.display().to_string(), &exported);
+    }
+    Ok(warn(session, &exported, found.unreadable))
+}
+
+/// The lines that were asked for, and what the bundle says that it is for.
+fn found(
+    session: &Session<'_>,
+    vault: &Vault,
+    chronicle: &Chronicle<'_>,
+    wanted: Wanted,
+) -> Result<(Scope, RawLines), Failure> {
+    let (_, logs) = session.workspace.access_logs(vault)?;
+    match wanted {
+        Wanted::Lines(scope) => {
+            let found = of_log(logs.raw(&|line| scope.wants(line)))?;
+            if found.lines.is_empty() {
+                return Err(Failure::new(Code::UnknownTrace, "no such access is recorded")
+                    .hint("`ctx trace list` lists them"));
+            }
+            Ok((scope, found))
+        }
+        Wanted::Document(id) => {
+            let mut set = chronicle.checkpoints().iter().flat_map(|checkpoint| &checkpoint.set);
+            if !set.any(|(set, _)| *set == id) {
+                return Err(Failure::never_published(&id));
+            }
+            let scope = Scope::Document(id.to_string());
+            let filter = Filter { document: Some(id), ..Filter::default() };
+            Ok((scope, of_log(logs.raw(&|line| filter.wants(line)))?))
+        }
+    }
+}
+
+/// Warns of what the bundle does not prove or may lack, and gives how the verb ends.
+fn warn(session: &mut Session<'_>, exported: &Exported, unreadable: u64) -> Answer {
+    for unproved in &exported.unproved {
+        let (name, why) = (shown(&unproved.name), shown(&unproved.why));
+        session.ui.note(&format!("warning: the bundle does not prove {name}: {why}"));
+    }
+    if unreadable > 0 {
+        let what = count(usize::try_from(unreadable).unwrap_or(usize::MAX), "line");
+        session.ui.note(&format!(
+            "warning: {what} of the access log cannot be read, and may belong to it; run `ctx trace verify`"
+        ));
+    }
+    let is_whole = exported.unproved.is_empty() && unreadable == 0;
+    if is_whole { Answer::Yes } else { Answer::No }
+}
+
+/// Reads what is to be exported: exactly one of the three.
+fn wanted(args: &Export, session: &Session<'_>, vault: &Vault) -> Result<Wanted, Failure> {
+    let named = session.workspace.options.labels.session.clone();
+    match (&args.trace, named, &args.document) {
+        (Some(trace), None, None) => Ok(Wanted::Lines(Scope::Trace(trace_id(trace)?.to_string()))),
+        (None, Some(named), None) => Ok(Wanted::Lines(Scope::Session(named))),
+        (None, None, Some(id)) => Ok(Wanted::Document(session.workspace.recorded_id(vault, id)?)),
+        _ => Err(Failure::new(
+            Code::Usage,
+            "name one access, a session with `--session`, or a document with `--document`",
+        )
+        .hint("`ctx trace list` lists accesses and sessions")),
+    }
+}
+
+fn said(session: &mut Session<'_>, file: String, exported: &Exported) {
+    let report = EvidenceExportReport::new(file, exported);
+    if session.ui.json {
+        return session.ui.report(&report);
+    }
+    let (lines, versions) =
+        (count(report.line_count, "line"), count(report.version_count, "version"));
+    session.ui.line(&format!("wrote {}: {lines}, {versions}", shown(&report.file)));
+    session.ui.line(&format!("  sha256     {}", report.sha256));
+    if let Some(head) = &report.head {
+        session.ui.line(&format!("  head       checkpoint {} {}", head.checkpoint, head.hash));
+    }
+}

@@ -1,0 +1,51 @@
+//! `ctx evidence`.
+
+mod export;
+mod report;
+mod table;
+mod verify;
+
+use super::Answer;
+use super::session::Session;
+use crate::report::failure::Failure;
+
+/// Prove to others what was read and published, without the vault
+///
+/// A bundle is one file with lines of the access log, the texts of the versions that were handed out,
+/// and what proves them: parts of histories and the checkpoint log. It is verified without the vault,
+/// and without ctx too: fixtures/evidence/verify.py in the source of ctx needs Python only.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  ctx evidence export 0a1b2c3d-17 -o access.tar\n  \
+ctx evidence export --session s-42 -o session.tar\n  ctx evidence verify session.tar\n  \
+ctx evidence report --from 2026-10-01T00:00:00Z --to 2027-01-01T00:00:00Z")]
+pub(super) struct Evidence {
+    #[command(subcommand)]
+    part: Part,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Part {
+    Export(export::Export),
+    Verify(verify::Verify),
+    Report(report::Report),
+}
+
+impl Evidence {
+    /// Whether it hands out texts or lists names of a vault.
+    pub(super) fn hands_out(&self) -> bool {
+        !matches!(self.part, Part::Verify(_))
+    }
+
+    /// Whether `--session` names what is exported, and not who exports.
+    pub(super) fn names_session(&self) -> bool {
+        matches!(self.part, Part::Export(_))
+    }
+}
+
+pub(super) fn run(args: &Evidence, session: &mut Session<'_>) -> Result<Answer, Failure> {
+    match &args.part {
+        Part::Export(args) => export::run(args, session),
+        Part::Verify(args) => verify::run(args, session),
+        Part::Report(args) => report::run(args, session),
+    }
+}

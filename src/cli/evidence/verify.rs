@@ -1,0 +1,80 @@
+//! `ctx evidence verify`.
+
+use std::path::PathBuf;
+
+use crate::cli::Answer;
+use crate::cli::color::Paint;
+use crate::cli::session::Session;
+use crate::cli::ui::shown;
+use crate::evidence::bundle::verify::verify;
+use crate::model::digest::Digest;
+use crate::report::evidence::{EvidenceVerifyReport, LIMITS};
+use crate::report::failure::{Code, Failure};
+use crate::words::count;
+use crate::workspace::bundle;
+
+/// Verify a bundle without its vault, item by item
+///
+/// Recomputes every hash of the bundle, from each text that was handed out to the head of the
+/// checkpoint log. An item is `proved`, `not proved` with what is missing, or `contradicted` with
+/// where. Without --expect-head the head is not anchored: the bundle holds, but nothing from
+/// elsewhere was compared with it. Exit code 1 if an item is contradicted or its proof is missing.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  ctx evidence verify session.tar\n  \
+ctx evidence verify session.tar --json")]
+pub(super) struct Verify {
+    /// The bundle; `-` is stdin
+    file: PathBuf,
+    /// The hash of a checkpoint that was noted elsewhere, as `ctx head` prints it
+    #[arg(long, value_name = "HASH")]
+    expect_head: Option<String>,
+}
+
+pub(super) fn run(args: &Verify, session: &mut Session<'_>) -> Result<Answer, Failure> {
+    let expected = args.expect_head.as_ref().map(|hash| hash.parse::<Digest>()).transpose();
+    let expected = expected.map_err(|why| {
+        Failure::new(Code::Usage, format!("invalid hash of a head: {why}"))
+            .hint("`ctx head` prints it")
+    })?;
+    let bytes = match args.file.as_os_str() == "-" {
+        true => bundle::read(&mut *session.stdin)
+            .map_err(|why| Failure::new(Code::Io, format!("cannot read stdin: {why}")))?,
+        false => bundle::read_file(&session.workspace.environment.cwd.join(&args.file))?,
+    };
+    let report = EvidenceVerifyReport::from(verify(&bytes, expected.as_ref())?);
+    match session.ui.json {
+        true => session.ui.report(&report),
+        false => print(session, &report),
+    }
+    Ok(if report.holds() { Answer::Yes } else { Answer::No })
+}
+
+fn print(session: &mut Session<'_>, report: &EvidenceVerifyReport) {
+    let ui = &mut session.ui;
+    ui.painted(Paint::Heading, &format!("{} {}", report.scope, shown(&report.name)));
+    for item in report.items.iter().filter(|item| item.verdict != "proved") {
+        let paint = match item.verdict {
+            "contradicted" => Paint::Bad,
+            _ => Paint::Doubtful,
+        };
+        let why = item.why.as_deref().unwrap_or_default();
+        let (name, why) = (shown(&item.name), shown(why));
+        let name = if item.kind == name { String::new() } else { format!(" {name}") };
+        ui.painted(paint, &format!("{}: {}{name}: {why}", item.verdict, item.kind));
+    }
+    if let Some(head) = &report.head {
+        let (number, hash) = (head.checkpoint, shown(&head.hash));
+        ui.line(&format!("exported at checkpoint {number} {hash}"));
+    }
+    let items = count(report.items.len(), "item");
+    let EvidenceVerifyReport { proved, not_proved, contradicted, .. } = report;
+    let head = match (report.anchored, &report.head) {
+        (false, Some(_)) => "; the head is not anchored",
+        _ => "",
+    };
+    ui.line(&format!(
+        "{items}: {proved} proved, {not_proved} not proved, {contradicted} contradicted{head}"
+    ));
+    ui.line("what no bundle proves:");
+    LIMITS.iter().for_each(|limit| ui.line(&format!("  {limit}")));
+}

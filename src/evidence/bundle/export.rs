@@ -1,0 +1,143 @@
+//! Making a bundle: the lines that were asked for, and what proves each text that they name
+//! (EVID-11 to EVID-16).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::manifest::{
+    CHECKPOINTS, FORM, FileRef, LINES, LineRef, MANIFEST, Manifest, Scope, VersionRef,
+};
+use super::proofs::{proofs, wanted_texts};
+use super::sealed::{Contents, Needed, Sealed};
+use super::{MAX_BUNDLE, MAX_FILES, MAX_MANIFEST, page, tar};
+use crate::audit::{HeadRef, RawLine, Traced};
+use crate::checkpoint::chronicle::Chronicle;
+use crate::model::number::CheckpointNumber;
+use crate::vault::Vault;
+
+/// A bundle, and what it cannot prove.
+#[derive(Debug)]
+pub(crate) struct Exported {
+    /// The file.
+    pub(crate) bytes: Vec<u8>,
+    /// How many lines of the access log it has.
+    pub(crate) lines: usize,
+    /// How many versions it has the texts of.
+    pub(crate) versions: usize,
+    /// The last checkpoint.
+    pub(crate) head: Option<HeadRef>,
+    /// The texts and versions whose proof is not in the bundle, and why.
+    pub(crate) unproved: Vec<Unproved>,
+}
+
+/// Something that a bundle should prove and does not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Unproved {
+    /// A text of an access, or a version.
+    pub(crate) name: String,
+    /// Why.
+    pub(crate) why: String,
+}
+
+/// Why there is no bundle.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ExportError {
+    /// The log of the reference implementation can say what no line of a bundle can.
+    #[error("an artifact is in one of the two maps of a checkpoint only")]
+    HalfSealed,
+    /// It would be larger than a verifier reads.
+    #[error("the bundle would have more than {} MiB, or {MAX_FILES} files", MAX_BUNDLE >> 20)]
+    TooLarge,
+    /// A number cannot be written in JSON, which no number of ours is.
+    #[error("{0}")]
+    Json(#[from] serde_json::Error),
+}
+
+/// Makes the bundle of some lines of the access log.
+///
+/// # Errors
+/// See [`ExportError`].
+pub(crate) fn export(
+    vault: &Vault,
+    chronicle: &Chronicle<'_>,
+    scope: Scope,
+    lines: &[RawLine],
+) -> Result<Traced<Exported>, ExportError> {
+    let mut needed = Needed::default();
+    let texts = wanted_texts(vault, &scope, lines);
+    for wanted in &texts {
+        needed.add_text(chronicle, wanted.id.as_ref(), wanted.text);
+    }
+    if let Scope::Document(id) = &scope {
+        needed.add_document(chronicle, id);
+    }
+    needed.add_governance(chronicle);
+    let Sealed { mut files, versions, unproved, texts: handed_out, .. } =
+        Sealed::of(vault, needed)?;
+    let texts = proofs(vault, chronicle, &texts, &versions);
+    let previous = add_checkpoints(&mut files, chronicle, lines, &versions)?;
+    let mut log = Vec::new();
+    lines.iter().for_each(|line| log.extend([&line.bytes[..], b"\n"].concat()));
+    files.insert(LINES.to_owned(), ("lines of the access log", log));
+    let line_ref = |line: &RawLine| LineRef {
+        trace: line.line.trace().to_string(),
+        file: line.file.clone(),
+        line: line.number,
+    };
+    let head = chronicle.head();
+    let head = head.map(|head| HeadRef { checkpoint: head.number.0, hash: head.hash.to_string() });
+    let manifest = Manifest {
+        v: FORM,
+        tool: env!("CARGO_PKG_VERSION").to_owned(),
+        scope,
+        head: head.clone(),
+        previous,
+        lines: lines.iter().map(line_ref).collect(),
+        versions,
+        texts,
+        files: BTreeMap::new(),
+    };
+    let versions = manifest.versions.len();
+    let bytes = packed(files, manifest, lines)?;
+    let exported = Exported { bytes, lines: lines.len(), versions, head, unproved };
+    Ok(Traced::new(exported, handed_out))
+}
+
+/// The bundle of these files, with what people read of them and the manifest.
+fn packed(
+    mut files: Contents,
+    mut manifest: Manifest,
+    lines: &[RawLine],
+) -> Result<Vec<u8>, ExportError> {
+    files.insert("README.md".to_owned(), ("how to read this", page::readme(&manifest).into()));
+    let index = page::index(&manifest, lines).into_bytes();
+    files.insert("index.html".to_owned(), ("a page for people", index));
+    let listed = files.iter().map(|(path, (what, bytes))| (path.clone(), FileRef::of(bytes, what)));
+    manifest.files = listed.collect();
+    let spelled = manifest.spell()?;
+    let is_long = spelled.len() > MAX_MANIFEST || files.len() >= MAX_FILES;
+    files.insert(MANIFEST.to_owned(), ("", spelled));
+    let size: usize = files.values().map(|(_, bytes)| bytes.len() + 1024).sum();
+    if is_long || size as u64 >= MAX_BUNDLE {
+        return Err(ExportError::TooLarge);
+    }
+    Ok(tar::write(files.iter().map(|(path, (_, bytes))| (path.as_str(), &bytes[..]))))
+}
+
+/// Adds the checkpoint log from the first checkpoint on that something names; gives the hash of the
+/// checkpoint before.
+fn add_checkpoints(
+    files: &mut Contents,
+    chronicle: &Chronicle<'_>,
+    lines: &[RawLine],
+    versions: &[VersionRef],
+) -> Result<Option<String>, ExportError> {
+    let Some(head) = chronicle.head() else { return Ok(None) };
+    let heads = lines.iter().filter_map(|raw| Some(raw.line.request.head.as_ref()?.checkpoint));
+    let named: BTreeSet<u64> =
+        heads.chain(versions.iter().flat_map(|version| version.checkpoints.clone())).collect();
+    let first = named.first().map_or(head.number.0, |first| (*first).clamp(1, head.number.0));
+    let from = chronicle.export_from(CheckpointNumber(first));
+    let (previous, log) = from.ok_or(ExportError::HalfSealed)?;
+    files.insert(CHECKPOINTS.to_owned(), ("lines of the checkpoint log", log));
+    Ok(previous.map(|hash| hash.to_string()))
+}

@@ -1,0 +1,204 @@
+//! `manifest.json`: what a bundle holds, where each proof is, and the hash of every other file
+//! (EVID-13).
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::audit::{HeadRef, Line};
+use crate::model::digest::Digest;
+
+/// The version of the form of a bundle.
+pub(crate) const FORM: u64 = 1;
+/// The name of the manifest.
+pub(crate) const MANIFEST: &str = "manifest.json";
+/// The lines of the access log.
+pub(crate) const LINES: &str = "lines.jsonl";
+/// The lines of the checkpoint log.
+pub(crate) const CHECKPOINTS: &str = "checkpoints.jsonl";
+
+/// The file with a part of a history.
+pub(crate) fn chain_path(chain: usize) -> String {
+    format!("chains/{chain}.json")
+}
+
+/// The file with the full text that a part of a history begins with.
+pub(crate) fn keyframe_path(chain: usize) -> String {
+    format!("chains/{chain}.md")
+}
+
+/// The file with the text of a version.
+pub(crate) fn text_path(version: usize) -> String {
+    format!("versions/{version}.md")
+}
+
+/// What a bundle holds. Chains, versions, lines and documents of a line are counted from 1.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Manifest {
+    pub(crate) v: u64,
+    /// The version of the program that made it.
+    pub(crate) tool: String,
+    /// What was asked for.
+    pub(crate) scope: Scope,
+    /// The last checkpoint; none in a vault without one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) head: Option<HeadRef>,
+    /// The hash of the checkpoint before the first line of the log; none before checkpoint 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) previous: Option<String>,
+    /// The lines of the access log, in the order of the file.
+    pub(crate) lines: Vec<LineRef>,
+    /// The versions whose texts are here.
+    pub(crate) versions: Vec<VersionRef>,
+    /// How each text of an access follows from a version.
+    pub(crate) texts: Vec<TextRef>,
+    /// Every other file.
+    pub(crate) files: BTreeMap<String, FileRef>,
+}
+
+/// What was asked for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Scope {
+    /// One access, with the further lines of its answer.
+    Trace(String),
+    /// The lines of a session.
+    Session(String),
+    /// The lines that handed out texts of a document.
+    Document(String),
+}
+
+impl Scope {
+    /// Its word, and what it names.
+    pub(crate) fn parts(&self) -> (&'static str, &str) {
+        match self {
+            Self::Trace(name) => ("trace", name),
+            Self::Session(name) => ("session", name),
+            Self::Document(name) => ("document", name),
+        }
+    }
+
+    /// Whether a line is one of those that were asked for. The lines of a document are those that
+    /// have a text of it, which only their texts show.
+    pub(crate) fn wants(&self, line: &Line) -> bool {
+        match self {
+            Self::Trace(name) => {
+                line.trace().to_string() == *name || line.cause.as_ref() == Some(name)
+            }
+            Self::Session(name) => line.request.labels.session.as_ref() == Some(name),
+            Self::Document(_) => true,
+        }
+    }
+}
+
+/// Where a line was.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct LineRef {
+    pub(crate) trace: String,
+    /// The file of the log. No hash covers it.
+    pub(crate) file: String,
+    /// The place in the file. No hash covers it.
+    pub(crate) line: u64,
+}
+
+/// A version whose text is here.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct VersionRef {
+    pub(crate) id: String,
+    pub(crate) version: u64,
+    /// The part of a history that proves it.
+    pub(crate) chain: usize,
+    /// The checkpoints that it is to be proved for.
+    pub(crate) checkpoints: Vec<u64>,
+}
+
+/// How a text that was handed out follows from a version.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct TextRef {
+    pub(crate) line: usize,
+    /// Its place among the documents of the line.
+    pub(crate) document: usize,
+    /// Its version among those of the bundle.
+    pub(crate) version: usize,
+    /// The bytes of the version's text that it consists of; none of what is no piece of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) pieces: Option<Vec<[u64; 2]>>,
+}
+
+/// What a file is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct FileRef {
+    pub(crate) bytes: u64,
+    pub(crate) sha256: String,
+    /// What it is, in a word.
+    pub(crate) what: String,
+}
+
+impl FileRef {
+    pub(crate) fn of(bytes: &[u8], what: &str) -> Self {
+        let sha256 = Digest::of(bytes).to_string();
+        Self { bytes: bytes.len() as u64, sha256, what: what.to_owned() }
+    }
+}
+
+/// Why bytes are no manifest.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum ManifestFault {
+    /// Another version of the form.
+    #[error("the form of the bundle is {0}, and this version of ctx reads form {FORM}")]
+    Form(String),
+    /// Not JSON of this shape, or not in its one spelling.
+    #[error("{MANIFEST} is malformed: {0}")]
+    Malformed(String),
+    /// It was changed.
+    #[error("{MANIFEST} has hash {found}, but states {expected}")]
+    Hash {
+        /// The hash that it names.
+        expected: String,
+        /// The hash of what it says.
+        found: Digest,
+    },
+}
+
+impl Manifest {
+    /// Its bytes: the JCS form, with the hash of the JCS form without `hash`.
+    ///
+    /// # Errors
+    /// A number cannot be written, which none of ours is.
+    pub(crate) fn spell(&self) -> Result<Vec<u8>, serde_json::Error> {
+        let mut value = serde_json::to_value(self)?;
+        let hash = Digest::of(&serde_jcs::to_vec(&value)?).to_string();
+        if let Value::Object(fields) = &mut value {
+            fields.insert("hash".to_owned(), hash.into());
+        }
+        serde_jcs::to_vec(&value)
+    }
+
+    /// Reads the bytes of a manifest.
+    ///
+    /// # Errors
+    /// See [`ManifestFault`].
+    pub(crate) fn read(bytes: &[u8]) -> Result<Self, ManifestFault> {
+        let malformed = |why: serde_json::Error| ManifestFault::Malformed(why.to_string());
+        let mut value: Value = serde_json::from_slice(bytes).map_err(malformed)?;
+        match value.get("v") {
+            Some(form) if form.as_u64() != Some(FORM) => {
+                return Err(ManifestFault::Form(form.to_string()));
+            }
+            _ => {}
+        }
+        let hash = value.as_object_mut().and_then(|fields| fields.remove("hash"));
+        let found = Digest::of(&serde_jcs::to_vec(&value).map_err(malformed)?);
+        let expected = hash.as_ref().and_then(Value::as_str).unwrap_or_default();
+        if found.to_string() != expected {
+            return Err(ManifestFault::Hash { expected: expected.to_owned(), found });
+        }
+        let manifest: Self = serde_json::from_value(value).map_err(malformed)?;
+        // Another spelling, or a key that means nothing, would be a second manifest of one bundle.
+        match manifest.spell().map_err(malformed)? == bytes {
+            true => Ok(manifest),
+            false => Err(ManifestFault::Malformed("not in its one spelling".to_owned())),
+        }
+    }
+}

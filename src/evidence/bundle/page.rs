@@ -1,0 +1,159 @@
+//! What people read of a bundle: `README.md`, and a page without scripts.
+//!
+//! Labels, ids and queries are hostile: every one is escaped, and none is part of a name or a link.
+
+use super::manifest::{Manifest, text_path};
+use crate::audit::{Event, RawLine, Text};
+use crate::words::html;
+
+/// How to verify a bundle, and what it holds.
+pub(super) fn readme(manifest: &Manifest) -> String {
+    let head = manifest.head.as_ref().map_or("none".to_owned(), |head| {
+        format!("checkpoint {}, `{}`", head.checkpoint, head.hash)
+    });
+    format!(
+        "# Evidence of accesses\n\n\
+This bundle proves which texts were handed out, and that each is a published version of a vault.\n\
+`ctx evidence verify FILE` checks it without the vault and without a network; \
+`--expect-head HASH` compares it with a head that you noted before. \
+`fixtures/evidence/verify.py` in the source of ctx does the same in Python.\n\n\
+Exported at: {head}\n\
+Made by: ctx {}\n\n\
+| file | what it is |\n|---|---|\n\
+| `manifest.json` | what is here, and the size and SHA-256 of every other file |\n\
+| `lines.jsonl` | the lines of the access log, byte for byte |\n\
+| `versions/` | the text of each version, byte for byte |\n\
+| `chains/` | the parts of the histories that prove the versions: a full text, then diffs |\n\
+| `checkpoints.jsonl` | the checkpoint log from the first checkpoint that is needed |\n\
+| `index.html` | the accesses and versions as tables |\n\n\
+What no bundle can prove: who asked, which the caller states; that the log has no other lines; and \
+that this head is the one of the vault, unless you noted it elsewhere.\n",
+        manifest.tool
+    )
+}
+
+const STYLE: &str = "body{font:15px/1.5 sans-serif;margin:2em;max-width:110em}\
+table{border-collapse:collapse;margin:1em 0}td,th{border:1px solid #bbb;padding:.3em .6em;\
+text-align:left;vertical-align:top}code{font-size:12px;word-break:break-all}";
+
+/// A page that names no other place and runs nothing.
+pub(crate) fn document(title: &str, body: &str) -> String {
+    format!(
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n\
+<title>{}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n{body}</body>\n</html>\n",
+        html(title)
+    )
+}
+
+/// A table; the cells are HTML.
+pub(crate) fn table(head: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
+    let mut out = String::from("<table>\n<tr>");
+    head.iter().for_each(|cell| out.push_str(&format!("<th>{cell}</th>")));
+    out.push_str("</tr>\n");
+    for row in rows {
+        out.push_str("<tr>");
+        row.iter().for_each(|cell| out.push_str(&format!("<td>{cell}</td>")));
+        out.push_str("</tr>\n");
+    }
+    out + "</table>\n"
+}
+
+fn code(text: &str) -> String {
+    format!("<code>{}</code>", html(text))
+}
+
+/// The accesses and the versions as tables.
+pub(super) fn index(manifest: &Manifest, lines: &[RawLine]) -> String {
+    let (what, name) = manifest.scope.parts();
+    let head = manifest.head.as_ref().map_or(String::new(), |head| {
+        format!("<p>Exported at checkpoint {} {}</p>\n", head.checkpoint, code(&head.hash))
+    });
+    let accesses = table(
+        &["access", "at", "command", "principal", "agent", "session", "head", "what", "query"],
+        lines.iter().map(access),
+    );
+    let texts = table(
+        &[
+            "access",
+            "text",
+            "version",
+            "checkpoint",
+            "bytes",
+            "part",
+            "edited",
+            "SHA-256",
+            "chain hash",
+        ],
+        lines.iter().flat_map(|line| {
+            let trace = line.line.trace().to_string();
+            texts_of(line).iter().map(move |text| row(&trace, text))
+        }),
+    );
+    let version = |(version, n): (&super::manifest::VersionRef, usize)| {
+        let path = text_path(n);
+        let checkpoints: Vec<String> = version.checkpoints.iter().map(u64::to_string).collect();
+        vec![
+            html(&version.id),
+            version.version.to_string(),
+            checkpoints.join(", "),
+            format!("<a href=\"{path}\">{path}</a>"),
+            manifest.files.get(&path).map_or(String::new(), |file| code(&file.sha256)),
+        ]
+    };
+    let versions = table(
+        &["document", "version", "checkpoints", "text", "SHA-256"],
+        manifest.versions.iter().zip(1..).map(version),
+    );
+    let body = format!(
+        "<h1>Evidence of accesses</h1>\n<p>{what} {}</p>\n{head}\
+<p>This page proves nothing; <code>ctx evidence verify</code> checks the bundle.</p>\n\
+<h2>Accesses</h2>\n{accesses}<h2>Texts that were handed out</h2>\n{texts}\
+<h2>Versions</h2>\n{versions}",
+        html(name)
+    );
+    document("Evidence of accesses", &body)
+}
+
+fn texts_of(line: &RawLine) -> &[Text] {
+    match &line.line.event {
+        Event::Access(access) => &access.documents,
+        _ => &[],
+    }
+}
+
+fn access(raw: &RawLine) -> Vec<String> {
+    let (line, request) = (&raw.line, &raw.line.request);
+    let text = |text: Option<&String>| text.map_or(String::new(), |text| html(text));
+    let query = match &line.event {
+        Event::Access(access) => access.query.query.as_ref(),
+        Event::Listing(listing) => listing.query.query.as_ref(),
+        _ => None,
+    };
+    let session = request.labels.session.as_ref().filter(|_| !request.labels.session_implicit);
+    vec![
+        code(&line.trace().to_string()),
+        html(&line.at),
+        html(&request.verb),
+        text(request.principal.as_ref()),
+        text(request.labels.agent.as_ref()),
+        text(session),
+        request.head.as_ref().map_or(String::new(), |head| head.checkpoint.to_string()),
+        line.event.as_str().to_owned(),
+        text(query),
+    ]
+}
+
+fn row(trace: &str, text: &Text) -> Vec<String> {
+    vec![
+        code(trace),
+        html(text.name()),
+        text.version.to_string(),
+        text.checkpoint.map_or(String::new(), |number| number.to_string()),
+        text.range.map_or(text.bytes.to_string(), |[a, b]| format!("{} ({a} to {b})", text.bytes)),
+        text.part.map_or(String::new(), |part| part.as_str().to_owned()),
+        format!("{} by {}", html(&text.edited_at), html(&text.edited_by)),
+        code(&text.sha256),
+        code(&text.chain_hash),
+    ]
+}

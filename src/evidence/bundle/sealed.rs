@@ -1,0 +1,266 @@
+//! The versions of a bundle: which ones are needed, and the parts of histories that prove them
+//! (EVID-14).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::MAX_BUNDLE;
+use super::export::{ExportError, Unproved};
+use super::manifest::{VersionRef, chain_path, keyframe_path, text_path};
+use super::segment::{Segment, SegmentEntry};
+use crate::audit::{Part, Text};
+use crate::chain::error::ChainError;
+use crate::chain::history::{Entry, History, TextStorage};
+use crate::chain::replay::{self, Replay};
+use crate::checkpoint::chronicle::Chronicle;
+use crate::checkpoint::state::PublishedSet;
+use crate::document::Document;
+use crate::document::text::normalise;
+use crate::model::digest::Digest;
+use crate::model::id::DocumentId;
+use crate::model::layout::limit;
+use crate::model::number::{CheckpointNumber, Version};
+use crate::resolve::traced::Origin;
+use crate::vault::Vault;
+use crate::vault::files::Files;
+
+/// The versions that a bundle is to prove, each with the checkpoints that it is to be proved for.
+#[derive(Debug, Default)]
+pub(super) struct Needed {
+    versions: BTreeMap<(DocumentId, Version), BTreeSet<u64>>,
+}
+
+impl Needed {
+    fn add(&mut self, id: &DocumentId, version: Version, checkpoint: u64) {
+        self.versions.entry((id.clone(), version)).or_default().insert(checkpoint);
+    }
+
+    /// The version that a text of an access is of.
+    pub(super) fn add_text(
+        &mut self,
+        chronicle: &Chronicle<'_>,
+        id: Option<&DocumentId>,
+        text: &Text,
+    ) {
+        let checkpoint = text
+            .checkpoint
+            .filter(|number| chronicle.checkpoint(CheckpointNumber(*number)).is_ok());
+        if let (Some(id), Some(checkpoint)) = (id, checkpoint) {
+            self.add(id, Version(text.version), checkpoint);
+        }
+    }
+
+    /// Every version of a document that was published, for the checkpoint that published it.
+    pub(super) fn add_document(&mut self, chronicle: &Chronicle<'_>, id: &str) {
+        for checkpoint in chronicle.checkpoints() {
+            for (id, mark) in checkpoint.set.iter().filter(|(set, _)| set.as_str() == id) {
+                if let Some(version) = mark.version {
+                    self.add(id, version, checkpoint.number.0);
+                }
+            }
+        }
+    }
+
+    /// The governance files in force at each checkpoint that is needed so far, without packs.
+    pub(super) fn add_governance(&mut self, chronicle: &Chronicle<'_>) {
+        let wanted: BTreeSet<u64> = self.versions.values().flatten().copied().collect();
+        let mut state = PublishedSet::default();
+        for checkpoint in chronicle.checkpoints() {
+            checkpoint.apply(&mut state);
+            if wanted.contains(&checkpoint.number.0) {
+                let in_force = state.iter().filter(|(id, _)| !id.is_document() && !id.is_pack());
+                for (id, mark) in in_force {
+                    if let Some(version) = mark.version {
+                        self.add(id, version, checkpoint.number.0);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The files of a bundle, by their names, each with what it is.
+pub(super) type Contents = BTreeMap<String, (&'static str, Vec<u8>)>;
+
+/// Versions that are built from one keyframe, each with its checkpoints.
+type Group = BTreeMap<Version, BTreeSet<u64>>;
+
+/// The versions with their texts and proofs.
+#[derive(Debug, Default)]
+pub(super) struct Sealed {
+    pub(super) files: Contents,
+    pub(super) versions: Vec<VersionRef>,
+    pub(super) unproved: Vec<Unproved>,
+    /// What of them is handed out.
+    pub(super) texts: Vec<Text>,
+    chains: usize,
+    size: u64,
+}
+
+impl Sealed {
+    /// Reads the histories of the versions that are needed, and recomputes every hash on the way.
+    ///
+    /// # Errors
+    /// [`ExportError::TooLarge`].
+    pub(super) fn of(vault: &Vault, needed: Needed) -> Result<Self, ExportError> {
+        let mut sealed = Self::default();
+        let mut documents: BTreeMap<DocumentId, Group> = BTreeMap::new();
+        for ((id, version), checkpoints) in needed.versions {
+            documents.entry(id).or_default().insert(version, checkpoints);
+        }
+        for (id, versions) in documents {
+            match replay::load(vault.files(), &id) {
+                Ok(history) => {
+                    for group in sealed.by_keyframe(&id, &history, versions) {
+                        sealed.add(vault.files(), (&id, &history), &group)?;
+                    }
+                }
+                Err(why) => versions.keys().for_each(|version| sealed.lacks(&id, *version, &why)),
+            }
+        }
+        Ok(sealed)
+    }
+
+    fn lacks(&mut self, id: &DocumentId, version: Version, why: &ChainError) {
+        self.unproved.push(Unproved { name: format!("{id} v{version}"), why: why.to_string() });
+    }
+
+    /// The versions of a document by the keyframe that each is built from.
+    fn by_keyframe(&mut self, id: &DocumentId, history: &History, versions: Group) -> Vec<Group> {
+        let mut groups: BTreeMap<Version, Group> = BTreeMap::new();
+        for (version, checkpoints) in versions {
+            match history.chain_to(version) {
+                Ok((_, chain)) => {
+                    let keyframe = chain.first().map_or(version, |first| first.version);
+                    groups.entry(keyframe).or_default().insert(version, checkpoints);
+                }
+                Err(gap) => self.lacks(id, version, &gap.into()),
+            }
+        }
+        groups.into_values().collect()
+    }
+
+    /// Adds versions that are built from one keyframe, up to the first that does not verify.
+    fn add(
+        &mut self,
+        files: &Files,
+        (id, history): (&DocumentId, &History),
+        group: &Group,
+    ) -> Result<(), ExportError> {
+        let mut chain = Chain::default();
+        if let Err(why) = chain.read(files, (id, history), group) {
+            let proved = chain.texts.len();
+            group.keys().skip(proved).for_each(|version| self.lacks(id, *version, &why));
+        }
+        let Some((last, _)) = chain.texts.last() else { return Ok(()) };
+        chain.entries.retain(|entry| entry.version <= last.version.0);
+        self.chains += 1;
+        for (entry, text) in &chain.texts {
+            let checkpoints = group[&entry.version].iter().copied().collect();
+            let (id, version, number) = (id.to_string(), entry.version.0, self.chains);
+            self.versions.push(VersionRef { id, version, chain: number, checkpoints });
+            let path = text_path(self.versions.len());
+            self.put(path, "the text of a version", text.clone().into_bytes())?;
+        }
+        self.texts.extend(chain.handed_out(id, group));
+        let segment = Segment {
+            id: id.to_string(),
+            previous: chain.previous.map(|hash| hash.to_string()),
+            entries: chain.entries,
+        };
+        let what = "a part of a history";
+        self.put(chain_path(self.chains), what, segment.spell()?)?;
+        let path = keyframe_path(self.chains);
+        self.put(path, "the full text that a part begins with", chain.keyframe.into_bytes())
+    }
+
+    fn put(&mut self, path: String, what: &'static str, bytes: Vec<u8>) -> Result<(), ExportError> {
+        self.size += bytes.len() as u64;
+        self.files.insert(path, (what, bytes));
+        if self.size > MAX_BUNDLE { Err(ExportError::TooLarge) } else { Ok(()) }
+    }
+}
+
+/// A part of a history, as far as it verifies.
+#[derive(Debug, Default)]
+struct Chain {
+    previous: Option<Digest>,
+    entries: Vec<SegmentEntry>,
+    keyframe: String,
+    /// The entries of the versions that are needed, with their texts.
+    texts: Vec<(Entry, String)>,
+}
+
+impl Chain {
+    /// Reads the entries from the keyframe to the last version that is needed.
+    ///
+    /// # Errors
+    /// What is wrong with the first entry that does not verify.
+    fn read(
+        &mut self,
+        files: &Files,
+        (id, history): (&DocumentId, &History),
+        group: &Group,
+    ) -> Result<(), ChainError> {
+        let last = group.keys().next_back().copied().unwrap_or_default();
+        let (previous, entries) = history.chain_to(last)?;
+        self.previous = previous;
+        let mut replay = Replay::new(files, id, previous);
+        for entry in entries {
+            if let Some(why) = replay.step(entry).into_iter().next() {
+                return Err(why);
+            }
+            let text = replay.text().unwrap_or_default();
+            let diff = match &entry.stored {
+                TextStorage::Keyframe => None,
+                TextStorage::Diff(diff) => Some(normalise(diff).into_owned()),
+                TextStorage::DiffFile => {
+                    let bytes = files.read(&id.diff_path(entry.version), limit::HISTORY)?;
+                    Some(normalise(&String::from_utf8_lossy(&bytes)).into_owned())
+                }
+            };
+            if diff.is_none() {
+                text.clone_into(&mut self.keyframe);
+            }
+            self.entries.push(SegmentEntry::of(entry, diff));
+            if group.contains_key(&entry.version) {
+                self.texts.push((entry.clone(), text.to_owned()));
+            }
+        }
+        Ok(())
+    }
+
+    /// What the access log says of it: the texts of the versions, and the keyframe and the diffs
+    /// between them.
+    fn handed_out(&self, id: &DocumentId, group: &Group) -> Vec<Text> {
+        let mut texts = Vec::new();
+        for (entry, text) in &self.texts {
+            let document = id.is_document().then(|| Document::parse(text).ok()).flatten();
+            let author = document.and_then(|document| document.frontmatter.author);
+            let first = group[&entry.version].first();
+            let checkpoint = first.map(|number| CheckpointNumber(*number));
+            texts.push(Origin { id, checkpoint, entry, author: author.as_deref() }.text(text));
+        }
+        for entry in &self.entries {
+            let (text, part) = match &entry.diff {
+                Some(diff) => (diff, Some(Part::Diff)),
+                None if group.contains_key(&Version(entry.version)) => continue,
+                None => (&self.keyframe, None),
+            };
+            texts.push(Text {
+                uri: None,
+                id: Some(id.to_string()),
+                version: entry.version,
+                checkpoint: None,
+                chain_hash: entry.chain_hash.clone(),
+                range: None,
+                part,
+                author: None,
+                edited_by: entry.edited_by.clone(),
+                edited_at: entry.edited_at.clone(),
+                bytes: text.len() as u64,
+                sha256: Digest::of(text.as_bytes()).to_string(),
+            });
+        }
+        texts
+    }
+}

@@ -1,0 +1,112 @@
+//! The lines of the access log in a bundle: the hash of each, and that those which were next to one
+//! another in the log still are (EVID-19).
+
+use super::super::manifest::{LINES, LineRef, Manifest, Scope};
+use super::log::Log;
+use super::{Files, Item, Judged, Kind, Verdict, contradicted, not_proved};
+use crate::audit::{Event, Line, Text};
+use crate::model::digest::Digest;
+
+/// No line of an access log is longer.
+const MAX_LINE: usize = 16 << 20;
+
+/// The lines of a bundle, and what was proved of them.
+#[derive(Debug, Default)]
+pub(super) struct Lines {
+    pub(super) items: Vec<Item>,
+    /// The lines, in the order of the file; none for one that cannot be read.
+    lines: Vec<Option<Line>>,
+}
+
+impl Lines {
+    pub(super) fn read(manifest: &Manifest, files: &Files<'_>, log: &Log) -> Self {
+        let mut lines = Self::default();
+        let bytes = files.get(LINES).unwrap_or_default();
+        let mut found = bytes.split_inclusive(|byte| *byte == b'\n');
+        let mut before: Option<(Line, Digest)> = None;
+        let mut listed = manifest.lines.iter();
+        loop {
+            let (line, listed) = match (found.next(), listed.next()) {
+                (None, None) => break,
+                (Some(line), listed) => (line, listed),
+                (None, Some(listed)) => {
+                    lines.push(listed.trace.clone(), not_proved("the line is missing"), None);
+                    continue;
+                }
+            };
+            let number = lines.lines.len() + 1;
+            let name = listed.map_or(format!("line {number}"), |listed| listed.trace.clone());
+            match read(line) {
+                Ok((line, hash)) => {
+                    let last = before.as_ref().map(|(line, hash)| (line, hash));
+                    let judged = judge(manifest, log, &line, listed, last);
+                    before = Some((line.clone(), hash));
+                    lines.push(name, judged, Some(line));
+                }
+                Err(why) => lines.push(name, Err(why), None),
+            }
+        }
+        lines
+    }
+
+    fn push(&mut self, name: String, judged: Judged, line: Option<Line>) {
+        self.items.push(Item::new(Kind::Line, name, judged));
+        self.lines.push(line);
+    }
+
+    /// The lines that can be read.
+    pub(super) fn read_lines(&self) -> impl Iterator<Item = (usize, &Line, Verdict)> {
+        let lines = self.lines.iter().zip(&self.items).zip(1..);
+        lines.filter_map(|((line, item), n)| Some((n, line.as_ref()?, item.verdict)))
+    }
+
+    /// The same without their places.
+    pub(super) fn all(&self) -> impl Iterator<Item = &Line> {
+        self.lines.iter().flatten()
+    }
+}
+
+fn read(line: &[u8]) -> Result<(Line, Digest), (Verdict, String)> {
+    match line.strip_suffix(b"\n") {
+        Some(line) if line.len() > MAX_LINE => contradicted("the line is too long"),
+        Some(line) => Line::read(line).or_else(|why| contradicted(why.to_string())),
+        None => contradicted("the line has no end"),
+    }
+}
+
+fn judge(
+    manifest: &Manifest,
+    log: &Log,
+    line: &Line,
+    listed: Option<&LineRef>,
+    before: Option<(&Line, &Digest)>,
+) -> Judged {
+    let trace = line.trace().to_string();
+    if listed.is_none_or(|listed| listed.trace != trace) {
+        return contradicted(format!("the manifest does not list {trace} in this place"));
+    }
+    if !manifest.scope.wants(line) || wanted(&manifest.scope, line).is_none() {
+        return contradicted("it is not one of those that the bundle is for");
+    }
+    if let Some(why) = line.chain_fault(before) {
+        return contradicted(why);
+    }
+    let Some(head) = &line.request.head else { return Ok(()) };
+    if log.recorded(head.checkpoint).is_some_and(|found| found.to_string() != head.hash) {
+        return contradicted(format!("checkpoint {} has another hash", head.checkpoint));
+    }
+    log.at(head.checkpoint).map(|_| ())
+}
+
+/// The texts of a line that are to be proved, with their places; none where the line is of a document
+/// of which it has no text.
+pub(super) fn wanted<'l>(scope: &Scope, line: &'l Line) -> Option<Vec<(usize, &'l Text)>> {
+    let texts = match &line.event {
+        Event::Access(access) => access.documents.as_slice(),
+        _ => &[],
+    };
+    let all = (1..).zip(texts);
+    let Scope::Document(id) = scope else { return Some(all.collect()) };
+    let is_of = |(_, text): &(usize, &Text)| text.is_of(id);
+    Some(all.filter(is_of).collect()).filter(|texts: &Vec<_>| !texts.is_empty())
+}

@@ -1,0 +1,235 @@
+//! Verifying a bundle without its vault, item by item (EVID-17 to EVID-21).
+//!
+//! `log` recomputes the checkpoints, `lines` the lines of the access log, `versions` the texts from
+//! their histories, `texts` what was handed out of these. Each gives items; none stops at the first
+//! that does not hold.
+
+mod lines;
+mod log;
+mod texts;
+mod versions;
+
+use std::collections::BTreeMap;
+
+use super::manifest::{MANIFEST, Manifest, ManifestFault, Scope};
+use super::{MAX_BUNDLE, MAX_FILES, MAX_MANIFEST, tar};
+use crate::audit::HeadRef;
+use crate::model::digest::Digest;
+use lines::Lines;
+use log::Log;
+use versions::Versions;
+
+/// Why bytes are no bundle.
+#[derive(Debug, thiserror::Error)]
+pub enum BundleFault {
+    /// More bytes than a verifier reads.
+    #[error("it has more than {} MiB", MAX_BUNDLE >> 20)]
+    TooLarge,
+    /// More files than a verifier reads.
+    #[error("it has more than {MAX_FILES} files")]
+    TooManyFiles,
+    /// A larger manifest than a verifier reads.
+    #[error("its {MANIFEST} has more than {} MiB", MAX_MANIFEST >> 20)]
+    ManifestTooLarge,
+    /// No container of ours.
+    #[error("{0}")]
+    Container(String),
+    /// There is no manifest.
+    #[error("it has no {MANIFEST}")]
+    NoManifest,
+    /// The manifest cannot be relied on.
+    #[error("{0}")]
+    Manifest(String),
+    /// A file that the manifest does not list.
+    #[error("the manifest does not list `{0}`")]
+    Unlisted(String),
+}
+
+/// What a verifier says of an item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Every hash that it depends on is recomputed and equal.
+    Proved,
+    /// It holds, and nothing outside of the bundle was compared with it.
+    NotAnchored,
+    /// What would prove it is missing, or does not hold.
+    NotProved,
+    /// No bundle could prove it.
+    Unprovable,
+    /// The bundle says two things that cannot both be.
+    Contradicted,
+}
+
+impl Verdict {
+    /// Its words.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Proved => "proved",
+            Self::NotAnchored => "not anchored",
+            Self::NotProved | Self::Unprovable => "not proved",
+            Self::Contradicted => "contradicted",
+        }
+    }
+
+    /// Whether the bundle does not prove what it should.
+    pub fn is_failure(self) -> bool {
+        matches!(self, Self::NotProved | Self::Contradicted)
+    }
+}
+
+/// What is verified.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// That the bundle has what its name says.
+    Scope,
+    /// A file of the bundle.
+    File,
+    /// A checkpoint.
+    Checkpoint,
+    /// The last checkpoint.
+    Head,
+    /// A line of the access log.
+    Line,
+    /// A version of a document.
+    Version,
+    /// A version in the maps of a checkpoint.
+    Sealed,
+    /// A text that was handed out.
+    Text,
+}
+
+impl Kind {
+    /// Its word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Scope => "scope",
+            Self::File => "file",
+            Self::Checkpoint => "checkpoint",
+            Self::Head => "head",
+            Self::Line => "line",
+            Self::Version => "version",
+            Self::Sealed => "sealed",
+            Self::Text => "text",
+        }
+    }
+}
+
+/// One thing that a bundle proves, or not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Item {
+    /// What kind.
+    pub kind: Kind,
+    /// Which one.
+    pub name: String,
+    /// What is said of it.
+    pub verdict: Verdict,
+    /// Why, unless it is proved.
+    pub why: Option<String>,
+}
+
+/// A verdict with its reason.
+type Judged = Result<(), (Verdict, String)>;
+
+fn contradicted<T>(why: impl Into<String>) -> Result<T, (Verdict, String)> {
+    Err((Verdict::Contradicted, why.into()))
+}
+
+fn not_proved<T>(why: impl Into<String>) -> Result<T, (Verdict, String)> {
+    Err((Verdict::NotProved, why.into()))
+}
+
+impl Item {
+    fn new(kind: Kind, name: impl Into<String>, judged: Judged) -> Self {
+        let (verdict, why) = match judged {
+            Ok(()) => (Verdict::Proved, None),
+            Err((verdict, why)) => (verdict, Some(why)),
+        };
+        Self { kind, name: name.into(), verdict, why }
+    }
+}
+
+/// What the verification of a bundle gave.
+#[derive(Debug)]
+pub struct Verified {
+    /// `trace`, `session` or `document`, and what it names.
+    pub scope: (&'static str, String),
+    /// The version of the program that made the bundle, as it says.
+    pub tool: String,
+    /// The head that the bundle was exported at.
+    pub head: Option<HeadRef>,
+    /// The items, in the order of the kinds.
+    pub items: Vec<Item>,
+}
+
+/// The files of a bundle.
+struct Files<'b>(BTreeMap<&'b str, &'b [u8]>);
+
+impl<'b> Files<'b> {
+    fn get(&self, path: &str) -> Result<&'b [u8], (Verdict, String)> {
+        match self.0.get(path) {
+            Some(bytes) => Ok(bytes),
+            None => not_proved(format!("`{path}` is missing")),
+        }
+    }
+}
+
+/// Verifies the bytes of a bundle. With `expected`, its checkpoints have to lead to that head.
+///
+/// # Errors
+/// The bytes are no bundle.
+pub fn verify(bytes: &[u8], expected: Option<&Digest>) -> Result<Verified, BundleFault> {
+    if bytes.len() as u64 > MAX_BUNDLE {
+        return Err(BundleFault::TooLarge);
+    }
+    let read = tar::read(bytes).map_err(|why| BundleFault::Container(why.to_string()))?;
+    if read.len() > MAX_FILES {
+        return Err(BundleFault::TooManyFiles);
+    }
+    let mut files: BTreeMap<&str, &[u8]> = read.into_iter().collect();
+    let manifest = files.remove(MANIFEST).ok_or(BundleFault::NoManifest)?;
+    if manifest.len() > MAX_MANIFEST {
+        return Err(BundleFault::ManifestTooLarge);
+    }
+    let unreadable = |why: ManifestFault| BundleFault::Manifest(why.to_string());
+    let manifest = Manifest::read(manifest).map_err(unreadable)?;
+    if let Some(unlisted) = files.keys().find(|path| !manifest.files.contains_key(**path)) {
+        return Err(BundleFault::Unlisted((*unlisted).to_owned()));
+    }
+    Ok(judge(manifest, &Files(files), expected))
+}
+
+fn judge(manifest: Manifest, files: &Files<'_>, expected: Option<&Digest>) -> Verified {
+    let log = Log::read(&manifest, files, expected);
+    let lines = Lines::read(&manifest, files, &log);
+    let versions = Versions::read(&manifest, files, &log);
+    let mut items = vec![scope(&manifest, &lines)];
+    items.extend(manifest.files.iter().map(|(path, listed)| {
+        let judged = files.get(path).and_then(|bytes| {
+            let found = Digest::of(bytes).to_string();
+            match bytes.len() as u64 == listed.bytes && found == listed.sha256 {
+                true => Ok(()),
+                false => contradicted(format!("it has hash {found}, and the manifest another")),
+            }
+        });
+        Item::new(Kind::File, path, judged)
+    }));
+    items.extend(log.items.iter().cloned());
+    items.extend(lines.items.iter().cloned());
+    items.extend(versions.items.iter().cloned());
+    items.extend(texts::items(&manifest, files, &lines, &versions));
+    let (word, name) = manifest.scope.parts();
+    let scope = (word, name.to_owned());
+    Verified { scope, tool: manifest.tool, head: manifest.head, items }
+}
+
+/// That the bundle has something of what it is named for.
+fn scope(manifest: &Manifest, lines: &Lines) -> Item {
+    let (word, name) = manifest.scope.parts();
+    let has = match &manifest.scope {
+        Scope::Trace(trace) => lines.all().any(|line| line.trace().to_string() == *trace),
+        Scope::Session(_) => lines.all().any(|line| manifest.scope.wants(line)),
+        Scope::Document(id) => manifest.versions.iter().any(|version| version.id == *id),
+    };
+    let judged = if has { Ok(()) } else { not_proved("the bundle has nothing of it") };
+    Item::new(Kind::Scope, format!("{word} {name}"), judged)
+}

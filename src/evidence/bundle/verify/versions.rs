@@ -1,0 +1,164 @@
+//! The versions of a bundle: each text rebuilt from its part of a history, every hash on the way
+//! recomputed, and its place in the maps of checkpoints (EVID-20).
+
+use std::collections::BTreeMap;
+
+use super::super::manifest::{Manifest, VersionRef, chain_path, keyframe_path, text_path};
+use super::super::segment::Segment;
+use super::log::Log;
+use super::{Files, Item, Judged, Kind, Verdict, contradicted, not_proved};
+use crate::chain::history::{Entry, TextStorage};
+use crate::chain::replay::Replay;
+use crate::chain::vouched::self_described;
+use crate::checkpoint::state::Mark;
+use crate::model::layout::limit;
+
+/// The versions of a bundle, and what was proved of them.
+#[derive(Debug, Default)]
+pub(super) struct Versions {
+    pub(super) items: Vec<Item>,
+    /// The record of each version, if it is proved.
+    entries: Vec<Option<Entry>>,
+    /// The verdict for each version at each of its checkpoints.
+    sealed: BTreeMap<(usize, u64), Verdict>,
+}
+
+/// A version that is wanted of a chain, by its place among those of the bundle.
+type Found = Result<Entry, (Verdict, String)>;
+
+impl Versions {
+    pub(super) fn read(manifest: &Manifest, files: &Files<'_>, log: &Log) -> Self {
+        let mut by_chain: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        for (n, version) in manifest.versions.iter().enumerate() {
+            by_chain.entry(version.chain).or_default().push(n);
+        }
+        let mut found: BTreeMap<usize, Found> = BTreeMap::new();
+        for (chain, wanted) in by_chain {
+            found.extend(read_chain(manifest, files, chain, &wanted));
+        }
+        let mut versions = Self::default();
+        let mut sealed = Vec::new();
+        for (n, version) in manifest.versions.iter().enumerate() {
+            let entry = found.remove(&n).unwrap_or_else(|| contradicted("it has no chain"));
+            let name = format!("{} v{}", version.id, version.version);
+            for checkpoint in &version.checkpoints {
+                let judged = judge_sealed(log, version, &entry, *checkpoint);
+                let item = Item::new(Kind::Sealed, format!("{name} at {checkpoint}"), judged);
+                versions.sealed.insert((n + 1, *checkpoint), item.verdict);
+                sealed.push(item);
+            }
+            let judged = entry.as_ref().map(|_| ()).map_err(Clone::clone);
+            versions.items.push(Item::new(Kind::Version, name, judged));
+            versions.entries.push(entry.ok());
+        }
+        versions.items.extend(sealed);
+        versions
+    }
+
+    /// The record of a version, counted from 1, if it is proved.
+    pub(super) fn entry(&self, version: usize) -> Option<&Entry> {
+        self.entries.get(version.checked_sub(1)?)?.as_ref()
+    }
+
+    /// What is said of a version, counted from 1, at a checkpoint.
+    pub(super) fn sealed(&self, version: usize, checkpoint: u64) -> Option<Verdict> {
+        self.sealed.get(&(version, checkpoint)).copied()
+    }
+}
+
+fn judge_sealed(log: &Log, version: &VersionRef, entry: &Found, checkpoint: u64) -> Judged {
+    if log.recorded(checkpoint).is_some() {
+        let mark = log.mark(checkpoint, &version.id);
+        let Some((number, chain_hash)) = mark.and_then(Mark::sealed) else {
+            return contradicted(format!("checkpoint {checkpoint} does not hold it"));
+        };
+        if number.0 != version.version {
+            return contradicted(format!("checkpoint {checkpoint} holds version {number}"));
+        }
+        if entry.as_ref().is_ok_and(|entry| entry.chain_hash != chain_hash) {
+            return contradicted(format!("checkpoint {checkpoint} has chain hash {chain_hash}"));
+        }
+    }
+    log.at(checkpoint)?;
+    match entry {
+        Ok(_) => Ok(()),
+        Err(_) => not_proved("the version is not proved"),
+    }
+}
+
+/// What a part of a history proves of the versions that are wanted of it.
+fn read_chain(
+    manifest: &Manifest,
+    files: &Files<'_>,
+    chain: usize,
+    wanted: &[usize],
+) -> Vec<(usize, Found)> {
+    match rebuilt(manifest, files, chain, wanted) {
+        Ok(found) => found,
+        Err(why) => wanted.iter().map(|n| (*n, Err(why.clone()))).collect(),
+    }
+}
+
+fn rebuilt(
+    manifest: &Manifest,
+    files: &Files<'_>,
+    chain: usize,
+    wanted: &[usize],
+) -> Result<Vec<(usize, Found)>, (Verdict, String)> {
+    let segment = files.get(&chain_path(chain))?;
+    let keyframe = files.get(&keyframe_path(chain))?;
+    let malformed = || (Verdict::Contradicted, format!("`{}` is malformed", chain_path(chain)));
+    let segment = Segment::read(segment).ok_or_else(malformed)?;
+    if keyframe.len() as u64 > limit::DOCUMENT {
+        return contradicted(format!("`{}` is too large", keyframe_path(chain)));
+    }
+    let (id, previous, entries) = segment.entries().ok_or_else(malformed)?;
+    let mut replay = Replay::of_keyframe(keyframe, &id, previous);
+    let mut left: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
+    wanted.iter().for_each(|n| left.entry(manifest.versions[*n].version).or_default().push(*n));
+    let (mut found, mut fault) = (Vec::new(), None);
+    for entry in entries {
+        let number = entry.version;
+        if fault.is_none() {
+            fault = step(&mut replay, &entry, id.is_document());
+        }
+        for n in left.remove(&number.0).unwrap_or_default() {
+            let judged = match &fault {
+                Some(why) => contradicted(format!("version {why}")),
+                None if manifest.versions[n].id != id.as_str() => {
+                    contradicted(format!("`{}` is of another document", chain_path(chain)))
+                }
+                None => self_described(&id, &entry, replay.text().unwrap_or_default())
+                    .or_else(|why| contradicted(why.to_string()))
+                    .and_then(|_| same_text(files, n + 1, replay.text().unwrap_or_default())),
+            };
+            found.push((n, judged.map(|()| entry.clone())));
+        }
+    }
+    let lacks = || contradicted(format!("`{}` has no such version", chain_path(chain)));
+    found.extend(left.into_values().flatten().map(|n| (n, lacks())));
+    Ok(found)
+}
+
+/// Recomputes one entry; gives what is wrong with it.
+fn step(replay: &mut Replay<'_>, entry: &Entry, is_document: bool) -> Option<String> {
+    let at = |why: &dyn std::fmt::Display| Some(format!("{}: {why}", entry.version));
+    if let Some(why) = replay.step(entry).first() {
+        return at(why);
+    }
+    if !replay.is_as_written() {
+        return at(&"it is not in normal form");
+    }
+    // A content hash does not say whether its text is a full one or a diff; these first bytes do.
+    let is_full = entry.stored == TextStorage::Keyframe;
+    let begins = replay.text().is_some_and(|text| text.starts_with("---\n"));
+    if is_document && is_full && !begins { at(&"it is not the text of a document") } else { None }
+}
+
+fn same_text(files: &Files<'_>, version: usize, text: &str) -> Judged {
+    let path = text_path(version);
+    match files.get(&path)? == text.as_bytes() {
+        true => Ok(()),
+        false => contradicted(format!("`{path}` is not the text that follows from its history")),
+    }
+}

@@ -1,0 +1,222 @@
+//! Every publication and retirement in a period: the population that an auditor samples from
+//! (`spec/evidence.md`, section 6).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::chain::error::ChainError;
+use crate::chain::history::Entry;
+use crate::chain::replay;
+use crate::chain::walk::Walk;
+use crate::checkpoint::chronicle::Chronicle;
+use crate::checkpoint::event::Checkpoint;
+use crate::checkpoint::fault::LogError;
+use crate::checkpoint::state::Mark;
+use crate::model::id::DocumentId;
+use crate::model::number::{CheckpointNumber, Version};
+use crate::model::timestamp::Timestamp;
+use crate::vault::Vault;
+use crate::vault::files::Files;
+
+/// What an event did to an artifact.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Act {
+    /// A version was published.
+    Published,
+    /// The artifact was retired.
+    Retired,
+    /// It left the maps, and its history records no retirement.
+    Removed,
+}
+
+impl Act {
+    /// Its word.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Published => "published",
+            Self::Retired => "retired",
+            Self::Removed => "removed",
+        }
+    }
+}
+
+/// One artifact in one event.
+#[derive(Clone, Debug)]
+pub(crate) struct Publication {
+    /// The checkpoint.
+    pub(crate) checkpoint: Checkpoint,
+    /// What happened.
+    pub(crate) act: Act,
+    /// The artifact.
+    pub(crate) id: DocumentId,
+    /// The version, as the checkpoint or the retirement has it.
+    pub(crate) version: Option<Version>,
+    /// Its record, if there is one.
+    pub(crate) entry: Option<Entry>,
+    /// The field `author` of the version.
+    pub(crate) author: Option<String>,
+    /// Why the record does not verify; none if it does.
+    pub(crate) why: Option<String>,
+}
+
+/// What a history proves of one version.
+struct Fact {
+    entry: Entry,
+    author: Option<String>,
+    /// What is wrong with it or with a version before it.
+    why: Option<String>,
+}
+
+/// The publications in a half-open period, by their checkpoints and ids.
+pub(crate) fn publications(
+    vault: &Vault,
+    chronicle: &Chronicle<'_>,
+    from: Option<Timestamp>,
+    to: Option<Timestamp>,
+) -> Vec<Publication> {
+    let faults = Faults::of(chronicle, vault.files());
+    let is_in = |at: Timestamp| from.is_none_or(|from| at >= from) && to.is_none_or(|to| at < to);
+    let events: Vec<&Checkpoint> =
+        chronicle.checkpoints().iter().copied().filter(|event| is_in(event.at)).collect();
+    let set = events.iter().flat_map(|event| event.set.iter().map(|(id, _)| id));
+    let ids: BTreeSet<&DocumentId> =
+        set.chain(events.iter().flat_map(|event| &event.removed)).collect();
+    let facts: BTreeMap<&DocumentId, Result<Vec<Fact>, String>> =
+        ids.into_iter().map(|id| (id, facts(vault.files(), id))).collect();
+    let mut rows = Vec::new();
+    for event in events {
+        let set = event.set.iter().map(|(id, mark)| published(event, id, mark, &facts[id]));
+        let removed = event.removed.iter().map(|id| removed(event, id, &facts[id]));
+        let mut of_event: Vec<Publication> = set.chain(removed).collect();
+        of_event.sort_by(|a, b| a.id.cmp(&b.id));
+        if let Some(why) = faults.at(event.number) {
+            of_event.iter_mut().for_each(|row| row.why = Some(why.to_owned()));
+        }
+        rows.extend(of_event);
+    }
+    rows
+}
+
+/// The checkpoints whose hashes do not follow.
+struct Faults {
+    wrong: BTreeSet<CheckpointNumber>,
+    not_compared: Option<CheckpointNumber>,
+}
+
+impl Faults {
+    fn of(chronicle: &Chronicle<'_>, files: &Files) -> Self {
+        let mut faults = Self { wrong: BTreeSet::new(), not_compared: None };
+        for fault in chronicle.hash_faults(files) {
+            match fault {
+                LogError::Hash { number, .. } => drop(faults.wrong.insert(number)),
+                LogError::NotCompared { from } => faults.not_compared = Some(from),
+                _ => {}
+            }
+        }
+        faults
+    }
+
+    fn at(&self, number: CheckpointNumber) -> Option<&'static str> {
+        if self.wrong.contains(&number) {
+            return Some("the hash of the checkpoint does not follow from its maps");
+        }
+        let is_compared = self.not_compared.is_none_or(|from| number < from);
+        (!is_compared).then_some("the hash of the checkpoint was not recomputed")
+    }
+}
+
+fn published(
+    event: &Checkpoint,
+    id: &DocumentId,
+    mark: &Mark,
+    facts: &Result<Vec<Fact>, String>,
+) -> Publication {
+    let found = facts
+        .as_ref()
+        .map(|facts| facts.iter().find(|fact| Some(fact.entry.version) == mark.version));
+    let mismatch = |fact: &Fact| {
+        let differs = mark.chain_hash != Some(fact.entry.chain_hash);
+        let unpublished = !fact.entry.is_published();
+        match (differs, unpublished) {
+            (true, _) => Some("the history has another chain hash than the checkpoint".to_owned()),
+            (_, true) => Some("the history does not record the version as published".to_owned()),
+            _ => None,
+        }
+    };
+    let (fact, why) = match found {
+        Err(why) => (None, Some(why.clone())),
+        Ok(None) => (None, Some("the history does not have the version".to_owned())),
+        Ok(Some(fact)) => (Some(fact), fact.why.clone().or_else(|| mismatch(fact))),
+    };
+    row(event, Act::Published, (id, mark.version), fact, why)
+}
+
+fn removed(event: &Checkpoint, id: &DocumentId, facts: &Result<Vec<Fact>, String>) -> Publication {
+    let retirement = facts
+        .as_ref()
+        .map(|facts| facts.iter().find(|fact| fact.entry.retired_at() == Some(event.at)));
+    let (act, fact, why) = match retirement {
+        Err(why) => (Act::Removed, None, Some(why.clone())),
+        Ok(None) => {
+            (Act::Removed, None, Some("the history records no retirement at that time".to_owned()))
+        }
+        Ok(Some(fact)) => (Act::Retired, Some(fact), fact.why.clone()),
+    };
+    row(event, act, (id, fact.map(|fact| fact.entry.version)), fact, why)
+}
+
+fn row(
+    event: &Checkpoint,
+    act: Act,
+    (id, version): (&DocumentId, Option<Version>),
+    fact: Option<&Fact>,
+    why: Option<String>,
+) -> Publication {
+    // A row does not need what else its event did.
+    let checkpoint = Checkpoint { set: Vec::new(), removed: Vec::new(), ..event.clone() };
+    Publication {
+        checkpoint,
+        act,
+        id: id.clone(),
+        version,
+        entry: fact.map(|fact| fact.entry.clone()),
+        author: fact.and_then(|fact| fact.author.clone()),
+        why,
+    }
+}
+
+/// What the history of an artifact proves of each of its versions.
+///
+/// # Errors
+/// Why there is no history.
+fn facts(files: &Files, id: &DocumentId) -> Result<Vec<Fact>, String> {
+    let history = replay::load(files, id).map_err(|why| why.to_string())?;
+    let mut walk = Walk::new(files, id, &history);
+    let mut facts: Vec<Fact> = Vec::new();
+    let mut fault: Option<String> = None;
+    while let Some(step) = walk.next() {
+        let line = step.slot.line;
+        let Ok(mut version) = step.version else {
+            fault.get_or_insert_with(|| ChainError::Malformed(line, Vec::new()).to_string());
+            continue;
+        };
+        let entry = version.entry.clone();
+        let follows = facts.last().is_none_or(|last| last.entry.version.next() == entry.version);
+        if fault.is_none() {
+            let wrong = version.wrong.first().map(ToString::to_string);
+            let gap =
+                (!follows).then(|| format!("version {} is missing", entry.version.previous()));
+            let text = || version_fault(&mut version);
+            fault =
+                wrong.or(gap).or_else(text).map(|why| format!("version {}: {why}", entry.version));
+        }
+        let author = version.describe().ok().flatten().and_then(|said| said.fields.author);
+        facts.push(Fact { entry, author, why: fault.clone() });
+    }
+    Ok(facts)
+}
+
+/// Why a text may not be what its entry says.
+fn version_fault(version: &mut crate::chain::walk::Recomputed<'_, '_>) -> Option<String> {
+    let said = version.check_text().and_then(|()| version.check_retirement());
+    said.err().map(|why| why.to_string())
+}

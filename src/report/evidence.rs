@@ -1,0 +1,249 @@
+//! Evidence: bundles, what verifying one gave, and the list of publications.
+
+use serde::Serialize;
+
+use super::Report;
+use super::failure::{Code, Failure};
+use crate::audit::HeadRef;
+use crate::evidence::bundle::export::{ExportError, Exported};
+use crate::evidence::bundle::verify::{BundleFault, Item, Kind, Verdict, Verified};
+use crate::evidence::publications::Publication;
+
+/// The answer of `evidence export`.
+#[derive(Debug, Serialize)]
+pub struct EvidenceExportReport {
+    /// The file that was written.
+    pub file: String,
+    /// Its size.
+    pub bytes: u64,
+    /// Its SHA-256.
+    pub sha256: String,
+    /// How many lines of the access log it has.
+    pub line_count: usize,
+    /// How many versions it has the texts of.
+    pub version_count: usize,
+    /// The last checkpoint.
+    pub head: Option<HeadRef>,
+    /// What the bundle does not prove.
+    pub unproved: Vec<UnprovedRow>,
+}
+
+/// A version or text that a bundle does not prove.
+#[derive(Debug, Serialize)]
+pub struct UnprovedRow {
+    /// Which one.
+    pub name: String,
+    /// Why.
+    pub why: String,
+}
+
+impl EvidenceExportReport {
+    /// A bundle that was written to a file.
+    pub(crate) fn new(file: String, exported: &Exported) -> Self {
+        let unproved = exported.unproved.iter();
+        let row = |one: &crate::evidence::bundle::export::Unproved| UnprovedRow {
+            name: one.name.clone(),
+            why: one.why.clone(),
+        };
+        Self {
+            file,
+            bytes: exported.bytes.len() as u64,
+            sha256: crate::model::digest::Digest::of(&exported.bytes).to_string(),
+            line_count: exported.lines,
+            version_count: exported.versions,
+            head: exported.head.clone(),
+            unproved: unproved.map(row).collect(),
+        }
+    }
+}
+
+impl Report for EvidenceExportReport {
+    const SCHEMA: &'static str = "evidence.export";
+}
+
+/// What no bundle can prove, whatever is in it.
+pub const LIMITS: [&str; 3] = [
+    "a principal and a label are what the caller stated",
+    "the writer of the access log may have truncated it, or made lines anew",
+    "a head that is not noted elsewhere is only what the bundle says",
+];
+
+/// The answer of `evidence verify`.
+#[derive(Debug, Serialize)]
+pub struct EvidenceVerifyReport {
+    /// `trace`, `session` or `document`.
+    pub scope: &'static str,
+    /// Which one.
+    pub name: String,
+    /// The version of the program that made the bundle, as it says.
+    pub tool: String,
+    /// The head that the bundle was exported at.
+    pub head: Option<HeadRef>,
+    /// Whether the head was compared with one from elsewhere, and is proved.
+    pub anchored: bool,
+    /// How many items are proved.
+    pub proved: usize,
+    /// How many are not.
+    pub not_proved: usize,
+    /// How many are contradicted.
+    pub contradicted: usize,
+    /// Every item.
+    pub items: Vec<ItemRow>,
+    /// What no bundle can prove.
+    pub limits: [&'static str; 3],
+}
+
+/// One item of a bundle.
+#[derive(Debug, Serialize)]
+pub struct ItemRow {
+    /// What kind.
+    pub kind: &'static str,
+    /// Which one.
+    pub name: String,
+    /// `proved`, `not proved`, `contradicted`, or, of the head, `not anchored`.
+    pub verdict: &'static str,
+    /// Whether the bundle should prove it, and does not.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub missing: bool,
+    /// Why it is not proved.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+}
+
+impl From<Item> for ItemRow {
+    fn from(item: Item) -> Self {
+        Self {
+            kind: item.kind.as_str(),
+            name: item.name,
+            verdict: item.verdict.as_str(),
+            missing: item.verdict == Verdict::NotProved,
+            why: item.why,
+        }
+    }
+}
+
+impl From<Verified> for EvidenceVerifyReport {
+    fn from(verified: Verified) -> Self {
+        let Verified { scope: (scope, name), tool, head, items } = verified;
+        let count = |of: &[Verdict]| items.iter().filter(|item| of.contains(&item.verdict)).count();
+        let is_head = |item: &&Item| item.kind == Kind::Head;
+        let anchored =
+            items.iter().find(is_head).is_some_and(|item| item.verdict == Verdict::Proved);
+        Self {
+            scope,
+            name,
+            tool,
+            head,
+            anchored,
+            proved: count(&[Verdict::Proved]),
+            not_proved: count(&[Verdict::NotProved, Verdict::Unprovable]),
+            contradicted: count(&[Verdict::Contradicted]),
+            items: items.into_iter().map(ItemRow::from).collect(),
+            limits: LIMITS,
+        }
+    }
+}
+
+impl EvidenceVerifyReport {
+    /// Whether nothing is contradicted and no proof is missing.
+    pub(crate) fn holds(&self) -> bool {
+        self.contradicted == 0 && self.items.iter().all(|item| !item.missing)
+    }
+}
+
+impl Report for EvidenceVerifyReport {
+    const SCHEMA: &'static str = "evidence.verify";
+}
+
+/// The answer of `evidence report`: every publication and retirement of a period.
+#[derive(Debug, Serialize)]
+pub struct PublicationsReport {
+    /// The first instant of the period.
+    pub from: Option<String>,
+    /// The instant after the last.
+    pub to: Option<String>,
+    /// The publications, by checkpoint and id.
+    pub publications: Vec<PublicationRow>,
+}
+
+/// One artifact in one checkpoint.
+#[derive(Debug, Serialize)]
+pub struct PublicationRow {
+    /// The checkpoint.
+    pub checkpoint: u64,
+    /// When it was made.
+    pub at: String,
+    /// `published`, `retired` or `removed`.
+    pub action: &'static str,
+    /// The document or governance file.
+    pub id: String,
+    /// Its version.
+    pub version: Option<u64>,
+    /// The field `author` of the version.
+    pub author: Option<String>,
+    /// Who recorded the version.
+    pub edited_by: Option<String>,
+    /// When.
+    pub edited_at: Option<String>,
+    /// Who approved it; this version of ctx records no approvals.
+    pub approved_by: Vec<String>,
+    /// Whether the history verifies up to the version, and the checkpoint.
+    pub complete: bool,
+    /// Why not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+    /// A remark that no hash covers.
+    pub unprotected_note: Option<String>,
+    /// The chain hash of the version.
+    pub chain_hash: Option<String>,
+    /// The hash of the checkpoint.
+    pub checkpoint_hash: String,
+}
+
+impl From<Publication> for PublicationRow {
+    fn from(row: Publication) -> Self {
+        let entry = row.entry.as_ref();
+        Self {
+            checkpoint: row.checkpoint.number.0,
+            at: row.checkpoint.at.to_string(),
+            action: row.act.as_str(),
+            id: row.id.to_string(),
+            version: row.version.map(|version| version.0),
+            author: row.author,
+            edited_by: entry.map(|entry| entry.edited_by.clone()),
+            edited_at: entry.map(|entry| entry.edited_at.to_string()),
+            approved_by: Vec::new(),
+            complete: row.why.is_none(),
+            why: row.why,
+            unprotected_note: entry.and_then(|entry| entry.note.clone()),
+            chain_hash: entry.map(|entry| entry.chain_hash.to_string()),
+            checkpoint_hash: row.checkpoint.hash.to_string(),
+        }
+    }
+}
+
+impl Report for PublicationsReport {
+    const SCHEMA: &'static str = "evidence.report";
+}
+
+impl From<ExportError> for Failure {
+    fn from(why: ExportError) -> Self {
+        let message = why.to_string();
+        match why {
+            ExportError::HalfSealed => {
+                Self::new(Code::LogBroken, message).hint("`ctx verify` names the checkpoint")
+            }
+            ExportError::TooLarge => {
+                Self::new(Code::Usage, message).hint("name one access instead of a session")
+            }
+            ExportError::Json(_) => Self::new(Code::Io, message),
+        }
+    }
+}
+
+impl From<BundleFault> for Failure {
+    fn from(why: BundleFault) -> Self {
+        Self::new(Code::BundleInvalid, format!("this is no evidence bundle: {why}"))
+            .hint("verify the file as `ctx evidence export` wrote it: unpacked and packed again, or changed, it is no bundle")
+    }
+}

@@ -1,0 +1,54 @@
+//! The file of a bundle: outside of any vault, read within a limit and written as a whole.
+
+use std::fs::File;
+use std::io::{self, Read, Write as _};
+use std::path::Path;
+
+use crate::evidence::bundle::MAX_BUNDLE;
+use crate::report::failure::{Code, Failure};
+
+/// The bytes of a bundle, or one byte more than a bundle may have.
+///
+/// # Errors
+/// They cannot be read.
+pub(crate) fn read(mut from: impl Read) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    from.by_ref().take(MAX_BUNDLE + 1).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// The bytes of a bundle in a file.
+///
+/// # Errors
+/// It cannot be read.
+pub(crate) fn read_file(path: &Path) -> Result<Vec<u8>, Failure> {
+    let failed = |why| Failure::new(Code::Io, format!("cannot read `{}`: {why}", path.display()));
+    File::open(path).and_then(read).map_err(failed)
+}
+
+/// Writes a bundle beside its file, and gives it the name once it is durable. `force` replaces a file
+/// that is there.
+///
+/// # Errors
+/// There is a file, or it cannot be written; nothing is left then.
+pub(crate) fn write(path: &Path, bytes: &[u8], force: bool) -> Result<(), Failure> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = folder.unwrap_or(Path::new("."));
+    let failed = |why: io::Error| match why.kind() {
+        io::ErrorKind::AlreadyExists if !force => exists(path),
+        _ => Failure::new(Code::Io, format!("cannot write `{}`: {why}", path.display())),
+    };
+    if !force && path.symlink_metadata().is_ok() {
+        return Err(exists(path));
+    }
+    let mut file = tempfile::Builder::new().prefix(".ctx-").tempfile_in(folder).map_err(failed)?;
+    file.write_all(bytes).and_then(|()| file.as_file().sync_all()).map_err(failed)?;
+    let persisted = if force { file.persist(path) } else { file.persist_noclobber(path) };
+    persisted.map_err(|why| failed(why.error))?;
+    File::open(folder).and_then(|folder| folder.sync_all()).map_err(failed)
+}
+
+fn exists(path: &Path) -> Failure {
+    Failure::new(Code::Exists, format!("`{}` exists already", path.display()))
+        .hint("`--force` replaces it")
+}

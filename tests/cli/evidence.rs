@@ -1,0 +1,567 @@
+//! Evidence: bundles that prove accesses without the vault, and the list of publications.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::PathBuf;
+
+use contextnest::evidence::bundle::verify::{Item, Kind, Verdict, verify};
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+
+use crate::harness::{Place, files_in, repository};
+
+fn sha256(bytes: &[u8]) -> String {
+    let digest: String = Sha256::digest(bytes).iter().map(|b| format!("{b:02x}")).collect();
+    format!("sha256:{digest}")
+}
+
+fn fees(place: &Place, percent: u32) {
+    let before = if percent == 1 { String::new() } else { place.read("nodes/fees.md") };
+    match before.is_empty() {
+        true => place.write(
+            "nodes/fees.md",
+            "---\ntags: [money]\n---\n# Fees\n\nLate fees are 1 percent.\n\n## Waivers\n\nNone.\n",
+        ),
+        false => place.edit(
+            "nodes/fees.md",
+            &format!("are {} percent", percent - 1),
+            &format!("are {percent} percent"),
+        ),
+    }
+    place.ctx("publish --all").ok();
+}
+
+/// Two documents, one with two keyframes and one that was retired, and a session that read them.
+fn vault() -> Place {
+    let place = Place::vault();
+    place.edit(".context/config.yaml", "layout:", "versions:\n  keyframe_interval: 4\nlayout:");
+    place.write("nodes/old.md", "# Old\n\nRetired soon.\n");
+    for percent in 1..=6 {
+        fees(&place, percent);
+    }
+    for line in ["read nodes/old", "read nodes/fees#waivers", "resolve #money --bodies", "list"] {
+        place.ctx(&format!("{line} --session s")).ok();
+    }
+    place.ctx("retire nodes/old").ok();
+    place.ctx("read nodes/fees@3 --session s").ok();
+    place.ctx("read nodes/old@2 --session s").ok();
+    place
+}
+
+fn export(place: &Place, scope: &str) -> Vec<u8> {
+    place.ctx(&format!("evidence export {scope}")).ok().stdout.into_bytes()
+}
+
+fn head(place: &Place) -> String {
+    place.ctx("head").ok().stdout.trim().to_owned()
+}
+
+/// The files of a bundle; the tests read USTAR in their own way.
+fn files(bundle: &[u8]) -> BTreeMap<String, Vec<u8>> {
+    let mut files = BTreeMap::new();
+    let mut at = 0;
+    while bundle[at] != 0 {
+        let name = bundle[at..at + 100].split(|byte| *byte == 0).next().unwrap();
+        let size = std::str::from_utf8(&bundle[at + 124..at + 135]).unwrap();
+        let size = usize::from_str_radix(size, 8).unwrap();
+        let name = String::from_utf8(name.to_vec()).unwrap();
+        files.insert(name, bundle[at + 512..at + 512 + size].to_vec());
+        at += 512 + size.next_multiple_of(512);
+    }
+    files
+}
+
+fn header(name: &str, size: usize) -> Vec<u8> {
+    let mut block = [0; 512];
+    let fields: [(usize, String); 10] = [
+        (0, name.to_owned()),
+        (100, "0000644".to_owned()),
+        (108, "0000000".to_owned()),
+        (116, "0000000".to_owned()),
+        (124, format!("{size:011o}")),
+        (136, "00000000000".to_owned()),
+        (148, "        0".to_owned()),
+        (257, "ustar\x0000".to_owned()),
+        (329, "0000000".to_owned()),
+        (337, "0000000".to_owned()),
+    ];
+    for (at, text) in fields {
+        block[at..at + text.len()].copy_from_slice(text.as_bytes());
+    }
+    let sum: u32 = block.iter().map(|byte| u32::from(*byte)).sum();
+    block[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
+    block.to_vec()
+}
+
+fn packed(files: &BTreeMap<String, Vec<u8>>) -> Vec<u8> {
+    let mut out = Vec::new();
+    for (name, bytes) in files {
+        out.extend(header(name, bytes.len()));
+        out.extend(bytes);
+        out.resize(out.len().next_multiple_of(512), 0);
+    }
+    out.resize(out.len() + 1024, 0);
+    out
+}
+
+/// A bundle of these files with a manifest that lists them as they are; `change` changes it before
+/// its hash is taken.
+fn rebuilt(mut files: BTreeMap<String, Vec<u8>>, change: impl FnOnce(&mut Value)) -> Vec<u8> {
+    let manifest = files.remove("manifest.json").unwrap();
+    let mut manifest: Value = serde_json::from_slice(&manifest).unwrap();
+    let of = |(name, bytes): (&String, &Vec<u8>)| {
+        (name.clone(), json!({"bytes": bytes.len(), "sha256": sha256(bytes), "what": ""}))
+    };
+    manifest["files"] = files.iter().map(of).collect();
+    manifest.as_object_mut().unwrap().remove("hash");
+    change(&mut manifest);
+    manifest["hash"] = sha256(&serde_jcs::to_vec(&manifest).unwrap()).into();
+    files.insert("manifest.json".to_owned(), serde_jcs::to_vec(&manifest).unwrap());
+    packed(&files)
+}
+
+/// What does not hold in a bundle, or why it is none.
+fn failures(bundle: &[u8]) -> Vec<String> {
+    let told = |item: &Item| {
+        let why = item.why.as_deref().unwrap_or_default();
+        format!("{} {} {}: {why}", item.kind.as_str(), item.name, item.verdict.as_str())
+    };
+    match verify(bundle, None) {
+        Ok(verified) => {
+            verified.items.iter().filter(|item| item.verdict.is_failure()).map(told).collect()
+        }
+        Err(why) => vec![format!("no bundle: {why}")],
+    }
+}
+
+#[test]
+fn a_session_is_proved_without_its_vault() {
+    let place = vault();
+    place.ctx("evidence export --session s -o ../session.tar").ok();
+    let noted = head(&place);
+    fs::remove_dir_all(place.root()).unwrap();
+    fs::create_dir(place.root()).unwrap();
+    let report =
+        place.ctx("evidence verify ../session.tar --json").ok().json("ctx.evidence.verify");
+    assert_eq!((&report["scope"], &report["name"]), (&"session".into(), &"s".into()));
+    assert_eq!((&report["contradicted"], &report["not_proved"]), (&0.into(), &0.into()));
+    assert_eq!((&report["anchored"], &report["head"]["hash"]), (&false.into(), &noted.into()));
+    let noted = report["head"]["hash"].as_str().unwrap();
+    let line = format!("evidence verify ../session.tar --expect-head {noted}");
+    let report = place.ctx(&format!("{line} --json")).ok().json("ctx.evidence.verify");
+    assert_eq!(report["anchored"], true);
+    insta::assert_snapshot!(place.ctx(&line).ok().stdout, @"
+    session s
+    exported at checkpoint 7 sha256:da6128c678445169dbc6d8e5811dcfb0a7533e6bc5b98159507bd77696cb8fb5
+    54 items: 54 proved, 0 not proved, 0 contradicted
+    what no bundle proves:
+      a principal and a label are what the caller stated
+      the writer of the access log may have truncated it, or made lines anew
+      a head that is not noted elsewhere is only what the bundle says
+    ");
+}
+
+#[test]
+fn a_head_that_the_bundle_does_not_lead_to_is_contradicted() {
+    let place = vault();
+    place.ctx("evidence export --session s -o ../session.tar").ok();
+    let other = sha256(b"");
+    let told = place.ctx(&format!("evidence verify ../session.tar --expect-head {other}")).exits(1);
+    assert!(told.stdout.contains("contradicted: head: no checkpoint of the bundle has"));
+    let log = place.exported(contextnest::vault::config::LogForm::Delta);
+    let checkpoint: Value = serde_json::from_str(log.lines().nth(4).unwrap()).unwrap();
+    let older = checkpoint["checkpoint_hash"].as_str().unwrap();
+    let line = format!("evidence verify ../session.tar --expect-head {older} --json");
+    let report = place.ctx(&line).exits(1).json("ctx.evidence.verify");
+    let verdict = |name: &str| {
+        let mut items = report["items"].as_array().unwrap().iter();
+        items.find(|item| item["name"] == name).unwrap()["verdict"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(verdict("nodes/fees v3 at 3"), "proved");
+    assert_eq!(verdict("nodes/fees v6 at 6"), "not proved");
+    assert_eq!(place.ctx("evidence verify ../session.tar --expect-head x").exit, 2);
+}
+
+#[test]
+fn a_bundle_without_a_head_does_not_lead_to_one() {
+    let place = Place::vault();
+    place.ctx("list --session s").ok();
+    place.ctx("evidence export --session s -o ../b.tar").ok();
+    place.ctx("evidence verify ../b.tar").ok();
+    let line = format!("evidence verify ../b.tar --expect-head {}", sha256(b""));
+    let told = place.ctx(&line).exits(1).stdout;
+    assert!(told.contains("contradicted: head: the manifest names no head"), "{told}");
+}
+
+#[test]
+fn the_same_arguments_give_the_same_bytes() {
+    let place = vault();
+    let traces = place.ctx("trace list --session s --json").ok().json("ctx.trace.list");
+    let trace = traces["traces"][1]["trace"].as_str().unwrap();
+    for scope in ["--session s", trace] {
+        let first = export(&place, scope);
+        assert_eq!(first, export(&place, scope), "{scope}");
+        let told = String::from_utf8(first).unwrap();
+        assert!(!told.contains(&place.home().display().to_string()));
+    }
+    let one = files(&export(&place, trace));
+    let lines = String::from_utf8(one["lines.jsonl"].clone()).unwrap();
+    assert_eq!(lines.lines().count(), 1);
+    assert!(lines.contains("#waivers"));
+}
+
+#[test]
+fn a_bundle_has_the_lines_and_the_texts_byte_for_byte() {
+    let place = vault();
+    let files = files(&export(&place, "--session s"));
+    let manifest: Value = serde_json::from_slice(&files["manifest.json"]).unwrap();
+    let logs = files_in(&place.home().join(".local/state/contextnest/audit"));
+    let log: String = logs.into_values().map(|bytes| String::from_utf8(bytes).unwrap()).collect();
+    let lines = String::from_utf8(files["lines.jsonl"].clone()).unwrap();
+    for (line, listed) in lines.lines().zip(manifest["lines"].as_array().unwrap()) {
+        let number = usize::try_from(listed["line"].as_u64().unwrap()).unwrap();
+        assert_eq!(log.lines().nth(number - 1), Some(line));
+    }
+    let versions = manifest["versions"].as_array().unwrap();
+    assert_eq!(versions.len(), 5);
+    for (n, version) in versions.iter().enumerate() {
+        let (id, number) = (version["id"].as_str().unwrap(), &version["version"]);
+        let text = place.ctx(&format!("show {id} {number}")).ok().stdout;
+        assert_eq!(files[&format!("versions/{}.md", n + 1)], text.as_bytes(), "{id} {number}");
+    }
+    for (name, bytes) in files.iter().filter(|(name, _)| *name != "manifest.json") {
+        assert_eq!(manifest["files"][name]["sha256"], sha256(bytes), "{name}");
+    }
+}
+
+#[test]
+fn a_document_has_every_version_and_access_even_after_its_retirement() {
+    let place = vault();
+    let bundle = export(&place, "--document nodes/old");
+    assert_eq!(failures(&bundle), Vec::<String>::new());
+    let verified = verify(&bundle, None).unwrap();
+    let of = |kind: Kind| -> Vec<String> {
+        let items = verified.items.iter().filter(|item| item.kind == kind);
+        items.map(|item| item.name.clone()).filter(|name| !name.contains(['.', 'C'])).collect()
+    };
+    assert_eq!(of(Kind::Version), ["nodes/old v1"]);
+    assert_eq!(of(Kind::Sealed), ["nodes/old v1 at 1", "nodes/old v1 at 2", "nodes/old v1 at 6"]);
+    assert_eq!(of(Kind::Text).len(), 2);
+    let fees = verify(&export(&place, "--document nodes/fees"), None).unwrap();
+    let versions = fees.items.iter().filter(|item| item.kind == Kind::Version);
+    let versions = versions.filter(|item| item.name.starts_with("nodes/fees"));
+    assert_eq!(versions.count(), 6, "two keyframes, and the diffs after them");
+}
+
+#[test]
+fn an_export_is_an_access_of_its_own() {
+    let place = vault();
+    export(&place, "--session s");
+    let traces = place.ctx("trace list --json").ok().json("ctx.trace.list");
+    let last = traces["traces"].as_array().unwrap().last().unwrap();
+    assert_eq!((&last["verb"], &last["query"]), (&"evidence".into(), &"session s".into()));
+    assert_ne!(last["session"], "s", "the session is exported, and does not export");
+    let show = format!("trace show {} --json", last["trace"].as_str().unwrap());
+    let line = place.ctx(&show).ok().json("ctx.trace.show");
+    let texts = line["lines"][0]["documents"].as_array().unwrap();
+    let names: Vec<String> = texts
+        .iter()
+        .map(|text| format!("{} {} {}", text["uri"], text["version"], text["part"]))
+        .collect();
+    assert!(names.contains(&"\"contextnest://nodes/fees@3\" 3 null".to_owned()), "{names:?}");
+    // The keyframe and the diffs before that version are in the bundle too.
+    assert!(
+        names.contains(&"null 1 null".to_owned()) && names.contains(&"null 2 \"diff\"".to_owned())
+    );
+}
+
+#[test]
+fn every_flipped_byte_is_detected() {
+    let place = Place::published(&[("nodes/a", "# A\n")]);
+    place.ctx("read nodes/a --session s").ok();
+    let bundle = export(&place, "--session s");
+    assert_eq!(failures(&bundle), Vec::<String>::new());
+    for at in 0..bundle.len() {
+        let mut flipped = bundle.clone();
+        flipped[at] ^= 1 << (at % 8);
+        assert!(!failures(&flipped).is_empty(), "byte {at}");
+    }
+    for end in (0..bundle.len()).step_by(97) {
+        assert!(failures(&bundle[..end])[0].starts_with("no bundle"), "{end}");
+    }
+}
+
+#[test]
+fn a_manifest_that_fits_hides_no_altered_file() {
+    let place = vault();
+    let files = files(&export(&place, "--session s"));
+    assert_eq!(failures(&rebuilt(files.clone(), |_| ())), Vec::<String>::new());
+    for name in files.keys().filter(|name| *name != "manifest.json") {
+        // What people read is no proof of anything.
+        if ["README.md", "index.html"].contains(&name.as_str()) {
+            continue;
+        }
+        let length = files[name].len();
+        for at in (0..length).step_by((length / 60).max(1)).chain([length - 1]) {
+            let mut altered = files.clone();
+            altered.get_mut(name).unwrap()[at] ^= 1;
+            assert!(!failures(&rebuilt(altered, |_| ())).is_empty(), "{name}, byte {at}");
+        }
+        let mut without = files.clone();
+        without.remove(name);
+        assert!(!failures(&rebuilt(without, |_| ())).is_empty(), "without {name}");
+    }
+    let lines = String::from_utf8(files["lines.jsonl"].clone()).unwrap();
+    let mut lines: Vec<&str> = lines.split_inclusive('\n').collect();
+    lines.swap(0, 1);
+    let swapped = [("lines.jsonl".to_owned(), lines.concat().into_bytes())];
+    let swapped: BTreeMap<_, _> = files.clone().into_iter().chain(swapped).collect();
+    let told = failures(&rebuilt(swapped, |manifest| {
+        manifest["lines"].as_array_mut().unwrap().swap(0, 1);
+    }));
+    assert!(told[0].ends_with("contradicted: the lines are not in order"), "{told:?}");
+}
+
+#[test]
+fn a_manifest_cannot_give_a_text_to_another_version() {
+    let place = vault();
+    let files = files(&export(&place, "--session s"));
+    let told = |change: fn(&mut Value)| failures(&rebuilt(files.clone(), change));
+    let text = told(|manifest| {
+        let piece = &mut manifest["texts"][1]["pieces"][0];
+        piece[1] = (piece[1].as_u64().unwrap() - 1).into();
+    });
+    assert!(text[0].contains("the bytes of the version have another hash"), "{text:?}");
+    let version = told(|manifest| manifest["texts"][1]["version"] = 1.into());
+    assert!(version[0].contains("it is of another document than"), "{version:?}");
+    let checkpoint = told(|manifest| manifest["versions"][2]["checkpoints"] = json!([1]));
+    assert!(checkpoint.iter().any(|why| why.contains("not proved")), "{checkpoint:?}");
+    let text = told(|manifest| drop(manifest["texts"].as_array_mut().unwrap().remove(1)));
+    assert!(text[0].contains("the bundle does not have the version"), "{text:?}");
+    let head = told(|manifest| manifest["head"]["hash"] = sha256(b"").into());
+    assert!(head[0].starts_with("head head contradicted"), "{head:?}");
+    let scope = told(|manifest| manifest["scope"] = json!({"session": "t"}));
+    assert_eq!(scope[0], "scope session t not proved: the bundle has nothing of it");
+    assert!(scope[1].ends_with("it is not one of those that the bundle is for"), "{scope:?}");
+    let form = told(|manifest| manifest["v"] = 2.into());
+    insta::assert_snapshot!(form[0], @"no bundle: the form of the bundle is 2, and this version of ctx reads form 1");
+    let key = told(|manifest| manifest["more"] = 2.into());
+    insta::assert_snapshot!(key[0], @"no bundle: manifest.json is malformed: not in its one spelling");
+    let listed =
+        told(|manifest| drop(manifest["files"].as_object_mut().unwrap().remove("README.md")));
+    insta::assert_snapshot!(listed[0], @"no bundle: the manifest does not list `README.md`");
+}
+
+#[test]
+fn a_diff_is_not_taken_for_a_full_text() {
+    let place = vault();
+    let files = files(&export(&place, "--document nodes/fees"));
+    let mut forged = files.clone();
+    let (name, segment) = files
+        .iter()
+        .filter(|(name, _)| name.starts_with("chains/") && name.ends_with(".json"))
+        .map(|(name, bytes)| (name, serde_json::from_slice::<Value>(bytes).unwrap()))
+        .find(|(_, segment)| segment["entries"].as_array().unwrap().len() > 2)
+        .unwrap();
+    // The same hashes: version 2 as a keyframe whose text is its diff.
+    let mut second = segment["entries"][1].clone();
+    let diff = second.as_object_mut().unwrap().remove("diff").unwrap();
+    let diff = diff.as_str().unwrap().as_bytes().to_vec();
+    let short = json!({
+        "id": segment["id"], "previous": segment["entries"][0]["chain_hash"], "entries": [second],
+    });
+    let manifest: Value = serde_json::from_slice(&files["manifest.json"]).unwrap();
+    let versions = manifest["versions"].as_array().unwrap();
+    let place_of = |n: u64| {
+        let is_it = |v: &Value| v["id"] == "nodes/fees" && v["version"] == n;
+        versions.iter().position(is_it).unwrap() + 1
+    };
+    forged.insert(name.clone(), serde_jcs::to_vec(&short).unwrap());
+    forged.insert(name.replace("json", "md"), diff.clone());
+    forged.insert(format!("versions/{}.md", place_of(2)), diff);
+    let told = failures(&rebuilt(forged, |_| ()));
+    let wanted = "version nodes/fees v2 contradicted: version 2: it is not the text of a document";
+    assert!(told.contains(&wanted.to_owned()), "{told:#?}");
+}
+
+#[test]
+fn hostile_names_stay_text() {
+    let id = "nodes/a <b> & 'c' \"d\"";
+    let place = Place::published(&[(id, "# <script>alert(1)</script>\n")]);
+    let agent = "<script>alert(\"x\")</script>";
+    place.args(&["read", id, "--session", "../../s", "--agent", agent]).run().ok();
+    let bundle = place.args(&["evidence", "export", "--session", "../../s"]).run().ok().stdout;
+    assert_eq!(failures(bundle.as_bytes()), Vec::<String>::new());
+    let files = files(bundle.as_bytes());
+    let is_plain =
+        |name: &String| name.bytes().all(|b| b.is_ascii_alphanumeric() || b"./".contains(&b));
+    assert!(files.keys().all(is_plain), "{:?}", files.keys());
+    let page = String::from_utf8(files["index.html"].clone()).unwrap();
+    assert!(!page.contains("<script") && page.contains("&lt;script&gt;"), "{page}");
+    assert!(page.contains("nodes/a &lt;b&gt; &amp; &#39;c&#39; &quot;d&quot;"), "{page}");
+}
+
+#[test]
+fn instructions_and_texts_without_comments_are_pieces_of_a_version() {
+    let place = Place::vault();
+    place.edit(".context/config.yaml", "structured", "obsidian");
+    place.write("nodes/a.md", "---\ntags: [x]\n---\n# A\n\nSeen %%not seen%% text %%nor this%%.\n");
+    place.write(
+        "packs/p.yml",
+        "id: p\nlabel: P\nquery: '#x'\nagent_instructions: |\n  Read all.\n  Then answer.\n",
+    );
+    place.ctx("publish --all").ok();
+    place.ctx("resolve pack:p --bodies --session s").ok();
+    let bundle = export(&place, "--session s");
+    let verified = verify(&bundle, None).unwrap();
+    let texts: Vec<&Item> = verified.items.iter().filter(|i| i.kind == Kind::Text).collect();
+    assert!(texts.len() > 1 && texts.iter().all(|i| i.verdict == Verdict::Proved), "{texts:?}");
+    let manifest: Value = serde_json::from_slice(&files(&bundle)["manifest.json"]).unwrap();
+    let pieces = manifest["texts"].as_array().unwrap().iter();
+    assert!(pieces.map(|text| text["pieces"].as_array().unwrap().len()).max() >= Some(2));
+}
+
+#[test]
+fn a_version_that_does_not_verify_is_named_and_left_out() {
+    let place = vault();
+    let path = "nodes/.versions/fees/v1.md";
+    place.edit(path, "percent", "per cent");
+    let output = place.ctx("evidence export --session s -o ../session.tar").exits(1);
+    assert!(
+        output.stderr.contains("warning: the bundle does not prove nodes/fees v3"),
+        "{}",
+        output.stderr
+    );
+    let told = place.ctx("evidence verify ../session.tar").exits(1).stdout;
+    assert!(told.contains("the bundle does not have the version"), "{told}");
+    let rest = fs::read(place.home().join("session.tar")).unwrap();
+    assert!(failures(&rest).iter().all(|why| why.contains("not proved")));
+}
+
+#[test]
+fn a_file_is_replaced_only_on_request_and_as_a_whole() {
+    let place = vault();
+    let target = place.home().join("out/b.tar");
+    fs::create_dir(target.parent().unwrap()).unwrap();
+    fs::write(&target, "mine").unwrap();
+    let refused = place.ctx("evidence export --session s -o ../out/b.tar").exits(1);
+    assert!(refused.stderr.starts_with("error[exists]"), "{}", refused.stderr);
+    assert_eq!(fs::read(&target).unwrap(), b"mine");
+    place.ctx("evidence export --session s -o ../out/b.tar --force").ok();
+    assert_eq!(fs::read(&target).unwrap(), export(&place, "--session s"));
+    place.ctx("evidence export --session s -o ../out/missing/b.tar").exits(5);
+    fs::create_dir(place.home().join("out/folder")).unwrap();
+    place.ctx("evidence export --session s -o ../out/folder --force").exits(5);
+    fs::remove_dir(place.home().join("out/folder")).unwrap();
+    let left: Vec<PathBuf> =
+        fs::read_dir(place.home().join("out")).unwrap().map(|e| e.unwrap().path()).collect();
+    assert_eq!(left, [target]);
+}
+
+#[test]
+fn a_vault_of_the_reference_implementation_is_proved() {
+    let place = Place::copy_of(&repository().join("fixtures/interop/procurement"));
+    let ids = place.ctx("list --json").ok().json("ctx.list");
+    let ids = ids["documents"].as_array().unwrap().iter().map(|d| d["id"].as_str().unwrap());
+    for id in ids {
+        place.args(&["read", id, "--session", "s"]).run().ok();
+        let bundle = place.args(&["evidence", "export", "--document", id]).run().ok().stdout;
+        assert_eq!(failures(bundle.as_bytes()), Vec::<String>::new(), "{id}");
+    }
+    assert_eq!(failures(&export(&place, "--session s")), Vec::<String>::new());
+    place.ctx("evidence report").ok();
+}
+
+#[test]
+fn what_was_never_published_has_no_evidence() {
+    let place = vault();
+    place.write("nodes/draft.md", "---\nstatus: draft\n---\n# Draft\n");
+    let told = place.ctx("evidence export --document nodes/draft").exits(1).stderr;
+    assert!(told.contains("`nodes/draft` was never published"), "{told}");
+}
+
+#[test]
+fn what_is_exported_is_named_once() {
+    let place = vault();
+    for line in ["", "--session s --document nodes/fees", "0a1b2c3d-1 --session s", "nodes/fees"] {
+        assert_eq!(place.ctx(&format!("evidence export {line}")).exit, 2, "{line}");
+    }
+    assert_eq!(place.ctx("evidence export --session t").exit, 1);
+    assert_eq!(place.ctx("evidence export 0a1b2c3d-1").exit, 1);
+    assert_eq!(place.ctx("evidence export --session s --json").exit, 2);
+    assert_eq!(place.typed("evidence export --session s").on_terminal().exit, 2);
+    assert_eq!(place.ctx("evidence verify ../none.tar").exit, 5);
+}
+
+#[test]
+fn a_full_log_is_proved_in_delta_form() {
+    let place = Place::with_maps();
+    place.write("nodes/a.md", "# A\n");
+    place.ctx("publish --all").ok();
+    place.write("nodes/b.md", "# B\n");
+    place.ctx("publish --all").ok();
+    place.ctx("read nodes/b --session s").ok();
+    let bundle = export(&place, "--session s");
+    assert_eq!(failures(&bundle), Vec::<String>::new());
+    let log = String::from_utf8(files(&bundle)["checkpoints.jsonl"].clone()).unwrap();
+    assert_eq!(log.lines().count(), 1, "the maps of the second checkpoint are complete");
+    assert!(log.contains("nodes/a"));
+}
+
+#[test]
+fn publications_of_a_period_are_listed_with_what_verifies() {
+    let place = vault();
+    let all = place.ctx("evidence report --format json").ok().json("ctx.evidence.report");
+    let rows = all["publications"].as_array().unwrap();
+    let short = |row: &Value| {
+        format!("{} {} {} v{}", row["checkpoint"], row["action"], row["id"], row["version"])
+            .replace('"', "")
+    };
+    let told: Vec<String> = rows.iter().map(short).collect();
+    insta::assert_snapshot!(told.join("\n"), @"
+    1 published .context/config.yaml v1
+    1 published CONTEXT.md v1
+    1 published nodes/fees v1
+    1 published nodes/old v1
+    2 published nodes/fees v2
+    3 published nodes/fees v3
+    4 published nodes/fees v4
+    5 published nodes/fees v5
+    6 published nodes/fees v6
+    7 retired nodes/old v2
+    ");
+    assert!(rows.iter().all(|row| row["complete"] == true));
+    // The period has its first instant and not its last.
+    let at = |n: usize| rows[n]["at"].as_str().unwrap();
+    let line = format!("evidence report --from {} --to {}", at(4), at(6));
+    let report = place.ctx(&format!("{line} --json")).ok().json("ctx.evidence.report");
+    let some: Vec<String> = report["publications"].as_array().unwrap().iter().map(short).collect();
+    assert_eq!(some, told[4..6]);
+    let csv = place.ctx(&line).ok().stdout;
+    assert_eq!(csv.matches("\r\n").count(), 3);
+    let traces = place.ctx("trace list --json").ok().json("ctx.trace.list");
+    let last = traces["traces"].as_array().unwrap().last().unwrap();
+    assert_eq!((&last["event"], &last["count"]), (&"listing".into(), &2.into()));
+
+    place.edit("nodes/.versions/fees/v1.md", "percent", "per cent");
+    let output = place.ctx("evidence report --json").exits(1);
+    let report = output.json("ctx.evidence.report");
+    let rows = report["publications"].as_array().unwrap();
+    let incomplete = rows.iter().filter(|row| row["complete"] == false);
+    let fees: Vec<&Value> = rows.iter().filter(|row| row["id"] == "nodes/fees").collect();
+    assert_eq!(incomplete.count(), fees.len());
+    insta::assert_snapshot!(fees[1]["why"].as_str().unwrap(), @"version 1: the stored text has hash sha256:2b28f6a258e8401efb19f765b3a20923b0171fdc2f4325791f6267781386b5ce, but the history records sha256:1401784b22a67e078fb9c45b28d591f68b278aae19f33639b6a323a740b2ab44");
+}
+
+#[test]
+fn hostile_cells_of_the_list_are_text() {
+    let place = Place::published(&[(
+        "nodes/a",
+        "---\nauthor: \"=HYPERLINK(\\\"http://x\\\",1)<script>\"\n---\n# A\n",
+    )]);
+    let csv = place.ctx("evidence report").ok().stdout;
+    assert!(csv.contains(",\"'=HYPERLINK(\"\"http://x\"\",1)<script>\","), "{csv}");
+    let html = place.ctx("evidence report --format html").ok().stdout;
+    assert!(html.contains("&lt;script&gt;") && !html.contains("<script"), "{html}");
+    assert!(html.contains("default-src 'none'"));
+}
