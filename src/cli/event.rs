@@ -158,16 +158,16 @@ fn inbound(session: &mut Session<'_>, links: &[Inbound]) {
     }
 }
 
-/// Warns of links that lead to what was moved, and led to another document.
+/// Warns of links that lead to another document after the event.
 fn captured(session: &mut Session<'_>, links: &[Captured]) {
-    for Captured { path, line, was } in links.iter().take(MOST_LINKS) {
-        let (path, was) = (shown(path), shown(was.as_str()));
-        let what = format!("this link leads to the new id now, and led to {was}");
+    for Captured { path, line, was, now } in links.iter().take(MOST_LINKS) {
+        let (path, was, now) = (shown(path), shown(was.as_str()), shown(now.as_str()));
+        let what = format!("this link leads to {now} now, and led to {was}");
         session.ui.note(&format!("warning: {path}:{line}: {what}"));
     }
     if links.len() > MOST_LINKS {
         let more = count(links.len() - MOST_LINKS, "more link");
-        session.ui.note(&format!("warning: {more} to the new id led to other documents"));
+        session.ui.note(&format!("warning: {more} lead to other documents now"));
     }
 }
 

@@ -30,7 +30,7 @@ pub struct EventReport<'e> {
     /// Links of what was moved that would name something else from its new folder.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     relative_links: Vec<RelativeReport<'e>>,
-    /// Links that lead to what was moved, and led to another document.
+    /// Links that lead to another document after the event.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     captured_links: Vec<CapturedReport<'e>>,
     /// Live files whose links could not be read.
@@ -88,6 +88,8 @@ struct CapturedReport<'e> {
     line: usize,
     /// The document that it led to.
     was: &'e DocumentId,
+    /// The document that it leads to.
+    to: &'e DocumentId,
 }
 
 #[derive(Debug, Serialize)]
@@ -168,7 +170,7 @@ impl<'e> From<&'e FixedLinks> for FixedReport<'e> {
 
 impl<'e> From<&'e Captured> for CapturedReport<'e> {
     fn from(link: &'e Captured) -> Self {
-        Self { path: &link.path, line: link.line, was: &link.was }
+        Self { path: &link.path, line: link.line, was: &link.was, to: &link.now }
     }
 }
 
