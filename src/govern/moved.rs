@@ -39,6 +39,7 @@ pub fn move_document(
 ) -> Result<Outcome, PublishError> {
     let includes = Includes::Only(&[]);
     event(vault, &Event { author, mode, subjects: &[old], includes }, |transaction, outcome| {
+        outcome.unpublished_links = vault.config().links != transaction.vault.config().links;
         if transaction.is_recorded(old, new) {
             return match mode.fix_links {
                 true => transaction.follow_recorded(old, new, outcome),

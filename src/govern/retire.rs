@@ -62,6 +62,7 @@ pub fn retire(
         if !retired.is_empty() {
             let leaving = Leaving { ids: &retired, becomes: None };
             outcome.links = transaction.links_to(leaving).all();
+            outcome.unpublished_links = vault.config().links != transaction.vault.config().links;
         }
         Ok(())
     })

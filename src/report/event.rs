@@ -184,6 +184,7 @@ impl<'e> From<&'e Inbound> for InboundReport<'e> {
 pub(crate) fn notes(outcome: &Outcome, spell: Spell) -> Vec<String> {
     let live = outcome.unpublished_mode;
     let has_document = outcome.items.iter().any(|item| item.id.is_document());
+    let publish = || Call::new(Verb::Publish).value(DocumentId::config().as_str());
     let of_mode = |live: FrontmatterMode| {
         let text = match live {
             FrontmatterMode::Untouched => {
@@ -195,10 +196,15 @@ pub(crate) fn notes(outcome: &Outcome, spell: Spell) -> Vec<String> {
                  {} publishes the setting of the configuration"
             }
         };
-        let publish = Call::new(Verb::Publish).value(DocumentId::config().as_str());
-        Hint::call(text, publish).render(spell)
+        Hint::call(text, publish()).render(spell)
     };
-    live.filter(|_| has_document).map(of_mode).into_iter().collect()
+    let of_links = || {
+        let text = "`links` of the configuration is not published as it is, so that links from the \
+                    root of a site are read by the published setting; {} publishes it";
+        Hint::call(text, publish()).render(spell)
+    };
+    let of_mode = live.filter(|_| has_document).map(of_mode);
+    of_mode.into_iter().chain(outcome.unpublished_links.then(of_links)).collect()
 }
 
 impl<'e> From<&'e RelativeLink> for RelativeReport<'e> {

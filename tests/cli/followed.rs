@@ -75,6 +75,21 @@ fn links_that_a_moved_document_takes_over_are_named() {
 }
 
 #[test]
+fn a_mapping_of_links_that_is_not_published_is_noted() {
+    let place = Place::published(&[("nodes/docs/r", "# R\n"), ("nodes/f", "[a](/docs/r/)\n")]);
+    let config = place.read(".context/config.yaml");
+    let mapped = format!("{config}links: {{\"/docs/\": \"nodes/docs/\"}}\n");
+    place.write(".context/config.yaml", mapped);
+    assert_snapshot!(place.ctx("mv nodes/docs/r nodes/z --dry-run").stderr, @"note: `links` of the configuration is not published as it is, so that links from the root of a site are read by the published setting; `ctx publish .context/config.yaml` publishes it");
+    let json = place.ctx("retire nodes/docs/r --dry-run --json").ok().json("ctx.retire");
+    assert_snapshot!(json["notes"][0], @r#""`links` of the configuration is not published as it is, so that links from the root of a site are read by the published setting; `ctx publish .context/config.yaml` publishes it""#);
+    place.ctx("publish .context/config.yaml").ok();
+    let out = place.ctx("mv nodes/docs/r nodes/z --fix-links").ok();
+    assert!(!out.stderr.contains("note"), "{}", out.stderr);
+    assert!(place.read("nodes/f.md").ends_with("[a](/nodes/z/)\n"));
+}
+
+#[test]
 fn links_of_the_introduction_are_listed_and_changed() {
     let place = Place::published(&[("nodes/a", "# A\n"), ("nodes/b", "# B\n")]);
     place.write("CONTEXT.md", "# C\n\nRead [a](nodes/a.md) and [[a]].\n");
