@@ -86,7 +86,7 @@ impl Transaction<'_> {
                 |(id, mark): &(DocumentId, Mark)| id == new && mark.version == Some(Version::FIRST);
             checkpoint.removed.contains(old) && checkpoint.set.iter().any(is_first)
         };
-        is_left && self.chronicle.checkpoints().iter().any(|c| is_move(&c))
+        is_left && self.chronicle.checkpoints().iter().any(is_move)
     }
 
     /// Changes the links that a recorded move concerns in live files. The own links of the document

@@ -48,6 +48,9 @@ pub struct FoundLinks {
     pub inbound: Vec<Inbound>,
     /// Those that lead to other documents after it.
     pub captured: Vec<Captured>,
+    /// Texts behind wikilinks that would be links to its documents without these, as in
+    /// `[[1]](a.md)`.
+    pub texts: Vec<Inbound>,
     /// The files whose links could not be read.
     pub unread: Vec<String>,
 }
@@ -141,6 +144,7 @@ impl<'t> LinksTo<'t> {
         for part in parts.into_iter().chain(introduction(self.vault).map(|f| self.of_file(&f))) {
             all.inbound.extend(part.inbound);
             all.captured.extend(part.captured);
+            all.texts.extend(part.texts);
             all.unread.extend(part.unread);
         }
         self.of_packs(&mut all.inbound);
@@ -148,6 +152,8 @@ impl<'t> LinksTo<'t> {
         all.inbound.dedup();
         all.captured.sort();
         all.captured.dedup();
+        all.texts.sort();
+        all.texts.dedup();
         all.unread.sort();
         all
     }
@@ -183,6 +189,12 @@ impl<'t> LinksTo<'t> {
                 found.captured.push(Captured { path, line, was, now });
             }
         }
+        let texts = read.behind_wikilinks.iter().filter_map(|link| {
+            let (path, line) = (file.path.clone(), link.line);
+            let to = self.targets.of(id, link)?.clone();
+            Some(Inbound { path, line, to, kind: link.kind.as_str() })
+        });
+        found.texts.extend(texts);
         found
     }
 

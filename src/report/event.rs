@@ -33,6 +33,9 @@ pub struct EventReport<'e> {
     /// Links that lead to another document after the event.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     captured_links: Vec<CapturedReport<'e>>,
+    /// Texts after wikilinks that name what was retired or moved.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    texts_after_wikilinks: Vec<InboundReport<'e>>,
     /// Live files whose links could not be read.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     links_unread: Vec<&'e str>,
@@ -138,6 +141,7 @@ impl<'e> EventReport<'e> {
             refused: outcome.refused.iter().map(refused).collect(),
             inbound_links: outcome.links.inbound.iter().map(InboundReport::from).collect(),
             captured_links: outcome.links.captured.iter().map(CapturedReport::from).collect(),
+            texts_after_wikilinks: outcome.links.texts.iter().map(InboundReport::from).collect(),
             links_unread: outcome.links.unread.iter().map(String::as_str).collect(),
             relative_links: outcome.relative.iter().map(RelativeReport::from).collect(),
             fixed_links: outcome.fixed.iter().map(FixedReport::from).collect(),

@@ -309,6 +309,15 @@ fn a_repeated_move_leaves_links_that_lead_to_another_document_by_now() {
 }
 
 #[test]
+fn texts_after_wikilinks_that_name_a_moved_document_are_named() {
+    let place = Place::published(&[("nodes/a", "# A\n"), ("nodes/b", "# B\n")]);
+    place.write("nodes/c.md", "[[1]](a.md) [[1]](b.md) [[1]](a.md#x 'y')\n[[1]] (a.md)\n[[1]](\n");
+    assert_snapshot!(place.ctx("mv nodes/a nodes/z --fix-links --dry-run").stderr, @"warning: nodes/c.md:1: `(…)` after a wikilink is text, but names nodes/a; change it by hand");
+    let json = place.ctx("retire nodes/a --dry-run --json").ok().json("ctx.retire");
+    assert_snapshot!(json["texts_after_wikilinks"].to_string(), @r#"[{"kind":"reference","line":1,"path":"nodes/c.md","to":"nodes/a"}]"#);
+}
+
+#[test]
 fn wikilinks_by_a_path_follow_a_moved_document() {
     let text = "[[./old]] [[../a/old|o]] [[../a/old.md#s]]\n";
     let place = Place::published(&[("nodes/a/old", text)]);
