@@ -121,7 +121,7 @@ const PROBLEMS: &[(&str, &str, &str)] = &[
     ("pack-pinned", "a governance file", "A pack names a checkpoint. This is a warning."),
     ("pack-foreign", "a governance file", "A pack names another vault. This is a warning."),
     ("pack-empty", "a governance file", "A pack has neither a query nor includes. This is a warning."),
-    ("pack-unmatched", "a governance file", "The query of a pack selects no live document. This is a warning."),
+    ("pack-unmatched", "a governance file", "The query of a pack, or the whole pack, selects no live document, or no live document has a tag of the query. This is a warning."),
     ("pack-dead", "a governance file", "A URI of a pack names no live document. This is a warning."),
     ("pack-anchor", "a governance file", "A URI of a pack names a section that the live document does not have. This is a warning."),
     ("pack-twice", "a governance file", "Two packs have the same id. This is a warning."),

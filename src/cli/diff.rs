@@ -11,8 +11,9 @@ use crate::report::failure::{Code, Failure};
 use crate::report::history::{DiffReport, DiffsReport};
 use crate::resolve::Snapshot;
 use crate::status::seen::Seen;
-use crate::status::{self, DocumentState, GovernanceState};
+use crate::status::{self, DocumentState, GovernanceState, Row};
 use crate::vault::Vault;
+use crate::words::count;
 use crate::workspace::places::Places;
 use crate::workspace::version::{live_text, number, published, recorded, text_of};
 
@@ -122,7 +123,12 @@ fn changed(
             .hint("name a document, not a folder"));
     }
     let compared = status::status(vault, head, &Seen::open(vault))?;
-    let rows = compared.documents.into_iter().filter(|row| DIFFERENT.contains(&row.state));
+    let (gone, present): (Vec<Row>, Vec<Row>) =
+        compared.documents.into_iter().partition(|row| row.state == DocumentState::Missing);
+    let gone = gone.into_iter().filter_map(|row| row.id);
+    let missing: Vec<DocumentId> =
+        gone.filter(|id| places.holds(&id.live_path(), Some(id))).collect();
+    let rows = present.into_iter().filter(|row| DIFFERENT.contains(&row.state));
     let mut ids: Vec<DocumentId> = rows.filter_map(|row| row.id).collect();
     let governance = compared.governance.into_iter();
     ids.extend(governance.filter(|(_, s)| *s == GovernanceState::Changed).map(|(id, _)| id));
@@ -162,16 +168,28 @@ fn changed(
             equal: false,
             diff,
         });
-        session.ui.report(&DiffsReport { diffs: diffs.collect() });
+        session.ui.report(&DiffsReport { diffs: diffs.collect(), missing: &missing });
         return Ok(Answer::Yes);
     }
-    if diffs.is_empty() {
-        session
-            .ui
-            .note("note: no published document differs; `ctx status` lists new and missing ones");
+    if diffs.is_empty() && missing.is_empty() {
+        session.ui.note("note: no published document differs; `ctx status` lists new ones");
     }
     for (_, _, diff) in &diffs {
         session.ui.diff(diff);
     }
+    note_missing(session, &missing);
     Ok(Answer::Yes)
+}
+
+/// Names the first of the documents whose live files are gone: there is nothing to compare.
+fn note_missing(session: &mut Session<'_>, missing: &[DocumentId]) {
+    const NAMED: usize = 3;
+    if missing.is_empty() {
+        return;
+    }
+    let first: Vec<_> = missing.iter().take(NAMED).map(|id| shown(id.as_str())).collect();
+    let more = if missing.len() > NAMED { ", …" } else { "" };
+    let (documents, first) = (count(missing.len(), "document"), first.join(", "));
+    let what = format!("the live files of {documents} are missing: {first}{more}");
+    session.ui.note(&format!("note: {what}; `ctx status` says what to do"));
 }

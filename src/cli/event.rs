@@ -99,6 +99,7 @@ pub(super) fn text(session: &mut Session<'_>, verb: &str, outcome: &Outcome, dry
     relative(session, &outcome.relative);
     fixed(session, &outcome.fixed, dry_run);
     captured(session, &outcome.links.captured);
+    texts(session, &outcome.links.texts);
     unread(session, &outcome.links.unread);
     for item in &outcome.items {
         item.warnings.iter().for_each(|warning| note(session, item.id.as_str(), warning));
@@ -163,16 +164,29 @@ fn inbound(session: &mut Session<'_>, links: &[Inbound]) {
     }
 }
 
-/// Warns of links that lead to what was moved, and led to another document.
+/// Warns of links that lead to another document after the event.
 fn captured(session: &mut Session<'_>, links: &[Captured]) {
-    for Captured { path, line, was } in links.iter().take(MOST_LINKS) {
-        let (path, was) = (shown(path), shown(was.as_str()));
-        let what = format!("this link leads to the new id now, and led to {was}");
+    for Captured { path, line, was, now } in links.iter().take(MOST_LINKS) {
+        let (path, was, now) = (shown(path), shown(was.as_str()), shown(now.as_str()));
+        let what = format!("this link leads to {now} now, and led to {was}");
         session.ui.note(&format!("warning: {path}:{line}: {what}"));
     }
     if links.len() > MOST_LINKS {
         let more = count(links.len() - MOST_LINKS, "more link");
-        session.ui.note(&format!("warning: {more} to the new id led to other documents"));
+        session.ui.note(&format!("warning: {more} lead to other documents now"));
+    }
+}
+
+/// Warns of what is read as text, and may have been meant as links to what was retired or moved.
+fn texts(session: &mut Session<'_>, links: &[Inbound]) {
+    for Inbound { path, line, to, .. } in links.iter().take(MOST_LINKS) {
+        let (path, to) = (shown(path), shown(to.as_str()));
+        let what = format!("`(…)` after a wikilink is text, but names {to}; change it by hand");
+        session.ui.note(&format!("warning: {path}:{line}: {what}"));
+    }
+    if links.len() > MOST_LINKS {
+        let more = count(links.len() - MOST_LINKS, "more text");
+        session.ui.note(&format!("warning: {more} after wikilinks to change by hand"));
     }
 }
 

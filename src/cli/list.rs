@@ -11,13 +11,13 @@ use crate::workspace::ask::{Asked, Query};
 
 /// List published documents
 ///
-/// A selector limits the list; see `ctx help resolve`.
+/// A selector or the path of a folder limits the list; see `ctx help resolve`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  ctx list\n  ctx list '#policy' -n 20\n  ctx list --at 3 --json"
+    after_help = "Examples:\n  ctx list\n  ctx list nodes/policies/\n  ctx list '#policy' -n 20\n  ctx list --at 3 --json"
 )]
 pub(super) struct List {
-    /// List what this selector or URI selects; default: all documents
+    /// List what this selector, URI or folder selects; default: all documents
     selector: Option<String>,
     #[command(flatten)]
     at: AsOf,
@@ -27,7 +27,14 @@ pub(super) struct List {
 
 pub(super) fn run(args: &List, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let vault = session.vault()?;
-    let (checkpoint, mut all) = match &args.selector {
+    let typed = args.selector.as_deref();
+    let folder = typed.and_then(|text| session.workspace.listed_folder(&vault, text));
+    let selector = match folder.as_deref() {
+        Some("") => None,
+        Some(folder) => Some(folder),
+        None => typed,
+    };
+    let (checkpoint, mut all) = match selector {
         None => {
             let source = session.source(&vault, Need::Versions)?;
             let at = args.at.checkpoint(session, &vault, &source)?;

@@ -15,7 +15,11 @@ use crate::report::failure::Failure;
 /// recorded there. Links to OLD are listed, and relative links of the document that name something
 /// else from its new folder. With --fix-links they are changed in the live files, and `ctx publish
 /// --changed` publishes these. Packs are changed by hand, and definitions of links that no link uses
-/// stay. A link that names another document after the move than before is a warning.
+/// stay. A link that names another document after the move than before is a warning. Links in HTML
+/// are not looked at.
+///
+/// If the command is interrupted after its checkpoint, links may be left as they were. Run it again
+/// with --fix-links: it then makes no checkpoint, and changes the links that still lead to OLD.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  ctx mv nodes/returns nodes/policies/returns\n  ctx mv nodes/returns nodes/policies/returns --fix-links --dry-run"

@@ -16,7 +16,9 @@ use crate::workspace::version::number;
 ///
 /// Without --version: the published text, or the last one of a retired document, which is a draft
 /// then. The text of an earlier version is written as an edit of the published one, so that
-/// `ctx publish` makes a new version of it. Every hash of the text is recomputed first.
+/// `ctx publish` makes a new version of it. A file whose fields do not say what it was edited from,
+/// as under `frontmatter: untouched`, is published with `ctx publish ID --expect-version N`, where N
+/// is the published version. Every hash of the text is recomputed first.
 /// A live file with changes that no version holds is not overwritten, unless --force is given.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx restore nodes/policies/returns\n  \

@@ -10,7 +10,8 @@ use crate::report::failure::Failure;
 ///
 /// Retiring makes a version with `status: draft`, and removes the document from the checkpoint's
 /// maps. The live file may be missing. `ctx publish ID` publishes the document again while its file
-/// exists.
+/// exists. Links to the documents are listed; one that leads to another document afterwards is a
+/// warning.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx retire nodes/policies/old-returns -m \"replaced\"\n  \
 ctx retire nodes/a nodes/b --dry-run")]

@@ -16,8 +16,9 @@ use crate::workspace::validate::{LISTED, validate};
 
 /// Report what keeps live files from being published
 ///
-/// Errors keep a document from being published. Warnings do not: unusual
-/// values, hidden text, placeholders that are not filled.
+/// Errors keep a document from being published: a frontmatter that breaks a rule, or a file that was
+/// edited from another version than the published one. Warnings do not: unusual values, hidden text,
+/// placeholders that are not filled. Links in HTML are not looked at.
 ///
 /// What many places have in common is one line, with a count and the first places. Of one code,
 /// 10,000 problems are listed with --json and --sarif, and the rest counted. --all lists each.

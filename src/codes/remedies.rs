@@ -66,7 +66,7 @@ pub(super) const REMEDIES: &[(&str, &str)] = &[
     ("pack-pinned", "Remove `@N` from the URI: the question decides the checkpoint, as in `ctx resolve pack:ID --at N`."),
     ("pack-query", "Correct `query`, for example `query: '#policy - #archived'`. `ctx resolve SELECTOR --explain` tests it. In YAML, put quotes around a query with `#`."),
     ("pack-twice", "Change `id` in one of the files, then publish it with `ctx publish packs/NAME.yml`."),
-    ("pack-unmatched", "A tag or path in `query` has a typo, or no live document has it yet. Correct `query`, or add the tag to a file, for example `tags: [policy]`. `ctx context --all` lists the tags of published documents."),
+    ("pack-unmatched", "A tag or path in `query` has a typo, no live document has it yet, or `excludes` takes away all that the pack selects. Correct them, or add the tag to a file, for example `tags: [policy]`. `ctx context --all` lists the tags of published documents."),
     ("pack-uri", "Write `contextnest://` and an id without `.md`: `contextnest://nodes/policies/returns`. In `excludes`, remove the `#` and the section."),
     ("pack-value", "A pack needs `id: NAME` and `label: TEXT`. `includes` and `excludes` are lists of URIs, and `filters: {node_types: [document]}` is a list of types."),
     ("placeholder", "Replace the placeholder by its value. If it is an example, write it as code, or add the document to `hidden_text: {exclude: ['nodes/a.md']}` in `.context/config.yaml`."),

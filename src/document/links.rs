@@ -177,6 +177,9 @@ pub struct Links {
     pub own_sections: Vec<OwnSection>,
     /// Images that are shown from files, in the order of the text.
     pub images: Vec<Image>,
+    /// What CommonMark without wikilinks reads as links: `[[1]](a.md)` is a wikilink here, and what
+    /// follows it is text.
+    pub behind_wikilinks: Vec<Link>,
     /// Whether the text goes on beyond what was looked at.
     pub truncated: bool,
 }

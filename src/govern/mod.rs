@@ -190,7 +190,10 @@ pub struct Outcome {
     /// What the live configuration says of frontmatter, where another setting is published and counts
     /// (DOC-30).
     pub unpublished_mode: Option<FrontmatterMode>,
-    /// Links of live files to what was retired or moved, and those that lead elsewhere after a move.
+    /// Whether the live configuration maps links of a site otherwise than the published one, by which
+    /// the links here were read.
+    pub unpublished_links: bool,
+    /// Links of live files to what was retired or moved, and those that lead elsewhere afterwards.
     pub links: FoundLinks,
     /// Links of what was moved that would name something else from its new folder.
     pub relative: Vec<RelativeLink>,

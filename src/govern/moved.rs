@@ -8,12 +8,15 @@ use super::transaction::Transaction;
 use super::{
     Author, Event, Mode, Outcome, PublishError, Refusal, check_layout, check_place, event,
 };
+use crate::checkpoint::event::Checkpoint;
+use crate::checkpoint::state::Mark;
+use crate::document::links::Retargeted;
 use crate::document::live_form::LiveForm;
 use crate::document::text::normalise;
 use crate::document::validate::problems;
 use crate::document::{Document, utf8};
 use crate::live;
-use crate::live::inbound::{FixedLinks, Through};
+use crate::live::inbound::{Becomes, FixedLinks, Leaving};
 use crate::model::hint::{Call, Hint, Verb};
 use crate::model::id::DocumentId;
 use crate::model::layout::limit;
@@ -36,6 +39,16 @@ pub fn move_document(
 ) -> Result<Outcome, PublishError> {
     let includes = Includes::Only(&[]);
     event(vault, &Event { author, mode, subjects: &[old], includes }, |transaction, outcome| {
+        outcome.unpublished_links = vault.config().links != transaction.vault.config().links;
+        if transaction.is_recorded(old, new) {
+            return match mode.fix_links {
+                true => transaction.follow_recorded(old, new, outcome),
+                false => {
+                    outcome.refused.push(recorded(old, new));
+                    Ok(())
+                }
+            };
+        }
         if transaction.state.get(old.as_str()).is_none() && !vault.files().exists(&old.live_path())
         {
             return Err(transaction.unknown(old));
@@ -63,6 +76,45 @@ fn is_moved(vault: &Vault, old: &DocumentId, new: &DocumentId) -> bool {
 }
 
 impl Transaction<'_> {
+    /// Whether one checkpoint records this move already, and nothing took the old place since.
+    fn is_recorded(&self, old: &DocumentId, new: &DocumentId) -> bool {
+        let is_left = self.state.get(old.as_str()).is_none()
+            && self.state.get(new.as_str()).is_some()
+            && !self.vault.files().exists(&old.live_path());
+        let is_move = |checkpoint: &&Checkpoint| {
+            let is_first =
+                |(id, mark): &(DocumentId, Mark)| id == new && mark.version == Some(Version::FIRST);
+            checkpoint.removed.contains(old) && checkpoint.set.iter().any(is_first)
+        };
+        is_left && self.chronicle.checkpoints().iter().any(is_move)
+    }
+
+    /// Changes the links that a recorded move concerns in live files. The own links of the document
+    /// are among them only while its file has the text that was moved.
+    fn follow_recorded(
+        &self,
+        old: &DocumentId,
+        new: &DocumentId,
+        outcome: &mut Outcome,
+    ) -> Result<(), PublishError> {
+        outcome.left_out.push((old.clone(), "it was moved already"));
+        let last = self.state.get(new.as_str()).and_then(|mark| mark.version);
+        let bytes = self.vault.files().read_optional(&new.live_path(), limit::DOCUMENT)?;
+        let live = bytes.as_deref().and_then(|bytes| utf8(bytes).ok());
+        let base = self.base(new, last).ok().filter(|_| last == Some(Version::FIRST));
+        let sealed = base.and_then(|base| base.sealed);
+        let text = live.filter(|live| {
+            sealed.as_deref().is_some_and(|sealed| LiveForm::of(sealed).is_of(live))
+        });
+        let becomes = Becomes { new, text, is_recorded: true };
+        if let Some(own) = self.links_of_move(old, becomes, outcome, true)? {
+            let old = text.unwrap_or_default().as_bytes().to_vec();
+            outcome.fixed.push(FixedLinks { id: new.clone(), old, new: own });
+            outcome.fixed.sort_by(|a, b| a.id.cmp(&b.id));
+        }
+        Ok(())
+    }
+
     /// Lists the links that a move concerns, and changes them in live files if that is asked for.
     fn follow_links(
         &self,
@@ -71,47 +123,66 @@ impl Transaction<'_> {
         outcome: &mut Outcome,
         mode: Mode,
     ) -> Result<(), PublishError> {
-        let ids = BTreeSet::from([old]);
-        let links = self.links_to((&ids, Some(new)), Through::FileNames);
-        outcome.links = links.all();
-        if mode.fix_links {
-            outcome.fixed = links.retargeted(&outcome.links.inbound, new)?;
-        }
-        let Some(item) = outcome.items.iter_mut().find(|item| item.id == *new) else {
-            return Ok(());
-        };
-        let text = match &item.live {
-            Live::Create(bytes) => bytes.clone(),
-            Live::Replace { new, .. } => new.as_bytes().to_vec(),
-            Live::Keep | Live::Remove(_) => {
+        let live = outcome.items.iter().find(|item| item.id == *new).map(|item| &item.live);
+        let bytes = match live {
+            Some(Live::Create(bytes)) => bytes.clone(),
+            Some(Live::Replace { new, .. }) => new.as_bytes().to_vec(),
+            Some(Live::Keep | Live::Remove(_)) | None => {
                 self.vault.files().read(&new.live_path(), limit::DOCUMENT)?
             }
         };
-        let own = links.own(utf8(&text).unwrap_or_default(), old, new);
-        let found = &mut outcome.links;
-        found.inbound.extend(own.inbound);
-        found.inbound.sort();
-        found.inbound.dedup();
-        found.captured.extend(own.captured);
-        found.captured.sort();
-        outcome.relative = own.relative;
-        let has_changes = !own.fixed.changed.is_empty();
-        if !mode.fix_links || (!has_changes && own.fixed.left.is_empty()) {
+        let becomes = Becomes { new, text: utf8(&bytes).ok(), is_recorded: false };
+        let Some(own) = self.links_of_move(old, becomes, outcome, mode.fix_links)? else {
             return Ok(());
-        }
-        if has_changes {
-            let fixed = own.fixed.text.as_str();
+        };
+        let item = outcome.items.iter_mut().find(|item| item.id == *new);
+        if let Some(item) = item.filter(|_| !own.changed.is_empty()) {
+            let fixed = own.text.as_str();
             item.live = match &item.live {
                 Live::Create(_) => Live::Create(fixed.as_bytes().to_vec()),
                 Live::Replace { old, .. } => Live::Replace { old: *old, new: fixed.into() },
                 Live::Keep | Live::Remove(_) => {
-                    Live::Replace { old: Fingerprint::of(&text), new: fixed.into() }
+                    Live::Replace { old: Fingerprint::of(&bytes), new: fixed.into() }
                 }
             };
         }
-        outcome.fixed.push(FixedLinks { id: new.clone(), old: text, new: own.fixed });
+        outcome.fixed.push(FixedLinks { id: new.clone(), old: bytes, new: own });
         outcome.fixed.sort_by(|a, b| a.id.cmp(&b.id));
         Ok(())
+    }
+
+    /// Fills in the links that a move concerns, with those that are to be changed if `fix` is set;
+    /// gives the changed text of the document itself, if its links are among these.
+    fn links_of_move(
+        &self,
+        old: &DocumentId,
+        becomes: Becomes<'_>,
+        outcome: &mut Outcome,
+        fix: bool,
+    ) -> Result<Option<Retargeted>, PublishError> {
+        let ids = BTreeSet::from([old]);
+        let links = self.links_to(Leaving { ids: &ids, becomes: Some(becomes) });
+        outcome.links = links.all();
+        if fix {
+            outcome.fixed = links.retargeted(&outcome.links.inbound)?;
+        }
+        let own = becomes.text.map(|text| links.own(text, old, becomes.new));
+        let found = &mut outcome.links;
+        let mut fixed = None;
+        if let Some(own) = own {
+            found.inbound.extend(own.inbound);
+            found.inbound.sort();
+            found.inbound.dedup();
+            // Those that are to be changed are changed, or quoted.
+            found.captured.extend(own.captured.into_iter().filter(|_| !fix));
+            found.captured.sort();
+            found.captured.dedup();
+            outcome.relative = own.relative;
+            let concerns = !own.fixed.changed.is_empty() || !own.fixed.left.is_empty();
+            fixed = Some(own.fixed).filter(|_| fix && concerns);
+        }
+        found.captured.retain(|link| !fix || link.was != *old);
+        Ok(fixed)
     }
 
     /// The two versions of a move: the old id retired, the new one published.
@@ -140,7 +211,9 @@ impl Transaction<'_> {
         }
         if self.vault.files().exists(&new.history_dir()) {
             let message = format!("`{new}` has a history already");
-            return refuse("id-taken", &message, "choose an id that was never used".into());
+            let hint = "choose an id that was never used: histories stay, so that no move is undone \
+                by another one";
+            return refuse("id-taken", &message, hint.into());
         }
         let path = if is_moved { new.live_path() } else { old.live_path() };
         let read = self.vault.files().read_optional(&path, limit::DOCUMENT);
@@ -194,6 +267,14 @@ fn has_body_of(sealed: &str, live: &str, document: &Document) -> bool {
     let published = Document::parse(sealed).ok();
     let published = published.map(|published| &sealed[published.parts.body..]);
     published == Some(&*body) && !body.trim().is_empty()
+}
+
+/// The refusal of a move that a checkpoint records already.
+fn recorded(old: &DocumentId, new: &DocumentId) -> Refusal {
+    let again = Call::new(Verb::Mv).value(old.as_str()).value(new.as_str()).word("--fix-links");
+    let hint = Hint::call("{} changes the links that still lead to the old id", again);
+    let message = format!("it was moved to `{new}` already");
+    Refusal::new(old.live_path(), "not-published", message, hint)
 }
 
 fn changed(old: &DocumentId, new: &DocumentId, is_moved: bool) -> Refusal {

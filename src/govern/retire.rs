@@ -9,7 +9,7 @@ use super::transaction::Transaction;
 use super::{Author, Event, Mode, Outcome, PublishError, Refusal, event};
 use crate::document::edit::Edit;
 use crate::document::utf8;
-use crate::live::inbound::Through;
+use crate::live::inbound::Leaving;
 use crate::model::id::DocumentId;
 use crate::model::layout::limit;
 use crate::txn::stamp::retired_live;
@@ -60,7 +60,9 @@ pub fn retire(
         let retired = outcome.items.iter().map(|item| &item.id).filter(|id| id.is_document());
         let retired: BTreeSet<&DocumentId> = retired.collect();
         if !retired.is_empty() {
-            outcome.links = transaction.links_to((&retired, None), Through::AnyName).all();
+            let leaving = Leaving { ids: &retired, becomes: None };
+            outcome.links = transaction.links_to(leaving).all();
+            outcome.unpublished_links = vault.config().links != transaction.vault.config().links;
         }
         Ok(())
     })

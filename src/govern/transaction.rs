@@ -9,7 +9,7 @@ use crate::checkpoint::chronicle::{Append, Chronicle};
 use crate::checkpoint::event::{Checkpoint, trigger};
 use crate::checkpoint::state::{Mark, PublishedSet};
 use crate::live;
-use crate::live::inbound::{LinksTo, Through};
+use crate::live::inbound::{Leaving, LinksTo};
 use crate::model::id::DocumentId;
 use crate::model::number::Version;
 use crate::model::timestamp::Timestamp;
@@ -126,14 +126,10 @@ impl<'a> Transaction<'a> {
         new.iter().filter_map(refuse).collect()
     }
 
-    /// The links of live documents and packs to these documents, one of which may become another.
-    pub(super) fn links_to<'t>(
-        &'t self,
-        ids: (&'t BTreeSet<&'t DocumentId>, Option<&'t DocumentId>),
-        through: Through,
-    ) -> LinksTo<'t> {
+    /// The links of live documents and packs to documents that leave the maps.
+    pub(super) fn links_to<'t>(&'t self, leaving: Leaving<'t>) -> LinksTo<'t> {
         let published = self.state.iter().map(|(id, _)| id).filter(|id| id.is_document());
-        LinksTo::new(self.vault, published.cloned(), ids, through)
+        LinksTo::new(self.vault, published.cloned(), leaving)
     }
 
     /// How many documents the next checkpoint holds.

@@ -8,9 +8,10 @@ use std::collections::BTreeSet;
 use rayon::prelude::*;
 
 use super::packs::{self, references};
+pub(crate) use super::targets::{Becomes, Leaving};
 use super::targets::{Documents, Targets};
 use super::{LiveFile, aliases, parse, read};
-use crate::document::links::{self, Goal, Link, LinkTarget, Retargeted, Written};
+use crate::document::links::{self, Goal, Link, LinkTarget, Moves, Retargeted, Written};
 use crate::document::{Document, utf8};
 use crate::model::id::DocumentId;
 use crate::model::layout::{self, limit};
@@ -31,19 +32,10 @@ pub struct Inbound {
     pub kind: &'static str,
 }
 
-/// By which names a wikilink leads to a document.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Through {
-    /// Those of its file alone: the others move with it.
-    FileNames,
-    /// Also by those that it gives itself.
-    AnyName,
-}
-
 /// The links of live documents and packs that lead to some documents.
 pub(crate) struct LinksTo<'t> {
     vault: &'t Vault,
-    ids: &'t BTreeSet<&'t DocumentId>,
+    leaving: Leaving<'t>,
     /// The live documents.
     paths: Vec<String>,
     targets: Targets<'t>,
@@ -54,13 +46,16 @@ pub(crate) struct LinksTo<'t> {
 pub struct FoundLinks {
     /// Those that lead to its documents.
     pub inbound: Vec<Inbound>,
-    /// Those that lead to the new document of a move, and led to another one.
+    /// Those that lead to other documents after it.
     pub captured: Vec<Captured>,
+    /// Texts behind wikilinks that would be links to its documents without these, as in
+    /// `[[1]](a.md)`.
+    pub texts: Vec<Inbound>,
     /// The files whose links could not be read.
     pub unread: Vec<String>,
 }
 
-/// A link that leads to another document after a move, though nothing in it was changed.
+/// A link that leads to another document after an event, though nothing in it was changed.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Captured {
     /// The file that has it.
@@ -69,6 +64,8 @@ pub struct Captured {
     pub line: usize,
     /// The document that it led to.
     pub was: DocumentId,
+    /// The document that it leads to.
+    pub now: DocumentId,
 }
 
 /// The file of a document whose links to `old` are to lead to `new`.
@@ -98,7 +95,7 @@ pub struct RelativeLink {
 pub(crate) struct OwnLinks {
     /// Those that lead to the document itself.
     pub(crate) inbound: Vec<Inbound>,
-    /// Those that lead to the document itself only now.
+    /// Those that lead to another document from the new folder, or by the new id.
     pub(crate) captured: Vec<Captured>,
     /// The relative ones that would name something else from the new folder.
     pub(crate) relative: Vec<RelativeLink>,
@@ -107,25 +104,32 @@ pub(crate) struct OwnLinks {
 }
 
 impl<'t> LinksTo<'t> {
-    /// Those to these documents, one of which may become `new`. Walks over the vault. With
-    /// `Through::AnyName`, links by other names than those of files are among them; then the live
-    /// documents are read.
+    /// Those to these documents. Walks over the vault, and reads the live documents where aliases
+    /// count.
     pub(crate) fn new(
         vault: &'t Vault,
         published: impl Iterator<Item = DocumentId>,
-        (ids, new): (&'t BTreeSet<&'t DocumentId>, Option<&'t DocumentId>),
-        through: Through,
+        leaving: Leaving<'t>,
     ) -> Self {
         let paths = vault.documents().documents;
         let live = paths.iter().filter_map(|path| DocumentId::of_document_file(path).ok());
         let live: Vec<DocumentId> = live.collect();
-        let aliases = match through {
-            Through::AnyName => aliases::read(vault, live.iter()),
-            Through::FileNames => Vec::new(),
-        };
+        let aliases = aliases::read(vault, live.iter());
         let documents = Documents { live, published: published.collect(), aliases };
-        let targets = Targets::new(ids, new, &documents, &vault.config().links);
-        Self { vault, ids, paths, targets }
+        let own = leaving.becomes.and_then(|becomes| Some((*leaving.ids.first()?, becomes.text?)));
+        let own = own.map(|(old, text)| own_links(text, old)).unwrap_or_default();
+        let names = own.into_iter().filter_map(|link| match link.target {
+            LinkTarget::Name(name) => Some(name),
+            LinkTarget::Document(_) | LinkTarget::Site(_) => None,
+        });
+        let targets = Targets::new(leaving, &documents, &names.collect(), &vault.config().links);
+        Self { vault, leaving, paths, targets }
+    }
+
+    /// Whether the links of a document are looked at apart from those of the others.
+    fn is_own(&self, id: &DocumentId) -> bool {
+        let becomes = self.leaving.becomes.filter(|becomes| becomes.text.is_some());
+        self.leaving.ids.contains(id) || becomes.is_some_and(|becomes| becomes.new == id)
     }
 
     /// All, in the order of files and lines. Links between the documents themselves are left out.
@@ -133,13 +137,14 @@ impl<'t> LinksTo<'t> {
     pub(crate) fn all(&self) -> FoundLinks {
         let files = self.paths.par_iter().filter_map(|path| read(self.vault, path));
         let parts: Vec<FoundLinks> = files
-            .filter(|file| file.id.as_ref().is_none_or(|id| !self.ids.contains(id)))
+            .filter(|file| file.id.as_ref().is_none_or(|id| !self.is_own(id)))
             .map(|file| self.of_file(&file))
             .collect();
         let mut all = FoundLinks::default();
         for part in parts.into_iter().chain(introduction(self.vault).map(|f| self.of_file(&f))) {
             all.inbound.extend(part.inbound);
             all.captured.extend(part.captured);
+            all.texts.extend(part.texts);
             all.unread.extend(part.unread);
         }
         self.of_packs(&mut all.inbound);
@@ -147,6 +152,8 @@ impl<'t> LinksTo<'t> {
         all.inbound.dedup();
         all.captured.sort();
         all.captured.dedup();
+        all.texts.sort();
+        all.texts.dedup();
         all.unread.sort();
         all
     }
@@ -155,7 +162,7 @@ impl<'t> LinksTo<'t> {
         for file in packs::read_all(self.vault) {
             for uri in file.reading.pack.iter().flat_map(references) {
                 if let Target::Document { id, checkpoint: None, .. } = &uri.value.target
-                    && let Some(to) = self.ids.get(id)
+                    && let Some(to) = self.leaving.ids.get(id)
                 {
                     let (path, line, to) = (file.path.clone(), uri.line, (*to).clone());
                     found.push(Inbound { path, line, to, kind: "pack" });
@@ -176,19 +183,23 @@ impl<'t> LinksTo<'t> {
             if let Some(to) = self.targets.of(id, link) {
                 let (to, kind) = (to.clone(), link.kind.as_str());
                 found.inbound.push(Inbound { path, line, to, kind });
-            } else if let Some(was) = self.targets.captured((id, id), link) {
-                found.captured.push(Captured { path, line, was });
+            }
+            if let Some((was, now)) = self.targets.shifted((id, id), link) {
+                let (path, line) = (file.path.clone(), link.line);
+                found.captured.push(Captured { path, line, was, now });
             }
         }
+        let texts = read.behind_wikilinks.iter().filter_map(|link| {
+            let (path, line) = (file.path.clone(), link.line);
+            let to = self.targets.of(id, link)?.clone();
+            Some(Inbound { path, line, to, kind: link.kind.as_str() })
+        });
+        found.texts.extend(texts);
         found
     }
 
-    /// Leads these links of live documents to another id. Reads the documents that have them.
-    pub(crate) fn retargeted(
-        &self,
-        links: &[Inbound],
-        new: &DocumentId,
-    ) -> Result<Vec<FixedLinks>, FileError> {
+    /// Leads these links of live documents to the new id. Reads the documents that have them.
+    pub(crate) fn retargeted(&self, links: &[Inbound]) -> Result<Vec<FixedLinks>, FileError> {
         let of_documents = links.iter().filter(|link| link.kind != "pack");
         let paths: BTreeSet<&str> = of_documents.map(|link| link.path.as_str()).collect();
         let mut fixed = Vec::new();
@@ -200,8 +211,8 @@ impl<'t> LinksTo<'t> {
             let Ok(id) = id else { continue };
             let bytes = self.vault.files().read(path, limit::DOCUMENT)?;
             let Ok(text) = utf8(&bytes) else { continue };
-            let names_it = |target: &LinkTarget| self.targets.names_new(&id, target);
-            let goal = Goal { new, sites: self.targets.sites, names_it: &names_it };
+            let names = |target: &LinkTarget, to: &DocumentId| self.targets.names(&id, target, to);
+            let goal = Goal { sites: self.targets.sites, names: &names };
             let found = links::retarget(&id, text, &goal, |link| self.targets.moves(&id, link));
             fixed.push(FixedLinks { id, old: bytes, new: found });
         }
@@ -210,22 +221,27 @@ impl<'t> LinksTo<'t> {
 
     /// The links that a document itself has, which goes from `old` to `new` with this text.
     pub(crate) fn own(&self, text: &str, old: &DocumentId, new: &DocumentId) -> OwnLinks {
-        let document = Document::of_live(text);
-        let read = document.map(|document| links::links(old, text, &document)).unwrap_or_default();
+        let read = own_links(text, old);
         let inbound = |link: &Link| {
             self.targets.of(old, link)?;
             let (path, line) = (new.live_path(), link.line);
             Some(Inbound { path, line, to: old.clone(), kind: link.kind.as_str() })
         };
         let captured = |link: &Link| {
-            let was = self.targets.captured((old, new), link)?;
-            Some(Captured { path: new.live_path(), line: link.line, was })
+            let (was, now) = self.targets.shifted((old, new), link)?;
+            Some(Captured { path: new.live_path(), line: link.line, was, now })
         };
         let (inbound, captured) =
             (read.iter().filter_map(inbound).collect(), read.iter().filter_map(captured).collect());
-        let names_it = |target: &LinkTarget| self.targets.names_new(new, target);
-        let goal = Goal { new, sites: self.targets.sites, names_it: &names_it };
-        let led = links::retarget(old, text, &goal, |link| self.targets.moves(old, link));
+        let names = |target: &LinkTarget, to: &DocumentId| self.targets.names(new, target, to);
+        let goal = Goal { sites: self.targets.sites, names: &names };
+        let led = links::retarget(old, text, &goal, |link| match self.targets.moves(old, link) {
+            Moves::No => {
+                let shifted = self.targets.shifted((old, new), link);
+                shifted.map_or(Moves::No, |(was, _)| Moves::To(was))
+            }
+            moves => moves,
+        });
         let rebased = links::rebase(&led.text, old, new);
         let relative = rebased.changed.iter().chain(&rebased.left).map(|link| RelativeLink {
             path: new.live_path(),
@@ -242,6 +258,12 @@ impl<'t> LinksTo<'t> {
         let fixed = Retargeted { text: rebased.text, changed, left };
         OwnLinks { inbound, captured, relative, fixed }
     }
+}
+
+/// The links of a document by its text.
+fn own_links(text: &str, id: &DocumentId) -> Vec<Link> {
+    let document = Document::of_live(text);
+    document.map(|document| links::links(id, text, &document)).unwrap_or_default()
 }
 
 /// The introduction to the vault, which every agent gets. Its links make no edges of the graph.

@@ -13,7 +13,7 @@ use crate::model::layout::limit;
 use crate::model::tag::Tag;
 use crate::pack::{self, Pack, PackProblem, Placed, ProblemKind, Reading};
 use crate::selector::documents::Drafts;
-use crate::selector::{Atom, Expr, Node, Selector, Term, eval};
+use crate::selector::{Atom, Expr, Node, Term, eval};
 use crate::uri::{Target, Uri};
 use crate::vault::Vault;
 use crate::words::Nearest;
@@ -65,14 +65,10 @@ pub fn check(vault: &Vault) -> Vec<PackFile> {
     for file in &mut files {
         if let Some(pack) = &file.reading.pack {
             let found = references(pack).filter_map(|uri| live.dead(&uri)).collect::<Vec<_>>();
-            let is_dead = !found.is_empty();
-            let query = pack.query.as_ref().filter(|_| !is_dead);
-            let unmatched = query.filter(|query| selects_nothing(&query.value, &drafts));
-            let unmatched = unmatched.map(|query| PackProblem {
-                line: query.line,
-                column: query.column,
-                kind: ProblemKind::Unmatched,
-            });
+            let unmatched = match found.is_empty() {
+                true => unmatched(pack, &live, &drafts),
+                false => Vec::new(),
+            };
             file.reading.problems.extend(found.into_iter().chain(unmatched));
         }
         let Some(id) = &file.reading.id else { continue };
@@ -90,9 +86,33 @@ pub fn check(vault: &Vault) -> Vec<PackFile> {
     files
 }
 
-/// Whether a query selects no live document. What a search finds is not known before it is asked, and
+/// What a pack asks for that no live document has: its whole query, all that it selects, or tags.
+fn unmatched(pack: &Pack, live: &Live<'_>, drafts: &Drafts<'_>) -> Vec<PackProblem> {
+    let at = |(line, column), kind| PackProblem { line, column, kind };
+    let mut found = Vec::new();
+    if let Some(Placed { value: query, line, column }) = &pack.query {
+        let place = (*line, *column);
+        if selects_nothing(&query.expr, drafts) {
+            return vec![at(place, ProblemKind::Unmatched)];
+        }
+        let unknown = query.expr.leaves().into_iter().filter_map(|(term, _)| match term {
+            Term::Set(Atom::Tag(tag)) if !live.tags.contains(tag) => Some(tag),
+            _ => None,
+        });
+        let unknown: BTreeSet<&Tag> = unknown.collect();
+        found.extend(unknown.into_iter().map(|tag| at(place, ProblemKind::Tag(tag.to_string()))));
+    }
+    let query = pack.query.as_ref().map(|query| (query.line, query.column));
+    let excluded = pack.excludes.first().map(|uri| (uri.line, uri.column));
+    if let Some(place) = excluded.or(query).filter(|_| selects_nothing(&pack.expr(), drafts)) {
+        found.push(at(place, ProblemKind::Emptied));
+    }
+    found
+}
+
+/// Whether a set holds no live document. What a search finds is not known before it is asked, and
 /// what another pack selects is reported there.
-fn selects_nothing(query: &Selector, drafts: &Drafts<'_>) -> bool {
+fn selects_nothing(set: &Expr<Term>, drafts: &Drafts<'_>) -> bool {
     let atom = |term: &Term, span: &Range<usize>| {
         let atom = match term {
             Term::Set(atom) => atom.clone(),
@@ -106,7 +126,7 @@ fn selects_nothing(query: &Selector, drafts: &Drafts<'_>) -> bool {
         };
         Ok(Expr { node: Node::Atom(atom), span: span.clone() })
     };
-    let Ok(expr) = query.expr.expand(&mut { atom }) else { return false };
+    let Ok(expr) = set.expand(&mut { atom }) else { return false };
     let Ok(found) = eval(&expr, drafts);
     found.is_empty()
 }

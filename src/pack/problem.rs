@@ -89,6 +89,12 @@ pub enum ProblemKind {
     /// A query that fits no live document.
     #[error("the query selects no live document")]
     Unmatched,
+    /// A pack that takes away all that it selects.
+    #[error("the pack selects no live document: `excludes` or `node_types` leave none")]
+    Emptied,
+    /// A tag in a query that no live document has.
+    #[error("no live document has `#{}`, which the query names", .0.escape_debug())]
+    Tag(String),
     /// A URI that names no live document.
     #[error("`{0}` names nothing that is here")]
     Dead(String),
@@ -145,7 +151,7 @@ impl PackProblem {
             ProblemKind::Pinned(_) => "pack-pinned",
             ProblemKind::Foreign(_) => "pack-foreign",
             ProblemKind::Empty => "pack-empty",
-            ProblemKind::Unmatched => "pack-unmatched",
+            ProblemKind::Unmatched | ProblemKind::Emptied | ProblemKind::Tag(_) => "pack-unmatched",
             ProblemKind::Dead(_) => "pack-dead",
             ProblemKind::Anchor { .. } => "pack-anchor",
             ProblemKind::Twice { .. } => "pack-twice",
@@ -159,6 +165,8 @@ impl PackProblem {
             ProblemKind::UnknownKey { .. }
             | ProblemKind::Empty
             | ProblemKind::Unmatched
+            | ProblemKind::Emptied
+            | ProblemKind::Tag(_)
             | ProblemKind::Dead(_)
             | ProblemKind::Anchor { .. } => false,
             _ => true,
@@ -187,6 +195,10 @@ impl PackProblem {
                                        file what it asks for, such as `tags: [policy]`"
                     .into()
             }
+            ProblemKind::Emptied => {
+                "correct the query, or remove what takes its documents away".into()
+            }
+            ProblemKind::Tag(_) => "correct the tag, or remove it from the query".into(),
             ProblemKind::Dead(_) => "fix the path, or remove the line".into(),
             ProblemKind::Anchor { .. } => Hint::call(
                 "{} lists the sections",

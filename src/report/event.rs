@@ -30,9 +30,12 @@ pub struct EventReport<'e> {
     /// Links of what was moved that would name something else from its new folder.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     relative_links: Vec<RelativeReport<'e>>,
-    /// Links that lead to what was moved, and led to another document.
+    /// Links that lead to another document after the event.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     captured_links: Vec<CapturedReport<'e>>,
+    /// Texts after wikilinks that name what was retired or moved.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    texts_after_wikilinks: Vec<InboundReport<'e>>,
     /// Live files whose links could not be read.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     links_unread: Vec<&'e str>,
@@ -88,6 +91,8 @@ struct CapturedReport<'e> {
     line: usize,
     /// The document that it led to.
     was: &'e DocumentId,
+    /// The document that it leads to.
+    to: &'e DocumentId,
 }
 
 #[derive(Debug, Serialize)]
@@ -136,6 +141,7 @@ impl<'e> EventReport<'e> {
             refused: outcome.refused.iter().map(refused).collect(),
             inbound_links: outcome.links.inbound.iter().map(InboundReport::from).collect(),
             captured_links: outcome.links.captured.iter().map(CapturedReport::from).collect(),
+            texts_after_wikilinks: outcome.links.texts.iter().map(InboundReport::from).collect(),
             links_unread: outcome.links.unread.iter().map(String::as_str).collect(),
             relative_links: outcome.relative.iter().map(RelativeReport::from).collect(),
             fixed_links: outcome.fixed.iter().map(FixedReport::from).collect(),
@@ -168,7 +174,7 @@ impl<'e> From<&'e FixedLinks> for FixedReport<'e> {
 
 impl<'e> From<&'e Captured> for CapturedReport<'e> {
     fn from(link: &'e Captured) -> Self {
-        Self { path: &link.path, line: link.line, was: &link.was }
+        Self { path: &link.path, line: link.line, was: &link.was, to: &link.now }
     }
 }
 
@@ -182,6 +188,7 @@ impl<'e> From<&'e Inbound> for InboundReport<'e> {
 pub(crate) fn notes(outcome: &Outcome, spell: Spell) -> Vec<String> {
     let live = outcome.unpublished_mode;
     let has_document = outcome.items.iter().any(|item| item.id.is_document());
+    let publish = || Call::new(Verb::Publish).value(DocumentId::config().as_str());
     let of_mode = |live: FrontmatterMode| {
         let text = match live {
             FrontmatterMode::Untouched => {
@@ -193,10 +200,15 @@ pub(crate) fn notes(outcome: &Outcome, spell: Spell) -> Vec<String> {
                  {} publishes the setting of the configuration"
             }
         };
-        let publish = Call::new(Verb::Publish).value(DocumentId::config().as_str());
-        Hint::call(text, publish).render(spell)
+        Hint::call(text, publish()).render(spell)
     };
-    live.filter(|_| has_document).map(of_mode).into_iter().collect()
+    let of_links = || {
+        let text = "`links` of the configuration is not published as it is, so that links from the \
+                    root of a site are read by the published setting; {} publishes it";
+        Hint::call(text, publish()).render(spell)
+    };
+    let of_mode = live.filter(|_| has_document).map(of_mode);
+    of_mode.into_iter().chain(outcome.unpublished_links.then(of_links)).collect()
 }
 
 impl<'e> From<&'e RelativeLink> for RelativeReport<'e> {

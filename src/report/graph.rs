@@ -83,14 +83,23 @@ impl<'g> GraphReport<'g> {
 }
 
 fn unresolved(graph: &Memory) -> Vec<UnresolvedReport> {
-    let mut found = Vec::new();
-    for from in graph.ids() {
-        for mention in graph.mentions(&from) {
-            if graph::resolve(graph, &from, &mention.target).is_none() {
+    let (mut found, ids) = (Vec::new(), graph.ids());
+    // The generator of the site may make a page for a folder that has documents.
+    let has_documents = |folder: &str| {
+        let first = ids.partition_point(|id| id.as_str() < folder);
+        ids.get(first).is_some_and(|id| id.as_str().starts_with(folder))
+    };
+    for from in &ids {
+        for mention in graph.mentions(from) {
+            if graph::resolve(graph, from, &mention.target).is_none() {
                 let to = match mention.target {
                     LinkTarget::Document(to) | LinkTarget::Name(to) => to,
-                    // What leads to no document is no link.
-                    LinkTarget::Site(path) if is_site_folder(&path) => continue,
+                    LinkTarget::Site(path) if is_site_folder(&path) => {
+                        match graph.sites().mapped(&path).filter(|folder| !has_documents(folder)) {
+                            Some(folder) => folder.trim_end_matches('/').to_owned(),
+                            None => continue,
+                        }
+                    }
                     LinkTarget::Site(path) => match site_targets(&path, graph.sites()).first() {
                         Some(to) => to.to_string(),
                         None => continue,

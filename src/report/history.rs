@@ -196,6 +196,9 @@ impl Report for DiffReport<'_> {
 pub struct DiffsReport<'d> {
     /// The documents that differ, in byte order of their ids.
     pub diffs: Vec<DiffReport<'d>>,
+    /// The published documents whose live files are gone.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    pub missing: &'d [DocumentId],
 }
 
 impl Report for DiffsReport<'_> {

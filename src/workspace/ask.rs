@@ -195,7 +195,11 @@ fn near_id(vault: &Vault, source: &CheckpointSource, text: &str, failure: Failur
 /// The URI of the document whose id is given instead of a selector. Each set of a selector has a
 /// `#` or a `:`, so that no text is both.
 fn as_id(text: &str) -> Option<Uri> {
-    let of_selectors = |c: char| c.is_whitespace() || "#:@%|+()\"".contains(c);
-    let is_path = text.contains('/') && !text.contains(of_selectors);
+    let is_path = text.contains('/') && !text.contains(is_of_selectors);
     is_path.then(|| text.parse().ok().map(Uri::document)).flatten()
+}
+
+/// Whether a character is one that selectors have beside paths.
+pub(super) fn is_of_selectors(c: char) -> bool {
+    c.is_whitespace() || "#:@%|+()\"".contains(c)
 }

@@ -44,9 +44,9 @@ impl Named {
     }
 }
 
-/// A folder where a document is expected.
-fn is_folder(text: &str) -> Failure {
-    let folder = Uri::from(Target::Folder(text.to_owned()));
+/// A folder of the vault, which an argument names where a document is expected.
+fn is_folder(text: &str, folder: String) -> Failure {
+    let folder = Uri::from(Target::Folder(folder));
     let list = Call::new(Verb::List).value(folder.to_string());
     Failure::new(Code::Usage, format!("`{text}` is a folder, but a document is expected"))
         .hint(Hint::call("{} lists the published documents in it", list))
@@ -103,7 +103,15 @@ impl Workspace<'_> {
         }
         match (self.of_path(vault, text), text.strip_suffix('/')) {
             (Some(id), _) => Ok(id),
-            (None, Some(folder)) if folder.parse::<DocumentId>().is_ok() => Err(is_folder(text)),
+            (None, Some(folder)) if folder.parse::<DocumentId>().is_ok() => {
+                let found = self.folder(vault, text, &|_| false);
+                Err(is_folder(text, found.unwrap_or_else(|| text.to_owned())))
+            }
+            (None, _) if leads_out(text) && self.below_root(vault, text).is_none() => {
+                let message = format!("`{text}` is outside of the vault");
+                let hint = format!("name a document or a folder in {}", vault.root().display());
+                Err(Failure::new(Code::Usage, message).hint(hint))
+            }
             (None, _) => Ok(text.parse()?),
         }
     }
@@ -200,6 +208,27 @@ fn of_uri(text: &str, authorities: &Authorities) -> Result<Named, Failure> {
         _ => Err(Failure::new(Code::UriInvalid, format!("`{text}` is not one document"))
             .hint(Hint::call("{} takes URIs of folders and tags", Verb::Resolve))),
     }
+}
+
+/// Whether a path is absolute, or leaves the folder that it is seen from.
+pub(super) fn leads_out(path: &str) -> bool {
+    let mut depth = 0_usize;
+    let leaves = |part: Component<'_>| match part {
+        Component::ParentDir => match depth.checked_sub(1) {
+            Some(above) => {
+                depth = above;
+                false
+            }
+            None => true,
+        },
+        Component::Normal(_) => {
+            depth += 1;
+            false
+        }
+        Component::CurDir => false,
+        Component::RootDir | Component::Prefix(_) => true,
+    };
+    Path::new(path).components().any(leaves)
 }
 
 /// A path with `.` and `..` resolved by its text alone.

@@ -1,14 +1,16 @@
 //! Arguments that name documents or folders: what a verb that looks at many files is limited to.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::Workspace;
-use super::name::{is_uri, lexical};
+use super::ask::is_of_selectors;
+use super::name::{is_uri, leads_out, lexical};
 use crate::live::is_known;
 use crate::model::hint::{Hint, Verb};
 use crate::model::id::DocumentId;
 use crate::report::failure::{Code, Failure};
 use crate::resolve::Snapshot;
+use crate::uri::{Target, Uri};
 use crate::vault::Vault;
 
 /// The documents and folders that arguments name; without arguments the whole vault.
@@ -92,15 +94,36 @@ impl Workspace<'_> {
         if is_document || is_uri(text) { None } else { self.folder(vault, text, &|_| false) }
     }
 
-    fn folder(&self, vault: &Vault, text: &str, holds: &impl Fn(&str) -> bool) -> Option<String> {
-        let from_here =
-            self.environment.cwd.canonicalize().ok().map(|cwd| lexical(&cwd.join(text)));
-        let here = from_here.as_deref().and_then(|path| path.strip_prefix(vault.root()).ok());
-        let from_root = lexical(Path::new(text.trim_end_matches('/')));
-        [here.and_then(Path::to_str), from_root.to_str()].into_iter().flatten().find_map(|path| {
+    pub(super) fn folder(
+        &self,
+        vault: &Vault,
+        text: &str,
+        holds: &impl Fn(&str) -> bool,
+    ) -> Option<String> {
+        let here = self.below_root(vault, text);
+        // A path that leaves the vault from here names nothing in it.
+        let from_root = (!leads_out(text)).then(|| lexical(Path::new(text)));
+        [here, from_root].into_iter().flatten().find_map(|path| {
+            let path = path.to_str()?;
             let folder = if path.is_empty() { String::new() } else { format!("{path}/") };
-            let is_there = vault.root().join(path).is_dir() && !path.starts_with('/');
-            (is_there || holds(&folder)).then_some(folder)
+            (vault.root().join(path).is_dir() || holds(&folder)).then_some(folder)
         })
+    }
+
+    /// The path in the vault that a path from here leads to.
+    pub(super) fn below_root(&self, vault: &Vault, text: &str) -> Option<PathBuf> {
+        let from_here = lexical(&self.environment.cwd.canonicalize().ok()?.join(text));
+        from_here.strip_prefix(vault.root()).ok().map(Path::to_owned)
+    }
+
+    /// The set that a selector selects which is a path of a folder; the empty text is the vault's
+    /// folder. No text with a character of selectors is one.
+    pub(crate) fn listed_folder(&self, vault: &Vault, text: &str) -> Option<String> {
+        if text.contains(is_of_selectors) {
+            return None;
+        }
+        let folder = self.folder_of(vault, text)?;
+        let uri = (!folder.is_empty()).then(|| Uri::from(Target::Folder(folder)).to_string());
+        Some(uri.unwrap_or_default())
     }
 }

@@ -93,13 +93,10 @@ fn of_documents(
 }
 
 /// The files that a publication would refuse because they were edited from another version than the
-/// published one. The text itself is valid, so that they are warnings.
+/// published one.
 fn stale_files(vault: &Vault, files: &[LiveFile], head: &Head<'_>) -> Vec<(String, Problem)> {
     let Some(head) = &head.0 else { return Vec::new() };
-    let stale = |file: &LiveFile| {
-        let found = stale_file(vault, head, file)?;
-        Some((file.path.clone(), Problem { severity: Severity::Warning, ..found }))
-    };
+    let stale = |file: &LiveFile| Some((file.path.clone(), stale_file(vault, head, file)?));
     files.par_iter().filter_map(stale).collect()
 }
 

@@ -220,7 +220,8 @@ fn a_link_to_a_folder_of_a_site_leads_to_the_document_that_stands_for_it() {
         assert_eq!(into.lines().len(), count, "{id}");
     }
     let graph = place.ctx("graph --json").ok().json("ctx.graph");
-    assert_eq!(graph["unresolved"].as_array().unwrap().len(), 0, "{graph}");
+    assert_eq!(graph["unresolved"].as_array().unwrap().len(), 1, "{graph}");
+    assert_eq!(graph["unresolved"][0]["to"], "nodes/docs/gone");
     assert_snapshot!(place.ctx("mv nodes/docs/b nodes/docs/new --fix-links").whole(), @"
     exit: 0
     -- stdout
@@ -267,4 +268,17 @@ fn links_from_the_root_of_a_site_lead_where_the_sealed_configuration_says() {
     let before = place.ctx("graph --json --at 1").ok().json("ctx.graph");
     assert_eq!(before["unresolved"][0]["to"], "docs/b");
     assert!(place.read("context.yaml").contains("nodes/docs/b"));
+    // A folder that has documents may have a page of its own.
+    place.write("nodes/f.md", "[x](/docs/nope/) [i](/docs/) [u](/else/)\n");
+    let found = place.ctx("validate nodes/f").ok().stdout;
+    assert!(found.contains("leads to `nodes/docs/nope`") && found.contains("1 warning"), "{found}");
+    place.ctx("publish nodes/f").ok();
+    let graph = place.ctx("graph --json").ok().json("ctx.graph");
+    assert_eq!(graph["unresolved"][1]["to"], "nodes/docs/nope");
+    assert_eq!(graph["unresolved"].as_array().unwrap().len(), 2);
+    place.ctx("retire nodes/docs/b").ok();
+    // Its file is live, as that of a draft.
+    assert!(!place.ctx("validate nodes/a").ok().stdout.contains("docs/b"));
+    let graph = place.ctx("graph --json").ok().json("ctx.graph");
+    assert_eq!(graph["unresolved"][0]["to"], "nodes/docs/b");
 }

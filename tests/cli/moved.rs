@@ -205,6 +205,21 @@ fn what_was_retired_is_renamed_by_hand() {
     assert!(refused.contains("it was retired: rename the file"), "{refused}");
 }
 
+#[test]
+fn a_move_is_not_undone_by_another_one() {
+    let place = one();
+    place.ctx("mv nodes/a nodes/b").ok();
+    assert_snapshot!(place.ctx("mv nodes/b nodes/a").whole(), @"
+    exit: 1
+    -- stdout
+    -- stderr
+    error[refused]: 1 file refused
+      nodes/b.md
+        error[id-taken]: `nodes/a` has a history already (choose an id that was never used: histories stay, so that no move is undone by another one)
+    hint: nothing was written; fix the documents, or leave them out
+    ");
+}
+
 /// A document whose file was moved by hand.
 fn moved_by_hand() -> Place {
     let place = one();

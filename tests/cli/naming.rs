@@ -88,3 +88,47 @@ fn a_folder_in_the_place_of_a_document_is_named_as_one() {
     hint: `ctx list contextnest://nodes/` lists the published documents in it
     ");
 }
+
+#[test]
+fn a_folder_is_listed_by_its_path_from_here() {
+    let place = Place::published(&[("nodes/sub/a", "# A\n"), ("nodes/b", "# B\n")]);
+    for (line, from) in [("list nodes/sub/", ""), ("list nodes/sub", ""), ("list sub/", "nodes")] {
+        let out = place.typed(line).within(&place.path(from)).run().ok();
+        assert_eq!(out.lines().len(), 1, "{line}: {}", out.whole());
+        assert!(out.stdout.contains("nodes/sub/a"), "{line}: {}", out.whole());
+    }
+    let all = place.typed("list ..").within(&place.path("nodes/sub")).run().ok();
+    assert_eq!(all.lines().len(), 2, "{}", all.whole());
+    assert_eq!(place.ctx("list .").ok().lines().len(), 2);
+    let read = place.typed("read sub/").within(&place.path("nodes")).run().exits(2);
+    assert!(read.stderr.contains("`ctx list contextnest://nodes/sub/`"), "{}", read.stderr);
+}
+
+#[test]
+fn what_is_outside_of_the_vault_is_no_part_of_it() {
+    let place = Place::published(&[("nodes/a", "# A\n")]);
+    place.edit("nodes/a.md", "# A", "# B");
+    let root = place.root().display().to_string();
+    for line in ["publish ../..", "publish /tmp", "diff /tmp", "diff ../..", "status .."] {
+        let out = place.ctx(line).exits(2);
+        let outside =
+            format!("is outside of the vault\nhint: name a document or a folder in {root}");
+        assert!(out.stderr.contains(&outside), "{line}: {}", out.whole());
+    }
+    place.typed("publish ..").within(&place.path("nodes")).run().ok();
+}
+
+#[test]
+fn documents_whose_files_are_gone_are_named_beside_the_diffs() {
+    let place = Place::published(&[("nodes/a", "# A\n"), ("nodes/b", "# B\n")]);
+    place.remove("nodes/a.md");
+    assert_snapshot!(place.ctx("diff").whole(), @"
+    exit: 0
+    -- stdout
+    -- stderr
+    note: the live files of 1 document are missing: nodes/a; `ctx status` says what to do
+    ");
+    let json = place.ctx("diff --json").ok().json("ctx.diff.all");
+    assert_eq!(json["missing"][0], "nodes/a");
+    assert!(place.ctx("diff nodes/b").ok().stderr.contains("are equal"));
+}

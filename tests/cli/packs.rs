@@ -458,3 +458,33 @@ fn a_query_that_selects_nothing_is_a_warning() {
     -- stderr
     ");
 }
+
+#[test]
+fn what_a_pack_asks_for_and_no_document_has_is_a_warning() {
+    let place = Place::vault();
+    place.write("nodes/a.md", "---\ntags: [x]\n---\n# A\n");
+    let pack = |id: &str, rest: &str| {
+        place.write(&format!("packs/{id}.yml"), format!("id: {id}\nlabel: L\n{rest}"));
+    };
+    pack("emptied", "query: '#x'\nexcludes: [contextnest://nodes/a]\n");
+    pack("included", "includes: [contextnest://nodes/a]\nexcludes: [contextnest://nodes/]\n");
+    pack("typed", "query: '#x'\nfilters: {node_types: [source]}\n");
+    pack("tag", "query: '#x - #archvied'\n");
+    pack("whole", "query: '#x - #archvied - #x'\n");
+    assert_snapshot!(place.ctx("pack check").whole(), @"
+    exit: 1
+    -- stdout
+    warning[pack-unmatched]: packs/emptied.yml:4:12: the pack selects no live document: `excludes` or `node_types` leave none
+      hint: correct the query, or remove what takes its documents away
+    warning[pack-unmatched]: packs/included.yml:4:12: the pack selects no live document: `excludes` or `node_types` leave none
+      hint: correct the query, or remove what takes its documents away
+    warning[pack-unmatched]: packs/tag.yml:3:8: no live document has `#archvied`, which the query names
+      hint: correct the tag, or remove it from the query
+    warning[pack-unmatched]: packs/typed.yml:3:8: the pack selects no live document: `excludes` or `node_types` leave none
+      hint: correct the query, or remove what takes its documents away
+    warning[pack-unmatched]: packs/whole.yml:3:8: the query selects no live document
+      hint: correct the tags, filters and paths of the query, or give a file what it asks for, such as `tags: [policy]`
+    5 packs checked: 5 problems
+    -- stderr
+    ");
+}

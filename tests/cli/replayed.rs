@@ -143,7 +143,7 @@ fn the_words_of_a_line_are_not_trusted() {
     ["trace", "output", "--session", "s"] read cannot tell: the output of `trace` is not made again
     ["read", "nodes/fees", "--help"] read cannot tell: its words are no command of this version
     ["read", "--unknown"] read cannot tell: its words are no command of this version
-    ["read", "../../etc/passwd"] read cannot tell: the command fails now: an id is a path of names: `..` is not a name
+    ["read", "../../etc/passwd"] read cannot tell: the command fails now: `../../etc/passwd` is outside of the vault
     ["resolve", "#money", "--at", "9"] read cannot tell: the command fails now: checkpoint 9 does not exist; the last one is 2
     [] read cannot tell: its words are no command of this version
     "##);

@@ -275,18 +275,18 @@ fn a_conflict_in_a_block_of_code_needs_an_exception() {
 }
 
 #[test]
-fn a_file_that_was_edited_from_an_older_version_is_a_warning() {
+fn a_file_that_was_edited_from_an_older_version_is_an_error() {
     let place = Place::published(&[("nodes/a", "# A\n\nOne.\n")]);
     let old = place.read("nodes/a.md");
     place.edit("nodes/a.md", "One.", "Two.");
     place.ctx("publish --changed").ok();
     place.write("nodes/a.md", old.replace("One.", "Three."));
     assert_snapshot!(place.ctx("validate").whole(), @"
-    exit: 0
+    exit: 1
     -- stdout
-    warning[stale]: nodes/a.md: the file was edited from version 1, but version 2 is published
+    error[stale]: nodes/a.md: the file was edited from version 1, but version 2 is published
       hint: merge what `ctx diff nodes/a 1 2` shows, and set `version` in the file to the published version
-    1 document checked: 0 errors, 1 warning
+    1 document checked: 1 error, 0 warnings
     -- stderr
     ");
 }

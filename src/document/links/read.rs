@@ -19,6 +19,9 @@ use crate::model::layout;
 use crate::uri::{Target, Uri};
 use crate::yaml::Node;
 
+/// The longest destination behind a wikilink, in bytes.
+const MAX_BEHIND: usize = 1_000;
+
 /// Reads the links of a document, and the places that want to be links. `fields` and the offset of
 /// the body are those of the text.
 pub fn read(id: &DocumentId, text: &str, fields: &Frontmatter, body: usize) -> Links {
@@ -130,7 +133,11 @@ impl<'d> Reader<'d> {
             if let Some((link, embed)) = marked(&event, range) {
                 closed += 1;
                 self.at(|_| Place::of(&link, events.reference_definitions(), start));
-                self.link(link.link_type, link.dest, embed, lines.line_of(at));
+                let line = lines.line_of(at);
+                self.link(link.link_type, link.dest, embed, line);
+                if matches!(link.link_type, LinkType::WikiLink { .. }) {
+                    self.behind_wikilink(&body[link.range.end..], line);
+                }
             }
             match event {
                 Event::Start(Tag::CodeBlock(_)) => closed += 1,
@@ -173,6 +180,20 @@ impl<'d> Reader<'d> {
             _ if starts_with_scheme(dest) => self.uri_text(LinkKind::Reference, dest, line),
             _ if has_scheme(dest) || dest.starts_with("//") => {}
             _ => self.path(dest, embed, line),
+        }
+    }
+
+    /// What would be the destination of a link if `[[a]]` before it were no wikilink.
+    fn behind_wikilink(&mut self, text: &str, line: usize) {
+        let dest = text.strip_prefix('(').and_then(|text| {
+            let end = text.bytes().take(MAX_BEHIND).position(|b| b == b')' || b == b' ')?;
+            Some(&text[..end])
+        });
+        let has_room = self.found.behind_wikilinks.len() < MAX_LINKS;
+        if let Some(dest) = dest.filter(|dest| !dest.is_empty() && has_room) {
+            let mut reader = Reader::new(self.id);
+            reader.link(LinkType::Inline, dest, Embed::No, line);
+            self.found.behind_wikilinks.extend(reader.found.links);
         }
     }
 

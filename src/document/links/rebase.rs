@@ -40,13 +40,21 @@ pub struct Written {
 
 /// Spells those relative links of the document `old` that would name something else in the folder of
 /// `new`, so that they name there what they name here. Links to `new` are spelled so too, but not
-/// listed as changed: they have been led there before.
+/// listed as changed: they have been led there before. Links to `old` stay: what could be led to `new`
+/// of them has been.
 pub fn rebase(text: &str, old: &DocumentId, new: &DocumentId) -> Rebased {
     let (from, to) = (folder(old.as_str()), folder(new.as_str()));
     let (mut edits, mut left) = (Vec::new(), Vec::new());
     let places = if from == to { Vec::new() } else { destinations(text) };
+    let is_to = |n: usize, id: &DocumentId| match named(from, &places[n].place) {
+        Named::Path { names, above: 0, .. } => {
+            let path = names.join("/");
+            path.strip_suffix(".md").unwrap_or(&path) == id.as_str()
+        }
+        _ => false,
+    };
     for (n, Destination { place, .. }) in places.iter().enumerate() {
-        if named(from, place) == named(to, place) {
+        if named(from, place) == named(to, place) || is_to(n, old) {
             continue;
         }
         match written(text, place, 0) {
@@ -72,14 +80,7 @@ pub fn rebase(text: &str, old: &DocumentId, new: &DocumentId) -> Rebased {
         let Destination { place, line } = &places[*n];
         Written { line: *line, text: start_of(&place.dest) }
     };
-    let is_to_new = |n: &&usize| match named(from, &places[**n].place) {
-        Named::Path { names, above: 0, .. } => {
-            let path = names.join("/");
-            path.strip_suffix(".md").unwrap_or(&path) == new.as_str()
-        }
-        _ => false,
-    };
-    let changed = applied.kept.iter().filter(|n| !is_to_new(n)).map(link).collect();
+    let changed = applied.kept.iter().filter(|n| !is_to(**n, new)).map(link).collect();
     Rebased { text: applied.text, changed, left: left.iter().map(link).collect() }
 }
 

@@ -54,28 +54,26 @@ pub struct Retargeted {
     pub left: Vec<Written>,
 }
 
-/// Where links are to lead.
+/// How links are written.
 pub struct Goal<'g> {
-    /// The document.
-    pub new: &'g DocumentId,
     /// Where links from the root of a site lead.
     pub sites: &'g SiteLinks,
-    /// Whether a link names the document when it has its id: another one may come before it.
-    pub names_it: &'g dyn Fn(&LinkTarget) -> bool,
+    /// Whether a link names a document when it has its id: another one may come before it.
+    pub names: &'g dyn Fn(&LinkTarget, &DocumentId) -> bool,
 }
 
-/// Whether a link is one of those that are to lead elsewhere.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Whether a link is one of those that are to be written for another document.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Moves {
-    /// It is.
-    Yes,
-    /// It names another document.
+    /// It is, for this one.
+    To(DocumentId),
+    /// It stays.
     No,
     /// It depends on what is published next; it is left to a person.
     Unclear,
 }
 
-/// Leads those links of a document to another one that `moves` takes.
+/// Writes those links of a document for other ones that `moves` takes.
 pub fn retarget(
     id: &DocumentId,
     text: &str,
@@ -94,12 +92,13 @@ pub fn retarget(
         if let Some(range) = found.as_ref().filter(|_| place.spelling == Spelling::Plain) {
             from = range.end;
         }
-        let moves = moves(link);
-        if moves == Moves::No {
-            continue;
-        }
-        let edit = found.filter(|_| moves == Moves::Yes).and_then(|range| {
-            let (by, target) = led(id, goal, link, (&text[range.clone()], place))?;
+        let to = match moves(link) {
+            Moves::No => continue,
+            Moves::Unclear => None,
+            Moves::To(to) => Some(to),
+        };
+        let edit = found.zip(to).and_then(|(range, to)| {
+            let (by, target) = led(id, (goal, &to), link, (&text[range.clone()], place))?;
             Some(Edit { range, by, of: vec![Change { link: n, target }] })
         });
         match edit {
@@ -126,19 +125,20 @@ pub fn retarget(
     Retargeted { text: applied.text, changed, left }
 }
 
-/// A link of the document `id` led to its goal: how it is written, in the spelling that it had, and
+/// A link of the document `id` led to another one: how it is written, in the spelling that it had, and
 /// what it names then. None where it cannot be written so.
 fn led(
     id: &DocumentId,
-    goal: &Goal<'_>,
+    (goal, new): (&Goal<'_>, &DocumentId),
     link: &Link,
     (old, place): (&str, &Place),
 ) -> Option<(String, LinkTarget)> {
-    let (new, sites) = (goal.new, goal.sites);
+    let sites = goal.sites;
+    let names_it = |target: &LinkTarget| (goal.names)(target, new);
     let (from_root, target) = match &link.target {
         LinkTarget::Site(path) => {
             let paths = moved_paths(path, new, sites).into_iter().map(LinkTarget::Site);
-            let target = paths.into_iter().find(|target| (goal.names_it)(target))?;
+            let target = paths.into_iter().find(names_it)?;
             let LinkTarget::Site(path) = &target else { return None };
             (Some(path.clone()), target)
         }
@@ -152,7 +152,7 @@ fn led(
         }
     };
     let by = rewritten(id, old, place, (new, from_root.as_deref()))?;
-    Some((by, target)).filter(|(_, target)| (goal.names_it)(target))
+    Some((by, target)).filter(|(_, target)| names_it(target))
 }
 
 /// One link that is to change.
@@ -221,22 +221,24 @@ fn rewritten(
         true => layout::ENDING,
         false => "",
     };
-    let is_relative = !old.starts_with('/');
-    if place.spelling == Spelling::Wiki {
-        let is_path = ["/", "./", "../"].iter().any(|start| old.starts_with(start));
-        let is_writable = !new.as_str().contains(['|', '#', '[', ']', '^']);
-        return match is_path {
-            _ if !is_writable => None,
-            true => Some(format!("/{}{ending}", from_root?)),
-            false => Some(format!("{new}{ending}")),
-        };
+    let is_wiki = place.spelling == Spelling::Wiki;
+    if is_wiki && new.as_str().contains(['|', '#', '[', ']', '^']) {
+        return None;
     }
-    let path = match is_relative {
-        true => relative(folder(from.as_str()), new.as_str()),
-        false => format!("/{}", from_root?),
+    let path = match old.starts_with('/') {
+        true => format!("/{}", from_root?),
+        false if is_wiki && !old.starts_with("./") && !old.starts_with("../") => {
+            return Some(format!("{new}{ending}"));
+        }
+        false => relative(folder(from.as_str()), new.as_str()),
     };
+    // A wikilink by a path says so by its first characters.
+    let is_marked = is_wiki && !path.starts_with('/') || old.starts_with("./");
+    let here = if is_marked && !path.starts_with("../") { "./" } else { "" };
+    if is_wiki {
+        return Some(format!("{here}{path}{ending}"));
+    }
     let names = path.split('/').map(|name| utf8_percent_encode(name, IN_PATH).to_string());
-    let here = if old.starts_with("./") && !path.starts_with("../") { "./" } else { "" };
     Some(format!("{here}{}{ending}", names.collect::<Vec<_>>().join("/")))
 }
 
@@ -258,14 +260,17 @@ mod tests {
 
     /// The text with its links to `nodes/p/r` led to `nodes/z/b`.
     fn led(text: &str) -> String {
-        let (id, new) = ("nodes/o/f".parse().unwrap(), "nodes/z/b".parse().unwrap());
-        let goal = Goal { new: &new, sites: &SiteLinks::default(), names_it: &|_| true };
+        let (id, new) = ("nodes/o/f".parse().unwrap(), "nodes/z/b".parse::<DocumentId>().unwrap());
+        let goal = Goal { sites: &SiteLinks::default(), names: &|_, _| true };
         let is_old = |target: &LinkTarget| match target {
             LinkTarget::Document(id) => id == "nodes/p/r",
             LinkTarget::Name(name) => name.eq_ignore_ascii_case("r"),
             LinkTarget::Site(_) => false,
         };
-        let moves = |link: &Link| if is_old(&link.target) { Moves::Yes } else { Moves::No };
+        let moves = |link: &Link| match is_old(&link.target) {
+            true => Moves::To(new.clone()),
+            false => Moves::No,
+        };
         let found = retarget(&id, text, &goal, moves);
         assert_eq!(found.left, [], "{text}");
         found.text
