@@ -76,4 +76,5 @@ mod untouched;
 mod validate;
 mod vaults;
 mod verify;
+mod walkthrough;
 mod withheld;

@@ -50,7 +50,15 @@ fn every_command_of_the_readme_and_the_guide_works_when_pasted() {
 /// Every link to a file of the repository leads to one.
 #[test]
 fn links_of_the_documentation_lead_somewhere() {
-    let pages = ["README.md", "docs/guide.md", "docs/json.md", "docs/hooks.md", "spec/README.md"];
+    let pages = [
+        "README.md",
+        "docs/guide.md",
+        "docs/json.md",
+        "docs/hooks.md",
+        "docs/walkthrough.md",
+        "docs/compliance.md",
+        "spec/README.md",
+    ];
     for page in pages {
         let folder = repository().join(page);
         for target in text(page).split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
