@@ -9,7 +9,8 @@ use std::path::Path;
 use rustix::fs::OFlags;
 
 use super::end::{End, last_line};
-use super::line::{Event, Request, TraceId};
+use super::event::Event;
+use super::line::{Request, TraceId};
 use super::writer::{FULL, Place, Random, WriterId, files_in};
 use crate::model::timestamp::Timestamp;
 use crate::vault::disk::Disk;

@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::line::{HeadRef, MAX_DOCUMENTS};
+use super::event::MAX_DOCUMENTS;
+use super::line::HeadRef;
 use crate::checkpoint::event::Checkpoint;
 use crate::model::id::DocumentId;
 use crate::trust::Head;

@@ -2,7 +2,8 @@
 
 use serde::Deserialize;
 
-use super::line::{Event, Line, Request};
+use super::event::Event;
+use super::line::{Line, Request};
 use super::writer::WriterId;
 use crate::model::digest::Digest;
 use crate::model::timestamp::Timestamp;

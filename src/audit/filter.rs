@@ -1,6 +1,7 @@
 //! Which lines of the log a question is about.
 
-use super::line::{Event, Line};
+use super::event::Event;
+use super::line::Line;
 use super::text::Text;
 use crate::model::id::DocumentId;
 use crate::model::number::{CheckpointNumber, Version};

@@ -1,7 +1,8 @@
 //! Who was handed a document, and whether it was still in force then (AUDIT-8).
 
+use super::event::Event;
 use super::filter::Filter;
-use super::line::{Event, Line};
+use super::line::Line;
 use super::text::Text;
 use crate::chain::history::{Entry, History};
 use crate::model::number::Version;

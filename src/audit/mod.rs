@@ -2,7 +2,8 @@
 //! Property 5; `spec/audit.md`).
 //!
 //! `text` is what a line says of one text, and [`Traced`] the type in which a text leaves the
-//! library, so that no front end can forget it. `line` is a line and its hash, `canonical` its one
+//! library, so that no front end can forget it. `line` is a line and its hash, `event` what it
+//! says was answered, `canonical` its one
 //! spelling, `labels` who asks, `writer` whose file it goes to, `end` what it follows, and `append`
 //! how it gets there. `chain` reads the files again, in `blocks` of lines, and checks them; `fault` is
 //! what it finds wrong, `filter` and `pattern` which lines a question is about, `find` the line that a
@@ -19,6 +20,7 @@ mod change;
 pub(crate) mod changes;
 mod collect;
 mod end;
+mod event;
 mod fault;
 mod filter;
 mod find;
@@ -40,15 +42,13 @@ pub use chain::{Keep, Logs, Verified};
 pub use change::Change;
 pub use changes::{ChangeError, Recorder};
 pub use collect::{Collected, Collection, Contradicted, FileOutcome, folder_with_logs};
+pub use event::{Access, Event, Listing, MAX_DOCUMENTS, Output, Query, Refused, WithheldCount};
 pub use fault::{Fault, FaultKind};
 pub use filter::Filter;
 pub use follow::{Follower, New, Take};
 pub use impact::{Reading, readings};
 pub use labels::{LabelError, Labels, check as check_label};
-pub use line::{
-    Access, Arguments, Event, HeadRef, Line, LineFault, Listing, MAX_DOCUMENTS, Output, Query,
-    Refused, Request, TraceId, WithheldCount,
-};
+pub use line::{Arguments, HeadRef, Line, LineFault, Request, TraceId};
 pub use pattern::{Pattern, PatternError};
 pub use produced::{Prior, Priors, Produced, before};
 pub(crate) use produced::{is_before, session_of};

@@ -2,7 +2,8 @@
 
 use regex::{Regex, RegexBuilder};
 
-use super::line::{Event, Line, Query};
+use super::event::{Event, Query};
+use super::line::Line;
 
 /// A compiled pattern. Matching takes time in proportion to the text, whatever the pattern is.
 #[derive(Debug)]

@@ -5,9 +5,10 @@ use std::io::{self, Read};
 use serde::{Deserialize, Serialize};
 
 use super::chain::Logs;
+use super::event::Event;
 use super::fault::Fault;
 use super::filter::Filter;
-use super::line::{Event, Line};
+use super::line::Line;
 use crate::model::digest::{Digest, Sink as _};
 use crate::model::timestamp::Timestamp;
 
