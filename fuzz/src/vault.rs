@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use contextnest::audit::Recorder;
 use contextnest::chain::replay;
 use contextnest::checkpoint::log::Log;
 use contextnest::govern::{Author, Mode, Request, Which, publish, retire};
@@ -56,6 +57,7 @@ impl Good {
             author: None,
             now: minute(number),
             note: note.map(str::to_owned),
+            recorder: Recorder::default(),
         };
         let all = |author| {
             let which = Which::All;
