@@ -157,13 +157,13 @@ fn a_line_that_another_log_contradicts_is_damage() {
     assert_eq!(codes(&place), both("audit-contradicts", "audit-missing"));
 }
 
-#[test]
-fn a_vault_that_is_reset_on_purpose_is_accepted_by_a_line_of_its_own() {
+/// A vault that is put back to what it was before checkpoint 5, but for its change log; and what it
+/// was.
+fn put_back() -> (Place, Place) {
     let place = vault();
     let before = place.duplicate();
     place.write("nodes/c.md", "# C\n");
     place.ctx("publish nodes/c").ok();
-    // The vault goes back, but for the change log.
     let line = place.read(&logs(&place)[0]);
     for (path, bytes) in before.tree() {
         place.write(&path, bytes);
@@ -172,6 +172,12 @@ fn a_vault_that_is_reset_on_purpose_is_accepted_by_a_line_of_its_own() {
         place.remove(path);
     }
     place.write(&logs(&place)[0], line);
+    (place, before)
+}
+
+#[test]
+fn a_vault_that_is_reset_on_purpose_is_accepted_by_a_line_of_its_own() {
+    let (place, before) = put_back();
     let found = codes(&place);
     assert!(found.contains("head-rollback") && found.contains("audit-contradicts"), "{found:?}");
     place.ctx("head trust").ok();
@@ -251,18 +257,7 @@ fn an_event_without_its_line_gets_it_from_the_next_command_of_its_writer() {
 
 #[test]
 fn an_event_after_a_reset_gets_its_line_from_the_next_command_too() {
-    let place = vault();
-    let before = place.duplicate();
-    place.write("nodes/c.md", "# C\n");
-    place.ctx("publish nodes/c").ok();
-    let line = place.read(&logs(&place)[0]);
-    for (path, bytes) in before.tree() {
-        place.write(&path, bytes);
-    }
-    for path in ["nodes/c.md", "nodes/.versions/c"] {
-        place.remove(path);
-    }
-    place.write(&logs(&place)[0], line);
+    let (place, _) = put_back();
     place.ctx("head trust").ok();
     // Another checkpoint 5 than the one that has a line.
     place.edit("nodes/a.md", "Two.", "Three.");
