@@ -37,7 +37,8 @@ fn read_slowly(bytes: &[u8]) -> Option<(Line, Digest)> {
     }
     let Value::String(hash) = value.as_object_mut()?.remove("hash")? else { return None };
     let found = Digest::of(&serde_jcs::to_vec(&value).ok()?);
-    let line: Line = serde_json::from_value(value).ok()?;
+    let mut line: Line = serde_json::from_value(value).ok()?;
+    line.hash = Some(found);
     (found.to_string() == hash && line.v == 1).then_some((line, found))
 }
 
