@@ -107,7 +107,10 @@ proptest! {
             1 => text.insert(at, byte),
             _ => drop(text.remove(at)),
         }
-        prop_assert!(verified(&text).2);
+        let (_folder, count, is_damaged) = verified(&text);
+        // A line with NUL is torn, as a power cut leaves it (AUDIT-10): it is never taken for sound.
+        let is_torn = text.contains(&0) && count < lengths.len() as u64;
+        prop_assert!(is_damaged || is_torn);
     }
 
     #[test]
