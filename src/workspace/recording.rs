@@ -161,10 +161,6 @@ impl Recording {
     }
 }
 
-fn of_head(head: Option<(CheckpointNumber, Digest)>) -> Option<HeadRef> {
-    head.map(|(checkpoint, hash)| HeadRef { checkpoint: checkpoint.0, hash: hash.to_string() })
-}
-
 /// What was read of the access log.
 ///
 /// # Errors
@@ -238,11 +234,7 @@ impl Workspace<'_> {
             return Ok(());
         }
         let place = self.audit_place(&root, state).ok_or(NotRecorded::NoPlace)?;
-        let head = recording.head;
-        let mut request = Request { head: of_head(head), ..self.asked(&root, labels) };
-        if recording.settings.queries == Queries::Hash {
-            request.args = request.args.hashed();
-        }
+        let request = self.asked(&root, &recording, labels);
         self.append(place, recording.must_be_durable(), &request, event).map(|_| ())
     }
 
@@ -258,16 +250,24 @@ impl Workspace<'_> {
     ) -> Result<TraceId, NotRecorded> {
         let (root, state) = recording.vault.clone().ok_or(NotRecorded::NoPlace)?;
         let place = self.audit_place(&root, state).ok_or(NotRecorded::NoPlace)?;
-        let request = Request { head: of_head(recording.head), ..self.asked(&root, labels) };
+        let request = self.asked(&root, recording, labels);
         let is_durable = recording.must_be_durable();
         self.append(place, is_durable, &request, Event::Output(produced))
     }
 
-    /// What was asked, and by whom, as far as reading asks.
-    fn asked(&self, root: &Path, labels: Labels) -> Request {
+    /// What was asked, and by whom, as far as reading asks; by its hash where the settings say so.
+    fn asked(&self, root: &Path, recording: &Recording, labels: Labels) -> Request {
         let principal = self.environment.var("CTX_PRINCIPAL");
         let principal = principal.and_then(|name| name.parse::<Principal>().ok());
-        self.request(root, labels, principal.map(|principal| (principal, "env")))
+        let asked = self.request(root, labels, principal.map(|principal| (principal, "env")));
+        let head = recording.head;
+        let head =
+            head.map(|(number, hash)| HeadRef { checkpoint: number.0, hash: hash.to_string() });
+        let args = match recording.settings.queries {
+            Queries::Full => asked.args,
+            Queries::Hash => asked.args.hashed(),
+        };
+        Request { args, head, ..asked }
     }
 
     fn append(

@@ -270,6 +270,14 @@ fn with_queries_hash_no_word_of_a_question_is_recorded() {
     assert_eq!(line["query_sha256"], sha256("percent"));
     assert_eq!(line["args"]["sha256"], sha256("search\0percent"));
     assert!(!line.to_string().contains("percent"), "{line}");
+    // The words of a command that records an output are words, too.
+    place.typed("trace output --session s --model percent").stdin("Yes.").run().ok();
+    let line = lines(&place).pop().unwrap();
+    let words = "trace\0output\0--session\0s\0--model\0percent";
+    assert_eq!(
+        (&line["event"], &line["args"]),
+        (&"output".into(), &serde_json::json!({"sha256": sha256(words)}))
+    );
 }
 
 #[test]
