@@ -4,7 +4,6 @@
 //! line follows the last one before it, is looked at when the blocks are put together in their order.
 //! So the answer is the same whatever the number of threads.
 
-use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -17,7 +16,7 @@ use super::changes;
 use super::fault::{Fault, FaultKind, Faults};
 use super::filter::Filter;
 use super::line::{Line, LineFault};
-use super::writer::{FULL, WriterId, files_in};
+use super::writer::{FULL, FilesByWriter, WriterId, files_in};
 use crate::model::digest::Digest;
 use crate::model::layout::AUDIT_DIR;
 use crate::vault::Vault;
@@ -34,7 +33,7 @@ const MAX_FILE: u64 = 4 * FULL;
 pub struct Logs {
     folder: Folder,
     /// The number of the first line of each file, by writer.
-    pub(super) files: BTreeMap<WriterId, Vec<u64>>,
+    pub(super) files: FilesByWriter,
 }
 
 /// Where logs are.
@@ -85,11 +84,7 @@ impl Logs {
     /// # Errors
     /// The folder cannot be listed.
     pub fn of_changes(vault: &Vault) -> Result<Self, FileError> {
-        let mut files: BTreeMap<WriterId, Vec<u64>> = BTreeMap::new();
-        for (writer, first) in changes::in_vault(vault.files())? {
-            files.entry(writer).or_default().push(first);
-        }
-        files.values_mut().for_each(|firsts| firsts.sort_unstable());
+        let files = changes::in_vault(vault.files())?;
         Ok(Self { folder: Folder::Vault(vault.files().clone()), files })
     }
 

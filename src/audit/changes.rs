@@ -9,7 +9,7 @@ use super::end::{End, last_line};
 use super::event::Event;
 use super::line::{HeadRef, Request};
 use super::tails::{Tail, Tails};
-use super::writer::{FULL, Random, WriterId};
+use super::writer::{FULL, FilesByWriter, Random, WriterId, by_writer};
 use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::event::Checkpoint;
 use crate::model::layout::{self, AUDIT_DIR};
@@ -175,11 +175,7 @@ impl Seat {
     /// The end of a writer's log; none where it is not what it was: the line that was written last
     /// is gone, or another. What a crash left of a line is truncated.
     fn of(files: &Files, tail: &Tail) -> Result<Option<Self>, FileError> {
-        let mut firsts: Vec<u64> = in_vault(files)?
-            .into_iter()
-            .filter_map(|(writer, first)| (writer == tail.writer).then_some(first))
-            .collect();
-        firsts.sort_unstable();
+        let mut firsts = in_vault(files)?.remove(&tail.writer).unwrap_or_default();
         let Some(first) = firsts.pop() else { return Ok(None) };
         let path = path_of(&tail.writer, first);
         let total = match files.stamp(&path) {
@@ -234,14 +230,13 @@ fn path_of(writer: &WriterId, first: u64) -> String {
     format!("{AUDIT_DIR}/{}", writer.file(first))
 }
 
-/// The files of the change logs of a vault: the writer of each, and the number of its first line.
+/// The files of the change logs of a vault.
 ///
 /// # Errors
 /// The folder cannot be listed.
-pub(super) fn in_vault(files: &Files) -> Result<Vec<(WriterId, u64)>, FileError> {
-    let names = match files.names(AUDIT_DIR) {
-        Err(why) if why.is_absent() => Vec::new(),
-        other => other?,
-    };
-    Ok(names.iter().filter_map(|name| WriterId::of_file(name)).collect())
+pub(super) fn in_vault(files: &Files) -> Result<FilesByWriter, FileError> {
+    match files.names(AUDIT_DIR) {
+        Err(why) if why.is_absent() => Ok(FilesByWriter::new()),
+        names => Ok(by_writer(names?)),
+    }
 }

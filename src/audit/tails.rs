@@ -91,7 +91,7 @@ impl Tails {
     pub(crate) fn find(&mut self, line: &Line) {
         let is_it = |tail: &Tail| tail.seq == line.seq && tail.writer.to_string() == line.writer;
         if let Some(at) = self.0.iter().position(is_it)
-            && line.spell().is_ok_and(|(_, hash)| hash.to_string() == self.0[at].hash)
+            && line.hash.is_some_and(|hash| hash.to_string() == self.0[at].hash)
         {
             self.0.remove(at);
         }

@@ -47,7 +47,7 @@ impl WriterId {
     }
 
     /// The writer of the file with this name, and the number of its first line.
-    pub(super) fn of_file(name: &str) -> Option<(Self, u64)> {
+    fn of_file(name: &str) -> Option<(Self, u64)> {
         let stem = name.strip_suffix(".jsonl")?;
         let (writer, first) = match stem.split_once('.') {
             None => (stem, 1),
@@ -62,22 +62,26 @@ pub(crate) fn digits(random: Random) -> String {
     random().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The files in a folder of logs, by writer: the numbers of their first lines, in order. None if the
-/// folder does not exist.
-pub(super) fn files_in(dir: &Path) -> io::Result<BTreeMap<WriterId, Vec<u64>>> {
-    let mut files: BTreeMap<WriterId, Vec<u64>> = BTreeMap::new();
+/// The files of a log by writer: the numbers of their first lines, in order.
+pub(super) type FilesByWriter = BTreeMap<WriterId, Vec<u64>>;
+
+/// The files among these names that are of a log.
+pub(super) fn by_writer<N: AsRef<str>>(names: impl IntoIterator<Item = N>) -> FilesByWriter {
+    let mut files = FilesByWriter::new();
+    let found = names.into_iter().filter_map(|name| WriterId::of_file(name.as_ref()));
+    found.for_each(|(writer, first)| files.entry(writer).or_default().push(first));
+    files.values_mut().for_each(|firsts| firsts.sort_unstable());
+    files
+}
+
+/// The files in a folder of logs; none if the folder does not exist.
+pub(super) fn files_in(dir: &Path) -> io::Result<FilesByWriter> {
     let entries = match fs::read_dir(dir) {
-        Err(why) if why.kind() == io::ErrorKind::NotFound => return Ok(files),
+        Err(why) if why.kind() == io::ErrorKind::NotFound => return Ok(FilesByWriter::new()),
         other => other?,
     };
-    for entry in entries {
-        let name = entry?.file_name();
-        if let Some((writer, first)) = name.to_str().and_then(WriterId::of_file) {
-            files.entry(writer).or_default().push(first);
-        }
-    }
-    files.values_mut().for_each(|firsts| firsts.sort_unstable());
-    Ok(files)
+    let names = entries.map(|entry| Ok(entry?.file_name().into_string().ok()));
+    Ok(by_writer(names.collect::<io::Result<Vec<_>>>()?.into_iter().flatten()))
 }
 
 impl fmt::Display for WriterId {

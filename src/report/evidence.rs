@@ -64,7 +64,7 @@ impl Report for EvidenceExportReport {
 /// What no bundle can prove, whatever is in it.
 pub const LIMITS: [&str; 3] = [
     "a principal and a label are what the caller stated",
-    "the writer of the access log may have truncated it, or made lines anew",
+    "the writer of the access log may have truncated it, or replaced its lines",
     "a head that is not noted elsewhere is only what the bundle says",
 ];
 

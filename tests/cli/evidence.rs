@@ -156,7 +156,7 @@ fn a_session_is_proved_without_its_vault() {
     54 items: 54 proved, 0 not proved, 0 contradicted
     what no bundle proves:
       a principal and a label are what the caller stated
-      the writer of the access log may have truncated it, or made lines anew
+      the writer of the access log may have truncated it, or replaced its lines
       a head that is not noted elsewhere is only what the bundle says
     ");
 }
