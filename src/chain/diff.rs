@@ -42,6 +42,21 @@ pub(crate) fn is_of_version(text: &str, version: Version) -> bool {
     text.starts_with(&format!("--- v{}\n+++ v{version}", version.previous()))
 }
 
+/// The diff of an act on a governance file: it changes nothing, and its second line says what was
+/// decided, as `approved` (`spec/review.md`, REV-9).
+pub(crate) fn of_act(version: Version, decision: &str) -> String {
+    format!("--- v{}\n+++ v{version}\treview: {decision}\n", version.previous())
+}
+
+/// What an act on a governance file decides, if the stored diff of this version has the mark of one.
+/// A diff that changes lines besides is no act that a writer makes.
+pub(crate) fn act(diff: &str, version: Version) -> Option<Result<&str, ()>> {
+    let second = diff.split('\n').nth(1)?;
+    let (_, mark) = second.split_once('\t')?;
+    let decision = mark.strip_prefix("review: ").unwrap_or_default();
+    Some(if of_act(version, decision) == diff { Ok(decision) } else { Err(()) })
+}
+
 /// Whether the full text of a version could stand in its history as a diff instead, with the same
 /// hash: it begins as one does, or it applies to the text before.
 pub(crate) fn could_be_one(text: &str, version: Version, before: Option<&str>) -> bool {
@@ -333,6 +348,18 @@ fn range(text: &str) -> Option<(usize, usize)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_act_changes_no_line_and_says_what_it_decides() {
+        let diff = of_act(Version(3), "approved");
+        assert_eq!(diff, "--- v2\n+++ v3\treview: approved\n");
+        assert_eq!(apply("any\ntext", &diff).as_deref(), Ok("any\ntext"));
+        assert!(is_of_version(&diff, Version(3)));
+        assert_eq!(act(&diff, Version(3)), Some(Ok("approved")));
+        assert_eq!(act(&diff, Version(4)), Some(Err(())));
+        assert_eq!(act("--- v2\n+++ v3\treview: approved\n@@ -0,0 +1,1 @@\n+x\n", Version(3)), Some(Err(())));
+        assert_eq!(act("--- v2\n+++ v3\n@@ -0,0 +1,1 @@\n+x\n", Version(3)), None);
+    }
     use proptest::prelude::*;
 
     #[test]

@@ -7,6 +7,7 @@ use super::replay::reconstruct;
 use crate::document::Document;
 use crate::document::edit::Edit;
 use crate::document::frontmatter::Status;
+use crate::document::review::{ReviewEdit, ReviewFields};
 use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
 use crate::model::number::Version;
@@ -81,19 +82,29 @@ pub(crate) fn self_described(
     Ok(document)
 }
 
-/// Whether a retiring text is what retiring makes of the text that was published last. No map holds
-/// the hash of a retirement, so this is what binds it.
+/// Whether a retiring text is what retiring makes of the text that was published last, or what the
+/// approval of its submission makes of that. No map holds the hash of a retirement, so this is what
+/// binds it. `before` is the text of the version before it.
 pub(crate) fn check_retirement(
     id: &DocumentId,
     entry: &Entry,
-    published: &str,
+    (published, before): (&str, Option<&str>),
     text: &str,
 ) -> Result<(), ChainError> {
     let Some(at) = entry.retired_at() else {
         return Ok(());
     };
     let expected = if id.is_document() {
-        Edit::retirement(entry.version, at).apply(published).unwrap_or_default()
+        let review = Document::parse(text).ok();
+        let review = review.and_then(|document| ReviewFields::of(&document.frontmatter));
+        let step = review.as_ref().and_then(|fields| ReviewEdit::of_retirement(fields, at));
+        let plain = Edit::retirement(entry.version, at);
+        let (edit, base) = match step {
+            Some(step @ ReviewEdit::Approve { .. }) => (plain.review(&step), before),
+            Some(step) => (plain.review(&step), Some(published)),
+            None => (plain, Some(published)),
+        };
+        base.and_then(|base| edit.apply(base).ok()).unwrap_or_default()
     } else {
         String::new()
     };
@@ -117,8 +128,9 @@ pub fn vouched(
     if entry.is_retirement() {
         let published = history.entries().rfind(|e| e.version < version && e.is_published());
         if let Some(published) = published {
-            let before = reconstruct(files, id, history, published.version)?;
-            check_retirement(id, entry, &before, &text)?;
+            let published = reconstruct(files, id, history, published.version)?;
+            let before = reconstruct(files, id, history, version.previous()).ok();
+            check_retirement(id, entry, (&published, before.as_deref()), &text)?;
         }
     }
     Ok(text)

@@ -29,6 +29,8 @@ pub(crate) struct Walk<'v> {
     published: Option<String>,
     /// Whether the text of the last entry is one of them.
     is_compared: bool,
+    /// The text before a retirement.
+    before: Option<String>,
     is_sound: bool,
     is_base_lost: bool,
     /// How many diffs follow the last keyframe.
@@ -64,6 +66,7 @@ pub(crate) struct Recomputed<'w, 'v> {
     pub(crate) is_as_written: bool,
     id: &'v DocumentId,
     published: Option<&'w str>,
+    before: Option<&'w str>,
     described: &'w mut described::Reader,
 }
 
@@ -78,6 +81,7 @@ impl<'v> Walk<'v> {
             compared: compared(history),
             published: None,
             is_compared: false,
+            before: None,
             is_sound: true,
             is_base_lost: false,
             diffs: 0,
@@ -96,6 +100,8 @@ impl<'v> Walk<'v> {
             self.published = self.replay.text().map(str::to_owned);
         }
         self.is_compared = self.compared.contains(&index);
+        let retires = slot.entry.as_ref().is_ok_and(Entry::is_retirement);
+        self.before = self.replay.text().filter(|_| retires).map(str::to_owned);
         let entry = match &slot.entry {
             Ok(entry) => entry,
             Err(faults) => {
@@ -126,6 +132,7 @@ impl<'v> Walk<'v> {
             is_as_written: self.replay.is_as_written(),
             id: self.id,
             published: self.published.as_deref(),
+            before: self.before.as_deref(),
             described: &mut self.described,
         });
         Some(Step { slot, version })
@@ -152,14 +159,16 @@ impl Recomputed<'_, '_> {
         })
     }
 
-    /// Refuses a retirement that changes more of the text that was published last than a
-    /// retirement changes.
+    /// Refuses a retirement that changes more of the text that was published last, or of the
+    /// submission that was approved, than a retirement changes.
     ///
     /// # Errors
     /// [`ChainError::RetiredOtherwise`].
     pub(crate) fn check_retirement(&self) -> Result<(), ChainError> {
         match (self.published, self.text) {
-            (Some(published), Some(text)) => check_retirement(self.id, self.entry, published, text),
+            (Some(published), Some(text)) => {
+                check_retirement(self.id, self.entry, (published, self.before), text)
+            }
             _ => Ok(()),
         }
     }

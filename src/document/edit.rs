@@ -13,7 +13,7 @@ use super::{Document, Unreadable};
 use crate::model::number::Version;
 use crate::model::timestamp::Timestamp;
 use crate::yaml::edit::{
-    NotExact, Splice, entry, first_entries, first_item, indentation, replace_value, spliced,
+    NotExact, Splice, entry, first_entries, first_item, indentation, remove_lines, replace_value, spliced,
 };
 use crate::yaml::{Dialect, Node, Value, emit, parse};
 
@@ -21,6 +21,8 @@ use crate::yaml::{Dialect, Node, Value, emit, parse};
 #[derive(Clone, Debug, Default)]
 pub struct Edit {
     set: Vec<(&'static str, String)>,
+    /// Fields that go, with their lines.
+    removed: Vec<&'static str>,
     original: Vec<(&'static str, String)>,
     /// The frontmatter of a file that is not edited.
     frontmatter: Option<String>,
@@ -90,6 +92,15 @@ impl Edit {
     ) -> Self {
         let items: Vec<String> = values.into_iter().map(|v| emit::in_flow(v.as_ref())).collect();
         self.set.push((key, format!("[{}]", items.join(", "))));
+        self
+    }
+
+    /// Removes those of these fields that it does not set.
+    #[must_use]
+    pub(crate) fn without_others(mut self, fields: &[&'static str]) -> Self {
+        let is_set = |field: &&&str| self.set.iter().any(|(key, _)| key == *field);
+        let others: Vec<&'static str> = fields.iter().filter(|f| !is_set(f)).copied().collect();
+        self.removed.extend(others);
         self
     }
 
@@ -164,6 +175,9 @@ impl Edit {
             if let Some((k, v)) = known.and_then(|r| entry(r, key)) {
                 splices.push(replace_value(yaml, k, v, spelled)?);
             }
+        }
+        for (k, v) in self.removed.iter().filter_map(|key| known.and_then(|r| entry(r, key))) {
+            splices.push(remove_lines(yaml, k, v)?);
         }
         if let (Some((k, v)), Some((key, value))) =
             (known.and_then(|r| entry(r, "metadata")), self.kept())
@@ -267,6 +281,7 @@ impl Edit {
         let kept_in_metadata = self.kept().map(|(key, _)| key);
         let wished = |key: &str| {
             self.set.iter().any(|(k, _)| *k == key)
+                || self.removed.contains(&key)
                 || (key == "metadata" && kept_in_metadata.is_some())
                 || (key == "derived_from" && self.derived_from.is_some())
         };
@@ -312,7 +327,8 @@ impl Edit {
             Some(_) => before[old.parts.rest.clone()] == after[new.parts.rest.clone()],
             None => before[old.parts.rest.clone()] == after[new.parts.body..],
         };
-        if set && others_stay && metadata_stays && block_is_kept && derived_stay && rest {
+        let is_gone = self.removed.iter().all(|key| new.frontmatter.get(key).is_none());
+        if set && is_gone && others_stay && metadata_stays && block_is_kept && derived_stay && rest {
             Ok(())
         } else {
             Err(EditError::NotExact)

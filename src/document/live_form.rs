@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use memchr::memmem;
 
 use super::frontmatter::{Frontmatter, Status, one_or_many};
+use super::review;
 use super::text::normalise;
 use super::validate::{OURS, has_our_four};
 use super::{Document, Format};
@@ -112,7 +113,7 @@ fn is_made_from(made: &Frontmatter, live: &Frontmatter) -> bool {
                 let mut made = one_or_many(made).iter();
                 made.any(|is| is.same_value(was))
             }),
-            key if OURS.contains(&key) => true,
+            key if OURS.contains(&key) || review::FIELDS.contains(&key) => true,
             key if INSERTED.contains(&key) && live.is_none() => true,
             _ => {
                 made.zip(live).is_some_and(|(is, was)| is.same_value(was))

@@ -13,6 +13,7 @@ pub mod links;
 pub mod live_form;
 pub mod obsidian;
 pub mod other;
+pub mod review;
 pub mod sections;
 pub mod text;
 pub mod validate;

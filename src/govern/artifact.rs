@@ -11,7 +11,6 @@ use crate::chain::history::{Entry, EntryState, History, TextStorage};
 use crate::chain::preimage::chain_hash;
 use crate::chain::replay;
 use crate::chain::vouched;
-use crate::checkpoint::codec;
 use crate::checkpoint::state::Mark;
 use crate::document::live_form::{self, LiveForm};
 use crate::document::obsidian::Markup;
@@ -27,10 +26,10 @@ use crate::model::layout::limit;
 use crate::model::number::Version;
 use crate::model::timestamp::Timestamp;
 use crate::trust::EventKey;
-use crate::txn;
 use crate::txn::stale;
-use crate::txn::stamp::{self, Stamp};
-use crate::txn::{Change, Extension, Item, Live};
+use crate::txn::stamp::{self, Stage, Stamp};
+use crate::txn::{Change, Extension, Item, Live, Step};
+use crate::vault::config::{Config, Governance};
 use crate::vault::files::FileError;
 use crate::vault::replace::Fingerprint;
 use crate::yaml::emit;
@@ -132,8 +131,7 @@ impl Transaction<'_> {
             }
         };
         let known = last_sealed.unwrap_or(Version::NONE);
-        let form = codec::form_of(self.vault);
-        let next = txn::first_unsealed(id, &history, known, mark.is_some(), form);
+        let next = self.beyond.first_unsealed(id, &history, known, mark.is_some());
         if next == 0 && known > Version::NONE {
             return Err(refuse(&ChainError::VersionMissing(known)));
         }
@@ -151,7 +149,7 @@ impl Transaction<'_> {
         if let Some(slot) = history.slots.get(next) {
             let what =
                 slot.version.map_or_else(|| "an entry".to_owned(), |n| format!("version {n}"));
-            let event = slot.entry.as_ref().ok().and_then(EventKey::of);
+            let event = slot.entry.as_ref().ok().map(EventKey::of);
             let what = what + &event.map_or_else(String::new, |event| format!(" ({event})"));
             let message = format!("its history has {what}, which no checkpoint seals");
             return Err(self.unsealed(id, &message));
@@ -265,9 +263,10 @@ impl Transaction<'_> {
                 new: new.into(),
             }));
         }
-        if let (Some(form), Some((version, chain_hash, text))) = (&form, &base.last) {
-            let history = &base.history;
-            let last = stale::Last { version: *version, chain_hash, text, history };
+        let mark = self.state.get(id.as_str()).and_then(Mark::sealed);
+        if let (Some(form), Some((version, chain_hash)), Some(text)) = (&form, mark, &base.sealed) {
+            let (history, chain_hash) = (&base.history, &chain_hash);
+            let last = stale::Last { version, chain_hash, text, history };
             let place = (self.vault.files(), id);
             let found = stale::find(place, (live, &document), (form, mode), &last, self.expect);
             if let Some(stale) = found {
@@ -281,12 +280,14 @@ impl Transaction<'_> {
         // A document that had no such field was created when its history begins.
         let first = base.history.slots.first().and_then(|slot| slot.entry.as_ref().ok());
         let created = first.map_or(self.at, |entry| entry.edited_at);
-        let stamp = self.stamp(version, created);
+        let stamp = Stamp { stage: self.stage(id), ..self.stamp(version, created) };
         let next = stamp.next(id, live, &document, None, mode);
         let next = next.map_err(|why| Refusal::spelling(&path, &why))?;
-        let mut item = self.next_version(id, &base, &next.sealed, base.change())?;
+        let change = if self.submits.is_some() { Change::Step(Step::Submit) } else { base.change() };
+        let mut item = self.next_version(id, &base, &next.sealed, change)?;
         item.warnings = warnings;
         item.live = match (fresh, next.live) {
+            _ if self.submits.is_some() => Live::Keep,
             (Some(text), new) => Live::Create(new.as_deref().unwrap_or(text).into()),
             (None, Some(new)) => Live::Replace { old: Fingerprint::of(&bytes), new },
             (None, None) => Live::Keep,
@@ -327,6 +328,18 @@ impl Transaction<'_> {
             created: created.to_string(),
             updated: self.at.to_string(),
             markup: Markup::of(self.vault.config()),
+            stage: Stage::Published,
+        }
+    }
+
+    /// What a stamped text of a document is to a review.
+    fn stage(&self, id: &DocumentId) -> Stage {
+        match &self.submits {
+            None => Stage::Published,
+            Some(submits) => Stage::Submitted {
+                base: self.state.get(id.as_str()).and_then(|mark| mark.version).unwrap_or_default(),
+                change: submits.change.clone(),
+            },
         }
     }
 
@@ -337,6 +350,19 @@ impl Transaction<'_> {
         base: &Base,
         text: &Arc<str>,
         change: Change,
+    ) -> Result<Item, Refusal> {
+        self.decided_version(id, base, text, change, None)
+    }
+
+    /// The same of a version that decides about a submission: of a governance file, which cannot say
+    /// what was decided, the diff does.
+    pub(super) fn decided_version(
+        &self,
+        id: &DocumentId,
+        base: &Base,
+        text: &Arc<str>,
+        change: Change,
+        decision: Option<&'static str>,
     ) -> Result<Item, Refusal> {
         let refuse = |message: String, hint: Hint| {
             Err(Refusal::new(id.live_path(), "too-large", message, hint))
@@ -356,7 +382,11 @@ impl Transaction<'_> {
             base.history.keyframe_interval.unwrap_or(self.vault.config().keyframe_interval);
         let version = base.next();
         let previous = base.last.as_ref().map(|(_, chain, _)| chain);
+        let decision = decision.filter(|_| !id.is_document());
         let stored = match (&base.last, base.prescribed(interval, text)) {
+            _ if decision.is_some() => {
+                TextStorage::Diff(diff::of_act(version, decision.unwrap_or_default()))
+            }
             (Some((last, _, before)), Form::Diff | Form::DiffIfItFits) => {
                 stored_diff(before, text, *last, version)
             }
@@ -370,7 +400,8 @@ impl Transaction<'_> {
         let chain = chain_hash(previous, &content, version, principal, self.at);
         let state = match change {
             Change::Retired => EntryState::Retired(self.at),
-            _ => EntryState::Published(self.at),
+            Change::Step(_) => EntryState::Unpublished,
+            Change::New | Change::Changed | Change::Restored => EntryState::Published(self.at),
         };
         let entry = Entry {
             version,
@@ -460,12 +491,16 @@ impl Transaction<'_> {
         let Some(bytes) = bytes else {
             return Ok(match base.sealed {
                 None => Governed::Unchanged,
-                Some(_) => Governed::Version(Box::new(self.next_version(
-                    id,
-                    &base,
-                    &Arc::from(""),
-                    Change::Retired,
-                )?)),
+                Some(_) if self.submits.is_some() && !id.is_pack() => {
+                    let message = "a governed vault keeps this file: it cannot be deleted".to_owned();
+                    let hint = restore_or_retire(id);
+                    return Err(Refusal::new(path, "document-missing", message, hint));
+                }
+                Some(_) => {
+                    let change = self.governance_change(Change::Retired);
+                    let text = Arc::from("");
+                    Governed::Version(Box::new(self.next_version(id, &base, &text, change)?))
+                }
             });
         };
         let text = normalise(readable(&path, bytes)?);
@@ -492,9 +527,33 @@ impl Transaction<'_> {
         }
         let found = live::governance_problems(self.vault, id, &text);
         let warnings = Refusal::unless_valid(&path, found)?;
-        let mut item = self.next_version(id, &base, &Arc::from(text), base.change())?;
+        self.check_mode(id, &text)?;
+        let change = self.governance_change(base.change());
+        let mut item = self.next_version(id, &base, &Arc::from(text), change)?;
         item.warnings = warnings;
         Ok(Governed::Version(Box::new(item)))
+    }
+
+    /// What a version of a governance file is: a submission, where it needs a review.
+    fn governance_change(&self, change: Change) -> Change {
+        if self.submits.is_some() { Change::Step(Step::Submit) } else { change }
+    }
+
+    /// Refuses a configuration that makes the vault governed, unless that is what the event is for.
+    fn check_mode(&self, id: &DocumentId, text: &str) -> Result<(), Refusal> {
+        let says_governed = || {
+            let config = Config::parse(text);
+            config.is_ok_and(|config| config.governance == Governance::Governed)
+        };
+        if *id != DocumentId::config() || self.submits.is_some() || self.begins || !says_governed() {
+            return Ok(());
+        }
+        let message = "it makes the vault governed".to_owned();
+        let hint = Hint::call(
+            "run {}, which checks that there are reviewers, and publishes it",
+            Verb::GovernOn,
+        );
+        Err(Refusal::new(id.live_path(), "governance-mode", message, hint))
     }
 }
 

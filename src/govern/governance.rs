@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashSet};
 
 use super::artifact::{Governed, refused_file};
 use super::transaction::Transaction;
-use super::{Author, Event, Mode, Outcome, PublishError, Refusal, event};
+use super::{Author, Event, Gate, Mode, Outcome, PublishError, Refusal, event};
 use crate::chain::error::ChainError;
 use crate::chain::history::Entry;
 use crate::chain::replay;
@@ -31,45 +31,12 @@ pub(super) enum Includes<'e> {
 }
 
 /// Why a changed governance file is no part of an event.
-const LEFT_OUT: &str = "it was not named; `--changed`, `--all` and its name publish it";
+pub(super) const LEFT_OUT: &str = "it was not named; `--changed`, `--all` and its name publish it";
 
 impl Includes<'_> {
     pub(super) fn all(self, chronicle: &Chronicle<'_>) -> bool {
         matches!(self, Self::Changed) || chronicle.head().is_none()
     }
-}
-
-/// The vault under the configuration that a checkpoint sealed last, for an event that does not
-/// include the configuration; none where the live file counts.
-///
-/// The reference implementation drops the configuration from its events; it is still in force. Of
-/// one that no checkpoint ever sealed all but the keyframe interval counts (VER-23).
-///
-/// # Errors
-/// One of both says that the vault is governed, or the sealed one cannot be read.
-pub(super) fn under_sealed(
-    vault: &Vault,
-    chronicle: &Chronicle<'_>,
-    includes: Includes<'_>,
-) -> Result<Option<Vault>, PublishError> {
-    let id = DocumentId::config();
-    let sealed = sealed_config(vault, chronicle)?;
-    let is_governed = |config: &Config| config.governance == Governance::Governed;
-    if is_governed(vault.config()) || sealed.as_ref().is_some_and(is_governed) {
-        return Err(PublishError::Governed);
-    }
-    let is_named = matches!(includes, Includes::Only(ids) if ids.contains(&&id));
-    if is_named || includes.all(chronicle) {
-        return Ok(None);
-    }
-    let config = match sealed {
-        Some(config) => config,
-        None => {
-            let keyframe_interval = Config::default().keyframe_interval;
-            Config { keyframe_interval, ..vault.usable_config()?.clone() }
-        }
-    };
-    Ok(Some(vault.under(config)))
 }
 
 /// Whether the last event had to be recorded in a change log: there is one, or the configuration that
@@ -124,7 +91,9 @@ pub fn set_governance_file(
     edit: impl Fn(&str) -> Result<String, String>,
 ) -> Result<Outcome, PublishError> {
     let includes = Includes::Only(&[id]);
-    event(vault, &Event { author, mode, subjects: &[], includes }, |transaction, outcome| {
+    let gate = Gate::Ungoverned;
+    let what = Event { author, mode, subjects: &[], includes, gate };
+    event(vault, &what, |transaction, outcome| {
         match transaction.edited(id, &edit) {
             Ok(Governed::Version(item)) => outcome.items.push(*item),
             Ok(_) => outcome.unchanged.push(id.clone()),
@@ -135,7 +104,7 @@ pub fn set_governance_file(
 }
 
 impl Transaction<'_> {
-    fn edited(
+    pub(super) fn edited(
         &self,
         id: &DocumentId,
         edit: &impl Fn(&str) -> Result<String, String>,

@@ -10,9 +10,12 @@ mod after;
 mod artifact;
 mod cycles;
 mod governance;
+mod in_force;
 mod moved;
 mod restore;
 mod retire;
+pub mod review;
+mod step;
 mod transaction;
 
 use crate::model::hint::Hint;
@@ -49,6 +52,7 @@ use crate::vault::{OpenError, Vault};
 use crate::words::count;
 
 use governance::Includes;
+use in_force::InForce;
 use transaction::Transaction;
 
 /// Who publishes, when, and with which remark.
@@ -232,6 +236,12 @@ pub enum PublishError {
     /// The vault is governed.
     #[error("this vault is governed: publication needs a review")]
     Governed,
+    /// The vault is not governed, so that nothing is submitted.
+    #[error("this vault is not governed: documents are published without a review")]
+    Ungoverned,
+    /// A review does not allow it.
+    #[error(transparent)]
+    Review(#[from] review::ReviewError),
     /// No document and no history has this id.
     #[error("no document has the id `{id}`")]
     UnknownId {
@@ -362,16 +372,31 @@ struct Event<'e> {
     mode: Mode,
     subjects: &'e [&'e DocumentId],
     includes: Includes<'e>,
+    gate: Gate,
+}
+
+/// In which vaults an operation is possible, and what it makes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Gate {
+    /// It publishes without a review, and so not in a governed vault.
+    Ungoverned,
+    /// It makes the vault governed.
+    Begins,
+    /// It decides what is published in a governed vault.
+    Decides,
+    /// It is a step of a review, which makes no checkpoint.
+    Steps,
 }
 
 /// Runs one event from the lock to the commit. `choose` fills in the versions.
 fn event(
     vault: &Vault,
     event: &Event<'_>,
-    choose: impl Fn(&Transaction<'_>, &mut Outcome) -> Result<(), PublishError>,
+    choose: impl Fn(&mut Transaction<'_>, &mut Outcome) -> Result<(), PublishError>,
 ) -> Result<Outcome, PublishError> {
     let holder = event.author.holder();
     let _lock = if event.mode.dry_run { None } else { Some(vault.lock(&holder)?) };
+    let left = review::Left::of(vault);
     let (log, recovered) = match event.mode.dry_run {
         true => {
             let log = trust::open_log(vault)?;
@@ -381,19 +406,28 @@ fn event(
         false => txn::settled_log(vault)?,
     };
     let chronicle = log.sound()?;
-    expect::check(vault, &chronicle, event.subjects, event.mode.expect)?;
-    let sealed = governance::under_sealed(vault, &chronicle, event.includes)?;
+    if !matches!(event.gate, Gate::Decides | Gate::Steps) {
+        expect::check(vault, &chronicle, event.subjects, event.mode.expect)?;
+    }
+    let in_force = InForce::of(vault, &chronicle)?;
+    in_force.admit(event.gate)?;
+    let sealed = in_force.vault(vault, &chronicle, event.includes)?;
     if !event.mode.dry_run && governance::was_recorded(vault, &chronicle) {
         // What cannot be recorded now is for the next writer; a verifier reports it meanwhile.
         let Author { recorder, now, .. } = event.author;
         let _ = changes::catch_up(vault, &chronicle, recorder, *now);
+        let _ = review::catch_up(vault, &chronicle, &left, event.author);
     }
     let live_mode = vault.config().frontmatter;
     let vault = sealed.as_ref().unwrap_or(vault);
     let unpublished_mode = Some(live_mode).filter(|mode| *mode != vault.config().frontmatter);
-    let mut transaction = Transaction::open(vault, &chronicle, event.author, event.mode.expect)?;
+    let mut transaction = Transaction::open(vault, &chronicle, event, in_force)?;
     let mut outcome = Outcome { recovered, unpublished_mode, ..Outcome::default() };
-    choose(&transaction, &mut outcome)?;
+    choose(&mut transaction, &mut outcome)?;
+    if event.gate == Gate::Steps {
+        transaction.complete_step(&mut outcome);
+        return step::write(transaction, outcome, event);
+    }
     transaction.complete(&mut outcome, event.includes);
     write(transaction, outcome, event)
 }
@@ -449,22 +483,31 @@ fn commit_event(
     event: &Event<'_>,
     (checkpoint, append): &(Checkpoint, Append),
 ) -> Result<Committed, PublishError> {
-    let files = vault.files();
-    let by = event.author.principal.to_string();
-    let key = EventKey { at: checkpoint.at, by };
-    let intent = Intent { upon: Head::of(before), event: key };
-    // What was acknowledged by an interrupted writer right after its commit counts from here on.
-    let _ = trust::advance(vault, &intent.upon, event.author.now);
-    let _ = trust::intend(vault, &intent);
+    let intent = intend((vault, before), event.author, checkpoint.at);
     let at = Some((append, checkpoint.at));
     commit::commit(vault, &outcome.items, lives, at).map_err(|why| {
-        hint::remove(files);
-        // Where nothing is left, nothing may pass for uncommitted files later.
-        if commit::is_taken_back(files, &outcome.items, append) {
-            trust::withdraw(vault, |left| left.event == intent.event);
-        }
+        taken_back(vault, &outcome.items, Some(append), &intent);
         why.into()
     })
+}
+
+/// Writes the intent record of an event or a step.
+fn intend((vault, before): (&Vault, &Chronicle<'_>), author: &Author, at: Timestamp) -> Intent {
+    let key = EventKey { at, by: author.principal.to_string() };
+    let intent = Intent { upon: Head::of(before), event: key };
+    // What was acknowledged by an interrupted writer right after its commit counts from here on.
+    let _ = trust::advance(vault, &intent.upon, author.now);
+    let _ = trust::intend(vault, &intent);
+    intent
+}
+
+/// Withdraws the intent record of what failed, if nothing of it is left.
+fn taken_back(vault: &Vault, items: &[Item], append: Option<&Append>, intent: &Intent) {
+    hint::remove(vault.files());
+    // Where nothing is left, nothing may pass for uncommitted files later.
+    if commit::is_taken_back(vault.files(), items, append) {
+        trust::withdraw(vault, |left| left.event == intent.event);
+    }
 }
 
 fn run(vault: &Vault, request: &Request, new: &[NewDocument]) -> Result<Outcome, PublishError> {
@@ -477,20 +520,34 @@ fn run(vault: &Vault, request: &Request, new: &[NewDocument]) -> Result<Outcome,
         Which::All | Which::Changed => Includes::Changed,
     };
     let mode = request.mode;
-    let what = Event { author: &request.author, mode, subjects: &subjects, includes };
+    let gate = Gate::Ungoverned;
+    let what = Event { author: &request.author, mode, subjects: &subjects, includes, gate };
     event(vault, &what, |transaction, outcome| {
         for new in new {
             check_place(transaction.vault, &new.id)?;
         }
         let ids = transaction.candidates(&request.which, outcome);
         transaction.check_known(&request.which, new)?;
-        let last_sealed = transaction.last_sealed(&ids);
-        let progress = vault.progress();
+        transaction.prepare_all(&ids, new, &request.which, outcome);
+        Ok(())
+    })
+}
+
+impl Transaction<'_> {
+    /// Prepares the next version of each of these artifacts.
+    fn prepare_all(
+        &self,
+        ids: &[DocumentId],
+        new: &[NewDocument],
+        which: &Which,
+        outcome: &mut Outcome,
+    ) {
+        let last_sealed = self.last_sealed(ids);
+        let progress = self.vault.progress();
         progress.begin(Stage::Preparing, ids.len());
         let prepare = |id: &DocumentId| {
             let fresh = new.iter().find(|new| new.id == *id).map(|new| new.text.as_str());
-            let (last, which) = (last_sealed.get(id).copied(), request.which.of(id));
-            let prepared = transaction.prepare(id, fresh, last, which);
+            let prepared = self.prepare(id, fresh, last_sealed.get(id).copied(), which.of(id));
             progress.step();
             prepared
         };
@@ -504,6 +561,5 @@ fn run(vault: &Vault, request: &Request, new: &[NewDocument]) -> Result<Outcome,
                 artifact::Prepared::Refused(refusal) => outcome.refused.push(refusal),
             }
         }
-        Ok(())
-    })
+    }
 }

@@ -6,7 +6,7 @@ use super::artifact::{self, Base};
 use super::governance::Includes;
 use super::transaction::Transaction;
 use super::{
-    Author, Event, Mode, Outcome, PublishError, Refusal, check_layout, check_place, event,
+    Author, Event, Gate, Mode, Outcome, PublishError, Refusal, check_layout, check_place, event,
 };
 use crate::checkpoint::event::Checkpoint;
 use crate::checkpoint::state::Mark;
@@ -38,7 +38,8 @@ pub fn move_document(
     mode: Mode,
 ) -> Result<Outcome, PublishError> {
     let includes = Includes::Only(&[]);
-    event(vault, &Event { author, mode, subjects: &[old], includes }, |transaction, outcome| {
+    let what = Event { author, mode, subjects: &[old], includes, gate: Gate::Ungoverned };
+    event(vault, &what, |transaction, outcome| {
         outcome.unpublished_links = vault.config().links != transaction.vault.config().links;
         if transaction.is_recorded(old, new) {
             return match mode.fix_links {

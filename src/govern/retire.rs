@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use super::artifact::Base;
 use super::governance::Includes;
 use super::transaction::Transaction;
-use super::{Author, Event, Mode, Outcome, PublishError, Refusal, event};
+use super::{Author, Event, Gate, Mode, Outcome, PublishError, Refusal, event};
 use crate::document::edit::Edit;
 use crate::document::utf8;
 use crate::live::inbound::Leaving;
@@ -30,7 +30,8 @@ pub fn retire(
     let ids: BTreeSet<&DocumentId> = ids.iter().collect();
     let subjects: Vec<&DocumentId> = ids.iter().copied().collect();
     let includes = Includes::Only(&subjects);
-    event(vault, &Event { author, mode, subjects: &subjects, includes }, |transaction, outcome| {
+    let what = Event { author, mode, subjects: &subjects, includes, gate: Gate::Ungoverned };
+    event(vault, &what, |transaction, outcome| {
         let last_sealed = transaction.last_sealed(ids.iter().copied());
         for id in ids.iter().copied() {
             let known = last_sealed.get(id).copied();

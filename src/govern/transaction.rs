@@ -4,7 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use super::governance::Includes;
-use super::{Author, NewDocument, Outcome, PublishError, Refusal, Which};
+use super::in_force::InForce;
+use super::{Author, Event, Gate, NewDocument, Outcome, PublishError, Refusal, Which};
+use crate::chain::replay;
 use crate::checkpoint::chronicle::{Append, Chronicle};
 use crate::checkpoint::event::{Checkpoint, trigger};
 use crate::checkpoint::state::{Mark, PublishedSet};
@@ -13,7 +15,7 @@ use crate::live::inbound::{Leaving, LinksTo};
 use crate::model::id::DocumentId;
 use crate::model::number::Version;
 use crate::model::timestamp::Timestamp;
-use crate::txn::Item;
+use crate::txn::{Beyond, Item};
 use crate::txn::expect::Expect;
 use crate::vault::Vault;
 use crate::vault::config::FrontmatterMode;
@@ -30,17 +32,42 @@ pub(super) struct Transaction<'a> {
     pub(super) author: &'a Author,
     /// What the writer said that it has read; that was compared.
     pub(super) expect: Expect,
+    /// The rules in force before the event.
+    pub(super) in_force: InForce,
+    /// What may follow the sealed versions of a history.
+    pub(super) beyond: Beyond,
+    /// What is submitted instead of published.
+    pub(super) submits: Option<Submits>,
+    /// Whether the event makes the vault governed.
+    pub(super) begins: bool,
     /// Governance files that get back into the maps as they are.
     resealed: Vec<(DocumentId, Mark)>,
+}
+
+/// The first instant after the last entry of each of these histories: a step has one of its own.
+fn after_steps(vault: &Vault, ids: &[&DocumentId]) -> Timestamp {
+    let last = ids.iter().filter_map(|id| {
+        let history = replay::load(vault.files(), id).ok()?;
+        history.entries().map(|entry| entry.edited_at).max()?.next()
+    });
+    last.max().unwrap_or(Timestamp::MIN)
+}
+
+/// How texts are submitted.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Submits {
+    /// The set of submissions that they belong to.
+    pub(super) change: Option<String>,
 }
 
 impl<'a> Transaction<'a> {
     pub(super) fn open(
         vault: &'a Vault,
         chronicle: &'a Chronicle<'a>,
-        author: &'a Author,
-        expect: Expect,
+        event: &Event<'a>,
+        in_force: InForce,
     ) -> Result<Self, PublishError> {
+        let (author, expect) = (event.author, event.mode.expect);
         chronicle.check_appendable()?;
         let state = chronicle.state_at(chronicle.head_number())?;
         let mut at = author.now;
@@ -54,7 +81,25 @@ impl<'a> Transaction<'a> {
         if config.frontmatter == FrontmatterMode::Untouched && chronicle.form().is_shared() {
             return Err(PublishError::SharedUntouched);
         }
-        Ok(Self { vault, chronicle, state, at, author, expect, resealed: Vec::new() })
+        let beyond = Beyond::of(vault, chronicle);
+        if beyond.is_reviewed() {
+            at = at.max(after_steps(vault, event.subjects));
+        }
+        let (submits, resealed) = (None, Vec::new());
+        let begins = event.gate == Gate::Begins;
+        Ok(Self {
+            vault,
+            chronicle,
+            state,
+            at,
+            author,
+            expect,
+            in_force,
+            beyond,
+            submits,
+            begins,
+            resealed,
+        })
     }
 
     /// Completes an event of these versions: includes governance files, in the order of the ids, and
@@ -65,10 +110,27 @@ impl<'a> Transaction<'a> {
         outcome.items.retain(|item| !refused.contains(item.id.live_path().as_str()));
         outcome.refused.extend(collisions);
         self.refuse_cycles(outcome);
-        if matches!(includes, Includes::Changed) || !outcome.items.is_empty() {
+        if self.in_force.is_governed {
+            // Nothing is published here that was not reviewed; what the reference implementation
+            // dropped from the maps gets back into them.
+            if !outcome.items.is_empty() {
+                let left_out = outcome.left_out.len();
+                self.resealed = self.include_governance_files(outcome, false);
+                outcome.left_out.truncate(left_out);
+            }
+        } else if matches!(includes, Includes::Changed) || !outcome.items.is_empty() {
             let all = includes.all(self.chronicle);
             self.resealed = self.include_governance_files(outcome, all);
         }
+        outcome.items.sort_by(|a, b| a.id.cmp(&b.id));
+    }
+
+    /// Completes a step: refuses what could not be published beside what is.
+    pub(super) fn complete_step(&self, outcome: &mut Outcome) {
+        let collisions = self.collisions(&outcome.items);
+        outcome.items.retain(|item| !collisions.iter().any(|c| c.path == item.id.live_path()));
+        outcome.refused.extend(collisions);
+        self.refuse_cycles(outcome);
         outcome.items.sort_by(|a, b| a.id.cmp(&b.id));
     }
 

@@ -133,7 +133,10 @@ fn recorded(
             }
         };
         let entry = version.entry;
-        let Some(event) = EventKey::of(entry) else { continue };
+        if entry.event_at().is_none() {
+            continue;
+        }
+        let event = EventKey::of(entry);
         if never_acknowledged.contains(&event) {
             continue;
         }

@@ -54,10 +54,10 @@ impl fmt::Display for EventKey {
 }
 
 impl EventKey {
-    /// The event that recorded an entry; none of a submission of the reference implementation,
-    /// which is no event.
-    pub fn of(entry: &Entry) -> Option<Self> {
-        Some(Self { at: entry.event_at()?, by: entry.edited_by.clone() })
+    /// The event that recorded an entry, or the step of a review.
+    pub fn of(entry: &Entry) -> Self {
+        let at = entry.event_at().unwrap_or(entry.edited_at);
+        Self { at, by: entry.edited_by.clone() }
     }
 }
 

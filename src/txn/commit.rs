@@ -50,9 +50,28 @@ pub(crate) fn commit(
     // them and the versions.
     let staging = files.stage_all(&replacements);
     progress.begin(Stage::Writing, items.len());
-    write_event(vault, items, &staging, append, at)?;
+    write_event(vault, items, &staging, Some(append), at)?;
     progress.begin(Stage::Placing, replacements.len());
     let left_alone = put_in_place(files, &lives, &replacements, staging);
+    Ok(Committed { left_alone, ..Committed::default() })
+}
+
+/// Writes the versions of a step that makes no checkpoint: it is committed when all of them are
+/// durable (TXN-20).
+///
+/// # Errors
+/// A write or sync failed; everything was taken back as far as the disk let us.
+pub(crate) fn commit_step(
+    vault: &Vault,
+    items: &[Item],
+    at: Timestamp,
+) -> Result<Committed, FileError> {
+    let lives = lives(items, &[]);
+    let replacements = replacements(&lives);
+    let staging = vault.files().stage_all(&replacements);
+    write_event(vault, items, &staging, None, at)?;
+    let left_alone = put_in_place(vault.files(), &lives, &replacements, staging);
+    vault.files().sync(&names_of(&lives))?;
     Ok(Committed { left_alone, ..Committed::default() })
 }
 
@@ -96,14 +115,14 @@ fn write_event(
     vault: &Vault,
     items: &[Item],
     staging: &Staging<'_>,
-    append: &Append,
+    append: Option<&Append>,
     at: Timestamp,
 ) -> Result<(), FileError> {
     let files = vault.files();
     hint::write(files, at, items.iter().map(|item| &item.id))?;
     // All at once: each copy waits for the disk.
     let histories = items.iter().map(|item| item.history.path.as_str());
-    files.unshare(histories.chain([append.path]))?;
+    files.unshare(histories.chain(append.map(|append| append.path)))?;
     let write = |item| {
         let written = write_version(files, item);
         vault.progress().step();
@@ -152,7 +171,7 @@ fn sync_and_seal(
     files: &Files,
     items: &[Item],
     staging: &Staging<'_>,
-    append: &Append,
+    append: Option<&Append>,
 ) -> Result<(), FileError> {
     let state = |path, length| match length {
         0 => Written::New(path),
@@ -166,6 +185,7 @@ fn sync_and_seal(
         written.extend(item.keyframe.iter().map(|(path, _)| Written::New(path)));
     }
     files.sync(&written)?;
+    let Some(append) = append else { return Ok(()) };
     files.append(append.path, append.length, &append.bytes)?;
     let synced = files.sync(&[state(append.path, append.length)]);
     if synced.is_err() {
@@ -175,7 +195,7 @@ fn sync_and_seal(
 }
 
 /// Whether nothing of an event that failed is left in the record.
-pub(crate) fn is_taken_back(files: &Files, items: &[Item], append: &Append) -> bool {
+pub(crate) fn is_taken_back(files: &Files, items: &[Item], append: Option<&Append>) -> bool {
     let has_length = |path: &str, length| match files.stamp(path) {
         Ok(stamp) => length > 0 && stamp.length == length,
         Err(_) => length == 0 && !files.exists(path),
@@ -185,7 +205,7 @@ pub(crate) fn is_taken_back(files: &Files, items: &[Item], append: &Append) -> b
         has_length(&item.history.path, item.history.length)
             && keyframe.is_none_or(|(path, _)| !files.exists(path))
     };
-    has_length(append.path, append.length) && items.par_iter().all(is_gone)
+    append.is_none_or(|append| has_length(append.path, append.length)) && items.par_iter().all(is_gone)
 }
 
 fn take_back(files: &Files, item: &Item, written: &WrittenVersion) {

@@ -20,6 +20,46 @@ pub enum Change {
     Restored,
     /// It leaves the map.
     Retired,
+    /// A step of a review, which changes no map.
+    Step(Step),
+}
+
+/// What a step of a review does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Step {
+    /// It submits a text.
+    Submit,
+    /// It approves a submission that waits for more approvals.
+    ApproveInPart,
+    /// It rejects a submission.
+    Reject,
+    /// It withdraws a submission.
+    Withdraw,
+    /// It ratifies an emergency retirement.
+    Ratify,
+}
+
+impl Step {
+    /// The word in reports and in the change log.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Submit => "submit",
+            Self::ApproveInPart => "approve-in-part",
+            Self::Reject => "reject",
+            Self::Withdraw => "withdraw",
+            Self::Ratify => "ratify",
+        }
+    }
+
+    /// What it decides about a governance file, whose text cannot say it; none of a submission.
+    pub(crate) fn decision(self) -> Option<&'static str> {
+        match self {
+            Self::Submit | Self::Ratify => None,
+            Self::ApproveInPart => Some("partial"),
+            Self::Reject => Some("rejected"),
+            Self::Withdraw => Some("withdrawn"),
+        }
+    }
 }
 
 /// What happens to the live file after the commit.

@@ -10,6 +10,7 @@
 
 pub(crate) mod after;
 mod behind;
+mod beyond;
 pub(crate) mod commit;
 pub mod expect;
 pub(crate) mod hint;
@@ -22,10 +23,11 @@ pub(crate) mod uncommitted;
 
 pub use after::StepFailure;
 pub use commit::Committed;
-pub use item::{Change, Item, Live};
+pub use item::{Change, Item, Live, Step};
 pub use settle::{CleanupPlan, Recovered, Scope, SettleError, carry_out, plan};
 pub use uncommitted::{Uncleared, UncommittedFile, UncommittedKind};
 
 pub(crate) use item::Extension;
 pub(crate) use settle::settled_log;
-pub(crate) use uncommitted::{are_of, events_from, first_unsealed, sealed_form};
+pub(crate) use beyond::Beyond;
+pub(crate) use uncommitted::{are_of, events_from, sealed_form};

@@ -115,7 +115,7 @@ fn uncommitted_of(vault: &Vault, chronicle: &Chronicle<'_>, scope: &Scope) -> Cl
             &everything
         }
     };
-    let sealed = uncommitted::SealedVersions::of(chronicle, ids);
+    let sealed = uncommitted::SealedVersions::of(vault, chronicle, ids);
     let looked: Vec<_> =
         ids.par_iter().map(|id| (id, uncommitted::of_artifact(vault, id, &sealed))).collect();
     let mut plan = CleanupPlan {

@@ -9,10 +9,12 @@ use crate::document::frontmatter::{Frontmatter, NodeType};
 use crate::document::live_form::{LiveForm, is_edited};
 use crate::document::obsidian::Markup;
 use crate::document::text::normalise;
+use crate::document::review::{self, Action, ReviewEdit, ReviewFields, ReviewState};
 use crate::document::validate::{derived_title, foreign_values};
 use crate::document::{Document, other};
 use crate::model::id::DocumentId;
 use crate::model::number::Version;
+use crate::model::timestamp::Timestamp;
 use crate::vault::config::FrontmatterMode;
 use crate::yaml::Node;
 
@@ -27,6 +29,24 @@ pub(crate) struct Stamp {
     pub(crate) updated: String,
     /// How the body is read that a missing title is taken from.
     pub(crate) markup: Markup,
+    /// What the text becomes.
+    pub(crate) stage: Stage,
+}
+
+/// What a stamped text is to a review.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Stage {
+    /// It is published without one.
+    Published,
+    /// It is submitted.
+    Submitted {
+        /// The version that is published, or 0.
+        base: Version,
+        /// The set of submissions that it belongs to.
+        change: Option<String>,
+    },
+    /// It is published by the approval of another text, by these at this instant.
+    Approved(Vec<String>, Timestamp),
 }
 
 /// What publishing makes of a live text.
@@ -46,6 +66,7 @@ impl Stamp {
             created: made.created_at.unwrap_or_default(),
             updated: made.updated_at?,
             markup: Markup::Plain,
+            stage: Stage::Published,
         })
     }
 
@@ -53,7 +74,11 @@ impl Stamp {
     fn edit(&self, id: &DocumentId, live: &str, document: &Document) -> Edit {
         let body = &live[document.parts.body..];
         let edit = self.set(id, &document.frontmatter, body, checksum_of(live).ok().as_ref());
-        foreign_values(document, self.version == Version::FIRST)
+        let mut foreign = foreign_values(document, self.version == Version::FIRST);
+        if self.stage != Stage::Published {
+            foreign.extend(review::foreign_values(&document.frontmatter));
+        }
+        foreign
             .iter()
             .fold(edit, |edit, foreign| edit.keep_original(foreign.field, foreign.value))
     }
@@ -122,7 +147,11 @@ impl Stamp {
         if absent("type") {
             edit = edit.text("type", NodeType::Document.as_str());
         }
-        edit = edit.text("status", "published").number("version", self.version.0);
+        let status = match self.stage {
+            Stage::Submitted { .. } => "draft",
+            Stage::Published | Stage::Approved(..) => "published",
+        };
+        edit = edit.text("status", status).number("version", self.version.0);
         if absent("author") {
             edit = edit.text("author", &self.author);
         }
@@ -130,8 +159,39 @@ impl Stamp {
             edit = edit.text("created_at", &self.created);
         }
         edit = edit.text("updated_at", &self.updated);
-        checksum.into_iter().fold(edit, |edit, checksum| edit.text("checksum", checksum))
+        let edit = checksum.into_iter().fold(edit, |edit, sum| edit.text("checksum", sum));
+        match &self.stage {
+            Stage::Published if review::is_ours(fields) => edit.without_others(&review::FIELDS),
+            Stage::Published => edit,
+            Stage::Submitted { base, change } => {
+                let (base, change) = (*base, change.as_deref());
+                edit.review(&ReviewEdit::Submit { base, action: &Action::Publish, change })
+            }
+            Stage::Approved(by, at) => edit.review(&ReviewEdit::Approve { by, at: *at }),
+        }
     }
+}
+
+/// Whether a live text is the one that a submission was made from.
+pub(crate) fn is_submitted(id: &DocumentId, live: &str, document: &Document, text: &str) -> bool {
+    submitted_live(id, live, document, text).is_some()
+}
+
+/// What submitting made of a live text, with its own line ends, if that is the submitted text.
+pub(crate) fn submitted_live(
+    id: &DocumentId,
+    live: &str,
+    document: &Document,
+    submitted: &str,
+) -> Option<String> {
+    let made = Document::parse(submitted).ok()?.frontmatter;
+    let fields = ReviewFields::of(&made)?;
+    let stage = Stage::Submitted { base: fields.base?, change: fields.change };
+    let stamp = Stamp { stage, ..Stamp::of(made)? };
+    readings(live).find_map(|markup| {
+        let stamp = Stamp { markup, ..stamp.clone() };
+        caught_up(&stamp.edit(id, live, document), live, submitted)
+    })
 }
 
 /// The bytes that a live file should have, if it is what the sealed text was made from: a
@@ -150,11 +210,29 @@ pub(crate) fn left_behind(
     if is_later && !foreign.iter().any(|foreign| foreign.field == "version") {
         return None;
     }
+    let review = ReviewFields::of(&made);
     let stamp = Stamp::of(made)?;
-    readings(live).find_map(|markup| {
-        let stamp = Stamp { markup, ..stamp.clone() };
-        caught_up(&stamp.edit(id, live, document), live, sealed)
-    })
+    let approval = review.as_ref().and_then(|fields| {
+        let is_approved = fields.state == ReviewState::Approved;
+        Some(ReviewEdit::Approve { by: &fields.approved_by, at: fields.approved_at? }).filter(|_| is_approved)
+    });
+    let Some(approval) = approval else {
+        return readings(live).find_map(|markup| {
+            let stamp = Stamp { markup, ..stamp.clone() };
+            caught_up(&stamp.edit(id, live, document), live, sealed)
+        });
+    };
+    // What only the submission had is gone from the text, but for whether it was the first version.
+    let approval = Edit::step(version, &stamp.updated, "published", &approval);
+    let firsts = [Version::FIRST, Version::FIRST.next()].into_iter();
+    firsts.flat_map(|first| readings(live).map(move |markup| (first, markup))).find_map(
+        |(version, markup)| {
+            let stage = Stage::Submitted { base: Version::NONE, change: None };
+            let stamp = Stamp { version, markup, stage, ..stamp.clone() };
+            let submitted = stamp.edit(id, live, document).apply(live).ok()?;
+            caught_up(&approval, &submitted, sealed)
+        },
+    )
 }
 
 /// The same for the file of a document that had been moved before the event that recorded it.
@@ -167,7 +245,9 @@ pub(crate) fn moved_behind(
     let made = Document::parse(sealed).ok()?.frontmatter;
     let origins = made.get("derived_from")?;
     let origin = origins.items().map_or(Some(origins), <[Node]>::first)?.text()?.to_owned();
-    let stamp = Stamp::of(made)?;
+    let approved = ReviewFields::of(&made).and_then(|fields| Some((fields.approved_by, fields.approved_at?)));
+    let stage = approved.map_or(Stage::Published, |(by, at)| Stage::Approved(by, at));
+    let stamp = Stamp { stage, ..Stamp::of(made)? };
     readings(live).find_map(|markup| {
         let stamp = Stamp { markup, ..stamp.clone() };
         caught_up(&stamp.edit(id, live, document).derived_from(&origin), live, sealed)

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::chain::error::ChainError;
-use crate::chain::history::{AppendError, EntryState, History};
+use crate::chain::history::{AppendError, History};
 use crate::chain::replay;
 use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::codec::path_of;
@@ -15,6 +15,7 @@ use crate::model::id::DocumentId;
 use crate::model::layout;
 use crate::model::number::Version;
 use crate::trust::EventKey;
+use super::beyond::Beyond;
 use crate::vault::Vault;
 use crate::vault::config::{Config, LogForm};
 use crate::vault::files::Files;
@@ -81,7 +82,7 @@ pub enum Uncleared {
 
 /// What the log says of some artifacts.
 pub(super) struct SealedVersions<'i> {
-    form: LogForm,
+    beyond: Beyond,
     /// The last version that any checkpoint seals.
     last: BTreeMap<&'i DocumentId, Version>,
     /// Those that the head has.
@@ -89,9 +90,13 @@ pub(super) struct SealedVersions<'i> {
 }
 
 impl<'i> SealedVersions<'i> {
-    pub(super) fn of(chronicle: &Chronicle<'_>, ids: &'i BTreeSet<DocumentId>) -> Self {
-        let mut sealed =
-            Self { form: chronicle.form(), last: BTreeMap::new(), published: BTreeSet::new() };
+    pub(super) fn of(
+        vault: &Vault,
+        chronicle: &Chronicle<'_>,
+        ids: &'i BTreeSet<DocumentId>,
+    ) -> Self {
+        let beyond = Beyond::of(vault, chronicle);
+        let mut sealed = Self { beyond, last: BTreeMap::new(), published: BTreeSet::new() };
         for checkpoint in chronicle.checkpoints() {
             for id in checkpoint.removed.iter().filter_map(|id| ids.get(id)) {
                 sealed.published.remove(id);
@@ -107,39 +112,11 @@ impl<'i> SealedVersions<'i> {
     }
 }
 
-/// The first entry of a history that a writer of ours made and no checkpoint seals. `last_sealed`
-/// is the last version that any checkpoint seals, or 0; `is_published` says whether the head has
-/// it.
-///
-/// A retirement is sealed by the id's leaving the maps. The reference implementation records
-/// versions of documents that were never published; we do not.
-pub(crate) fn first_unsealed(
-    id: &DocumentId,
-    history: &History,
-    last_sealed: Version,
-    is_published: bool,
-    form: LogForm,
-) -> usize {
-    let is_sealed = |version| version == Some(last_sealed);
-    let sealed = history.slots.iter().rposition(|slot| is_sealed(slot.version));
-    let mut next = sealed.map_or(0, |n| n + 1);
-    let mut may_retire = last_sealed > Version::NONE && !is_published;
-    while let Some(Ok(entry)) = history.slots.get(next).map(|slot| &slot.entry) {
-        match entry.state {
-            EntryState::Retired(_) if may_retire => may_retire = false,
-            EntryState::Unpublished if form.is_shared() && id.is_document() => {}
-            _ => break,
-        }
-        next += 1;
-    }
-    next
-}
-
 /// The events that recorded what a history has from one of its entries on; none for an entry that
 /// cannot be read.
 pub(crate) fn events_from(history: &History, next: usize) -> Vec<Option<EventKey>> {
     let beyond = history.slots.iter().skip(next);
-    beyond.map(|slot| slot.entry.as_ref().ok().and_then(EventKey::of)).collect()
+    beyond.map(|slot| slot.entry.as_ref().ok().map(EventKey::of)).collect()
 }
 
 /// Whether all of this is of one event.
@@ -245,7 +222,7 @@ pub(super) fn of_artifact(
         None => found.extend(whole(vault.files(), path, UncommittedKind::History)),
         Some(history) => {
             let is_published = sealed.published.contains(id);
-            let next = first_unsealed(id, history, last_sealed, is_published, sealed.form);
+            let next = sealed.beyond.first_unsealed(id, history, last_sealed, is_published);
             if next == 0 && last_sealed > Version::NONE {
                 return Err(ChainError::VersionMissing(last_sealed).into());
             }
@@ -270,7 +247,7 @@ pub(super) fn of_artifact(
                 let Some(path) = entry.text_path(id) else { continue };
                 match n < next {
                     true => drop(stored.insert(path)),
-                    false => drop(owners.insert(path, EventKey::of(entry))),
+                    false => drop(owners.insert(path, Some(EventKey::of(entry)))),
                 }
             }
             // A faulty entry may own any file.

@@ -23,7 +23,7 @@ use crate::model::number::Version;
 use crate::model::principal::Principal;
 use crate::model::timestamp::Timestamp;
 use crate::torn;
-use crate::txn;
+use crate::txn::{self, Beyond};
 use crate::vault::Vault;
 use crate::vault::config::LogForm;
 use crate::vault::files::FileError;
@@ -130,7 +130,8 @@ impl Pass<'_> {
         let last_sealed = self.sealed.last_version();
         let is_published = self.view.head.get(self.id.as_str()).is_some();
         let form = self.view.form.unwrap_or(LogForm::Delta);
-        let next = txn::first_unsealed(self.id, history, last_sealed, is_published, form);
+        let beyond = Beyond::in_log(form, self.rules.was_governed());
+        let next = beyond.first_unsealed(self.id, history, last_sealed, is_published);
         let is_left = |event| txn::are_of(event, &txn::events_from(history, next));
         if !self.view.interrupted.as_ref().is_some_and(is_left) {
             if history.torn > 0 {

@@ -166,8 +166,7 @@ impl Pass<'_> {
         let mut is_published = false;
         for entry in history.entries() {
             let version = entry.version;
-            let event =
-                || EventKey::of(entry).map_or_else(String::new, |event| format!(" ({event})"));
+            let event = || format!(" ({})", EventKey::of(entry));
             let is_tail = version > last_sealed;
             if entry.is_published() && !self.sealed.first.contains_key(&version) {
                 let message = format!(

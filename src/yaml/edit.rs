@@ -71,6 +71,15 @@ pub(crate) fn replace_value(
     Ok(Splice { range: colon..kept.max(colon), text: format!(" {new}") })
 }
 
+/// No entry: its lines go, comments at their ends included.
+pub(crate) fn remove_lines(yaml: &str, key: &Node, value: &Node) -> Result<Splice, NotExact> {
+    let colon = after_colon(yaml, key)?;
+    let start = yaml[..key.span.start].rfind('\n').map_or(0, |n| n + 1);
+    let last = yaml.get(..end_of(value).max(colon)).ok_or(NotExact)?.trim_end().len().max(colon);
+    let end = yaml[last..].find('\n').map_or(yaml.len(), |n| last + n + 1);
+    Ok(Splice { range: start..end, text: String::new() })
+}
+
 /// New entries before the first one of a mapping.
 pub(crate) fn first_entries(
     yaml: &str,

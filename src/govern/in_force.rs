@@ -1,0 +1,94 @@
+//! The rules in force before an event: the mode of the vault, its configuration, its stewards
+//! (`spec/review.md`, section 1).
+
+use super::governance::{Includes, sealed_config};
+use super::{Gate, PublishError};
+use crate::checkpoint::chronicle::Chronicle;
+use crate::checkpoint::in_force::{TextInForce, text_in_force};
+use crate::document::obsidian::Markup;
+use crate::model::id::DocumentId;
+use crate::review::Rules;
+use crate::stewards;
+use crate::txn::Beyond;
+use crate::vault::Vault;
+use crate::vault::config::{Config, Governance};
+
+/// What is in force before an event.
+#[derive(Debug)]
+pub(crate) struct InForce {
+    /// The configuration that a checkpoint sealed last.
+    config: Option<Config>,
+    /// Whether publication needs a review.
+    pub(crate) is_governed: bool,
+}
+
+impl InForce {
+    /// What is in force upon the head of a log.
+    ///
+    /// # Errors
+    /// The configuration that was sealed last cannot be read.
+    pub(crate) fn of(vault: &Vault, chronicle: &Chronicle<'_>) -> Result<Self, PublishError> {
+        let config = sealed_config(vault, chronicle)?;
+        let says_governed =
+            config.as_ref().is_some_and(|config| config.governance == Governance::Governed);
+        let id = DocumentId::config();
+        let (head, files) = (chronicle.head_number(), vault.files());
+        // A governed vault cannot lose its mode with the file that states it.
+        let is_lost = || {
+            let found = text_in_force(files, chronicle, head, &id);
+            matches!(found, Ok(TextInForce::Retired)) && Beyond::of(vault, chronicle).is_reviewed()
+        };
+        Ok(Self { is_governed: says_governed || is_lost(), config })
+    }
+
+    /// Refuses an operation that this mode has not.
+    ///
+    /// # Errors
+    /// [`PublishError::Governed`], [`PublishError::Ungoverned`].
+    pub(super) fn admit(&self, gate: Gate) -> Result<(), PublishError> {
+        match (gate, self.is_governed) {
+            (Gate::Ungoverned | Gate::Begins, true) => Err(PublishError::Governed),
+            (Gate::Decides | Gate::Steps, false) => Err(PublishError::Ungoverned),
+            _ => Ok(()),
+        }
+    }
+
+    /// The vault under the configuration in force, for an event that does not include the
+    /// configuration; none where the live file counts.
+    ///
+    /// Of one that no checkpoint ever sealed all but the keyframe interval counts (VER-23).
+    ///
+    /// # Errors
+    /// The live configuration, which would count, cannot be read.
+    pub(super) fn vault(
+        &self,
+        vault: &Vault,
+        chronicle: &Chronicle<'_>,
+        includes: Includes<'_>,
+    ) -> Result<Option<Vault>, PublishError> {
+        let id = DocumentId::config();
+        let is_named = matches!(includes, Includes::Only(ids) if ids.contains(&&id));
+        if !self.is_governed && (is_named || includes.all(chronicle)) {
+            return Ok(None);
+        }
+        let config = match &self.config {
+            Some(config) => config.clone(),
+            None => {
+                let keyframe_interval = Config::default().keyframe_interval;
+                Config { keyframe_interval, ..vault.usable_config()?.clone() }
+            }
+        };
+        Ok(Some(vault.under(config)))
+    }
+
+    /// The rules of reviews.
+    pub(crate) fn rules(&self, vault: &Vault, chronicle: &Chronicle<'_>) -> Rules {
+        let found = stewards::in_force(vault.files(), chronicle, chronicle.head_number());
+        let config = self.config.clone().unwrap_or_default();
+        Rules {
+            stewards: found.stewards,
+            bar_author: config.review.bar_author,
+            markup: Markup::of(&config),
+        }
+    }
+}

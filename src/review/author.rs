@@ -1,0 +1,94 @@
+//! Who is an author of a submission, and may not approve it (paper, Proposition 2).
+
+use super::rules::Rules;
+use super::track::{Pending, Track, body_hash};
+use crate::document::Document;
+use crate::document::frontmatter::one_or_many;
+use crate::document::review::Action;
+use crate::model::principal::PrincipalKey;
+use crate::yaml::Node;
+
+/// Why a principal is an author of a submission.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Barred {
+    /// They submitted it, or an earlier form of it.
+    Submitter,
+    /// They submitted the same body before.
+    SameBody,
+    /// The field `author` names them.
+    Author,
+}
+
+impl Barred {
+    /// The reason as a sentence about the principal.
+    pub fn reason(self) -> &'static str {
+        match self {
+            Self::Submitter => "submitted it",
+            Self::SameBody => "submitted the same text before",
+            Self::Author => "is named in its `author` field",
+        }
+    }
+}
+
+impl Track<'_> {
+    /// Why a principal may not approve a submission of this artifact: they are an author of it.
+    pub fn bars(&self, pending: &Pending, who: &PrincipalKey, rules: &Rules) -> Option<Barred> {
+        if self.submitters.contains(who) {
+            return Some(Barred::Submitter);
+        }
+        // To retire or to move a text is to write none.
+        if pending.action.as_ref().is_none_or(|action| *action != Action::Publish) {
+            return None;
+        }
+        let body = body_hash(self.id(), &pending.text);
+        let published = self.published.as_ref();
+        let is_published = published.is_some_and(|last| body_hash(self.id(), &last.text) == body);
+        let submitted = self.bodies.get(&body).is_some_and(|by| by.contains(who));
+        if submitted && !is_published {
+            return Some(Barred::SameBody);
+        }
+        if !self.id().is_document() {
+            return None;
+        }
+        let authors = authors(&pending.text);
+        let before = published.map(|last| authors_as_written(&last.text));
+        let is_changed = before != Some(authors_as_written(&pending.text));
+        let counts = is_changed || rules.bar_author;
+        (counts && authors.contains(who)).then_some(Barred::Author)
+    }
+}
+
+/// The values of the field `author`, as they are written.
+fn authors_as_written(text: &str) -> Vec<String> {
+    let document = Document::parse(text).ok();
+    let field = document.as_ref().and_then(|document| document.frontmatter.get("author"));
+    one_or_many(field).iter().filter_map(Node::text).map(str::to_owned).collect()
+}
+
+/// The principals that the field `author` names: each item, and the address in `<...>` where there
+/// is one. A text with commas is read as several names too.
+fn authors(text: &str) -> Vec<PrincipalKey> {
+    let items = authors_as_written(text);
+    let parts = items.iter().flat_map(|item| item.split([',', ';']).chain([item.as_str()]));
+    let names = parts.flat_map(|part| {
+        let address = part.split_once('<').and_then(|(_, rest)| rest.split_once('>'));
+        [Some(part), address.map(|(address, _)| address)].into_iter().flatten()
+    });
+    names.map(PrincipalKey::of).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_author_is_read_with_the_address_in_angle_brackets() {
+        let keys = authors(
+            "---\nauthor: ['Ana B <ANA@example.com>', 'kim@example.com, Lee <lee@example.com>']\n---\n",
+        );
+        for name in ["ana@example.com", "Kim@example.com", "lee@example.com"] {
+            assert!(keys.contains(&PrincipalKey::of(name)), "{name}");
+        }
+        assert!(authors("---\ntitle: x\n---\n").is_empty());
+    }
+}

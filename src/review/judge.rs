@@ -1,0 +1,195 @@
+//! Whether a version that was published or retired in a governed vault was approved as the rules
+//! ask. The writer asks it of what it is about to write, the verifier of what is recorded.
+
+use super::author::Barred;
+use super::rules::{Rules, Unfit};
+use super::track::{Pending, Track, decision, fields_of};
+use crate::chain::history::Entry;
+use crate::document::edit::Edit;
+use crate::document::review::{Action, ReviewEdit, ReviewState};
+use crate::model::id::DocumentId;
+use crate::model::number::Version;
+use crate::model::principal::PrincipalKey;
+use crate::stewards::Role;
+
+/// What is wrong with an approval.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// Which rule.
+    pub kind: FaultKind,
+    /// In one sentence.
+    pub message: String,
+}
+
+/// The rule that an approval breaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FaultKind {
+    /// There is none, or not as many as are required.
+    Missing,
+    /// An author approved.
+    SelfApproval,
+    /// A principal approved who was no reviewer.
+    Unauthorised,
+    /// The text is not the submitted one, or not a submission of what was published.
+    Altered,
+}
+
+impl Fault {
+    fn new(kind: FaultKind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into() }
+    }
+
+    fn unfit(why: &Unfit) -> Self {
+        Self::new(FaultKind::Unauthorised, why.to_string())
+    }
+
+    fn barred(who: &str, why: Barred) -> Self {
+        Self::new(FaultKind::SelfApproval, format!("`{who}` approved it, but {}", why.reason()))
+    }
+}
+
+impl Track<'_> {
+    /// The texts under which reviewers are looked up for a submission: the submitted one and the
+    /// published one, and for a move also as the target.
+    pub fn subjects<'t>(&'t self, pending: &'t Pending) -> Vec<(&'t DocumentId, &'t str)> {
+        let published = self.published.as_ref().map(|last| last.text.as_str());
+        // A proposed deletion says nothing of itself.
+        let submitted = Some(pending.text.as_str()).filter(|text| !text.is_empty());
+        let texts: Vec<&str> = submitted.into_iter().chain(published).collect();
+        let mut subjects: Vec<_> = texts.iter().map(|text| (self.id(), *text)).collect();
+        if let Some(Action::Move(target)) = &pending.action {
+            subjects.extend(texts.iter().map(|text| (target, *text)));
+        }
+        if subjects.is_empty() {
+            subjects.push((self.id(), ""));
+        }
+        subjects
+    }
+
+    /// Judges one approver of a submission; `before` are those who approved it already.
+    pub fn approver(
+        &self,
+        pending: &Pending,
+        (who, before): (&str, &[String]),
+        rules: &Rules,
+    ) -> Vec<Fault> {
+        let key = PrincipalKey::of(who);
+        let mut faults = Vec::new();
+        if before.iter().any(|other| PrincipalKey::of(other) == key) {
+            let message = format!("`{who}` approved it twice");
+            faults.push(Fault::new(FaultKind::Missing, message));
+        }
+        faults.extend(self.bars(pending, &key, rules).map(|why| Fault::barred(who, why)));
+        let fit = rules.require(who, Role::Reviewer, self.subjects(pending));
+        faults.extend(fit.err().map(|why| Fault::unfit(&why)));
+        faults
+    }
+
+    /// Whether a submission is one of what is published.
+    pub fn submission(&self, pending: &Pending) -> Option<Fault> {
+        let altered = |message: &str| Some(Fault::new(FaultKind::Altered, message));
+        let published = self.published.as_ref();
+        let base = published.map_or(Version::NONE, |last| last.version);
+        if pending.base != Some(base) {
+            return altered("its `review_base` is not the version that was published");
+        }
+        if let Some(version) = pending.altered {
+            let message = format!("the partial approval, version {version}, changes more than that");
+            return altered(&message);
+        }
+        let Some(action) = &pending.action else {
+            return altered("its review fields name no action");
+        };
+        if !action.is_retirement() || !self.id().is_document() {
+            return None;
+        }
+        let change = pending.change.as_deref();
+        let submit = ReviewEdit::Submit { base, action, change };
+        let edit = Edit::step(pending.version, &pending.at.to_string(), "draft", &submit);
+        let expected = published.and_then(|last| edit.apply(&last.text).ok());
+        match expected.as_ref() == Some(&pending.text) {
+            true => None,
+            false => altered("what is to be retired is not the published text"),
+        }
+    }
+
+    /// Judges a version that is published or retired by this entry and text, before it is taken.
+    pub fn judge(&self, entry: &Entry, text: &str, rules: &Rules) -> Vec<Fault> {
+        let fields = self.id().is_document().then(|| fields_of(text)).flatten();
+        let state = fields.as_ref().map(|fields| fields.state);
+        if entry.is_retirement() && state == Some(ReviewState::Emergency) {
+            return self.emergency_retirement(entry, rules);
+        }
+        let pending = self.pending.as_ref().filter(|pending| pending.last.0.next() == entry.version);
+        let Some(pending) = pending else {
+            let what = if entry.is_retirement() { "retired" } else { "published" };
+            let message = format!("it was {what} in a governed vault without a submission");
+            return vec![Fault::new(FaultKind::Missing, message)];
+        };
+        let mut faults: Vec<Fault> = self.submission(pending).into_iter().collect();
+        let approvers = match self.approvers(pending, entry, text) {
+            Ok(approvers) => approvers,
+            Err(fault) => {
+                faults.push(fault);
+                return faults;
+            }
+        };
+        for (n, who) in approvers.iter().enumerate() {
+            faults.extend(self.approver(pending, (who, &approvers[..n]), rules));
+        }
+        let required = rules.required(self.subjects(pending)).required;
+        let found = u32::try_from(approvers.len()).unwrap_or(u32::MAX);
+        if found < required {
+            let message = format!("{found} of {required} required approvals are recorded");
+            faults.push(Fault::new(FaultKind::Missing, message));
+        }
+        faults
+    }
+
+    /// A reviewer of the scope may retire alone.
+    fn emergency_retirement(&self, entry: &Entry, rules: &Rules) -> Vec<Fault> {
+        let published = self.published.as_ref().map_or("", |last| last.text.as_str());
+        let fit = rules.require(&entry.edited_by, Role::Reviewer, [(self.id(), published)]);
+        fit.err().map(|why| Fault::unfit(&why)).into_iter().collect()
+    }
+
+    /// The approvers of a version that its text must name: those of the partial approvals, and
+    /// whoever recorded it, unless that was the approval of another part of its set.
+    fn approvers(
+        &self,
+        pending: &Pending,
+        entry: &Entry,
+        text: &str,
+    ) -> Result<Vec<String>, Fault> {
+        let partial = pending.approvers();
+        let with_last = || partial.iter().cloned().chain([entry.edited_by.clone()]).collect();
+        let altered = |message: &str| Err(Fault::new(FaultKind::Altered, message));
+        let action = pending.action.as_ref();
+        if action.is_some_and(|action| action.is_retirement() != entry.is_retirement()) {
+            return altered("it does not what the submission proposes");
+        }
+        if !self.id().is_document() {
+            return match decision(entry) {
+                Some(Ok("approved")) if text == pending.last.1 => Ok(with_last()),
+                _ => altered("it is no approval of the submitted text"),
+            };
+        }
+        let Some(fields) = fields_of(text).filter(|f| f.state == ReviewState::Approved) else {
+            let message = "it was published or retired in a governed vault without an approval";
+            return Err(Fault::new(FaultKind::Missing, message));
+        };
+        let named = fields.approved_by;
+        let with_last: Vec<String> = with_last();
+        if named != with_last && (named != partial || pending.change.is_none()) {
+            return altered("its `approved_by` does not name those who approved it");
+        }
+        let at = entry.event_at().unwrap_or(entry.edited_at);
+        let status = if entry.is_retirement() { "draft" } else { "published" };
+        let step = ReviewEdit::Approve { by: &named, at };
+        let expected = Edit::step(entry.version, &at.to_string(), status, &step);
+        match expected.apply(&pending.last.1).as_deref() == Ok(text) {
+            true => Ok(named),
+            false => altered("its text is not the submitted one"),
+        }
+    }
+}

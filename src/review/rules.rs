@@ -1,0 +1,84 @@
+//! The rules in force before an event: stewards, and what is required of an approval.
+
+use crate::document::Document;
+use crate::document::obsidian::Markup;
+use crate::model::id::DocumentId;
+use crate::model::principal::{Principal, PrincipalKey};
+use crate::model::tag::Tag;
+use crate::stewards::{ReviewSettings, Role, Stewards};
+
+/// The rules in force before an event of a governed vault.
+#[derive(Clone, Debug, Default)]
+pub struct Rules {
+    /// The stewards; none where `stewards.yaml` is missing or cannot be read.
+    pub stewards: Stewards,
+    /// Whether the field `author` bars whom it names, whether or not it was changed.
+    pub bar_author: bool,
+    /// How the tags of a text are read.
+    pub markup: Markup,
+}
+
+/// Why a principal may not act.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{who}` is {} of {scope}, but {needed} is needed", .role.map_or("no steward", Role::as_str))]
+pub struct Unfit {
+    /// The principal.
+    pub who: String,
+    /// Their role.
+    pub role: Option<Role>,
+    /// The scope that decides.
+    pub scope: String,
+    /// The least role that is needed.
+    pub needed: Role,
+}
+
+impl Rules {
+    /// The tags of a text that stewards are assigned to.
+    pub fn tags(&self, id: &DocumentId, text: &str) -> Vec<Tag> {
+        let Some(document) = id.is_document().then(|| Document::parse(text).ok()).flatten() else {
+            return Vec::new();
+        };
+        let body = &text[document.parts.body..];
+        let more = self.markup.additions(&document.frontmatter, body).tags;
+        document.frontmatter.tags.into_iter().chain(more).collect()
+    }
+
+    /// Refuses a principal who has not this role for each of these texts, under each of these ids.
+    ///
+    /// # Errors
+    /// The first for which the role is lacking.
+    pub fn require<'t>(
+        &self,
+        who: &str,
+        needed: Role,
+        texts: impl IntoIterator<Item = (&'t DocumentId, &'t str)>,
+    ) -> Result<(), Unfit> {
+        // What no writer of ours records is nobody's name.
+        let is_sound = who.parse::<Principal>().is_ok();
+        let key = PrincipalKey::of(who);
+        for (id, text) in texts {
+            let tags = self.tags(id, text);
+            let role = self.stewards.role_of(&key, id, &tags).filter(|_| is_sound);
+            if role < Some(needed) {
+                let scope = self.stewards.scope_of(id, &tags);
+                let scope = scope.map_or_else(|| "any scope".to_owned(), |s| s.scope.to_string());
+                return Err(Unfit { who: who.to_owned(), role, scope, needed });
+            }
+        }
+        Ok(())
+    }
+
+    /// What a review of these texts requires: the most that any of them does.
+    pub fn required<'t>(
+        &self,
+        texts: impl IntoIterator<Item = (&'t DocumentId, &'t str)>,
+    ) -> ReviewSettings {
+        let each = texts.into_iter().map(|(id, text)| {
+            self.stewards.review_of(id, &self.tags(id, text))
+        });
+        each.fold(ReviewSettings::default(), |most, settings| ReviewSettings {
+            required: most.required.max(settings.required),
+            max_age: settings.max_age.or(most.max_age),
+        })
+    }
+}

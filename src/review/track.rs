@@ -1,0 +1,296 @@
+//! The versions of one history in order, and what awaits a decision after them.
+
+use std::collections::HashMap;
+
+use crate::chain::diff;
+use crate::chain::history::{Entry, EntryState, TextStorage};
+use crate::document::Document;
+use crate::document::edit::Edit;
+use crate::document::review::{Action, ReviewEdit, ReviewFields, ReviewState};
+use crate::model::digest::Digest;
+use crate::model::id::DocumentId;
+use crate::model::number::Version;
+use crate::model::principal::PrincipalKey;
+use crate::model::timestamp::Timestamp;
+
+/// The reviews of one artifact, up to a version.
+#[derive(Clone, Debug)]
+pub struct Track<'i> {
+    id: &'i DocumentId,
+    /// What is published; none before the first publication, and after a retirement.
+    pub published: Option<Published>,
+    /// What awaits a decision.
+    pub pending: Option<Pending>,
+    /// The retirement by one reviewer that awaits another one.
+    pub emergency: Option<EmergencyRetirement>,
+    /// Who submitted since the last publication, rejection or withdrawal.
+    pub(super) submitters: Vec<PrincipalKey>,
+    /// Who submitted each body so far.
+    pub(super) bodies: HashMap<Digest, Vec<PrincipalKey>>,
+}
+
+/// The version that is published.
+#[derive(Clone, Debug)]
+pub struct Published {
+    /// Its number.
+    pub version: Version,
+    /// Its text.
+    pub text: String,
+}
+
+/// A submission that is not decided.
+#[derive(Clone, Debug)]
+pub struct Pending {
+    /// Its version.
+    pub version: Version,
+    /// Who submitted it.
+    pub by: String,
+    /// When.
+    pub at: Timestamp,
+    /// The version that was published then, as it says, or 0.
+    pub base: Option<Version>,
+    /// What approving it does; none where its fields name no action.
+    pub action: Option<Action>,
+    /// The set that it belongs to.
+    pub change: Option<String>,
+    /// Its text.
+    pub text: String,
+    /// Who approved it so far, in order.
+    pub approvals: Vec<Approval>,
+    /// The version of the last of these, or its own, and the text of that.
+    pub last: (Version, String),
+    /// The first approval that changed more of the text than an approval changes.
+    pub altered: Option<Version>,
+}
+
+/// An approval of a submission that did not publish it.
+#[derive(Clone, Debug)]
+pub struct Approval {
+    /// The reviewer.
+    pub by: String,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// A retirement by one reviewer.
+#[derive(Clone, Debug)]
+pub struct EmergencyRetirement {
+    /// Its version.
+    pub version: Version,
+    /// The reviewer.
+    pub by: String,
+    /// When.
+    pub at: Timestamp,
+    /// Why.
+    pub reason: String,
+}
+
+/// What a version is to the reviews of its artifact.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StepKind {
+    /// It is published or retired.
+    Event,
+    /// It is submitted.
+    Submitted,
+    /// A submission is approved, and waits for more approvals.
+    ApprovedInPart,
+    /// A submission is rejected.
+    Rejected,
+    /// A submission is withdrawn.
+    Withdrawn,
+    /// An emergency retirement is ratified.
+    Ratified,
+    /// It is no step of a review.
+    Other,
+}
+
+impl StepKind {
+    /// The word in reports.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Event => "event",
+            Self::Submitted => "submitted",
+            Self::ApprovedInPart => "approved in part",
+            Self::Rejected => "rejected",
+            Self::Withdrawn => "withdrawn",
+            Self::Ratified => "ratified",
+            Self::Other => "unpublished",
+        }
+    }
+}
+
+impl<'i> Track<'i> {
+    /// Before the first version of an artifact.
+    pub fn new(id: &'i DocumentId) -> Self {
+        Self {
+            id,
+            published: None,
+            pending: None,
+            emergency: None,
+            submitters: Vec::new(),
+            bodies: HashMap::new(),
+        }
+    }
+
+    /// The artifact.
+    pub fn id(&self) -> &'i DocumentId {
+        self.id
+    }
+
+    /// What the next version is to the reviews.
+    pub fn kind_of(&self, entry: &Entry, text: &str) -> StepKind {
+        if entry.state != EntryState::Unpublished {
+            return StepKind::Event;
+        }
+        match self.id.is_document() {
+            true => kind_of_document(fields_of(text).as_ref()),
+            false => kind_of_governance_file(entry),
+        }
+    }
+
+    /// Takes the next version.
+    pub fn step(&mut self, entry: &Entry, text: &str) -> StepKind {
+        let kind = self.kind_of(entry, text);
+        match kind {
+            StepKind::Event => self.event(entry, text),
+            StepKind::Submitted => self.submitted(entry, text),
+            StepKind::ApprovedInPart => self.approved_in_part(entry, text),
+            StepKind::Rejected | StepKind::Withdrawn => {
+                self.pending = None;
+                self.submitters.clear();
+            }
+            StepKind::Ratified => self.emergency = None,
+            // Nothing is approved across a version that is no step.
+            StepKind::Other => self.pending = None,
+        }
+        kind
+    }
+
+    /// Takes a version whose text is lost.
+    pub fn lose(&mut self) {
+        (self.published, self.pending) = (None, None);
+    }
+
+    fn event(&mut self, entry: &Entry, text: &str) {
+        self.pending = None;
+        self.emergency = None;
+        self.submitters.clear();
+        self.published = match entry.state {
+            EntryState::Published(_) => {
+                Some(Published { version: entry.version, text: text.to_owned() })
+            }
+            EntryState::Retired(_) | EntryState::Unpublished => None,
+        };
+        if let EntryState::Retired(at) = entry.state {
+            let fields = fields_of(text).filter(|f| f.state == ReviewState::Emergency);
+            self.emergency = fields.map(|fields| EmergencyRetirement {
+                version: entry.version,
+                by: entry.edited_by.clone(),
+                at,
+                reason: fields.reason.unwrap_or_default(),
+            });
+        }
+    }
+
+    fn submitted(&mut self, entry: &Entry, text: &str) {
+        let by = PrincipalKey::of(&entry.edited_by);
+        let fields = self.id.is_document().then(|| fields_of(text)).flatten();
+        let (base, action, change) = match fields {
+            Some(fields) => (fields.base, fields.action, fields.change),
+            None => {
+                let base = self.published.as_ref().map_or(Version::NONE, |last| last.version);
+                let action = if text.is_empty() { Action::Retire } else { Action::Publish };
+                (Some(base), Some(action), None)
+            }
+        };
+        // Only of a text that is new the submitter is an author.
+        if action == Some(Action::Publish) {
+            let submitters = self.bodies.entry(body_hash(self.id, text)).or_default();
+            if !submitters.contains(&by) {
+                submitters.push(by.clone());
+            }
+        }
+        if !self.submitters.contains(&by) {
+            self.submitters.push(by);
+        }
+        self.pending = Some(Pending {
+            version: entry.version,
+            by: entry.edited_by.clone(),
+            at: entry.edited_at,
+            base,
+            action,
+            change,
+            text: text.to_owned(),
+            approvals: Vec::new(),
+            last: (entry.version, text.to_owned()),
+            altered: None,
+        });
+    }
+
+    fn approved_in_part(&mut self, entry: &Entry, text: &str) {
+        let is_document = self.id.is_document();
+        let Some(pending) = &mut self.pending else { return };
+        pending.approvals.push(Approval { by: entry.edited_by.clone(), at: entry.edited_at });
+        let by = pending.approvers();
+        let (before, at) = (&pending.last.1, entry.edited_at);
+        let step = ReviewEdit::ApproveInPart { by: &by, at };
+        let edit = Edit::step(entry.version, &at.to_string(), "draft", &step);
+        let expected = is_document.then(|| edit.apply(before).ok());
+        let is_exact = expected.unwrap_or_else(|| Some(before.clone())).as_deref() == Some(text);
+        if !is_exact || entry.version != pending.last.0.next() {
+            pending.altered.get_or_insert(entry.version);
+        }
+        pending.last = (entry.version, text.to_owned());
+    }
+}
+
+impl Pending {
+    /// Who approved it so far, in order.
+    pub fn approvers(&self) -> Vec<String> {
+        self.approvals.iter().map(|approval| approval.by.clone()).collect()
+    }
+}
+
+fn kind_of_document(fields: Option<&ReviewFields>) -> StepKind {
+    let Some(fields) = fields else { return StepKind::Other };
+    match fields.state {
+        ReviewState::Submitted if fields.is_partial() => StepKind::ApprovedInPart,
+        ReviewState::Submitted => StepKind::Submitted,
+        ReviewState::Rejected => StepKind::Rejected,
+        ReviewState::Withdrawn => StepKind::Withdrawn,
+        ReviewState::Ratified => StepKind::Ratified,
+        ReviewState::Approved | ReviewState::Emergency => StepKind::Other,
+    }
+}
+
+/// A governance file has no field that could say it: a version is an act if its diff has the mark
+/// of one, and else a submission.
+fn kind_of_governance_file(entry: &Entry) -> StepKind {
+    match decision(entry) {
+        None => StepKind::Submitted,
+        Some(Ok("partial")) => StepKind::ApprovedInPart,
+        Some(Ok("rejected")) => StepKind::Rejected,
+        Some(Ok("withdrawn")) => StepKind::Withdrawn,
+        Some(_) => StepKind::Other,
+    }
+}
+
+/// What an act on a governance file decides.
+pub(super) fn decision(entry: &Entry) -> Option<Result<&str, ()>> {
+    match &entry.stored {
+        TextStorage::Diff(diff) => diff::act(diff, entry.version),
+        TextStorage::Keyframe | TextStorage::DiffFile => None,
+    }
+}
+
+/// The review fields of a document's text.
+pub(super) fn fields_of(text: &str) -> Option<ReviewFields> {
+    ReviewFields::of(&Document::parse(text).ok()?.frontmatter)
+}
+
+/// The hash of what follows the frontmatter of a document, or of a governance file.
+pub(super) fn body_hash(id: &DocumentId, text: &str) -> Digest {
+    let document = id.is_document().then(|| Document::parse(text).ok()).flatten();
+    let body = document.map_or(text, |document| &text[document.parts.body..]);
+    Digest::of(body.as_bytes())
+}

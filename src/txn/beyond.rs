@@ -1,0 +1,118 @@
+//! What may follow the sealed versions of a history without being a file of an interrupted command:
+//! the steps of a review (`spec/transactions.md`, TXN-20).
+//!
+//! A step makes no checkpoint. It is committed when all of its entries are durable, so a writer that
+//! was interrupted between them has left a step that did not happen.
+
+use super::hint;
+use crate::chain::history::{Entry, EntryState, History};
+use crate::chain::replay;
+use crate::chain::vouched;
+use crate::chain::walk::Walk;
+use crate::checkpoint::chronicle::Chronicle;
+use crate::model::id::DocumentId;
+use crate::model::number::Version;
+use crate::trust::{self, EventKey, Head};
+use crate::vault::Vault;
+use crate::vault::config::{Config, Governance, LogForm};
+
+/// Which entries may follow the sealed versions of a history.
+#[derive(Clone, Debug)]
+pub(crate) struct Beyond {
+    form: LogForm,
+    /// Whether some checkpoint sealed a configuration that says governed.
+    is_reviewed: bool,
+    /// A step that was interrupted before all of its entries were written.
+    undone: Option<EventKey>,
+}
+
+impl Beyond {
+    /// In a log of this form, of a vault that was governed at some checkpoint or never.
+    pub(crate) fn in_log(form: LogForm, is_reviewed: bool) -> Self {
+        Self { form, is_reviewed, undone: None }
+    }
+
+    /// In the histories of a vault.
+    pub(crate) fn of(vault: &Vault, chronicle: &Chronicle<'_>) -> Self {
+        let mut beyond = Self::in_log(chronicle.form(), was_governed(vault, chronicle));
+        let step = trust::interrupted(vault, &Head::of(chronicle)).filter(|_| beyond.is_reviewed);
+        beyond.undone = step.filter(|step| !is_whole(vault, step));
+        beyond
+    }
+
+    /// Whether histories may hold steps of reviews.
+    pub(crate) fn is_reviewed(&self) -> bool {
+        self.is_reviewed
+    }
+
+    /// The first entry of a history that is not sealed and may not stand there. `last_sealed` is
+    /// the last version that any checkpoint seals, or 0; `is_published` says whether the head has
+    /// the artifact.
+    ///
+    /// A retirement is sealed by the id's leaving the maps. The reference implementation records
+    /// versions of documents that were never published; we do in reviews only.
+    pub(crate) fn first_unsealed(
+        &self,
+        id: &DocumentId,
+        history: &History,
+        last_sealed: Version,
+        is_published: bool,
+    ) -> usize {
+        let is_sealed = |version| version == Some(last_sealed);
+        let sealed = history.slots.iter().rposition(|slot| is_sealed(slot.version));
+        let mut next = sealed.map_or(0, |n| n + 1);
+        let mut may_retire = last_sealed > Version::NONE && !is_published;
+        let may_be_unpublished = |entry: &Entry| {
+            self.is_reviewed && self.undone.as_ref() != Some(&EventKey::of(entry))
+                || self.form.is_shared() && id.is_document()
+        };
+        while let Some(Ok(entry)) = history.slots.get(next).map(|slot| &slot.entry) {
+            match entry.state {
+                EntryState::Retired(_) if may_retire => may_retire = false,
+                EntryState::Unpublished if may_be_unpublished(entry) => {}
+                _ => break,
+            }
+            next += 1;
+        }
+        next
+    }
+}
+
+/// Whether every history that a step was about to extend has its entry. What it was about to extend
+/// is known from the writer's hint alone: without one the step is not whole.
+fn is_whole(vault: &Vault, step: &EventKey) -> bool {
+    let Some(ids) = hint::read(vault.files(), step.at) else { return false };
+    let files = vault.files();
+    let is_there = |id: &DocumentId| {
+        let history = replay::load(files, id).ok()?;
+        let last = history.entries().next_back().filter(|entry| EventKey::of(entry) == *step)?;
+        vouched::vouched(files, id, &history, last.version).ok()
+    };
+    ids.iter().all(|id| is_there(id).is_some())
+}
+
+/// Whether some checkpoint sealed a configuration that says governed, or that cannot be read.
+fn was_governed(vault: &Vault, chronicle: &Chronicle<'_>) -> bool {
+    let id = DocumentId::config();
+    let sealed = chronicle.checkpoints().iter().flat_map(|checkpoint| &checkpoint.set);
+    let sealed: Vec<Option<Version>> =
+        sealed.filter(|(of, _)| *of == id).map(|(_, mark)| mark.version).collect();
+    if sealed.is_empty() {
+        return false;
+    }
+    let Ok(history) = replay::load(vault.files(), &id) else { return true };
+    let mut walk = Walk::new(vault.files(), &id, &history);
+    while let Some(step) = walk.next() {
+        let Ok(version) = step.version else { return true };
+        if !sealed.contains(&Some(version.entry.version)) {
+            continue;
+        }
+        let config = version.text.map(Config::parse);
+        let is_ungoverned =
+            |config: &Config| config.governance == Governance::Ungoverned;
+        if !config.is_some_and(|config| config.as_ref().is_ok_and(is_ungoverned)) {
+            return true;
+        }
+    }
+    false
+}
