@@ -28,7 +28,8 @@
 //! acting         evidence  convert  govern              attribute, prove, publish,
 //!                recover  verify                        repair, check
 //! reading        derived  search  status  resolve  live what is served, found, compared
-//! asking         pack  selector  index  graph  store    what may be asked, indexes and caches
+//! asking         pack  review  stewards  selector       what may be asked, by whom,
+//!                index  graph  store                    indexes and caches
 //! record         txn  audit  trust  checkpoint  chain   what is recorded, and how it is written
 //! text           document  uri                          what one document is
 //! files          vault                                  the folder, its lock, its configuration
@@ -72,6 +73,10 @@ mod search;
 pub mod selector;
 mod starter;
 mod status;
+#[doc(hidden)]
+pub mod review;
+#[doc(hidden)]
+pub mod stewards;
 mod store;
 mod torn;
 #[doc(hidden)]

@@ -23,6 +23,7 @@ use crate::document::{Document, Format, utf8};
 use crate::model::id::DocumentId;
 use crate::model::layout::{self, limit};
 use crate::pack;
+use crate::stewards;
 use crate::uri::Uri;
 use crate::vault::Vault;
 use crate::vault::config::{Config, Layout};
@@ -30,7 +31,7 @@ use crate::vault::federation::Authorities;
 use crate::vault::files::{FileError, Stamp};
 use crate::vault::walk::WalkedFiles;
 use crate::words::nearest_name;
-use crate::yaml::{self, Dialect};
+use crate::yaml;
 
 /// A live document.
 #[derive(Debug)]
@@ -243,8 +244,8 @@ pub fn drafts(
     Some(drafts.into_par_iter().filter_map(fields).collect())
 }
 
-/// What is odd about the text of a governance file. Only a configuration that cannot be read is
-/// an error: nothing can be done before it is mended.
+/// What is odd about the text of a governance file. A configuration that cannot be read is
+/// an error, and so is each problem of `stewards.yaml`: it would take effect without a steward.
 pub fn governance_problems(vault: &Vault, id: &DocumentId, text: &str) -> Vec<Problem> {
     let hidden_text = looks_for_hidden_text(vault, id.as_str());
     if let Some(conflict) = hidden::conflict(text, !hidden_text) {
@@ -257,24 +258,22 @@ pub fn governance_problems(vault: &Vault, id: &DocumentId, text: &str) -> Vec<Pr
     if id.is_pack() {
         return pack_problems(vault, id.as_str(), &pack::read(text, &vault.config().authorities));
     }
-    let is_config = id.as_str() == layout::CONFIG;
+    if *id == DocumentId::stewards() {
+        return stewards::read(text).problems.iter().map(Problem::from).collect();
+    }
     let problem = |severity, why: yaml::Error| Problem {
-        code: if is_config { "config" } else { "governance-yaml" },
+        code: "config",
         severity,
         line: Some(why.line),
         message: why.problem,
         hint: "fix the line; spec/vault.md lists the keys".into(),
     };
-    let warn = |why| problem(Severity::Warning, why);
-    if is_config {
-        return match Config::parse(text) {
-            Ok(config) => config.warnings.into_iter().map(warn).collect(),
-            Err(why) => vec![problem(Severity::Error, why)],
-        };
+    match Config::parse(text) {
+        Ok(config) => {
+            config.warnings.into_iter().map(|why| problem(Severity::Warning, why)).collect()
+        }
+        Err(why) => vec![problem(Severity::Error, why)],
     }
-    let parsed =
-        id.as_str().ends_with(".yaml").then(|| yaml::parse(text, Dialect::Format).err()).flatten();
-    parsed.into_iter().map(warn).collect()
 }
 
 /// What is wrong with a pack by itself, and what its instructions hide from a reader.

@@ -13,6 +13,7 @@ from context import Answer
 from edits import edited
 from live import verify
 from questions import Names, Pack, Uri, read_selector
+from stewards import Stewards
 from untouched import as_yaml, live_form, parts, read_live
 
 VECTORS = Path(__file__).parent.parent / "vectors"
@@ -205,6 +206,12 @@ def pack(case):
     return (definition, found.problems) == (case.get("set"), case.get("problems", []))
 
 
+def stewards(case):
+    scope, roles, review = Stewards(case["text"]).resolve(case["id"], case["tags"])
+    expected = case["scope"] and tuple(case["scope"])
+    return (scope, roles, review) == (expected, case["roles"], case["review"])
+
+
 def checksum(text):
     document = f.Document(text)
     return f.sha256(document.rest if document.head else "\n" + document.rest)
@@ -239,6 +246,10 @@ RUNS = {
     },
     "pack/cases.json": {"": pack},
     "selector/cases.json": {"": selector},
+    "stewards/cases.json": {
+        "resolve": stewards,
+        "problems": lambda c: [list(one) for one in Stewards(c["text"]).problems] == c["problems"],
+    },
     "timestamp/cases.json": {
         "accepted": lambda c: f.millis(c["text"]) == c["millis"],
         "refused": lambda text: f.millis(text) is None,

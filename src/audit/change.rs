@@ -42,6 +42,25 @@ pub enum Change {
         #[serde(skip_serializing_if = "Option::is_none", default)]
         to: Option<HeadRef>,
     },
+    /// Texts were submitted.
+    Submit(ReviewStep),
+    /// Submissions were approved, and wait for more approvals.
+    ApproveInPart(ReviewStep),
+    /// Submissions were rejected.
+    Reject(ReviewStep),
+    /// Submissions were withdrawn.
+    Withdraw(ReviewStep),
+    /// Emergency retirements were ratified.
+    Ratify(ReviewStep),
+    /// Documents were retired by one reviewer; the event has a line of its own.
+    Emergency(ReviewStep),
+    /// A remark about a submission.
+    Comment {
+        /// The submission.
+        version: VersionRef,
+        /// The remark.
+        text: String,
+    },
     /// What was trusted of the vault was deleted.
     HeadForget {
         /// What was trusted.
@@ -50,7 +69,55 @@ pub enum Change {
     },
 }
 
+/// A step of a review: it makes no checkpoint.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReviewStep {
+    /// The versions that it made, in the order of their ids.
+    pub versions: Vec<VersionRef>,
+    /// The set of submissions that they belong to.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub change: Option<String>,
+    /// Why.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub reason: Option<String>,
+    /// Whether the line was written by a later command, because its own was interrupted.
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    pub recovered: bool,
+}
+
+/// A version of an artifact.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VersionRef {
+    /// The artifact.
+    pub id: String,
+    /// The version.
+    pub version: u64,
+    /// Its chain hash.
+    pub chain_hash: String,
+}
+
 impl Change {
+    /// The step of a review that it is.
+    pub fn step(&self) -> Option<&ReviewStep> {
+        match self {
+            Self::Submit(step)
+            | Self::ApproveInPart(step)
+            | Self::Reject(step)
+            | Self::Withdraw(step)
+            | Self::Ratify(step)
+            | Self::Emergency(step) => Some(step),
+            _ => None,
+        }
+    }
+
+    /// The versions that it names.
+    pub fn versions(&self) -> &[VersionRef] {
+        match self {
+            Self::Comment { version, .. } => std::slice::from_ref(version),
+            other => other.step().map_or(&[], |step| &step.versions),
+        }
+    }
+
     /// An event that made a checkpoint.
     pub(super) fn of_event(checkpoint: &Checkpoint, recovered: bool) -> Self {
         let set = checkpoint.set.iter().map(|(id, _)| id);
@@ -71,6 +138,7 @@ impl Change {
     /// Whether a later command recorded it.
     pub fn is_recovered(&self) -> bool {
         matches!(self, Self::Event { recovered: true, .. })
+            || self.step().is_some_and(|step| step.recovered)
     }
 
     /// The head that was trusted before.
@@ -90,10 +158,12 @@ impl Change {
     }
 
     /// The ids or files that it is about.
-    pub fn names(&self) -> &[String] {
+    pub fn names(&self) -> Vec<&str> {
         match self {
-            Self::Event { ids: names, .. } | Self::Recover { paths: names } => names,
-            _ => &[],
+            Self::Event { ids: names, .. } | Self::Recover { paths: names } => {
+                names.iter().map(String::as_str).collect()
+            }
+            other => other.versions().iter().map(|version| version.id.as_str()).collect(),
         }
     }
 
@@ -105,6 +175,13 @@ impl Change {
             Self::ReplaceLog { .. } => "replace-log",
             Self::HeadTrust { .. } => "head-trust",
             Self::HeadForget { .. } => "head-forget",
+            Self::Submit(_) => "submit",
+            Self::ApproveInPart(_) => "approve-in-part",
+            Self::Reject(_) => "reject",
+            Self::Withdraw(_) => "withdraw",
+            Self::Ratify(_) => "ratify",
+            Self::Emergency(_) => "emergency",
+            Self::Comment { .. } => "comment",
         }
     }
 
@@ -120,8 +197,26 @@ impl Change {
             Self::Recover { paths } if paths.len() > MAX_DOCUMENTS => {
                 split(&paths, &|paths| Self::Recover { paths })
             }
-            whole => vec![whole],
+            whole => whole.in_steps(),
         }
+    }
+
+    /// The parts of a step with many versions.
+    fn in_steps(self) -> Vec<Self> {
+        let wrap: fn(ReviewStep) -> Self = match &self {
+            Self::Submit(_) => Self::Submit,
+            Self::ApproveInPart(_) => Self::ApproveInPart,
+            Self::Reject(_) => Self::Reject,
+            Self::Withdraw(_) => Self::Withdraw,
+            Self::Ratify(_) => Self::Ratify,
+            Self::Emergency(_) => Self::Emergency,
+            _ => return vec![self],
+        };
+        let Some(step) = self.step() else { return vec![self] };
+        let part = |versions: &[VersionRef]| {
+            wrap(ReviewStep { versions: versions.to_vec(), ..step.clone() })
+        };
+        step.versions.chunks(MAX_DOCUMENTS).map(part).collect()
     }
 }
 

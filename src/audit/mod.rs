@@ -39,7 +39,7 @@ mod writer;
 pub use append::AppendError;
 pub(crate) use append::append;
 pub use chain::{Keep, Logs, Verified};
-pub use change::Change;
+pub use change::{Change, ReviewStep, VersionRef};
 pub use changes::{ChangeError, Recorder};
 pub use collect::{Collected, Collection, Contradicted, FileOutcome, folder_with_logs};
 pub use event::{Access, Event, Listing, MAX_DOCUMENTS, Output, Query, Refused, WithheldCount};

@@ -41,23 +41,23 @@ impl Pattern {
     /// Whether it matches in the query, the words of the command (with blanks between them), the
     /// principal, a label, the URI or id of a text, or the id or file of a change.
     pub fn is_in(&self, line: &Line) -> bool {
-        let matches = |text: &String| self.0.is_match(text);
+        let matches = |text: &str| self.0.is_match(text);
         let request = &line.request;
         let labels = &request.labels;
         let labels = [&labels.agent, &labels.session, &labels.thread, &labels.task, &labels.node];
         let (query, documents, names) = match &line.event {
             Event::Access(access) => {
-                (Some(&access.query), access.documents.as_slice(), [].as_slice())
+                (Some(&access.query), access.documents.as_slice(), Vec::new())
             }
-            Event::Listing(listing) => (Some(&listing.query), [].as_slice(), [].as_slice()),
-            Event::Refused(_) | Event::Output(_) => (None, [].as_slice(), [].as_slice()),
+            Event::Listing(listing) => (Some(&listing.query), [].as_slice(), Vec::new()),
+            Event::Refused(_) | Event::Output(_) => (None, [].as_slice(), Vec::new()),
             Event::Change(change) => (None, [].as_slice(), change.names()),
         };
         let query = query.and_then(|Query { query, .. }| query.as_ref());
         let texts = labels.into_iter().chain([&request.principal]).flatten().chain(query);
         let documents = documents.iter().flat_map(|text| text.uri.iter().chain(&text.id));
         let mut words = request.args.argv.iter().map(|argv| argv.join(" "));
-        texts.chain(documents).chain(names).any(matches) || words.any(|words| matches(&words))
+        texts.chain(documents).map(String::as_str).chain(names).any(matches) || words.any(|words| matches(&words))
     }
 }
 

@@ -202,7 +202,7 @@ impl Frontmatter {
 }
 
 /// The items of a list, or the one value in its place.
-pub(super) fn one_or_many(node: Option<&Node>) -> &[Node] {
+pub(crate) fn one_or_many(node: Option<&Node>) -> &[Node] {
     match node.filter(|node| !node.is_null()) {
         Some(node) => node.items().unwrap_or(std::slice::from_ref(node)),
         None => &[],

@@ -97,17 +97,7 @@ impl Transaction<'_> {
         id: &DocumentId,
         last_sealed: Option<Version>,
     ) -> Result<Base, Refusal> {
-        let refuse = |why: &ChainError| {
-            if let ChainError::File(why @ FileError::Link { .. }) = why {
-                return refused_file(&id.history_path(), why);
-            }
-            let message = format!("its history cannot be extended: {why}");
-            let hint = Hint::call(
-                "run {}; nothing is published while the history is broken",
-                Verb::Verify,
-            );
-            Refusal::new(id.history_path(), "history-broken", message, hint)
-        };
+        let refuse = |why: &ChainError| self.broken(id, why);
         let files = self.vault.files();
         let mark = self.state.get(id.as_str());
         let history = match replay::load(files, id) {
@@ -169,6 +159,17 @@ impl Transaction<'_> {
         };
         let last = Some((version, chain, text));
         Ok(Base { history, last, sealed: sealed.map(|(_, text)| text), retired })
+    }
+
+    /// Refuses a history that cannot be extended.
+    pub(super) fn broken(&self, id: &DocumentId, why: &ChainError) -> Refusal {
+        if let ChainError::File(why @ FileError::Link { .. }) = why {
+            return refused_file(&id.history_path(), why);
+        }
+        let message = format!("its history cannot be extended: {why}");
+        let hint =
+            Hint::call("run {}; nothing is published while the history is broken", Verb::Verify);
+        Refusal::new(id.history_path(), "history-broken", message, hint)
     }
 
     /// Refuses bytes that no checkpoint seals: of an interrupted writer, or of another process.
@@ -448,6 +449,7 @@ impl Transaction<'_> {
             chain_hash: chain,
             warnings: Vec::new(),
             live: Live::Keep,
+            submitted: (change == Change::Step(Step::Submit)).then(|| Arc::clone(text)),
             depends_on: order::needed_by_text(id, text)
                 .filter(|_| !entry.is_retirement() && id.is_document())
                 .unwrap_or_default(),

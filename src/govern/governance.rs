@@ -6,18 +6,15 @@ use std::collections::{BTreeSet, HashSet};
 use super::artifact::{Governed, refused_file};
 use super::transaction::Transaction;
 use super::{Author, Event, Gate, Mode, Outcome, PublishError, Refusal, event};
-use crate::chain::error::ChainError;
-use crate::chain::history::Entry;
-use crate::chain::replay;
-use crate::chain::vouched;
 use crate::checkpoint::chronicle::Chronicle;
+use crate::checkpoint::in_force::{TextInForce, text_in_force};
 use crate::checkpoint::state::Mark;
 use crate::document::utf8;
 use crate::live;
 use crate::model::id::DocumentId;
 use crate::model::layout::{AUDIT_DIR, limit};
 use crate::txn::Live;
-use crate::vault::config::{Config, Governance};
+use crate::vault::config::Config;
 use crate::vault::replace::Fingerprint;
 use crate::vault::{OpenError, Vault};
 
@@ -58,24 +55,15 @@ pub(crate) fn sealed_config(
     vault: &Vault,
     chronicle: &Chronicle<'_>,
 ) -> Result<Option<Config>, PublishError> {
-    let id = &DocumentId::config();
-    let mut is_removed = false;
-    let sealed = chronicle.checkpoints().iter().rev().find_map(|checkpoint| {
-        is_removed |= checkpoint.removed.contains(id);
-        checkpoint.set.iter().find(|(of, _)| of == id)
-    });
-    let Some((_, mark)) = sealed else { return Ok(None) };
-    let unreadable = |why| PublishError::Policy { id: id.clone(), why };
-    let (version, hash) = mark.sealed().ok_or_else(|| unreadable(ChainError::HalfSealed))?;
-    let history = replay::load(vault.files(), id).map_err(unreadable)?;
-    let next = history.entry(version.next());
-    if is_removed && next.is_some_and(Entry::is_retirement) {
-        return Ok(Some(Config::default()));
-    }
-    let sealed =
-        vouched::sealed(vault.files(), id, &history, version, &hash).map_err(unreadable)?;
+    let id = DocumentId::config();
+    let found = text_in_force(vault.files(), chronicle, chronicle.head_number(), &id);
+    let text = match found.map_err(|why| PublishError::Policy { id, why })? {
+        TextInForce::Never => return Ok(None),
+        TextInForce::Retired => return Ok(Some(Config::default())),
+        TextInForce::Sealed { text, .. } => text,
+    };
     // What cannot be read may have said governed.
-    Ok(Some(Config::parse(&sealed.text).map_err(OpenError::Config)?))
+    Ok(Some(Config::parse(&text).map_err(OpenError::Config)?))
 }
 
 /// Edits a governance file and publishes it, as one event. `edit` gives the new text, or says what

@@ -206,6 +206,10 @@ pub struct Outcome {
     pub fixed: Vec<FixedLinks>,
     /// Documents that were refused while others were published.
     pub refused: Vec<Refusal>,
+    /// Submissions that wait for more approvals.
+    pub awaited: Vec<review::Awaited>,
+    /// The set that what was submitted belongs to.
+    pub change: Option<String>,
     /// Whether it was written, and what could not be brought up to date afterwards.
     pub committed: Option<Committed>,
     /// What a command before it had left, and what was done about that.

@@ -24,10 +24,12 @@ macro_rules! verbs {
 }
 
 verbs! {
+    Approve "approve";
     CheckpointConvert "checkpoint convert";
     CheckpointList "checkpoint list";
     CheckpointRebuild "checkpoint rebuild";
     Diff "diff";
+    GovernOn "govern on";
     Head "head";
     HeadForget "head forget";
     HeadList "head list";
@@ -44,11 +46,18 @@ verbs! {
     Read "read";
     Recover "recover";
     Resolve "resolve";
+    Reject "reject";
     Restore "restore";
     Retire "retire";
+    Review "review";
+    ReviewShow "review show";
     Show "show";
     Status "status";
+    StewardAssign "steward assign";
+    StewardWho "steward who";
+    Submit "submit";
     Verify "verify";
+    Withdraw "withdraw";
 }
 
 /// One call of an operation.

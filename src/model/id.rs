@@ -136,6 +136,11 @@ impl DocumentId {
         Self(layout::CONFIG.into())
     }
 
+    /// The id of the assignments of stewards.
+    pub fn stewards() -> Self {
+        Self(layout::STEWARDS.into())
+    }
+
     /// The id of the instructions for agents.
     pub fn instructions() -> Self {
         Self(layout::CONTEXT.into())

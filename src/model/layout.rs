@@ -125,6 +125,8 @@ pub mod limit {
     pub const DOCUMENT: u64 = 16 << 20;
     /// The frontmatter of a document, a configuration, a pack.
     pub const FRONTMATTER: usize = 64 << 10;
+    /// The assignments of stewards.
+    pub const STEWARDS: usize = 1 << 20;
     /// A version history, and a checkpoint log's single entry.
     pub const HISTORY: u64 = 256 << 20;
     /// Texts that are rebuilt from one keyframe on, in bytes.

@@ -3,6 +3,9 @@
 use std::fmt;
 use std::str::FromStr;
 
+use unicode_normalization::UnicodeNormalization as _;
+
+use crate::model::id::fold;
 use crate::model::visible::{Invisible, without_invisible};
 
 /// A principal, usually an e-mail address: not empty, at most 256 bytes, no control or invisible
@@ -47,6 +50,32 @@ impl Principal {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+
+    /// What it is compared by.
+    pub fn key(&self) -> PrincipalKey {
+        PrincipalKey::of(&self.0)
+    }
+}
+
+/// What principals are compared by: the name after trimming, normal form C, and case folding, so that
+/// one person is not two (`spec/stewards.md`, STEW-4).
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct PrincipalKey(String);
+
+impl PrincipalKey {
+    /// The key of a name, of one that a writer of ours would refuse too.
+    pub fn of(name: &str) -> Self {
+        let name = name.trim();
+        match name.is_ascii() {
+            true => Self(name.to_ascii_lowercase()),
+            false => Self(fold(&name.nfc().collect::<String>())),
+        }
+    }
+
+    /// The folded name.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
 }
 
 impl FromStr for Principal {
@@ -79,6 +108,16 @@ impl fmt::Display for Principal {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn principals_are_compared_without_case_form_and_blanks() {
+        let key = PrincipalKey::of;
+        assert_eq!(key(" Ana@Example.com\t"), key("ana@example.COM"));
+        assert_eq!(key("Jose\u{301}"), key("JOS\u{c9}"));
+        assert_eq!(key("STRASSE"), key("stra\u{df}e"));
+        assert_ne!(key("ana@example.com"), key("ana@example.org"));
+        assert_eq!(key("\u{c9}").as_str(), "\u{e9}");
+    }
 
     #[test]
     fn names_that_would_blur_a_record_are_refused() {

@@ -122,8 +122,9 @@ fn of_change(change: &Change, all: &mut Gathered) {
     for (name, end) in ends {
         all.maybe(name, end.map(|end| format!("{} {}", end.checkpoint, end.hash)).as_ref());
     }
-    if !change.names().is_empty() {
-        all.say("contextnest.change.names", Said::Texts(change.names().to_vec()));
+    let names: Vec<String> = change.names().into_iter().map(str::to_owned).collect();
+    if !names.is_empty() {
+        all.say("contextnest.change.names", Said::Texts(names));
     }
 }
 

@@ -11,7 +11,7 @@ use crate::live::inbound::{Captured, FixedLinks, Inbound, RelativeLink};
 use crate::model::hint::{Call, Hint, Verb};
 use crate::model::id::DocumentId;
 use crate::model::number::Version;
-use crate::txn::{Change, Item, StepFailure};
+use crate::txn::{Change, Item, Step, StepFailure};
 use crate::vault::config::FrontmatterMode;
 
 /// What an event did, or would do.
@@ -228,6 +228,11 @@ pub fn change(change: Change) -> &'static str {
         Change::Changed => "changed",
         Change::Restored => "restored",
         Change::Retired => "retired",
+        Change::Step(Step::Submit) => "submitted",
+        Change::Step(Step::ApproveInPart) => "approved in part",
+        Change::Step(Step::Reject) => "rejected",
+        Change::Step(Step::Withdraw) => "withdrawn",
+        Change::Step(Step::Ratify) => "ratified",
     }
 }
 

@@ -29,6 +29,8 @@ codes! {
     LogBroken "log-broken" 1, "The checkpoint log is empty, damaged, incomplete or merged, or cannot say what is asked of it.";
     ClockBehind "clock-behind" 1, "The last checkpoint is more than 24 hours ahead of the clock.";
     ClockEnded "clock-ended" 1, "The last checkpoint has the latest time that can be recorded.";
+    NotSubmitted "not-submitted" 1, "Nothing of this document awaits a decision.";
+    NotGoverned "not-governed" 1, "The vault is not governed, so that nothing is reviewed.";
     Exists "exists" 1, "The file or folder exists already, or is in a vault.";
     Usage "usage" 2, "The arguments are invalid or contradict each other.";
     NoVault "no-vault" 2, "No vault was found.";
@@ -40,10 +42,16 @@ codes! {
     UriInvalid "uri-invalid" 2, "The URI is invalid, or names something that is not served.";
     QueryInvalid "query-invalid" 2, "The search query is invalid.";
     Governed "governed" 3, "The vault is governed; publication needs a review.";
+    NotASteward "not-a-steward" 3, "The principal has not the role that the operation needs.";
+    OwnSubmission "own-submission" 3, "An author of a submission may not approve it.";
+    TooFewReviewers "too-few-reviewers" 3, "A governed vault needs reviewers for the whole vault.";
+    WorkPending "work-pending" 3, "Submissions await a decision, so the mode cannot change.";
     VaultNotAllowed "vault-not-allowed" 3, "The URI names a vault that the configuration does not allow.";
     Locked "locked" 4, "Another process is writing to the vault.";
     Changed "changed" 4, "Another process changed a file during the command.";
     NotAsExpected "not-as-expected" 4, "The published version is not the one that the caller expects.";
+    SubmissionPending "submission-pending" 4, "Another principal's submission of the document awaits a decision.";
+    SubmissionChanged "submission-changed" 4, "The submission is not the one that the reviewer names, or is not based on what is published.";
     UnpublishedChanges "unpublished-changes" 4, "The live file has changes that no version holds.";
     Unremembered "unremembered" 4, "No intent record or trusted head explains these bytes or checkpoints.";
     HeadRollback "head-rollback" 4, "The log ends before the trusted head, or is not there.";

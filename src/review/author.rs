@@ -30,7 +30,7 @@ impl Barred {
     }
 }
 
-impl Track<'_> {
+impl Track {
     /// Why a principal may not approve a submission of this artifact: they are an author of it.
     pub fn bars(&self, pending: &Pending, who: &PrincipalKey, rules: &Rules) -> Option<Barred> {
         if self.submitters.contains(who) {

@@ -48,7 +48,7 @@ impl Fault {
     }
 }
 
-impl Track<'_> {
+impl Track {
     /// The texts under which reviewers are looked up for a submission: the submitted one and the
     /// published one, and for a move also as the target.
     pub fn subjects<'t>(&'t self, pending: &'t Pending) -> Vec<(&'t DocumentId, &'t str)> {
@@ -119,6 +119,10 @@ impl Track<'_> {
         let state = fields.as_ref().map(|fields| fields.state);
         if entry.is_retirement() && state == Some(ReviewState::Emergency) {
             return self.emergency_retirement(entry, rules);
+        }
+        if entry.is_retirement() && !self.id().is_document() && !self.id().is_pack() {
+            let message = "a governed vault cannot retire this file";
+            return vec![Fault::new(FaultKind::Altered, message)];
         }
         let pending = self.pending.as_ref().filter(|pending| pending.last.0.next() == entry.version);
         let Some(pending) = pending else {

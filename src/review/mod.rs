@@ -13,4 +13,4 @@ mod track;
 pub use author::Barred;
 pub use judge::{Fault, FaultKind};
 pub use rules::{Rules, Unfit};
-pub use track::{Approval, EmergencyRetirement, Pending, Published, StepKind, Track};
+pub use track::{Approval, EmergencyRetirement, Pending, Published, StepKind, Track, is_act};

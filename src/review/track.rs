@@ -3,7 +3,10 @@
 use std::collections::HashMap;
 
 use crate::chain::diff;
-use crate::chain::history::{Entry, EntryState, TextStorage};
+use crate::chain::error::ChainError;
+use crate::chain::history::{Entry, EntryState, History, TextStorage};
+use crate::chain::vouched;
+use crate::chain::walk::Walk;
 use crate::document::Document;
 use crate::document::edit::Edit;
 use crate::document::review::{Action, ReviewEdit, ReviewFields, ReviewState};
@@ -12,11 +15,12 @@ use crate::model::id::DocumentId;
 use crate::model::number::Version;
 use crate::model::principal::PrincipalKey;
 use crate::model::timestamp::Timestamp;
+use crate::vault::files::Files;
 
 /// The reviews of one artifact, up to a version.
 #[derive(Clone, Debug)]
-pub struct Track<'i> {
-    id: &'i DocumentId,
+pub struct Track {
+    id: DocumentId,
     /// What is published; none before the first publication, and after a retirement.
     pub published: Option<Published>,
     /// What awaits a decision.
@@ -83,6 +87,8 @@ pub struct EmergencyRetirement {
     pub at: Timestamp,
     /// Why.
     pub reason: String,
+    /// Its text.
+    pub text: String,
 }
 
 /// What a version is to the reviews of its artifact.
@@ -119,11 +125,11 @@ impl StepKind {
     }
 }
 
-impl<'i> Track<'i> {
+impl Track {
     /// Before the first version of an artifact.
-    pub fn new(id: &'i DocumentId) -> Self {
+    pub fn new(id: &DocumentId) -> Self {
         Self {
-            id,
+            id: id.clone(),
             published: None,
             pending: None,
             emergency: None,
@@ -132,9 +138,46 @@ impl<'i> Track<'i> {
         }
     }
 
+    /// After every version of a history, each recomputed.
+    ///
+    /// # Errors
+    /// The first version that the chain does not vouch for.
+    pub fn of(files: &Files, id: &DocumentId, history: &History) -> Result<Self, ChainError> {
+        let mut track = Self::new(id);
+        let mut walk = Walk::new(files, id, history);
+        while let Some(step) = walk.next() {
+            let mut version = match step.version {
+                Ok(version) => version,
+                Err(faults) => return Err(ChainError::Malformed(step.slot.line, faults.to_vec())),
+            };
+            if !version.wrong.is_empty() {
+                return Err(version.wrong.remove(0));
+            }
+            version.check_text()?;
+            if let Some(text) = version.text {
+                track.step(version.entry, text);
+            }
+        }
+        Ok(track)
+    }
+
+    /// What the last version of a history is to its reviews.
+    ///
+    /// # Errors
+    /// The chain does not vouch for its text.
+    pub fn last_kind(
+        files: &Files,
+        id: &DocumentId,
+        history: &History,
+    ) -> Result<StepKind, ChainError> {
+        let last = history.entries().next_back().ok_or(ChainError::HistoryMissing)?;
+        let text = vouched::vouched(files, id, history, last.version)?;
+        Ok(Self::new(id).kind_of(last, &text))
+    }
+
     /// The artifact.
-    pub fn id(&self) -> &'i DocumentId {
-        self.id
+    pub fn id(&self) -> &DocumentId {
+        &self.id
     }
 
     /// What the next version is to the reviews.
@@ -188,6 +231,7 @@ impl<'i> Track<'i> {
                 by: entry.edited_by.clone(),
                 at,
                 reason: fields.reason.unwrap_or_default(),
+                text: text.to_owned(),
             });
         }
     }
@@ -205,7 +249,7 @@ impl<'i> Track<'i> {
         };
         // Only of a text that is new the submitter is an author.
         if action == Some(Action::Publish) {
-            let submitters = self.bodies.entry(body_hash(self.id, text)).or_default();
+            let submitters = self.bodies.entry(body_hash(&self.id, text)).or_default();
             if !submitters.contains(&by) {
                 submitters.push(by.clone());
             }
@@ -273,6 +317,11 @@ fn kind_of_governance_file(entry: &Entry) -> StepKind {
         Some(Ok("withdrawn")) => StepKind::Withdrawn,
         Some(_) => StepKind::Other,
     }
+}
+
+/// Whether an entry of a governance file is an act.
+pub fn is_act(entry: &Entry) -> bool {
+    decision(entry).is_some()
 }
 
 /// What an act on a governance file decides.

@@ -97,6 +97,8 @@ pub struct Item {
     pub live: Live,
     /// What a source depends on.
     pub(crate) depends_on: BTreeSet<DocumentId>,
+    /// The text of a submission.
+    pub(crate) submitted: Option<Arc<str>>,
     /// Its path, and the text, which mostly is that of the live file too.
     pub(crate) keyframe: Option<(String, Arc<str>)>,
     pub(crate) history: Extension,

@@ -174,7 +174,8 @@ impl Stamp {
 
 /// Whether a live text is the one that a submission was made from.
 pub(crate) fn is_submitted(id: &DocumentId, live: &str, document: &Document, text: &str) -> bool {
-    submitted_live(id, live, document, text).is_some()
+    let form = LiveForm::of(text);
+    form.is_untouched() && form.is_of(live) || submitted_live(id, live, document, text).is_some()
 }
 
 /// What submitting made of a live text, with its own line ends, if that is the submitted text.

@@ -92,7 +92,8 @@ impl Audit {
     }
 }
 
-fn days(node: &Node) -> Result<u64, yaml::Error> {
+/// The number of days that a text such as `90d` says.
+pub(crate) fn days(node: &Node) -> Result<u64, yaml::Error> {
     let days = node.text().and_then(|text| canonical_number(text.strip_suffix('d')?));
     days.filter(|days| (1..=MOST_DAYS).contains(days))
         .ok_or_else(|| node.error("expected days from `1d` to `36500d`"))

@@ -13,6 +13,7 @@ use crate::yaml::{self, Dialect, Node};
 
 use super::audit::Audit;
 use super::federation::Authorities;
+use super::review::Review;
 use super::site::SiteLinks;
 
 /// Where documents lie.
@@ -140,6 +141,8 @@ pub struct Config {
     pub hidden_text_exclude: GlobSet,
     /// The governance mode.
     pub governance: Governance,
+    /// How publication is reviewed in a governed vault, and who may read.
+    pub review: Review,
     /// Every how many versions a full text is stored, where a history does not say.
     pub keyframe_interval: u64,
     /// The recorded form of the log; an existing log file decides.
@@ -171,6 +174,7 @@ impl Default for Config {
             frontmatter: FrontmatterMode::default(),
             hidden_text_exclude: GlobSet::empty(),
             governance: Governance::default(),
+            review: Review::default(),
             keyframe_interval: DEFAULT_KEYFRAME_INTERVAL,
             checkpoint_log: None,
             servers: Vec::new(),
@@ -187,7 +191,7 @@ impl Default for Config {
 /// Every tenth version is a keyframe (paper, section 7.2).
 pub const DEFAULT_KEYFRAME_INTERVAL: u64 = 10;
 
-const KEYS: [&str; 22] = [
+const KEYS: [&str; 24] = [
     "version",
     "name",
     "description",
@@ -197,6 +201,8 @@ const KEYS: [&str; 22] = [
     "frontmatter",
     "hidden_text",
     "governance",
+    "reads",
+    "review",
     "defaults",
     "versions",
     "index",
@@ -268,6 +274,11 @@ impl Config {
                             ("governed", Governance::Governed),
                         ],
                     )?;
+                }
+ "reads" => config.review.reads = Review::reads(value)?,
+                "review" => {
+                    let warnings = config.review.read(value)?;
+                    config.warnings.extend(warnings);
                 }
                 "versions" => config.versions(value)?,
                 "index" => config.index(value)?,

@@ -16,6 +16,7 @@ pub mod named;
 pub mod outside;
 pub mod progress;
 pub mod replace;
+pub mod review;
 pub mod site;
 mod unshare;
 pub mod walk;

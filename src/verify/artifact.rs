@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use super::finding::{Code, Finding};
 use super::gathered::{Gathered, OF_ARTIFACT};
 use super::log::{Record, View};
+use super::reviewed::{ChangePart, Reviews};
 use super::rules::Rules;
 use super::sealed::SealIndex;
 use crate::chain::described::Described;
@@ -22,6 +23,7 @@ use crate::model::id::DocumentId;
 use crate::model::number::Version;
 use crate::model::principal::Principal;
 use crate::model::timestamp::Timestamp;
+use crate::review::is_act;
 use crate::torn;
 use crate::txn::{self, Beyond};
 use crate::vault::Vault;
@@ -37,15 +39,17 @@ pub(super) struct Checked {
     pub(super) published: bool,
     pub(super) notes: u64,
     pub(super) retirements: u64,
-    /// Edited live files that say that they are drafts.
+    /// Edited live files that say that they are drafts, or that are submitted.
     pub(super) drafts: u64,
+    /// The submissions that belonged to sets.
+    pub(super) parts: Vec<ChangePart>,
 }
 
 impl Checked {
     /// Nothing yet, of which so many findings of each kind are kept.
     pub(super) fn new(most: usize) -> Self {
         let findings = Gathered::new(most);
-        Self { findings, versions: 0, published: false, notes: 0, retirements: 0, drafts: 0 }
+        Self { findings, versions: 0, published: false, notes: 0, retirements: 0, drafts: 0, parts: Vec::new() }
     }
 
     /// Takes in what was found of another artifact.
@@ -56,6 +60,7 @@ impl Checked {
         self.notes += other.notes;
         self.retirements += other.retirements;
         self.drafts += other.drafts;
+        self.parts.extend(other.parts);
     }
 }
 
@@ -72,7 +77,8 @@ pub(super) fn check(
     let record = view.records.get(id).unwrap_or(&nothing);
     let sealed = SealIndex::new(record);
     let checked = Checked::new(OF_ARTIFACT);
-    let mut pass = Pass { vault, id, names, view, rules, sealed, checked };
+    let reviews = rules.was_governed().then(|| Reviews::new(id));
+    let mut pass = Pass { vault, id, names, view, rules, sealed, checked, reviews };
     let mut head = view.head.get(id.as_str()).copied();
     // An id that left the maps was retired by the version after the last one that they had.
     let last = pass.sealed.last_version();
@@ -86,6 +92,7 @@ pub(super) fn check(
             pass.uncovered(&history);
             head = head.or_else(|| pass.dropped_mark(&history));
             let text = pass.history(&history, head.and_then(|mark| mark.sealed()));
+            pass.review_end();
             pass.sealed(&history);
             pass.unsealed(&history);
             text
@@ -110,6 +117,8 @@ pub(super) struct Pass<'p> {
     pub(super) rules: &'p Rules,
     pub(super) sealed: SealIndex<'p>,
     pub(super) checked: Checked,
+    /// The reviews of its history; none in a vault that was never governed.
+    pub(super) reviews: Option<Reviews>,
 }
 
 impl Pass<'_> {
@@ -277,6 +286,7 @@ impl Pass<'_> {
                         self.push(Finding { version: slot.version, ..finding.line(line) });
                     }
                     before = slot.version.map(|v| (v, before.map_or(EPOCH, |(_, at)| at)));
+                    self.lose_review();
                     continue;
                 }
             };
@@ -312,8 +322,10 @@ impl Pass<'_> {
                 self.push(finding.version(entry.version));
             }
             let Some(text) = recomputed.text else {
+                self.lose_review();
                 continue;
             };
+            self.review(entry, text);
             self.text(&mut recomputed, text);
             if let Some(before) = recomputed.bytes_before {
                 let sizes = Sizes::of(before, text, recomputed.diffs_before);
@@ -340,7 +352,8 @@ impl Pass<'_> {
     /// (VER-18).
     fn form(&mut self, entry: &Entry, prescribed: Form) {
         let is_ours = !self.id.is_document() || self.began_strictly().is_some();
-        if !is_ours || !self.is_strictly_ours(entry.version) {
+        let is_act = !self.id.is_document() && self.reviews.is_some() && is_act(entry);
+        if !is_ours || is_act || !self.is_strictly_ours(entry.version) {
             return;
         }
         let message = match (prescribed, &entry.stored) {

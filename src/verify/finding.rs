@@ -72,6 +72,10 @@ codes! {
     AuditGap "audit-gap" Class::Damage, "A change log lacks lines at its beginning or between two lines.";
     AuditRollback "audit-rollback" Class::Damage, "A change log lacks the last line that this user wrote to it.";
     AuditContradicts "audit-contradicts" Class::Damage, "A change log names a checkpoint that the checkpoint log lacks or has with another hash.";
+    ApprovalMissing "approval-missing" Class::Damage, "A version was published or retired in a governed vault without the approvals that its scope requires.";
+    ApprovalSelf "approval-self" Class::Damage, "An author of a submission approved it.";
+    ApprovalUnauthorised "approval-unauthorised" Class::Damage, "A principal approved a submission who was no reviewer of its scope.";
+    ApprovalAltered "approval-altered" Class::Damage, "What was published or retired is not what was submitted and approved.";
     PublishedUnsealed "published-unsealed" Class::Unsettled, "A history records a publication or retirement that no checkpoint has.";
     UnrecordedRemoval "unrecorded-removal" Class::Unsettled, "A checkpoint removes a document that its history does not record as retired.";
     CheckpointHashMissing "checkpoint-hash-missing" Class::Unsettled, "A checkpoint has an id in only one of its two maps.";

@@ -13,6 +13,7 @@ pub mod finding;
 mod gathered;
 mod log;
 mod remedy;
+mod reviewed;
 mod rules;
 mod sealed;
 mod working;
@@ -212,6 +213,7 @@ fn recompute(vault: &Vault, request: &Request, supposed: Option<Log>) -> Result<
     let names = Names(whole.then_some(&survey.histories));
     let checked = artifacts(vault, &ids, &names, &view, &rules);
     let published = checked.published;
+    findings.extend(reviewed::split_changes(&checked.parts));
     findings.take(checked.findings);
     if published && !log_exists && view.interrupted.is_none() {
         let message = "histories have published versions, but the checkpoint log is missing";

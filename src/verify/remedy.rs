@@ -80,6 +80,18 @@ impl Code {
             Self::AuditRollback => {
                 "The vault was reset to an older state, or an attacker wants to hide who published what."
             }
+            Self::ApprovalMissing => {
+                "A version was published past the review: by a program that knows no governed vaults, by hand with consistent hashes, or a part of a change was published without the others."
+            }
+            Self::ApprovalSelf => {
+                "An author approved their own text, with hashes written by another program than ctx, or under another spelling of their name."
+            }
+            Self::ApprovalUnauthorised => {
+                "The approval was written by another program than ctx, or stewards were changed so that the author could choose who approves."
+            }
+            Self::ApprovalAltered => {
+                "The text was changed between submission and approval, or the fields of the review name other approvers or another base than were recorded."
+            }
             Self::AuditContradicts => {
                 "The log was truncated or replaced after the line was written, or the line was invented."
             }

@@ -2,14 +2,18 @@
 //! the histories, and which keyframe interval a history began with.
 
 use super::finding::{Code, Finding};
-use super::log::{Record, View};
+use super::log::{Record, Seal, View};
+use std::collections::{BTreeMap, BTreeSet};
 use crate::chain::replay;
 use crate::chain::walk::Walk;
+use crate::document::obsidian::Markup;
 use crate::model::id::DocumentId;
 use crate::model::layout;
-use crate::model::number::CheckpointNumber;
+use crate::model::number::{CheckpointNumber, Version};
+use crate::review;
+use crate::stewards;
 use crate::vault::Vault;
-use crate::vault::config::{Config, DEFAULT_KEYFRAME_INTERVAL, FrontmatterMode, LogForm};
+use crate::vault::config::{Config, Governance, DEFAULT_KEYFRAME_INTERVAL, FrontmatterMode, LogForm};
 
 /// The rules that hold for a record, from which checkpoint on.
 #[derive(Debug, Default)]
@@ -22,6 +26,9 @@ pub(super) struct Rules {
     intervals: Vec<(CheckpointNumber, u64)>,
     /// From which checkpoint on each event of ours has a line in a change log.
     pub(super) recorded_from: Option<CheckpointNumber>,
+    /// The rules of reviews from each checkpoint on at which they changed; none where the vault is not
+    /// governed.
+    reviews: Vec<(CheckpointNumber, Option<review::Rules>)>,
     /// Whether publishing edits live files, as the last sealed configuration has it.
     pub(super) frontmatter: FrontmatterMode,
 }
@@ -32,7 +39,8 @@ impl Rules {
         let nothing = Record::default();
         let id = DocumentId::config();
         let record = view.records.get(&id).unwrap_or(&nothing);
-        let configs = configurations(vault, &id, record);
+        let texts = sealed_texts(vault, &id, record);
+        let configs = configurations(&texts);
         let mut rules = Self::default();
         let mut findings = Vec::new();
         // Without a configuration a log keeps the form that it has.
@@ -64,6 +72,9 @@ impl Rules {
             config.as_ref().is_some_and(|config| config.audit.is_some())
         };
         rules.recorded_from = configs.iter().find(is_recorded).map(|(checkpoint, _)| *checkpoint);
+        let id = DocumentId::stewards();
+        let record = view.records.get(&id).unwrap_or(&nothing);
+        rules.reviews = reviews(&texts, &sealed_texts(vault, &id, record));
         let last = configs.last().and_then(|(_, config)| config.as_ref());
         rules.frontmatter = last.map(|config| config.frontmatter).unwrap_or_default();
         (rules, findings)
@@ -73,6 +84,18 @@ impl Rules {
     pub(super) fn is_strict(&self, checkpoint: CheckpointNumber) -> bool {
         let strict = self.strict.iter().rfind(|(from, _)| *from <= checkpoint);
         strict.is_some_and(|(_, strict)| *strict)
+    }
+
+    /// Whether the vault was governed at some checkpoint.
+    pub(super) fn was_governed(&self) -> bool {
+        self.reviews.iter().any(|(_, rules)| rules.is_some())
+    }
+
+    /// The rules of reviews in force before the event of a checkpoint; none where the vault was not
+    /// governed.
+    pub(super) fn review_before(&self, checkpoint: CheckpointNumber) -> Option<&review::Rules> {
+        let before = self.reviews.iter().rfind(|(from, _)| *from < checkpoint);
+        before.and_then(|(_, rules)| rules.as_ref())
     }
 
     /// The interval that a history gets which begins at a checkpoint.
@@ -122,17 +145,30 @@ fn strictness(
     [(CheckpointNumber::NONE, began_strict)].into_iter().chain(changes).collect()
 }
 
-/// The sealed versions of the configuration that can be read, each with the checkpoint that seals
-/// it first, and nothing from the checkpoint on that retires it. What cannot be read is reported
-/// where its history is checked.
-fn configurations(
+/// What a checkpoint seals of a governance file.
+enum SealedText {
+    /// This text.
+    Text(String),
+    /// A version that cannot be restored, or is not the one that the log seals.
+    Lost,
+    /// It is retired.
+    Retired,
+}
+
+/// What the checkpoints seal of a governance file, each with the first that does, in order.
+fn sealed_texts(
     vault: &Vault,
     id: &DocumentId,
     record: &Record,
-) -> Vec<(CheckpointNumber, Option<Config>)> {
-    let mut found = Vec::new();
+) -> Vec<(CheckpointNumber, SealedText)> {
+    let mut found: BTreeMap<CheckpointNumber, SealedText> = BTreeMap::new();
+    let mut seals: BTreeMap<Option<Version>, &Seal> = BTreeMap::new();
+    for seal in record.seals.iter().rev() {
+        seals.insert(seal.mark.version, seal);
+    }
+    found.extend(seals.values().map(|seal| (seal.checkpoint, SealedText::Lost)));
     let Ok(history) = replay::load(vault.files(), id) else {
-        return found;
+        return found.into_iter().collect();
     };
     let mut walk = Walk::new(vault.files(), id, &history);
     while let Some(step) = walk.next() {
@@ -140,19 +176,64 @@ fn configurations(
         let entry = version.entry;
         if let Some(retired) = entry.retired_at() {
             let removal = record.removals.iter().find(|removal| removal.at == retired);
-            found.extend(removal.map(|removal| (removal.checkpoint, None)));
+            found.extend(removal.map(|removal| (removal.checkpoint, SealedText::Retired)));
         }
-        let seal = record.seals.iter().find(|seal| {
-            seal.mark.version == Some(entry.version)
-                && seal.mark.chain_hash == Some(entry.chain_hash)
-        });
-        if let (Some(seal), Some(text)) = (seal, version.text)
-            && let Ok(config) = Config::parse(text)
-        {
-            found.push((seal.checkpoint, Some(config)));
+        let seal = seals.get(&Some(entry.version));
+        let seal = seal.filter(|seal| seal.mark.chain_hash == Some(entry.chain_hash));
+        if let (Some(seal), Some(text)) = (seal, version.text) {
+            found.insert(seal.checkpoint, SealedText::Text(text.to_owned()));
         }
     }
-    found
+    found.into_iter().collect()
+}
+
+/// The sealed versions of the configuration that can be read, and nothing from the checkpoint on that
+/// retires it. What cannot be read is reported where its history is checked.
+fn configurations(
+    texts: &[(CheckpointNumber, SealedText)],
+) -> Vec<(CheckpointNumber, Option<Config>)> {
+    let config = |(checkpoint, text): &(CheckpointNumber, SealedText)| match text {
+        SealedText::Text(text) => Some((*checkpoint, Some(Config::parse(text).ok()?))),
+        SealedText::Lost => None,
+        SealedText::Retired => Some((*checkpoint, None)),
+    };
+    texts.iter().filter_map(config).collect()
+}
+
+/// The rules of reviews from each checkpoint on that seals the configuration or the stewards. A vault
+/// that is governed stays so, and has no stewards, while one of both is lost or cannot be read.
+fn reviews(
+    configs: &[(CheckpointNumber, SealedText)],
+    stewards: &[(CheckpointNumber, SealedText)],
+) -> Vec<(CheckpointNumber, Option<review::Rules>)> {
+    let mut numbers: BTreeSet<CheckpointNumber> = configs.iter().map(|(n, _)| *n).collect();
+    numbers.extend(stewards.iter().map(|(n, _)| *n));
+    let at = |texts: &'_ [(CheckpointNumber, SealedText)], number| {
+        texts.iter().rposition(|(from, _)| *from <= number)
+    };
+    let mut is_governed = false;
+    let mut rules = Vec::with_capacity(numbers.len());
+    for number in numbers {
+        let config = at(configs, number).and_then(|n| match &configs[n].1 {
+            SealedText::Text(text) => Config::parse(text).ok(),
+            SealedText::Lost | SealedText::Retired => None,
+        });
+        let has_config = at(configs, number).is_some();
+        is_governed = match &config {
+            Some(config) => config.governance == Governance::Governed,
+            None => is_governed && has_config,
+        };
+        let found = at(stewards, number).and_then(|n| match &stewards[n].1 {
+            SealedText::Text(text) => stewards::read(text).stewards,
+            SealedText::Lost | SealedText::Retired => None,
+        });
+        let found = found.filter(|_| config.is_some()).unwrap_or_default();
+        let config = config.unwrap_or_default();
+        let (bar_author, markup) = (config.review.bar_author, Markup::of(&config));
+        let found = review::Rules { stewards: found, bar_author, markup };
+        rules.push((number, is_governed.then_some(found)));
+    }
+    rules
 }
 
 #[cfg(test)]

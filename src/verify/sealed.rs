@@ -36,6 +36,16 @@ impl<'r> SealIndex<'r> {
         Self { record, first, removed }
     }
 
+    /// The first checkpoint that seals a version.
+    pub(super) fn first_seal(&self, version: Version) -> Option<CheckpointNumber> {
+        self.first.get(&version).map(|seal| seal.checkpoint)
+    }
+
+    /// The first checkpoint of this time that removes the artifact.
+    pub(super) fn removal_at(&self, at: Timestamp) -> Option<CheckpointNumber> {
+        self.removed.get(&at).copied()
+    }
+
     /// The last version that any checkpoint seals; 0 where there is none.
     pub(super) fn last_version(&self) -> Version {
         self.first.keys().next_back().copied().unwrap_or(Version::NONE)
@@ -197,7 +207,8 @@ impl Pass<'_> {
                 self.checked.retirements += u64::from(is_tail);
             }
             let is_event = entry.event_at().is_some();
-            if is_event || !is_tail && !self.is_strictly_ours(version) {
+            let is_step = self.reviews.as_ref().is_some_and(|r| r.steps.contains(&version));
+            if is_event || is_step || !is_tail && !self.is_strictly_ours(version) {
                 continue;
             }
             let (code, message) = match self.view.form.is_some_and(LogForm::is_shared) {

@@ -11,6 +11,7 @@ use crate::document::text::normalise;
 use crate::document::validate::has_our_four;
 use crate::document::{Document, utf8};
 use crate::model::id::DocumentId;
+use crate::txn::stamp::is_submitted;
 use crate::model::layout::{self, limit};
 use crate::vault::Vault;
 use crate::vault::config::FrontmatterMode;
@@ -48,16 +49,24 @@ impl Pass<'_> {
                 return;
             }
         };
+        let pending = self.reviews.as_ref().and_then(|reviews| reviews.track.pending.as_ref());
         if !self.id.is_document() {
-            if *live != *sealed {
-                self.differs(sealed, &live);
+            let is_submitted = pending.is_some_and(|pending| pending.text == *live);
+            match *live == *sealed {
+                true => {}
+                false if is_submitted => self.checked.drafts += 1,
+                false => self.differs(sealed, &live),
             }
             return;
         }
+        let submitted = pending.map(|pending| pending.text.as_str()).unwrap_or_default();
         let form = LiveForm::of(sealed);
         let is_draft = || {
             let document = Document::of_live(&live);
-            document.is_ok_and(|live| form.is_draft(&live, self.rules.frontmatter))
+            document.is_ok_and(|document| {
+                form.is_draft(&document, self.rules.frontmatter)
+                    || is_submitted(self.id, &live, &document, submitted)
+            })
         };
         if form.is_of(&live) {
             return;

@@ -146,3 +146,60 @@ pub(crate) fn spliced(yaml: &str, mut splices: Vec<Splice>) -> Result<String, No
     out.push_str(yaml.get(at..).ok_or(NotExact)?);
     Ok(out)
 }
+
+/// Without one of several items of a list, with its line.
+pub(crate) fn remove_item(yaml: &str, list: &Node, n: usize) -> Result<Splice, NotExact> {
+    let Value::Sequence { items, flow } = &list.value else { return Err(NotExact) };
+    let spans: Vec<Range<usize>> = items.iter().map(|item| item.span.start..end_of(item)).collect();
+    match flow {
+        true => without_part(yaml, &spans, n),
+        false => {
+            let span = spans.get(n).ok_or(NotExact)?;
+            let before = yaml.get(..span.start).ok_or(NotExact)?;
+            let dash = before.trim_end_matches([' ', '\t']).strip_suffix('-').ok_or(NotExact)?;
+            without_lines(yaml, dash.len()..span.end)
+        }
+    }
+}
+
+/// Without one of the entries of a mapping, with its lines; of a flow mapping, one of several.
+pub(crate) fn remove_entry(yaml: &str, mapping: &Node, n: usize) -> Result<Splice, NotExact> {
+    let Value::Mapping { entries, flow } = &mapping.value else { return Err(NotExact) };
+    let span = |(key, value): &(Node, Node)| key.span.start..end_of(value).max(key.span.end);
+    let spans: Vec<Range<usize>> = entries.iter().map(span).collect();
+    match flow {
+        true => without_part(yaml, &spans, n),
+        false => without_lines(yaml, spans.get(n).ok_or(NotExact)?.clone()),
+    }
+}
+
+/// Without one of the parts between commas; a comment among them would lose its place.
+fn without_part(yaml: &str, spans: &[Range<usize>], n: usize) -> Result<Splice, NotExact> {
+    let span = spans.get(n).ok_or(NotExact)?;
+    let range = match (spans.get(n + 1), n.checked_sub(1).and_then(|n| spans.get(n))) {
+        (Some(next), _) => span.start..next.start,
+        (None, Some(last)) => last.end..span.end,
+        (None, None) => span.clone(),
+    };
+    let gap = match spans.get(n + 1) {
+        Some(_) => yaml.get(span.end..range.end),
+        None => yaml.get(range.start..span.start),
+    };
+    match gap {
+        Some(gap) if !gap.contains('#') => Ok(Splice { range, text: String::new() }),
+        _ => Err(NotExact),
+    }
+}
+
+/// Without the lines of a range that has them alone, but for a comment at its end.
+fn without_lines(yaml: &str, range: Range<usize>) -> Result<Splice, NotExact> {
+    let start = yaml.get(..range.start).ok_or(NotExact)?.rfind('\n').map_or(0, |n| n + 1);
+    let after = yaml.get(range.end..).ok_or(NotExact)?;
+    let line = after.find('\n').map_or(after.len(), |n| n + 1);
+    let is_alone = yaml[start..range.start].bytes().all(|b| b == b' ');
+    let rest = after[..line].trim();
+    match is_alone && (rest.is_empty() || rest.starts_with('#')) {
+        true => Ok(Splice { range: start..range.end + line, text: String::new() }),
+        false => Err(NotExact),
+    }
+}

@@ -22,6 +22,7 @@ mod publish;
 mod rules;
 mod sections;
 mod selector;
+mod stewards;
 mod uri;
 mod vault;
 mod vectors;

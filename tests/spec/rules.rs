@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use crate::vectors::root;
 
 /// The areas whose rules have numbers.
-const AREAS: [&str; 19] = [
-    "VAULT", "YAML", "DOC", "HIST", "CKPT", "URI", "SEC", "SEL", "PUB", "TXN", "GRAPH", "RES",
-    "IDX", "SEARCH", "AUDIT", "EVID", "DERIV", "THREAT", "VER",
+const AREAS: [&str; 20] = [
+    "STEW", "VAULT", "YAML", "DOC", "HIST", "CKPT", "URI", "SEC", "SEL", "PUB", "TXN", "GRAPH",
+    "RES", "IDX", "SEARCH", "AUDIT", "EVID", "DERIV", "THREAT", "VER",
 ];
 
 fn texts(folder: &Path, endings: &[&str], found: &mut Vec<(PathBuf, String)>) {

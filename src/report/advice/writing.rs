@@ -4,6 +4,7 @@ use super::super::failure::{Code, Failure};
 use super::super::recover::{kind, recorded_by};
 use super::{dry_run, verify_all};
 use crate::convert::ConvertError;
+use crate::govern::review::ReviewError;
 use crate::govern::{PublishError, RestoreError};
 use crate::model::hint::{Call, Hint, Verb};
 use crate::model::id::DocumentId;
@@ -37,8 +38,15 @@ impl From<PublishError> for Failure {
                 let failure = Self { refused, ..Self::new(Code::Refused, message) };
                 failure.hint("nothing was written; fix the documents, or leave them out")
             }
-            PublishError::Governed => Self::new(Code::Governed, message)
-                .hint("this version of ctx publishes in ungoverned vaults only"),
+            PublishError::Governed => Self::new(Code::Governed, message).hint(Hint::call(
+                "run {}; a reviewer publishes the text with `ctx approve`",
+                Call::new(Verb::Submit).word("ID"),
+            )),
+            PublishError::Ungoverned => Self::new(Code::NotGoverned, message).hint(Hint::calls(
+                "{} publishes; {} makes publication need a review",
+                [Call::new(Verb::Publish).word("ID"), Verb::GovernOn.into()],
+            )),
+            PublishError::Review(why) => why.into(),
             PublishError::UnknownId { id, near } => Self::unknown_id(id.as_str(), near.as_deref()),
             PublishError::ClockEnded { .. } => Self::new(Code::ClockEnded, message).hint(
                 "set the clock, restore `.versions` from before that checkpoint, and publish again",
@@ -70,6 +78,62 @@ impl From<PublishError> for Failure {
             PublishError::Lock(why) => why.into(),
             PublishError::Config(why) => why.into(),
             PublishError::File(why) => why.into(),
+        }
+    }
+}
+
+impl From<ReviewError> for Failure {
+    fn from(why: ReviewError) -> Self {
+        let message = why.to_string();
+        let new = |code| Self::new(code, message.clone());
+        let of = |verb, id: &DocumentId| Call::new(verb).value(id.as_str());
+        let with_diff = |failure: Self, diff: Option<String>| {
+            let lines = diff.iter().flat_map(|diff| diff.lines()).map(str::to_owned).collect();
+            Self { details: first(MOST_OF_DIFF, lines), ..failure }
+        };
+        match why {
+            ReviewError::NotSubmitted(_) | ReviewError::NoChange(_) => new(Code::NotSubmitted)
+                .hint(Hint::call("{} lists what awaits a decision", Verb::Review)),
+            ReviewError::Unfit { id, .. } => new(Code::NotASteward)
+                .hint(Hint::call("{} shows who may", of(Verb::StewardWho, &id))),
+            ReviewError::Own { id, .. } | ReviewError::OwnEmergency { id, .. } => {
+                new(Code::OwnSubmission).hint(Hint::call(
+                    "another reviewer has to decide; {} shows who may",
+                    of(Verb::StewardWho, &id),
+                ))
+            }
+            ReviewError::Twice { id, .. } => new(Code::OwnSubmission)
+                .hint(Hint::call("{} shows who may", of(Verb::StewardWho, &id))),
+            ReviewError::NotTheSubmitter { id, .. } => new(Code::NotASteward).hint(Hint::call(
+                "a reviewer ends it with {}",
+                of(Verb::Reject, &id).word("--reason").word("TEXT"),
+            )),
+            ReviewError::Pending { id, .. } => new(Code::SubmissionPending).hint(Hint::calls(
+                "{} shows it; {} withdraws it and submits your text",
+                [of(Verb::ReviewShow, &id), of(Verb::Submit, &id).word("--supersede")],
+            )),
+            ReviewError::OthersChange { .. } => {
+                new(Code::SubmissionPending).hint("choose another name for your change")
+            }
+            ReviewError::Changed { id, diff, .. } => {
+                with_diff(new(Code::SubmissionChanged), diff)
+                    .hint(Hint::call("{} shows what awaits now", of(Verb::ReviewShow, &id)))
+            }
+            ReviewError::Altered { id, diff, .. } => {
+                with_diff(new(Code::SubmissionChanged), diff).hint(Hint::calls(
+                    "submit it again with {}, or run {}",
+                    [of(Verb::Submit, &id), of(Verb::Verify, &id)],
+                ))
+            }
+            ReviewError::Text { .. } => new(Code::Usage),
+            ReviewError::TooFewReviewers { .. } => new(Code::TooFewReviewers)
+                .hint(Hint::call(
+                    "run {} for each of them",
+                    Call::new(Verb::StewardAssign).word("PRINCIPAL").word("reviewer").word("--vault"),
+                ))
+                .hint("`--alone` is enough for one, who can then approve nothing of their own"),
+            ReviewError::WorkPending(_) => new(Code::WorkPending)
+                .hint(Hint::call("{} lists what awaits a decision", Verb::Review)),
         }
     }
 }

@@ -1,0 +1,446 @@
+//! Deciding about submissions: approval, rejection, withdrawal, ratification, and remarks.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::super::governance::Includes;
+use super::super::transaction::Transaction;
+use super::super::{Author, Event, Gate, Mode, Outcome, PublishError, Refusal, event};
+use super::publication::difference;
+use super::queue::waiting_in;
+use super::{Awaited, ReviewError, Reviewed};
+use crate::audit::{Change as Recorded, VersionRef, changes};
+use crate::document::edit::Edit;
+use crate::document::review::ReviewEdit;
+use crate::model::id::DocumentId;
+use crate::model::number::Version;
+use crate::model::principal::PrincipalKey;
+use crate::model::visible::Invisible;
+use crate::review::{FaultKind, Pending, Rules, Track};
+use crate::stewards::Role;
+use crate::trust::Head;
+use crate::txn::{Change, Item, Step};
+use crate::vault::Vault;
+
+/// What is decided about, and by whom.
+#[derive(Clone, Debug)]
+pub struct Decision<'d> {
+    /// Who, when, and with which note.
+    pub author: &'d Author,
+    /// The artifacts.
+    pub ids: &'d [DocumentId],
+    /// All submissions of this set, beside them.
+    pub change: Option<&'d str>,
+    /// The version that the reviewer has read, of the one artifact.
+    pub version: Option<Version>,
+    /// How.
+    pub mode: Mode,
+}
+
+impl<'d> Decision<'d> {
+    /// About these artifacts.
+    pub fn of(author: &'d Author, ids: &'d [DocumentId], mode: Mode) -> Self {
+        Self { author, ids, change: None, version: None, mode }
+    }
+}
+
+/// How a submission ends without being published.
+#[derive(Clone, Copy, Debug)]
+pub enum Refusing<'r> {
+    /// A reviewer rejects it, for this reason.
+    Reject(&'r str),
+    /// Its submitter withdraws it.
+    Withdraw(Option<&'r str>),
+    /// An editor replaces it by a submission of their own.
+    Supersede(&'r str),
+}
+
+/// Refuses a text that has no characters, too many, or some that are not seen.
+pub(super) fn check_text(what: &'static str, text: &str, most: usize) -> Result<(), ReviewError> {
+    let refuse = |why: String| Err(ReviewError::Text { what, why });
+    if text.trim().is_empty() {
+        return refuse("is empty".to_owned());
+    }
+    if text.len() > most {
+        return refuse(format!("has {} bytes, but may have {most}", text.len()));
+    }
+    if let Some(c) = text.chars().find(|c| c.is_control()) {
+        return refuse(format!("has the control character `{}`", c.escape_default()));
+    }
+    match Invisible::first_in(text) {
+        Some(found) => refuse(format!("has the invisible {found}")),
+        None => Ok(()),
+    }
+}
+
+/// Approves submissions. What is then approved as the rules ask is published, as one event; the rest
+/// waits for more approvals.
+///
+/// # Errors
+/// Nothing was approved; see [`PublishError`].
+pub fn approve(vault: &Vault, decision: &Decision<'_>) -> Result<Outcome, PublishError> {
+    // What is published is one event, and what waits is a step.
+    let mut outcome = run(vault, decision, Gate::Decides, |transaction, outcome| {
+        let Approvals { sets, ratified } = transaction.approvals(decision)?;
+        for set in sets {
+            match set.iter().all(Member::is_complete) {
+                true => set.iter().try_for_each(|member| {
+                    transaction.approved(&member.reviewed, &member.by, outcome)
+                })?,
+                false => outcome.awaited.extend(set.iter().map(Member::awaited)),
+            }
+        }
+        outcome.awaited.extend(ratified.iter().map(|reviewed| Awaited::ratified(&reviewed.track)));
+        Ok(())
+    })?;
+    let rest = outcome.awaited.iter().filter(|awaited| awaited.is_new);
+    let rest: Vec<DocumentId> = rest.map(|awaited| awaited.id.clone()).collect();
+    if rest.is_empty() {
+        return Ok(outcome);
+    }
+    let decision = Decision { ids: &rest, change: None, ..decision.clone() };
+    let waiting = run(vault, &decision, Gate::Steps, |transaction, outcome| {
+        let Approvals { sets, ratified } = transaction.approvals(&decision)?;
+        for member in sets.iter().flatten().filter(|member| member.is_mine) {
+            outcome.items.push(transaction.approved_in_part(&member.reviewed, &member.by)?);
+        }
+        for reviewed in &ratified {
+            outcome.items.push(transaction.ratified(reviewed)?);
+        }
+        Ok(())
+    })?;
+    outcome.awaited.retain(|awaited| awaited.required > 0);
+    outcome.items.extend(waiting.items);
+    if outcome.checkpoint.is_none() {
+        outcome.committed = waiting.committed;
+    }
+    Ok(outcome)
+}
+
+/// Ends submissions without publishing them, with the other parts of their sets.
+///
+/// # Errors
+/// Nothing was changed; see [`PublishError`].
+pub fn reject(
+    vault: &Vault,
+    decision: &Decision<'_>,
+    reason: &str,
+) -> Result<Outcome, PublishError> {
+    check_text("the reason", reason, 1000)?;
+    end(vault, decision, Refusing::Reject(reason))
+}
+
+/// Withdraws submissions, with the other parts of their sets.
+///
+/// # Errors
+/// Nothing was changed; see [`PublishError`].
+pub fn withdraw(
+    vault: &Vault,
+    decision: &Decision<'_>,
+    how: Refusing<'_>,
+) -> Result<Outcome, PublishError> {
+    if let Refusing::Withdraw(Some(reason)) = how {
+        check_text("the reason", reason, 1000)?;
+    }
+    end(vault, decision, how)
+}
+
+fn end(
+    vault: &Vault,
+    decision: &Decision<'_>,
+    how: Refusing<'_>,
+) -> Result<Outcome, PublishError> {
+    run(vault, decision, Gate::Steps, |transaction, outcome| {
+        let rules = transaction.rules();
+        let named: BTreeSet<&DocumentId> = decision.ids.iter().collect();
+        let waiting = waiting_in(vault, transaction.chronicle, &transaction.state)?;
+        let concerned = concerned(&waiting, decision)?;
+        for id in &concerned {
+            let reviewed = transaction.reviewed(id)?;
+            let pending = reviewed.pending()?;
+            // A set is refused with any of its parts.
+            if named.contains(id) || decision.change.is_some() {
+                transaction.may_end(&reviewed.track, pending, how, &rules)?;
+                check_version(decision, &reviewed)?;
+            }
+            outcome.items.push(transaction.ended(&reviewed, how)?);
+        }
+        Ok(())
+    })
+}
+
+/// Records a remark about a submission; it makes no version.
+///
+/// # Errors
+/// Nothing was recorded; see [`PublishError`].
+pub fn comment(
+    vault: &Vault,
+    id: &DocumentId,
+    author: &Author,
+    text: &str,
+) -> Result<(), PublishError> {
+    check_text("the comment", text, 4000)?;
+    let ids = std::slice::from_ref(id);
+    let decision = Decision::of(author, ids, Mode { dry_run: true, ..Mode::default() });
+    run(vault, &decision, Gate::Steps, |transaction, _| {
+        let reviewed = transaction.reviewed(id)?;
+        let pending = reviewed.pending()?;
+        let subjects = reviewed.track.subjects(pending);
+        let fit = transaction.rules().require(author.principal.as_str(), Role::Viewer, subjects);
+        fit.map_err(|why| ReviewError::Unfit { id: id.clone(), why })?;
+        let entry = reviewed.base.history.entry(pending.version);
+        let chain_hash = entry.map(|entry| entry.chain_hash.to_string()).unwrap_or_default();
+        let version = VersionRef { id: id.to_string(), version: pending.version.0, chain_hash };
+        let change = Recorded::Comment { version, text: text.to_owned() };
+        let head = Head::of(transaction.chronicle);
+        let _lock = vault.lock(&author.holder())?;
+        let recorded = changes::other(vault, Some(&head), &author.recorder, author.now, change);
+        recorded.map_err(|why| {
+            let why = std::io::Error::other(why.to_string());
+            ReviewError::Text { what: "the comment", why: format!("was not recorded: {why}") }
+        })?;
+        Ok(())
+    })?;
+    Ok(())
+}
+
+fn run(
+    vault: &Vault,
+    decision: &Decision<'_>,
+    gate: Gate,
+    choose: impl Fn(&mut Transaction<'_>, &mut Outcome) -> Result<(), PublishError>,
+) -> Result<Outcome, PublishError> {
+    let subjects: Vec<&DocumentId> = decision.ids.iter().collect();
+    let includes = Includes::Only(&[]);
+    let (author, mode) = (decision.author, decision.mode);
+    event(vault, &Event { author, mode, subjects: &subjects, includes, gate }, choose)
+}
+
+/// The artifacts that a decision is about: those that it names, and the other parts of their sets.
+fn concerned(
+    waiting: &[(DocumentId, Track)],
+    decision: &Decision<'_>,
+) -> Result<Vec<DocumentId>, ReviewError> {
+    let change_of = |id: &DocumentId| {
+        let found = waiting.iter().find(|(of, _)| of == id);
+        found.and_then(|(_, track)| track.pending.as_ref()?.change.clone())
+    };
+    let mut sets: BTreeSet<String> = decision.ids.iter().filter_map(change_of).collect();
+    sets.extend(decision.change.map(str::to_owned));
+    let in_sets = waiting.iter().filter(|(_, track)| {
+        let change = track.pending.as_ref().and_then(|pending| pending.change.as_ref());
+        change.is_some_and(|change| sets.contains(change))
+    });
+    let mut ids: BTreeSet<DocumentId> = in_sets.map(|(id, _)| id.clone()).collect();
+    if let (Some(name), true) = (decision.change, ids.is_empty()) {
+        return Err(ReviewError::NoChange(name.to_owned()));
+    }
+    ids.extend(decision.ids.iter().cloned());
+    Ok(ids.into_iter().collect())
+}
+
+/// Refuses a decision about another submission than the one that the reviewer has read.
+fn check_version(decision: &Decision<'_>, reviewed: &Reviewed) -> Result<(), PublishError> {
+    let pending = reviewed.pending()?;
+    let Some(expected) = decision.version.filter(|version| *version != pending.version) else {
+        return Ok(());
+    };
+    let id = reviewed.track.id().clone();
+    Err(ReviewError::Changed { id, expected, found: pending.version, diff: None }.into())
+}
+
+/// One submission of a set that this principal approves, or that is published with the others.
+struct Member {
+    reviewed: Reviewed,
+    /// Who approved it, with the one who does now.
+    by: Vec<String>,
+    required: u32,
+    /// Whether this principal approves it now.
+    is_mine: bool,
+}
+
+impl Member {
+    fn is_complete(&self) -> bool {
+        self.by.len() as u64 >= u64::from(self.required)
+    }
+
+    fn awaited(&self) -> Awaited {
+        let track = &self.reviewed.track;
+        Awaited {
+            id: track.id().clone(),
+            is_new: self.is_mine,
+            found: self.by.len(),
+            required: self.required,
+            change: track.pending.as_ref().and_then(|pending| pending.change.clone()),
+        }
+    }
+}
+
+/// The sets that a decision is about, each whole, and what is to be ratified.
+#[derive(Default)]
+struct Approvals {
+    sets: Vec<Vec<Member>>,
+    ratified: Vec<Reviewed>,
+}
+
+impl Transaction<'_> {
+    /// Reads what a decision approves.
+    fn approvals(&self, decision: &Decision<'_>) -> Result<Approvals, PublishError> {
+        let rules = self.rules();
+        let waiting = waiting_in(self.vault, self.chronicle, &self.state)?;
+        let mut sets: BTreeMap<(Option<String>, Option<DocumentId>), Vec<Member>> = BTreeMap::new();
+        let mut ratified = Vec::new();
+        for id in concerned(&waiting, decision)? {
+            let is_named = decision.ids.contains(&id);
+            let reviewed = self.reviewed(&id)?;
+            let Some(pending) = &reviewed.track.pending else {
+                self.may_ratify(&reviewed, &rules)?;
+                ratified.push(reviewed);
+                continue;
+            };
+            let is_mine = is_named || self.may_approve(&reviewed.track, pending, &rules).is_ok();
+            if is_mine {
+                check_version(decision, &reviewed)?;
+                self.may_approve(&reviewed.track, pending, &rules)?;
+            }
+            let me = is_mine.then(|| self.author.principal.to_string());
+            let by = pending.approvers().into_iter().chain(me).collect();
+            let required = rules.required(reviewed.track.subjects(pending)).required;
+            let set = (pending.change.clone(), pending.change.is_none().then_some(id));
+            let is_mine = is_mine && (is_named || decision.change == pending.change.as_deref());
+            sets.entry(set).or_default().push(Member { reviewed, by, required, is_mine });
+        }
+        let sets: Vec<Vec<Member>> = sets.into_values().collect();
+        let publishes = |set: &&Vec<Member>| set.iter().all(Member::is_complete);
+        let published = sets.iter().filter(publishes).map(Vec::len).sum::<usize>();
+        for member in sets.iter().filter(publishes).flatten() {
+            let track = &member.reviewed.track;
+            let others = waiting.len().saturating_sub(published);
+            self.check_mode_change(track.id(), &member.reviewed.pending()?.text, others)?;
+        }
+        // If no part of a set can be approved by this principal, the reason is that of the first.
+        for set in sets.iter().filter(|set| !set.iter().any(|member| member.is_mine)) {
+            for member in set.iter().take(1) {
+                self.may_approve(&member.reviewed.track, member.reviewed.pending()?, &rules)?;
+            }
+        }
+        Ok(Approvals { sets, ratified })
+    }
+
+    /// Refuses a principal who may not approve a submission, or a submission that cannot be approved.
+    fn may_approve(
+        &self,
+        track: &Track,
+        pending: &Pending,
+        rules: &Rules,
+    ) -> Result<(), ReviewError> {
+        let who = self.author.principal.as_str();
+        let id = || track.id().clone();
+        if let Some(fault) = track.submission(pending) {
+            let published = track.published.as_ref();
+            let diff = published.and_then(|last| {
+                difference((&last.text, last.version), (&pending.text, pending.version))
+            });
+            let (version, why) = (pending.version, fault.message);
+            return Err(ReviewError::Altered { id: id(), version, why, diff });
+        }
+        let who = || who.to_owned();
+        if let Some(why) = track.bars(pending, &self.author.principal.key(), rules) {
+            return Err(ReviewError::Own { id: id(), who: who(), why: why.reason() });
+        }
+        let fit = rules.require(&who(), Role::Reviewer, track.subjects(pending));
+        fit.map_err(|why| ReviewError::Unfit { id: id(), why })?;
+        let faults = track.approver(pending, (&who(), &pending.approvers()), rules);
+        match faults.iter().any(|fault| fault.kind == FaultKind::Missing) {
+            true => Err(ReviewError::Twice { id: id(), who: who() }),
+            false => Ok(()),
+        }
+    }
+
+    /// Refuses a principal who may not ratify an emergency retirement.
+    fn may_ratify(&self, reviewed: &Reviewed, rules: &Rules) -> Result<(), ReviewError> {
+        let id = reviewed.track.id();
+        let Some(emergency) = &reviewed.track.emergency else {
+            return Err(ReviewError::NotSubmitted(id.clone()));
+        };
+        let who = self.author.principal.to_string();
+        if PrincipalKey::of(&emergency.by) == self.author.principal.key() {
+            return Err(ReviewError::OwnEmergency { id: id.clone(), who });
+        }
+        let fit = rules.require(&who, Role::Reviewer, [(id, emergency.text.as_str())]);
+        fit.map_err(|why| ReviewError::Unfit { id: id.clone(), why })
+    }
+
+    /// The version that ratifies an emergency retirement.
+    fn ratified(&self, reviewed: &Reviewed) -> Result<Item, PublishError> {
+        let by = [self.author.principal.to_string()];
+        let step = ReviewEdit::Ratify { by: &by, at: self.at };
+        let text = reviewed.track.emergency.as_ref().map(|emergency| emergency.text.as_str());
+        self.stepped(reviewed, text.unwrap_or_default(), Step::Ratify, &step)
+    }
+
+    /// The version that approves a submission which waits for more approvals.
+    fn approved_in_part(&self, reviewed: &Reviewed, by: &[String]) -> Result<Item, PublishError> {
+        let step = ReviewEdit::ApproveInPart { by, at: self.at };
+        let text = &reviewed.pending()?.last.1;
+        self.stepped(reviewed, text, Step::ApproveInPart, &step)
+    }
+
+    /// The version that ends a submission.
+    fn ended(&self, reviewed: &Reviewed, how: Refusing<'_>) -> Result<Item, PublishError> {
+        let me = self.author.principal.as_str();
+        let (kind, step) = match how {
+            Refusing::Reject(reason) => (Step::Reject, ReviewEdit::Reject { by: me, reason }),
+            Refusing::Withdraw(reason) => (Step::Withdraw, ReviewEdit::Withdraw { reason }),
+            Refusing::Supersede(reason) => {
+                (Step::Withdraw, ReviewEdit::Withdraw { reason: Some(reason) })
+            }
+        };
+        let text = &reviewed.pending()?.last.1;
+        self.stepped(reviewed, text, kind, &step)
+    }
+
+    /// Refuses a principal who may not end a submission.
+    fn may_end(
+        &self,
+        track: &Track,
+        pending: &Pending,
+        how: Refusing<'_>,
+        rules: &Rules,
+    ) -> Result<(), ReviewError> {
+        let (id, who) = (track.id(), self.author.principal.as_str());
+        let needed = match how {
+            Refusing::Withdraw(_) if PrincipalKey::of(&pending.by) == self.author.principal.key() => {
+                return Ok(());
+            }
+            Refusing::Withdraw(_) => {
+                return Err(ReviewError::NotTheSubmitter { id: id.clone(), by: pending.by.clone() });
+            }
+            Refusing::Reject(_) => Role::Reviewer,
+            Refusing::Supersede(_) => Role::Editor,
+        };
+        let fit = rules.require(who, needed, track.subjects(pending));
+        fit.map_err(|why| ReviewError::Unfit { id: id.clone(), why })
+    }
+
+    /// The version that a step makes of a text.
+    fn stepped(
+        &self,
+        reviewed: &Reviewed,
+        text: &str,
+        kind: Step,
+        step: &ReviewEdit<'_>,
+    ) -> Result<Item, PublishError> {
+        let (base, id) = (&reviewed.base, reviewed.track.id());
+        let refused = |refusal: Refusal| PublishError::Refused(vec![refusal]);
+        let text = match id.is_document() {
+            true => {
+                let edit = Edit::step(base.next(), &self.at.to_string(), "draft", step);
+                let text = edit.apply(text);
+                text.map_err(|why| refused(Refusal::spelling(&id.live_path(), &why)))?
+            }
+            false => text.to_owned(),
+        };
+        let change = Change::Step(kind);
+        self.decided_version(id, base, &text.into(), change, kind.decision()).map_err(refused)
+    }
+}

@@ -1,0 +1,81 @@
+//! Retiring at once: one reviewer takes a document out of the maps, and another one looks at it
+//! afterwards.
+
+use super::super::governance::Includes;
+use super::super::{Author, Event, Gate, Mode, Outcome, PublishError, Refusal, event};
+use super::ReviewError;
+use super::decide::check_text;
+use crate::audit::{Change as Recorded, ReviewStep, VersionRef, changes};
+use crate::document::edit::Edit;
+use crate::document::review::ReviewEdit;
+use crate::model::id::DocumentId;
+use crate::stewards::Role;
+use crate::txn::{Change, StepFailure};
+use crate::vault::Vault;
+
+/// Retires documents without waiting for another reviewer, as one event.
+///
+/// # Errors
+/// Nothing was retired; see [`PublishError`].
+pub fn retire_at_once(
+    vault: &Vault,
+    ids: &[DocumentId],
+    (author, mode): (&Author, Mode),
+    reason: &str,
+) -> Result<Outcome, PublishError> {
+    check_text("the reason", reason, 1000)?;
+    let subjects: Vec<&DocumentId> = ids.iter().collect();
+    let (includes, gate) = (Includes::Only(&[]), Gate::Decides);
+    let what = Event { author, mode, subjects: &subjects, includes, gate };
+    let mut outcome = event(vault, &what, |transaction, outcome| {
+        let rules = transaction.rules();
+        for id in ids {
+            if transaction.state.get(id.as_str()).is_none() || !id.is_document() {
+                let message = "it is not a published document".to_owned();
+                let hint = "only a published document can be retired";
+                outcome.refused.push(Refusal::new(id.live_path(), "not-published", message, hint));
+                continue;
+            }
+            let reviewed = transaction.reviewed(id)?;
+            let base = &reviewed.base;
+            let sealed = base.sealed.as_deref().unwrap_or_default();
+            let fit = rules.require(author.principal.as_str(), Role::Reviewer, [(id, sealed)]);
+            fit.map_err(|why| ReviewError::Unfit { id: id.clone(), why })?;
+            let step = ReviewEdit::Emergency { reason };
+            let at = transaction.at.to_string();
+            let edit = Edit::step(base.next(), &at, "draft", &step);
+            let text = edit.apply(sealed).map_err(|why| Refusal::spelling(&id.live_path(), &why));
+            let item = text.and_then(|text| {
+                transaction.next_version(id, base, &text.into(), Change::Retired)
+            });
+            let mut item = item.map_err(|refusal| PublishError::Refused(vec![refusal]))?;
+            item.live = transaction.retired_live(id, base);
+            outcome.items.push(item);
+        }
+        Ok(())
+    })?;
+    record(vault, author, &mut outcome);
+    Ok(outcome)
+}
+
+/// Records that what was retired awaits another reviewer.
+fn record(vault: &Vault, author: &Author, outcome: &mut Outcome) {
+    let Some(committed) = outcome.committed.as_mut().filter(|_| outcome.checkpoint.is_some()) else {
+        return;
+    };
+    let version = |item: &crate::txn::Item| VersionRef {
+        id: item.id.to_string(),
+        version: item.version.0,
+        chain_hash: item.chain_hash.to_string(),
+    };
+    let versions = outcome.items.iter().map(version).collect();
+    let change = Recorded::Emergency(ReviewStep { versions, ..ReviewStep::default() });
+    let recorded = vault.lock(&author.holder()).map_err(|why| why.to_string()).and_then(|_lock| {
+        let recorded = changes::other(vault, None, &author.recorder, author.now, change);
+        recorded.map_err(|why| why.to_string())
+    });
+    if let Err(why) = recorded {
+        let step = super::super::after::RECORD_CHANGE;
+        committed.after.push(StepFailure { step, path: None, why });
+    }
+}

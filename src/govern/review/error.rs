@@ -1,0 +1,120 @@
+//! Why a step of a review is refused.
+
+use crate::model::id::DocumentId;
+use crate::model::number::Version;
+use crate::review::Unfit;
+
+/// Why a step of a review is refused. Nothing was written.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReviewError {
+    /// Nothing awaits a decision.
+    #[error("nothing of `{0}` awaits a decision")]
+    NotSubmitted(DocumentId),
+    /// No submission belongs to this set.
+    #[error("no submission belongs to the change `{0}`")]
+    NoChange(String),
+    /// The principal has not the role.
+    #[error("{why}, for `{id}`")]
+    Unfit {
+        /// The artifact.
+        id: DocumentId,
+        /// Which role is lacking.
+        why: Unfit,
+    },
+    /// The principal is an author.
+    #[error("`{who}` may not approve `{id}`: {who} {why}")]
+    Own {
+        /// The artifact.
+        id: DocumentId,
+        /// The principal.
+        who: String,
+        /// Why they are an author.
+        why: &'static str,
+    },
+    /// The principal approved it before.
+    #[error("`{who}` approved `{id}` already; another reviewer has to approve it, too")]
+    Twice {
+        /// The artifact.
+        id: DocumentId,
+        /// The principal.
+        who: String,
+    },
+    /// The principal retired it, and cannot ratify that.
+    #[error("`{who}` retired `{id}`; another reviewer has to ratify it")]
+    OwnEmergency {
+        /// The artifact.
+        id: DocumentId,
+        /// The principal.
+        who: String,
+    },
+    /// Only the submitter withdraws.
+    #[error("`{id}` was submitted by `{by}`, who alone can withdraw it")]
+    NotTheSubmitter {
+        /// The artifact.
+        id: DocumentId,
+        /// Who submitted it.
+        by: String,
+    },
+    /// Another principal's submission awaits a decision.
+    #[error("version {version} of `{id}`, submitted by `{by}`, awaits a decision")]
+    Pending {
+        /// The artifact.
+        id: DocumentId,
+        /// The version.
+        version: Version,
+        /// Who submitted it.
+        by: String,
+    },
+    /// The set has submissions of another principal.
+    #[error("the change `{name}` has submissions of `{by}`")]
+    OthersChange {
+        /// The set.
+        name: String,
+        /// Who submitted them.
+        by: String,
+    },
+    /// Another submission awaits a decision than the one that the reviewer names.
+    #[error("version {found} of `{id}` awaits a decision, and not version {expected}")]
+    Changed {
+        /// The artifact.
+        id: DocumentId,
+        /// What the reviewer names.
+        expected: Version,
+        /// What is there.
+        found: Version,
+        /// What differs between the two.
+        diff: Option<String>,
+    },
+    /// The submission is not one of what is published.
+    #[error("version {version} of `{id}` cannot be approved: {why}")]
+    Altered {
+        /// The artifact.
+        id: DocumentId,
+        /// The version.
+        version: Version,
+        /// Why.
+        why: String,
+        /// What was published since, compared with the submission.
+        diff: Option<String>,
+    },
+    /// A text of the command cannot be recorded.
+    #[error("{what} {why}")]
+    Text {
+        /// Which text.
+        what: &'static str,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// There would be too few reviewers.
+    #[error("{found} of {needed} reviewers for the whole vault are assigned")]
+    TooFewReviewers {
+        /// How many there are.
+        found: usize,
+        /// How many are needed.
+        needed: usize,
+    },
+    /// Work is pending.
+    #[error("{} before the mode can change", .0)]
+    WorkPending(String),
+}

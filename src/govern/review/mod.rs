@@ -1,0 +1,64 @@
+//! The workflow of a governed vault: texts are submitted, reviewers decide, and what they approve is
+//! published (paper, section 4.5; `spec/review.md`).
+//!
+//! Every step is a version of the history of what it is about. `submit` proposes a text, a
+//! retirement or a move, `decide` approves, rejects, withdraws and ratifies, `publication` makes the
+//! versions of an approval, `emergency` retires at once. `queue` finds what awaits a decision, by the
+//! change logs, and `recorded` writes their lines. `mode` makes a vault governed.
+
+mod decide;
+mod emergency;
+mod error;
+mod mode;
+mod publication;
+mod queue;
+mod recorded;
+mod submit;
+
+pub use decide::{Decision, Refusing, approve, comment, reject, withdraw};
+pub use emergency::retire_at_once;
+pub use error::ReviewError;
+pub use mode::{Begin, begin, may_end};
+pub use queue::{Awaited, Queue, Waiting, queue, waiting};
+pub(super) use recorded::{Left, catch_up, changes_of};
+pub use submit::{Submission, propose_move, propose_retirement, submit, submit_edit};
+
+use super::artifact::Base;
+use super::transaction::Transaction;
+use super::{PublishError, Refusal};
+use crate::model::id::DocumentId;
+use crate::review::{Pending, Rules, Track};
+
+/// An artifact of a governed vault, with the reviews of its history.
+pub(super) struct Reviewed {
+    pub(super) base: Base,
+    pub(super) track: Track,
+}
+
+impl Reviewed {
+    /// What awaits a decision.
+    ///
+    /// # Errors
+    /// [`ReviewError::NotSubmitted`].
+    fn pending(&self) -> Result<&Pending, ReviewError> {
+        let id = self.track.id();
+        self.track.pending.as_ref().ok_or_else(|| ReviewError::NotSubmitted(id.clone()))
+    }
+}
+
+impl Transaction<'_> {
+    /// The history of an artifact with its reviews, every hash recomputed.
+    pub(super) fn reviewed(&self, id: &DocumentId) -> Result<Reviewed, PublishError> {
+        let refused = |refusal: Refusal| PublishError::Refused(vec![refusal]);
+        let last_sealed = self.last_sealed([id]).get(id).copied();
+        let base = self.base(id, last_sealed).map_err(refused)?;
+        let track = Track::of(self.vault.files(), id, &base.history);
+        let track = track.map_err(|why| refused(self.broken(id, &why)))?;
+        Ok(Reviewed { base, track })
+    }
+
+    /// The rules in force.
+    pub(super) fn rules(&self) -> Rules {
+        self.in_force.rules(self.vault, self.chronicle)
+    }
+}

@@ -1,0 +1,89 @@
+//! Making a vault governed, as one event that seals both governance files.
+
+use std::collections::BTreeMap;
+
+use super::super::governance::Includes;
+use super::super::{Author, Event, Gate, Mode, Outcome, PublishError, event};
+use super::ReviewError;
+use super::super::artifact::Governed;
+use crate::document::utf8;
+use crate::model::id::DocumentId;
+use crate::model::layout::limit;
+use crate::model::principal::PrincipalKey;
+use crate::stewards::{self, Role, Scope, Stewards};
+use crate::vault::Vault;
+
+/// How a vault becomes governed.
+#[derive(Clone, Copy, Debug)]
+pub struct Begin<'b> {
+    /// Who, when, and with which note.
+    pub author: &'b Author,
+    /// Whether one reviewer of the vault is enough.
+    pub alone: bool,
+    /// How.
+    pub mode: Mode,
+}
+
+/// Publishes the configuration with the mode, and the stewards.
+///
+/// # Errors
+/// Nothing was changed; see [`PublishError`].
+pub fn begin(
+    vault: &Vault,
+    begin: &Begin<'_>,
+    edit: impl Fn(&str) -> Result<String, String>,
+) -> Result<Outcome, PublishError> {
+    let files = vault.files();
+    let live = files.read_optional(&DocumentId::stewards().live_path(), limit::DOCUMENT)?;
+    let text = live.as_deref().and_then(|bytes| utf8(bytes).ok()).unwrap_or_default();
+    let reading = stewards::read(text);
+    // What is wrong with the file is said by its publication.
+    if let Some(found) = &reading.stewards {
+        let (found, needed) = (vault_reviewers(found).len(), if begin.alone { 1 } else { 2 });
+        if found < needed {
+            return Err(ReviewError::TooFewReviewers { found, needed }.into());
+        }
+    }
+    let ids = [DocumentId::config(), DocumentId::stewards()];
+    let subjects = [&ids[0], &ids[1]];
+    let (author, mode, gate) = (begin.author, begin.mode, Gate::Begins);
+    let includes = Includes::Only(&subjects);
+    event(vault, &Event { author, mode, subjects: &[], includes, gate }, |transaction, outcome| {
+        for (n, id) in ids.iter().enumerate() {
+            let prepared = match n {
+                0 => transaction.edited(id, &edit),
+                _ => transaction.edited(id, &|text| Ok(text.to_owned())),
+            };
+            match prepared {
+                Ok(Governed::Version(item)) => outcome.items.push(*item),
+                Ok(_) => outcome.unchanged.push(id.clone()),
+                Err(refusal) => outcome.refused.push(refusal),
+            }
+        }
+        Ok(())
+    })
+}
+
+/// Whether nothing awaits a decision, so that a vault may become ungoverned.
+///
+/// # Errors
+/// [`ReviewError::WorkPending`], or what awaits cannot be read.
+pub fn may_end(vault: &Vault) -> Result<(), PublishError> {
+    let queue = super::queue(vault, None)?;
+    let others = queue.waiting.iter().filter(|w| *w.track.id() != DocumentId::config()).count();
+    match others {
+        0 => Ok(()),
+        n => {
+            let what = crate::words::count(n, "submission");
+            Err(ReviewError::WorkPending(format!("decide or withdraw {what}")).into())
+        }
+    }
+}
+
+/// The reviewers of the whole vault, each once.
+pub(super) fn vault_reviewers(found: &Stewards) -> BTreeMap<PrincipalKey, String> {
+    let scope = found.at(&Scope::Vault);
+    let holders = scope.map(|scope| found.holders(scope)).unwrap_or_default();
+    let reviewers = holders.into_iter().filter(|holder| holder.role == Role::Reviewer);
+    reviewers.map(|h| (h.principal.key(), h.principal.to_string())).collect()
+}

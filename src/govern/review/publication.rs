@@ -1,0 +1,243 @@
+//! The versions that an approval makes: the one that publishes or retires, that of a move's target,
+//! and what becomes of live files.
+
+use std::sync::Arc;
+
+use super::super::artifact::{Base, refused_file};
+use super::super::transaction::Transaction;
+use super::super::{Outcome, PublishError, Refusal};
+use super::{ReviewError, Reviewed};
+use crate::chain::diff::print_between;
+use crate::document::edit::Edit;
+use crate::document::live_form::LiveForm;
+use crate::document::review::{Action, ReviewEdit};
+use crate::document::text::normalise;
+use crate::document::{Document, utf8};
+use crate::live;
+use crate::model::id::DocumentId;
+use crate::model::layout::limit;
+use crate::model::number::Version;
+use crate::review::Pending;
+use crate::stewards;
+use crate::txn::stamp::{Stage, Stamp, retired_live, submitted_live};
+use crate::txn::{Change, Item, Live};
+use crate::uri::Uri;
+use crate::vault::config::{Config, Governance};
+use crate::vault::replace::Fingerprint;
+
+impl Transaction<'_> {
+    /// The versions that publish or retire what a submission proposes, approved by these.
+    pub(super) fn approved(
+        &self,
+        reviewed: &Reviewed,
+        by: &[String],
+        outcome: &mut Outcome,
+    ) -> Result<(), PublishError> {
+        let (base, id) = (&reviewed.base, reviewed.track.id());
+        let pending = reviewed.pending()?;
+        let refused = |refusal: Refusal| PublishError::Refused(vec![refusal]);
+        let action = pending.action.clone().unwrap_or_default();
+        let version = base.next();
+        let text: Arc<str> = match id.is_document() {
+            true => {
+                let status = if action.is_retirement() { "draft" } else { "published" };
+                let step = ReviewEdit::Approve { by, at: self.at };
+                let edit = Edit::step(version, &self.at.to_string(), status, &step);
+                let text = edit.apply(&pending.last.1);
+                text.map_err(|why| refused(Refusal::spelling(&id.live_path(), &why)))?.into()
+            }
+            false => {
+                self.check_governance(id, &pending.text)?;
+                pending.text.as_str().into()
+            }
+        };
+        let change = match (&action, &base.sealed) {
+            (Action::Retire | Action::Move(_), _) => Change::Retired,
+            (Action::Publish, Some(_)) => Change::Changed,
+            (Action::Publish, None) if base.history.entries().any(|e| e.is_retirement()) => {
+                Change::Restored
+            }
+            (Action::Publish, None) => Change::New,
+        };
+        let item = self.decided_version(id, base, &text, change, Some("approved"));
+        let mut item = item.map_err(refused)?;
+        item.live = match &action {
+            Action::Publish => self.followed_live(id, base, pending, by, &text),
+            Action::Retire => self.retired_live(id, base),
+            Action::Move(target) => {
+                let (old, moved) = self.moved_target(id, target, base, by).map_err(refused)?;
+                outcome.items.push(moved);
+                old
+            }
+        };
+        outcome.items.push(item);
+        Ok(())
+    }
+
+    /// Refuses a governance file that has become invalid since it was submitted, or without which the
+    /// vault could not be governed.
+    fn check_governance(&self, id: &DocumentId, text: &str) -> Result<(), PublishError> {
+        if text.is_empty() {
+            return Ok(());
+        }
+        let found = live::governance_problems(self.vault, id, text);
+        Refusal::unless_valid(&id.live_path(), found)
+            .map_err(|refusal| PublishError::Refused(vec![refusal]))?;
+        self.check_reviewers(id, text)
+    }
+
+    /// Refuses stewards among whom nobody could approve anything.
+    pub(super) fn check_reviewers(&self, id: &DocumentId, text: &str) -> Result<(), PublishError> {
+        if *id != DocumentId::stewards() {
+            return Ok(());
+        }
+        let found = stewards::read(text).stewards.unwrap_or_default();
+        let found = super::mode::vault_reviewers(&found).len();
+        match found {
+            0 => Err(ReviewError::TooFewReviewers { found, needed: 1 }.into()),
+            _ => Ok(()),
+        }
+    }
+
+    /// What becomes of the live file of a text that is published: it is brought up to date where it
+    /// is what was submitted, or what was published before.
+    fn followed_live(
+        &self,
+        id: &DocumentId,
+        base: &Base,
+        pending: &Pending,
+        by: &[String],
+        text: &str,
+    ) -> Live {
+        let path = id.live_path();
+        let Ok(bytes) = self.vault.files().read_optional(&path, limit::DOCUMENT) else {
+            return Live::Keep;
+        };
+        let form = LiveForm::of(text);
+        let Some(bytes) = bytes else {
+            return match base.sealed {
+                Some(_) => Live::Keep,
+                None => Live::Create(form.text().as_bytes().to_vec()),
+            };
+        };
+        let Ok(live) = utf8(&bytes) else { return Live::Keep };
+        let replace = |new: &str| match new == live {
+            true => Live::Keep,
+            false => Live::Replace { old: Fingerprint::of(&bytes), new: new.into() },
+        };
+        let was = base.sealed.as_deref().map(LiveForm::of);
+        if was.is_some_and(|was| was.is_of(live)) {
+            return match id.is_document() {
+                // The file is the published text: it becomes the next one, as that has it.
+                true => replace(form.text()),
+                false => replace(text),
+            };
+        }
+        if !id.is_document() || form.is_untouched() {
+            return Live::Keep;
+        }
+        let Ok(document) = Document::of_live(live) else { return Live::Keep };
+        let step = ReviewEdit::Approve { by, at: self.at };
+        let edit = Edit::step(base.next(), &self.at.to_string(), "published", &step);
+        let submitted = submitted_live(id, live, &document, &pending.text);
+        submitted.and_then(|made| edit.apply(&made).ok()).map_or(Live::Keep, |new| replace(&new))
+    }
+
+    /// What becomes of the live file of a document that is retired.
+    pub(super) fn retired_live(&self, id: &DocumentId, base: &Base) -> Live {
+        let path = id.live_path();
+        let Ok(Some(bytes)) = self.vault.files().read_optional(&path, limit::DOCUMENT) else {
+            return Live::Keep;
+        };
+        let sealed = base.sealed.as_deref().unwrap_or_default();
+        let Ok(live) = utf8(&bytes) else { return Live::Keep };
+        if !id.is_document() {
+            return match *normalise(live) == *sealed {
+                true => Live::Remove(bytes),
+                false => Live::Keep,
+            };
+        }
+        let edit = Edit::retirement(base.next(), self.at);
+        let new = retired_live(live, sealed, edit, self.vault.config().frontmatter);
+        new.map_or(Live::Keep, |new| Live::Replace {
+            old: Fingerprint::of(&bytes),
+            new: new.into(),
+        })
+    }
+
+    /// What becomes of the live file of a moved document, and the first version of its target: the
+    /// published text under its new id.
+    fn moved_target(
+        &self,
+        old: &DocumentId,
+        new: &DocumentId,
+        base: &Base,
+        by: &[String],
+    ) -> Result<(Live, Item), Refusal> {
+        let path = new.live_path();
+        if self.vault.files().exists(&new.history_dir()) {
+            let message = format!("`{new}` has a history already");
+            let hint = "reject the move, and submit one to an id that was never used";
+            return Err(Refusal::new(path, "id-taken", message, hint));
+        }
+        let sealed = base.sealed.as_deref().unwrap_or_default();
+        let form = LiveForm::of(sealed);
+        let live = form.text();
+        let document = Document::of_live(live);
+        let document = document
+            .map_err(|why| Refusal::new(&path, why.code(), why.to_string(), why.hint()))?;
+        let origin = Uri::pinned(old.clone(), self.chronicle.head_number());
+        let origin = origin.within(&self.vault.config().authorities);
+        let origin = origin.map(|origin| origin.to_string());
+        let stage = Stage::Approved(by.to_vec(), self.at);
+        let stamp = Stamp { stage, ..self.stamp(Version::FIRST, self.at) };
+        let mode = self.vault.config().frontmatter;
+        let next = stamp.next(new, live, &document, origin.as_deref(), mode);
+        let next = next.map_err(|why| Refusal::spelling(&path, &why))?;
+        let mut item = self.next_version(new, &Base::nothing(), &next.sealed, Change::New)?;
+        let read = |id: &DocumentId| {
+            let read = self.vault.files().read_optional(&id.live_path(), limit::DOCUMENT);
+            read.map_err(|why| refused_file(&id.live_path(), &why))
+        };
+        let wanted = LiveForm::of(&next.sealed).into_text();
+        let mut left = Live::Keep;
+        item.live = match (read(old)?, read(new)?) {
+            // The file was moved already.
+            (None, Some(bytes)) if utf8(&bytes).is_ok_and(|text| form.is_of(text)) => {
+                Live::Replace { old: Fingerprint::of(&bytes), new: wanted.into() }
+            }
+            (_, Some(_)) => Live::Keep,
+            (Some(bytes), None) if utf8(&bytes).is_ok_and(|text| form.is_of(text)) => {
+                left = Live::Remove(bytes);
+                Live::Create(wanted.into_bytes())
+            }
+            (_, None) => Live::Create(wanted.into_bytes()),
+        };
+        Ok((left, item))
+    }
+
+    /// Refuses to make the vault ungoverned while other submissions await a decision.
+    pub(super) fn check_mode_change(
+        &self,
+        id: &DocumentId,
+        text: &str,
+        pending: usize,
+    ) -> Result<(), PublishError> {
+        let ends = || {
+            Config::parse(text).is_ok_and(|config| config.governance == Governance::Ungoverned)
+        };
+        match *id == DocumentId::config() && pending > 0 && ends() {
+            true => {
+                let what = crate::words::count(pending, "submission");
+                Err(ReviewError::WorkPending(format!("decide or withdraw {what}")).into())
+            }
+            false => Ok(()),
+        }
+    }
+}
+
+/// What differs between two texts of an artifact, for a refusal.
+pub(super) fn difference(old: (&str, Version), new: (&str, Version)) -> Option<String> {
+    let diff = print_between(old.0, new.0, &format!("v{}", old.1), &format!("v{}", new.1));
+    Some(diff).filter(|diff| diff.lines().count() > 2)
+}

@@ -1,0 +1,176 @@
+//! What awaits a decision. Which artifacts to look at is known from the change logs, whose lines name
+//! every submission; what awaits follows from the histories of these alone.
+
+use std::collections::BTreeMap;
+
+use rayon::prelude::*;
+
+use super::super::in_force::InForce;
+use super::super::PublishError;
+use super::ReviewError;
+use crate::audit::{Change, Event, Logs};
+use crate::chain::replay;
+use crate::checkpoint::chronicle::Chronicle;
+use crate::checkpoint::state::PublishedSet;
+use crate::model::id::DocumentId;
+use crate::model::number::Version;
+use crate::model::principal::Principal;
+use crate::review::{Rules, Track};
+use crate::trust;
+use crate::vault::Vault;
+use crate::vault::files::FileError;
+
+/// A submission that an approval does not publish yet, or a retirement that is ratified.
+#[derive(Clone, Debug)]
+pub struct Awaited {
+    /// The artifact.
+    pub id: DocumentId,
+    /// Whether this approval is recorded of it.
+    pub is_new: bool,
+    /// How many approved it, with this one.
+    pub found: usize,
+    /// How many have to; 0 where it is ratified.
+    pub required: u32,
+    /// The set that it belongs to.
+    pub change: Option<String>,
+}
+
+impl Awaited {
+    /// A retirement that is ratified.
+    pub(super) fn ratified(track: &Track) -> Self {
+        Self { id: track.id().clone(), is_new: true, found: 1, required: 0, change: None }
+    }
+}
+
+/// What awaits a decision in a vault.
+#[derive(Debug)]
+pub struct Queue {
+    /// The rules in force.
+    pub rules: Rules,
+    /// Each artifact with a submission, or an emergency retirement, in byte order of the ids.
+    pub waiting: Vec<Waiting>,
+}
+
+/// One artifact that awaits a decision.
+#[derive(Debug)]
+pub struct Waiting {
+    /// Its reviews.
+    pub track: Track,
+    /// How many approvals are required.
+    pub required: u32,
+    /// Whether this principal may decide it.
+    pub is_mine: bool,
+}
+
+/// Reads what awaits a decision.
+///
+/// # Errors
+/// The log or the configuration cannot be relied on, or the change logs cannot be read.
+pub fn queue(vault: &Vault, who: Option<&Principal>) -> Result<Queue, PublishError> {
+    let log = trust::open_log(vault)?;
+    let chronicle = log.sound()?;
+    let in_force = InForce::of(vault, &chronicle)?;
+    if !in_force.is_governed {
+        return Err(PublishError::Ungoverned);
+    }
+    let rules = in_force.rules(vault, &chronicle);
+    let state = chronicle.state_at(chronicle.head_number())?;
+    let found = waiting_in(vault, &chronicle, &state)?;
+    let waiting = found.into_iter().map(|(_, track)| Waiting::of(track, &rules, who)).collect();
+    Ok(Queue { rules, waiting })
+}
+
+/// What awaits a decision of one artifact; none if nothing does.
+///
+/// # Errors
+/// As [`queue`]; or its history cannot be relied on.
+pub fn waiting(
+    vault: &Vault,
+    id: &DocumentId,
+    who: Option<&Principal>,
+) -> Result<Waiting, PublishError> {
+    let log = trust::open_log(vault)?;
+    let chronicle = log.sound()?;
+    let in_force = InForce::of(vault, &chronicle)?;
+    if !in_force.is_governed {
+        return Err(PublishError::Ungoverned);
+    }
+    let track = track_of(vault, id).filter(is_waiting);
+    let track = track.ok_or_else(|| ReviewError::NotSubmitted(id.clone()))?;
+    Ok(Waiting::of(track, &in_force.rules(vault, &chronicle), who))
+}
+
+impl Waiting {
+    fn of(track: Track, rules: &Rules, who: Option<&Principal>) -> Self {
+        let required =
+            track.pending.as_ref().map_or(1, |p| rules.required(track.subjects(p)).required);
+        let is_mine = who.is_some_and(|who| match (&track.pending, &track.emergency) {
+            (Some(pending), _) => {
+                let faults = track.approver(pending, (who.as_str(), &pending.approvers()), rules);
+                faults.is_empty()
+            }
+            (None, Some(emergency)) => {
+                let subject = [(track.id(), emergency.text.as_str())];
+                let fit = rules.require(who.as_str(), crate::stewards::Role::Reviewer, subject);
+                fit.is_ok() && who.key() != crate::model::principal::PrincipalKey::of(&emergency.by)
+            }
+            (None, None) => false,
+        });
+        Self { track, required, is_mine }
+    }
+}
+
+/// Every artifact that awaits a decision, in byte order of the ids.
+pub(super) fn waiting_in(
+    vault: &Vault,
+    _chronicle: &Chronicle<'_>,
+    state: &PublishedSet,
+) -> Result<Vec<(DocumentId, Track)>, PublishError> {
+    let candidates = candidates(vault, state)?;
+    let tracks = candidates.into_par_iter().filter_map(|id| {
+        let track = track_of(vault, &id).filter(is_waiting)?;
+        Some((id, track))
+    });
+    Ok(tracks.collect())
+}
+
+fn is_waiting(track: &Track) -> bool {
+    track.pending.is_some() || track.emergency.is_some()
+}
+
+fn track_of(vault: &Vault, id: &DocumentId) -> Option<Track> {
+    let history = replay::load(vault.files(), id).ok()?;
+    Track::of(vault.files(), id, &history).ok()
+}
+
+/// The artifacts whose last submission the change logs do not name as decided, and no checkpoint
+/// holds as published.
+fn candidates(vault: &Vault, state: &PublishedSet) -> Result<Vec<DocumentId>, FileError> {
+    // The last version that awaits, and the last that ends what awaits.
+    let mut last: BTreeMap<String, (u64, u64)> = BTreeMap::new();
+    let logs = Logs::of_changes(vault)?;
+    let read = logs.each(&mut |line| {
+        let Event::Change(change) = &line.event else { return };
+        let is_end = matches!(change, Change::Reject(_) | Change::Withdraw(_) | Change::Ratify(_));
+        let is_begin =
+            matches!(change, Change::Submit(_) | Change::ApproveInPart(_) | Change::Emergency(_));
+        for version in change.versions().iter().filter(|_| is_end || is_begin) {
+            let found = last.entry(version.id.clone()).or_default();
+            match is_end {
+                true => found.1 = found.1.max(version.version),
+                false => found.0 = found.0.max(version.version),
+            }
+        }
+    });
+    read.map_err(|why| FileError::Io {
+        path: crate::model::layout::AUDIT_DIR.to_owned(),
+        action: "read",
+        source: why,
+    })?;
+    let is_open = |(id, (begun, ended)): &(String, (u64, u64))| {
+        let published = state.get(id).and_then(|mark| mark.version).unwrap_or(Version::NONE);
+        begun > ended && *begun > published.0
+    };
+    let open = last.into_iter().filter(is_open);
+    Ok(open.filter_map(|(id, _)| id.parse().ok()).collect())
+}

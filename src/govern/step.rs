@@ -1,0 +1,57 @@
+//! Writing a step of a review: versions that no checkpoint seals (`spec/transactions.md`, TXN-20).
+
+use super::review;
+use super::transaction::Transaction;
+use super::{Event, Outcome, PublishError, intend, taken_back};
+use crate::audit::changes;
+use crate::trust::{self, Head};
+use crate::txn::{StepFailure, commit, hint};
+
+use super::after::RECORD_CHANGE;
+
+/// Writes the versions of a step, unless it is refused or nothing but a trial.
+pub(super) fn write(
+    transaction: Transaction<'_>,
+    mut outcome: Outcome,
+    event: &Event<'_>,
+) -> Result<Outcome, PublishError> {
+    if !outcome.refused.is_empty() && !event.mode.skip_invalid {
+        return Err(PublishError::Refused(outcome.refused));
+    }
+    if event.mode.dry_run {
+        return Ok(outcome);
+    }
+    if outcome.items.is_empty() {
+        let lives = outcome.other_lives();
+        outcome.committed = Some(commit::commit(transaction.vault, &[], &lives, None)?);
+        return Ok(outcome);
+    }
+    let (vault, before, author) = (transaction.vault, transaction.chronicle, event.author);
+    let intent = intend((vault, before), author, transaction.at);
+    let written = commit::commit_step(vault, &outcome.items, transaction.at);
+    let mut committed = written.map_err(|why| {
+        taken_back(vault, &outcome.items, None, &intent);
+        PublishError::from(why)
+    })?;
+    let head = Head::of(before);
+    let steps = review::changes_of(&outcome.items, outcome.change.as_deref());
+    let recorded = steps.into_iter().try_for_each(|change| {
+        changes::other(vault, Some(&head), &author.recorder, author.now, change)
+    });
+    match recorded {
+        Ok(()) => {
+            // What is not withdrawn, or not recorded, the next writer looks at again.
+            trust::withdraw(vault, |left| left.event == intent.event);
+            if trust::interrupted(vault, &head).is_none() {
+                hint::remove(vault.files());
+            }
+        }
+        Err(why) => committed.after.push(StepFailure {
+            step: RECORD_CHANGE,
+            path: None,
+            why: why.to_string(),
+        }),
+    }
+    outcome.committed = Some(committed);
+    Ok(outcome)
+}

@@ -1,0 +1,336 @@
+//! Stewards: who may read, edit and approve which document (paper, sections 4.5.1 and 4.5.2;
+//! `spec/stewards.md`).
+//!
+//! [`read()`] turns the text of `stewards.yaml` into [`Stewards`] or says what is wrong with it, each
+//! problem with its place. [`Stewards::resolve`] gives the one scope that decides about an artifact:
+//! resolution is total, deterministic, and does not depend on the order of the file. [`in_force`]
+//! reads what the log seals. Nothing here writes; `edit` computes a new text of the file.
+//!
+//! A file with a problem has no stewards at all: an assignment that is left out would give a
+//! document to the stewards of a broader scope.
+
+pub mod edit;
+pub mod in_force;
+mod problem;
+mod read;
+mod resolve;
+
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
+
+use crate::model::id::{DocumentId, fold};
+use crate::model::principal::{Principal, PrincipalKey};
+use crate::model::tag::Tag;
+
+pub use in_force::{Basis, InForce, in_force};
+pub use problem::{ProblemKind, StewardsProblem};
+pub use read::{MAX_ENTRIES, MAX_PROBLEMS, Reading, read};
+pub use resolve::{Holder, PassedOver, Resolution, Why};
+
+/// What a steward may do; each role may do what the lesser ones may.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Role {
+    /// Reads.
+    Viewer,
+    /// Reads, edits and submits.
+    Editor,
+    /// Reads, edits, submits, approves and rejects.
+    Reviewer,
+}
+
+impl Role {
+    /// Every role, the least first.
+    pub const ALL: [Self; 3] = [Self::Viewer, Self::Editor, Self::Reviewer];
+
+    /// The word in the file.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Viewer => "viewer",
+            Self::Editor => "editor",
+            Self::Reviewer => "reviewer",
+        }
+    }
+
+    /// The role that a word names.
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|role| role.as_str() == word)
+    }
+}
+
+impl fmt::Display for Role {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// What an assignment is bound to. The order is that of the priority.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Scope {
+    /// One artifact.
+    Document(DocumentId),
+    /// A folder and everything below it, without a final `/`.
+    Folder(String),
+    /// Every document with a tag.
+    Tag(Tag),
+    /// The whole vault.
+    Vault,
+}
+
+/// Which of the four a scope is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ScopeKind {
+    /// One artifact.
+    Document,
+    /// A folder.
+    Folder,
+    /// A tag.
+    Tag,
+    /// The vault.
+    Vault,
+}
+
+impl ScopeKind {
+    /// Every kind, in the order of the priority.
+    pub const ALL: [Self; 4] = [Self::Document, Self::Folder, Self::Tag, Self::Vault];
+
+    /// The word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Document => "document",
+            Self::Folder => "folder",
+            Self::Tag => "tag",
+            Self::Vault => "vault",
+        }
+    }
+
+    /// The key of `stewards.yaml` under which such scopes are.
+    pub fn key(self) -> &'static str {
+        match self {
+            Self::Document => "documents",
+            Self::Folder => "folders",
+            Self::Tag => "tags",
+            Self::Vault => "vault",
+        }
+    }
+}
+
+impl Scope {
+    /// Which of the four it is.
+    pub fn kind(&self) -> ScopeKind {
+        match self {
+            Self::Document(_) => ScopeKind::Document,
+            Self::Folder(_) => ScopeKind::Folder,
+            Self::Tag(_) => ScopeKind::Tag,
+            Self::Vault => ScopeKind::Vault,
+        }
+    }
+
+    /// The key below that of its kind, as a writer spells it: the id, the folder with a final `/`,
+    /// the tag; none for the vault.
+    pub fn name(&self) -> Option<String> {
+        match self {
+            Self::Document(id) => Some(id.to_string()),
+            Self::Folder(folder) => Some(format!("{folder}/")),
+            Self::Tag(tag) => Some(tag.to_string()),
+            Self::Vault => None,
+        }
+    }
+
+    /// The spelling under which scopes of one kind are compared.
+    pub(crate) fn folded(&self) -> String {
+        match self {
+            Self::Document(id) => id.folded(),
+            Self::Folder(folder) => fold(folder),
+            Self::Tag(tag) => fold(tag.as_str()),
+            Self::Vault => String::new(),
+        }
+    }
+}
+
+/// `document nodes/a`, `folder nodes/legal/`, `tag #security`, `vault`.
+impl fmt::Display for Scope {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Document(id) => write!(f, "document {id}"),
+            Self::Folder(folder) => write!(f, "folder {folder}/"),
+            Self::Tag(tag) => write!(f, "tag #{tag}"),
+            Self::Vault => f.write_str("vault"),
+        }
+    }
+}
+
+/// Who has a role: one principal, or each of a group.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Who {
+    /// One principal, as the file spells it.
+    Principal(Principal),
+    /// The name of a group of the file.
+    Group(String),
+}
+
+impl fmt::Display for Who {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Principal(principal) => principal.fmt(f),
+            Self::Group(name) => write!(f, "group {name}"),
+        }
+    }
+}
+
+/// One line of a scope's list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Assignment {
+    /// Who.
+    pub who: Who,
+    /// As what.
+    pub role: Role,
+    /// Line in the file, from 1.
+    pub line: usize,
+}
+
+/// A scope with its assignments.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stewardship {
+    /// The scope.
+    pub scope: Scope,
+    /// Its assignments, at least one, in the order of the file.
+    pub assignments: Vec<Assignment>,
+    /// The roles of the principals that it names.
+    named: HashMap<PrincipalKey, Role>,
+    /// Its groups with their roles.
+    groups: BTreeMap<String, Role>,
+}
+
+/// What `review` says at one scope; what it does not say is for a broader scope to say.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ReviewEntry {
+    /// How many reviewers have to approve.
+    pub required: Option<u32>,
+    /// After how many days an approval is due again.
+    pub max_age: Option<u64>,
+}
+
+/// What is required of a review of one artifact.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReviewSettings {
+    /// How many reviewers have to approve: 1 or more.
+    pub required: u32,
+    /// After how many days an approval is due again; none where it never is.
+    pub max_age: Option<u64>,
+}
+
+impl Default for ReviewSettings {
+    fn default() -> Self {
+        Self { required: 1, max_age: None }
+    }
+}
+
+/// The members of a group.
+#[derive(Clone, Debug, Default)]
+pub struct Group {
+    /// The members in the order of the file.
+    pub members: Vec<Principal>,
+    keys: HashMap<PrincipalKey, usize>,
+}
+
+/// Scopes of all kinds, each with a value; found by their folded spelling.
+#[derive(Clone, Debug)]
+pub(crate) struct Scoped<T> {
+    documents: BTreeMap<String, T>,
+    folders: BTreeMap<String, T>,
+    tags: BTreeMap<String, T>,
+    vault: Option<T>,
+}
+
+impl<T> Default for Scoped<T> {
+    fn default() -> Self {
+        let (documents, folders, tags) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+        Self { documents, folders, tags, vault: None }
+    }
+}
+
+impl<T> Scoped<T> {
+    /// Puts a value at a scope, unless there is one.
+    fn put(&mut self, scope: &Scope, value: T) -> bool {
+        let folded = scope.folded();
+        let map = match scope.kind() {
+            ScopeKind::Document => &mut self.documents,
+            ScopeKind::Folder => &mut self.folders,
+            ScopeKind::Tag => &mut self.tags,
+            ScopeKind::Vault => {
+                let is_new = self.vault.is_none();
+                self.vault.get_or_insert(value);
+                return is_new;
+            }
+        };
+        let is_new = !map.contains_key(&folded);
+        map.entry(folded).or_insert(value);
+        is_new
+    }
+
+    /// The values in the order of their scopes: documents, folders, tags, vault, each by its folded
+    /// spelling.
+    fn iter(&self) -> impl Iterator<Item = &T> {
+        let named = self.documents.values().chain(self.folders.values()).chain(self.tags.values());
+        named.chain(&self.vault)
+    }
+
+    fn get(&self, scope: &Scope) -> Option<&T> {
+        match scope.kind() {
+            ScopeKind::Document => self.documents.get(&scope.folded()),
+            ScopeKind::Folder => self.folders.get(&scope.folded()),
+            ScopeKind::Tag => self.tags.get(&scope.folded()),
+            ScopeKind::Vault => self.vault.as_ref(),
+        }
+    }
+}
+
+/// The content of a `stewards.yaml` without a problem. The default has no stewards.
+#[derive(Clone, Debug, Default)]
+pub struct Stewards {
+    scopes: Scoped<Stewardship>,
+    review: Scoped<(Scope, ReviewEntry)>,
+    groups: BTreeMap<String, Group>,
+}
+
+impl Stewards {
+    /// Every scope with its assignments: documents, folders, tags, the vault, each kind in byte order
+    /// of the folded spelling.
+    pub fn scopes(&self) -> impl Iterator<Item = &Stewardship> {
+        self.scopes.iter()
+    }
+
+    /// What is assigned at exactly this scope.
+    pub fn at(&self, scope: &Scope) -> Option<&Stewardship> {
+        self.scopes.get(scope)
+    }
+
+    /// The groups by name.
+    pub fn groups(&self) -> impl Iterator<Item = (&str, &Group)> {
+        self.groups.iter().map(|(name, group)| (name.as_str(), group))
+    }
+
+    /// What `review` says at each scope that it names, in the order of [`Stewards::scopes`].
+    pub fn review_entries(&self) -> impl Iterator<Item = &(Scope, ReviewEntry)> {
+        self.review.iter()
+    }
+
+    /// Whether no scope has a steward.
+    pub fn is_empty(&self) -> bool {
+        self.scopes.iter().next().is_none()
+    }
+}
+
+impl Group {
+    /// Whether a principal is a member.
+    pub fn has(&self, principal: &PrincipalKey) -> bool {
+        self.keys.contains_key(principal)
+    }
+
+    /// Adds a member; gives the place of an equal one back.
+    fn add(&mut self, member: Principal, line: usize) -> Option<usize> {
+        let before = self.keys.insert(member.key(), line);
+        self.members.push(member);
+        before
+    }
+}

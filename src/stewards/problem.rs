@@ -1,0 +1,167 @@
+//! What is wrong with a `stewards.yaml`: a place, a stable code, a sentence, a way out.
+
+use crate::document::validate::{Problem, Severity};
+use crate::model::hint::Hint;
+use crate::model::id::IdError;
+use crate::model::principal::PrincipalError;
+
+/// One thing that is wrong with a `stewards.yaml`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StewardsProblem {
+    /// Line from 1.
+    pub line: usize,
+    /// Column from 1.
+    pub column: usize,
+    /// What it is.
+    pub kind: ProblemKind,
+}
+
+/// Which rule of `stewards.yaml` a file breaks.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ProblemKind {
+    /// The file is not YAML of the dialect.
+    #[error("{0}")]
+    Yaml(String),
+    /// A key that is not known at its place.
+    #[error("unknown key `{}`", .found.escape_debug())]
+    Key {
+        /// The key.
+        found: String,
+        /// The key that was probably meant.
+        near: Option<&'static str>,
+        /// The keys of this place.
+        known: &'static [&'static str],
+    },
+    /// A value of another kind than the key has, or none where one is needed.
+    #[error("expected {0}")]
+    Value(String),
+    /// A word that is no role.
+    #[error("unknown role `{}`", .found.escape_debug())]
+    Role {
+        /// The word.
+        found: String,
+        /// The role that was probably meant.
+        near: Option<&'static str>,
+    },
+    /// A name that no principal can have.
+    #[error("{0}")]
+    Principal(PrincipalError),
+    /// A folder, tag or id that no document can have.
+    #[error("`{}` is not {what}: {why}", .found.escape_debug())]
+    Scope {
+        /// The text.
+        found: String,
+        /// What was expected.
+        what: &'static str,
+        /// Why it is not.
+        why: String,
+        /// What was probably meant.
+        near: Option<String>,
+    },
+    /// A scope that only the stewards of the vault decide about.
+    #[error("only the stewards of the vault decide about `{0}`")]
+    VaultOnly(String),
+    /// A scope, a principal or a group that stands twice at one place.
+    #[error("`{}` is there twice, first in line {first}", .what.escape_debug())]
+    Twice {
+        /// It.
+        what: String,
+        /// The line of the first.
+        first: usize,
+    },
+    /// A group that the file does not define.
+    #[error("no group has the name `{}`", .found.escape_debug())]
+    Group {
+        /// The name.
+        found: String,
+        /// The group that was probably meant.
+        near: Option<String>,
+    },
+    /// More than is read.
+    #[error("{0}")]
+    Limit(String),
+}
+
+impl StewardsProblem {
+    /// Every code, in the order of the specification.
+    pub const CODES: [&'static str; 9] = [
+        "stewards-yaml",
+        "stewards-key",
+        "stewards-value",
+        "stewards-role",
+        "stewards-principal",
+        "stewards-scope",
+        "stewards-twice",
+        "stewards-group",
+        "stewards-limit",
+    ];
+
+    /// The stable code.
+    pub fn code(&self) -> &'static str {
+        match &self.kind {
+            ProblemKind::Yaml(_) => "stewards-yaml",
+            ProblemKind::Key { .. } => "stewards-key",
+            ProblemKind::Value(_) => "stewards-value",
+            ProblemKind::Role { .. } => "stewards-role",
+            ProblemKind::Principal(_) => "stewards-principal",
+            ProblemKind::Scope { .. } | ProblemKind::VaultOnly(_) => "stewards-scope",
+            ProblemKind::Twice { .. } => "stewards-twice",
+            ProblemKind::Group { .. } => "stewards-group",
+            ProblemKind::Limit(_) => "stewards-limit",
+        }
+    }
+
+    /// How to mend it.
+    pub fn hint(&self) -> Hint {
+        let meant = |word: &str| Hint::from(format!("did you mean `{word}`?"));
+        match &self.kind {
+            ProblemKind::Key { near: Some(near), .. }
+            | ProblemKind::Role { near: Some(near), .. } => meant(near),
+            ProblemKind::Key { known, .. } => {
+                let known: Vec<String> = known.iter().map(|key| format!("`{key}`")).collect();
+                format!("keys here are {}", known.join(", ")).into()
+            }
+            ProblemKind::Role { .. } => "roles are `viewer`, `editor` and `reviewer`".into(),
+            ProblemKind::Scope { near: Some(near), .. } => meant(near),
+            ProblemKind::Group { near: Some(near), .. } => meant(near),
+            ProblemKind::Group { .. } => "define it under `groups`".into(),
+            ProblemKind::Principal(why) => match why.near() {
+                Some(near) => meant(near.as_str()),
+                None => "write the address by which the principal acts".into(),
+            },
+            ProblemKind::VaultOnly(_) => "remove the entry, and assign roles under `vault`".into(),
+            ProblemKind::Twice { .. } => "join both, or remove one".into(),
+            ProblemKind::Limit(_) => "assign roles to folders, tags and groups instead".into(),
+            ProblemKind::Yaml(_) | ProblemKind::Value(_) | ProblemKind::Scope { .. } => {
+                "fix the line; spec/stewards.md lists the keys".into()
+            }
+        }
+    }
+}
+
+impl std::fmt::Display for StewardsProblem {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "line {}, column {}: {}", self.line, self.column, self.kind)
+    }
+}
+
+impl ProblemKind {
+    /// The problem of a text that is no id.
+    pub(super) fn of_id(found: &str, what: &'static str, why: &IdError) -> Self {
+        Self::Scope { found: found.to_owned(), what, why: why.to_string(), near: None }
+    }
+}
+
+/// A file with a problem has no stewards, so that none is published.
+impl From<&StewardsProblem> for Problem {
+    fn from(problem: &StewardsProblem) -> Self {
+        Self {
+            code: problem.code(),
+            severity: Severity::Error,
+            line: Some(problem.line),
+            message: format!("column {}: {}", problem.column, problem.kind),
+            hint: problem.hint(),
+        }
+    }
+}
