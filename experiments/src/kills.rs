@@ -103,7 +103,6 @@ pub(crate) fn kills(options: &Options) -> Result<Vec<String>> {
     let rounds: &[(usize, usize)] = if options.quick { &QUICK_KILLS } else { &KILLS };
     for (documents, times) in rounds {
         let place = Place::new(&options.dir, &format!("kills-{documents}"))?;
-        place.done(&["audit", "begin"])?;
         let mut draw = Draw::new(options.seed.unwrap_or(7), *documents, *times);
         // The last line is another one each round.
         let edit = |round: &str| -> Result<()> {

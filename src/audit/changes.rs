@@ -99,6 +99,17 @@ pub(crate) fn accept(vault: &Vault) -> io::Result<()> {
     tails.write(vault)
 }
 
+/// Forgets the last lines of logs of a vault that was in the same place before.
+///
+/// # Errors
+/// It could not be written.
+pub(crate) fn forget(vault: &Vault) -> io::Result<()> {
+    match Tails::read(vault.state()) == Tails::default() {
+        true => Ok(()),
+        false => Tails::default().write(vault),
+    }
+}
+
 /// Records the event that this user committed last, if its line is missing because the command was
 /// interrupted or could not write it. Only the intent record shows whose event it was.
 ///

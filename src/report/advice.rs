@@ -176,6 +176,10 @@ impl From<LogError> for Failure {
                 .hint("both branches published; keep this branch's log, then publish the other branch's changes again")
                 .hint("in the vault's folder, keep this branch's log: git restore --source=HEAD --staged --worktree -- ':(glob)**/.versions/**'")
                 .hint(Hint::call(
+                    "then run {}: the change log of the other branch names checkpoints that are not kept",
+                    Verb::HeadTrust,
+                ))
+                .hint(Hint::call(
                     "then run {} for what the other branch published, and retire or move again what it retired or moved",
                     Call::new(Verb::Publish).word("ID..."),
                 )),

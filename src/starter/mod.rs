@@ -1,6 +1,7 @@
 //! What `ctx init` writes: the files that every vault has, and starters with real content.
 
 use crate::model::layout;
+use crate::vault::audit::SETTING;
 use crate::vault::config::{FrontmatterMode, Layout};
 use crate::yaml::emit;
 
@@ -61,7 +62,7 @@ pub(crate) fn config(name: &str, setting: &Setting, starter: Option<Starter>) ->
         FrontmatterMode::Managed => "",
         FrontmatterMode::Untouched => "frontmatter: untouched\n",
     };
-    format!("version: 1\nname: {name}\nlayout: {layout}\n{readme}{frontmatter}{servers}")
+    format!("version: 1\nname: {name}\nlayout: {layout}\n{readme}{frontmatter}{servers}{SETTING}")
 }
 
 /// `CONTEXT.md` of a new vault.
@@ -124,9 +125,8 @@ mod tests {
         let text = context(name, None);
         let title = Document::parse(&text).unwrap().frontmatter.title;
         assert_eq!(title.as_deref(), Some(name));
-        assert_eq!(
-            Config::parse(&config(name, &setting(Layout::Obsidian), None)).unwrap().name.as_deref(),
-            Some(name)
-        );
+        let config = Config::parse(&config(name, &setting(Layout::Obsidian), None)).unwrap();
+        assert_eq!(config.name.as_deref(), Some(name));
+        assert!(config.audit.is_some(), "a new vault records its changes");
     }
 }

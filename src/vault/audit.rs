@@ -8,6 +8,9 @@ const HALF_A_YEAR: u64 = 184;
 /// More days than any vault will exist.
 const MOST_DAYS: u64 = 36_500;
 
+/// The lines that a configuration gets so that changes are recorded.
+pub(crate) const SETTING: &str = "audit:\n  retention: 184d\n";
+
 /// How accesses and changes are recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Audit {

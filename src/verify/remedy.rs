@@ -184,7 +184,7 @@ impl Code {
                 "Compare the history and the log with a copy that verifies, and restore the one that differs.".into()
             }
             Self::AuditRollback | Self::AuditContradicts => Hint::call(
-                "Restore the checkpoint log, the histories and `.context/audit` together from git or a backup. If the vault was reset on purpose, run {}: it is recorded, too.",
+                "Restore the checkpoint log, the histories and `.context/audit` together from git or a backup. If the vault was reset on purpose, or a merge kept the checkpoints of one branch only, run {}: it is recorded, too.",
                 Verb::HeadTrust,
             ),
             Self::AuditMissing => Hint::call(

@@ -8,13 +8,10 @@ use crate::model::layout;
 use crate::report::failure::{Code, Failure};
 use crate::trust::{self, Head};
 use crate::vault::Vault;
-use crate::vault::audit::Audit;
+use crate::vault::audit::{Audit, SETTING};
 use crate::vault::config::Config;
 use crate::vault::lock::LockError;
 use crate::yaml::{self, Dialect};
-
-/// What the configuration gets.
-const SETTING: &str = "audit:\n  retention: 184d\n";
 
 /// Why a change was not recorded.
 #[derive(Debug, thiserror::Error)]

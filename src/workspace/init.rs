@@ -4,6 +4,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use super::Workspace;
+use crate::audit::changes;
 use crate::model::hint::{Call, Hint, Verb};
 use crate::model::layout;
 use crate::model::layout::limit;
@@ -129,6 +130,11 @@ impl Workspace<'_> {
         // The log is trusted from its beginning.
         if let Err(why) = trust::trust(begun, &Head::NONE, self.now()?) {
             notes.push(format!("warning: the trusted head could not be written: {why}"));
+        }
+        if let Err(why) = changes::forget(begun) {
+            notes.push(format!(
+                "warning: what is kept of the former vault's change log could not be removed: {why}"
+            ));
         }
         files.create_new(config, text.as_bytes())?;
         files.sync(&[Written::New(config)])?;

@@ -43,7 +43,7 @@ fn a_new_document_is_written_and_published_at_once() {
         content_hash: sha256:5c81d8b20ed9a40ffe3568fc42e07c6647576b0691ea1956e4b753b17af1f260
         chain_hash: sha256:a4e2c4754508ff0431c93484b1605390f7386180feb37533be7acc03dc37f542
     ");
-    assert_snapshot!(place.read(".versions/checkpoints.jsonl"), @r#"{"at":"2026-11-21T10:00:01.000Z","checkpoint":1,"checkpoint_hash":"sha256:2ebc4b3739bc61c053a2e7eb2f210a991fce2d7dfc5526425d1798192b9d058f","removed":[],"set":{".context/config.yaml":[1,"sha256:b04779682d6f9025c2871342f8b0e9501b1f9394bf0bf650bda934cae11d4f37"],"CONTEXT.md":[1,"sha256:0b291b9ba29b1131ceb13cccce2b81057c957ce1a74f8e873ade2a075a0feff6"],"nodes/policies/returns":[1,"sha256:a4e2c4754508ff0431c93484b1605390f7386180feb37533be7acc03dc37f542"]},"triggered_by":"nodes/policies/returns"}"#);
+    assert_snapshot!(place.read(".versions/checkpoints.jsonl"), @r#"{"at":"2026-11-21T10:00:01.000Z","checkpoint":1,"checkpoint_hash":"sha256:0363c7fa4ec28ba8cab747354a03573212e71acf06fdaa44a924007cf4d3e6bd","removed":[],"set":{".context/config.yaml":[1,"sha256:7ddb1cef5f59f6e25be8c63d596218975a871335eb62928694425884d957e2e9"],"CONTEXT.md":[1,"sha256:0b291b9ba29b1131ceb13cccce2b81057c957ce1a74f8e873ade2a075a0feff6"],"nodes/policies/returns":[1,"sha256:a4e2c4754508ff0431c93484b1605390f7386180feb37533be7acc03dc37f542"]},"triggered_by":"nodes/policies/returns"}"#);
     place.ctx("verify").ok();
 }
 
@@ -97,14 +97,14 @@ fn json_is_that_of_a_publication() {
         "checkpoint": 1,
         "at": "2026-11-21T10:00:01.000Z",
         "triggered_by": "nodes/a",
-        "checkpoint_hash": "sha256:562a412edec0e4538de3b5da8feb12965cafd1cb936ba3853803c0138fd857e7"
+        "checkpoint_hash": "sha256:be80b2221357ce2747d1a1662d6db132b27308a87e9e026e51a644796ffeac21"
       },
       "versions": [
         {
           "id": ".context/config.yaml",
           "change": "new",
           "version": 1,
-          "chain_hash": "sha256:b04779682d6f9025c2871342f8b0e9501b1f9394bf0bf650bda934cae11d4f37",
+          "chain_hash": "sha256:7ddb1cef5f59f6e25be8c63d596218975a871335eb62928694425884d957e2e9",
           "warnings": []
         },
         {

@@ -12,7 +12,7 @@ use crate::tampering::LOG;
 
 /// Three checkpoints, and a copy of the vault after the second.
 fn three() -> (Place, Place) {
-    let place = Place::published(&[("nodes/a", "# A\n\nOne.\n"), ("nodes/b", "# B\n")]);
+    let place = Place::unrecorded(&[("nodes/a", "# A\n\nOne.\n"), ("nodes/b", "# B\n")]);
     place.edit("nodes/a.md", "One.", "Two.");
     place.ctx("publish --changed").ok();
     let before = place.duplicate();

@@ -16,7 +16,7 @@ fn sha256(text: &str) -> String {
 }
 
 fn vault() -> Place {
-    Place::published(&[
+    Place::unrecorded(&[
         (
             "nodes/fees",
             "---\ntitle: Fees\ntags: [money]\n---\nLate fees are 5 percent.\n\n## Waivers\n\nNone.\n",

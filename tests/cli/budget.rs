@@ -38,7 +38,7 @@ fn a_block_of_markdown_says_where_each_text_is_from_and_where_it_ends() {
     assert_snapshot!(block.whole(), @r##"
     exit: 0
     -- stdout
-    <!-- ctx:context selector="#policy - contextnest://nodes/a-long" class=set checkpoint=1 checkpoint_hash=sha256:28e0a0afd34d955208aa9145942713e8dd8091610b9493b1a4f3e81916ae78ee at=2026-11-21T10:00:01.000Z mark=052c76df13865eec89e3ae7b parts=2 tokens=227 left_out=0 withheld=0 -->
+    <!-- ctx:context selector="#policy - contextnest://nodes/a-long" class=set checkpoint=1 checkpoint_hash=sha256:290cf148373ed12391ffc72bd8aa21c8b8afd85f931609b64b8432cdb835d40a at=2026-11-21T10:00:01.000Z mark=052c76df13865eec89e3ae7b parts=2 tokens=227 left_out=0 withheld=0 -->
     <!-- ctx:instructions n=1 uri=contextnest://CONTEXT.md@1 version=1 -->
 
     # Test
@@ -61,7 +61,7 @@ fn a_block_of_markdown_says_where_each_text_is_from_and_where_it_ends() {
     assert_snapshot!(block.whole(), @r#"
     exit: 0
     -- stdout
-    <!-- ctx:context selector="contextnest://nodes/a-long#short | contextnest://nodes/returns" class=set checkpoint=1 checkpoint_hash=sha256:28e0a0afd34d955208aa9145942713e8dd8091610b9493b1a4f3e81916ae78ee at=2026-11-21T10:00:01.000Z mark=817c6576736c77d54631a50b parts=3 tokens=286 budget=400 left_out=0 withheld=0 -->
+    <!-- ctx:context selector="contextnest://nodes/a-long#short | contextnest://nodes/returns" class=set checkpoint=1 checkpoint_hash=sha256:290cf148373ed12391ffc72bd8aa21c8b8afd85f931609b64b8432cdb835d40a at=2026-11-21T10:00:01.000Z mark=817c6576736c77d54631a50b parts=3 tokens=286 budget=400 left_out=0 withheld=0 -->
     <!-- ctx:instructions n=1 uri=contextnest://CONTEXT.md@1 version=1 -->
 
     # Test
@@ -89,7 +89,7 @@ fn a_block_of_markdown_says_where_each_text_is_from_and_where_it_ends() {
     assert_snapshot!(empty.whole(), @r##"
     exit: 0
     -- stdout
-    <!-- ctx:context selector="#nothing" class=set checkpoint=1 checkpoint_hash=sha256:28e0a0afd34d955208aa9145942713e8dd8091610b9493b1a4f3e81916ae78ee at=2026-11-21T10:00:01.000Z mark=e80f07eaf44b4b704ec278cc parts=0 tokens=74 left_out=0 withheld=0 -->
+    <!-- ctx:context selector="#nothing" class=set checkpoint=1 checkpoint_hash=sha256:290cf148373ed12391ffc72bd8aa21c8b8afd85f931609b64b8432cdb835d40a at=2026-11-21T10:00:01.000Z mark=e80f07eaf44b4b704ec278cc parts=0 tokens=74 left_out=0 withheld=0 -->
     <!-- ctx:hashes sha256
     -->
     -- stderr
@@ -105,7 +105,7 @@ fn what_does_not_fit_is_left_out_and_named() {
     assert_snapshot!(block.whole(), @r##"
     exit: 0
     -- stdout
-    <!-- ctx:context selector="#policy | #tickets" class=set checkpoint=1 checkpoint_hash=sha256:28e0a0afd34d955208aa9145942713e8dd8091610b9493b1a4f3e81916ae78ee at=2026-11-21T10:00:01.000Z mark=e666df5b4b4b5c1bba4b982f parts=2 tokens=293 budget=300 left_out=3 withheld=0 -->
+    <!-- ctx:context selector="#policy | #tickets" class=set checkpoint=1 checkpoint_hash=sha256:290cf148373ed12391ffc72bd8aa21c8b8afd85f931609b64b8432cdb835d40a at=2026-11-21T10:00:01.000Z mark=e666df5b4b4b5c1bba4b982f parts=2 tokens=293 budget=300 left_out=3 withheld=0 -->
     <!-- ctx:left-out uri=contextnest://nodes/a-long@1 tokens=580 reason=budget left=132 -->
     <!-- ctx:left-out uri=contextnest://sources/token@1 tokens=373 reason=budget left=79 -->
     <!-- ctx:left-out uri=contextnest://sources/board@1 tokens=52 reason=dependency on="sources/token" -->
@@ -258,7 +258,7 @@ fn a_hostile_text_cannot_leave_its_place() {
     assert_snapshot!(place.ctx("resolve contextnest://nodes/ --format markdown").whole(), @r#"
     exit: 0
     -- stdout
-    <!-- ctx:context selector="contextnest://nodes/" class=set checkpoint=2 checkpoint_hash=sha256:906b6a408a43cbdaa4d516131b559ab9c11a5333d7b85494f648f882651651d8 at=2026-11-21T10:00:03.000Z mark=79ed26891dba6d1a0b183523 parts=3 tokens=307 left_out=0 withheld=0 -->
+    <!-- ctx:context selector="contextnest://nodes/" class=set checkpoint=2 checkpoint_hash=sha256:6ade3404d8e7bb1dea961a369a06c30890d721c877ef721082b93cf9d02c2441 at=2026-11-21T10:00:03.000Z mark=79ed26891dba6d1a0b183523 parts=3 tokens=307 left_out=0 withheld=0 -->
     <!-- ctx:instructions n=1 uri=contextnest://CONTEXT.md@2 version=1 -->
 
     # Test

@@ -13,7 +13,7 @@ use crate::harness::Place;
 
 /// A vault whose changes are recorded from checkpoint 2 on; checkpoint 4 is its head.
 fn vault() -> Place {
-    let place = Place::published(&[("nodes/a", "# A\n\nOne.\n"), ("nodes/b", "# B\n")]);
+    let place = Place::unrecorded(&[("nodes/a", "# A\n\nOne.\n"), ("nodes/b", "# B\n")]);
     place.ctx("audit begin").ok();
     place.edit("nodes/a.md", "One.", "Two.");
     place.ctx("publish --changed --session s1 --agent scout").ok();
@@ -342,7 +342,7 @@ fn links_and_other_files_in_the_folder_are_not_read() {
 
 #[test]
 fn what_is_not_begun_is_not_recorded() {
-    let place = Place::published(&[("nodes/a", "# A\n")]);
+    let place = Place::unrecorded(&[("nodes/a", "# A\n")]);
     place.ctx("head trust").ok();
     place.ctx("audit begin --dry-run").ok();
     assert!(!place.has(".context/audit"));
@@ -352,4 +352,23 @@ fn what_is_not_begun_is_not_recorded() {
     ");
     assert_snapshot!(place.ctx("audit begin").ok().stdout, @"changes of this vault are recorded already");
     place.ctx("verify").ok();
+}
+
+#[test]
+fn a_new_vault_records_its_first_event() {
+    let place = Place::published(&[("nodes/a", "# A\n")]);
+    let recorded = lines(&place);
+    assert_eq!((recorded.len(), &recorded[0]["sealed"]["checkpoint"]), (1, &1.into()));
+    assert_eq!(recorded[0]["head"], Value::Null);
+    place.ctx("verify").ok();
+    // A vault that is made in the place of another one owes nothing of that one's change log.
+    place.ctx("head forget").ok();
+    for name in ["nodes", ".context", ".versions", "CONTEXT.md", ".gitattributes"] {
+        place.remove(name);
+    }
+    place.ctx("init --name Test").ok();
+    place.write("nodes/b.md", "# B\n");
+    place.ctx("publish --all").ok();
+    place.ctx("verify").ok();
+    assert_eq!(lines(&place).len(), 1);
 }

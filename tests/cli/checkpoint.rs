@@ -20,9 +20,9 @@ fn list_shows_every_event() {
     assert_snapshot!(place.ctx("checkpoint list").whole(), @"
     exit: 0
     -- stdout
-    @1  2026-11-21T10:00:01.000Z  c64580b68d5b  4 published  nodes/b and 3 more
-    @2  2026-11-21T10:00:02.000Z  88737b2743a3  1 published  nodes/a
-    @3  2026-11-21T10:00:03.000Z  cfd3fe133cbd  1 retired    nodes/b
+    @1  2026-11-21T10:00:01.000Z  c37db7878576  4 published  nodes/b and 3 more
+    @2  2026-11-21T10:00:02.000Z  cf11a2b707ea  1 published  nodes/a
+    @3  2026-11-21T10:00:03.000Z  5eaa53396222  1 retired    nodes/b
     -- stderr
     ");
     let json = place.ctx("checkpoint list --json").ok().json("ctx.checkpoint.list");
@@ -43,9 +43,9 @@ fn show_tells_what_changed_and_what_it_holds() {
     -- stdout
     checkpoint 2 of 2026-11-21T10:00:02.000Z
     triggered by nodes/a
-    hash sha256:88737b2743a32f3491958920fff36ccc0ff0942f4edf8eeb5e9cee81fc09b4fb
+    hash sha256:cf11a2b707ea22565856f627953c68fcdd3651125e29a2972bad976737d37308
     holds 4 artifacts (* = set by this checkpoint):
-        .context/config.yaml  v1  b04779682d6f
+        .context/config.yaml  v1  7ddb1cef5f59
         CONTEXT.md            v1  0b291b9ba29b
       * nodes/a               v2  13a0547c1537
         nodes/b               v1  a54520b350d0
@@ -60,7 +60,7 @@ fn show_tells_what_changed_and_what_it_holds() {
       "checkpoint": 3,
       "at": "2026-11-21T10:00:03.000Z",
       "triggered_by": "nodes/b",
-      "checkpoint_hash": "sha256:cfd3fe133cbd140ef8072a4c084bffc78da4c05ef037020fe40f59fa5336ae9f",
+      "checkpoint_hash": "sha256:5eaa53396222f353fead527f5731895a2fcb2487df7c751eba2c37f9b18eb1f2",
       "set": [],
       "removed": [
         "nodes/b"
@@ -69,7 +69,7 @@ fn show_tells_what_changed_and_what_it_holds() {
         {
           "id": ".context/config.yaml",
           "version": 1,
-          "chain_hash": "sha256:b04779682d6f9025c2871342f8b0e9501b1f9394bf0bf650bda934cae11d4f37"
+          "chain_hash": "sha256:7ddb1cef5f59f6e25be8c63d596218975a871335eb62928694425884d957e2e9"
         },
         {
           "id": "CONTEXT.md",
@@ -119,11 +119,11 @@ fn a_delta_log_exported_as_whole_maps_is_the_same_log() {
           nodes/a: 1
           nodes/b: 1
         document_chain_hashes:
-          '.context/config.yaml': sha256:b04779682d6f9025c2871342f8b0e9501b1f9394bf0bf650bda934cae11d4f37
+          '.context/config.yaml': sha256:7ddb1cef5f59f6e25be8c63d596218975a871335eb62928694425884d957e2e9
           CONTEXT.md: sha256:0b291b9ba29b1131ceb13cccce2b81057c957ce1a74f8e873ade2a075a0feff6
           nodes/a: sha256:1eef00e9495d875700ff5472a5c8cb05d194c8e63748ae33b60101c6c47c6765
           nodes/b: sha256:a54520b350d0de868289dc4ca1821ec1d3d6bb384aba5390ad879e2ff0550fda
-        checkpoint_hash: sha256:c64580b68d5bcb5268eb73385bb658bb5108fa79395b01c1b69e0ace5ec993aa
+        checkpoint_hash: sha256:c37db78785764c0f75848df43bc991ece6ca13c65eec6695514accf63655b782
       - checkpoint: 2
         at: '2026-11-21T10:00:02.000Z'
         triggered_by: nodes/a
@@ -133,11 +133,11 @@ fn a_delta_log_exported_as_whole_maps_is_the_same_log() {
           nodes/a: 2
           nodes/b: 1
         document_chain_hashes:
-          '.context/config.yaml': sha256:b04779682d6f9025c2871342f8b0e9501b1f9394bf0bf650bda934cae11d4f37
+          '.context/config.yaml': sha256:7ddb1cef5f59f6e25be8c63d596218975a871335eb62928694425884d957e2e9
           CONTEXT.md: sha256:0b291b9ba29b1131ceb13cccce2b81057c957ce1a74f8e873ade2a075a0feff6
           nodes/a: sha256:13a0547c15370934a7db5b28502d2c691d990229559f644e652954eba49dd1aa
           nodes/b: sha256:a54520b350d0de868289dc4ca1821ec1d3d6bb384aba5390ad879e2ff0550fda
-        checkpoint_hash: sha256:88737b2743a32f3491958920fff36ccc0ff0942f4edf8eeb5e9cee81fc09b4fb
+        checkpoint_hash: sha256:cf11a2b707ea22565856f627953c68fcdd3651125e29a2972bad976737d37308
       - checkpoint: 3
         at: '2026-11-21T10:00:03.000Z'
         triggered_by: nodes/b
@@ -146,10 +146,10 @@ fn a_delta_log_exported_as_whole_maps_is_the_same_log() {
           CONTEXT.md: 1
           nodes/a: 2
         document_chain_hashes:
-          '.context/config.yaml': sha256:b04779682d6f9025c2871342f8b0e9501b1f9394bf0bf650bda934cae11d4f37
+          '.context/config.yaml': sha256:7ddb1cef5f59f6e25be8c63d596218975a871335eb62928694425884d957e2e9
           CONTEXT.md: sha256:0b291b9ba29b1131ceb13cccce2b81057c957ce1a74f8e873ade2a075a0feff6
           nodes/a: sha256:13a0547c15370934a7db5b28502d2c691d990229559f644e652954eba49dd1aa
-        checkpoint_hash: sha256:cfd3fe133cbd140ef8072a4c084bffc78da4c05ef037020fe40f59fa5336ae9f
+        checkpoint_hash: sha256:5eaa53396222f353fead527f5731895a2fcb2487df7c751eba2c37f9b18eb1f2
     ");
     let answer = place.ctx("resolve '#x' --json").ok().stdout;
     place.remove(".versions/checkpoints.jsonl");
@@ -177,7 +177,7 @@ fn a_hash_that_does_not_follow_is_refused_by_those_who_rely_on_it() {
     exit: 1
     -- stdout
     -- stderr
-    error[log-broken]: checkpoint 1 has hash sha256:7311ea981f8abcbcc360ab66eea99fa9ac39028c60e0ddb6db66c05cbc49dec3, but the log records sha256:c64580b68d5bcb5268eb73385bb658bb5108fa79395b01c1b69e0ace5ec993aa
+    error[log-broken]: checkpoint 1 has hash sha256:98437ceafac915d186e11ff0ccd7f88c933facee5a67e37af28c79f1c7d57854, but the log records sha256:c37db78785764c0f75848df43bc991ece6ca13c65eec6695514accf63655b782
     hint: nothing was written; run `ctx verify` for a full report
     hint: `ctx checkpoint rebuild --dry-run` shows the log that the histories give
     ");
@@ -185,7 +185,7 @@ fn a_hash_that_does_not_follow_is_refused_by_those_who_rely_on_it() {
     exit: 1
     -- stdout
     -- stderr
-    error[log-broken]: checkpoint 1 has hash sha256:7311ea981f8abcbcc360ab66eea99fa9ac39028c60e0ddb6db66c05cbc49dec3, but the log records sha256:c64580b68d5bcb5268eb73385bb658bb5108fa79395b01c1b69e0ace5ec993aa
+    error[log-broken]: checkpoint 1 has hash sha256:98437ceafac915d186e11ff0ccd7f88c933facee5a67e37af28c79f1c7d57854, but the log records sha256:c37db78785764c0f75848df43bc991ece6ca13c65eec6695514accf63655b782
     hint: nothing was written; run `ctx verify` for a full report
     hint: `ctx checkpoint rebuild --dry-run` shows the log that the histories give
     ");

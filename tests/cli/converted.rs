@@ -82,10 +82,10 @@ fn a_dry_run_writes_nothing() {
       changed  .context/config.yaml  v2
     --- .context/config.yaml (now)
     +++ .context/config.yaml (published)
-    @@ -1,3 +1,5 @@
-     version: 1
-     name: Test
+    @@ -3,3 +3,5 @@
      layout: structured
+     audit:
+       retention: 184d
     +versions:
     +  checkpoint_log: full
     4 checkpoints would be converted to `full`, 1328 bytes to 2556
@@ -191,7 +191,7 @@ fn two_logs_that_say_the_same_are_read_and_the_next_writer_clears_one_away() {
     intact, anchored to checkpoint 4
       anchor: checkpoint 4, trusted on this machine since 2026-11-21T10:00:04.000Z
       4 checkpoints, 4 artifacts, 7 versions recomputed
-      head: checkpoint 4, sha256:2b6151e23f7b2f0f2222c203da6f2f5efb64b5dca6dc6b1a0712d98966c80cd6
+      head: checkpoint 4, sha256:1b5f7c038700e3235681c55b0027ed51f3da4679d18b94ee837aae7b09d78fd8
       covered by no hash: who retired 1 document
 
     Notes:
@@ -237,8 +237,8 @@ fn a_conversion_that_fails_half_way_says_what_was_published() {
     ");
     assert!(place.has(DELTA) && !place.has(FULL));
     assert!(!place.has(".versions/checkpoints.jsonl.replaced-1"));
-    place.ctx("verify").ok();
     place.ctx("checkpoint convert --to full").ok();
+    place.ctx("verify").ok();
     assert_eq!(hashes(&place).len(), 4);
 }
 

@@ -161,7 +161,7 @@ fn only_what_is_published_and_current_is_in_the_set() {
     assert_snapshot!(run.var("CTX_SEARCH_COMMAND", &program).run().whole(), @r#"
     exit: 0
     -- stdout
-    <!-- ctx:context selector="contextnest://search/fee" class=delegated backend="program" checkpoint=3 checkpoint_hash=sha256:e2c5e836248dfc7e5a76afb5bc67e6373667f93b1190a65d80b37c228df3090d at=2026-11-21T10:00:06.000Z mark=27c0ed188a170f43217c28e4 parts=2 tokens=232 left_out=0 withheld=0 -->
+    <!-- ctx:context selector="contextnest://search/fee" class=delegated backend="program" checkpoint=3 checkpoint_hash=sha256:3f9d003f6cc1ee1aeefd9cd48d69ff65b631bd0a0f30ef1f1e80c16cc8edf8a1 at=2026-11-21T10:00:06.000Z mark=27c0ed188a170f43217c28e4 parts=2 tokens=232 left_out=0 withheld=0 -->
     <!-- ctx:instructions n=1 uri=contextnest://CONTEXT.md@3 version=1 -->
 
     # Test

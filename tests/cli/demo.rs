@@ -146,15 +146,15 @@ fn the_tour_shows_the_main_job_and_leaves_a_vault() {
      
 
     $ ctx checkpoint list
-    @1  2026-11-21T10:00:00.000Z  f32616a936cd  9 published  sources/vendor-tickets and 8 more
-    @2  2026-11-21T10:00:00.001Z  fa0e5c9d9b23  2 published  nodes/runbooks/vendor-onboarding and 1 more
+    @1  2026-11-21T10:00:00.000Z  343bbded2726  9 published  sources/vendor-tickets and 8 more
+    @2  2026-11-21T10:00:00.001Z  daec71768403  2 published  nodes/runbooks/vendor-onboarding and 1 more
 
     Verification recomputes every hash:
 
     $ ctx verify
     intact, not anchored
       2 checkpoints, 9 artifacts, 11 versions recomputed
-      head: checkpoint 2, sha256:fa0e5c9d9b23d3a22b94235b82fb1eebc9cc47a8b984ecab803e856cd922ca7c
+      head: checkpoint 2, sha256:daec71768403babaa56c4507a157c27fada16c5db194558bb0ab5f5e79f7b8d5
       covered by no hash: the notes of 11 versions
 
     Notes:
@@ -175,7 +175,7 @@ fn the_tour_shows_the_main_job_and_leaves_a_vault() {
     $ ctx verify
     damaged
       2 checkpoints, 9 artifacts, 11 versions recomputed
-      head: checkpoint 2, sha256:fa0e5c9d9b23d3a22b94235b82fb1eebc9cc47a8b984ecab803e856cd922ca7c
+      head: checkpoint 2, sha256:daec71768403babaa56c4507a157c27fada16c5db194558bb0ab5f5e79f7b8d5
       covered by no hash: the notes of 11 versions
 
     Damage: recorded data was altered or is missing:

@@ -206,7 +206,7 @@ fn lists_are_cut_to_a_limit() {
     assert_snapshot!(place.ctx("checkpoint list -n 1").whole(), @"
     exit: 0
     -- stdout
-    @2  2026-11-21T10:00:02.000Z  9af131d33c68  1 published  nodes/y/c
+    @2  2026-11-21T10:00:02.000Z  ee6e6aec0294  1 published  nodes/y/c
     -- stderr
     note: 1 more; `-n N` prints more of them
     ");
@@ -254,7 +254,7 @@ fn a_discarded_publication_is_named() {
     exit: 4
     -- stdout
     -- stderr
-    error[head-rollback]: git discarded a publication, and the log is as in the commit that is checked out: the trusted head is checkpoint 2 (e79290734374), but the log ends at checkpoint 1
+    error[head-rollback]: git discarded a publication, and the log is as in the commit that is checked out: the trusted head is checkpoint 2 (05553128e32a), but the log ends at checkpoint 1
     hint: nothing was written; `git stash pop` brings back what was stashed, and `git reflog` lists the commits that were left
     hint: to go on without the publication, `ctx head trust` trusts the log as it is
     ");

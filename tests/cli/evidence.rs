@@ -152,7 +152,7 @@ fn a_session_is_proved_without_its_vault() {
     assert_eq!(report["anchored"], true);
     insta::assert_snapshot!(place.ctx(&line).ok().stdout, @"
     session s
-    exported at checkpoint 7 sha256:da6128c678445169dbc6d8e5811dcfb0a7533e6bc5b98159507bd77696cb8fb5
+    exported at checkpoint 7 sha256:7462c9a4c7f755d79c5e37b0752b7344959c5b3d366327f877bec8d83c24258a
     54 items: 54 proved, 0 not proved, 0 contradicted
     what no bundle proves:
       a principal and a label are what the caller stated

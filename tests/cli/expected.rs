@@ -143,7 +143,7 @@ fn an_expectation_that_cannot_be_held_against_anything_is_refused() {
 /// Two branches that publish a version 2 each, merged: the record of one, the live file of the
 /// other.
 fn crossed(ours: [&str; 2], theirs: [&str; 2]) -> Place {
-    let place = Place::published(&[("nodes/a", "---\ntags: ['#x']\n---\n# A\n\none\n")]);
+    let place = Place::unrecorded(&[("nodes/a", "---\ntags: ['#x']\n---\n# A\n\none\n")]);
     let other = place.duplicate();
     other.edit("nodes/a.md", theirs[0], theirs[1]);
     other.ctx("publish nodes/a --as lee@example.com --now 2026-11-21T12:00:00.000Z").ok();

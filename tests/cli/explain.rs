@@ -280,7 +280,7 @@ fn bodies_and_json_hold_the_sections_and_nothing_else() {
     assert_snapshot!(place.args(&["resolve", selector, "--bodies"]).run().whole(), @r#"
     exit: 0
     -- stdout
-    <!-- ctx:context selector="contextnest://nodes/r#two | contextnest://nodes/r#deep" class=set checkpoint=1 checkpoint_hash=sha256:9070e1ecdd1176ff9d5284bdfaf4fe30b08f0e04b2d20394a895174cdd0fee44 at=2026-11-21T10:00:01.000Z mark=cba4155ac8dfa31f7f2be407 parts=3 tokens=262 left_out=0 withheld=0 -->
+    <!-- ctx:context selector="contextnest://nodes/r#two | contextnest://nodes/r#deep" class=set checkpoint=1 checkpoint_hash=sha256:97b2389965c68f4998da1bcabafc79e96cb3c3308a56b3ffeb5130f0b54a74f2 at=2026-11-21T10:00:01.000Z mark=cba4155ac8dfa31f7f2be407 parts=3 tokens=262 left_out=0 withheld=0 -->
     <!-- ctx:instructions n=1 uri=contextnest://CONTEXT.md@1 version=1 -->
 
     # Test

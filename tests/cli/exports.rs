@@ -10,7 +10,7 @@ const HOSTILE: &str = "x\"}]},:%/é";
 /// Two accesses, an output after them, and an access after that.
 fn place() -> Place {
     let place =
-        Place::published(&[("nodes/fees", "Five percent.\n"), ("nodes/returns", "30 days.\n")]);
+        Place::unrecorded(&[("nodes/fees", "Five percent.\n"), ("nodes/returns", "30 days.\n")]);
     place.ctx("read nodes/fees --session s --agent scout").ok();
     place.args(&["read", "nodes/fees", "--session", "s", "--agent", HOSTILE]).run().ok();
     place.typed("trace output --session s --model m").stdin("Five.").run().ok();

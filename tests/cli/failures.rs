@@ -189,12 +189,12 @@ fn each_failure_has_text_json_and_an_exit_code() {
     error[governed]: this vault is governed: publication needs a review
     hint: this version of ctx publishes in ungoverned vaults only
 
-    error[head-fork]: checkpoint 1 is trusted with hash c8cda864f998, but the log has 8eacc9244c9d
+    error[head-fork]: checkpoint 1 is trusted with hash 15d4e7eac353, but the log has c2d56b9536df
     hint: nothing was written; restore the log from git or a backup, then run `ctx verify`
     hint: `ctx checkpoint rebuild --dry-run` shows the log that the histories give
     hint: if the vault was changed on purpose, `ctx head trust` trusts the log as it is
 
-    error[head-rollback]: the trusted head is checkpoint 1 (c8cda864f998), but the log ends at checkpoint 0
+    error[head-rollback]: the trusted head is checkpoint 1 (15d4e7eac353), but the log ends at checkpoint 0
     hint: nothing was written; restore the log from git or a backup, then run `ctx verify`
     hint: `ctx checkpoint rebuild --dry-run` shows the log that the histories give
     hint: if the vault was changed on purpose, `ctx head trust` trusts the log as it is

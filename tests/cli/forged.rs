@@ -18,7 +18,7 @@ const AT: &str = "2026-11-21T10:00:02.500Z";
 
 /// `nodes/a` published, `nodes/c` published and retired.
 fn place() -> Place {
-    let place = Place::published(&[("nodes/a", "# A\n"), ("nodes/c", "# C\n\nold policy\n")]);
+    let place = Place::unrecorded(&[("nodes/a", "# A\n"), ("nodes/c", "# C\n\nold policy\n")]);
     place.ctx("retire nodes/c").ok();
     place
 }
@@ -122,7 +122,7 @@ const CONTEXT: &str = ".versions/CONTEXT.md/history.yaml";
 /// A vault whose `CONTEXT.md` has two published versions, and the bytes of a third as a forger
 /// makes it: stored as `stored`, published and sealed, every hash right.
 fn with_forged_context(stored: TextStorage, text: &str) -> Place {
-    let place = Place::published(&[("nodes/a", "# A\n")]);
+    let place = Place::unrecorded(&[("nodes/a", "# A\n")]);
     place.write("CONTEXT.md", "old\n");
     place.ctx("publish --all").ok();
     if stored == TextStorage::Keyframe {
@@ -171,7 +171,7 @@ fn verify_reports_a_version_stored_in_another_form_than_the_rules_prescribe() {
     place.write("CONTEXT.md", "new\n");
     assert_eq!(codes(&place), ["version-self-mismatch"]);
 
-    let place = Place::published(&[("nodes/a", "# A\n")]);
+    let place = Place::unrecorded(&[("nodes/a", "# A\n")]);
     place.edit(
         ".context/config.yaml",
         "version: 1\n",
@@ -322,7 +322,7 @@ fn an_unpublished_version_of_the_reference_implementation_is_a_note() {
 
 #[test]
 fn a_text_that_says_it_is_another_version_is_shown_by_no_verb() {
-    let place = Place::published(&[("nodes/a", "# A\n")]);
+    let place = Place::unrecorded(&[("nodes/a", "# A\n")]);
     place.edit("nodes/a.md", "# A", "# B");
     place.ctx("publish --changed").ok();
     // The diff of version 2 as its full text: content and chain hash stay what they were.
@@ -387,7 +387,7 @@ fn a_publication_time_is_bound_by_the_checkpoint_that_sealed_it() {
 #[test]
 fn a_vault_inside_a_vault_is_left_alone() {
     let place = place();
-    let other = Place::published(&[("nodes/x", "# X\n")]);
+    let other = Place::unrecorded(&[("nodes/x", "# X\n")]);
     for (path, bytes) in crate::harness::files_in(other.root()) {
         place.write(&format!("nodes/sub/{path}"), bytes);
     }
@@ -399,7 +399,7 @@ fn a_vault_inside_a_vault_is_left_alone() {
 
 #[test]
 fn folders_that_differ_only_in_case_are_not_both_published() {
-    let place = Place::published(&[("nodes/Dir/q", "# Q\n")]);
+    let place = Place::unrecorded(&[("nodes/Dir/q", "# Q\n")]);
     let refused = place.ctx("add nodes/dir/z --body y").exits(1);
     assert!(refused.stderr.contains("`nodes/dir` and `nodes/Dir`"), "{}", refused.stderr);
 }
@@ -469,7 +469,7 @@ fn a_diff_is_not_taken_for_the_full_text_of_a_governance_file() {
 
 #[test]
 fn checkpoints_that_were_merged_are_found_by_their_times() {
-    let place = Place::published(&[("nodes/a", "# A\n")]);
+    let place = Place::unrecorded(&[("nodes/a", "# A\n")]);
     place.write("nodes/b.md", "# B\n");
     place.ctx("publish --all").ok();
     let log = place.read(LOG);
@@ -559,7 +559,7 @@ fn a_document_that_no_writer_makes_is_neither_served_nor_intact() {
 #[test]
 fn a_name_that_no_writer_records_is_found() {
     for name in ["a: b", " ana", "\u{202e}ana", "ana\u{200b}@example.com"] {
-        let place = Place::published(&[("nodes/a", "# A\n")]);
+        let place = Place::unrecorded(&[("nodes/a", "# A\n")]);
         rechain(&place, "nodes/.versions/a/history.yaml", true, |entry| {
             entry.edited_by = name.to_owned();
         });

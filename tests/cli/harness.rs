@@ -20,6 +20,7 @@ use contextnest::vault::config::LogForm;
 use contextnest::vault::disk::{Disk, Overseer};
 use contextnest::workspace::Environment;
 use contextnest::workspace::git::GitError;
+use regex::Regex;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -101,6 +102,17 @@ impl Place {
         place
     }
 
+    /// The same in a vault whose changes are not recorded.
+    pub(crate) fn unrecorded(documents: &[(&str, &str)]) -> Self {
+        let place = Self::vault();
+        place.edit(".context/config.yaml", "audit:\n  retention: 184d\n", "");
+        for (id, body) in documents {
+            place.write(&format!("{id}.md"), body);
+        }
+        place.ctx("publish --all").ok();
+        place
+    }
+
     /// A folder with a copy of everything in another.
     pub(crate) fn copy_of(from: &Path) -> Self {
         let place = Self::new();
@@ -175,6 +187,13 @@ impl Place {
     pub(crate) fn tree(&self) -> BTreeMap<String, Vec<u8>> {
         let mut files = files_in(&self.root);
         files.retain(|path, _| !path.starts_with(".context/local"));
+        files
+    }
+
+    /// The same without the change logs, whose names and lines are others each time.
+    pub(crate) fn chained(&self) -> BTreeMap<String, Vec<u8>> {
+        let mut files = self.tree();
+        files.retain(|path, _| !path.starts_with(".context/audit/"));
         files
     }
 
@@ -340,14 +359,15 @@ impl Run<'_> {
 }
 
 impl Output {
-    /// Exit code and both streams, for a snapshot.
+    /// Exit code and both streams, for a snapshot, without the random ids of writers.
     pub(crate) fn whole(&self) -> String {
         let mut out = format!("exit: {}\n-- stdout\n{}", self.exit, self.stdout);
         if !self.stdout.is_empty() && !self.stdout.ends_with('\n') {
             out.push('\n');
         }
         let _ = write!(out, "-- stderr\n{}", self.stderr);
-        out.replace(&self.root, "[ROOT]")
+        let line = Regex::new("line [0-9a-f]{8}-").unwrap();
+        line.replace_all(&out, "line [WRITER]-").replace(&self.root, "[ROOT]")
     }
 
     /// The output of a command that must have done its work.

@@ -198,7 +198,7 @@ fn a_published_document_replaced_by_a_link_is_still_served_and_never_followed() 
     intact, working copy differs
       anchor: checkpoint 1, trusted on this machine since 2026-11-21T10:00:01.000Z
       1 checkpoint, 3 artifacts, 3 versions recomputed
-      head: checkpoint 1, sha256:c8cda864f998076dc45b7620db48a3aab69fa64d2556ecc46e57eba16af5045d
+      head: checkpoint 1, sha256:15d4e7eac35319a507dfe6d2fcca03ae945c69717c009ba2acbe22efd0f3275b
 
     Working copy: live files that differ from their published versions:
       [drift] nodes/a: `nodes/a.md` goes through a symbolic link, which is not followed

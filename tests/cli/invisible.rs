@@ -150,7 +150,7 @@ fn a_name_with_an_invisible_character_is_reported_with_its_place() {
     intact, anchored to checkpoint 1
       anchor: checkpoint 1, trusted on this machine since 2026-11-21T10:00:02.000Z
       1 checkpoint, 4 artifacts, 4 versions recomputed
-      head: checkpoint 1, sha256:2af7c313e8fa2beec4bba8d1b29177b89eec9ce5e5fd7f711bcb9dfd15f23f90
+      head: checkpoint 1, sha256:b7a96c43934a753d2481599d6b6a7eb4be4eb695fce9e50c79f3c727a17c10b5
 
     Notes:
       [policy-unsealed] packs/p\u{ad}q.yml: no checkpoint holds it, and none can: an id holds no invisible character, but `packs/p\u{ad}q.yml` has U+00AD (soft hyphen) at character 8

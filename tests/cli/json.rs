@@ -7,7 +7,7 @@ fn every_verb_names_its_schema() {
     let place =
         Place::published(&[("nodes/a", "---\ntags: [x]\n---\n# A\n"), ("nodes/z", "[a](a.md)\n")]);
     place.ctx("read nodes/a").ok();
-    let traces = place.ctx("trace list --json").ok().json("ctx.trace.list");
+    let traces = place.ctx("trace list --verb read --json").ok().json("ctx.trace.list");
     let show = format!("trace show {}", traces["traces"][0]["trace"].as_str().unwrap());
     let audit = place.home().join(".local/state/contextnest/audit");
     let collect = format!("trace collect {} --into ../logs", audit.display());

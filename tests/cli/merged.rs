@@ -45,7 +45,6 @@ fn line_ends_that_git_converted_are_named_with_what_mends_them() {
 fn git_converts_no_line_end_of_a_change_log() {
     let source = Place::published(&[("nodes/a", "# A\n\none\n")]);
     source.write(".gitattributes", "**/.versions/** -text -whitespace\n");
-    source.ctx("audit begin").ok();
     git(&source, "init -q");
     git(&source, "add -A");
     git(&source, "commit -q -m one");
@@ -62,7 +61,8 @@ fn the_lines_of_two_branches_one_after_the_other_are_named() {
         git(&place, &format!("checkout -q -b {branch} main"));
         place.edit("nodes/a.md", "one", word);
         place.ctx("publish nodes/a").ok();
-        git(&place, &format!("commit -q -a -m {word}"));
+        git(&place, "add -A");
+        git(&place, &format!("commit -q -m {word}"));
     }
     git(&place, "merge -q -X ours theirs");
     assert_snapshot!(place.ctx("status").exits(1).stderr, @"
@@ -86,7 +86,10 @@ fn the_lines_of_two_branches_one_after_the_other_are_named() {
     let line =
         "git restore --source=HEAD~1 --staged --worktree -- ':(glob)**/.versions/**' nodes/a.md";
     place.typed("").shell(line).ok();
-    place.ctx("verify").ok();
+    // Of the other branch only its change log is left.
+    assert!(place.ctx("verify").exits(1).stdout.contains("[audit-contradicts]"));
+    place.ctx("head trust").ok();
+    assert!(place.ctx("verify").ok().stdout.contains("[audit-replaced]"));
 }
 
 #[test]

@@ -43,10 +43,10 @@ fn a_moved_document_names_where_it_came_from() {
     -- stdout
     checkpoint 2 of 2026-11-21T10:00:02.000Z
     triggered by nodes/deep/b
-    hash sha256:e1032f5169759ff133ed162966b8927ff248855e12451c47f265fe7e6269211d
+    hash sha256:918073620ab521fe01d79632dffebb8ed0bdca6acc678ddc0671aa0a9f627190
     removed nodes/a
     holds 3 artifacts (* = set by this checkpoint):
-        .context/config.yaml  v1  b04779682d6f
+        .context/config.yaml  v1  7ddb1cef5f59
         CONTEXT.md            v1  0b291b9ba29b
       * nodes/deep/b          v1  c34519d1c482
     -- stderr
@@ -239,7 +239,7 @@ fn a_file_that_was_moved_before_is_recorded_at_its_new_place() {
       new      nodes/b  v1
     -- stderr
     ");
-    assert_eq!(by_hand.tree(), place.tree(), "both ways give the same bytes");
+    assert_eq!(by_hand.chained(), place.chained(), "both ways give the same bytes");
     by_hand.ctx("verify").ok();
     assert!(by_hand.ctx("status").ok().stdout.contains("Nothing to publish"));
 }

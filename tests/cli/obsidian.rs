@@ -231,7 +231,7 @@ fn comments_are_not_served() {
     assert_snapshot!(place.ctx("resolve '#policy' --format markdown").whole(), @r##"
     exit: 0
     -- stdout
-    <!-- ctx:context selector="#policy" class=set checkpoint=1 checkpoint_hash=sha256:69ab3326501e713adc72c6b4a7784eb542096052b115d83d7fa57d40c353ae22 at=2026-11-21T10:00:01.000Z mark=c824dd2221e0818c84f40936 parts=2 tokens=226 left_out=0 withheld=0 -->
+    <!-- ctx:context selector="#policy" class=set checkpoint=1 checkpoint_hash=sha256:4c493ab382f0692db77e814b7f41efc3532bda0b84482f6ecd040d63d1375f5c at=2026-11-21T10:00:01.000Z mark=c824dd2221e0818c84f40936 parts=2 tokens=226 left_out=0 withheld=0 -->
     <!-- ctx:instructions n=1 uri=contextnest://CONTEXT.md@1 version=1 -->
 
     # Notes

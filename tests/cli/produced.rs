@@ -60,7 +60,7 @@ fn an_output_is_recorded_by_its_hash_and_bound_to_the_accesses_before_it() {
       command    ctx trace output --session s --model small-1
       principal  ana@example.com
       session    s
-      head       checkpoint 1 sha256:24452cb71f745cbf08cf570f27206b6e33cde02f0c38605596bc0ac15e395f57
+      head       checkpoint 1 sha256:9b04a51c20a456f3d2ab0ca600d5a742984b969b075e427c2c6d0967f3483248
       model      small-1
       produced   41 bytes sha256:dd4b3f82ce33ee413f19f0aa0c9c6c719870ab16db40f61ea1cf8057afff3329
 

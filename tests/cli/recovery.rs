@@ -9,7 +9,7 @@ const HISTORY: &str = "nodes/.versions/a/history.yaml";
 
 /// Two versions of a document, published; and the vault as it was before the second.
 fn two() -> (Place, Place) {
-    let place = Place::published(&[("nodes/a", "# A\n")]);
+    let place = Place::unrecorded(&[("nodes/a", "# A\n")]);
     let before = place.duplicate();
     // A trusted head is of one place.
     before.ctx("verify").ok();
@@ -341,6 +341,7 @@ fn marks_of_a_merge_are_refused_with_the_way_out() {
     error[log-broken]: line 1 of `.versions/checkpoints.jsonl` is a conflict marker of git
     hint: both branches published; keep this branch's log, then publish the other branch's changes again
     hint: in the vault's folder, keep this branch's log: git restore --source=HEAD --staged --worktree -- ':(glob)**/.versions/**'
+    hint: then run `ctx head trust`: the change log of the other branch names checkpoints that are not kept
     hint: then run `ctx publish ID...` for what the other branch published, and retire or move again what it retired or moved
     ");
     place.ctx("read nodes/a").exits(1);
@@ -373,8 +374,10 @@ fn the_way_out_of_a_merge_works_in_a_repository() {
     let refused = place.ctx("publish --all").exits(1).stderr;
     let hint = refused.lines().find(|line| line.contains("git restore")).unwrap();
     place.typed("").shell(&hint[hint.find("git ").unwrap()..]).ok();
+    assert!(refused.contains("`ctx head trust`"), "{refused}");
+    place.ctx("head trust").ok();
     place.ctx("publish --all").ok();
-    place.ctx("verify").ok();
+    assert!(place.ctx("verify").ok().stdout.contains("[audit-replaced]"));
     for (id, text) in [("nodes/a", "topic"), ("nodes/b", "main"), ("nodes/c", "# C")] {
         assert!(place.ctx(&format!("read {id}")).ok().stdout.contains(text), "{id}");
     }

@@ -170,7 +170,7 @@ fn text_json_ids_and_bodies_are_four_views_of_one_answer() {
     assert_snapshot!(place.ctx("resolve '#a' --bodies").whole(), @r##"
     exit: 0
     -- stdout
-    <!-- ctx:context selector="#a" class=set checkpoint=1 checkpoint_hash=sha256:426aeb67f168a7a8bb8f4b4c77908031104ef850885bde342e0f195b9b4daf67 at=2026-11-21T10:00:01.000Z mark=e323c66d16a4dd89f2d8dc66 parts=3 tokens=260 left_out=0 withheld=0 -->
+    <!-- ctx:context selector="#a" class=set checkpoint=1 checkpoint_hash=sha256:b0b97df263b8272c5fe77e2ed8a4bae192128059cbcc7293b95b81d70207a5fc at=2026-11-21T10:00:01.000Z mark=e323c66d16a4dd89f2d8dc66 parts=3 tokens=260 left_out=0 withheld=0 -->
     <!-- ctx:instructions n=1 uri=contextnest://CONTEXT.md@1 version=1 -->
 
     # Test

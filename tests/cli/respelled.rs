@@ -112,7 +112,7 @@ const A_HISTORY: &str = "nodes/.versions/a/history.yaml";
 
 /// A vault of ours whose configuration asks for a log of whole maps, with two checkpoints or more.
 fn full() -> Place {
-    let place = Place::published(&[("nodes/a", "# A\n"), ("nodes/é", "# É\n")]);
+    let place = Place::unrecorded(&[("nodes/a", "# A\n"), ("nodes/é", "# É\n")]);
     place.ctx("checkpoint convert --to full").ok();
     place.ctx("add nodes/b --body b").ok();
     place.ctx("verify").ok();

@@ -55,7 +55,7 @@ fn a_retired_document_leaves_the_map_and_keeps_its_history() {
     intact, anchored to checkpoint 2
       anchor: checkpoint 2, trusted on this machine since 2026-11-21T10:00:02.000Z
       2 checkpoints, 4 artifacts, 5 versions recomputed
-      head: checkpoint 2, sha256:617f9a1f441a766c9d17e5911bbe1507cbb6a63500d025a305dfe5f1d6383fea
+      head: checkpoint 2, sha256:e0ec29376b1ac749f86c376e12116faf2e9461b87c0a46d41f97960ae96312f0
       covered by no hash: the notes of 1 version
       covered by no hash: who retired 1 document
     -- stderr
@@ -77,7 +77,7 @@ fn its_file_may_be_gone() {
         "checkpoint": 2,
         "at": "2026-11-21T10:00:02.000Z",
         "triggered_by": "nodes/a",
-        "checkpoint_hash": "sha256:617f9a1f441a766c9d17e5911bbe1507cbb6a63500d025a305dfe5f1d6383fea"
+        "checkpoint_hash": "sha256:e0ec29376b1ac749f86c376e12116faf2e9461b87c0a46d41f97960ae96312f0"
       },
       "versions": [
         {

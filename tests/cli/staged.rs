@@ -49,7 +49,7 @@ fn a_publication_of_which_a_part_is_staged_does_not_pass() {
     assert_snapshot!(place.ctx("verify --vault docs --staged").exits(1).stdout, @"
     unsettled
       1 checkpoint, 4 artifacts, 5 versions recomputed
-      head: checkpoint 1, sha256:7a4d4a7407099fc006b6a9ce139d6afef0ea85d1d48369ed7f0a651aea3e5db7
+      head: checkpoint 1, sha256:484319a111e3f967c7417459aa0e6053c2973d87dbf5203205ea0c4661b2d28d
 
     Unsettled: incomplete or unreadable records:
       [published-unsealed] nodes/a v2: the history records it as published (ana@example.com, 2026-11-21T10:00:05.000Z), but no checkpoint holds it

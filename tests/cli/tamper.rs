@@ -74,10 +74,10 @@ fn one_alteration_is_found_by_its_code_and_nothing_is_repaired() {
     let lines: Vec<String> = report.iter().map(|(code, all)| format!("{code}: {all}")).collect();
     assert_snapshot!(lines.join("\n"), @"
     chain-hash-mismatch: 1 chain-hash-mismatch history-respelled
-    checkpoint-gap: 1 checkpoint-gap checkpoint-hash-mismatch published-unsealed
+    checkpoint-gap: 1 audit-contradicts audit-missing checkpoint-gap checkpoint-hash-mismatch published-unsealed
     checkpoint-hash-mismatch: 1 checkpoint-hash-mismatch publication-time-mismatch
-    checkpoint-log-missing: 1 checkpoint-log-missing
-    checkpoint-log-unreadable: 1 checkpoint-log-unreadable
+    checkpoint-log-missing: 1 audit-contradicts checkpoint-log-missing
+    checkpoint-log-unreadable: 1 audit-contradicts audit-missing checkpoint-log-unreadable
     checkpoint-trigger-mismatch: 1 checkpoint-hash-mismatch checkpoint-trigger-mismatch
     checkpoint-trigger-unchanged: 1 checkpoint-hash-mismatch checkpoint-trigger-mismatch checkpoint-trigger-unchanged
     checkpoint-trigger-unknown: 1 checkpoint-hash-mismatch checkpoint-trigger-mismatch checkpoint-trigger-unknown
@@ -104,7 +104,7 @@ fn one_alteration_is_found_by_its_code_and_nothing_is_repaired() {
     policy-drift: 1 policy-drift
     policy-unsealed: 0 policy-unsealed
     publication-time-mismatch: 1 history-respelled publication-time-mismatch
-    published-unsealed: 1 published-unsealed
+    published-unsealed: 1 audit-contradicts published-unsealed
     published-without-history: 1 published-without-history
     timestamp-malformed: 1 history-respelled timestamp-malformed
     timestamp-order: 1 chain-hash-mismatch history-respelled publication-time-mismatch timestamp-order
@@ -151,7 +151,7 @@ fn the_remedy_of_an_alteration_works() {
     -- stdout
     damaged
       4 checkpoints, 4 artifacts, 7 versions recomputed
-      head: checkpoint 4, sha256:6f415a8e6ca505f5a7b1a4f7cef14136119b484491cd0b3ca52f4d320098d858
+      head: checkpoint 4, sha256:802ecf8b08122ab972decdfb7f8afe571f9c9d85b57c06e6840a824221231f66
       covered by no hash: who retired 1 document
 
     Damage: recorded data was altered or is missing:
@@ -175,7 +175,7 @@ fn the_remedy_of_an_alteration_works() {
     -- stdout
     damaged
       4 checkpoints, 4 artifacts, 7 versions recomputed
-      head: checkpoint 4, sha256:6f415a8e6ca505f5a7b1a4f7cef14136119b484491cd0b3ca52f4d320098d858
+      head: checkpoint 4, sha256:802ecf8b08122ab972decdfb7f8afe571f9c9d85b57c06e6840a824221231f66
       covered by no hash: who retired 1 document
 
     Damage: recorded data was altered or is missing:
@@ -198,7 +198,7 @@ fn the_remedy_of_an_alteration_works() {
     -- stdout
     damaged
       4 checkpoints, 4 artifacts, 7 versions recomputed
-      head: checkpoint 4, sha256:6f415a8e6ca505f5a7b1a4f7cef14136119b484491cd0b3ca52f4d320098d858
+      head: checkpoint 4, sha256:802ecf8b08122ab972decdfb7f8afe571f9c9d85b57c06e6840a824221231f66
       covered by no hash: who retired 1 document
 
     Damage: recorded data was altered or is missing:
@@ -220,7 +220,7 @@ fn the_remedy_of_an_alteration_works() {
     -- stdout
     damaged
       4 checkpoints, 4 artifacts, 7 versions recomputed
-      head: checkpoint 4, sha256:6f415a8e6ca505f5a7b1a4f7cef14136119b484491cd0b3ca52f4d320098d858
+      head: checkpoint 4, sha256:802ecf8b08122ab972decdfb7f8afe571f9c9d85b57c06e6840a824221231f66
       covered by no hash: who retired 1 document
 
     Damage: recorded data was altered or is missing:
@@ -242,7 +242,7 @@ fn the_remedy_of_an_alteration_works() {
     -- stdout
     damaged
       4 checkpoints, 4 artifacts, 6 versions recomputed
-      head: checkpoint 4, sha256:6f415a8e6ca505f5a7b1a4f7cef14136119b484491cd0b3ca52f4d320098d858
+      head: checkpoint 4, sha256:802ecf8b08122ab972decdfb7f8afe571f9c9d85b57c06e6840a824221231f66
       covered by no hash: who retired 1 document
 
     Damage: recorded data was altered or is missing:
@@ -271,7 +271,7 @@ fn the_remedy_of_an_alteration_works() {
     -- stdout
     damaged
       4 checkpoints, 4 artifacts, 7 versions recomputed
-      head: checkpoint 4, sha256:6f415a8e6ca505f5a7b1a4f7cef14136119b484491cd0b3ca52f4d320098d858
+      head: checkpoint 4, sha256:802ecf8b08122ab972decdfb7f8afe571f9c9d85b57c06e6840a824221231f66
       covered by no hash: who retired 1 document
 
     Damage: recorded data was altered or is missing:
@@ -293,7 +293,7 @@ fn the_remedy_of_an_alteration_works() {
     -- stdout
     damaged
       4 checkpoints, 4 artifacts, 4 versions recomputed
-      head: checkpoint 4, sha256:6f415a8e6ca505f5a7b1a4f7cef14136119b484491cd0b3ca52f4d320098d858
+      head: checkpoint 4, sha256:802ecf8b08122ab972decdfb7f8afe571f9c9d85b57c06e6840a824221231f66
       covered by no hash: who retired 1 document
 
     Damage: recorded data was altered or is missing:
@@ -315,10 +315,20 @@ fn the_remedy_of_an_alteration_works() {
     Damage: recorded data was altered or is missing:
       [checkpoint-log-missing] .versions/checkpoints.jsonl: histories have published versions, but the checkpoint log is missing
           in .versions/checkpoints.jsonl
+      [audit-contradicts] .context/audit, checkpoint 1: line [WRITER]-1 names checkpoint 1, which the log lacks
+          in .context/audit
+      [audit-contradicts] .context/audit, checkpoint 2: line [WRITER]-2 names checkpoint 2, which the log lacks
+          in .context/audit
+      [audit-contradicts] .context/audit, checkpoint 3: line [WRITER]-3 names checkpoint 3, which the log lacks
+          in .context/audit
+      [audit-contradicts] .context/audit, checkpoint 4: line [WRITER]-4 names checkpoint 4, which the log lacks
+          in .context/audit
 
     Meaning and remedy:
       [checkpoint-log-missing] Histories have published versions, but the checkpoint log is missing.
           Restore the log from git or from a backup that verifies. Until then nothing is served or published. Keep the histories: they record what was published.
+      [audit-contradicts] A change log names a checkpoint that the checkpoint log lacks or has with another hash.
+          Restore the checkpoint log, the histories and `.context/audit` together from git or a backup. If the vault was reset on purpose, or a merge kept the checkpoints of one branch only, run `ctx head trust`: it is recorded, too.
     -- stderr
     hint: `ctx help CODE` explains a finding
 
@@ -327,13 +337,15 @@ fn the_remedy_of_an_alteration_works() {
     -- stdout
     damaged
       4 checkpoints, 4 artifacts, 7 versions recomputed
-      head: checkpoint 4, sha256:6f415a8e6ca505f5a7b1a4f7cef14136119b484491cd0b3ca52f4d320098d858
+      head: checkpoint 4, sha256:802ecf8b08122ab972decdfb7f8afe571f9c9d85b57c06e6840a824221231f66
       covered by no hash: who retired 1 document
 
     Damage: recorded data was altered or is missing:
+      [audit-contradicts] .context/audit, checkpoint 2: line [WRITER]-2 names checkpoint 2, which the log lacks
+          in .context/audit
       [checkpoint-hash-mismatch] .versions/checkpoints.jsonl, checkpoint 3: its hash does not follow from its fields and the checkpoint before
-          expected sha256:8a5f13dd1ca5d62278bd007d9edae63e5cc98ceb6e015d3b59b131ae41ac174a
-          found    sha256:ddba364365b1cd0d47c9846977a895e318f706a23b57e46e4d3e3116e8864d00
+          expected sha256:67b32dc5ea00172e3e43423df10985e7cb5044e887ec27725cf8078c90f80cd8
+          found    sha256:f3c11432f2a158265dc70cd8baa8c7c27f9f96b6d48c522c2e776b43a7a2260f
           in .versions/checkpoints.jsonl
       [checkpoint-gap] .versions/checkpoints.jsonl, checkpoint 3: expected checkpoint 2, but found 3
           in .versions/checkpoints.jsonl
@@ -341,14 +353,20 @@ fn the_remedy_of_an_alteration_works() {
     Unsettled: incomplete or unreadable records:
       [published-unsealed] nodes/a v2: the history records it as published (ana@example.com, 2026-11-21T10:00:02.000Z), but no checkpoint holds it
           in nodes/.versions/a/history.yaml
+      [audit-missing] .context/audit, checkpoint 2: no line of a change log records the event
+          in .context/audit
 
     Meaning and remedy:
+      [audit-contradicts] A change log names a checkpoint that the checkpoint log lacks or has with another hash.
+          Restore the checkpoint log, the histories and `.context/audit` together from git or a backup. If the vault was reset on purpose, or a merge kept the checkpoints of one branch only, run `ctx head trust`: it is recorded, too.
       [checkpoint-hash-mismatch] The hash of a checkpoint does not follow from its maps and the checkpoint before.
           Restore the log from git or from a backup that verifies. Until then nothing is served or published. Keep the histories: they record what was published.
       [checkpoint-gap] The numbers of the checkpoints are not 1, 2, 3 and so on.
           Restore the file from git or from a backup that verifies. After a merge that left conflict markers or the lines of both sides, keep the records of one side (`git restore --source=HEAD --staged --worktree -- ':(glob)**/.versions/**'` in the vault's folder) and publish the other side's changes again. If git converted line ends, add the line `**/.versions/** -text -whitespace` to `.gitattributes` and let git write the files again (`find . -path '*/.versions/*' -exec touch {} +`, then `git restore -- ':(glob)**/.versions/**'`). Until then nothing in the file is served or published.
       [published-unsealed] A history records a publication or retirement that no checkpoint has.
           Find out who wrote it before you publish again, because later the files do not show it. After an interrupted command, `ctx recover --dry-run` lists what no checkpoint seals, with author and time. If the log was truncated, restore it, or see with `ctx checkpoint rebuild --dry-run` which checkpoints the histories give.
+      [audit-missing] Changes are recorded since an earlier checkpoint, but no change log has the event of this one.
+          Add `.context/audit` to git where it was left out. The next writing command of the user whose command was interrupted writes the line (`ctx recover` is enough). Otherwise restore the change log from git or a backup.
     -- stderr
     hint: `ctx help CODE` explains a finding
 
@@ -357,13 +375,13 @@ fn the_remedy_of_an_alteration_works() {
     -- stdout
     damaged
       4 checkpoints, 4 artifacts, 7 versions recomputed
-      head: checkpoint 4, sha256:6f415a8e6ca505f5a7b1a4f7cef14136119b484491cd0b3ca52f4d320098d858
+      head: checkpoint 4, sha256:802ecf8b08122ab972decdfb7f8afe571f9c9d85b57c06e6840a824221231f66
       covered by no hash: who retired 1 document
 
     Damage: recorded data was altered or is missing:
       [checkpoint-hash-mismatch] .versions/checkpoints.jsonl, checkpoint 2: its hash does not follow from its fields and the checkpoint before
-          expected sha256:f8759c8328fab6fe6bcb4099be5653809070e2873f170ff006c7a1c2b51465d8
-          found    sha256:7c3bc8a061b4e3fcf4fc6531eb6a402000396161a1b661402047c0b8f66da9d0
+          expected sha256:da42a3add208a0e9985ea245368d4a38247f855fb23923bd3efd1ac9c32e412d
+          found    sha256:08da9f4358476d682c48201d85b33fb2a493a0998a920b1a54bbaa4a7ceacca6
           in .versions/checkpoints.jsonl
       [cross-chain-mismatch] nodes/a v2, checkpoint 2: the history and the log record different chain hashes
           expected sha256:0000000000000000000000000000000000000000000000000000000000000000
@@ -383,7 +401,7 @@ fn the_remedy_of_an_alteration_works() {
     -- stdout
     damaged
       4 checkpoints, 5 artifacts, 10 versions recomputed
-      head: checkpoint 4, sha256:6f415a8e6ca505f5a7b1a4f7cef14136119b484491cd0b3ca52f4d320098d858
+      head: checkpoint 4, sha256:802ecf8b08122ab972decdfb7f8afe571f9c9d85b57c06e6840a824221231f66
       covered by no hash: who retired 1 document
 
     Damage: recorded data was altered or is missing:
@@ -411,7 +429,7 @@ fn the_remedy_of_an_alteration_works() {
     -- stdout
     unsettled
       4 checkpoints, 4 artifacts, 7 versions recomputed
-      head: checkpoint 4, sha256:6f415a8e6ca505f5a7b1a4f7cef14136119b484491cd0b3ca52f4d320098d858
+      head: checkpoint 4, sha256:802ecf8b08122ab972decdfb7f8afe571f9c9d85b57c06e6840a824221231f66
       covered by no hash: who retired 1 document
 
     Unsettled: incomplete or unreadable records:
@@ -429,7 +447,7 @@ fn the_remedy_of_an_alteration_works() {
     -- stdout
     intact, not anchored
       4 checkpoints, 5 artifacts, 7 versions recomputed
-      head: checkpoint 4, sha256:6f415a8e6ca505f5a7b1a4f7cef14136119b484491cd0b3ca52f4d320098d858
+      head: checkpoint 4, sha256:802ecf8b08122ab972decdfb7f8afe571f9c9d85b57c06e6840a824221231f66
       covered by no hash: who retired 1 document
 
     Notes:

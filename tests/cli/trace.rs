@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::harness::{Output, Place};
 
 fn vault() -> Place {
-    Place::published(&[
+    Place::unrecorded(&[
         ("nodes/fees", "---\ntitle: Fees\ntags: [money]\n---\nLate fees are 5 percent.\n"),
         ("nodes/returns", "---\ntitle: Returns\ntags: [money]\n---\nReturns take 30 days.\n"),
     ])

@@ -29,7 +29,7 @@ fn publish(place: &Place, flags: &str) -> Output {
 
 #[test]
 fn an_event_whose_head_is_not_recorded_is_committed_and_reported() {
-    let place = Place::published(&[("nodes/a", "# A\n")]);
+    let place = Place::unrecorded(&[("nodes/a", "# A\n")]);
     place.edit("nodes/a.md", "# A\n", "# A\n\nmore\n");
     assert!(publish(&place, "").stderr.contains("the trusted head was not updated: cannot write"));
     place.edit("nodes/a.md", "# A\n", "# A\n\nmore\n");
@@ -41,7 +41,7 @@ fn an_event_whose_head_is_not_recorded_is_committed_and_reported() {
 /// writer died.
 #[test]
 fn an_acknowledged_event_without_a_trusted_head_is_not_cleared_away() {
-    let place = Place::published(&[("nodes/a", "# A\n")]);
+    let place = Place::unrecorded(&[("nodes/a", "# A\n")]);
     let log = place.bytes(LOG);
     place.edit("nodes/a.md", "# A\n", "# A\n\nmore\n");
     let _ = publish(&place, "");
@@ -59,7 +59,7 @@ fn an_acknowledged_event_without_a_trusted_head_is_not_cleared_away() {
 /// Whoever trusts a log that was cut knows of no writer at work on it.
 #[test]
 fn trust_in_a_cut_log_excuses_nothing() {
-    let place = Place::published(&[("nodes/a", "# A\n")]);
+    let place = Place::unrecorded(&[("nodes/a", "# A\n")]);
     let log = place.bytes(LOG);
     place.edit("nodes/a.md", "# A\n", "# A\n\nmore\n");
     place.ctx("publish nodes/a").ok();
@@ -73,7 +73,7 @@ fn trust_in_a_cut_log_excuses_nothing() {
 /// A full text goes with the entry that has it: one that is not of the event stays, and so does it.
 #[test]
 fn an_event_of_another_user_is_not_cleared_away() {
-    let place = Place::published(&[("nodes/a", "# A\n")]);
+    let place = Place::unrecorded(&[("nodes/a", "# A\n")]);
     let log = place.bytes(LOG);
     place.typed("add nodes/bobs --body two").var("CTX_PRINCIPAL", "bob@example.com").run().ok();
     place.edit("nodes/a.md", "# A\n", "# A\n\nmore\n");
@@ -97,7 +97,7 @@ fn an_event_of_another_user_is_not_cleared_away() {
 /// An event that failed and left nothing excuses nothing.
 #[test]
 fn a_refused_event_is_no_interrupted_one() {
-    let place = Place::published(&[("nodes/a", "# A\n")]);
+    let place = Place::unrecorded(&[("nodes/a", "# A\n")]);
     std::fs::create_dir_all(place.path(".context/local/event/x")).unwrap();
     place.ctx("add nodes/b --body two").exits(5);
     place.remove(".context/local/event");

@@ -45,7 +45,7 @@ fn a_whole_vault_is_intact_but_not_anchored() {
     intact, anchored to checkpoint 2
       anchor: checkpoint 2, trusted on this machine since 2026-11-21T10:00:02.000Z
       2 checkpoints, 4 artifacts, 5 versions recomputed
-      head: checkpoint 2, sha256:f8759c8328fab6fe6bcb4099be5653809070e2873f170ff006c7a1c2b51465d8
+      head: checkpoint 2, sha256:da42a3add208a0e9985ea245368d4a38247f855fb23923bd3efd1ac9c32e412d
       covered by no hash: the notes of 1 version
     -- stderr
     ");
@@ -62,11 +62,11 @@ fn a_whole_vault_is_intact_but_not_anchored() {
           "source": "trusted-head",
           "since": "2026-11-21T10:00:02.000Z",
           "checkpoint": 2,
-          "checkpoint_hash": "sha256:f8759c8328fab6fe6bcb4099be5653809070e2873f170ff006c7a1c2b51465d8"
+          "checkpoint_hash": "sha256:da42a3add208a0e9985ea245368d4a38247f855fb23923bd3efd1ac9c32e412d"
         }
       ],
       "checkpoints": 2,
-      "checkpoint_hash": "sha256:f8759c8328fab6fe6bcb4099be5653809070e2873f170ff006c7a1c2b51465d8",
+      "checkpoint_hash": "sha256:da42a3add208a0e9985ea245368d4a38247f855fb23923bd3efd1ac9c32e412d",
       "artifacts": 4,
       "versions": 5,
       "unprotected_notes": 1,
@@ -99,7 +99,7 @@ fn drift_is_reported_and_may_be_allowed() {
     intact, working copy differs
       anchor: checkpoint 2, trusted on this machine since 2026-11-21T10:00:02.000Z
       2 checkpoints, 4 artifacts, 5 versions recomputed
-      head: checkpoint 2, sha256:f8759c8328fab6fe6bcb4099be5653809070e2873f170ff006c7a1c2b51465d8
+      head: checkpoint 2, sha256:da42a3add208a0e9985ea245368d4a38247f855fb23923bd3efd1ac9c32e412d
       covered by no hash: the notes of 1 version
 
     Working copy: live files that differ from their published versions:
@@ -139,7 +139,7 @@ fn an_altered_text_is_damage_whatever_is_allowed() {
     damaged
       anchor: checkpoint 2, trusted on this machine since 2026-11-21T10:00:02.000Z
       2 checkpoints, 4 artifacts, 5 versions recomputed
-      head: checkpoint 2, sha256:f8759c8328fab6fe6bcb4099be5653809070e2873f170ff006c7a1c2b51465d8
+      head: checkpoint 2, sha256:da42a3add208a0e9985ea245368d4a38247f855fb23923bd3efd1ac9c32e412d
       covered by no hash: the notes of 1 version
 
     Damage: recorded data was altered or is missing:
@@ -195,13 +195,15 @@ fn a_cut_log_is_unsettled() {
     -- stdout
     damaged
       1 checkpoint, 4 artifacts, 5 versions recomputed
-      head: checkpoint 1, sha256:d3415e02d7a003e74ca1c6d19425a3c07cb1a752cb546253691011f7781b819e
+      head: checkpoint 1, sha256:80ace6c73a495cd8c96ba1a14de603190c23a4109c3f003300640c66874cb2db
       covered by no hash: the notes of 1 version
 
     Damage: recorded data was altered or is missing:
       [head-rollback] .versions/checkpoints.jsonl, checkpoint 2: it is trusted on this machine, but the log ends at checkpoint 1
-          expected sha256:f8759c8328fab6fe6bcb4099be5653809070e2873f170ff006c7a1c2b51465d8
+          expected sha256:da42a3add208a0e9985ea245368d4a38247f855fb23923bd3efd1ac9c32e412d
           in .versions/checkpoints.jsonl
+      [audit-contradicts] .context/audit, checkpoint 2: line [WRITER]-2 names checkpoint 2, which the log lacks
+          in .context/audit
 
     Unsettled: incomplete or unreadable records:
       [published-unsealed] nodes/a v2: the history records it as published (ana@example.com, 2026-11-21T10:00:02.000Z), but no checkpoint holds it
@@ -214,6 +216,8 @@ fn a_cut_log_is_unsettled() {
     Meaning and remedy:
       [head-rollback] The log ends before an anchor.
           Look for the missing checkpoints on other branches and in `git stash list`, or restore the log and the histories from git or a backup. If the vault was reset on purpose, run `ctx head trust`, or pass another hash or revision to --expect-head or --since.
+      [audit-contradicts] A change log names a checkpoint that the checkpoint log lacks or has with another hash.
+          Restore the checkpoint log, the histories and `.context/audit` together from git or a backup. If the vault was reset on purpose, or a merge kept the checkpoints of one branch only, run `ctx head trust`: it is recorded, too.
       [published-unsealed] A history records a publication or retirement that no checkpoint has.
           Find out who wrote it before you publish again, because later the files do not show it. After an interrupted command, `ctx recover --dry-run` lists what no checkpoint seals, with author and time. If the log was truncated, restore it, or see with `ctx checkpoint rebuild --dry-run` which checkpoints the histories give.
       [drift] A live file differs from the published text and is not a draft.
@@ -227,7 +231,7 @@ fn a_cut_log_is_unsettled() {
     exit: 4
     -- stdout
     -- stderr
-    error[head-rollback]: the trusted head is checkpoint 2 (f8759c8328fa), but the log ends at checkpoint 1
+    error[head-rollback]: the trusted head is checkpoint 2 (da42a3add208), but the log ends at checkpoint 1
     hint: nothing was written; restore the log from git or a backup, then run `ctx verify`
     hint: `ctx checkpoint rebuild --dry-run` shows the log that the histories give
     hint: if the vault was changed on purpose, `ctx head trust` trusts the log as it is
@@ -279,13 +283,19 @@ fn nothing_is_published_on_top_of_damage() {
     Damage: recorded data was altered or is missing:
       [checkpoint-log-unreadable] .versions/checkpoints.jsonl, checkpoint 1: entry 1: not a checkpoint: missing field `at` at line 1 column 2
           in .versions/checkpoints.jsonl
+      [audit-contradicts] .context/audit, checkpoint 1: line [WRITER]-1 names checkpoint 1, which the log lacks
+          in .context/audit
       [head-rollback] .versions/checkpoints.jsonl, checkpoint 2: it is trusted on this machine, but the log ends at checkpoint 0
-          expected sha256:f8759c8328fab6fe6bcb4099be5653809070e2873f170ff006c7a1c2b51465d8
+          expected sha256:da42a3add208a0e9985ea245368d4a38247f855fb23923bd3efd1ac9c32e412d
           in .versions/checkpoints.jsonl
+      [audit-contradicts] .context/audit, checkpoint 2: line [WRITER]-2 names checkpoint 2, which the log lacks
+          in .context/audit
 
     Meaning and remedy:
       [checkpoint-log-unreadable] The checkpoint log or an entry of it cannot be read.
           Restore the file from git or from a backup that verifies. After a merge that left conflict markers or the lines of both sides, keep the records of one side (`git restore --source=HEAD --staged --worktree -- ':(glob)**/.versions/**'` in the vault's folder) and publish the other side's changes again. If git converted line ends, add the line `**/.versions/** -text -whitespace` to `.gitattributes` and let git write the files again (`find . -path '*/.versions/*' -exec touch {} +`, then `git restore -- ':(glob)**/.versions/**'`). Until then nothing in the file is served or published.
+      [audit-contradicts] A change log names a checkpoint that the checkpoint log lacks or has with another hash.
+          Restore the checkpoint log, the histories and `.context/audit` together from git or a backup. If the vault was reset on purpose, or a merge kept the checkpoints of one branch only, run `ctx head trust`: it is recorded, too.
       [head-rollback] The log ends before an anchor.
           Look for the missing checkpoints on other branches and in `git stash list`, or restore the log and the histories from git or a backup. If the vault was reset on purpose, run `ctx head trust`, or pass another hash or revision to --expect-head or --since.
     -- stderr
@@ -303,7 +313,7 @@ fn a_part_of_a_vault_can_be_verified() {
     intact, anchored to checkpoint 2 (2 artifacts and the log; nothing else was checked)
       anchor: checkpoint 2, trusted on this machine since 2026-11-21T10:00:02.000Z
       2 checkpoints, 2 artifacts, 2 versions recomputed
-      head: checkpoint 2, sha256:f8759c8328fab6fe6bcb4099be5653809070e2873f170ff006c7a1c2b51465d8
+      head: checkpoint 2, sha256:da42a3add208a0e9985ea245368d4a38247f855fb23923bd3efd1ac9c32e412d
     -- stderr
     ");
     let json = place.ctx("verify nodes/a --json").exits(1).json("ctx.verify");
