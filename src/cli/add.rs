@@ -13,12 +13,13 @@ use crate::vault::Vault;
 use crate::words::argument;
 use crate::workspace::argument::{node_type, tags, text_or_input};
 use crate::workspace::create;
+use crate::workspace::governance::is_governed;
 
 /// Create a document and publish it
 ///
 /// Writes a new file and publishes it; with --draft only the file is written. An existing file is
 /// never changed. On a terminal, without --body, VISUAL or EDITOR is opened for the body. A document
-/// without a body is not published.
+/// without a body is not published. In a governed vault only the file is written, as a draft.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx add nodes/policies/returns --title \"Returns\" --tags \
 policy,retail --body \"Returns within 30 days.\"\n  ctx add nodes/notes/call --draft --body - < call.md")]
@@ -93,14 +94,15 @@ fn publish(
     let text = edit
         .apply(body)
         .map_err(|why| Failure::new(Code::Refused, why.to_string()).hint(why.hint()))?;
-    if args.draft {
+    if args.draft || is_governed(vault)? {
         govern::check_place(vault, &id)?;
         let path = create::draft(vault, (&id, &text), &author, args.expect.read()?)?;
         if session.ui.json {
             session.ui.report(&DraftReport { id: &id, path: &path, status: "draft" });
         } else {
             session.ui.line(&format!("created {path} as a draft"));
-            let next = format!("next: edit it, then run `ctx publish {}`", argument(id.as_str()));
+            let verb = if is_governed(vault)? { "submit" } else { "publish" };
+            let next = format!("next: edit it, then run `ctx {verb} {}`", argument(id.as_str()));
             session.ui.note(&next);
         }
         return Ok(Answer::Yes);

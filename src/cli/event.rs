@@ -76,7 +76,12 @@ pub(super) fn text(session: &mut Session<'_>, verb: &str, outcome: &Outcome, dry
             let would = if dry_run { "would make " } else { "" };
             ui.painted(Paint::Good, &format!("{would}checkpoint {number} with {what}, {at}"));
         }
-        None => ui.line(&format!("nothing to {verb}")),
+        None if !outcome.items.is_empty() => {
+            let what = count(outcome.items.len(), "version");
+            let would = if dry_run { "would be " } else { "" };
+            ui.painted(Paint::Good, &format!("{what} {would}recorded, nothing published"));
+        }
+        None => ui.line(&format!("nothing to {}", verb.replace('.', " "))),
     }
     let row = |item: &Item| {
         let id = shown(item.id.as_str()).into_owned();
@@ -94,6 +99,12 @@ pub(super) fn text(session: &mut Session<'_>, verb: &str, outcome: &Outcome, dry
     }
     for (id, why) in &outcome.left_out {
         ui.line(&format!("  left out: {} ({why})", shown(id.as_str())));
+    }
+    for awaited in outcome.awaited.iter().filter(|awaited| awaited.required > 0) {
+        let (id, found, required) = (shown(awaited.id.as_str()), awaited.found, awaited.required);
+        let change = awaited.change.as_deref().map(|name| format!(", change {}", shown(name)));
+        let change = change.unwrap_or_default();
+        ui.line(&format!("  waits: {id} ({found} of {required} approvals{change})"));
     }
     inbound(session, &outcome.links.inbound);
     relative(session, &outcome.relative);

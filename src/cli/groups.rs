@@ -7,9 +7,13 @@ use clap::{CommandFactory as _, FromArgMatches as _};
 use super::Cli;
 
 /// The verbs of each group, in the order in which `ctx --help` lists them.
-const GROUPS: [(&str, &[&str]); 6] = [
+const GROUPS: [(&str, &[&str]); 7] = [
     ("Start", &["init", "demo", "add"]),
     ("Publish", &["status", "validate", "diff", "publish", "retire", "restore", "mv"]),
+    (
+        "Review",
+        &["submit", "review", "approve", "reject", "withdraw", "comment", "govern"],
+    ),
     ("Read", &["list", "read", "resolve", "search", "context", "pack", "neighbors", "graph"]),
     (
         "Verify and look back",

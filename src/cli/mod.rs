@@ -12,6 +12,7 @@ mod checkpoint;
 mod color;
 mod context;
 mod convert;
+mod decide;
 mod demo;
 mod diff;
 mod document;
@@ -20,6 +21,7 @@ mod event;
 mod evidence;
 mod expect;
 mod failure;
+mod govern;
 mod graph;
 mod groups;
 mod head;
@@ -42,10 +44,12 @@ mod replay;
 mod resolve;
 mod restore;
 mod retire;
+mod review;
 mod search;
 mod session;
 mod show;
 mod status;
+mod submit;
 mod trace;
 pub(crate) mod ui;
 mod validate;
@@ -166,6 +170,13 @@ enum Verb {
     Retire(retire::Retire),
     Restore(restore::Restore),
     Mv(moved::Mv),
+    Submit(submit::Submit),
+    Review(review::Review),
+    Approve(decide::Approve),
+    Reject(decide::Reject),
+    Withdraw(decide::Withdraw),
+    Comment(decide::Comment),
+    Govern(govern::Govern),
     List(list::List),
     Read(read::Read),
     Resolve(resolve::Resolve),
@@ -325,6 +336,13 @@ fn dispatch(verb: Verb, session: &mut Session<'_>) -> Result<Answer, Failure> {
         Verb::Retire(args) => retire::run(&args, session),
         Verb::Restore(args) => restore::run(&args, session),
         Verb::Mv(args) => moved::run(&args, session),
+        Verb::Submit(args) => submit::run(&args, session),
+        Verb::Review(args) => review::run(&args, session),
+        Verb::Approve(args) => decide::approve(&args, session),
+        Verb::Reject(args) => decide::reject(&args, session),
+        Verb::Withdraw(args) => decide::withdraw(&args, session),
+        Verb::Comment(args) => decide::comment(&args, session),
+        Verb::Govern(args) => govern::run(&args, session),
         Verb::List(args) => list::run(&args, session),
         Verb::Read(args) => read::run(&args, session),
         Verb::Resolve(args) => resolve::run(&args, session),

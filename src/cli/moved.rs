@@ -3,7 +3,7 @@
 use super::expect::ExpectArgs;
 use super::session::Session;
 use super::{Acting, Answer, event};
-use crate::govern::Mode;
+use crate::govern::{Mode, PublishError, review};
 use crate::model::id::DocumentId;
 use crate::report::event::Moved;
 use crate::report::failure::Failure;
@@ -20,6 +20,9 @@ use crate::report::failure::Failure;
 ///
 /// If the command is interrupted after its checkpoint, links may be left as they were. Run it again
 /// with --fix-links: it then makes no checkpoint, and changes the links that still lead to OLD.
+///
+/// In a governed vault the move is submitted for review, and links are changed by repeating the
+/// command with --fix-links after its approval.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  ctx mv nodes/returns nodes/policies/returns\n  ctx mv nodes/returns nodes/policies/returns --fix-links --dry-run"
@@ -52,6 +55,9 @@ pub(super) fn run(args: &Mv, session: &mut Session<'_>) -> Result<Answer, Failur
     let old = workspace.named(&vault, &args.old)?;
     let new: DocumentId = workspace.new_id(&vault, &args.new)?;
     DocumentId::of_document_file(&new.live_path())?;
-    let outcome = crate::govern::move_document(&vault, &old, &new, &author, mode)?;
+    let outcome = match crate::govern::move_document(&vault, &old, &new, &author, mode) {
+        Err(PublishError::Governed) => review::propose_move(&vault, (&old, &new), (&author, mode))?,
+        moved => moved?,
+    };
     Ok(event::print(session, &outcome, args.dry_run, Moved))
 }

@@ -3,6 +3,7 @@
 use super::expect::ExpectArgs;
 use super::session::Session;
 use super::{Acting, Answer, event};
+use crate::govern::{PublishError, review};
 use crate::report::event::Retired;
 use crate::report::failure::Failure;
 
@@ -12,6 +13,9 @@ use crate::report::failure::Failure;
 /// maps. The live file may be missing. `ctx publish ID` publishes the document again while its file
 /// exists. Links to the documents are listed; one that leads to another document afterwards is a
 /// warning.
+///
+/// In a governed vault this is submitted for review. With --emergency a reviewer of the documents
+/// retires them at once, and another reviewer ratifies it with `ctx approve`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx retire nodes/policies/old-returns -m \"replaced\"\n  \
 ctx retire nodes/a nodes/b --dry-run")]
@@ -19,6 +23,15 @@ pub(super) struct Retire {
     /// Ids or files of documents
     #[arg(value_name = "ID", required = true)]
     ids: Vec<String>,
+    /// Retire before another reviewer has agreed (governed vaults)
+    #[arg(long, requires = "reason", conflicts_with = "change")]
+    emergency: bool,
+    /// Why; it is part of the recorded text
+    #[arg(long, value_name = "TEXT", requires = "emergency")]
+    reason: Option<String>,
+    /// Retire only together with the other submissions of this change (governed vaults)
+    #[arg(long, value_name = "NAME")]
+    change: Option<String>,
     /// Note to store with each version (covered by no hash)
     #[arg(short = 'm', long = "message", value_name = "NOTE")]
     note: Option<String>,
@@ -38,6 +51,15 @@ pub(super) fn run(args: &Retire, session: &mut Session<'_>) -> Result<Answer, Fa
     let author = workspace.author(&vault, args.note.as_deref(), None)?;
     let ids = args.ids.iter().map(|text| workspace.named(&vault, text));
     let ids: Vec<_> = ids.collect::<Result<_, _>>()?;
-    let outcome = crate::govern::retire(&vault, &ids, &author, mode)?;
+    let by = (&author, mode);
+    let outcome = match args.reason.as_deref() {
+        Some(reason) => review::retire_at_once(&vault, &ids, by, reason)?,
+        None => match crate::govern::retire(&vault, &ids, &author, mode) {
+            Err(PublishError::Governed) => {
+                review::propose_retirement(&vault, &ids, by, args.change.as_deref())?
+            }
+            retired => retired?,
+        },
+    };
     Ok(event::print(session, &outcome, args.dry_run, Retired))
 }

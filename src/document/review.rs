@@ -86,6 +86,11 @@ impl Action {
         }
     }
 
+    /// The id that the document gets.
+    pub fn target(&self) -> Option<&DocumentId> {
+        if let Self::Move(target) = self { Some(target) } else { None }
+    }
+
     /// Whether the document leaves the maps with the approval.
     pub fn is_retirement(&self) -> bool {
         *self != Self::Publish

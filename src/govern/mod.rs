@@ -328,6 +328,14 @@ impl From<SettleError> for PublishError {
     }
 }
 
+/// Whether publication needs a review after the last checkpoint.
+///
+/// # Errors
+/// The configuration that is in force cannot be read.
+pub fn is_governed(vault: &Vault, chronicle: &Chronicle<'_>) -> Result<bool, PublishError> {
+    Ok(InForce::of(vault, chronicle)?.is_governed)
+}
+
 /// Publishes documents as one event.
 ///
 /// # Errors

@@ -1,4 +1,4 @@
-//! Writing a step of a review: versions that no checkpoint seals (`spec/transactions.md`, TXN-20).
+//! Writing a step of a review: versions that no checkpoint seals (`spec/review.md`, REV-10).
 
 use super::review;
 use super::transaction::Transaction;

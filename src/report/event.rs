@@ -24,6 +24,9 @@ pub struct EventReport<'e> {
     brought_up_to_date: Vec<&'e DocumentId>,
     left_out: Vec<LeftOutReport<'e>>,
     refused: Vec<FileProblems>,
+    /// Submissions that wait for more approvals, or for the rest of their change.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    awaiting: Vec<AwaitingReport<'e>>,
     /// Links to what was retired or moved.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     inbound_links: Vec<InboundReport<'e>>,
@@ -52,6 +55,16 @@ pub struct EventReport<'e> {
     /// What was cleaned up of an interrupted command.
     #[serde(skip_serializing_if = "Option::is_none")]
     recovered: Option<RecoveredReport<'e>>,
+}
+
+/// A submission that waits for more approvals.
+#[derive(Debug, Serialize)]
+struct AwaitingReport<'e> {
+    id: &'e DocumentId,
+    approvals: usize,
+    required: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    change: Option<&'e str>,
 }
 
 #[derive(Debug, Serialize)]
@@ -139,6 +152,16 @@ impl<'e> EventReport<'e> {
             brought_up_to_date: outcome.behind.iter().map(|(id, _)| id).collect(),
             left_out: left_out.map(|(id, reason)| LeftOutReport { id, reason }).collect(),
             refused: outcome.refused.iter().map(refused).collect(),
+            awaiting: outcome
+                .awaited
+                .iter()
+                .map(|awaited| AwaitingReport {
+                    id: &awaited.id,
+                    approvals: awaited.found,
+                    required: awaited.required,
+                    change: awaited.change.as_deref(),
+                })
+                .collect(),
             inbound_links: outcome.links.inbound.iter().map(InboundReport::from).collect(),
             captured_links: outcome.links.captured.iter().map(CapturedReport::from).collect(),
             texts_after_wikilinks: outcome.links.texts.iter().map(InboundReport::from).collect(),
@@ -261,6 +284,18 @@ events! {
     Retired "retire";
     /// The answer of `mv`.
     Moved "mv";
+    /// The answer of `submit`.
+    Submitted "submit";
+    /// The answer of `approve`.
+    Approved "approve";
+    /// The answer of `reject`.
+    Rejected "reject";
+    /// The answer of `withdraw`.
+    Withdrawn "withdraw";
+    /// The answer of `govern on`.
+    GovernOn "govern.on";
+    /// The answer of `govern off`.
+    GovernOff "govern.off";
     /// The answer of `audit begin`.
     AuditBegun "audit.begin";
 }

@@ -1,5 +1,5 @@
 //! What may follow the sealed versions of a history without being a file of an interrupted command:
-//! the steps of a review (`spec/transactions.md`, TXN-20).
+//! the steps of a review (`spec/review.md`, REV-10).
 //!
 //! A step makes no checkpoint. It is committed when all of its entries are durable, so a writer that
 //! was interrupted between them has left a step that did not happen.

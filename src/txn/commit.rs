@@ -57,7 +57,7 @@ pub(crate) fn commit(
 }
 
 /// Writes the versions of a step that makes no checkpoint: it is committed when all of them are
-/// durable (TXN-20).
+/// durable (REV-10).
 ///
 /// # Errors
 /// A write or sync failed; everything was taken back as far as the disk let us.

@@ -1,6 +1,8 @@
 //! Arguments that hold a text, a type or tags.
 
+use std::fs::File;
 use std::io::Read;
+use std::path::Path;
 
 use crate::document;
 use crate::document::frontmatter::NodeType;
@@ -13,23 +15,40 @@ use crate::words::nearest;
 pub(crate) fn text_or_input(text: Option<&str>, stdin: &mut dyn Read) -> Result<String, Failure> {
     match text {
         None => Ok(String::new()),
-        Some("-") => {
-            let mut bytes = Vec::new();
-            stdin.take(limit::DOCUMENT + 1).read_to_end(&mut bytes).map_err(|why| {
-                Failure::new(Code::Io, format!("cannot read standard input: {why}"))
-            })?;
-            if bytes.len() as u64 > limit::DOCUMENT {
-                return Err(Failure::new(Code::Refused, "the text is larger than 16 MiB")
-                    .hint("split the document"));
-            }
-            let text = document::utf8(&bytes).map_err(|why| {
-                Failure::new(Code::Refused, format!("standard input is {why}")).hint(why.hint())
-            })?;
-            Ok(text.to_owned())
-        }
+        Some("-") => text_of("standard input", stdin),
         Some(text) if text.ends_with('\n') || text.is_empty() => Ok(text.to_owned()),
         Some(text) => Ok(format!("{text}\n")),
     }
+}
+
+/// The text of a file that the user names, from the folder that they are in, or of standard input
+/// for `-`.
+pub(crate) fn file_or_input(
+    name: &str,
+    cwd: &Path,
+    stdin: &mut dyn Read,
+) -> Result<String, Failure> {
+    if name == "-" {
+        return text_of("standard input", stdin);
+    }
+    let mut file = File::open(cwd.join(name))
+        .map_err(|why| Failure::new(Code::Io, format!("cannot open `{name}`: {why}")))?;
+    text_of(&format!("`{name}`"), &mut file)
+}
+
+/// Reads a text of limited size.
+fn text_of(name: &str, from: &mut dyn Read) -> Result<String, Failure> {
+    let mut bytes = Vec::new();
+    from.take(limit::DOCUMENT + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|why| Failure::new(Code::Io, format!("cannot read {name}: {why}")))?;
+    if bytes.len() as u64 > limit::DOCUMENT {
+        return Err(Failure::new(Code::Refused, "the text is larger than 16 MiB")
+            .hint("split the document"));
+    }
+    let text = document::utf8(&bytes)
+        .map_err(|why| Failure::new(Code::Refused, format!("{name} is {why}")).hint(why.hint()))?;
+    Ok(text.to_owned())
 }
 
 /// The type that an argument names.

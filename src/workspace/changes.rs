@@ -83,7 +83,7 @@ impl Workspace<'_> {
 }
 
 /// A configuration with the setting; one that has it stays as it is.
-fn with_setting(text: &str) -> Result<String, String> {
+pub(super) fn with_setting(text: &str) -> Result<String, String> {
     let config = Config::parse(text).map_err(|why| why.to_string())?;
     if config.audit.is_some() {
         return Ok(text.to_owned());

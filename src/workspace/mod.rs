@@ -17,6 +17,7 @@ pub(crate) mod create;
 pub(crate) mod demo;
 mod discarded;
 pub mod git;
+pub(crate) mod governance;
 pub(crate) mod head;
 mod identity;
 pub(crate) mod init;

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use crate::vectors::root;
 
 /// The areas whose rules have numbers.
-const AREAS: [&str; 20] = [
-    "STEW", "VAULT", "YAML", "DOC", "HIST", "CKPT", "URI", "SEC", "SEL", "PUB", "TXN", "GRAPH",
+const AREAS: [&str; 21] = [
+    "STEW", "REV", "VAULT", "YAML", "DOC", "HIST", "CKPT", "URI", "SEC", "SEL", "PUB", "TXN", "GRAPH",
     "RES", "IDX", "SEARCH", "AUDIT", "EVID", "DERIV", "THREAT", "VER",
 ];
 

@@ -297,7 +297,9 @@ impl Transaction<'_> {
                 ratified.push(reviewed);
                 continue;
             };
-            let is_mine = is_named || self.may_approve(&reviewed.track, pending, &rules).is_ok();
+            let is_in_change = decision.change.is_some() && decision.change == pending.change.as_deref();
+            let may = || self.may_approve(&reviewed.track, pending, &rules).is_ok();
+            let is_mine = is_named || is_in_change && may();
             if is_mine {
                 check_version(decision, &reviewed)?;
                 self.may_approve(&reviewed.track, pending, &rules)?;
@@ -306,7 +308,6 @@ impl Transaction<'_> {
             let by = pending.approvers().into_iter().chain(me).collect();
             let required = rules.required(reviewed.track.subjects(pending)).required;
             let set = (pending.change.clone(), pending.change.is_none().then_some(id));
-            let is_mine = is_mine && (is_named || decision.change == pending.change.as_deref());
             sets.entry(set).or_default().push(Member { reviewed, by, required, is_mine });
         }
         let sets: Vec<Vec<Member>> = sets.into_values().collect();

@@ -1,0 +1,139 @@
+//! `ctx approve`, `ctx reject`, `ctx withdraw` and `ctx comment`.
+
+use super::session::Session;
+use super::{Acting, Answer, event};
+use crate::govern::Mode;
+use crate::govern::review::{self, Decision, Refusing};
+use crate::model::id::DocumentId;
+use crate::report::event::{Approved, Rejected, Withdrawn};
+use crate::report::failure::{Code, Failure};
+use crate::report::review::CommentReport;
+use crate::workspace::version;
+
+/// Which submissions are decided.
+#[derive(Debug, clap::Args)]
+struct About {
+    /// Ids or files of documents and governance files
+    #[arg(value_name = "ID", required_unless_present = "change")]
+    ids: Vec<String>,
+    /// Every submission of this change
+    #[arg(long, value_name = "NAME")]
+    change: Option<String>,
+    /// Decide only if the submission is this version
+    #[arg(long, value_name = "N")]
+    version: Option<String>,
+    /// Note to store with each version (covered by no hash)
+    #[arg(short = 'm', long = "message", value_name = "NOTE")]
+    note: Option<String>,
+    /// Show what would be recorded; write nothing
+    #[arg(long)]
+    dry_run: bool,
+    #[command(flatten)]
+    acting: Acting,
+}
+
+/// Approve submissions, which publishes them
+///
+/// Publishes exactly the submitted bytes under one checkpoint. An approval that is not the last one
+/// that the scope requires, or a part of a change whose other parts wait, is recorded, and the text
+/// waits. Whoever submitted a text, or is named as its author by this submission, cannot approve it.
+/// With --version it is refused if another submission took its place. Of a document that was retired
+/// in an emergency it ratifies that. Needs the role reviewer.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  ctx approve nodes/policies/returns --version 4\n  \
+ctx approve --change autumn-prices -m \"checked with legal\"")]
+pub(super) struct Approve {
+    #[command(flatten)]
+    about: About,
+}
+
+/// Reject submissions, with the reason
+///
+/// The other submissions of the same change are rejected with it. Needs the role reviewer.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  ctx reject nodes/policies/returns --reason \"cite the law\"")]
+pub(super) struct Reject {
+    #[command(flatten)]
+    about: About,
+    /// Why; it is part of the recorded text
+    #[arg(long, value_name = "TEXT")]
+    reason: String,
+}
+
+/// Withdraw your own submissions
+///
+/// The other submissions of the same change are withdrawn with it. Live files stay as they are.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  ctx withdraw nodes/policies/returns")]
+pub(super) struct Withdraw {
+    #[command(flatten)]
+    about: About,
+    /// Why; it is part of the recorded text
+    #[arg(long, value_name = "TEXT")]
+    reason: Option<String>,
+}
+
+/// Record a remark about a submission
+///
+/// The remark is a line of the change log and makes no version; `ctx review show` prints it.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  ctx comment nodes/policies/returns \"which law?\"")]
+pub(super) struct Comment {
+    /// Id or file of the document or governance file
+    id: String,
+    /// The remark
+    text: String,
+    #[command(flatten)]
+    acting: Acting,
+}
+
+pub(super) fn approve(args: &Approve, session: &mut Session<'_>) -> Result<Answer, Failure> {
+    decided(&args.about, session, |vault, decision| review::approve(vault, decision))
+        .map(|outcome| event::print(session, &outcome, args.about.dry_run, Approved))
+}
+
+pub(super) fn reject(args: &Reject, session: &mut Session<'_>) -> Result<Answer, Failure> {
+    decided(&args.about, session, |vault, decision| review::reject(vault, decision, &args.reason))
+        .map(|outcome| event::print(session, &outcome, args.about.dry_run, Rejected))
+}
+
+pub(super) fn withdraw(args: &Withdraw, session: &mut Session<'_>) -> Result<Answer, Failure> {
+    let how = Refusing::Withdraw(args.reason.as_deref());
+    decided(&args.about, session, |vault, decision| review::withdraw(vault, decision, how))
+        .map(|outcome| event::print(session, &outcome, args.about.dry_run, Withdrawn))
+}
+
+fn decided(
+    about: &About,
+    session: &mut Session<'_>,
+    decide: impl Fn(
+        &crate::vault::Vault,
+        &Decision<'_>,
+    ) -> Result<crate::govern::Outcome, crate::govern::PublishError>,
+) -> Result<crate::govern::Outcome, Failure> {
+    let vault = session.acting(&about.acting)?;
+    let workspace = &session.workspace;
+    let author = workspace.author(&vault, about.note.as_deref(), None)?;
+    let ids = about.ids.iter().map(|text| workspace.named(&vault, text));
+    let ids: Vec<DocumentId> = ids.collect::<Result<_, _>>()?;
+    let number = about.version.as_deref().map(version::number).transpose()?;
+    if number.is_some() && ids.len() != 1 {
+        return Err(Failure::new(Code::Usage, "`--version` needs the id of one document"));
+    }
+    let mode = Mode { dry_run: about.dry_run, ..Mode::default() };
+    let change = about.change.as_deref();
+    let decision = Decision { author: &author, ids: &ids, change, version: number, mode };
+    Ok(decide(&vault, &decision)?)
+}
+
+pub(super) fn comment(args: &Comment, session: &mut Session<'_>) -> Result<Answer, Failure> {
+    let vault = session.acting(&args.acting)?;
+    let author = session.workspace.author(&vault, None, None)?;
+    let id = session.workspace.named(&vault, &args.id)?;
+    review::comment(&vault, &id, &author, &args.text)?;
+    match session.ui.json {
+        true => session.ui.report(&CommentReport { id: &id }),
+        false => session.ui.line("recorded"),
+    }
+    Ok(Answer::Yes)
+}

@@ -1,0 +1,77 @@
+//! `ctx govern`.
+
+use super::session::Session;
+use super::{Acting, Answer, event};
+use crate::govern::Mode;
+use crate::report::event::{GovernOff, GovernOn};
+use crate::report::failure::Failure;
+
+/// Require a review of everything that is published, or stop to
+///
+/// In a governed vault a text is published only after a reviewer who is not its author approved it.
+/// Who reviews what is in stewards.yaml. Principals are asserted on a command line: whoever can write
+/// to the files of the vault can name any. `ctx verify` finds what was published past the review.
+#[derive(Debug, clap::Args)]
+pub(super) struct Govern {
+    #[command(subcommand)]
+    part: Part,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Part {
+    /// Make the vault governed
+    ///
+    /// Writes `governance: governed` into the configuration and publishes it with stewards.yaml,
+    /// which must assign two reviewers to the whole vault. Earlier versions stay as they are.
+    #[command(after_help = "Example:\n  ctx govern on --dry-run")]
+    On {
+        /// Accept one reviewer of the vault, who can then approve nothing of their own
+        #[arg(long)]
+        alone: bool,
+        #[command(flatten)]
+        how: How,
+    },
+    /// Submit that the vault is not governed any more
+    ///
+    /// The change is reviewed as any other, by a reviewer of the whole vault. It is refused while
+    /// other submissions await a decision.
+    #[command(after_help = "Example:\n  ctx govern off")]
+    Off {
+        #[command(flatten)]
+        how: How,
+    },
+}
+
+#[derive(Debug, clap::Args)]
+struct How {
+    /// Note to store with each version (covered by no hash)
+    #[arg(short = 'm', long = "message", value_name = "NOTE")]
+    note: Option<String>,
+    /// Show what would change; write nothing
+    #[arg(long)]
+    dry_run: bool,
+    #[command(flatten)]
+    acting: Acting,
+}
+
+pub(super) fn run(args: &Govern, session: &mut Session<'_>) -> Result<Answer, Failure> {
+    let (Part::On { how, .. } | Part::Off { how }) = &args.part;
+    let vault = session.acting(&how.acting)?;
+    let mode = Mode { dry_run: how.dry_run, ..Mode::default() };
+    let workspace = &session.workspace;
+    let note = how.note.as_deref();
+    match &args.part {
+        Part::On { alone, .. } => {
+            let outcome = workspace.begin_governance(&vault, note, *alone, mode)?;
+            let answer = event::print(session, &outcome, how.dry_run, GovernOn);
+            if *alone {
+                session.ui.note("warning: one reviewer of the vault cannot approve their own texts; assign another one");
+            }
+            Ok(answer)
+        }
+        Part::Off { .. } => {
+            let outcome = workspace.end_governance(&vault, note, mode)?;
+            Ok(event::print(session, &outcome, how.dry_run, GovernOff))
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! `ctx review`.
+
+use super::session::Session;
+use super::ui::shown;
+use super::{Acting, Answer};
+use crate::report::failure::Failure;
+use crate::report::review::{QueueReport, QueuedReport};
+use crate::words::count;
+
+/// List what awaits a decision, or show one submission
+///
+/// Lists the submissions that you may approve, the oldest first, and of equal age the largest first;
+/// --all lists those of others too.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  ctx review\n  ctx review --all --json")]
+pub(super) struct Review {
+    /// List every submission, also those that you may not approve
+    #[arg(long)]
+    all: bool,
+    #[command(flatten)]
+    acting: Acting,
+}
+
+pub(super) fn run(args: &Review, session: &mut Session<'_>) -> Result<Answer, Failure> {
+    let vault = session.acting(&args.acting)?;
+    let principal = session.workspace.principal(vault.root(), None);
+    let principal = match args.all {
+        true => principal.ok(),
+        false => Some(principal?),
+    };
+    let principal = principal.map(|(principal, _)| principal);
+    let queue = crate::govern::review::queue(&vault, principal.as_ref())?;
+    let report = QueueReport::new(&queue, principal.as_ref(), args.all);
+    if session.ui.json {
+        session.ui.report(&report);
+        return Ok(Answer::Yes);
+    }
+    let others = report.others;
+    let ui = &mut session.ui;
+    if report.waiting.is_empty() {
+        ui.line(if args.all { "nothing awaits a decision" } else { "nothing awaits your decision" });
+    }
+    let row = |one: &QueuedReport<'_>| {
+        let size = format!("+{} -{}", one.lines_added, one.lines_removed);
+        let approvals = format!("{} of {}", one.approvals.len(), one.required);
+        let change = one.change.map_or_else(String::new, |name| format!("change {name}"));
+        let row = [
+            one.id.to_string(),
+            format!("v{}", one.version),
+            one.action.to_owned(),
+            one.at.to_string(),
+            one.by.to_owned(),
+            size,
+            approvals,
+            change,
+        ];
+        row.iter().map(|cell| shown(cell).into_owned()).collect::<Vec<String>>()
+    };
+    ui.table(&report.waiting.iter().map(row).collect::<Vec<_>>());
+    if others > 0 {
+        ui.note(&format!("note: {} of others; `--all` lists them", count(others, "submission")));
+    }
+    Ok(Answer::Yes)
+}

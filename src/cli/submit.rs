@@ -1,0 +1,81 @@
+//! `ctx submit`.
+
+use super::expect::ExpectArgs;
+use super::session::Session;
+use super::{Acting, Answer, event, progress};
+use crate::govern::review::{Submission, submit};
+use crate::govern::{NewDocument, Which};
+use crate::report::event::Submitted;
+use crate::report::failure::{Code, Failure};
+use crate::workspace::argument::file_or_input;
+
+/// Submit texts for review; a reviewer publishes them
+///
+/// In a governed vault a text is published only after a reviewer approved exactly these bytes. Each
+/// live file is recorded as an unpublished version, and stays as it is. Without a name, --changed
+/// submits every changed document and governance file that is published and no draft. --from takes
+/// the text of one document from a file, and the live file is not read.
+/// Documents that are submitted under one --change are published together or not at all.
+/// Submitting again replaces your own submission. Needs the role editor.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  ctx submit nodes/policies/returns -m \"new threshold\"\n  \
+ctx submit --changed --change autumn-prices\n  ctx submit nodes/policies/returns --from draft.md")]
+pub(super) struct Submit {
+    /// Ids or files of documents and governance files, or folders: the changed documents in them
+    #[arg(value_name = "ID|FOLDER", conflicts_with = "changed")]
+    ids: Vec<String>,
+    /// Submit every change to what is published, except drafts
+    #[arg(long)]
+    changed: bool,
+    /// File with the text to submit for the one document, or `-` for standard input
+    #[arg(long, value_name = "FILE|-", conflicts_with = "changed")]
+    from: Option<String>,
+    /// Publish these documents only together with the others of this change
+    #[arg(long, value_name = "NAME")]
+    change: Option<String>,
+    /// Withdraw another principal's submission of the documents, with its change
+    #[arg(long)]
+    supersede: bool,
+    /// Note to store with each version (covered by no hash)
+    #[arg(short = 'm', long = "message", value_name = "NOTE")]
+    note: Option<String>,
+    /// Show what would be submitted; write nothing
+    #[arg(long)]
+    dry_run: bool,
+    #[command(flatten)]
+    expect: ExpectArgs,
+    #[command(flatten)]
+    acting: Acting,
+}
+
+pub(super) fn run(args: &Submit, session: &mut Session<'_>) -> Result<Answer, Failure> {
+    let vault = session.acting(&args.acting)?;
+    let cwd = &session.workspace.environment.cwd;
+    let from = args.from.as_deref();
+    let from = from.map(|from| file_or_input(from, cwd, session.stdin)).transpose()?;
+    let workspace = &session.workspace;
+    let author = workspace.author(&vault, args.note.as_deref(), None)?;
+    let which = match args.changed {
+        true => Which::Changed,
+        false => super::publish::named(workspace, &vault, &args.ids)?,
+    };
+    let from = match (from, &which) {
+        (None, _) => None,
+        (Some(text), Which::Ids(ids)) if ids.len() == 1 => {
+            Some(NewDocument { id: ids[0].clone(), text })
+        }
+        (Some(_), _) => {
+            return Err(Failure::new(Code::Usage, "`--from` needs the id of one document"));
+        }
+    };
+    if args.ids.is_empty() && !args.changed {
+        return Err(Failure::new(Code::Usage, "no document to submit is named")
+            .hint("`--changed` submits every change to what is published")
+            .hint("or name documents; `ctx status` lists all that differ"));
+    }
+    let mode = args.expect.mode(args.dry_run)?;
+    let (change, supersede) = (args.change.as_deref(), args.supersede);
+    let submission = Submission { author: &author, which, from, change, supersede, mode };
+    let outcome = progress::watch(session, &vault, || submit(&vault, &submission))?;
+    Ok(event::print(session, &outcome, args.dry_run, Submitted))
+}

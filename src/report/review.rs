@@ -1,0 +1,137 @@
+//! What awaits a decision.
+
+use serde::Serialize;
+
+use super::Report;
+use crate::chain::diff;
+use crate::govern::review::{Queue, Waiting};
+use crate::model::id::DocumentId;
+use crate::model::number::Version;
+use crate::model::principal::Principal;
+
+/// The answer of `review`.
+#[derive(Debug, Serialize)]
+pub struct QueueReport<'q> {
+    /// Whose queue it is.
+    pub principal: Option<&'q str>,
+    /// What awaits, the oldest first, then the largest.
+    pub waiting: Vec<QueuedReport<'q>>,
+    /// How many submissions of the vault are not listed.
+    pub others: usize,
+}
+
+/// One artifact that awaits a decision.
+#[derive(Debug, Serialize)]
+pub struct QueuedReport<'q> {
+    /// The artifact.
+    pub id: &'q DocumentId,
+    /// The version that was submitted, or that retired it.
+    pub version: Version,
+    /// `publish`, `retire` or `move`; `emergency` for a retirement that awaits ratification.
+    pub action: &'static str,
+    /// The id that it is moved to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target: Option<&'q DocumentId>,
+    /// The set that it belongs to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub change: Option<&'q str>,
+    /// Who submitted it.
+    pub by: &'q str,
+    /// When.
+    pub at: String,
+    /// The published version that it is based on, or 0.
+    pub base: Version,
+    /// Who approved it so far.
+    pub approvals: Vec<&'q str>,
+    /// How many approvals are required.
+    pub required: u32,
+    /// Lines that it adds to the published text.
+    pub lines_added: usize,
+    /// Lines that it removes.
+    pub lines_removed: usize,
+    /// Whether this principal may approve it.
+    pub mine: bool,
+}
+
+impl<'q> QueueReport<'q> {
+    /// Of a queue; `all` lists also what this principal may not approve.
+    pub fn new(queue: &'q Queue, principal: Option<&'q Principal>, all: bool) -> Self {
+        let listed = queue.waiting.iter().filter(|waiting| all || waiting.is_mine);
+        let mut waiting: Vec<QueuedReport<'q>> = listed.map(QueuedReport::from).collect();
+        waiting.sort_by_key(|one| {
+            let size = one.lines_added + one.lines_removed;
+            (one.at.clone(), std::cmp::Reverse(size), one.id)
+        });
+        let others = queue.waiting.len() - waiting.len();
+        Self { principal: principal.map(Principal::as_str), waiting, others }
+    }
+}
+
+impl<'q> From<&'q Waiting> for QueuedReport<'q> {
+    fn from(waiting: &'q Waiting) -> Self {
+        let track = &waiting.track;
+        let published = track.published.as_ref();
+        let base = published.map_or(Version::NONE, |last| last.version);
+        let before = published.map_or("", |last| last.text.as_str());
+        let common = Self {
+            id: track.id(),
+            version: Version::NONE,
+            action: "emergency",
+            target: None,
+            change: None,
+            by: "",
+            at: String::new(),
+            base,
+            approvals: Vec::new(),
+            required: waiting.required,
+            lines_added: 0,
+            lines_removed: 0,
+            mine: waiting.is_mine,
+        };
+        match (&track.pending, &track.emergency) {
+            (Some(pending), _) => {
+                let (lines_added, lines_removed) = size(before, &pending.text);
+                let action = pending.action.as_ref();
+                Self {
+                    version: pending.version,
+                    action: action.map_or("unknown", |action| action.as_str()),
+                    target: action.and_then(|action| action.target()),
+                    change: pending.change.as_deref(),
+                    by: &pending.by,
+                    at: pending.at.to_string(),
+                    approvals: pending.approvals.iter().map(|a| a.by.as_str()).collect(),
+                    lines_added,
+                    lines_removed,
+                    ..common
+                }
+            }
+            (None, Some(emergency)) => {
+                Self { version: emergency.version, by: &emergency.by, at: emergency.at.to_string(), ..common }
+            }
+            (None, None) => common,
+        }
+    }
+}
+
+/// How many lines differ between two texts: added and removed.
+fn size(before: &str, after: &str) -> (usize, usize) {
+    let diff = diff::print_between(before, after, "", "");
+    let body = || diff.lines().skip(2);
+    let count = |sign: char| body().filter(|line| line.starts_with(sign)).count();
+    (count('+'), count('-'))
+}
+
+impl Report for QueueReport<'_> {
+    const SCHEMA: &'static str = "review";
+}
+
+/// The answer of `comment`.
+#[derive(Debug, Serialize)]
+pub struct CommentReport<'c> {
+    /// The artifact.
+    pub id: &'c DocumentId,
+}
+
+impl Report for CommentReport<'_> {
+    const SCHEMA: &'static str = "comment";
+}
