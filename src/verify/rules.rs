@@ -22,6 +22,9 @@ pub(super) struct Rules {
     intervals: Vec<(CheckpointNumber, u64)>,
     /// From which checkpoint on each event of ours has a line in a change log.
     pub(super) recorded_from: Option<CheckpointNumber>,
+    /// From which checkpoint on each event of ours binds a change log, and from which on it need not;
+    /// in order.
+    bound: Vec<(CheckpointNumber, bool)>,
     /// Whether publishing edits live files, as the last sealed configuration has it.
     pub(super) frontmatter: FrontmatterMode,
 }
@@ -64,6 +67,11 @@ impl Rules {
             config.as_ref().is_some_and(|config| config.audit.is_some())
         };
         rules.recorded_from = configs.iter().find(is_recorded).map(|(checkpoint, _)| *checkpoint);
+        let binds = |config: &Config| config.audit.is_some_and(|audit| audit.bind);
+        let bound = configs
+            .iter()
+            .map(|(checkpoint, config)| (*checkpoint, config.as_ref().is_some_and(binds)));
+        rules.bound = bound.collect();
         let last = configs.last().and_then(|(_, config)| config.as_ref());
         rules.frontmatter = last.map(|config| config.frontmatter).unwrap_or_default();
         (rules, findings)
@@ -73,6 +81,12 @@ impl Rules {
     pub(super) fn is_strict(&self, checkpoint: CheckpointNumber) -> bool {
         let strict = self.strict.iter().rfind(|(from, _)| *from <= checkpoint);
         strict.is_some_and(|(_, strict)| *strict)
+    }
+
+    /// Whether a checkpoint must bind a change log.
+    pub(super) fn is_bound(&self, checkpoint: CheckpointNumber) -> bool {
+        let bound = self.bound.iter().rfind(|(from, _)| *from <= checkpoint);
+        bound.is_some_and(|(_, bound)| *bound) && self.is_strict(checkpoint)
     }
 
     /// The interval that a history gets which begins at a checkpoint.
