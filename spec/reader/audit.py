@@ -15,6 +15,7 @@ EVENTS = {
     "change": {"action"},
 }
 ACTIONS = {
+    "bind": {"event_at"},
     "event": {"sealed", "ids"},
     "recover": {"paths"},
     "replace-log": set(),
@@ -70,11 +71,12 @@ def verify_log(files):
     return len(lines), faults
 
 
-def check_changes(files, hashes, owed, tails=()):
-    """What is wrong with change logs: code and checkpoint (AUDIT-20 to AUDIT-22).
+def check_changes(files, hashes, owed, tails=(), bindings=(), must_bind=()):
+    """What is wrong with change logs: code and checkpoint (AUDIT-20 to AUDIT-22, AUDIT-26).
 
     `hashes` are those of the checkpoints, from 1 on, `owed` the numbers of the events that need a
-    line, `tails` the lines that the user wrote last.
+    line, `tails` the lines that the user wrote last. `bindings` are the lines that checkpoints
+    bind: checkpoint, time, writer, number, hash; the checkpoints of `must_bind` need one.
     """
     lines, faults = read_logs(files)
     findings = [(code, None) for code, _, _ in faults]
@@ -94,7 +96,16 @@ def check_changes(files, hashes, owed, tails=()):
             code = "audit-replaced" if trusted >= line["at"] else "audit-contradicts"
             findings.append((code, line["sealed"]["checkpoint"]))
     recorded = {line["sealed"]["checkpoint"] for line in events if is_held(line["sealed"])}
-    return findings + [("audit-missing", n) for n in sorted(set(owed) - recorded)]
+    findings += [("audit-missing", n) for n in sorted(set(owed) - recorded)]
+    findings += [("audit-missing", n) for n in sorted(set(must_bind) - {b[0] for b in bindings})]
+    times = {(line["writer"], line["seq"], said): line.get("event_at") for line, said in lines}
+    lost = {}
+    for number, at, *line in sorted(bindings, key=lambda bound: (bound[2], bound[3], bound[0])):
+        if tuple(line) not in times:
+            lost.setdefault(line[0], number)  # of each writer the first
+        elif times[tuple(line)] != at:
+            findings.append(("audit-contradicts", number))
+    return findings + [("audit-rollback", number) for number in lost.values()]
 
 
 def read_logs(files):

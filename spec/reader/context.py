@@ -9,7 +9,9 @@ import re
 import unicodedata
 
 from artifact import Artifact
-from formats import Document, Refused, has_control, is_governance, is_invisible, read_yaml
+from formats import (
+    Document, Refused, has_control, is_artifact, is_governance, is_invisible, read_yaml,
+)  # fmt: skip
 from questions import SCHEME, TAG, WORDS, Names, Pack, Term, Uri, encoded, read_selector
 from verify import Verifier
 
@@ -88,7 +90,8 @@ class State:
         self.log.check_log()
         self.number = number or (len(self.log.entries) or None)
         self.entry = self.log.entries[self.number - 1] if self.number else None
-        self.maps = self.entry.maps if self.entry else ({}, {})
+        maps = self.entry.maps if self.entry else ({}, {})
+        self.maps = tuple({id: map[id] for id in map if is_artifact(id)} for map in maps)
         self.withheld, self.versions = [], {}
         for id in sorted(self.maps[0], key=str.encode):
             artifact = Artifact(self.log, id)

@@ -109,6 +109,13 @@ def document_id(path):
     return id, id_error(id) or is_reserved(id) or ("reserved" if is_governance(id) else None)
 
 
+CHAIN = re.compile(r"\.context/audit/([0-9a-f]{32})\.jsonl")
+
+
+def is_artifact(id):  # AUDIT-25
+    return not CHAIN.fullmatch(id)
+
+
 def history_folder(id):  # VAULT-4
     folder, _, name = id.rpartition("/")
     return (folder + "/" if folder else "") + ".versions/" + name

@@ -179,7 +179,12 @@ def changes(case):
     never = len(case["checkpoints"]) + 1
     begin = max(case["strict_from"] or never, case["recorded_from"] or never)
     tails = [(tail["writer"], tail["seq"], tail["hash"]) for tail in case["tails"]]
-    found = check_changes(case["files"], case["checkpoints"], range(begin, never), tails)
+    bindings = [tuple(one) for one in case.get("bindings", [])]
+    must_bind = case.get("must_bind", [])
+    owed = range(begin, never)
+    found = check_changes(
+        case["files"], case["checkpoints"], owed, tails, bindings, must_bind
+    )
     return sorted(map(str, found)) == sorted(str(tuple(one)) for one in case["findings"])
 
 

@@ -8,12 +8,11 @@ import stat
 from artifact import Artifact
 from audit import FILE, check_changes
 from formats import (
-    MIB, Checkpoint, FullLog, Refused, id_error, is_governance, is_reserved, millis, normalise, read_line,
+    CHAIN, MIB, Checkpoint, FullLog, Refused, id_error, is_artifact, is_governance, is_reserved, millis, normalise, read_line,
     read_torn, read_yaml, sha256, spelled_full,
 )  # fmt: skip
 
 LOGS = (".versions/checkpoints.jsonl", ".versions/context_history.yaml")
-
 
 class Verifier:
     """A vault that is verified, with what was found so far."""
@@ -21,6 +20,7 @@ class Verifier:
     def __init__(self, root, now):
         self.root, self.now, self.findings = os.fsencode(root), millis(now), []
         self.seals, self.removals, self.strict = {}, {}, set()
+        self.bindings, self.binds = [], {}
         self.config, self.frontmatter, self.recorded = {}, {}, {}
 
     def find(self, code, id=None, version=None, checkpoint=None, path=None):
@@ -202,7 +202,8 @@ class Verifier:
             previous = entry.hash
             self.check_maps(entry, before, maps)
             entry.maps, before = maps, maps
-            self.head = {id: (maps[0].get(id), maps[1].get(id)) for id in {*maps[0], *maps[1]}}
+            ids = filter(is_artifact, {*maps[0], *maps[1]})
+            self.head = {id: (maps[0].get(id), maps[1].get(id)) for id in ids}
         self.check_strict()
 
     def check_maps(self, entry, before, maps):
@@ -213,23 +214,32 @@ class Verifier:
             return (maps[0].get(id), maps[1].get(id))
 
         in_delta = {*(entry.set or ()), *(entry.removed or ())}
+        if any(map(CHAIN.fullmatch, entry.removed or ())):  # AUDIT-26
+            self.find("field-malformed", checkpoint=number)
         if any(mark(before, id) == mark(maps, id) for id in in_delta):
             self.find("field-malformed", checkpoint=number)
         for id in sorted({*versions} ^ {*hashes}):
             self.find("checkpoint-hash-missing", id, None, number)
         ids, past = {*versions, *hashes}, {*before[0], *before[1]}
         entry.changed = in_delta | {id for id in ids | past if mark(before, id) != mark(maps, id)}
-        for id in past - ids:
+        for id in filter(CHAIN.fullmatch, entry.changed & ids):
+            if None not in mark(maps, id):
+                bound = (CHAIN.fullmatch(id)[1], *mark(maps, id))
+                self.bindings.append((number, entry.at, *bound))
+        entry.changed = {id for id in entry.changed if not CHAIN.fullmatch(id)}
+        for id in filter(is_artifact, past - ids):
             self.removals.setdefault(id, []).append((number, entry.at))
         for id, version in versions.items():
             if version < self.highest.get(id, 0):
                 self.find("version-regression", id, version, number)
             self.highest[id] = max(version, self.highest.get(id, 0))
+            if not is_artifact(id):
+                continue
             if is_reserved(id) and id not in self.ever:
                 self.find("id-collision", id)
             if mark(before, id) != mark(maps, id):
                 self.seals.setdefault(id, []).append((number, *mark(maps, id), entry.at))
-        self.ever |= ids
+        self.ever |= {*filter(is_artifact, ids)}
         if entry.trigger not in entry.changed:
             known = entry.trigger in self.ever or entry.trigger in self.histories
             code = "checkpoint-trigger-" + ("unchanged" if known else "unknown")
@@ -266,7 +276,14 @@ class Verifier:
         hashes = {entry.number: entry.hash for entry in self.entries if not entry.faults}
         count = max(hashes, default=0)
         owed = {n for n in self.strict if recorded and recorded <= n <= count}
-        for code, number in check_changes(files, [hashes.get(n + 1) for n in range(count)], owed):
+        last = 0
+        must_bind = set()
+        for n in range(1, count + 1):
+            last = n if n in self.binds else last
+            if n in self.strict and self.binds.get(last):
+                must_bind.add(n)
+        log = [hashes.get(n + 1) for n in range(count)]
+        for code, number in check_changes(files, log, owed, (), self.bindings, must_bind):
             self.find(code, checkpoint=number)
 
     def change_logs(self):
@@ -296,7 +313,9 @@ class Verifier:
                 self.config[number] = int(interval) if interval else 10
                 self.frontmatter[number] = self.setting(text, "frontmatter")
                 self.recorded[number] = self.has(text, "audit")
+                self.binds[number] = self.setting(text, "audit", "bind") == "true"
         found += [(number, None) for number, _ in self.removals.get(id, [])]
+        self.binds |= {number: False for number, _ in self.removals.get(id, [])}
         self.frontmatter |= {number: None for number, _ in self.removals.get(id, [])}
         return sorted(found, key=lambda one: one[0])
 

@@ -22,6 +22,11 @@ pub enum Change {
         #[serde(skip_serializing_if = "std::ops::Not::not", default)]
         recovered: bool,
     },
+    /// An event is about to be committed, whose checkpoint binds this line (AUDIT-25).
+    Bind {
+        /// The time of the event.
+        event_at: String,
+    },
     /// What an interrupted command left was moved away, or live files were brought up to date.
     Recover {
         /// The files.
@@ -141,6 +146,14 @@ impl Change {
             || self.step().is_some_and(|step| step.recovered)
     }
 
+    /// The time of the event whose checkpoint binds the line.
+    pub fn event_at(&self) -> Option<&str> {
+        match self {
+            Self::Bind { event_at } => Some(event_at),
+            _ => None,
+        }
+    }
+
     /// The head that was trusted before.
     pub fn from(&self) -> Option<&HeadRef> {
         match self {
@@ -171,6 +184,7 @@ impl Change {
     pub fn as_str(&self) -> &'static str {
         match self {
             Self::Event { .. } => "event",
+            Self::Bind { .. } => "bind",
             Self::Recover { .. } => "recover",
             Self::ReplaceLog { .. } => "replace-log",
             Self::HeadTrust { .. } => "head-trust",

@@ -1,6 +1,7 @@
 //! The change log: a line for each command that changed the vault, or what is trusted of it, in the
 //! vault beside what it changed (AUDIT-18 to AUDIT-22). Only the holder of the write lock appends.
 
+use std::collections::BTreeMap;
 use std::io;
 
 use super::chain::Logs;
@@ -12,7 +13,10 @@ use super::tails::{Tail, Tails};
 use super::writer::{FULL, FilesByWriter, Random, WriterId, by_writer};
 use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::event::Checkpoint;
+use crate::checkpoint::state::{Bound, Mark};
+use crate::model::id::{DocumentId, IdError};
 use crate::model::layout::{self, AUDIT_DIR};
+use crate::model::number::Version;
 use crate::model::timestamp::Timestamp;
 use crate::trust::{self, Head};
 use crate::vault::Vault;
@@ -66,7 +70,48 @@ pub(crate) fn sealed(
     now: Timestamp,
 ) -> Result<(), ChangeError> {
     let head = before.head().map(HeadRef::from);
-    append(vault, recorder, now, head, Change::of_event(checkpoint, false))
+    append(vault, recorder, now, head, Change::of_event(checkpoint, false)).map(|_| ())
+}
+
+/// Writes a line for an event that is about to be committed, durable; gives what the checkpoint is to
+/// bind (AUDIT-25). Without its event the line is harmless.
+///
+/// # Errors
+/// It could not be written.
+pub(crate) fn bind(
+    (vault, before): (&Vault, &Chronicle<'_>),
+    at: Timestamp,
+    recorder: &Recorder,
+    now: Timestamp,
+) -> Result<Bound, ChangeError> {
+    let head = before.head().map(HeadRef::from);
+    let change = Change::Bind { event_at: at.to_string() };
+    let Tail { writer, seq, hash, .. } = append(vault, recorder, now, head, change)?;
+    let mark = hash.parse().ok().map(|hash| Mark::new(Version(seq), hash));
+    // Of this writer's hand both are always there.
+    let id = path_of(&writer, 1).parse().map_err(|why: IdError| io::Error::other(why.to_string()));
+    Ok((id.map_err(ChangeError::Tail)?, mark))
+}
+
+/// The line that each event bound, by the time of the event: the last of those that name it.
+///
+/// # Errors
+/// A log cannot be read.
+pub(crate) fn bindings(vault: &Vault) -> io::Result<BTreeMap<Timestamp, (DocumentId, Mark)>> {
+    let mut found: BTreeMap<Timestamp, (String, DocumentId, Mark)> = BTreeMap::new();
+    let logs = Logs::of_changes(vault).map_err(io::Error::other)?;
+    logs.each(&mut |line| {
+        let Event::Change(change) = &line.event else { return };
+        let at = change.event_at().and_then(|at| at.parse::<Timestamp>().ok());
+        let id = line.writer.parse::<WriterId>().ok();
+        let id = id.and_then(|writer| path_of(&writer, 1).parse::<DocumentId>().ok());
+        let (Some(at), Some(id), Some(hash)) = (at, id, line.hash) else { return };
+        // Times are written in one form, so that they compare as texts.
+        if found.get(&at).is_none_or(|(last, ..)| *last <= line.at) {
+            found.insert(at, (line.at, id, Mark::new(Version(line.seq), hash)));
+        }
+    })?;
+    Ok(found.into_iter().map(|(at, (_, id, mark))| (at, (id, mark))).collect())
 }
 
 /// Records a change that sealed no checkpoint.
@@ -80,7 +125,7 @@ pub(crate) fn other(
     now: Timestamp,
     change: Change,
 ) -> Result<(), ChangeError> {
-    append(vault, recorder, now, head.and_then(HeadRef::of), change)
+    append(vault, recorder, now, head.and_then(HeadRef::of), change).map(|_| ())
 }
 
 /// Forgets the last lines of logs that no longer hold them: a user declared that the vault counts as
@@ -128,7 +173,7 @@ pub(crate) fn catch_up(
         return Ok(());
     }
     let head = HeadRef::of(&intent.upon);
-    append(vault, recorder, now, head, Change::of_event(checkpoint, true))
+    append(vault, recorder, now, head, Change::of_event(checkpoint, true)).map(|_| ())
 }
 
 fn append(
@@ -137,7 +182,7 @@ fn append(
     now: Timestamp,
     head: Option<HeadRef>,
     change: Change,
-) -> Result<(), ChangeError> {
+) -> Result<Tail, ChangeError> {
     let files = vault.files();
     let mut tails = Tails::read(vault.state());
     let seat = match tails.last() {
@@ -163,8 +208,10 @@ fn append(
         _ => Written::Longer(&seat.path),
     };
     files.sync(&[written])?;
-    tails.advance(Tail { writer: seat.writer, seq: end.seq, hash: end.hash, sealed });
-    tails.write(vault).map_err(ChangeError::Tail)
+    let tail = Tail { writer: seat.writer, seq: end.seq, hash: end.hash, sealed };
+    tails.advance(tail.clone());
+    tails.write(vault).map_err(ChangeError::Tail)?;
+    Ok(tail)
 }
 
 /// Where the next line goes.

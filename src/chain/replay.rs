@@ -16,8 +16,12 @@ use crate::model::number::Version;
 use crate::vault::files::Files;
 
 /// Whether the vault holds the history of an artifact, readable or not.
+/// A change log is its own.
 pub(crate) fn has_history(files: &Files, id: &DocumentId) -> bool {
-    files.exists(&id.history_path())
+    match id.is_chain() {
+        true => files.exists(id.as_str()),
+        false => files.exists(&id.history_path()),
+    }
 }
 
 /// Reads the history of an artifact.

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::event::Checkpoint;
 use super::fault::{Duplicate, LogError};
 use super::log::Log;
-use super::state::{Mark, PublishedSet};
+use super::state::{Bound, Mark, PublishedSet};
 use super::{codec, maps};
 use crate::chain::replay;
 use crate::model::digest::Digest;
@@ -107,13 +107,22 @@ impl<'l> Chronicle<'l> {
         retired: &mut HashMap<&'c DocumentId, Version>,
         checkpoint: &'c Checkpoint,
     ) -> Result<(), LogError> {
-        if before.is_empty() && retired.is_empty() {
+        if before.is_empty() && before.bound().is_empty() && retired.is_empty() {
             return Ok(());
         }
         let version_of = |id: &DocumentId| before.get(id.as_str()).and_then(|mark| mark.version);
         for (id, mark) in &checkpoint.set {
             let least = version_of(id).or_else(|| retired.get(id).copied());
             if let (Some(version), Some(least)) = (mark.version, least)
+                && version < least
+            {
+                let (number, id) = (checkpoint.number, id.clone());
+                return Err(LogError::Regression { number, id, version });
+            }
+        }
+        for (id, mark) in &checkpoint.bound {
+            let least = before.bound().get(id).and_then(|mark| mark.version);
+            if let (Some(version), Some(least)) = (mark.and_then(|mark| mark.version), least)
                 && version < least
             {
                 let (number, id) = (checkpoint.number, id.clone());
@@ -188,12 +197,12 @@ impl<'l> Chronicle<'l> {
         state: &mut PublishedSet,
         at: Timestamp,
         triggered_by: DocumentId,
-        set: Vec<(DocumentId, Mark)>,
-        removed: Vec<DocumentId>,
+        (set, removed): (Vec<(DocumentId, Mark)>, Vec<DocumentId>),
+        bound: Vec<Bound>,
     ) -> (Checkpoint, Append) {
         let number = self.head_number().next();
         let hash = Digest::of(b"");
-        let mut checkpoint = Checkpoint { number, at, triggered_by, hash, set, removed };
+        let mut checkpoint = Checkpoint { number, at, triggered_by, hash, set, removed, bound };
         checkpoint.seal(state, self.head().map(|head| &head.hash));
         let bytes = codec::append(self.log.form, &self.log.end, &checkpoint, state);
         let append = Append { path: self.log.path(), length: self.log.end.length, bytes };
@@ -218,10 +227,11 @@ impl Chronicle<'_> {
         before.iter().for_each(|checkpoint| checkpoint.apply(&mut state));
         first.apply(&mut state);
         let set: Vec<_> = state.iter().map(|(id, mark)| (id.clone(), *mark)).collect();
-        let whole = Checkpoint { set, removed: Vec::new(), ..first.clone() };
+        let bound = state.bound().iter().map(|(id, mark)| (id.clone(), Some(*mark))).collect();
+        let whole = Checkpoint { set, removed: Vec::new(), bound, ..first.clone() };
         let lines: Vec<&Checkpoint> =
             std::iter::once(&whole).chain(after.into_iter().skip(1)).collect();
-        let mut marks = lines.iter().flat_map(|checkpoint| &checkpoint.set);
+        let mut marks = lines.iter().flat_map(|checkpoint| checkpoint.whole_set());
         let is_whole = marks.all(|(_, mark)| mark.sealed().is_some());
         let previous = before.last().map(|checkpoint| checkpoint.hash);
         is_whole.then(|| (previous, codec::export(LogForm::Delta, &lines)))

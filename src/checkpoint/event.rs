@@ -1,6 +1,6 @@
 //! One publication event: what it set and removed, and the hash over the maps that it leaves.
 
-use super::state::{Mark, PublishedSet, in_json_order};
+use super::state::{Bound, Mark, PublishedSet, in_json_order, json_order};
 use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
 use crate::model::number::CheckpointNumber;
@@ -22,6 +22,8 @@ pub struct Checkpoint {
     pub set: Vec<(DocumentId, Mark)>,
     /// Artifacts that left the maps.
     pub removed: Vec<DocumentId>,
+    /// The change logs whose entries in the maps changed, in the order of their ids.
+    pub bound: Vec<Bound>,
 }
 
 /// What one publication event did, in numbers.
@@ -62,9 +64,10 @@ impl Checkpoint {
 
     /// Turns the state before it into its own.
     pub(crate) fn apply(&self, state: &mut PublishedSet) {
-        if state.is_empty() {
+        if state.is_empty() && state.bound().is_empty() {
             // Nothing can be removed, and a map is built at once faster than entry by entry.
             *state = self.set.iter().cloned().collect();
+            state.bind(&self.bound);
             return;
         }
         for id in &self.removed {
@@ -73,6 +76,25 @@ impl Checkpoint {
         for (id, mark) in &self.set {
             state.set(id.clone(), *mark);
         }
+        state.bind(&self.bound);
+    }
+
+    /// What it set in the maps, change logs included, in the order of RFC 8785.
+    pub(super) fn whole_set(&self) -> Vec<(&DocumentId, &Mark)> {
+        let bound = self.bound.iter().filter_map(|(id, mark)| Some((id, mark.as_ref()?)));
+        let mut whole: Vec<_> = self.set.iter().map(|(id, mark)| (id, mark)).chain(bound).collect();
+        whole.sort_by(|(a, _), (b, _)| json_order(a.as_str(), b.as_str()));
+        whole
+    }
+
+    /// What left the maps, change logs included, in byte order.
+    pub(super) fn whole_removed(&self) -> Vec<&DocumentId> {
+        let bound = self.bound.iter().filter(|(_, mark)| mark.is_none()).map(|(id, _)| id);
+        let mut whole: Vec<&DocumentId> = self.removed.iter().chain(bound).collect();
+        if whole.len() > self.removed.len() {
+            whole.sort_unstable();
+        }
+        whole
     }
 
     /// Turns the state before it into its own, and takes the hash that follows from that.

@@ -264,7 +264,13 @@ mod tests {
         let at: Timestamp = "2026-11-21T20:06:06.689Z".parse().unwrap();
         let trigger = ids[1].parse().unwrap();
         let chronicle = empty.sound().unwrap();
-        let (first, _) = chronicle.next(&mut PublishedSet::default(), at, trigger, set, Vec::new());
+        let (first, _) = chronicle.next(
+            &mut PublishedSet::default(),
+            at,
+            trigger,
+            (set, Vec::new()),
+            Vec::new(),
+        );
         let log = Log::of(LogForm::Delta, vec![first]);
         let [delta, full] = [LogForm::Delta, LogForm::Full]
             .map(|form| Log::parse(form, &log.sound().unwrap().export(form)));

@@ -74,6 +74,12 @@ fn affordable(checkpoints: &[&Checkpoint], has_history: &dyn Fn(&DocumentId) -> 
         for id in &checkpoint.removed {
             size -= maps.remove(id).unwrap_or(0);
         }
+        for (id, mark) in &checkpoint.bound {
+            match mark {
+                Some(_) => size += spelled(id) - maps.insert(id, spelled(id)).unwrap_or(0),
+                None => size -= maps.remove(id).unwrap_or(0),
+            }
+        }
         for (id, _) in &checkpoint.set {
             size += spelled(id) - maps.insert(id, spelled(id)).unwrap_or(0);
         }
@@ -97,7 +103,7 @@ fn compare_until(before: Option<&Digest>, checkpoints: &[&Checkpoint], most: usi
     let mut changed = 0;
     for (n, checkpoint) in checkpoints.iter().enumerate() {
         maps.apply(checkpoint);
-        changed += checkpoint.set.len() + checkpoint.removed.len();
+        changed += checkpoint.set.len() + checkpoint.removed.len() + checkpoint.bound.len();
         let previous = n.checked_sub(1).map_or(before, |last| Some(&checkpoints[last].hash));
         copies.push((n, maps.clone(), previous, checkpoint));
         if copies.len() == AT_ONCE || changed > maps.len || n + 1 == checkpoints.len() {
@@ -144,12 +150,15 @@ impl Maps {
         for id in &checkpoint.removed {
             self.remove(id);
         }
-        if self.len == 0 {
-            self.fill(&checkpoint.set);
-            return;
+        match self.len {
+            0 => self.fill(&checkpoint.set),
+            _ => checkpoint.set.iter().for_each(|(id, mark)| self.set(id, *mark)),
         }
-        for (id, mark) in &checkpoint.set {
-            self.set(id, *mark);
+        for (id, mark) in &checkpoint.bound {
+            match mark {
+                Some(mark) => self.set(id, *mark),
+                None => self.remove(id),
+            }
         }
     }
 
@@ -346,6 +355,11 @@ mod tests {
             hash,
             set,
             removed,
+            // A change log that is bound, and now and then dropped.
+            bound: vec![(
+                format!(".context/audit/{:032x}.jsonl", number % 3).parse().unwrap(),
+                (!number.is_multiple_of(5)).then(|| Mark::new(Version(number), hash)),
+            )],
         }
     }
 

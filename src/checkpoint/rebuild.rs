@@ -53,7 +53,12 @@ pub fn longest_prefix<F>(entries: &[Result<Checkpoint, F>], records: &[Recorded]
 }
 
 /// The checkpoints that follow these, from what is recorded after the last of them.
-pub fn derive(before: &[&Checkpoint], mut records: Vec<Recorded>) -> Vec<Checkpoint> {
+/// `bindings` has the line that each event bound, by the time of the event.
+pub fn derive(
+    before: &[&Checkpoint],
+    mut records: Vec<Recorded>,
+    bindings: &BTreeMap<Timestamp, (DocumentId, Mark)>,
+) -> Vec<Checkpoint> {
     let mut state = PublishedSet::default();
     before.iter().for_each(|checkpoint| checkpoint.apply(&mut state));
     let mut previous = before.last().map(|checkpoint| checkpoint.hash);
@@ -84,7 +89,10 @@ pub fn derive(before: &[&Checkpoint], mut records: Vec<Recorded>) -> Vec<Checkpo
         let Some(triggered_by) = trigger(ids).cloned() else { continue };
         number = number.next();
         let hash = Digest::of(b"");
-        let mut checkpoint = Checkpoint { number, at: first.at, triggered_by, hash, set, removed };
+        let bound = bindings.get(&first.at).map(|(id, mark)| (id.clone(), Some(*mark)));
+        let bound = bound.into_iter().collect();
+        let mut checkpoint =
+            Checkpoint { number, at: first.at, triggered_by, hash, set, removed, bound };
         checkpoint.seal(&mut state, previous.as_ref());
         previous = Some(checkpoint.hash);
         derived.push(checkpoint);
@@ -114,7 +122,7 @@ mod tests {
         let set = [recorded("CONTEXT.md", 1, 1, false), recorded("nodes/a", 1, 1, false)];
         let retired = recorded("nodes/a", 2, 2, true);
         let both = || [set.to_vec(), vec![retired.clone()]].concat();
-        let derived = derive(&[], both());
+        let derived = derive(&[], both(), &BTreeMap::new());
         assert_eq!(derived.len(), 2);
         assert_eq!(derived[1].removed, [id("nodes/a")]);
         let entries: Vec<Result<Checkpoint, ()>> = derived.into_iter().map(Ok).collect();

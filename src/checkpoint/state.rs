@@ -31,10 +31,17 @@ impl Mark {
     }
 }
 
+/// A change log that a checkpoint binds by one of its lines; none where it left the maps, as in an
+/// event of the reference implementation.
+pub type Bound = (DocumentId, Option<Mark>);
+
 /// What is published at one checkpoint: every artifact with its version and chain hash.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PublishedSet {
     marks: BTreeMap<DocumentId, Mark>,
+    /// The change logs that are bound (AUDIT-25): they are in the maps, and nothing that is
+    /// published.
+    bound: BTreeMap<DocumentId, Mark>,
 }
 
 impl PublishedSet {
@@ -56,6 +63,30 @@ impl PublishedSet {
     /// Whether nothing is published.
     pub fn is_empty(&self) -> bool {
         self.marks.is_empty()
+    }
+
+    /// The change logs that are bound, each by its last bound line.
+    pub fn bound(&self) -> &BTreeMap<DocumentId, Mark> {
+        &self.bound
+    }
+
+    /// Everything that is in the maps, in byte order of the ids.
+    pub(super) fn whole(&self) -> Vec<(&DocumentId, &Mark)> {
+        let mut whole: Vec<(&DocumentId, &Mark)> = self.marks.iter().chain(&self.bound).collect();
+        if !self.bound.is_empty() {
+            whole.sort_unstable_by_key(|(id, _)| *id);
+        }
+        whole
+    }
+
+    /// Takes over what a checkpoint binds.
+    pub(super) fn bind(&mut self, bound: &[Bound]) {
+        for (id, mark) in bound {
+            match mark {
+                Some(mark) => self.bound.insert(id.clone(), *mark),
+                None => self.bound.remove(id),
+            };
+        }
     }
 
     pub(crate) fn set(&mut self, id: DocumentId, mark: Mark) -> Option<Mark> {
@@ -91,7 +122,7 @@ impl PublishedSet {
     }
 
     fn in_json_order(&self) -> Vec<(&DocumentId, &Mark)> {
-        let mut ordered: Vec<(&DocumentId, &Mark)> = self.marks.iter().collect();
+        let mut ordered: Vec<(&DocumentId, &Mark)> = self.marks.iter().chain(&self.bound).collect();
         ordered.sort_by(|(a, _), (b, _)| json_order(a.as_str(), b.as_str()));
         ordered
     }
@@ -115,7 +146,7 @@ pub(super) fn in_json_order(set: &mut [(DocumentId, Mark)]) {
 
 impl FromIterator<(DocumentId, Mark)> for PublishedSet {
     fn from_iter<T: IntoIterator<Item = (DocumentId, Mark)>>(marks: T) -> Self {
-        Self { marks: marks.into_iter().collect() }
+        Self { marks: marks.into_iter().collect(), bound: BTreeMap::new() }
     }
 }
 

@@ -13,6 +13,9 @@ use crate::report::failure::Failure;
 /// `.context/audit/`: who, when, with which command, and the checkpoint that it made. The lines are
 /// a hash chain of their own for each user and machine, so that branches merge without a conflict.
 /// `ctx verify` checks the chains, and that each event has its line; `ctx trace list` prints them.
+///
+/// With `bind: true` under `audit:` in .context/config.yaml each checkpoint holds number and hash of
+/// a line, so that `ctx verify` finds on every machine that lines before it are missing.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx audit begin --dry-run\n  ctx audit begin")]
 pub(super) struct Audit {

@@ -338,6 +338,7 @@ fn text(session: &mut Session<'_>, first: &Line, lines: &[Line]) {
             let sealed = change.sealed();
             let sealed = sealed.map(|head| format!("checkpoint {} {}", head.checkpoint, head.hash));
             field("sealed", sealed.as_deref());
+            field("binds", change.event_at().map(|at| format!("the event of {at}")).as_deref());
         }
         Event::Output(produced) => {
             field("model", produced.model.as_deref());

@@ -172,7 +172,8 @@ fn row(
     why: Option<String>,
 ) -> Publication {
     // A row does not need what else its event did.
-    let checkpoint = Checkpoint { set: Vec::new(), removed: Vec::new(), ..event.clone() };
+    let checkpoint =
+        Checkpoint { set: Vec::new(), removed: Vec::new(), bound: Vec::new(), ..event.clone() };
     Publication {
         checkpoint,
         act,

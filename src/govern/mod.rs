@@ -28,7 +28,7 @@ pub use moved::move_document;
 pub use restore::{RestoreError, RestoreRequest, RestoredFile, Standing, restore};
 pub use retire::retire;
 
-use crate::audit::{Recorder, changes};
+use crate::audit::{ChangeError, Recorder, changes};
 use crate::checkpoint::chronicle::{Append, Chronicle};
 use crate::checkpoint::event::Checkpoint;
 use crate::checkpoint::fault::LogError;
@@ -313,6 +313,9 @@ pub enum PublishError {
         /// Why.
         why: crate::chain::error::ChainError,
     },
+    /// The line that the checkpoint is to bind could not be written.
+    #[error("the change log: {0}")]
+    Unbound(ChangeError),
     /// Writing failed; what was written has been taken back.
     #[error(transparent)]
     File(#[from] FileError),
@@ -431,9 +434,12 @@ fn event(
         let _ = review::catch_up(vault, &chronicle, &left, event.author);
     }
     let live_mode = vault.config().frontmatter;
+    let asks = |vault: &Vault| vault.config().audit.is_some_and(|audit| audit.bind);
+    let is_bound = asks(vault) || sealed.as_ref().is_some_and(asks);
     let vault = sealed.as_ref().unwrap_or(vault);
     let unpublished_mode = Some(live_mode).filter(|mode| *mode != vault.config().frontmatter);
     let mut transaction = Transaction::open(vault, &chronicle, event, in_force)?;
+    transaction.is_bound = is_bound;
     let mut outcome = Outcome { recovered, unpublished_mode, ..Outcome::default() };
     choose(&mut transaction, &mut outcome)?;
     if event.gate == Gate::Steps {
@@ -460,7 +466,13 @@ fn write(
     let (vault, before, now) = (transaction.vault, transaction.chronicle, event.author.now);
     let lives = outcome.other_lives();
     let documents = transaction.documents_after(&outcome.items);
-    let sealed = transaction.seal(&outcome.items);
+    let is_bound = !event.mode.dry_run && transaction.is_bound;
+    let sealed = transaction.seal(&outcome.items, |transaction| match is_bound {
+        true => changes::bind((vault, before), transaction.at, &event.author.recorder, now)
+            .map(Some)
+            .map_err(PublishError::Unbound),
+        false => Ok(None),
+    })?;
     if !event.mode.dry_run {
         let mut committed = match &sealed {
             Some(sealed) => commit_event((vault, before), (&outcome, &lives), event, sealed)?,

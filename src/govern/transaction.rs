@@ -9,7 +9,7 @@ use super::{Author, Event, Gate, NewDocument, Outcome, PublishError, Refusal, Wh
 use crate::chain::replay;
 use crate::checkpoint::chronicle::{Append, Chronicle};
 use crate::checkpoint::event::{Checkpoint, trigger};
-use crate::checkpoint::state::{Mark, PublishedSet};
+use crate::checkpoint::state::{Bound, Mark, PublishedSet};
 use crate::live;
 use crate::live::inbound::{Leaving, LinksTo};
 use crate::model::id::DocumentId;
@@ -42,6 +42,8 @@ pub(super) struct Transaction<'a> {
     pub(super) begins: bool,
     /// Governance files that get back into the maps as they are.
     resealed: Vec<(DocumentId, Mark)>,
+    /// Whether the checkpoint binds the change log.
+    pub(super) is_bound: bool,
 }
 
 /// The first instant after the last entry of each of these histories: a step has one of its own.
@@ -99,6 +101,7 @@ impl<'a> Transaction<'a> {
             submits,
             begins,
             resealed,
+            is_bound: false,
         })
     }
 
@@ -204,11 +207,17 @@ impl<'a> Transaction<'a> {
         before + new - retired.iter().filter(|item| is_held(item)).count()
     }
 
-    /// The event of these items: the checkpoint, and the line that commits it.
-    pub(super) fn seal(mut self, items: &[Item]) -> Option<(Checkpoint, Append)> {
+    /// The event of these items: the checkpoint, and the line that commits it. `bind` gives what the
+    /// checkpoint binds, where there is an event.
+    pub(super) fn seal<E>(
+        mut self,
+        items: &[Item],
+        bind: impl FnOnce(&Self) -> Result<Option<Bound>, E>,
+    ) -> Result<Option<(Checkpoint, Append)>, E> {
         let resealed = std::mem::take(&mut self.resealed);
         let ids = items.iter().map(|item| &item.id).chain(resealed.iter().map(|(id, _)| id));
-        let trigger = trigger(ids).cloned()?;
+        let Some(trigger) = trigger(ids).cloned() else { return Ok(None) };
+        let bound = bind(&self)?.into_iter().collect();
         let mark = |item: &Item| (item.id.clone(), Mark::new(item.version, item.chain_hash));
         let (retired, set): (Vec<&Item>, Vec<&Item>) =
             items.iter().partition(|item| item.is_retirement());
@@ -217,7 +226,8 @@ impl<'a> Transaction<'a> {
         let mut removed: Vec<DocumentId> =
             retired.into_iter().map(|item| item.id.clone()).collect();
         removed.sort_unstable();
-        Some(self.chronicle.next(&mut self.state, self.at, trigger, set, removed))
+        let sets = (set, removed);
+        Ok(Some(self.chronicle.next(&mut self.state, self.at, trigger, sets, bound)))
     }
 }
 

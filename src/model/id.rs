@@ -152,6 +152,15 @@ impl DocumentId {
         name.is_some_and(|name| name.ends_with(".yml") && !name.contains('/'))
     }
 
+    /// Whether this names the change log of a writer, which has no history: maps of checkpoints bind
+    /// it by the number and the hash of a line (AUDIT-25).
+    pub fn is_chain(&self) -> bool {
+        let name = self.0.strip_prefix(layout::AUDIT_DIR).and_then(|name| name.strip_prefix('/'));
+        let writer = name.and_then(|name| name.strip_suffix(".jsonl"));
+        let is_digit = |b: u8| b.is_ascii_digit() || (b'a'..=b'f').contains(&b);
+        writer.is_some_and(|writer| writer.len() == 32 && writer.bytes().all(is_digit))
+    }
+
     /// Whether this names a document.
     pub fn is_document(&self) -> bool {
         self.kind() == Kind::Document

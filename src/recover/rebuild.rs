@@ -6,6 +6,7 @@ use std::mem;
 
 use rayon::prelude::*;
 
+use crate::audit::changes;
 use crate::chain::error::ChainError;
 use crate::chain::replay;
 use crate::chain::walk::Walk;
@@ -90,7 +91,9 @@ pub(crate) fn rebuild(vault: &Vault, old: &Log, from_scratch: bool) -> Rebuilt {
     let mut checkpoints: Vec<Checkpoint> = old.entries[..kept].iter().flatten().cloned().collect();
     let before: Vec<&Checkpoint> = checkpoints.iter().collect();
     let passed_over = passed_over(&before, &records);
-    let derived = derive(&before, records);
+    // Of a change log that cannot be read nothing is bound; the verifier says so.
+    let bindings = changes::bindings(vault).unwrap_or_default();
+    let derived = derive(&before, records, &bindings);
     checkpoints.extend(derived);
     let (log, before) = (Log::of(old.form, checkpoints), old.entries.len());
     Rebuilt { log, kept, before, unsound, passed_over }

@@ -118,6 +118,7 @@ fn of_change(change: &Change, all: &mut Gathered) {
     all.number("contextnest.change.checkpoint", change.sealed().map(|sealed| sealed.checkpoint));
     all.maybe("contextnest.change.hash", change.sealed().map(|sealed| &sealed.hash));
     all.flag("contextnest.change.recovered", change.is_recovered());
+    all.maybe("contextnest.change.event_at", change.event_at().map(str::to_owned).as_ref());
     let ends = [("contextnest.change.from", change.from()), ("contextnest.change.to", change.to())];
     for (name, end) in ends {
         all.maybe(name, end.map(|end| format!("{} {}", end.checkpoint, end.hash)).as_ref());

@@ -21,6 +21,8 @@ pub struct Audit {
     pub queries: Queries,
     /// For how many days accesses are kept at least.
     pub retention: u64,
+    /// Whether checkpoints bind the change log.
+    pub bind: bool,
 }
 
 /// When an access must be on disk.
@@ -43,12 +45,12 @@ pub enum Queries {
 
 impl Default for Audit {
     fn default() -> Self {
-        Self { durability: None, queries: Queries::Full, retention: HALF_A_YEAR }
+        Self { durability: None, queries: Queries::Full, retention: HALF_A_YEAR, bind: false }
     }
 }
 
 impl Audit {
-    const KEYS: [&str; 3] = ["durability", "queries", "retention"];
+    const KEYS: [&str; 4] = ["durability", "queries", "retention", "bind"];
 
     /// Reads the value of `audit`, with what to mend.
     pub(super) fn read(node: &Node) -> Result<(Self, Vec<yaml::Error>), yaml::Error> {
@@ -67,6 +69,7 @@ impl Audit {
                     audit.queries = word(value, &words)?;
                 }
                 "retention" => audit.retention = days(value)?,
+                "bind" => audit.bind = word(value, &[("true", true), ("false", false)])?,
                 unknown => warnings.push(key.error(unknown_key(unknown, &Self::KEYS))),
             }
         }
@@ -91,6 +94,7 @@ impl Audit {
             durability: self.durability.max(other.durability),
             queries: self.queries.max(other.queries),
             retention: self.retention.max(other.retention),
+            bind: self.bind || other.bind,
         }
     }
 }
@@ -115,9 +119,9 @@ mod tests {
     fn settings_are_read_and_others_refused() {
         assert_eq!(read("name: x\n"), Ok(None));
         assert_eq!(read("audit:\n"), Ok(Some(Audit::default())));
-        let all = "audit: {durability: sync, queries: hash, retention: 366d}\n";
+        let all = "audit: {durability: sync, queries: hash, retention: 366d, bind: true}\n";
         let durability = Some(Durability::Sync);
-        let said = Audit { durability, queries: Queries::Hash, retention: 366 };
+        let said = Audit { durability, queries: Queries::Hash, retention: 366, bind: true };
         assert_eq!(read(all), Ok(Some(said)));
         assert_eq!(
             read("audit: off\n"),
@@ -134,9 +138,11 @@ mod tests {
     #[test]
     fn a_live_configuration_only_adds_to_the_sealed_one() {
         let sealed = Audit { durability: Some(Durability::Sync), ..Audit::default() };
-        let live = Audit { queries: Queries::Hash, retention: 30, ..Audit::default() };
-        let both =
-            Audit { durability: sealed.durability, ..Audit { queries: Queries::Hash, ..sealed } };
+        let live = Audit { queries: Queries::Hash, retention: 30, bind: true, ..Audit::default() };
+        let both = Audit {
+            durability: sealed.durability,
+            ..Audit { queries: Queries::Hash, bind: true, ..sealed }
+        };
         assert_eq!(sealed.stricter(live), both);
         assert_eq!(live.stricter(sealed), both);
     }

@@ -8,8 +8,10 @@ use super::log::View;
 use super::rules::Rules;
 use crate::audit::{Change, Event, Fault, FaultKind, HeadRef, Line, Logs, Tail, Tails};
 use crate::model::digest::Digest;
+use crate::model::id::DocumentId;
 use crate::model::layout::AUDIT_DIR;
 use crate::model::number::CheckpointNumber;
+use crate::model::timestamp::Timestamp;
 use crate::vault::Vault;
 
 /// What change logs are compared with.
@@ -21,6 +23,25 @@ pub struct Recorded<'r> {
     pub owed: Vec<CheckpointNumber>,
     /// The lines that this user wrote last.
     pub tails: Tails,
+    /// The lines that checkpoints bind.
+    pub bindings: &'r [Binding],
+    /// The checkpoints that must bind a line.
+    pub must_bind: Vec<CheckpointNumber>,
+}
+
+/// A line of a change log that a checkpoint binds (AUDIT-25).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Binding {
+    /// The checkpoint.
+    pub checkpoint: CheckpointNumber,
+    /// When it was made.
+    pub at: Timestamp,
+    /// The path of the writer's first file.
+    pub id: DocumentId,
+    /// The number of the line.
+    pub seq: u64,
+    /// Its hash.
+    pub hash: Digest,
 }
 
 /// Checks the change logs of a vault.
@@ -33,13 +54,15 @@ pub(super) fn check(vault: &Vault, view: &View, rules: &Rules) -> Vec<Finding> {
     let numbers = (from..=view.head_number.0).map(CheckpointNumber);
     let owed = numbers.filter(|number| rules.is_strict(*number)).collect();
     let tails = Tails::read(vault.state());
-    compare(&logs, Recorded { hashes: &view.hashes, owed, tails })
+    let must_bind = view.hashes.keys().copied().filter(|number| rules.is_bound(*number)).collect();
+    let (hashes, bindings) = (&view.hashes, view.bindings.as_slice());
+    compare(&logs, Recorded { hashes, owed, tails, bindings, must_bind })
 }
 
 /// Compares change logs with the checkpoint log, and with what this user wrote.
 pub fn compare(logs: &Logs, recorded: Recorded<'_>) -> Vec<Finding> {
-    let Recorded { hashes, owed, tails } = recorded;
-    let mut said = Said::new(hashes, tails);
+    let Recorded { hashes, owed, tails, bindings, must_bind } = recorded;
+    let mut said = Said::new(hashes, tails, bindings);
     let mut findings: Vec<Finding> = match logs.each(&mut |line| said.take(&line)) {
         Ok(faults) => faults.into_iter().map(finding).collect(),
         Err(why) => vec![unreadable(&why)],
@@ -47,6 +70,8 @@ pub fn compare(logs: &Logs, recorded: Recorded<'_>) -> Vec<Finding> {
     findings.extend(said.rolled_back());
     findings.extend(said.contradicting());
     findings.extend(said.missing(owed));
+    findings.extend(said.unbound(must_bind));
+    findings.extend(said.lost_bindings());
     findings
 }
 
@@ -82,13 +107,30 @@ struct Said<'r> {
     /// The checkpoints that have their line.
     recorded: BTreeSet<CheckpointNumber>,
     contradictions: Vec<Contradiction>,
+    /// The lines that checkpoints bind, by writer's file and number, until they are met.
+    unmet: BTreeMap<(String, u64), Vec<&'r Binding>>,
+    /// Lines that are bound, and are not of the event that binds them.
+    strange: Vec<(&'r Binding, String)>,
+    /// The checkpoints that bind a line.
+    binding: BTreeSet<CheckpointNumber>,
     /// When this log was declared to be the one that counts, and by which line.
     declared: Vec<(String, String)>,
 }
 
 impl<'r> Said<'r> {
-    fn new(hashes: &'r BTreeMap<CheckpointNumber, Digest>, lost: Tails) -> Self {
+    fn new(
+        hashes: &'r BTreeMap<CheckpointNumber, Digest>,
+        lost: Tails,
+        bindings: &'r [Binding],
+    ) -> Self {
+        let mut unmet: BTreeMap<(String, u64), Vec<&Binding>> = BTreeMap::new();
+        for binding in bindings {
+            unmet.entry((binding.id.to_string(), binding.seq)).or_default().push(binding);
+        }
         Self {
+            unmet,
+            strange: Vec::new(),
+            binding: bindings.iter().map(|binding| binding.checkpoint).collect(),
             hashes,
             lost,
             recorded: BTreeSet::new(),
@@ -99,6 +141,7 @@ impl<'r> Said<'r> {
 
     fn take(&mut self, line: &Line) {
         self.lost.find(line);
+        self.meet(line);
         let Event::Change(change) = &line.event else { return };
         match change {
             Change::Event { sealed, .. } if self.is_held(Some(sealed)) => {
@@ -116,6 +159,59 @@ impl<'r> Said<'r> {
             }
             _ => {}
         }
+    }
+
+    /// Compares a line with the checkpoints that bind it.
+    fn meet(&mut self, line: &Line) {
+        if self.unmet.is_empty() {
+            return;
+        }
+        let key = (format!("{AUDIT_DIR}/{}.jsonl", line.writer), line.seq);
+        let Some(bindings) = self.unmet.get_mut(&key) else { return };
+        let of = match &line.event {
+            Event::Change(change) => change.event_at().map(str::to_owned),
+            _ => None,
+        };
+        let met = bindings.extract_if(.., |binding| line.hash == Some(binding.hash));
+        for binding in met {
+            if of.as_deref() != Some(binding.at.to_string().as_str()) {
+                self.strange.push((binding, line.trace().to_string()));
+            }
+        }
+        if bindings.is_empty() {
+            self.unmet.remove(&key);
+        }
+    }
+
+    /// The bound lines that change logs lack, for each writer the first.
+    fn lost_bindings(&self) -> impl Iterator<Item = Finding> {
+        let mut lost: BTreeMap<&str, (&Binding, usize)> = BTreeMap::new();
+        for binding in self.unmet.values().flatten() {
+            lost.entry(binding.id.as_str()).or_insert((binding, 0)).1 += 1;
+        }
+        let strange = self.strange.iter().map(|(binding, trace)| {
+            let message = format!("it binds line {trace}, which is not of its event");
+            Finding::new(Code::AuditContradicts, AUDIT_DIR, message).checkpoint(binding.checkpoint)
+        });
+        let lost = lost.into_iter().map(|(file, (binding, count))| {
+            let more = match count - 1 {
+                0 => String::new(),
+                more => format!(", nor {}", crate::words::count(more, "later bound line")),
+            };
+            let (checkpoint, seq) = (binding.checkpoint, binding.seq);
+            let message = format!(
+                "checkpoint {checkpoint} binds line {seq}, which the change log does not have{more}"
+            );
+            Finding::new(Code::AuditRollback, file, message).checkpoint(checkpoint)
+        });
+        strange.chain(lost).collect::<Vec<_>>().into_iter()
+    }
+
+    fn unbound(&self, must: Vec<CheckpointNumber>) -> impl Iterator<Item = Finding> {
+        must.into_iter().filter(|number| !self.binding.contains(number)).map(|number| {
+            let message = "`audit.bind` is sealed, but it binds no line of a change log";
+            Finding::new(Code::AuditMissing, AUDIT_DIR, message).checkpoint(number)
+        })
     }
 
     /// Whether the log has a checkpoint with this hash; every log has the empty one before it.

@@ -70,7 +70,7 @@ codes! {
     AuditMalformed "audit-malformed" Class::Damage, "A line of a change log cannot be read, or is not in its one form.";
     AuditChainMismatch "audit-chain-mismatch" Class::Damage, "A line of a change log is not what its hash says, or does not follow the line before it.";
     AuditGap "audit-gap" Class::Damage, "A change log lacks lines at its beginning or between two lines.";
-    AuditRollback "audit-rollback" Class::Damage, "A change log lacks the last line that this user wrote to it.";
+    AuditRollback "audit-rollback" Class::Damage, "A change log lacks the last line that this user wrote to it, or a line that a checkpoint binds.";
     AuditContradicts "audit-contradicts" Class::Damage, "A change log names a checkpoint that the checkpoint log lacks or has with another hash.";
     ApprovalMissing "approval-missing" Class::Damage, "A version was published or retired in a governed vault without the approvals that its scope requires.";
     ApprovalSelf "approval-self" Class::Damage, "An author of a submission approved it.";

@@ -5,6 +5,7 @@ use crate::model::number::{CheckpointNumber, Version};
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
 
+use super::changes::Binding;
 use super::finding::{Code, Finding};
 use super::gathered::{Gathered, OF_VAULT};
 use super::rules::Rules;
@@ -64,6 +65,8 @@ pub(super) struct View {
     /// The event that a writer began upon the end of this log and did not bring to an end: what it
     /// recorded was never acknowledged.
     pub(super) interrupted: Option<EventKey>,
+    /// The lines of change logs that checkpoints bind, in the order of the checkpoints.
+    pub(super) bindings: Vec<Binding>,
 }
 
 impl View {
@@ -224,6 +227,9 @@ impl Pass<'_> {
         for (id, mark) in &checkpoint.set {
             self.mark(checkpoint, id, *mark);
         }
+        for (id, mark) in &checkpoint.bound {
+            self.binding(checkpoint, id, *mark, form);
+        }
         checkpoint.apply(&mut self.view.head);
         self.trigger(checkpoint);
         // The entry after one that could not be read follows an unknown entry.
@@ -308,6 +314,48 @@ impl Pass<'_> {
         }
         let seal = Seal { checkpoint: number, at: checkpoint.at, mark };
         self.view.records.entry(id.clone()).or_default().seals.push(seal);
+    }
+
+    /// A change log whose entry in the maps changed.
+    fn binding(
+        &mut self,
+        checkpoint: &Checkpoint,
+        id: &DocumentId,
+        mark: Option<Mark>,
+        form: LogForm,
+    ) {
+        let number = checkpoint.number;
+        let before = self.view.head.bound().get(id).copied();
+        let Some(mark) = mark else {
+            // The reference implementation drops from its events what it does not know.
+            if form == LogForm::Delta {
+                let message = format!("it removes `{id}`, and no writer of ctx does");
+                self.find(Code::FieldMalformed, number, message);
+            }
+            return;
+        };
+        if form == LogForm::Delta && before == Some(mark) {
+            let message = format!("it sets `{id}` to what it was");
+            self.find(Code::FieldMalformed, number, message);
+        }
+        let Some((version, hash)) = mark.sealed() else {
+            let finding = Finding::new(
+                Code::CheckpointHashMissing,
+                self.path,
+                "it is in one of the two maps only",
+            );
+            self.findings.push(finding.id(id).checkpoint(number));
+            return;
+        };
+        let last = before.and_then(|mark| mark.version).filter(|last| version < *last);
+        if let Some(last) = last {
+            let message = format!("it goes back from line {last} to {version}");
+            let finding = Finding::new(Code::VersionRegression, self.path, message);
+            self.findings.push(finding.id(id).checkpoint(number));
+        }
+        let (id, seq) = (id.clone(), version.0);
+        let at = checkpoint.at;
+        self.view.bindings.push(Binding { checkpoint: number, at, id, seq, hash });
     }
 
     fn trigger(&mut self, checkpoint: &Checkpoint) {

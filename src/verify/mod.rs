@@ -23,7 +23,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use rayon::prelude::*;
 
 pub use anchor::{Anchor, AnchorResult, AnchorSource};
-pub use changes::{Recorded, compare as compare_changes};
+pub use changes::{Binding, Recorded, compare as compare_changes};
 pub use finding::{Class, Code, Finding};
 
 use crate::checkpoint::log::Log;

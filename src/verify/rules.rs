@@ -29,6 +29,9 @@ pub(super) struct Rules {
     /// The rules of reviews from each checkpoint on at which they changed; none where the vault is not
     /// governed.
     reviews: Vec<(CheckpointNumber, Option<review::Rules>)>,
+    /// From which checkpoint on each event of ours binds a change log, and from which on it need not;
+    /// in order.
+    bound: Vec<(CheckpointNumber, bool)>,
     /// Whether publishing edits live files, as the last sealed configuration has it.
     pub(super) frontmatter: FrontmatterMode,
 }
@@ -75,6 +78,11 @@ impl Rules {
         let id = DocumentId::stewards();
         let record = view.records.get(&id).unwrap_or(&nothing);
         rules.reviews = reviews(&texts, &sealed_texts(vault, &id, record));
+        let binds = |config: &Config| config.audit.is_some_and(|audit| audit.bind);
+        let bound = configs
+            .iter()
+            .map(|(checkpoint, config)| (*checkpoint, config.as_ref().is_some_and(binds)));
+        rules.bound = bound.collect();
         let last = configs.last().and_then(|(_, config)| config.as_ref());
         rules.frontmatter = last.map(|config| config.frontmatter).unwrap_or_default();
         (rules, findings)
@@ -96,6 +104,12 @@ impl Rules {
     pub(super) fn review_before(&self, checkpoint: CheckpointNumber) -> Option<&review::Rules> {
         let before = self.reviews.iter().rfind(|(from, _)| *from < checkpoint);
         before.and_then(|(_, rules)| rules.as_ref())
+    }
+
+    /// Whether a checkpoint must bind a change log.
+    pub(super) fn is_bound(&self, checkpoint: CheckpointNumber) -> bool {
+        let bound = self.bound.iter().rfind(|(from, _)| *from <= checkpoint);
+        bound.is_some_and(|(_, bound)| *bound) && self.is_strict(checkpoint)
     }
 
     /// The interval that a history gets which begins at a checkpoint.

@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
+use contextnest::vault::config::LogForm;
 use contextnest::vault::disk::{Change, Overseer, Verdict};
 use insta::assert_snapshot;
 use serde_json::Value;
@@ -371,4 +373,144 @@ fn a_new_vault_records_its_first_event() {
     place.ctx("publish --all").ok();
     place.ctx("verify").ok();
     assert_eq!(lines(&place).len(), 1);
+}
+
+/// A vault whose checkpoints bind the change log; checkpoint 3 is its head.
+fn bound(form: &str) -> Place {
+    let place = Place::vault();
+    let settings = format!("versions:\n  checkpoint_log: {form}\naudit:\n  bind: true\n");
+    place.edit(".context/config.yaml", "audit:\n", &settings);
+    for (id, body) in [("nodes/a", "# A\n\nOne.\n"), ("nodes/b", "# B\n")] {
+        place.write(&format!("{id}.md"), body);
+    }
+    place.ctx("publish --all").ok();
+    place.edit("nodes/a.md", "One.", "Two.");
+    place.ctx("publish --changed").ok();
+    place.ctx("retire nodes/b").ok();
+    place
+}
+
+#[test]
+fn a_checkpoint_binds_the_change_log() {
+    for form in ["delta", "full"] {
+        let place = bound(form);
+        place.ctx("verify").ok();
+        let actions: Vec<Value> = lines(&place).iter().map(|l| l["action"].clone()).collect();
+        assert_eq!(actions, ["bind", "event", "bind", "event", "bind", "event"]);
+        let path = &logs(&place)[0];
+        let log = place.exported(LogForm::Delta);
+        let last: Value = serde_json::from_str(log.lines().last().unwrap()).unwrap();
+        assert_eq!(last["set"][path], serde_json::json!([5, lines(&place)[4]["hash"]]));
+        assert_eq!(last["triggered_by"], "nodes/b");
+        // No command takes it for something that was published.
+        for command in
+            ["list", "history", "resolve contextnest://nodes/", "status", "checkpoint list"]
+        {
+            let told = place.ctx(command).ok().stdout;
+            assert!(!told.contains(".context/audit"), "{command}: {told}");
+        }
+        let out = place.home().join("out").display().to_string();
+        place.ctx(&format!("checkout 3 {out}")).ok();
+        assert!(!place.home().join("out/.context/audit").exists());
+        // The histories and the change logs give the same log.
+        let before = place.tree();
+        let told = place.ctx("checkpoint rebuild --from-scratch").ok().stdout;
+        assert_eq!(told, "the histories give the same log: 3 checkpoints\n");
+        assert_eq!(place.tree(), before);
+        let other = if form == "delta" { "full" } else { "delta" };
+        place.ctx(&format!("checkpoint convert --to {other}")).ok();
+        place.ctx("verify").ok();
+    }
+}
+
+#[test]
+fn a_change_log_that_was_truncated_behind_a_bound_checkpoint_is_found_by_everyone() {
+    let origin = bound("delta");
+    let path = &logs(&origin)[0];
+    let text = origin.read(path);
+    let all: Vec<&str> = text.lines().collect();
+    let found = |lines: &[&str]| {
+        // A user who wrote nothing of it.
+        let place = origin.duplicate();
+        place.write(path, lines.iter().map(|line| format!("{line}\n")).collect::<String>());
+        codes(&place)
+    };
+    assert_eq!(found(&all), BTreeSet::new());
+    // After the last bound line only the line of the event is owed.
+    assert_eq!(found(&all[..5]), only("audit-missing"));
+    for kept in 0..5 {
+        assert_eq!(found(&all[..kept]), both("audit-missing", "audit-rollback"), "{kept}");
+    }
+    let place = origin.duplicate();
+    place.remove(".context/audit");
+    assert_eq!(codes(&place), both("audit-missing", "audit-rollback"));
+    // The log is not replaced by one that binds less.
+    let log = place.bytes(".versions/checkpoints.jsonl");
+    place.ctx("checkpoint rebuild").ok();
+    assert_eq!(place.bytes(".versions/checkpoints.jsonl"), log);
+}
+
+#[test]
+fn what_is_bound_cannot_be_set_back_or_left_out() {
+    let origin = bound("delta");
+    let log = ".versions/checkpoints.jsonl";
+    let path = &logs(&origin)[0];
+    let mut checkpoints: Vec<Value> =
+        origin.read(log).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let mark = checkpoints[0]["set"][path].clone();
+    // Its hash is another one then, but what is wrong with the maps is said too.
+    let told = |checkpoints: &[Value]| {
+        let place = origin.duplicate();
+        let text: String =
+            checkpoints.iter().map(|line| serde_jcs::to_string(line).unwrap() + "\n").collect();
+        place.write(log, text);
+        codes(&place)
+    };
+    checkpoints[2]["set"][path] = mark.clone();
+    assert!(told(&checkpoints).contains("version-regression"));
+    checkpoints[2]["set"].as_object_mut().unwrap().remove(path);
+    assert!(told(&checkpoints).contains("audit-missing"));
+    checkpoints[2]["removed"] = serde_json::json!([path, "nodes/b"]);
+    assert!(told(&checkpoints).contains("field-malformed"));
+}
+
+/// A disk that refuses its n-th change, or all from that one on.
+#[derive(Debug)]
+struct Fails {
+    at: usize,
+    for_good: bool,
+    seen: AtomicUsize,
+}
+
+impl Overseer for Fails {
+    fn judge(&self, _: &Change<'_>) -> Verdict {
+        let n = self.seen.fetch_add(1, Ordering::SeqCst) + 1;
+        match n == self.at || self.for_good && n > self.at {
+            true => Verdict::Refuse(5),
+            false => Verdict::Allow,
+        }
+    }
+}
+
+#[test]
+fn a_bound_event_whose_write_or_sync_fails_is_old_or_new() {
+    let mut outcomes = BTreeSet::new();
+    let mut run = |for_good, at| {
+        let place = bound("delta");
+        place.edit("nodes/a.md", "Two.", "Three.");
+        let disk = Arc::new(Fails { at, for_good, seen: AtomicUsize::new(0) });
+        outcomes.insert(place.typed("publish --changed").on(disk.clone()).exit);
+        // Whatever happened: the next command of the user makes the vault whole.
+        place.ctx("recover").ok();
+        place.ctx("publish --changed").ok();
+        place.ctx("verify").ok();
+        let told = place.ctx("checkpoint rebuild --from-scratch --dry-run").ok().stdout;
+        assert_eq!(told, "the histories give the same log: 4 checkpoints\n", "{for_good} {at}");
+        disk.seen.load(Ordering::SeqCst) >= at
+    };
+    for for_good in [false, true] {
+        let changes = (1..).take_while(|at| run(for_good, *at)).count();
+        assert!(changes > 20, "{changes}");
+    }
+    assert_eq!(outcomes, BTreeSet::from([0, 5]));
 }

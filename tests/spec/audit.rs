@@ -6,7 +6,7 @@ use std::fs;
 use contextnest::audit::{Logs, Tail, TraceId, Verified};
 use contextnest::model::digest::Digest;
 use contextnest::model::number::CheckpointNumber;
-use contextnest::verify::{Recorded, compare_changes};
+use contextnest::verify::{Binding, Recorded, compare_changes};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use serde::Deserialize;
@@ -210,6 +210,12 @@ struct Changes {
     /// From which checkpoint on changes are recorded.
     recorded_from: Option<u64>,
     tails: Vec<LastLine>,
+    /// The lines that checkpoints bind: checkpoint, time, writer, number, hash.
+    #[serde(default)]
+    bindings: Vec<(u64, String, String, u64, String)>,
+    /// The checkpoints that must bind a line.
+    #[serde(default)]
+    must_bind: Vec<u64>,
     /// Code and checkpoint.
     findings: Vec<(String, Option<u64>)>,
 }
@@ -220,6 +226,17 @@ struct LastLine {
     writer: String,
     seq: u64,
     hash: String,
+}
+
+fn binding(said: (u64, String, String, u64, String)) -> Binding {
+    let (checkpoint, at, writer, seq, hash) = said;
+    Binding {
+        checkpoint: CheckpointNumber(checkpoint),
+        at: at.parse().unwrap(),
+        id: format!(".context/audit/{writer}.jsonl").parse().unwrap(),
+        seq,
+        hash: hash.parse().unwrap(),
+    }
 }
 
 #[test]
@@ -242,7 +259,10 @@ fn what_change_logs_say_is_compared_with_the_checkpoints() {
         };
         let tails = case.tails.into_iter().map(tail).collect();
         let logs = Logs::open(folder.path()).unwrap();
-        let found = compare_changes(&logs, Recorded { hashes: &hashes, owed, tails });
+        let bindings: Vec<Binding> = case.bindings.into_iter().map(binding).collect();
+        let must_bind = case.must_bind.into_iter().map(CheckpointNumber).collect();
+        let recorded = Recorded { hashes: &hashes, owed, tails, bindings: &bindings, must_bind };
+        let found = compare_changes(&logs, recorded);
         let mut found: Vec<(String, Option<u64>)> = found
             .into_iter()
             .map(|f| (f.code.as_str().to_owned(), f.checkpoint.map(|number| number.0)))

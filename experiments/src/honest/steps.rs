@@ -254,6 +254,9 @@ pub(super) fn configuration(scene: &mut Scene) -> String {
     if scene.draw.below(3) == 0 {
         text += "index: {auto: 0}\n";
     }
+    if scene.draw.below(4) == 0 {
+        text += "audit: {bind: true}\n";
+    }
     text += "versions:\n";
     if scene.draw.below(4) > 0 {
         text += &format!("  keyframe_interval: {}\n", [1, 2, 3, 5, 10][scene.draw.below(5)]);

@@ -9,7 +9,7 @@ use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 
 use crate::checkpoint::event::Checkpoint;
 use crate::checkpoint::fault::EntryFault;
-use crate::checkpoint::state::{Mark, json_order, write_map, write_number, write_string};
+use crate::checkpoint::state::{Bound, Mark, json_order, write_map, write_number, write_string};
 use crate::model::digest::{Digest, Sink};
 use crate::model::id::DocumentId;
 use crate::model::number::{CheckpointNumber, Version};
@@ -121,6 +121,11 @@ pub(super) fn parse(line: &[u8]) -> Result<Checkpoint, EntryFault> {
         None => EntryFault::Unreadable(format!("not a checkpoint: {e}")),
     })?;
     let set = raw.set.0?;
+    let in_order = set.is_sorted_by(|(a, _), (b, _)| json_order(a.as_str(), b.as_str()).is_lt());
+    let removed: Vec<DocumentId> =
+        raw.removed.iter().map(|Text(name)| read_id(name)).collect::<Result<_, _>>()?;
+    let is_removed_in_order = removed.is_sorted_by(|a, b| a < b);
+    let (set, removed, bound) = partition(set, removed);
     let Text(at) = raw.at;
     let checkpoint = Checkpoint {
         number: CheckpointNumber::recordable(raw.checkpoint.0)
@@ -129,11 +134,10 @@ pub(super) fn parse(line: &[u8]) -> Result<Checkpoint, EntryFault> {
         triggered_by: read_id(&raw.triggered_by.0)?,
         hash: digest(&raw.checkpoint_hash.0, "checkpoint_hash")?,
         set,
-        removed: raw.removed.iter().map(|Text(name)| read_id(name)).collect::<Result<_, _>>()?,
+        removed,
+        bound,
     };
     let unreadable = |why: &str| Err(EntryFault::Unreadable(why.to_owned()));
-    let in_order =
-        checkpoint.set.is_sorted_by(|(a, _), (b, _)| json_order(a.as_str(), b.as_str()).is_lt());
     if !in_order || !is_spelling(line, &checkpoint) {
         return unreadable(match line.ends_with(b"\r") {
             true => {
@@ -144,16 +148,29 @@ pub(super) fn parse(line: &[u8]) -> Result<Checkpoint, EntryFault> {
         });
     }
     // RFC 8785 does not order arrays, so one event would have several spellings.
-    if !checkpoint.removed.is_sorted_by(|a, b| a < b) {
+    if !is_removed_in_order {
         return unreadable("removed ids are not in order");
     }
     let is_set = |id: &DocumentId| {
         checkpoint.set.binary_search_by(|(set, _)| json_order(set.as_str(), id.as_str())).is_ok()
     };
-    if checkpoint.removed.iter().any(is_set) {
+    let is_bound_twice = !checkpoint.bound.is_sorted_by(|(a, _), (b, _)| a < b);
+    if is_bound_twice || checkpoint.removed.iter().any(is_set) {
         return unreadable("an id is both set and removed");
     }
     Ok(checkpoint)
+}
+
+/// What is of artifacts, and what is of change logs.
+fn partition(
+    mut set: Vec<(DocumentId, Mark)>,
+    mut removed: Vec<DocumentId>,
+) -> (Vec<(DocumentId, Mark)>, Vec<DocumentId>, Vec<Bound>) {
+    let of_set = set.extract_if(.., |(id, _)| id.is_chain()).map(|(id, mark)| (id, Some(mark)));
+    let mut bound: Vec<Bound> = of_set.collect();
+    bound.extend(removed.extract_if(.., |id| id.is_chain()).map(|id| (id, None)));
+    bound.sort_by(|(a, _), (b, _)| a.cmp(b));
+    (set, removed, bound)
 }
 
 /// Spells a checkpoint as a line without its newline.
@@ -188,16 +205,14 @@ fn write(out: &mut impl Sink, checkpoint: &Checkpoint) {
     out.put(b",\"checkpoint_hash\":\"");
     checkpoint.hash.write_to(out);
     out.put(b"\",\"removed\":[");
-    for (n, id) in checkpoint.removed.iter().enumerate() {
+    for (n, id) in checkpoint.whole_removed().into_iter().enumerate() {
         if n > 0 {
             out.put(b",");
         }
         write_string(out, id.as_str());
     }
     out.put(b"],\"set\":");
-    let mut set: Vec<&(DocumentId, Mark)> = checkpoint.set.iter().collect();
-    set.sort_by(|(a, _), (b, _)| json_order(a.as_str(), b.as_str()));
-    write_map(out, set.into_iter().map(|(id, mark)| (id, mark)), |out, mark| {
+    write_map(out, checkpoint.whole_set().into_iter(), |out, mark| {
         out.put(b"[");
         write_number(out, mark.version.unwrap_or(Version::NONE).0);
         out.put(b",\"");
@@ -226,6 +241,10 @@ mod tests {
                 ("nodes/\"q\"".parse().unwrap(), Mark::new(Version(12), Digest::of(b"q"))),
             ],
             removed: vec!["nodes/a".parse().unwrap()],
+            bound: vec![(
+                ".context/audit/00112233445566778899aabbccddeeff.jsonl".parse().unwrap(),
+                Some(Mark::new(Version(7), Digest::of(b"line"))),
+            )],
         };
         String::from_utf8(spell(&checkpoint)).unwrap()
     }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use super::MAX_FAULTY;
 use crate::checkpoint::event::Checkpoint;
 use crate::checkpoint::fault::EntryFault;
-use crate::checkpoint::state::{Mark, PublishedSet, in_json_order};
+use crate::checkpoint::state::{Bound, Mark, PublishedSet, in_json_order};
 use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
 use crate::model::number::{CheckpointNumber, Version};
@@ -167,6 +167,13 @@ fn read_entry(item: &Node, state: &mut PublishedSet) -> Result<Checkpoint, Entry
         let hash = digest("document_chain_hashes", node.text().unwrap_or_default())?;
         marks.entry(id).or_insert(Mark { version: None, chain_hash: None }).chain_hash = Some(hash);
     }
+    let (chains, marks): (BTreeMap<DocumentId, Mark>, BTreeMap<DocumentId, Mark>) =
+        marks.into_iter().partition(|(id, _)| id.is_chain());
+    let gone = state.bound().keys().filter(|id| !chains.contains_key(*id)).cloned();
+    let mut bound: Vec<Bound> = gone.map(|id| (id, None)).collect();
+    let set = chains.into_iter().filter(|(id, mark)| state.bound().get(id) != Some(mark));
+    bound.extend(set.map(|(id, mark)| (id, Some(mark))));
+    bound.sort_by(|(a, _), (b, _)| a.cmp(b));
     let removed: Vec<DocumentId> =
         state.iter().map(|(id, _)| id).filter(|id| !marks.contains_key(*id)).cloned().collect();
     let mut set: Vec<(DocumentId, Mark)> =
@@ -179,7 +186,8 @@ fn read_entry(item: &Node, state: &mut PublishedSet) -> Result<Checkpoint, Entry
     for (id, mark) in &set {
         state.set(id.clone(), *mark);
     }
-    Ok(Checkpoint { number, at, triggered_by, hash, set, removed })
+    state.bind(&bound);
+    Ok(Checkpoint { number, at, triggered_by, hash, set, removed, bound })
 }
 
 fn digest(field: &'static str, text: &str) -> Result<Digest, EntryFault> {
@@ -216,7 +224,8 @@ pub(super) fn spell(checkpoint: &Checkpoint, state: &PublishedSet) -> String {
     );
     let mut map = |key: &str, value: &dyn Fn(&Mark) -> Option<String>| {
         let lines: String = state
-            .iter()
+            .whole()
+            .into_iter()
             .filter_map(|(id, mark)| Some((emit::scalar(id.as_str()), value(mark)?)))
             .map(|(id, value)| format!("      {id}: {value}\n"))
             .collect();

@@ -72,6 +72,8 @@ impl From<PublishError> for Failure {
             PublishError::Policy { .. } => {
                 Self::new(Code::Withheld, message).hint(verify_all())
             }
+            PublishError::Unbound(_) => Self::new(Code::Io, message)
+                .hint("nothing was published: with `audit.bind: true` the change log has to be written first"),
             PublishError::Expected(why) => why.into(),
             PublishError::Log(why) => why.into(),
             PublishError::Head(why) => why.into(),

@@ -10,6 +10,7 @@ use crate::e3::forge::changes::{CHANGES, ChangeLog};
 use crate::e3::place::Place;
 use crate::e3::script::ctx;
 
+const CONFIG: &str = ".context/config.yaml";
 /// A writer that no machine of ours has.
 const FORGER: &str = "0123456789abcdef0123456789abcdef";
 
@@ -66,6 +67,19 @@ pub(super) const CHANGE_LOGS: &[(&str, Attack)] = &[
         let at = t.draw.below(log.lines.len());
         t.remove(&log.path());
         Some(Place::at(log.sealed(at)?))
+    }),
+    ("change-truncated-bound", |t| {
+        let (mut log, at) = bound(t)?;
+        log.lines.truncate(at);
+        written(t, &log)
+    }),
+    ("change-rewritten-bound", |t| {
+        let (mut log, at) = bound(t)?;
+        for line in &mut log.lines[..=at] {
+            line["principal"] = "eve@example.com".into();
+        }
+        log.renew();
+        written(t, &log)
     }),
     ("change-log-as-link", |t| {
         let log = recorded(t)?;
@@ -144,16 +158,49 @@ fn recorded(target: &mut Target) -> Option<ChangeLog> {
         (ctx(&target.root, &args, Some(&state)).exit == 0).then_some(())
     };
     run(0, &["audit", "begin"])?;
-    for minute in 1..4 {
-        let path = "nodes/recorded.md";
-        let text = format!("---\ntitle: Recorded\n---\n\nLine {minute}.\n");
-        match minute {
-            1 => target.write(path, text),
-            _ => target.edit(path, |before| format!("{before}\nLine {minute}.\n")),
-        }
-        run(minute, &["publish", "nodes/recorded", "--no-sync"])?;
-    }
+    published(target, 1..4, &run)?;
     ChangeLog::longest(target).filter(is_long)
+}
+
+/// A log that honest commands bound, and the place of one of its bound lines.
+fn bound(target: &mut Target) -> Option<(ChangeLog, usize)> {
+    let state = target.outside.join("binding");
+    fs::create_dir_all(&state).ok()?;
+    let run = |minute, args: &[&str]| {
+        let now = format!("2026-12-31T13:{minute:02}:00.000Z");
+        let args = [args, &["--as", "ana@example.com", "--now", &now]].concat();
+        (ctx(&target.root, &args, Some(&state)).exit == 0).then_some(())
+    };
+    run(0, &["audit", "begin"])?;
+    let begun = target.read(CONFIG);
+    target.write(CONFIG, begun.replacen("audit:\n", "audit:\n  bind: true\n", 1));
+    published(target, 1..4, &run)?;
+    let is_bound = |log: &ChangeLog| log.lines.iter().any(|line| line["action"] == "bind");
+    let log = ChangeLog::all(target).into_iter().find(is_bound)?;
+    let places = log.lines.iter().enumerate().filter(|(_, line)| line["action"] == "bind");
+    let places: Vec<usize> = places.map(|(at, _)| at).collect();
+    let at = places[target.draw.below(places.len())];
+    Some((log, at))
+}
+
+/// Publishes a document again and again, and whatever else changed.
+fn published(
+    target: &Target,
+    minutes: std::ops::Range<usize>,
+    run: &dyn Fn(usize, &[&str]) -> Option<()>,
+) -> Option<()> {
+    for minute in minutes {
+        let path = "nodes/recorded.md";
+        match target.has(path) {
+            false => {
+                let text = format!("---\ntitle: Recorded\n---\n\nLine {minute}.\n");
+                target.write(path, text);
+            }
+            true => target.edit(path, |before| format!("{before}\nLine {minute}.\n")),
+        }
+        run(minute, &["publish", "nodes/recorded", CONFIG, "--no-sync"])?;
+    }
+    Some(())
 }
 
 /// The log, and the position of a line that so many others follow.

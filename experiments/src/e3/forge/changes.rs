@@ -17,8 +17,13 @@ pub(in crate::e3) struct ChangeLog {
 impl ChangeLog {
     /// The log that has the most lines; none where changes are not recorded.
     pub(in crate::e3) fn longest(target: &Target) -> Option<Self> {
+        Self::all(target).into_iter().max_by_key(|log| log.lines.len())
+    }
+
+    /// The logs of all writers.
+    pub(in crate::e3) fn all(target: &Target) -> Vec<Self> {
         if !target.has(CHANGES) {
-            return None;
+            return Vec::new();
         }
         let names = target.names(CHANGES).into_iter();
         let logs = names.filter_map(|name| {
@@ -27,7 +32,7 @@ impl ChangeLog {
             let lines = text.lines().map(serde_json::from_str).collect::<Result<_, _>>().ok()?;
             Some(Self { writer, lines })
         });
-        logs.max_by_key(|log: &Self| log.lines.len())
+        logs.collect()
     }
 
     pub(in crate::e3) fn path(&self) -> String {
