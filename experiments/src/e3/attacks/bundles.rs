@@ -215,52 +215,52 @@ pub(in crate::e3) const BUNDLES: &[(&str, BundleAttack)] = &[
         let spelled = String::from_utf8(parts[at][512..].to_vec()).ok()?;
         let spelled = spelled.trim_end_matches('\0').replacen('{', "{ ", 1);
         parts[at] = file("manifest.json", spelled.as_bytes());
-        Some(ended(parts))
+        Some(ended(&parts))
     }),
     ("bundle-manifest-nested", |e| {
         let mut parts = e.bundle.parts();
         let at = parts.iter().position(|part| part.starts_with(b"manifest.json"))?;
         let nested = "[".repeat(100_000) + &"]".repeat(100_000);
         parts[at] = file("manifest.json", nested.as_bytes());
-        Some(ended(parts))
+        Some(ended(&parts))
     }),
     ("bundle-name-leads-out", |e| {
         let names = ["../a.md", "/tmp/a.md", "a/../b.md", ".a", "a/b/c.md", "a//b.md"];
         let name = e.draw.of(&names);
-        Some(ended([vec![file(name, b"more")], e.bundle.parts()].concat()))
+        Some(ended(&[vec![file(name, b"more")], e.bundle.parts()].concat()))
     }),
     ("bundle-name-twice", |e| {
         let mut parts = e.bundle.parts();
         let at = e.draw.below(parts.len());
         parts.insert(at, parts[at].clone());
-        Some(ended(parts))
+        Some(ended(&parts))
     }),
     ("bundle-names-out-of-order", |e| {
         let mut parts = e.bundle.parts();
         let at = e.draw.below(parts.len() - 1);
         parts.swap(at, at + 1);
-        Some(ended(parts))
+        Some(ended(&parts))
     }),
     ("bundle-link", |e| {
         let mut block = header("a.md", 0, e.draw.of(&["1", "2"]).as_bytes()[0]);
         block[157..168].copy_from_slice(b"/etc/passwd");
         resummed(&mut block);
-        Some(ended([vec![block], e.bundle.parts()].concat()))
+        Some(ended(&[vec![block], e.bundle.parts()].concat()))
     }),
     ("bundle-extension", |e| {
         let kind = e.draw.of(&["x", "g", "L", "K", "5", "6", "3"]).as_bytes()[0];
-        Some(ended([vec![header("a.md", 0, kind)], e.bundle.parts()].concat()))
+        Some(ended(&[vec![header("a.md", 0, kind)], e.bundle.parts()].concat()))
     }),
     ("bundle-size-too-large", |e| {
         let block = header("a.md", 0o77_777_777_777, b'0');
-        Some(ended([vec![block], e.bundle.parts()].concat()))
+        Some(ended(&[vec![block], e.bundle.parts()].concat()))
     }),
     ("bundle-bytes-between", |e| {
         let parts = e.bundle.parts();
         let is_padded = |part: &&Vec<u8>| part.last() == Some(&0) && part.len() > 512;
         let at = parts.iter().position(|part| is_padded(&part))?;
         let end: usize = parts[..=at].iter().map(Vec::len).sum();
-        let mut bytes = ended(parts);
+        let mut bytes = ended(&parts);
         bytes[end - 1] = b'x';
         Some(bytes)
     }),
@@ -276,7 +276,7 @@ pub(in crate::e3) const BUNDLES: &[(&str, BundleAttack)] = &[
     }),
 ];
 
-fn ended(parts: Vec<Vec<u8>>) -> Vec<u8> {
+fn ended(parts: &[Vec<u8>]) -> Vec<u8> {
     let mut bytes = parts.concat();
     bytes.resize(bytes.len() + 1024, 0);
     bytes

@@ -13,10 +13,13 @@ use crate::model::digest::Digest;
 /// name a long text very often, does not hold a verifier.
 const MAX_HASHED: u64 = 4 << 30;
 
-/// The texts that were hashed: by version and pieces, what they are.
+/// A version of the bundle, and the pieces of its text.
+type Pieces<'m> = (usize, &'m [[u64; 2]]);
+
+/// The sizes and hashes of the texts that were hashed.
 #[derive(Default)]
 struct Hashed<'m> {
-    found: BTreeMap<(usize, &'m [[u64; 2]]), (u64, String)>,
+    found: BTreeMap<Pieces<'m>, (u64, String)>,
     bytes: u64,
 }
 
@@ -24,10 +27,10 @@ impl<'m> Hashed<'m> {
     /// The size and the hash of the pieces of a version's text; none of too many bytes.
     fn of(
         &mut self,
-        (version, pieces): (usize, &'m [[u64; 2]]),
+        pieces: Pieces<'m>,
         joined: impl FnOnce() -> Option<Vec<u8>>,
     ) -> Result<Option<(u64, String)>, (Verdict, String)> {
-        if let Some(found) = self.found.get(&(version, pieces)) {
+        if let Some(found) = self.found.get(&pieces) {
             return Ok(Some(found.clone()));
         }
         if self.bytes > MAX_HASHED {
@@ -36,7 +39,7 @@ impl<'m> Hashed<'m> {
         let Some(bytes) = joined() else { return Ok(None) };
         let found = (bytes.len() as u64, Digest::of(&bytes).to_string());
         self.bytes += found.0;
-        self.found.insert((version, pieces), found.clone());
+        self.found.insert(pieces, found.clone());
         Ok(Some(found))
     }
 }
