@@ -4,19 +4,23 @@
 //! change of that record, and gives back exactly the same text months later. All state is plain
 //! files; `spec/` states each rule once.
 //!
-//! The public face of this library is [`workspace`], [`report`], [`resolve`] and [`model`]:
+//! The public face of this library is [`workspace`], [`report`] and [`model`]. A text leaves it only
+//! when the access log has a line that says so, here in a folder of the program's own:
 //!
 //! ```
 //! use contextnest::workspace::{Environment, Options, Workspace};
 //!
 //! let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/interop/procurement");
-//! let environment = Environment::new(folder.into(), || 1_780_000_000_000);
+//! let log = tempfile::tempdir().expect("a folder can be made");
+//! let mut environment = Environment::new(folder.into(), || 1_780_000_000_000);
+//! environment.vars.insert("CTX_AUDIT_DIR".into(), log.path().display().to_string());
 //! let workspace = Workspace { environment: &environment, options: Options::default() };
 //! let answer = workspace.resolve("type:document", None).expect("the vault can be read");
-//! for document in &answer.documents {
-//!     println!("{} v{} {}", document.id, document.entry.version, document.entry.chain_hash);
-//! }
-//! assert!(answer.withheld.is_empty() && !answer.documents.is_empty());
+//! let texts = answer.hand_out(|resolution| {
+//!     let texts = resolution.documents.iter().map(|document| document.body());
+//!     texts.collect::<String>().into_bytes()
+//! });
+//! assert!(!texts.expect("the access is recorded").is_empty());
 //! ```
 //!
 //! The other modules are public for the tests, benchmarks, fuzz targets and experiments of this
@@ -38,8 +42,9 @@
 //!
 //! The checkpoint log and the histories are authoritative. Live files are working copies: they are
 //! compared with what is published and never served. [`govern`] is the only module that publishes,
-//! [`resolve::Snapshot`] the only type that serves a text, and [`verify::verify`] recomputes every
-//! hash without trusting any file of the vault.
+//! [`resolve::Snapshot`] the only type that serves a text, [`workspace::Answer`] the only one that
+//! hands texts to another program, and [`verify::verify`] recomputes every hash without trusting any
+//! file of the vault.
 
 #[doc(hidden)]
 pub mod audit;
@@ -67,6 +72,7 @@ pub mod model;
 pub mod pack;
 mod recover;
 pub mod report;
+#[doc(hidden)]
 pub mod resolve;
 mod search;
 #[doc(hidden)]

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use contextnest::chain::diff;
 use contextnest::model::number::Version;
 use contextnest::vault::config::LogForm;
+use contextnest_fuzz::bundle::{container, good};
 use contextnest_fuzz::vault::{Good, folder};
 use serde_json::Value;
 
@@ -46,6 +47,10 @@ fn main() {
         for line in files.flat_map(|text| text.as_str().expect("a text").lines()) {
             seeds.add("audit", line.as_bytes());
         }
+    }
+    seeds.add("evidence", &[&[0], &container(&good())[..]].concat());
+    for (first, kind, file) in (0..16 * 9).map(|n| (1 + n % 3, n / 9, n % 9)) {
+        seeds.add("evidence", &[first, kind, file, 3, 40, 0, 7, 1, b'x']);
     }
     let lines = read(&vectors.join("checkpoint/lines.json"));
     for case in lines.as_array().expect("a list of cases") {

@@ -1,6 +1,7 @@
 //! What several fuzz targets and the program that makes their seeds have in common.
 
 pub mod alter;
+pub mod bundle;
 pub mod input;
 pub mod vault;
 

@@ -110,8 +110,9 @@ impl Text {
     }
 }
 
-/// A value that holds texts of documents. They can be had only together with what the access log
-/// is to say of them, by [`Traced::release`].
+/// A value that holds texts of documents. It is released only together with what the access log is
+/// to record of them: inside of the library by `release`, and to a program that uses the library by
+/// [`crate::workspace::Answer`].
 #[derive(Debug)]
 #[must_use]
 pub struct Traced<T> {
@@ -125,7 +126,7 @@ impl<T> Traced<T> {
     }
 
     /// The value, and what is to be recorded of it in `texts`.
-    pub fn release(self, texts: &mut Vec<Text>) -> T {
+    pub(crate) fn release(self, texts: &mut Vec<Text>) -> T {
         texts.extend(self.texts);
         self.value
     }

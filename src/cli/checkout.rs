@@ -30,15 +30,18 @@ pub(super) fn run(args: &Checkout, session: &mut Session<'_>) -> Result<Answer, 
     let vault = session.vault()?;
     let source = session.source(&vault, Need::Versions)?;
     let snapshot = Snapshot::of(&vault, &source, Some(args.number))?;
-    let written = checkout(&snapshot, &session.workspace.environment.cwd.join(&args.dir))?;
-    let artifacts = session.release(written);
+    let checkout = checkout(&snapshot, &session.workspace.environment.cwd.join(&args.dir))?;
+    let checkout = session.release(checkout);
     session.recording.class = Some(Class::Set);
     let (checkpoint, folder) = (args.number, args.dir.display().to_string());
+    let artifacts = checkout.len();
     if session.ui.json {
         session.ui.report(&CheckoutReport { checkpoint, folder, artifacts });
     } else {
         let (what, folder) = (count(artifacts, "file"), shown(&folder));
         session.ui.line(&format!("wrote checkpoint {checkpoint} to {folder}: {what}"));
     }
+    session.record(None)?;
+    checkout.write().inspect_err(|_| session.ui.discard())?;
     Ok(Answer::Yes)
 }

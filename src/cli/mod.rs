@@ -61,8 +61,9 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
+use crate::audit::Labels;
 use crate::report::failure::{Code, Failure};
-use crate::workspace::recording::{Command, GivenLabels, Printed, Recording};
+use crate::workspace::recording::{Command, GivenLabels, Recording};
 use crate::workspace::{Environment, Options, Workspace};
 
 pub use groups::reference;
@@ -266,7 +267,8 @@ pub fn run(args: Vec<OsString>, world: &World, streams: Streams<'_>) -> u8 {
     let options = Options { vault, now, labels, command, ..Options::default() };
     let workspace = Workspace { environment: &world.environment, options };
     let recording = Recording::begin();
-    let mut session = Session { ui, workspace, stdin, recording, pinned: None };
+    let labels = Labels::default();
+    let mut session = Session { ui, workspace, stdin, recording, labels, pinned: None };
     let mut exit = recorded(cli.verb, &mut session).unwrap_or_else(|failure| {
         let failure = session.workspace.explained(failure);
         session.ui.failure(&failure);
@@ -284,7 +286,7 @@ pub fn run(args: Vec<OsString>, world: &World, streams: Streams<'_>) -> u8 {
 
 /// Runs a verb. What it hands out is recorded before any of it leaves (AUDIT-5).
 fn recorded(verb: Verb, session: &mut Session<'_>) -> Result<u8, Failure> {
-    let labels = match &verb {
+    session.labels = match &verb {
         Verb::Evidence(evidence) if evidence.names_session() => {
             let given = &session.workspace.options.labels;
             let given = GivenLabels { session: None, ..given.clone() };
@@ -300,18 +302,7 @@ fn recorded(verb: Verb, session: &mut Session<'_>) -> Result<u8, Failure> {
     let answer = dispatch(verb, session);
     let refused = answer.as_ref().err().map(|failure| failure.code).filter(|code| code.exit() == 3);
     if hands_out || refused.is_some() {
-        let printed = Printed { output: session.ui.held(), refused };
-        let recording = std::mem::replace(&mut session.recording, Recording::begin());
-        let is_required = recording.must_be_durable();
-        if let Err(why) = session.workspace.record(recording, labels, &printed) {
-            let message = format!("the access was not recorded: {why}");
-            if is_required && refused.is_none() {
-                session.ui.discard();
-                return Err(Failure::new(Code::Io, message)
-                    .hint("nothing is handed out of this vault that is not recorded: free the folder, or name another with CTX_AUDIT_DIR"));
-            }
-            session.ui.note(&format!("warning: {message}"));
-        }
+        session.record(refused)?;
     }
     Ok(match answer? {
         Answer::Yes => 0,

@@ -5,7 +5,7 @@ mod output;
 use super::Answer;
 use super::color::Paint;
 use super::session::Session;
-use super::trace::{LogPlace, trace_id};
+use super::trace::{LogPlace, trace_id, unknown_access, warn_of};
 use super::ui::shown;
 use crate::audit::{Event, Filter, Line};
 use crate::evidence::replay::replay;
@@ -57,8 +57,8 @@ pub(super) fn run(args: &Replay, session: &mut Session<'_>) -> Result<Answer, Fa
     };
     let vault = session.workspace.vault()?;
     let (_, logs) = args.place.open(&vault, session)?;
-    let lines = match &name {
-        Some(name) => of_log(logs.find(name))?,
+    let (lines, faults) = match &name {
+        Some(name) => (of_log(logs.find(name))?, Vec::new()),
         None => {
             let filter = Filter { session: wanted, ..Filter::default() };
             let mut found: Vec<Line> = Vec::new();
@@ -68,16 +68,21 @@ pub(super) fn run(args: &Replay, session: &mut Session<'_>) -> Result<Answer, Fa
                 _ => false,
             };
             let keep = |line: Line| is_wanted(&line).then_some(line);
-            of_log(logs.matching(&filter, &keep, &mut |line| found.push(line)))?;
-            found
+            let faults = of_log(logs.matching(&filter, &keep, &mut |line| found.push(line)))?;
+            (found, faults)
         }
     };
     if lines.is_empty() {
-        return Err(Failure::new(Code::UnknownTrace, "no such access is recorded")
-            .hint("`ctx trace list` lists them"));
+        return Err(unknown_access());
     }
+    // A line of the session that was altered is not made again: then not all of it is the same.
+    warn_of(session, &faults);
+    let whole = if faults.is_empty() { Answer::Yes } else { Answer::No };
     if args.output {
-        return Ok(outputs(session, &vault, &lines));
+        return Ok(match outputs(session, &vault, &lines) {
+            Answer::Yes => whole,
+            answer => answer,
+        });
     }
     let source = session.source(&vault, Need::Versions)?;
     let of_line = |line: &Line| {
@@ -95,7 +100,7 @@ pub(super) fn run(args: &Replay, session: &mut Session<'_>) -> Result<Answer, Fa
             "{texts}: {same} same, {different} different, {cannot_tell} cannot tell"
         ));
     }
-    Ok(if report.same == report.texts.len() { Answer::Yes } else { Answer::No })
+    Ok(if report.same == report.texts.len() { whole } else { Answer::No })
 }
 
 /// Compares whole outputs. Further lines of one answer have the same.

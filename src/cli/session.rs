@@ -5,16 +5,16 @@ use std::io::Read;
 
 use super::ui::{Ui, shown};
 use super::{Acting, Answer, Locking, document};
-use crate::audit::{Change, Traced};
+use crate::audit::{Change, Labels, Traced};
 use crate::checkpoint::log::Log;
 use crate::govern;
-use crate::report::failure::Failure;
-use crate::resolve::{CheckpointSource, Need, Snapshot, Withheld};
+use crate::report::failure::{Code, Failure};
+use crate::resolve::{CheckpointSource, Need, Withheld};
 use crate::trust::{self, HeadError};
 use crate::vault::Vault;
 use crate::words::count;
 use crate::workspace::Workspace;
-use crate::workspace::recording::Recording;
+use crate::workspace::recording::{Printed, Recording};
 
 /// One command at work.
 pub(super) struct Session<'w> {
@@ -23,6 +23,8 @@ pub(super) struct Session<'w> {
     pub(super) stdin: &'w mut dyn Read,
     /// What is to be recorded of it.
     pub(super) recording: Recording,
+    /// Who asks.
+    pub(super) labels: Labels,
     /// The log that is read in place of the vault's, where a past command is run again.
     pub(super) pinned: Option<Log>,
 }
@@ -38,6 +40,29 @@ impl Session<'_> {
     /// A value that holds texts of documents, which are recorded before the report leaves.
     pub(super) fn release<T>(&mut self, traced: Traced<T>) -> T {
         traced.release(&mut self.recording.texts)
+    }
+
+    /// Records what was released so far, before the first byte of it leaves (AUDIT-5): a verb that
+    /// writes texts into files calls it before the first one; of all others it is called at the end.
+    /// `refused`: with which code governance refused the command.
+    ///
+    /// # Errors
+    /// It was not recorded, and the vault has every access durable: the report is dropped.
+    pub(super) fn record(&mut self, refused: Option<Code>) -> Result<(), Failure> {
+        let recording = std::mem::replace(&mut self.recording, Recording::begin());
+        let is_required = recording.must_be_durable() && refused.is_none();
+        let printed = Printed { output: self.ui.held(), refused };
+        match self.workspace.record(recording, self.labels.clone(), &printed) {
+            Err(why) if is_required => {
+                self.ui.discard();
+                Err(why.into())
+            }
+            Err(why) => {
+                self.ui.note(&format!("warning: the access was not recorded: {why}"));
+                Ok(())
+            }
+            Ok(()) => Ok(()),
+        }
     }
 
     /// Keeps in mind what is withheld from the answer, and gives how the verb ends.
@@ -93,9 +118,7 @@ impl Session<'_> {
             line.tell(|| format!("indexing: {done} of {}", count(all, "document")));
         })?;
         drop(line);
-        self.recording.head = source.head(vault);
-        let sealed = Snapshot::of(vault, &source, None).ok().and_then(|head| head.config());
-        sealed.iter().for_each(|config| self.recording.holds(config));
+        self.recording.reads(vault, &source);
         self.warn_of_lost_head(source.check_head(vault));
         Ok(source)
     }

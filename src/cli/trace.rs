@@ -209,8 +209,14 @@ pub(super) fn trace_id(text: &str) -> Result<TraceId, Failure> {
     })
 }
 
+/// That the log has no line that was asked for; one that was altered is none.
+pub(super) fn unknown_access() -> Failure {
+    Failure::new(Code::UnknownTrace, "no such access is recorded")
+        .hint("`ctx trace list` lists them; `ctx trace verify` names lines that were altered")
+}
+
 /// Warns of lines that are left out of an answer.
-fn warn_of(session: &mut Session<'_>, faults: &[Fault]) {
+pub(super) fn warn_of(session: &mut Session<'_>, faults: &[Fault]) {
     if !faults.is_empty() {
         let what = count(faults.len(), "line");
         session.ui.note(&format!(

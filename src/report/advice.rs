@@ -182,6 +182,10 @@ impl From<LogError> for Failure {
                 .hint(Hint::call(
                     "then run {} for what the other branch published, and retire or move again what it retired or moved",
                     Call::new(Verb::Publish).word("ID..."),
+                ))
+                .hint(Hint::call(
+                    "where changes are recorded, {} at the end says that the other branch's checkpoints are given up",
+                    Verb::HeadTrust,
                 )),
             LogError::BothForms => Self::new(Code::LogBroken, message)
                 .hint("the two log files differ; nothing was written")

@@ -93,7 +93,7 @@ impl Code {
                 "The text was changed between submission and approval, or the fields of the review name other approvers or another base than were recorded."
             }
             Self::AuditContradicts => {
-                "The log was truncated or replaced after the line was written, or the line was invented."
+                "The log was truncated or replaced after the line was written, two branches that both published were merged, or the line was invented."
             }
             Self::AuditMissing => {
                 "A command was interrupted after its checkpoint and before its line, a change log was not committed to git, or an attacker removed a whole change log."
@@ -183,8 +183,12 @@ impl Code {
             Self::CrossChainMismatch | Self::PublicationTimeMismatch => {
                 "Compare the history and the log with a copy that verifies, and restore the one that differs.".into()
             }
-            Self::AuditRollback | Self::AuditContradicts => Hint::call(
-                "Restore the checkpoint log, the histories and `.context/audit` together from git or a backup. If the vault was reset on purpose, or a merge kept the checkpoints of one branch only, run {}: it is recorded, too.",
+            Self::AuditContradicts => Hint::call(
+                "Restore the checkpoint log, the histories and `.context/audit` together from git or a backup. If the vault was reset on purpose, or two branches published and the publications of one were made again after the merge, run {}: it is recorded, too.",
+                Verb::HeadTrust,
+            ),
+            Self::AuditRollback => Hint::call(
+                "Restore the checkpoint log, the histories and `.context/audit` together from git or a backup. If the vault was reset on purpose, run {}: it is recorded, too.",
                 Verb::HeadTrust,
             ),
             Self::AuditMissing => Hint::call(

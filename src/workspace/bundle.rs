@@ -38,14 +38,29 @@ pub(crate) fn write(path: &Path, bytes: &[u8], force: bool) -> Result<(), Failur
         io::ErrorKind::AlreadyExists if !force => exists(path),
         _ => Failure::new(Code::Io, format!("cannot write `{}`: {why}", path.display())),
     };
-    if !force && path.symlink_metadata().is_ok() {
-        return Err(exists(path));
-    }
+    check(path, force)?;
     let mut file = tempfile::Builder::new().prefix(".ctx-").tempfile_in(folder).map_err(failed)?;
     file.write_all(bytes).and_then(|()| file.as_file().sync_all()).map_err(failed)?;
     let persisted = if force { file.persist(path) } else { file.persist_noclobber(path) };
     persisted.map_err(|why| failed(why.error))?;
     File::open(folder).and_then(|folder| folder.sync_all()).map_err(failed)
+}
+
+/// Whether a bundle may get this name.
+///
+/// # Errors
+/// There is a file, which `force` does not replace, or what is there is a device, a pipe or a folder,
+/// which is never replaced.
+pub(crate) fn check(path: &Path, force: bool) -> Result<(), Failure> {
+    let Ok(there) = path.symlink_metadata() else { return Ok(()) };
+    if !force {
+        return Err(exists(path));
+    }
+    if there.is_file() || there.is_symlink() {
+        return Ok(());
+    }
+    let message = format!("`{}` is not a file, and is not replaced", path.display());
+    Err(Failure::new(Code::Io, message).hint("`-o -` writes to stdout"))
 }
 
 fn exists(path: &Path) -> Failure {

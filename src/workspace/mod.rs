@@ -5,9 +5,11 @@
 //! `open` finds the vault and `identity` says who acts and when. `argument` reads what an argument
 //! may name; `name` reads ids and URIs, `places` folders, `ask` selectors, `lines` lines, `moment` checkpoints, `version` the texts of
 //! versions, `head` what the user trusted, `revision` the log at a git revision, and `staged` the
-//! vault that git would commit. `recording` gathers what a command hands out, `changes` what it changed. `place` says where a vault is in its repository, and `discarded` what
+//! vault that git would commit. `recording` gathers what a command hands out, `answer` hands texts to
+//! a program that uses the library, `changes` what it changed. `place` says where a vault is in its repository, and `discarded` what
 //! git did to a log. `init` makes a vault, `create` a document, `demo` the example vault.
 
+mod answer;
 pub(crate) mod argument;
 pub(crate) mod ask;
 pub(crate) mod bundle;
@@ -39,9 +41,14 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
+pub use answer::Answer;
+use recording::Recording;
+
 use crate::model::number::CheckpointNumber;
 use crate::report::failure::Failure;
-use crate::resolve::{CheckpointSource, Resolution};
+use crate::resolve::CheckpointSource;
+#[doc(inline)]
+pub use crate::resolve::{Resolution, Served, Withheld};
 use crate::vault::disk::Disk;
 use crate::vault::outside;
 
@@ -124,6 +131,8 @@ impl Workspace<'_> {
     /// Returns the documents that a selector or a `contextnest://` URI selects at checkpoint `at`,
     /// or at the last one, with verified texts, in deterministic order (paper, Definition 1.4).
     ///
+    /// The texts are in an [`Answer`], which hands them out when the access is recorded.
+    ///
     /// # Errors
     ///
     /// There is no vault, the selector is malformed, or the log cannot be read. A document that the
@@ -132,11 +141,29 @@ impl Workspace<'_> {
         &self,
         selector: &str,
         at: Option<CheckpointNumber>,
-    ) -> Result<Resolution, Failure> {
+    ) -> Result<Answer<'_>, Failure> {
         let vault = self.vault()?;
         let source = CheckpointSource::open(&vault, ask::Asked::need(selector), &mut |_, _| ())?;
+        let mut recording = Recording::begin();
+        recording.is_of(&vault);
+        recording.reads(&vault, &source);
         let query = ask::Query { text: selector, at, whole: false };
         let mut asked = ask::Asked::new(self, (&vault, &source), query, &|_| ())?;
-        asked.resolve(&vault)
+        recording.class = Some(asked.plan.class());
+        recording.query = Some(asked.selector.to_string());
+        let resolution = asked.resolve(&vault)?;
+        let mut warnings = asked.notes(&resolution)?;
+        warnings.extend(
+            source
+                .check_head(&vault)
+                .err()
+                .map(|why| format!("the log may be truncated or replaced: {why}")),
+        );
+        let mut options = self.options.clone();
+        if options.command.verb.is_empty() {
+            "resolve".clone_into(&mut options.command.verb);
+        }
+        let workspace = Workspace { environment: self.environment, options };
+        Answer::new(workspace, recording, resolution, warnings)
     }
 }

@@ -17,6 +17,7 @@ use crate::model::number::CheckpointNumber;
 use crate::model::principal::Principal;
 use crate::model::timestamp::Timestamp;
 use crate::report::failure::{Code, Failure};
+use crate::resolve::{CheckpointSource, Snapshot};
 use crate::uri::Class;
 use crate::vault::Vault;
 use crate::vault::audit::{Audit, Durability, Queries};
@@ -59,6 +60,13 @@ pub(crate) enum NotRecorded {
         /// Why.
         source: AppendError,
     },
+}
+
+impl From<NotRecorded> for Failure {
+    fn from(why: NotRecorded) -> Self {
+        Self::new(Code::Io, format!("the access was not recorded: {why}"))
+            .hint("nothing is handed out that is not recorded: free the folder, or name another with CTX_AUDIT_DIR")
+    }
 }
 
 /// The labels as the user gave them.
@@ -116,6 +124,13 @@ impl Recording {
     pub(crate) fn is_of(&mut self, vault: &Vault) {
         self.vault = Some((vault.root().to_owned(), vault.state().cloned()));
         self.holds(vault.config());
+    }
+
+    /// The checkpoints that are answered from: their end, and the configuration that it seals.
+    pub(crate) fn reads(&mut self, vault: &Vault, source: &CheckpointSource) {
+        self.head = source.head(vault);
+        let sealed = Snapshot::of(vault, source, None).ok().and_then(|head| head.config());
+        sealed.iter().for_each(|config| self.holds(config));
     }
 
     /// A configuration that the vault has, sealed or live: the stricter counts.

@@ -238,6 +238,33 @@ impl Overseer for Stuck {
 }
 
 #[test]
+fn no_file_with_texts_is_written_before_its_access_is_recorded() {
+    let place = Place::vault();
+    place.edit(".context/config.yaml", "layout:", "audit:\n  durability: sync\nlayout:");
+    place.write("nodes/a.md", "# A\n");
+    place.ctx("publish --all").ok();
+    place.ctx("read nodes/a --session s").ok();
+    for line in ["checkout 1 ../then", "evidence export --document nodes/a -o ../a.tar"] {
+        let refused = place.typed(line).on(Arc::new(Stuck));
+        assert_eq!((refused.exit, refused.stdout.as_str()), (5, ""), "{line}");
+        assert!(refused.stderr.contains("the access was not recorded"), "{}", refused.stderr);
+    }
+    let left = ["then", "a.tar"].map(|name| place.home().join(name).exists());
+    assert_eq!(left, [false, false], "texts were written that no line names");
+}
+
+#[test]
+fn files_that_cannot_be_written_were_recorded_before_and_are_not_reported() {
+    let place = Place::published(&[("nodes/a", "# A\n")]);
+    place.ctx("read nodes/a --session s").ok();
+    fs::write(place.home().join("file"), "").unwrap();
+    let before = lines(&place).len();
+    let failed = place.ctx("evidence export --session s -o ../file/a.tar");
+    assert_eq!((failed.exit, failed.stdout.as_str()), (5, ""), "{}", failed.stderr);
+    assert_eq!(lines(&place).len(), before + 1);
+}
+
+#[test]
 fn with_durability_sync_nothing_leaves_that_is_not_recorded() {
     let place = vault();
     place.edit(".context/config.yaml", "layout:", "audit:\n  durability: sync\nlayout:");

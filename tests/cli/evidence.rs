@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 use contextnest::evidence::bundle::verify::{Item, Kind, Verdict, verify};
 use serde_json::{Value, json};
@@ -291,16 +292,20 @@ fn every_flipped_byte_is_detected() {
     }
 }
 
+/// What is wrong beside the pages for people, which follow from all that is altered.
+fn without_pages(mut told: Vec<String>) -> Vec<String> {
+    told.retain(|why| {
+        !["file README.md", "file index.html"].iter().any(|page| why.starts_with(page))
+    });
+    told
+}
+
 #[test]
 fn a_manifest_that_fits_hides_no_altered_file() {
     let place = vault();
     let files = files(&export(&place, "--session s"));
     assert_eq!(failures(&rebuilt(files.clone(), |_| ())), Vec::<String>::new());
     for name in files.keys().filter(|name| *name != "manifest.json") {
-        // What people read is no proof of anything.
-        if ["README.md", "index.html"].contains(&name.as_str()) {
-            continue;
-        }
         let length = files[name].len();
         for at in (0..length).step_by((length / 60).max(1)).chain([length - 1]) {
             let mut altered = files.clone();
@@ -309,16 +314,18 @@ fn a_manifest_that_fits_hides_no_altered_file() {
         }
         let mut without = files.clone();
         without.remove(name);
-        assert!(!failures(&rebuilt(without, |_| ())).is_empty(), "without {name}");
+        // A page for people is no proof of anything.
+        let is_page = ["README.md", "index.html"].contains(&name.as_str());
+        assert_eq!(failures(&rebuilt(without, |_| ())).is_empty(), is_page, "without {name}");
     }
     let lines = String::from_utf8(files["lines.jsonl"].clone()).unwrap();
     let mut lines: Vec<&str> = lines.split_inclusive('\n').collect();
     lines.swap(0, 1);
     let swapped = [("lines.jsonl".to_owned(), lines.concat().into_bytes())];
     let swapped: BTreeMap<_, _> = files.clone().into_iter().chain(swapped).collect();
-    let told = failures(&rebuilt(swapped, |manifest| {
+    let told = without_pages(failures(&rebuilt(swapped, |manifest| {
         manifest["lines"].as_array_mut().unwrap().swap(0, 1);
-    }));
+    })));
     assert!(told[0].ends_with("contradicted: the lines are not in order"), "{told:?}");
 }
 
@@ -326,7 +333,7 @@ fn a_manifest_that_fits_hides_no_altered_file() {
 fn a_manifest_cannot_give_a_text_to_another_version() {
     let place = vault();
     let files = files(&export(&place, "--session s"));
-    let told = |change: fn(&mut Value)| failures(&rebuilt(files.clone(), change));
+    let told = |change: fn(&mut Value)| without_pages(failures(&rebuilt(files.clone(), change)));
     let text = told(|manifest| {
         let piece = &mut manifest["texts"][1]["pieces"][0];
         piece[1] = (piece[1].as_u64().unwrap() - 1).into();
@@ -350,6 +357,52 @@ fn a_manifest_cannot_give_a_text_to_another_version() {
     let listed =
         told(|manifest| drop(manifest["files"].as_object_mut().unwrap().remove("README.md")));
     insta::assert_snapshot!(listed[0], @"no bundle: the manifest does not list `README.md`");
+}
+
+#[test]
+fn a_bundle_has_no_page_but_its_own_and_no_file_that_nothing_names() {
+    let place = vault();
+    let files = files(&export(&place, "--session s"));
+    let with = |name: &str, text: &str| {
+        let more = [(name.to_owned(), text.as_bytes().to_vec())];
+        files.clone().into_iter().chain(more).collect::<BTreeMap<_, _>>()
+    };
+    let page = "<h1>Every text is proved</h1>";
+    assert_eq!(
+        failures(&rebuilt(with("index.html", page), |_| ())),
+        ["file index.html contradicted: it is not the page that ctx makes of this bundle"]
+    );
+    // What another version makes is not known here: the page is not called proved.
+    let other = rebuilt(with("index.html", page), |manifest| manifest["tool"] = "9.9.9".into());
+    let verified = verify(&other, None).unwrap();
+    let page = verified.items.iter().find(|item| item.name == "index.html").unwrap();
+    assert_eq!(page.verdict, Verdict::Unprovable);
+    for name in ["more.md", "chains/99.md", "chains/01.md", "versions/0.md", "texts/1.md"] {
+        let told = failures(&rebuilt(with(name, "more"), |_| ()));
+        assert_eq!(told, [format!("file {name} contradicted: a bundle has no such file")]);
+    }
+    // The page links the versions beside their hashes.
+    let html = String::from_utf8(files["index.html"].clone()).unwrap();
+    let text = &files["versions/1.md"];
+    assert!(html.contains(&format!("versions/1.md</a></td><td><code>{}", sha256(text))), "{html}");
+}
+
+#[test]
+fn a_version_that_a_manifest_names_very_often_is_read_once() {
+    let place = Place::vault();
+    let tags: Vec<String> = (0..6_000).map(|n| format!("t{n}")).collect();
+    place.write("nodes/a.md", format!("---\ntags: [{}]\n---\n# A\n", tags.join(", ")));
+    place.ctx("publish --all").ok();
+    place.ctx("read nodes/a --session s").ok();
+    let files = files(&export(&place, "--session s"));
+    let many = rebuilt(files, |manifest| {
+        let versions = manifest["versions"].as_array_mut().unwrap();
+        let of_a = versions.iter().find(|v| v["id"] == "nodes/a").unwrap().clone();
+        versions.extend(vec![of_a; 20_000]);
+    });
+    let begin = Instant::now();
+    assert!(failures(&many).len() >= 20_000);
+    assert!(begin.elapsed() < Duration::from_secs(20), "{:?}", begin.elapsed());
 }
 
 #[test]
@@ -450,6 +503,11 @@ fn a_file_is_replaced_only_on_request_and_as_a_whole() {
     place.ctx("evidence export --session s -o ../out/b.tar --force").ok();
     assert_eq!(fs::read(&target).unwrap(), export(&place, "--session s"));
     place.ctx("evidence export --session s -o ../out/missing/b.tar").exits(5);
+    // A pipe or a device is not replaced, whoever asks for it.
+    place.typed("").shell("mkfifo ../out/pipe").ok();
+    let refused = place.ctx("evidence export --session s -o ../out/pipe --force").exits(5);
+    assert!(refused.stderr.contains("is not a file, and is not replaced"), "{}", refused.stderr);
+    fs::remove_file(place.home().join("out/pipe")).unwrap();
     fs::create_dir(place.home().join("out/folder")).unwrap();
     place.ctx("evidence export --session s -o ../out/folder --force").exits(5);
     fs::remove_dir(place.home().join("out/folder")).unwrap();

@@ -44,6 +44,7 @@ mod init;
 mod interop;
 mod invisible;
 mod json;
+mod library;
 mod look;
 mod merged;
 mod moved;

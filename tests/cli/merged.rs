@@ -55,6 +55,46 @@ fn git_converts_no_line_end_of_a_change_log() {
 }
 
 #[test]
+fn change_logs_of_two_branches_merge_and_the_way_out_ends_in_a_vault_that_verifies() {
+    let place = Place::published(&[("nodes/a", "# A\n\none\n"), ("nodes/b", "# B\n\none\n")]);
+    place.ctx("audit begin").ok();
+    git(&place, "init -q -b main");
+    git(&place, "add -A");
+    git(&place, "commit -q -m one");
+    for (branch, id) in [("theirs", "nodes/b"), ("ours", "nodes/a")] {
+        git(&place, &format!("checkout -q -b {branch} main"));
+        place.edit(&format!("{id}.md"), "one", branch);
+        place.ctx(&format!("publish {id}")).ok();
+        git(&place, "add -A");
+        git(&place, &format!("commit -q -m {branch}"));
+    }
+    // Both wrote checkpoint 3: the checkpoint log is in conflict, the change logs are not.
+    let line =
+        "git -c user.name=Ana -c user.email=ana@example.com merge -q theirs; git status --short";
+    let merged = place.typed("").shell(line).ok().stdout;
+    assert!(merged.contains("UU .versions/checkpoints.jsonl"), "{merged}");
+    assert!(!merged.contains("UU .context/audit"), "{merged}");
+    let told = place.ctx("publish nodes/b").exits(1).stderr;
+    assert!(told.contains("`ctx head trust` at the end"), "{told}");
+    let keep = "git restore --source=HEAD --staged --worktree -- ':(glob)**/.versions/**' && git checkout -q --ours context.yaml";
+    place.typed("").shell(keep).ok();
+    place.ctx("publish nodes/b").ok();
+    let verified = place.ctx("verify").exits(1).stdout;
+    assert!(
+        verified.contains("[audit-contradicts]") && verified.contains("two branches"),
+        "{verified}"
+    );
+    place.ctx("head trust").ok();
+    let verified = place.ctx("verify").ok().stdout;
+    assert!(verified.starts_with("intact, anchored to checkpoint 4"), "{verified}");
+    git(&place, "add -A");
+    git(&place, "commit -q -m merged");
+    let clone = Place::new();
+    git(&clone, &format!("clone -q {} .", place.root().display()));
+    clone.ctx("verify").ok();
+}
+
+#[test]
 fn the_lines_of_two_branches_one_after_the_other_are_named() {
     let place = committed("**/.versions/** -text merge=union\n");
     for (branch, word) in [("theirs", "two"), ("ours", "three")] {

@@ -343,6 +343,7 @@ fn marks_of_a_merge_are_refused_with_the_way_out() {
     hint: in the vault's folder, keep this branch's log: git restore --source=HEAD --staged --worktree -- ':(glob)**/.versions/**'
     hint: then run `ctx head trust`: the change log of the other branch names checkpoints that are not kept
     hint: then run `ctx publish ID...` for what the other branch published, and retire or move again what it retired or moved
+    hint: where changes are recorded, `ctx head trust` at the end says that the other branch's checkpoints are given up
     ");
     place.ctx("read nodes/a").exits(1);
     place.ctx("verify").exits(1);

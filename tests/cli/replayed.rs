@@ -49,6 +49,29 @@ fn outcomes(place: &Place, session: &str) -> Vec<String> {
 }
 
 #[test]
+fn a_session_with_an_altered_line_is_not_said_to_be_the_same() {
+    let place = Place::published(&[("nodes/a", "# A\n"), ("nodes/b", "# B\n")]);
+    place.ctx("read nodes/a --session s").ok();
+    place.ctx("read nodes/b --session s").ok();
+    let folder = place.home().join(".local/state/contextnest/audit");
+    let (path, text) = files_in(&folder).into_iter().next().unwrap();
+    let text = String::from_utf8(text).unwrap();
+    fs::write(folder.join(&path), text.replacen("nodes/a", "nodes/c", 1)).unwrap();
+    let replayed = place.ctx("replay --session s").exits(1);
+    assert_eq!(
+        replayed.stdout.lines().last().unwrap(),
+        "1 text: 1 same, 0 different, 0 cannot tell"
+    );
+    let warning = "warning: 1 line of the log cannot be relied on; run `ctx trace verify`\n";
+    assert_eq!(replayed.stderr, warning);
+    fs::write(folder.join(&path), text.replace("nodes/", "nodes_")).unwrap();
+    for line in ["replay --session s", "evidence export --session s"] {
+        let told = place.ctx(line).exits(1).stderr;
+        assert!(told.contains("`ctx trace verify` names lines that were altered"), "{told}");
+    }
+}
+
+#[test]
 fn the_output_of_a_command_follows_from_its_words_and_its_head() {
     let place = vault();
     let commands = [

@@ -8,6 +8,7 @@
 
 mod audit;
 mod blame;
+mod bundle;
 mod checkpoint;
 mod context;
 mod document;

@@ -3,10 +3,12 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use serde_json::Value;
 
-use super::attacks::{Attack, Rewritten};
+use super::attacks::{Attack, BundleAttack, Rewritten};
+use super::bundles::Bundles;
 use super::draw::Draw;
 use super::forge::Target;
 use super::place::Place;
@@ -44,6 +46,8 @@ pub(super) enum Maker {
     Forged(Attack),
     /// By honest commands, in place of a vault.
     Rewritten(Rewritten),
+    /// In a bundle that was exported from a vault.
+    Bundle(BundleAttack),
 }
 
 /// A vault that attacks are made on, and what `verify` says of it before.
@@ -54,6 +58,7 @@ pub(super) struct Vault {
     other: Script,
     folder: PathBuf,
     before: BTreeSet<String>,
+    bundles: OnceLock<Bundles>,
 }
 
 /// What `verify` says.
@@ -73,7 +78,8 @@ impl Vault {
         let mut others = others.filter(|other| other.events.len() >= own.events.len().max(1));
         let other = others.next().ok_or("no other vault is as long")?;
         let folder = folder.join(format!("{}-{seed}", kind.name()));
-        let vault = Self { kind, seed, script: own, other, folder, before: BTreeSet::new() };
+        let (before, bundles) = (BTreeSet::new(), OnceLock::new());
+        let vault = Self { kind, seed, script: own, other, folder, before, bundles };
         vault.script.play(&vault.base())?;
         vault.other.play(&vault.folder.join("other"))?;
         vault.tools_agree()?;
@@ -165,7 +171,21 @@ impl Vault {
                 }
             }
             Maker::Rewritten(rewritten) => self.rewritten(row, expected, rewritten),
+            Maker::Bundle(attack) => {
+                let draw = Draw::new(self.seed, &format!("{} {}", self.kind.name(), row.name));
+                self.bundles()?.judge(row, expected, attack, draw)
+            }
         }
+    }
+
+    /// The bundles of the vault, made when they are first needed.
+    fn bundles(&self) -> Result<&Bundles> {
+        if let Some(bundles) = self.bundles.get() {
+            return Ok(bundles);
+        }
+        let folder = self.folder.join("bundles");
+        let made = Bundles::make(&self.base(), &self.folder.join("other"), &folder)?;
+        Ok(self.bundles.get_or_init(|| made))
     }
 
     fn of_files(&self, row: &Row, expected: Expected, place: &Place, report: &Report) -> Outcome {

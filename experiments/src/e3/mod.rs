@@ -5,6 +5,7 @@
 //! and each generator a row. An attack that is not found as its row says makes the run fail.
 
 mod attacks;
+mod bundles;
 mod draw;
 mod forge;
 mod judge;
@@ -115,7 +116,9 @@ fn makers() -> Result<BTreeMap<&'static str, Maker>> {
     let rewritten = attacks::REWRITTEN.iter();
     let rewritten = rewritten.map(|(name, attack)| (*name, Maker::Rewritten(*attack)));
     let mut makers = BTreeMap::new();
-    for (name, maker) in forged.chain(rewritten) {
+    let bundles = attacks::BUNDLES.iter();
+    let bundles = bundles.map(|(name, attack)| (*name, Maker::Bundle(*attack)));
+    for (name, maker) in forged.chain(rewritten).chain(bundles) {
         if makers.insert(name, maker).is_some() {
             return Err(format!("two generators have the name `{name}`").into());
         }

@@ -6,7 +6,7 @@ use crate::audit::{Filter, RawLines};
 use crate::checkpoint::chronicle::Chronicle;
 use crate::cli::Answer;
 use crate::cli::session::Session;
-use crate::cli::trace::trace_id;
+use crate::cli::trace::{trace_id, unknown_access};
 use crate::cli::ui::shown;
 use crate::evidence::bundle::export::{Exported, export};
 use crate::evidence::bundle::manifest::Scope;
@@ -70,8 +70,11 @@ pub(super) fn run(args: &Export, session: &mut Session<'_>) -> Result<Answer, Fa
         session.ui.bytes(&exported.bytes);
     } else {
         let path = session.workspace.environment.cwd.join(&args.output);
-        bundle::write(&path, &exported.bytes, args.force)?;
+        bundle::check(&path, args.force)?;
         said(session, args.output.display().to_string(), &exported);
+        session.record(None)?;
+        let written = bundle::write(&path, &exported.bytes, args.force);
+        written.inspect_err(|_| session.ui.discard())?;
     }
     Ok(warn(session, &exported, found.unreadable))
 }
@@ -88,8 +91,7 @@ fn found(
         Wanted::Lines(scope) => {
             let found = of_log(logs.raw(&|line| scope.wants(line)))?;
             if found.lines.is_empty() {
-                return Err(Failure::new(Code::UnknownTrace, "no such access is recorded")
-                    .hint("`ctx trace list` lists them"));
+                return Err(unknown_access());
             }
             Ok((scope, found))
         }

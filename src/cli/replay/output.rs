@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Component, Path};
 
-use crate::audit::{Event, Line, Output, WithheldCount};
+use crate::audit::{Event, Labels, Line, Output, WithheldCount};
 use crate::checkpoint::log::Log;
 use crate::cli::session::Session;
 use crate::cli::ui::{Terminal, Ui};
@@ -131,6 +131,7 @@ fn again(session: &Session<'_>, vault: &Vault, line: &Line) -> Result<Printed, O
         workspace: Workspace { environment: &environment, options },
         stdin: &mut stdin,
         recording: Recording::begin(),
+        labels: Labels::default(),
         pinned: Some(log),
     };
     if let Err(failure) = dispatch(cli.verb, &mut inner) {

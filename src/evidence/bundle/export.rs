@@ -4,12 +4,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::manifest::{
-    CHECKPOINTS, FORM, FileRef, LINES, LineRef, MANIFEST, Manifest, Scope, VersionRef,
+    CHECKPOINTS, FORM, FileRef, INDEX, LINES, LineRef, MANIFEST, Manifest, README, Scope,
+    VersionRef,
 };
 use super::proofs::{proofs, wanted_texts};
 use super::sealed::{Contents, Needed, Sealed};
 use super::{MAX_BUNDLE, MAX_FILES, MAX_MANIFEST, page, tar};
-use crate::audit::{HeadRef, RawLine, Traced};
+use crate::audit::{HeadRef, Line, RawLine, Traced};
 use crate::checkpoint::chronicle::Chronicle;
 use crate::model::number::CheckpointNumber;
 use crate::vault::Vault;
@@ -108,11 +109,15 @@ fn packed(
     mut manifest: Manifest,
     lines: &[RawLine],
 ) -> Result<Vec<u8>, ExportError> {
-    files.insert("README.md".to_owned(), ("how to read this", page::readme(&manifest).into()));
-    let index = page::index(&manifest, lines).into_bytes();
-    files.insert("index.html".to_owned(), ("a page for people", index));
-    let listed = files.iter().map(|(path, (what, bytes))| (path.clone(), FileRef::of(bytes, what)));
-    manifest.files = listed.collect();
+    let list = |path: &String, what, bytes: &[u8]| (path.clone(), FileRef::of(bytes, what));
+    manifest.files = files.iter().map(|(path, (what, bytes))| list(path, what, bytes)).collect();
+    let lines: Vec<&Line> = lines.iter().map(|raw| &raw.line).collect();
+    for (path, what) in [(README, "how to read this"), (INDEX, "a page for people")] {
+        let page = page::made_again(path, &manifest, &lines).unwrap_or_default().into_bytes();
+        let path = path.to_owned();
+        manifest.files.extend([list(&path, what, &page)]);
+        files.insert(path, (what, page));
+    }
     let spelled = manifest.spell()?;
     let is_long = spelled.len() > MAX_MANIFEST || files.len() >= MAX_FILES;
     files.insert(MANIFEST.to_owned(), ("", spelled));

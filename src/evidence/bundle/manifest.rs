@@ -1,7 +1,7 @@
 //! `manifest.json`: what a bundle holds, where each proof is, and the hash of every other file
 //! (EVID-13).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -17,6 +17,11 @@ pub(crate) const MANIFEST: &str = "manifest.json";
 pub(crate) const LINES: &str = "lines.jsonl";
 /// The lines of the checkpoint log.
 pub(crate) const CHECKPOINTS: &str = "checkpoints.jsonl";
+
+/// How to verify the bundle, for people.
+pub(crate) const README: &str = "README.md";
+/// The accesses and the versions as tables, for people.
+pub(crate) const INDEX: &str = "index.html";
 
 /// The file with a part of a history.
 pub(crate) fn chain_path(chain: usize) -> String {
@@ -152,16 +157,25 @@ pub(crate) enum ManifestFault {
     #[error("{MANIFEST} is malformed: {0}")]
     Malformed(String),
     /// It was changed.
-    #[error("{MANIFEST} has hash {found}, but states {expected}")]
+    #[error("{MANIFEST} has hash {found}, but states {}", expected.as_deref().unwrap_or("none"))]
     Hash {
         /// The hash that it names.
-        expected: String,
+        expected: Option<String>,
         /// The hash of what it says.
         found: Digest,
     },
 }
 
 impl Manifest {
+    /// The names that files of the bundle can have.
+    pub(crate) fn paths(&self) -> BTreeSet<String> {
+        let fixed = [LINES, CHECKPOINTS, README, INDEX].map(str::to_owned);
+        let of_version = |(version, n): (&VersionRef, usize)| {
+            [chain_path(version.chain), keyframe_path(version.chain), text_path(n)]
+        };
+        fixed.into_iter().chain(self.versions.iter().zip(1..).flat_map(of_version)).collect()
+    }
+
     /// Its bytes: the JCS form, with the hash of the JCS form without `hash`.
     ///
     /// # Errors
@@ -190,9 +204,9 @@ impl Manifest {
         }
         let hash = value.as_object_mut().and_then(|fields| fields.remove("hash"));
         let found = Digest::of(&serde_jcs::to_vec(&value).map_err(malformed)?);
-        let expected = hash.as_ref().and_then(Value::as_str).unwrap_or_default();
-        if found.to_string() != expected {
-            return Err(ManifestFault::Hash { expected: expected.to_owned(), found });
+        let expected = hash.as_ref().and_then(Value::as_str).map(str::to_owned);
+        if expected.as_ref() != Some(&found.to_string()) {
+            return Err(ManifestFault::Hash { expected, found });
         }
         let manifest: Self = serde_json::from_value(value).map_err(malformed)?;
         // Another spelling, or a key that means nothing, would be a second manifest of one bundle.

@@ -2,9 +2,19 @@
 //!
 //! Labels, ids and queries are hostile: every one is escaped, and none is part of a name or a link.
 
-use super::manifest::{Manifest, text_path};
-use crate::audit::{Event, RawLine, Text};
+use super::manifest::{INDEX, Manifest, README, text_path};
+use crate::audit::{Event, Line, Text};
 use crate::words::html;
+
+/// The pages of a bundle, by name: each follows from the manifest and the lines, so that a verifier
+/// makes it again and compares.
+pub(super) fn made_again(path: &str, manifest: &Manifest, lines: &[&Line]) -> Option<String> {
+    match path {
+        README => Some(readme(manifest)),
+        INDEX => Some(index(manifest, lines)),
+        _ => None,
+    }
+}
 
 /// How to verify a bundle, and what it holds.
 pub(super) fn readme(manifest: &Manifest) -> String {
@@ -64,14 +74,14 @@ fn code(text: &str) -> String {
 }
 
 /// The accesses and the versions as tables.
-pub(super) fn index(manifest: &Manifest, lines: &[RawLine]) -> String {
+pub(super) fn index(manifest: &Manifest, lines: &[&Line]) -> String {
     let (what, name) = manifest.scope.parts();
     let head = manifest.head.as_ref().map_or(String::new(), |head| {
         format!("<p>Exported at checkpoint {} {}</p>\n", head.checkpoint, code(&head.hash))
     });
     let accesses = table(
         &["access", "at", "command", "principal", "agent", "session", "head", "what", "query"],
-        lines.iter().map(access),
+        lines.iter().map(|line| access(line)),
     );
     let texts = table(
         &[
@@ -86,7 +96,7 @@ pub(super) fn index(manifest: &Manifest, lines: &[RawLine]) -> String {
             "chain hash",
         ],
         lines.iter().flat_map(|line| {
-            let trace = line.line.trace().to_string();
+            let trace = line.trace().to_string();
             texts_of(line).iter().map(move |text| row(&trace, text))
         }),
     );
@@ -115,15 +125,15 @@ pub(super) fn index(manifest: &Manifest, lines: &[RawLine]) -> String {
     document("Evidence of accesses", &body)
 }
 
-fn texts_of(line: &RawLine) -> &[Text] {
-    match &line.line.event {
+fn texts_of(line: &Line) -> &[Text] {
+    match &line.event {
         Event::Access(access) => &access.documents,
         _ => &[],
     }
 }
 
-fn access(raw: &RawLine) -> Vec<String> {
-    let (line, request) = (&raw.line, &raw.line.request);
+fn access(line: &Line) -> Vec<String> {
+    let request = &line.request;
     let text = |text: Option<&String>| text.map_or(String::new(), |text| html(text));
     let query = match &line.event {
         Event::Access(access) => access.query.query.as_ref(),

@@ -3,6 +3,7 @@
 //! A function makes its attack on the vault it is given and says where the finding has to point,
 //! or gives `None` where this vault has no place for it.
 
+mod bundles;
 mod changes;
 mod entries;
 mod fields;
@@ -19,6 +20,7 @@ mod texts;
 use super::forge::Target;
 use super::forge::history::{Entry, History};
 use super::place::Place;
+pub(super) use bundles::{BUNDLES, BundleAttack, Exported};
 pub(super) use rewritten::{REWRITTEN, Rewritten};
 
 /// Makes an attack, if the vault has a place for it.

@@ -5,6 +5,7 @@
 //! `spec/checkpoint.md` and `spec/yaml.md`: what the library gets wrong in both directions would
 //! otherwise agree with itself.
 
+pub(super) mod bundle;
 pub(super) mod changes;
 mod habits;
 pub(super) mod hash;

@@ -11,9 +11,9 @@ mod versions;
 
 use std::collections::BTreeMap;
 
-use super::manifest::{MANIFEST, Manifest, ManifestFault, Scope};
-use super::{MAX_BUNDLE, MAX_FILES, MAX_MANIFEST, tar};
-use crate::audit::HeadRef;
+use super::manifest::{FileRef, INDEX, MANIFEST, Manifest, ManifestFault, README, Scope};
+use super::{MAX_BUNDLE, MAX_FILES, MAX_MANIFEST, page, tar};
+use crate::audit::{HeadRef, Line};
 use crate::model::digest::Digest;
 use lines::Lines;
 use log::Log;
@@ -203,14 +203,12 @@ fn judge(manifest: Manifest, files: &Files<'_>, expected: Option<&Digest>) -> Ve
     let lines = Lines::read(&manifest, files, &log);
     let versions = Versions::read(&manifest, files, &log);
     let mut items = vec![scope(&manifest, &lines)];
+    let (paths, read): (_, Vec<&Line>) = (manifest.paths(), lines.all().collect());
     items.extend(manifest.files.iter().map(|(path, listed)| {
-        let judged = files.get(path).and_then(|bytes| {
-            let found = Digest::of(bytes).to_string();
-            match bytes.len() as u64 == listed.bytes && found == listed.sha256 {
-                true => Ok(()),
-                false => contradicted(format!("it has hash {found}, and the manifest another")),
-            }
-        });
+        let judged = match paths.contains(path) {
+            true => file(&manifest, files, (path, listed), &read),
+            false => contradicted("a bundle has no such file"),
+        };
         Item::new(Kind::File, path, judged)
     }));
     items.extend(log.items.iter().cloned());
@@ -220,6 +218,32 @@ fn judge(manifest: Manifest, files: &Files<'_>, expected: Option<&Digest>) -> Ve
     let (word, name) = manifest.scope.parts();
     let scope = (word, name.to_owned());
     Verified { scope, tool: manifest.tool, head: manifest.head, items }
+}
+
+/// That a file is the one that is listed. What it contains is judged by other items; a page for people
+/// is made again and compared.
+fn file(
+    manifest: &Manifest,
+    files: &Files<'_>,
+    (path, listed): (&str, &FileRef),
+    lines: &[&Line],
+) -> Judged {
+    let bytes = files.get(path)?;
+    let found = Digest::of(bytes).to_string();
+    if bytes.len() as u64 != listed.bytes || found != listed.sha256 {
+        return contradicted(format!("it has hash {found}, and the manifest another"));
+    }
+    if ![README, INDEX].contains(&path) {
+        return Ok(());
+    }
+    if manifest.tool != env!("CARGO_PKG_VERSION") {
+        let why = "another version of ctx wrote this page for people, which nothing proves";
+        return Err((Verdict::Unprovable, why.to_owned()));
+    }
+    match page::made_again(path, manifest, lines).is_some_and(|page| page.as_bytes() == bytes) {
+        true => Ok(()),
+        false => contradicted("it is not the page that ctx makes of this bundle"),
+    }
 }
 
 /// That the bundle has something of what it is named for.

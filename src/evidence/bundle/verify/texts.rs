@@ -9,6 +9,41 @@ use super::{Files, Item, Judged, Kind, Verdict, contradicted, not_proved};
 use crate::audit::{Part, Text};
 use crate::model::digest::Digest;
 
+/// No more bytes are hashed; equal texts of a version are hashed once. So a small bundle, whose lines
+/// name a long text very often, does not hold a verifier.
+const MAX_HASHED: u64 = 4 << 30;
+
+/// A version of the bundle, and the pieces of its text.
+type Pieces<'m> = (usize, &'m [[u64; 2]]);
+
+/// The sizes and hashes of the texts that were hashed.
+#[derive(Default)]
+struct Hashed<'m> {
+    found: BTreeMap<Pieces<'m>, (u64, String)>,
+    bytes: u64,
+}
+
+impl<'m> Hashed<'m> {
+    /// The size and the hash of the pieces of a version's text; none of too many bytes.
+    fn of(
+        &mut self,
+        pieces: Pieces<'m>,
+        joined: impl FnOnce() -> Option<Vec<u8>>,
+    ) -> Result<Option<(u64, String)>, (Verdict, String)> {
+        if let Some(found) = self.found.get(&pieces) {
+            return Ok(Some(found.clone()));
+        }
+        if self.bytes > MAX_HASHED {
+            return not_proved("the texts before it have more bytes than a verifier hashes");
+        }
+        let Some(bytes) = joined() else { return Ok(None) };
+        let found = (bytes.len() as u64, Digest::of(&bytes).to_string());
+        self.bytes += found.0;
+        self.found.insert(pieces, found.clone());
+        Ok(Some(found))
+    }
+}
+
 /// What the bundle proves of each text of its lines.
 pub(super) fn items(
     manifest: &Manifest,
@@ -18,14 +53,16 @@ pub(super) fn items(
 ) -> Vec<Item> {
     let proofs: BTreeMap<(usize, usize), &TextRef> =
         manifest.texts.iter().map(|text| ((text.line, text.document), text)).collect();
-    let mut items = Vec::new();
+    let (mut items, mut hashed) = (Vec::new(), Hashed::default());
     for (n, line, verdict) in lines.read_lines() {
         for (document, text) in wanted(&manifest.scope, line).unwrap_or_default() {
             let proof = proofs.get(&(n, document)).copied();
             let judged =
-                judge(manifest, files, versions, text, proof).and_then(|()| match verdict {
-                    Verdict::Proved => Ok(()),
-                    _ => not_proved("the line is not proved"),
+                judge((manifest, files, versions), text, proof, &mut hashed).and_then(|()| {
+                    match verdict {
+                        Verdict::Proved => Ok(()),
+                        _ => not_proved("the line is not proved"),
+                    }
                 });
             let name = format!("{}#{document}", line.trace());
             items.push(Item::new(Kind::Text, name, judged));
@@ -34,12 +71,11 @@ pub(super) fn items(
     items
 }
 
-fn judge(
-    manifest: &Manifest,
-    files: &Files<'_>,
-    versions: &Versions,
+fn judge<'m>(
+    (manifest, files, versions): (&'m Manifest, &Files<'_>, &Versions),
     text: &Text,
-    proof: Option<&TextRef>,
+    proof: Option<&'m TextRef>,
+    hashed: &mut Hashed<'m>,
 ) -> Judged {
     let unprovable = |why: &str| Err((Verdict::Unprovable, why.to_owned()));
     let Some(checkpoint) = text.checkpoint else {
@@ -78,30 +114,33 @@ fn judge(
         (None, None) => not_proved("the bundle does not say which bytes it is"),
         (_, Some(pieces)) => {
             let whole = files.get(&text_path(proof.version))?;
-            match joined(whole, text.range, pieces) {
+            if !are_in(pieces, text.range.unwrap_or([0, whole.len() as u64])) {
+                return contradicted("the version has no such bytes");
+            }
+            match hashed.of((proof.version, pieces), || joined(whole, pieces))? {
                 None => contradicted("the version has no such bytes"),
-                Some(bytes) if is_it(&bytes, text) => Ok(()),
+                Some((bytes, sha256)) if bytes == text.bytes && sha256 == text.sha256 => Ok(()),
                 Some(_) => contradicted("the bytes of the version have another hash"),
             }
         }
     }
 }
 
-fn is_it(bytes: &[u8], text: &Text) -> bool {
-    bytes.len() as u64 == text.bytes && Digest::of(bytes).to_string() == text.sha256
+/// Whether pieces are in order and in the range that the line names.
+fn are_in(pieces: &[[u64; 2]], [mut at, end]: [u64; 2]) -> bool {
+    pieces.iter().all(|[start, stop]| {
+        let is_next = at <= *start && start <= stop && *stop <= end;
+        at = *stop;
+        is_next
+    })
 }
 
-/// The pieces of a text, which are in order and in the range that the line names.
-fn joined(whole: &[u8], range: Option<[u64; 2]>, pieces: &[[u64; 2]]) -> Option<Vec<u8>> {
-    let [mut at, end] = range.unwrap_or([0, whole.len() as u64]);
+/// The pieces of a text; none where it is too short.
+fn joined(whole: &[u8], pieces: &[[u64; 2]]) -> Option<Vec<u8>> {
     let mut out = Vec::new();
     for [start, stop] in pieces {
-        if *start < at || *stop < *start || *stop > end {
-            return None;
-        }
         let place = |n: u64| usize::try_from(n).ok();
         out.extend_from_slice(whole.get(place(*start)?..place(*stop)?)?);
-        at = *stop;
     }
     Some(out)
 }

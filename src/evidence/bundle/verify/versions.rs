@@ -122,15 +122,22 @@ fn rebuilt(
         if fault.is_none() {
             fault = step(&mut replay, &entry, id.is_document());
         }
-        for n in left.remove(&number.0).unwrap_or_default() {
-            let judged = match &fault {
-                Some(why) => contradicted(format!("version {why}")),
-                None if manifest.versions[n].id != id.as_str() => {
+        let Some(places) = left.remove(&number.0) else { continue };
+        let text = replay.text().unwrap_or_default();
+        // Once for all places: a manifest may name a version many times.
+        let described = match &fault {
+            Some(why) => contradicted(format!("version {why}")),
+            None => self_described(&id, &entry, text)
+                .map(|_| ())
+                .or_else(|why| contradicted(why.to_string())),
+        };
+        for n in places {
+            let judged = match &described {
+                Ok(()) if manifest.versions[n].id != id.as_str() => {
                     contradicted(format!("`{}` is of another document", chain_path(chain)))
                 }
-                None => self_described(&id, &entry, replay.text().unwrap_or_default())
-                    .or_else(|why| contradicted(why.to_string()))
-                    .and_then(|_| same_text(files, n + 1, replay.text().unwrap_or_default())),
+                Ok(()) => same_text(files, n + 1, text),
+                Err(why) => Err(why.clone()),
             };
             found.push((n, judged.map(|()| entry.clone())));
         }

@@ -1,0 +1,117 @@
+//! Attacks on bundles of evidence, judged by `ctx evidence verify --json`.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::attacks::{BundleAttack, Exported};
+use super::draw::Draw;
+use super::forge::bundle::Bundle;
+use super::judge::Outcome;
+use super::script::ctx;
+use super::table::{Expected, Row};
+use crate::inside::copy;
+use crate::process::Result;
+
+/// The bundles of a vault, and its head.
+pub(super) struct Bundles {
+    bundle: Bundle,
+    other: Bundle,
+    head: String,
+}
+
+impl Bundles {
+    /// Has two vaults read and exported, each a fresh copy in a folder.
+    pub(super) fn make(base: &Path, other: &Path, folder: &Path) -> Result<Self> {
+        let (bundle, head) = exported(base, &folder.join("own"))?;
+        let (other, _) = exported(other, &folder.join("other"))?;
+        let bundles = Self { bundle, other, head };
+        let honest = bundles.verify(&bundles.bundle.packed(), true)?;
+        match honest.exit {
+            0 => Ok(bundles),
+            _ => Err(format!("an honest bundle is not proved: {honest:?}").into()),
+        }
+    }
+
+    /// Makes an attack and judges it.
+    pub(super) fn judge(
+        &self,
+        row: &Row,
+        expected: Expected,
+        attack: BundleAttack,
+        draw: Draw,
+    ) -> Result<Outcome> {
+        let (bundle, other) = (self.bundle.clone(), self.other.clone());
+        let Some(bytes) = attack(&mut Exported { bundle, other, draw }) else {
+            return Ok(Outcome::NoPlace);
+        };
+        let (alone, anchored) = (self.verify(&bytes, false)?, self.verify(&bytes, true)?);
+        let code = row.finding.as_deref().unwrap_or_default();
+        let found = |said: &Said| said.exit == 1 && said.found.iter().any(|found| found == code);
+        Ok(match expected {
+            Expected::Files if found(&alone) && found(&anchored) => Outcome::Pointed,
+            Expected::Anchor if alone.exit == 0 && found(&anchored) => Outcome::Pointed,
+            Expected::No if alone.exit == 0 && anchored.exit == 0 => Outcome::Quiet,
+            _ => Outcome::Otherwise(format!("{alone:?}; with a head: {anchored:?}")),
+        })
+    }
+
+    fn verify(&self, bytes: &[u8], is_anchored: bool) -> Result<Said> {
+        let folder = tempfile::tempdir()?;
+        let path = folder.path().join("bundle.tar");
+        fs::write(&path, bytes)?;
+        let path = path.display().to_string();
+        let mut args = vec!["evidence", "verify", &path, "--json"];
+        if is_anchored {
+            args.extend(["--expect-head", &self.head]);
+        }
+        let said = ctx(folder.path(), &args, None);
+        let answer: Value =
+            serde_json::from_str(if said.stdout.is_empty() { &said.stderr } else { &said.stdout })?;
+        let code = answer["code"].as_str().map(str::to_owned);
+        let items = answer["items"].as_array().into_iter().flatten();
+        let wrong =
+            items.filter(|item| item["verdict"] == "contradicted" || item["missing"] == true);
+        let word = |item: &Value, key: &str| item[key].as_str().unwrap_or_default().to_owned();
+        let wrong = wrong.map(|item| format!("{} {}", word(item, "kind"), word(item, "verdict")));
+        let mut found: Vec<String> = wrong.chain(code).collect();
+        found.sort();
+        found.dedup();
+        Ok(Said { exit: said.exit, found })
+    }
+}
+
+/// What `ctx evidence verify` says.
+#[derive(Debug)]
+struct Said {
+    exit: u8,
+    /// The kinds and verdicts of the items that do not hold, or the code of the error.
+    found: Vec<String>,
+}
+
+/// A bundle of what one session read in a copy of a vault, at two checkpoints, before one more event;
+/// and the last head.
+fn exported(vault: &Path, folder: &Path) -> Result<(Bundle, String)> {
+    let (root, state) = (folder.join("vault"), folder.join("state"));
+    fs::create_dir_all(&root)?;
+    fs::create_dir_all(&state)?;
+    copy(vault, &root)?;
+    let run = |minute: usize, args: &[&str]| {
+        let now = format!("2026-12-31T12:{minute:02}:00.000Z");
+        let said = ctx(&root, &[args, &["--now", &now]].concat(), Some(&state));
+        if said.exit == 0 { Ok(said.stdout) } else { Err(said.complaint()) }
+    };
+    let log: Value = serde_json::from_str(&run(0, &["checkpoint", "list", "--json"])?)?;
+    let count = log["checkpoints"].as_array().map_or(0, Vec::len);
+    let middle = count.div_ceil(2).to_string();
+    run(1, &["resolve", "type:document", "--bodies", "--at", &middle, "--session", "s"])?;
+    run(2, &["resolve", "type:document", "--bodies", "--session", "s"])?;
+    run(3, &["list", "--session", "s"])?;
+    fs::write(root.join("nodes/after.md"), "---\ntitle: After\n---\n\nLater.\n")?;
+    run(4, &["publish", "nodes/after", "--no-sync", "--as", "ana@example.com"])?;
+    let file = folder.join("bundle.tar").display().to_string();
+    run(5, &["evidence", "export", "--session", "s", "-o", &file])?;
+    let bundle = Bundle::read(&fs::read(&file)?).ok_or("the bundle is none")?;
+    Ok((bundle, run(6, &["head"])?.trim().to_owned()))
+}
