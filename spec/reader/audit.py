@@ -20,6 +20,9 @@ ACTIONS = {
     "replace-log": set(),
     "head-trust": set(),
     "head-forget": set(),
+    "prune": {"before", "pruned"},
+    "hold": {"hold"},
+    "lift": {"lifted", "reason"},
 }
 UNKNOWN = {"a kind that is not known"}
 FILE = re.compile(r"([0-9a-f]{32})(?:\.([1-9][0-9]*))?\.jsonl")
@@ -64,10 +67,15 @@ def read_line(text):
     return line, said
 
 
-def verify_log(files):
-    """How many lines are what their hashes say, and the faults: code, file, line (AUDIT-10)."""
-    lines, faults = read_logs(files)
-    return len(lines), faults
+def verify_log(files, changes=None):
+    """How many lines are what their hashes say, the faults: code, file, line (AUDIT-10), and what was
+    pruned: writer, first and last line (AUDIT-26). `changes` are the files of change logs."""
+    said = [line for line, _ in read_logs(changes or {})[0]]
+    prunes = [line for line in said if line["event"] == "change" and line["action"] == "prune"]
+    cuts = {(cut["writer"], cut["seq"], cut["hash"]) for line in prunes for cut in line["pruned"]}
+    pruned = []
+    lines, faults = read_logs(files, cuts, pruned)
+    return len(lines), faults, pruned
 
 
 def check_changes(files, hashes, owed, tails=()):
@@ -97,8 +105,9 @@ def check_changes(files, hashes, owed, tails=()):
     return findings + [("audit-missing", n) for n in sorted(set(owed) - recorded)]
 
 
-def read_logs(files):
-    """The lines that are what their hashes say, each with its hash, and the faults."""
+def read_logs(files, cuts=(), pruned=None):
+    """The lines that are what their hashes say, each with its hash, and the faults. Lines that are
+    missing before a cut are added to `pruned`."""
     sound, faults, logs = [], [], {}
     for name in files:
         if found := FILE.fullmatch(name):
@@ -119,11 +128,14 @@ def read_logs(files):
                 except Fault as fault:
                     faults.append([str(fault), name, number])
                     continue
-                if line["seq"] > seq:
+                is_cut = (writer, line["seq"] - 1, line["prev"]) in cuts
+                if line["seq"] > seq and is_cut:
+                    pruned.append([writer, seq, line["seq"] - 1])
+                elif line["seq"] > seq:
                     faults.append(["audit-gap", name, number])
                 elif line["seq"] < seq or line["prev"] != prev:
                     faults.append(["audit-chain-mismatch", name, number])
-                if number == 1 and line["seq"] != first:
+                if number == 1 and line["seq"] != first and not (is_cut and line["seq"] > first):
                     faults.append(["audit-chain-mismatch", name, number])
                 seq, prev = line["seq"] + 1, said
                 sound.append((line, said))

@@ -72,6 +72,13 @@ impl LogFile {
         self.length
     }
 
+    /// So many bytes from a place on.
+    pub(super) fn part(&self, from: u64, length: usize) -> io::Result<Vec<u8>> {
+        let mut bytes = vec![0; length];
+        self.file.read_exact_at(&mut bytes, from)?;
+        Ok(bytes)
+    }
+
     /// So many bytes from the beginning on.
     pub(super) fn beginning(&self, bytes: u64) -> io::Result<impl Read + '_> {
         let mut file = BufReader::with_capacity(BLOCK, &self.file);

@@ -13,6 +13,7 @@ use rayon::prelude::*;
 
 use super::blocks::{Lines, LogFile, Unread};
 use super::changes;
+use super::cut::{self, Cuts, Pruned, Pruning};
 use super::fault::{Fault, FaultKind, Faults};
 use super::filter::Filter;
 use super::line::{Line, LineFault};
@@ -34,6 +35,8 @@ pub struct Logs {
     folder: Folder,
     /// The number of the first line of each file, by writer.
     pub(super) files: FilesByWriter,
+    /// Where they were pruned.
+    cuts: Cuts,
 }
 
 /// Where logs are.
@@ -66,6 +69,8 @@ pub type Keep<'k, T> = &'k (dyn Fn(Line) -> Option<T> + Sync);
 pub struct Verified {
     /// How many lines are what their hashes say.
     pub lines: u64,
+    /// The lines that are gone because they were pruned.
+    pub pruned: Vec<Pruned>,
     /// What is wrong.
     pub faults: Vec<Fault>,
 }
@@ -76,7 +81,8 @@ impl Logs {
     /// # Errors
     /// It cannot be listed.
     pub fn open(dir: &Path) -> io::Result<Self> {
-        Ok(Self { folder: Folder::Outside(dir.to_owned()), files: files_in(dir)? })
+        let (folder, files) = (Folder::Outside(dir.to_owned()), files_in(dir)?);
+        Ok(Self { folder, files, cuts: Cuts::default() })
     }
 
     /// The change logs of a vault; none if it has no folder for them.
@@ -85,7 +91,24 @@ impl Logs {
     /// The folder cannot be listed.
     pub fn of_changes(vault: &Vault) -> Result<Self, FileError> {
         let files = changes::in_vault(vault.files())?;
-        Ok(Self { folder: Folder::Vault(vault.files().clone()), files })
+        let folder = Folder::Vault(vault.files().clone());
+        Ok(Self { folder, files, cuts: Cuts::default() })
+    }
+
+    /// The same logs, which were pruned at these cuts.
+    #[must_use]
+    pub fn pruned_at(self, cuts: Cuts) -> Self {
+        Self { cuts, ..self }
+    }
+
+    /// Where they were pruned.
+    pub fn cuts(&self) -> &Cuts {
+        &self.cuts
+    }
+
+    /// The last pruning of accesses of these writers, by the time before which they are gone.
+    pub fn last_pruning(&self) -> Option<&Pruning> {
+        self.cuts.last(self.files.keys().map(ToString::to_string))
     }
 
     /// How many writers there are.
@@ -150,13 +173,21 @@ impl Logs {
         keep: Keep<'_, T>,
         found: &mut dyn FnMut(T),
     ) -> io::Result<Verified> {
-        let (mut lines, mut faults) = (0, Faults::default());
+        let (mut lines, mut faults, mut pruned) = (0, Faults::default(), Vec::new());
         for (writer, firsts) in &self.files {
             let mut expected = Expected { seq: 1, prev: writer.genesis() };
+            let cuts = self.cuts.of_writer(&writer.to_string());
+            let mut jumps = Vec::new();
             for first in firsts {
                 let (name, file) = self.file(writer, *first)?;
-                let reader = Reader { writer, first: *first, needles, keep };
-                let mut whole = Whole { name: &name, number: 1, expected: &mut expected };
+                let reader = Reader { writer, first: *first, needles, keep, cuts };
+                let mut whole = Whole {
+                    name: &name,
+                    number: 1,
+                    expected: &mut expected,
+                    cuts,
+                    jumps: &mut jumps,
+                };
                 let (mut from, mut is_torn) = (0, false);
                 while from < file.blocks() && !is_torn {
                     let to = file.blocks().min(from + BLOCKS_AT_ONCE);
@@ -171,13 +202,19 @@ impl Logs {
                         is_torn = block.is_torn;
                         lines += block.sound;
                         whole.add(block.faults, block.lines, block.ends, &mut faults);
+                        whole.jumps.extend(block.jumps);
                         block.found.into_iter().for_each(&mut *found);
                     }
                     from = to;
                 }
             }
+            pruned.extend(jumps.into_iter().map(|(from, cut): Jump<'_>| Pruned {
+                writer: writer.to_string(),
+                from,
+                cut: cut.clone(),
+            }));
         }
-        Ok(Verified { lines, faults: faults.listed() })
+        Ok(Verified { lines, pruned, faults: faults.listed() })
     }
 }
 
@@ -225,23 +262,38 @@ impl Expected {
         Self { seq: seq.saturating_add(1), prev: hash.to_string() }
     }
 
-    /// Why a line does not follow.
-    fn fault(&self, found: &Self) -> Option<(FaultKind, String)> {
+    /// How a line follows that is found in this place.
+    fn step<'c>(&self, found: &Self, cuts: &'c [Pruning]) -> Step<'c> {
         let (seq, expected) = (found.seq, self.seq);
         if seq > expected {
+            if let Some(cut) = cut::find(cuts, seq, &found.prev) {
+                return Step::Jump((expected, cut));
+            }
             let why = format!("it is line {seq} of its writer, but line {expected} is missing");
-            Some((FaultKind::Gap, why))
+            Step::Fault(FaultKind::Gap, why)
         } else if seq < expected || found.prev != self.prev {
             let why = format!("line {seq} does not follow the line before it");
-            Some((FaultKind::Mismatch, why))
+            Step::Fault(FaultKind::Mismatch, why)
         } else {
-            None
+            Step::Next
         }
     }
 }
 
+/// Lines that were pruned: the number of the first of them, and the cut.
+type Jump<'c> = (u64, &'c Pruning);
+
+/// How a line follows the one before it.
+enum Step<'c> {
+    Next,
+    /// After lines that were pruned.
+    Jump(Jump<'c>),
+    /// It does not.
+    Fault(FaultKind, String),
+}
+
 /// What a thread says of a block.
-struct Read<T> {
+struct Read<'c, T> {
     /// How many lines begin in it.
     lines: u64,
     /// How many are what their hashes say.
@@ -249,6 +301,8 @@ struct Read<T> {
     found: Vec<T>,
     /// What is wrong; lines are counted from 0 on, from the first of the block.
     faults: Faults,
+    /// Lines that were pruned between two lines of it.
+    jumps: Vec<Jump<'c>>,
     ends: Option<Ends>,
     /// Whether nothing that follows in the file is read.
     is_torn: bool,
@@ -274,12 +328,21 @@ struct Reader<'r, T> {
     /// Which lines are read; all of them, if each has to follow the one before it.
     needles: Option<&'r Needles<'r>>,
     keep: Keep<'r, T>,
+    /// Where the log was pruned.
+    cuts: &'r [Pruning],
 }
 
-impl<T> Reader<'_, T> {
-    fn block(&self, is_first: bool, lines: &Lines<'_>) -> Read<T> {
-        let (found, faults) = (Vec::new(), Faults::default());
-        let mut read = Read { lines: 0, sound: 0, found, faults, ends: None, is_torn: false };
+impl<'r, T> Reader<'r, T> {
+    fn block(&self, is_first: bool, lines: &Lines<'_>) -> Read<'r, T> {
+        let mut read = Read {
+            lines: 0,
+            sound: 0,
+            found: Vec::new(),
+            faults: Faults::default(),
+            jumps: Vec::new(),
+            ends: None,
+            is_torn: false,
+        };
         // JSON has no NUL: a power cut left it, and what follows was written together with it.
         let torn = memchr(0, lines.text);
         let whole = torn.map_or(lines.text.len(), |at| {
@@ -326,7 +389,7 @@ impl<T> Reader<'_, T> {
         &self,
         bytes: &[u8],
         (begins_file, number): (bool, &dyn Fn() -> u64),
-        read: &mut Read<T>,
+        read: &mut Read<'r, T>,
     ) {
         let (line, hash) = match Line::read(bytes) {
             Ok(read) => read,
@@ -348,8 +411,12 @@ impl<T> Reader<'_, T> {
             let next = Expected::after(seq, hash);
             match &mut read.ends {
                 Some(ends) => {
-                    if let Some((kind, why)) = ends.next.fault(&said) {
-                        read.faults.add(Fault::new(kind, number(), why));
+                    match ends.next.step(&said, self.cuts) {
+                        Step::Next => {}
+                        Step::Jump(jump) => read.jumps.push(jump),
+                        Step::Fault(kind, why) => {
+                            read.faults.add(Fault::new(kind, number(), why));
+                        }
                     }
                     ends.next = next;
                 }
@@ -359,7 +426,8 @@ impl<T> Reader<'_, T> {
                 }
             }
         }
-        if begins_file && seq != self.first {
+        let is_after_cut = || seq > self.first && cut::find(self.cuts, seq, &line.prev).is_some();
+        if begins_file && seq != self.first && !is_after_cut() {
             let first = self.first;
             let why = format!("the file is named for line {first}, but begins with {seq}");
             read.faults.add(Fault::new(FaultKind::Mismatch, number(), why));
@@ -370,22 +438,31 @@ impl<T> Reader<'_, T> {
 }
 
 /// A file whose blocks are put together.
-struct Whole<'w> {
+struct Whole<'w, 'c> {
     name: &'w str,
     /// The number of the next line.
     number: u64,
     expected: &'w mut Expected,
+    /// Where the log was pruned.
+    cuts: &'c [Pruning],
+    jumps: &'w mut Vec<Jump<'c>>,
 }
 
-impl Whole<'_> {
+impl Whole<'_, '_> {
     /// Adds the faults of the next block, and those between it and what is before it.
     fn add(&mut self, found: Faults, lines: u64, ends: Option<Ends>, all: &mut Faults) {
         let number = self.number;
         let placed = |fault: Fault| fault.placed(self.name, number);
         let (before, first) = match &ends {
             Some(ends) => {
-                let fault = self.expected.fault(&ends.first);
-                let fault = fault.map(|(kind, why)| Fault::new(kind, ends.line, why));
+                let fault = match self.expected.step(&ends.first, self.cuts) {
+                    Step::Next => None,
+                    Step::Jump(jump) => {
+                        self.jumps.push(jump);
+                        None
+                    }
+                    Step::Fault(kind, why) => Some(Fault::new(kind, ends.line, why)),
+                };
                 (ends.faults, fault)
             }
             None => (0, None),

@@ -3,8 +3,10 @@
 mod collect;
 mod follow;
 mod format;
+mod hold;
 mod list;
 mod output;
+mod prune;
 
 use std::path::PathBuf;
 
@@ -12,10 +14,11 @@ use super::Answer;
 use super::color::Paint;
 use super::session::Session;
 use super::ui::shown;
-use crate::audit::{Event, Fault, Filter, Line, Logs, Text, TraceId, Verified};
+use crate::audit::{Change, Cut, Event, Fault, Filter, Line, Logs, Text, TraceId, Verified};
 use crate::model::number::CheckpointNumber;
 use crate::model::timestamp::Timestamp;
 use crate::report::failure::{Code, Failure};
+use crate::report::retention::PrunedRow;
 use crate::report::trace::{FaultReport, TraceReport, TraceRow, TraceVerifyReport};
 use crate::vault::Vault;
 use crate::words::count;
@@ -25,7 +28,9 @@ use crate::workspace::version::number;
 use collect::Collect;
 use follow::Follow;
 use format::Format;
+use hold::HoldArgs;
 use list::{Grep, List};
+use prune::Prune;
 
 /// Show which texts were handed out, to whom, at which checkpoint
 ///
@@ -76,6 +81,8 @@ enum Part {
     /// it cannot be recorded.
     Output(output::OutputArgs),
     Collect(Collect),
+    Hold(HoldArgs),
+    Prune(Prune),
 }
 
 /// Which lines of which logs.
@@ -145,7 +152,7 @@ impl LogPlace {
     /// The logs that are named, or all of this vault: of accesses on this machine, and of changes.
     fn all(&self, vault: &Vault, session: &Session<'_>) -> Result<Vec<Logs>, Failure> {
         match &self.logs {
-            Some(dir) => Ok(vec![session.workspace.logs_in(dir)?.1]),
+            Some(dir) => Ok(vec![session.workspace.logs_in(vault, dir)?.1]),
             None => session.workspace.all_logs(vault),
         }
     }
@@ -157,7 +164,7 @@ impl LogPlace {
         session: &Session<'_>,
     ) -> Result<(PathBuf, Logs), Failure> {
         match &self.logs {
-            Some(dir) => session.workspace.logs_in(dir),
+            Some(dir) => session.workspace.logs_in(vault, dir),
             None => session.workspace.access_logs(vault),
         }
     }
@@ -172,6 +179,8 @@ pub(super) fn run(args: &Trace, session: &mut Session<'_>) -> Result<Answer, Fai
         Part::Verify { place } => verify(place, session),
         Part::Output(args) => output::run(args, session),
         Part::Collect(args) => collect::run(args, session),
+        Part::Hold(args) => hold::run(args, session),
+        Part::Prune(args) => prune::run(args, session),
     }
 }
 
@@ -189,17 +198,17 @@ pub(super) struct Period {
 impl Period {
     /// A filter for accesses of this time.
     pub(super) fn filter(&self) -> Result<Filter, Failure> {
-        let time = |text: &Option<String>| -> Result<Option<Timestamp>, Failure> {
-            let parse = |text: &String| {
-                Timestamp::of_rfc3339(text).ok_or_else(|| {
-                    Failure::new(Code::Usage, format!("`{text}` is not a time or a date"))
-                        .hint("write a time such as `2026-11-21T20:06:06Z`, or a date such as `2026-11-21`")
-                })
-            };
-            text.as_ref().map(parse).transpose()
-        };
-        Ok(Filter { from: time(&self.from)?, to: time(&self.to)?, ..Filter::default() })
+        let read = |text: &Option<String>| text.as_deref().map(time).transpose();
+        Ok(Filter { from: read(&self.from)?, to: read(&self.to)?, ..Filter::default() })
     }
+}
+
+/// A time or a date on the command line.
+fn time(text: &str) -> Result<Timestamp, Failure> {
+    Timestamp::of_rfc3339(text).ok_or_else(|| {
+        Failure::new(Code::Usage, format!("`{text}` is not a time or a date"))
+            .hint("write a time such as `2026-11-21T20:06:06Z`, or a date such as `2026-11-21`")
+    })
 }
 
 /// The name of an access on the command line.
@@ -269,10 +278,7 @@ fn show(
     for logs in &all {
         lines.extend(of_log(logs.find(&name))?);
     }
-    let Some(first) = lines.first() else {
-        let message = format!("no access `{name}` is recorded");
-        return Err(Failure::new(Code::UnknownTrace, message).hint("`ctx trace list` lists them"));
-    };
+    let Some(first) = lines.first() else { return Err(unknown_trace(&all, &name)) };
     if let Some(format) = format {
         return format::show(format, (&all, lines), session);
     }
@@ -338,6 +344,20 @@ fn text(session: &mut Session<'_>, first: &Line, lines: &[Line]) {
             let sealed = change.sealed();
             let sealed = sealed.map(|head| format!("checkpoint {} {}", head.checkpoint, head.hash));
             field("sealed", sealed.as_deref());
+            if let Change::Hold { hold } = change {
+                field("hold", Some(&hold.id));
+                field("of", Some(&hold::what(hold)));
+            }
+            if let Change::Lift { lifted, .. } = change {
+                field("lifted", Some(lifted));
+            }
+            if let Change::Prune { before, .. } = change {
+                field("before", Some(before));
+            }
+            for Cut { writer, seq, hash } in change.pruned() {
+                field("pruned", Some(&format!("up to line {seq} of {writer} {hash}")));
+            }
+            field("reason", change.reason());
         }
         Event::Output(produced) => {
             field("model", produced.model.as_deref());
@@ -377,15 +397,48 @@ fn document(session: &mut Session<'_>, text: &Text) {
     ui.line(&format!("    edited     {} by {}", shown(&text.edited_at), shown(&text.edited_by)));
 }
 
+/// Says which lines were pruned, and by whom.
+fn gone(session: &mut Session<'_>, pruned: &PrunedRow) {
+    let PrunedRow { writer, from, to, by, at, principal, .. } = pruned;
+    let (at, who) = (shown(at), shown(principal.as_deref().unwrap_or("-")));
+    let what = format!("lines {from} to {to} of {}", shown(writer));
+    session.ui.line(&format!("pruned: {what}, {at} by {who} (change {})", shown(by)));
+}
+
+/// Says that accesses before a time were pruned, where a question may be about them.
+pub(super) fn note_pruned(session: &mut Session<'_>, logs: &Logs, from: Option<Timestamp>) {
+    let Some(last) = logs.last_pruning() else { return };
+    if from.is_none_or(|from| last.before.parse().is_ok_and(|before: Timestamp| from < before)) {
+        let (before, by) = (shown(&last.before), shown(&last.by));
+        session.ui.note(&format!(
+            "note: accesses before {before} were pruned (`ctx trace show {by}`), and may be missing here"
+        ));
+    }
+}
+
+/// That no line has a name; a line that was pruned had it.
+pub(super) fn unknown_trace(all: &[Logs], name: &TraceId) -> Failure {
+    match all.iter().find_map(|logs| logs.cuts().covers(name)) {
+        Some(cut) => {
+            let message = format!("the access `{name}` was pruned");
+            let hint = format!("`ctx trace show {}` shows who pruned it", shown(&cut.by));
+            Failure::new(Code::UnknownTrace, message).hint(hint)
+        }
+        None => Failure::new(Code::UnknownTrace, format!("no access `{name}` is recorded"))
+            .hint("`ctx trace list` lists them"),
+    }
+}
+
 fn verify(place: &LogPlace, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let vault = session.workspace.vault()?;
     let (dir, logs) = place.open(&vault, session)?;
-    let Verified { lines, faults } = of_log(logs.verify())?;
+    let Verified { lines, pruned, faults } = of_log(logs.verify())?;
     let is_damaged = faults.iter().any(|fault| fault.kind.is_damage());
     let report = TraceVerifyReport {
         folder: dir.display().to_string(),
         writers: logs.writers(),
         lines,
+        pruned: pruned.into_iter().map(PrunedRow::from).collect(),
         faults: faults.iter().map(FaultReport::from).collect(),
     };
     if session.ui.json {
@@ -396,6 +449,7 @@ fn verify(place: &LogPlace, session: &mut Session<'_>) -> Result<Answer, Failure
             let (file, message) = (shown(&fault.file), shown(&fault.message));
             session.ui.painted(paint, &format!("{}: {file}:{}: {message}", fault.code, fault.line));
         }
+        report.pruned.iter().for_each(|pruned| gone(session, pruned));
         let (what, writers) = (
             count(usize::try_from(lines).unwrap_or(usize::MAX), "line"),
             count(report.writers, "writer"),

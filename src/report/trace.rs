@@ -5,6 +5,7 @@ use std::path::Path;
 use serde::Serialize;
 
 use super::Report;
+use super::retention::PrunedRow;
 use crate::audit::{
     Change, Collected, Event, Fault, FileOutcome, Line, Output, Prior, Produced, Reading,
 };
@@ -342,6 +343,8 @@ pub struct TraceVerifyReport {
     pub writers: usize,
     /// How many lines are what their hashes say.
     pub lines: u64,
+    /// The lines that are gone because they were pruned.
+    pub pruned: Vec<PrunedRow>,
     /// The lines that are not, or do not follow the ones before them.
     pub faults: Vec<FaultReport>,
 }

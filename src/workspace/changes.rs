@@ -44,9 +44,22 @@ impl Workspace<'_> {
         if !changes::is_begun(vault) {
             return Ok(());
         }
-        let asked = |why: Failure| Unrecorded::Asked(Box::new(why));
         let verb = self.options.command.verb.clone();
-        let _lock = vault.lock(&self.holder(&verb).map_err(asked)?)?;
+        let holder = self.holder(&verb).map_err(|why| Unrecorded::Asked(Box::new(why)))?;
+        let _lock = vault.lock(&holder)?;
+        self.record_under_lock(vault, change)
+    }
+
+    /// The same for the holder of the write lock.
+    ///
+    /// # Errors
+    /// Something was not recorded.
+    pub(super) fn record_under_lock(
+        &self,
+        vault: &Vault,
+        change: Option<Change>,
+    ) -> Result<(), Unrecorded> {
+        let asked = |why: Failure| Unrecorded::Asked(Box::new(why));
         let principal = self.principal(vault.root(), None).ok();
         let recorder = self.recorder(vault, principal).map_err(asked)?;
         let now = self.now().map_err(asked)?;

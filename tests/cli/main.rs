@@ -52,6 +52,7 @@ mod obsidian;
 mod packs;
 mod produced;
 mod properties;
+mod prune;
 mod publish;
 mod readme;
 mod readonly;

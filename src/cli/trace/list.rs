@@ -1,7 +1,7 @@
 //! `ctx trace list` and `ctx trace grep`: lines of the log in a table.
 
 use super::format::{self, Format};
-use super::{Which, row, warn_of};
+use super::{Which, note_pruned, row, warn_of};
 use crate::audit::{Keep, Line, Pattern};
 use crate::cli::Answer;
 use crate::cli::limit::{self, Limit};
@@ -70,6 +70,7 @@ fn rows(
     let (mut traces, mut faults) = (Vec::new(), Vec::new());
     for logs in logs {
         faults.extend(of_log(logs.matching(&filter, keep, &mut |row| traces.push(row)))?);
+        note_pruned(session, &logs, filter.from);
     }
     warn_of(session, &faults);
     traces.sort_by(|a, b| a.at.cmp(&b.at));
