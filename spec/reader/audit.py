@@ -116,17 +116,14 @@ def read_logs(files, cuts=(), pruned=None):
         seq, prev = 1, f"contextnest:audit:v1:{writer}"
         for first, name in sorted(parts):
             *lines, rest = files[name].split("\n")
-            for number, text in enumerate(lines, 1):
-                if "\0" in text:
-                    faults.append(["audit-torn", name, number])
-                    rest = ""
-                    break
-                try:
-                    line, said = read_line(text)
-                    if line["writer"] != writer:
-                        raise Fault("audit-chain-mismatch")
-                except Fault as fault:
-                    faults.append([str(fault), name, number])
+            read = [read_of(text, writer) for text in lines]
+            # A power cut leaves NUL at the end: there, no line is what its hash says.
+            end = max((n for n, (_, code) in enumerate(read, 1) if code is None), default=0)
+            nul = (n for n, text in enumerate(lines, 1) if n > end and "\0" in text)
+            torn = next(nul, len(lines) + 1)
+            for number, (line, code) in enumerate(read[: torn - 1], 1):
+                if code:
+                    faults.append([code, name, number])
                     continue
                 is_cut = (writer, line["seq"] - 1, line["prev"]) in cuts
                 if line["seq"] > seq and is_cut:
@@ -137,8 +134,17 @@ def read_logs(files, cuts=(), pruned=None):
                     faults.append(["audit-chain-mismatch", name, number])
                 if number == 1 and line["seq"] != first and not (is_cut and line["seq"] > first):
                     faults.append(["audit-chain-mismatch", name, number])
-                seq, prev = line["seq"] + 1, said
-                sound.append((line, said))
-            if rest:
-                faults.append(["audit-torn", name, len(lines) + 1])
+                seq, prev = line["seq"] + 1, line["hash"]
+                sound.append((line, line.pop("hash")))
+            if torn <= len(lines) or rest:
+                faults.append(["audit-torn", name, torn])
     return sound, faults
+
+
+def read_of(text, writer):
+    """A line of a writer with its hash, or what is wrong with it."""
+    try:
+        line, said = read_line(text)
+    except Fault as fault:
+        return None, str(fault)
+    return (line | {"hash": said}, None) if line["writer"] == writer else (None, "audit-chain-mismatch")

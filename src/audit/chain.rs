@@ -187,26 +187,23 @@ impl Logs {
                     expected: &mut expected,
                     cuts,
                     jumps: &mut jumps,
+                    doubtful: None,
                 };
-                let (mut from, mut is_torn) = (0, false);
-                while from < file.blocks() && !is_torn {
+                let mut from = 0;
+                while from < file.blocks() {
                     let to = file.blocks().min(from + BLOCKS_AT_ONCE);
                     let blocks = (from..to).into_par_iter();
                     let read = blocks.map_init(Vec::new, |buffer, block| {
                         file.with_block(block, buffer, |lines| reader.block(block == 0, &lines))
                     });
                     for block in read.collect::<io::Result<Vec<_>>>()? {
-                        if is_torn {
-                            break;
-                        }
-                        is_torn = block.is_torn;
                         lines += block.sound;
-                        whole.add(block.faults, block.lines, block.ends, &mut faults);
-                        whole.jumps.extend(block.jumps);
                         block.found.into_iter().for_each(&mut *found);
+                        whole.add(block.said, &mut faults);
                     }
                     from = to;
                 }
+                whole.end(&mut faults);
             }
             pruned.extend(jumps.into_iter().map(|(from, cut): Jump<'_>| Pruned {
                 writer: writer.to_string(),
@@ -292,20 +289,48 @@ enum Step<'c> {
     Fault(FaultKind, String),
 }
 
-/// What a thread says of a block.
+/// What a thread found in a block.
 struct Read<'c, T> {
-    /// How many lines begin in it.
-    lines: u64,
-    /// How many are what their hashes say.
+    /// How many lines are what their hashes say.
     sound: u64,
     found: Vec<T>,
-    /// What is wrong; lines are counted from 0 on, from the first of the block.
+    said: Said<'c>,
+}
+
+/// What a thread says of a block. Lines are counted from 0 on, from the first of the block.
+struct Said<'c> {
+    /// How many lines begin in it.
+    lines: u64,
+    /// What is wrong.
     faults: Faults,
     /// Lines that were pruned between two lines of it.
     jumps: Vec<Jump<'c>>,
     ends: Option<Ends>,
-    /// Whether nothing that follows in the file is read.
-    is_torn: bool,
+    /// From a line with NUL on, after which no line is what its hash says: this line, and the faults.
+    doubtful: Option<Doubtful>,
+}
+
+/// Lines that a power cut may have left: they are damage if a sound line follows them in the file.
+struct Doubtful {
+    /// The number of the first one.
+    line: u64,
+    faults: Faults,
+}
+
+impl Said<'_> {
+    fn fault(&mut self, fault: Fault) {
+        match &mut self.doubtful {
+            Some(doubtful) => doubtful.faults.add(fault),
+            None => self.faults.add(fault),
+        }
+    }
+
+    /// A sound line follows.
+    fn is_sound_here(&mut self) {
+        if let Some(doubtful) = self.doubtful.take() {
+            self.faults.join(doubtful.faults, (0, None), |fault| fault);
+        }
+    }
 }
 
 /// The first and the last line of a block, of those that are what their hashes say.
@@ -334,53 +359,44 @@ struct Reader<'r, T> {
 
 impl<'r, T> Reader<'r, T> {
     fn block(&self, is_first: bool, lines: &Lines<'_>) -> Read<'r, T> {
-        let mut read = Read {
-            lines: 0,
-            sound: 0,
-            found: Vec::new(),
-            faults: Faults::default(),
-            jumps: Vec::new(),
-            ends: None,
-            is_torn: false,
-        };
-        // JSON has no NUL: a power cut left it, and what follows was written together with it.
-        let torn = memchr(0, lines.text);
-        let whole = torn.map_or(lines.text.len(), |at| {
-            memrchr(b'\n', &lines.text[..at]).map_or(0, |end| end + 1)
-        });
-        let text = &lines.text[..whole];
-        let ends = || memchr_iter(b'\n', text).count() as u64;
+        let (faults, jumps) = (Faults::default(), Vec::new());
+        let said = Said { lines: 0, faults, jumps, ends: None, doubtful: None };
+        let mut read = Read { sound: 0, found: Vec::new(), said };
+        let text = lines.text;
         match self.needles {
             Some(needles) => {
+                let number = |at: usize| memchr_iter(b'\n', &text[..at]).count() as u64;
                 needles.each(text, |at, bytes| {
-                    let number = || memchr_iter(b'\n', &text[..at]).count() as u64;
-                    self.line(bytes, (is_first && at == 0, &number), &mut read);
+                    self.line(bytes, (is_first && at == 0, &|| number(at)), &mut read);
                 });
-                read.lines = ends();
+                // What was asked for may have been in a line that a power cut left as NUL.
+                if let Some(at) = memchr(0, text) {
+                    let why = "the line holds NUL".to_owned();
+                    read.said.fault(Fault::new(FaultKind::Torn, number(at), why));
+                }
+                read.said.lines = number(text.len());
             }
             None => {
                 for bytes in text.split_inclusive(|byte| *byte == b'\n') {
-                    let number = read.lines;
+                    let number = read.said.lines;
                     let bytes = &bytes[..bytes.len() - 1];
+                    // JSON has no NUL.
+                    if read.said.doubtful.is_none() && memchr(0, bytes).is_some() {
+                        let faults = Faults::default();
+                        read.said.doubtful = Some(Doubtful { line: number, faults });
+                    }
                     self.line(bytes, (is_first && number == 0, &|| number), &mut read);
-                    read.lines += 1;
+                    read.said.lines += 1;
                 }
             }
-        }
-        if torn.is_some() {
-            let why = "the line holds NUL".to_owned();
-            read.faults.add(Fault::new(FaultKind::Torn, read.lines, why));
-            read.lines += 1;
-            read.is_torn = true;
-            return read;
         }
         if let Some(unread) = lines.unread {
             let (kind, why) = match unread {
                 Unread::Torn => (FaultKind::Torn, "the last line has no end"),
                 Unread::TooLong => (FaultKind::Malformed, "it is longer than 16 MiB"),
             };
-            read.faults.add(Fault::new(kind, read.lines, why.to_owned()));
-            read.lines += 1;
+            read.said.fault(Fault::new(kind, read.said.lines, why.to_owned()));
+            read.said.lines += 1;
         }
         read
     }
@@ -391,6 +407,7 @@ impl<'r, T> Reader<'r, T> {
         (begins_file, number): (bool, &dyn Fn() -> u64),
         read: &mut Read<'r, T>,
     ) {
+        let said = &mut read.said;
         let (line, hash) = match Line::read(bytes) {
             Ok(read) => read,
             Err(fault) => {
@@ -398,31 +415,32 @@ impl<'r, T> Reader<'r, T> {
                     LineFault::Malformed(_) => FaultKind::Malformed,
                     LineFault::Hash { .. } => FaultKind::Mismatch,
                 };
-                return read.faults.add(Fault::new(kind, number(), fault.to_string()));
+                return said.fault(Fault::new(kind, number(), fault.to_string()));
             }
         };
         if !self.writer.is(&line.writer) {
             let why = format!("it is of the writer {}", line.writer);
-            return read.faults.add(Fault::new(FaultKind::Mismatch, number(), why));
+            return said.fault(Fault::new(FaultKind::Mismatch, number(), why));
         }
+        said.is_sound_here();
         let seq = line.seq;
         if self.needles.is_none() {
-            let said = Expected { seq, prev: line.prev.clone() };
+            let found = Expected { seq, prev: line.prev.clone() };
             let next = Expected::after(seq, hash);
-            match &mut read.ends {
+            match &mut said.ends {
                 Some(ends) => {
-                    match ends.next.step(&said, self.cuts) {
+                    match ends.next.step(&found, self.cuts) {
                         Step::Next => {}
-                        Step::Jump(jump) => read.jumps.push(jump),
+                        Step::Jump(jump) => said.jumps.push(jump),
                         Step::Fault(kind, why) => {
-                            read.faults.add(Fault::new(kind, number(), why));
+                            said.faults.add(Fault::new(kind, number(), why));
                         }
                     }
                     ends.next = next;
                 }
                 None => {
-                    let (line, faults) = (number(), read.faults.kept());
-                    read.ends = Some(Ends { first: said, line, faults, next });
+                    let (line, faults) = (number(), said.faults.kept());
+                    said.ends = Some(Ends { first: found, line, faults, next });
                 }
             }
         }
@@ -430,7 +448,7 @@ impl<'r, T> Reader<'r, T> {
         if begins_file && seq != self.first && !is_after_cut() {
             let first = self.first;
             let why = format!("the file is named for line {first}, but begins with {seq}");
-            read.faults.add(Fault::new(FaultKind::Mismatch, number(), why));
+            said.faults.add(Fault::new(FaultKind::Mismatch, number(), why));
         }
         read.sound += 1;
         read.found.extend((self.keep)(line));
@@ -446,15 +464,20 @@ struct Whole<'w, 'c> {
     /// Where the log was pruned.
     cuts: &'c [Pruning],
     jumps: &'w mut Vec<Jump<'c>>,
+    /// What a power cut may have left, unless a sound line follows.
+    doubtful: Option<Doubtful>,
 }
 
-impl Whole<'_, '_> {
+impl<'c> Whole<'_, 'c> {
     /// Adds the faults of the next block, and those between it and what is before it.
-    fn add(&mut self, found: Faults, lines: u64, ends: Option<Ends>, all: &mut Faults) {
-        let number = self.number;
-        let placed = |fault: Fault| fault.placed(self.name, number);
-        let (before, first) = match &ends {
+    fn add(&mut self, said: Said<'c>, all: &mut Faults) {
+        let (name, number) = (self.name, self.number);
+        let placed = |fault: Fault| fault.placed(name, number);
+        let (before, first) = match &said.ends {
             Some(ends) => {
+                if let Some(doubtful) = self.doubtful.take() {
+                    all.join(doubtful.faults, (0, None), |fault| fault);
+                }
                 let fault = match self.expected.step(&ends.first, self.cuts) {
                     Step::Next => None,
                     Step::Jump(jump) => {
@@ -467,10 +490,25 @@ impl Whole<'_, '_> {
             }
             None => (0, None),
         };
-        all.join(found, (before, first), placed);
-        if let Some(ends) = ends {
+        let faults = self.doubtful.as_mut().map_or(all, |doubtful| &mut doubtful.faults);
+        faults.join(said.faults, (before, first), placed);
+        if let Some(Doubtful { line, faults: later }) = said.doubtful {
+            let begin = Doubtful { line: line + number, faults: Faults::default() };
+            let doubtful = self.doubtful.get_or_insert(begin);
+            doubtful.faults.join(later, (0, None), placed);
+        }
+        if let Some(ends) = said.ends {
             *self.expected = ends.next;
         }
-        self.number += lines;
+        self.jumps.extend(said.jumps);
+        self.number += said.lines;
+    }
+
+    /// The file ends.
+    fn end(self, all: &mut Faults) {
+        if let Some(doubtful) = self.doubtful {
+            let why = "the line holds NUL, and no sound line follows".to_owned();
+            all.add(Fault::new(FaultKind::Torn, doubtful.line, why).placed(self.name, 0));
+        }
     }
 }

@@ -123,9 +123,31 @@ proptest! {
             _ => drop(text.remove(at)),
         }
         let (_folder, count, is_damaged) = verified(&text);
-        // A line with NUL is torn, as a power cut leaves it (AUDIT-10): it is never taken for sound.
-        let is_torn = text.contains(&0) && count < lengths.len() as u64;
+        // NUL in the last line is what a power cut leaves (AUDIT-10); the line is not taken for sound.
+        let last = text[..text.len() - 1].iter().rposition(|byte| *byte == b'\n');
+        let is_torn = text[last.map_or(0, |end| end + 1)..].contains(&0);
+        prop_assert!(!is_torn || count < lengths.len() as u64);
         prop_assert!(is_damaged || is_torn);
+    }
+
+    #[test]
+    fn nul_is_damage_where_a_sound_line_follows_it(
+        lengths in lengths(),
+        place in any::<Index>(),
+        (nul, garbage) in (1..300_000_usize, prop::collection::vec("[a-z]{0,9}", 0..4)),
+    ) {
+        let mut lines = log(&lengths);
+        let place = place.index(lines.len() + 1);
+        lines.insert(place, "\0".repeat(nul) + "\n" + &garbage.join("\n") + "\n");
+        let (folder, count, is_damaged) = verified(lines.concat().as_bytes());
+        // No line hides another from the verifier.
+        prop_assert_eq!(count, lengths.len() as u64);
+        prop_assert_eq!(is_damaged, place < lengths.len());
+        if !is_damaged {
+            let faults = Logs::open(folder.path()).unwrap().verify().unwrap().faults;
+            let faults: Vec<_> = faults.iter().map(|f| (f.kind.as_str(), f.line)).collect();
+            prop_assert_eq!(faults, [("audit-torn", lengths.len() as u64 + 1)]);
+        }
     }
 
     #[test]
