@@ -6,7 +6,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead as _, BufReader, Read, Seek as _, SeekFrom};
-use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
@@ -65,6 +65,12 @@ impl LogFile {
     /// The file, to be read in one go.
     pub(super) fn into_reader(self) -> BufReader<File> {
         BufReader::with_capacity(1 << 16, self.file)
+    }
+
+    /// What tells it from another file of its name, which may have taken its place.
+    pub(super) fn identity(&self) -> io::Result<(u64, u64)> {
+        let meta = self.file.metadata()?;
+        Ok((meta.dev(), meta.ino()))
     }
 
     /// How many bytes are read of it.

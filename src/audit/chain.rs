@@ -41,7 +41,7 @@ pub struct Logs {
 
 /// Where logs are.
 #[derive(Debug)]
-enum Folder {
+pub(super) enum Folder {
     /// Accesses, in a folder of the user.
     Outside(PathBuf),
     /// Changes, in the vault.
@@ -49,7 +49,16 @@ enum Folder {
 }
 
 impl Folder {
-    fn open(&self, name: &str) -> io::Result<LogFile> {
+    /// The files of logs in it.
+    pub(super) fn files(&self) -> io::Result<FilesByWriter> {
+        match self {
+            Self::Outside(dir) => files_in(dir),
+            Self::Vault(files) => changes::in_vault(files).map_err(io::Error::other),
+        }
+    }
+
+    /// Opens a file in it.
+    pub(super) fn open(&self, name: &str) -> io::Result<LogFile> {
         match self {
             Self::Outside(dir) => LogFile::open(&dir.join(name)),
             Self::Vault(files) => {
@@ -81,7 +90,8 @@ impl Logs {
     /// # Errors
     /// It cannot be listed.
     pub fn open(dir: &Path) -> io::Result<Self> {
-        let (folder, files) = (Folder::Outside(dir.to_owned()), files_in(dir)?);
+        let folder = Folder::Outside(dir.to_owned());
+        let files = folder.files()?;
         Ok(Self { folder, files, cuts: Cuts::default() })
     }
 

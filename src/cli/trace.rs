@@ -7,6 +7,7 @@ mod hold;
 mod list;
 mod output;
 mod prune;
+mod verify;
 
 use std::path::PathBuf;
 
@@ -14,12 +15,11 @@ use super::Answer;
 use super::color::Paint;
 use super::session::Session;
 use super::ui::shown;
-use crate::audit::{Change, Cut, Event, Fault, Filter, Line, Logs, Text, TraceId, Verified};
+use crate::audit::{Change, Cut, Event, Fault, Filter, Follower, Line, Logs, Text, TraceId};
 use crate::model::number::CheckpointNumber;
 use crate::model::timestamp::Timestamp;
 use crate::report::failure::{Code, Failure};
-use crate::report::retention::PrunedRow;
-use crate::report::trace::{FaultReport, TraceReport, TraceRow, TraceVerifyReport};
+use crate::report::trace::{TraceReport, TraceRow};
 use crate::vault::Vault;
 use crate::words::count;
 use crate::workspace::recording::of_log;
@@ -51,11 +51,11 @@ pub(super) struct Trace {
 
 #[derive(Debug, clap::Subcommand)]
 enum Part {
-    /// List accesses, the newest last
+    /// List accesses and changes, the newest last
     List(Box<List>),
     Grep(Box<Grep>),
     Follow(Box<Follow>),
-    /// Print everything that is recorded of one access
+    /// Print everything that is recorded of one access or change
     ///
     /// Of an output, the accesses of its session before it are listed too.
     Show {
@@ -67,7 +67,10 @@ enum Part {
         #[command(flatten)]
         place: LogPlace,
     },
-    /// Recompute every hash of the log
+    /// Recompute every hash of the access log and the change log
+    ///
+    /// With `--logs` only of the logs in that folder. `ctx verify` also compares the change log with
+    /// the checkpoints.
     Verify {
         #[command(flatten)]
         place: LogPlace,
@@ -117,11 +120,15 @@ impl Which {
         Ok((self.filter(&vault, session)?, logs))
     }
 
-    /// The folder of the logs, and a filter of their lines.
-    fn place(&self, session: &Session<'_>) -> Result<(Filter, PathBuf), Failure> {
+    /// What follows the logs, and a filter of their lines.
+    fn follow(&self, session: &Session<'_>) -> Result<(Filter, Vec<Follower>), Failure> {
         let vault = session.workspace.vault()?;
         let (dir, _) = self.place.open(&vault, session)?;
-        Ok((self.filter(&vault, session)?, dir))
+        let mut followers = vec![of_log(Follower::at_end(&dir))?];
+        if self.place.logs.is_none() {
+            followers.push(of_log(Follower::of_changes(&vault))?);
+        }
+        Ok((self.filter(&vault, session)?, followers))
     }
 
     fn filter(&self, vault: &Vault, session: &Session<'_>) -> Result<Filter, Failure> {
@@ -176,7 +183,7 @@ pub(super) fn run(args: &Trace, session: &mut Session<'_>) -> Result<Answer, Fai
         Part::Grep(args) => list::grep(args, session),
         Part::Follow(args) => follow::run(args, session),
         Part::Show { trace, format, place } => show(trace, (*format, place), session),
-        Part::Verify { place } => verify(place, session),
+        Part::Verify { place } => verify::run(place, session),
         Part::Output(args) => output::run(args, session),
         Part::Collect(args) => collect::run(args, session),
         Part::Hold(args) => hold::run(args, session),
@@ -397,14 +404,6 @@ fn document(session: &mut Session<'_>, text: &Text) {
     ui.line(&format!("    edited     {} by {}", shown(&text.edited_at), shown(&text.edited_by)));
 }
 
-/// Says which lines were pruned, and by whom.
-fn gone(session: &mut Session<'_>, pruned: &PrunedRow) {
-    let PrunedRow { writer, from, to, by, at, principal, .. } = pruned;
-    let (at, who) = (shown(at), shown(principal.as_deref().unwrap_or("-")));
-    let what = format!("lines {from} to {to} of {}", shown(writer));
-    session.ui.line(&format!("pruned: {what}, {at} by {who} (change {})", shown(by)));
-}
-
 /// Says that accesses before a time were pruned, where a question may be about them.
 pub(super) fn note_pruned(session: &mut Session<'_>, logs: &Logs, from: Option<Timestamp>) {
     let Some(last) = logs.last_pruning() else { return };
@@ -427,42 +426,4 @@ pub(super) fn unknown_trace(all: &[Logs], name: &TraceId) -> Failure {
         None => Failure::new(Code::UnknownTrace, format!("no access `{name}` is recorded"))
             .hint("`ctx trace list` lists them"),
     }
-}
-
-fn verify(place: &LogPlace, session: &mut Session<'_>) -> Result<Answer, Failure> {
-    let vault = session.workspace.vault()?;
-    let (dir, logs) = place.open(&vault, session)?;
-    let Verified { lines, pruned, faults } = of_log(logs.verify())?;
-    let is_damaged = faults.iter().any(|fault| fault.kind.is_damage());
-    let report = TraceVerifyReport {
-        folder: dir.display().to_string(),
-        writers: logs.writers(),
-        lines,
-        pruned: pruned.into_iter().map(PrunedRow::from).collect(),
-        faults: faults.iter().map(FaultReport::from).collect(),
-    };
-    if session.ui.json {
-        session.ui.report(&report);
-    } else {
-        for fault in &report.faults {
-            let paint = if fault.is_damage { Paint::Bad } else { Paint::Doubtful };
-            let (file, message) = (shown(&fault.file), shown(&fault.message));
-            session.ui.painted(paint, &format!("{}: {file}:{}: {message}", fault.code, fault.line));
-        }
-        report.pruned.iter().for_each(|pruned| gone(session, pruned));
-        let (what, writers) = (
-            count(usize::try_from(lines).unwrap_or(usize::MAX), "line"),
-            count(report.writers, "writer"),
-        );
-        let verdict = if is_damaged {
-            "the access log is damaged"
-        } else {
-            "every chain is intact up to its last line"
-        };
-        session.ui.line(&format!("{verdict}: {what} of {writers}"));
-    }
-    if !is_damaged && !session.ui.json {
-        session.ui.note("note: that a log was truncated cannot be detected");
-    }
-    Ok(if is_damaged { Answer::No } else { Answer::Yes })
 }

@@ -134,6 +134,7 @@ fn accesses_older_than_the_retention_are_pruned_and_the_chain_goes_on() {
     -- stdout
     pruned: lines 1 to 3 of ACCESSES, 2026-11-21T10:00:08.000Z by ana@example.com (change CHANGES-2)
     every chain is intact up to its last line: 2 lines of 1 writer
+    every chain of the change log is intact up to its last line: 2 lines of 1 writer
     -- stderr
     note: that a log was truncated cannot be detected
     ");
