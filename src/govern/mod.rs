@@ -386,7 +386,9 @@ fn event(
     if !event.mode.dry_run && governance::was_recorded(vault, &chronicle) {
         // What cannot be recorded now is for the next writer; a verifier reports it meanwhile.
         let Author { recorder, now, .. } = event.author;
-        let _ = changes::catch_up(vault, &chronicle, recorder, *now);
+        let config = sealed_config(vault, &chronicle);
+        let recorder = recorder.under(config.as_ref().map(Option::as_ref));
+        let _ = changes::catch_up(vault, &chronicle, &recorder, *now);
     }
     let live_mode = vault.config().frontmatter;
     let vault = sealed.as_ref().unwrap_or(vault);

@@ -66,6 +66,12 @@ impl Workspace<'_> {
         // Whatever the log is: that it was damaged is no reason to record nothing.
         let log = trust::read_log(vault).ok();
         let chronicle = log.as_ref().and_then(|log| log.sound().ok());
+        let sealed = chronicle.as_ref().map(|log| govern::sealed_config(vault, log));
+        // Without a sound log the sealed configuration is not known.
+        let recorder = match &sealed {
+            Some(sealed) => recorder.under(sealed.as_ref().map(Option::as_ref)),
+            None => recorder.under(Err(())),
+        };
         if let Some(chronicle) = &chronicle
             && vault.files().exists(layout::AUDIT_DIR)
         {

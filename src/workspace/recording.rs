@@ -325,7 +325,9 @@ impl Workspace<'_> {
         principal: Option<(Principal, &str)>,
     ) -> Result<Recorder, Failure> {
         let request = self.request(vault.root(), self.labels()?, principal);
-        Ok(Recorder { random: self.environment.random, request })
+        let recorder = Recorder { random: self.environment.random, request };
+        // The sealed configuration is looked at where the log is read.
+        Ok(recorder.under(Ok::<_, ()>(Some(vault.config()))))
     }
 
     /// The labels of this command: what it was given, else what the environment says.
