@@ -348,7 +348,8 @@ fn with_queries_hash_no_word_of_a_command_is_recorded() {
         (last["args"]["argv"].is_array(), last["args"]["sha256"].is_string())
     };
     let publish = |text: &str| {
-        place.write("nodes/a.md", format!("# A\n\n{text}\n"));
+        let live = place.read("nodes/a.md");
+        place.write("nodes/a.md", format!("{live}\n{text}\n"));
         place.args(&["publish", "nodes/a", "-m", "the secret"]).run().ok();
     };
     publish("Before.");

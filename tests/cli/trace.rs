@@ -122,8 +122,8 @@ fn follow_and_verify_read_the_change_log_too() {
     assert!(verify().ok().stdout.ends_with(said), "{}", verify().whole());
     let follow = place.typed("trace follow --count 1 --for 60 --verb publish --json");
     let mut child = follow.command().spawn().unwrap();
-    for n in 0.. {
-        place.write("nodes/fees.md", format!("# Fees {n}\n"));
+    for n in 5.. {
+        place.edit("nodes/fees.md", &format!("{n} percent"), &format!("{} percent", n + 1));
         place.ctx("publish --changed").ok();
         if child.try_wait().unwrap().is_some() {
             break;
