@@ -69,7 +69,7 @@ def read_line(text):
 
 def verify_log(files, changes=None):
     """How many lines are what their hashes say, the faults: code, file, line (AUDIT-10), and what was
-    pruned: writer, first and last line (AUDIT-26). `changes` are the files of change logs."""
+    pruned: writer, first and last line (AUDIT-28). `changes` are the files of change logs."""
     said = [line for line, _ in read_logs(changes or {})[0]]
     prunes = [line for line in said if line["event"] == "change" and line["action"] == "prune"]
     cuts = {(cut["writer"], cut["seq"], cut["hash"]) for line in prunes for cut in line["pruned"]}

@@ -1,4 +1,4 @@
-//! Where access logs were pruned, as the change log says it (AUDIT-25). A log that begins after a cut,
+//! Where access logs were pruned, as the change log says it (AUDIT-27). A log that begins after a cut,
 //! or goes on after one, lacks no lines that anybody hid.
 
 use std::collections::BTreeMap;

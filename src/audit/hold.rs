@@ -1,4 +1,4 @@
-//! Legal holds: accesses that must not be pruned, and why (AUDIT-27). A hold is a file beside the
+//! Legal holds: accesses that must not be pruned, and why (AUDIT-29). A hold is a file beside the
 //! access logs of a machine, and a line of the change log. Either of them holds.
 
 use std::collections::{BTreeMap, BTreeSet};

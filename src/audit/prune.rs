@@ -1,4 +1,4 @@
-//! Deleting the oldest accesses of each log (AUDIT-25 to AUDIT-27).
+//! Deleting the oldest accesses of each log (AUDIT-27 to AUDIT-29).
 //!
 //! What goes is always the beginning of a log, up to the first line that is younger, held, or the
 //! last answer. The cut is recorded in the change log first. Then each file is replaced or removed
