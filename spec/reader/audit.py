@@ -21,6 +21,9 @@ ACTIONS = {
     "replace-log": set(),
     "head-trust": set(),
     "head-forget": set(),
+    "prune": {"before", "pruned"},
+    "hold": {"hold"},
+    "lift": {"lifted", "reason"},
 }
 UNKNOWN = {"a kind that is not known"}
 FILE = re.compile(r"([0-9a-f]{32})(?:\.([1-9][0-9]*))?\.jsonl")
@@ -65,10 +68,15 @@ def read_line(text):
     return line, said
 
 
-def verify_log(files):
-    """How many lines are what their hashes say, and the faults: code, file, line (AUDIT-10)."""
-    lines, faults = read_logs(files)
-    return len(lines), faults
+def verify_log(files, changes=None):
+    """How many lines are what their hashes say, the faults: code, file, line (AUDIT-10), and what was
+    pruned: writer, first and last line (AUDIT-28). `changes` are the files of change logs."""
+    said = [line for line, _ in read_logs(changes or {})[0]]
+    prunes = [line for line in said if line["event"] == "change" and line["action"] == "prune"]
+    cuts = {(cut["writer"], cut["seq"], cut["hash"]) for line in prunes for cut in line["pruned"]}
+    pruned = []
+    lines, faults = read_logs(files, cuts, pruned)
+    return len(lines), faults, pruned
 
 
 def check_changes(files, hashes, owed, tails=(), bindings=(), must_bind=()):
@@ -108,8 +116,9 @@ def check_changes(files, hashes, owed, tails=(), bindings=(), must_bind=()):
     return findings + [("audit-rollback", number) for number in lost.values()]
 
 
-def read_logs(files):
-    """The lines that are what their hashes say, each with its hash, and the faults."""
+def read_logs(files, cuts=(), pruned=None):
+    """The lines that are what their hashes say, each with its hash, and the faults. Lines that are
+    missing before a cut are added to `pruned`."""
     sound, faults, logs = [], [], {}
     for name in files:
         if found := FILE.fullmatch(name):
@@ -118,26 +127,35 @@ def read_logs(files):
         seq, prev = 1, f"contextnest:audit:v1:{writer}"
         for first, name in sorted(parts):
             *lines, rest = files[name].split("\n")
-            for number, text in enumerate(lines, 1):
-                if "\0" in text:
-                    faults.append(["audit-torn", name, number])
-                    rest = ""
-                    break
-                try:
-                    line, said = read_line(text)
-                    if line["writer"] != writer:
-                        raise Fault("audit-chain-mismatch")
-                except Fault as fault:
-                    faults.append([str(fault), name, number])
+            read = [read_of(text, writer) for text in lines]
+            # A power cut leaves NUL at the end: there, no line is what its hash says.
+            end = max((n for n, (_, code) in enumerate(read, 1) if code is None), default=0)
+            nul = (n for n, text in enumerate(lines, 1) if n > end and "\0" in text)
+            torn = next(nul, len(lines) + 1)
+            for number, (line, code) in enumerate(read[: torn - 1], 1):
+                if code:
+                    faults.append([code, name, number])
                     continue
-                if line["seq"] > seq:
+                is_cut = (writer, line["seq"] - 1, line["prev"]) in cuts
+                if line["seq"] > seq and is_cut:
+                    pruned.append([writer, seq, line["seq"] - 1])
+                elif line["seq"] > seq:
                     faults.append(["audit-gap", name, number])
                 elif line["seq"] < seq or line["prev"] != prev:
                     faults.append(["audit-chain-mismatch", name, number])
-                if number == 1 and line["seq"] != first:
+                if number == 1 and line["seq"] != first and not (is_cut and line["seq"] > first):
                     faults.append(["audit-chain-mismatch", name, number])
-                seq, prev = line["seq"] + 1, said
-                sound.append((line, said))
-            if rest:
-                faults.append(["audit-torn", name, len(lines) + 1])
+                seq, prev = line["seq"] + 1, line["hash"]
+                sound.append((line, line.pop("hash")))
+            if torn <= len(lines) or rest:
+                faults.append(["audit-torn", name, torn])
     return sound, faults
+
+
+def read_of(text, writer):
+    """A line of a writer with its hash, or what is wrong with it."""
+    try:
+        line, said = read_line(text)
+    except Fault as fault:
+        return None, str(fault)
+    return (line | {"hash": said}, None) if line["writer"] == writer else (None, "audit-chain-mismatch")

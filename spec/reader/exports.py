@@ -316,7 +316,7 @@ def main(program):
         ctx("resolve", "#money", "--bodies", exits=1)
 
         [log] = Path(home, ".local/state/contextnest/audit").glob("*/*.jsonl")
-        same(verify_log({log.name: log.read_text()}), (9, []))
+        same(verify_log({log.name: log.read_text()}), (9, [], []))
         lines = [(line | {"hash": said}) for line, said in map(read_line, log.read_text().split("\n")[:-1])]
         same([line["event"] for line in lines].count("access"), 6)
         check_otlp(ctx("trace", "list", "--format", "otlp"), lines)

@@ -223,7 +223,9 @@ def checksum(text):
 
 
 RUNS = {
-    "audit/cases.json": {"": lambda c: verify_log(c["files"]) == (c["lines"], c["faults"])},
+    "audit/cases.json": {
+        "": lambda c: verify_log(c["files"], c.get("changes")) == (c["lines"], c["faults"], c.get("pruned", []))
+    },
     "audit/changes.json": {"": changes},
     "chain/cases.json": {"": chain},
     "history/entries.json": {"": entries},

@@ -3,7 +3,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::Path;
 
 use rustix::fs::OFlags;
@@ -125,9 +125,21 @@ fn whole_end(file: &File) -> io::Result<Option<Vec<u8>>> {
     Ok(line)
 }
 
-/// The writer's first file, locked until it is dropped.
-fn take_turn(path: &Path) -> io::Result<File> {
-    Ok(outside::locked(open(path)?))
+/// So often a file that was replaced while we waited for it is opened again.
+const MOST_REPLACED: usize = 16;
+
+/// The writer's first file, locked until it is dropped. Pruning replaces the file: a lock on the one
+/// before is no turn, and a line in it would be lost.
+pub(super) fn take_turn(path: &Path) -> io::Result<File> {
+    let mut turn = outside::locked(open(path)?);
+    for _ in 0..MOST_REPLACED {
+        let (ours, there) = (turn.metadata()?, path.symlink_metadata());
+        if there.is_ok_and(|there| (there.dev(), there.ino()) == (ours.dev(), ours.ino())) {
+            break;
+        }
+        turn = outside::locked(open(path)?);
+    }
+    Ok(turn)
 }
 
 /// A file of a log, made if it is not there.

@@ -6,7 +6,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead as _, BufReader, Read, Seek as _, SeekFrom};
-use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
@@ -67,9 +67,22 @@ impl LogFile {
         BufReader::with_capacity(1 << 16, self.file)
     }
 
+    /// What tells it from another file of its name, which may have taken its place.
+    pub(super) fn identity(&self) -> io::Result<(u64, u64)> {
+        let meta = self.file.metadata()?;
+        Ok((meta.dev(), meta.ino()))
+    }
+
     /// How many bytes are read of it.
     pub(super) fn length(&self) -> u64 {
         self.length
+    }
+
+    /// So many bytes from a place on.
+    pub(super) fn part(&self, from: u64, length: usize) -> io::Result<Vec<u8>> {
+        let mut bytes = vec![0; length];
+        self.file.read_exact_at(&mut bytes, from)?;
+        Ok(bytes)
     }
 
     /// So many bytes from the beginning on.

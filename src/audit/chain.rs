@@ -13,6 +13,7 @@ use rayon::prelude::*;
 
 use super::blocks::{Lines, LogFile, Unread};
 use super::changes;
+use super::cut::{self, Cuts, Pruned, Pruning};
 use super::fault::{Fault, FaultKind, Faults};
 use super::filter::Filter;
 use super::line::{Line, LineFault};
@@ -34,11 +35,13 @@ pub struct Logs {
     folder: Folder,
     /// The number of the first line of each file, by writer.
     pub(super) files: FilesByWriter,
+    /// Where they were pruned.
+    cuts: Cuts,
 }
 
 /// Where logs are.
 #[derive(Debug)]
-enum Folder {
+pub(super) enum Folder {
     /// Accesses, in a folder of the user.
     Outside(PathBuf),
     /// Changes, in the vault.
@@ -46,7 +49,16 @@ enum Folder {
 }
 
 impl Folder {
-    fn open(&self, name: &str) -> io::Result<LogFile> {
+    /// The files of logs in it.
+    pub(super) fn files(&self) -> io::Result<FilesByWriter> {
+        match self {
+            Self::Outside(dir) => files_in(dir),
+            Self::Vault(files) => changes::in_vault(files).map_err(io::Error::other),
+        }
+    }
+
+    /// Opens a file in it.
+    pub(super) fn open(&self, name: &str) -> io::Result<LogFile> {
         match self {
             Self::Outside(dir) => LogFile::open(&dir.join(name)),
             Self::Vault(files) => {
@@ -66,6 +78,8 @@ pub type Keep<'k, T> = &'k (dyn Fn(Line) -> Option<T> + Sync);
 pub struct Verified {
     /// How many lines are what their hashes say.
     pub lines: u64,
+    /// The lines that are gone because they were pruned.
+    pub pruned: Vec<Pruned>,
     /// What is wrong.
     pub faults: Vec<Fault>,
 }
@@ -76,7 +90,9 @@ impl Logs {
     /// # Errors
     /// It cannot be listed.
     pub fn open(dir: &Path) -> io::Result<Self> {
-        Ok(Self { folder: Folder::Outside(dir.to_owned()), files: files_in(dir)? })
+        let folder = Folder::Outside(dir.to_owned());
+        let files = folder.files()?;
+        Ok(Self { folder, files, cuts: Cuts::default() })
     }
 
     /// The change logs of a vault; none if it has no folder for them.
@@ -85,7 +101,24 @@ impl Logs {
     /// The folder cannot be listed.
     pub fn of_changes(vault: &Vault) -> Result<Self, FileError> {
         let files = changes::in_vault(vault.files())?;
-        Ok(Self { folder: Folder::Vault(vault.files().clone()), files })
+        let folder = Folder::Vault(vault.files().clone());
+        Ok(Self { folder, files, cuts: Cuts::default() })
+    }
+
+    /// The same logs, which were pruned at these cuts.
+    #[must_use]
+    pub fn pruned_at(self, cuts: Cuts) -> Self {
+        Self { cuts, ..self }
+    }
+
+    /// Where they were pruned.
+    pub fn cuts(&self) -> &Cuts {
+        &self.cuts
+    }
+
+    /// The last pruning of accesses of these writers, by the time before which they are gone.
+    pub fn last_pruning(&self) -> Option<&Pruning> {
+        self.cuts.last(self.files.keys().map(ToString::to_string))
     }
 
     /// How many writers there are.
@@ -150,34 +183,45 @@ impl Logs {
         keep: Keep<'_, T>,
         found: &mut dyn FnMut(T),
     ) -> io::Result<Verified> {
-        let (mut lines, mut faults) = (0, Faults::default());
+        let (mut lines, mut faults, mut pruned) = (0, Faults::default(), Vec::new());
         for (writer, firsts) in &self.files {
             let mut expected = Expected { seq: 1, prev: writer.genesis() };
+            let cuts = self.cuts.of_writer(&writer.to_string());
+            let mut jumps = Vec::new();
             for first in firsts {
                 let (name, file) = self.file(writer, *first)?;
-                let reader = Reader { writer, first: *first, needles, keep };
-                let mut whole = Whole { name: &name, number: 1, expected: &mut expected };
-                let (mut from, mut is_torn) = (0, false);
-                while from < file.blocks() && !is_torn {
+                let reader = Reader { writer, first: *first, needles, keep, cuts };
+                let mut whole = Whole {
+                    name: &name,
+                    number: 1,
+                    expected: &mut expected,
+                    cuts,
+                    jumps: &mut jumps,
+                    doubtful: None,
+                };
+                let mut from = 0;
+                while from < file.blocks() {
                     let to = file.blocks().min(from + BLOCKS_AT_ONCE);
                     let blocks = (from..to).into_par_iter();
                     let read = blocks.map_init(Vec::new, |buffer, block| {
                         file.with_block(block, buffer, |lines| reader.block(block == 0, &lines))
                     });
                     for block in read.collect::<io::Result<Vec<_>>>()? {
-                        if is_torn {
-                            break;
-                        }
-                        is_torn = block.is_torn;
                         lines += block.sound;
-                        whole.add(block.faults, block.lines, block.ends, &mut faults);
                         block.found.into_iter().for_each(&mut *found);
+                        whole.add(block.said, &mut faults);
                     }
                     from = to;
                 }
+                whole.end(&mut faults);
             }
+            pruned.extend(jumps.into_iter().map(|(from, cut): Jump<'_>| Pruned {
+                writer: writer.to_string(),
+                from,
+                cut: cut.clone(),
+            }));
         }
-        Ok(Verified { lines, faults: faults.listed() })
+        Ok(Verified { lines, pruned, faults: faults.listed() })
     }
 }
 
@@ -225,33 +269,78 @@ impl Expected {
         Self { seq: seq.saturating_add(1), prev: hash.to_string() }
     }
 
-    /// Why a line does not follow.
-    fn fault(&self, found: &Self) -> Option<(FaultKind, String)> {
+    /// How a line follows that is found in this place.
+    fn step<'c>(&self, found: &Self, cuts: &'c [Pruning]) -> Step<'c> {
         let (seq, expected) = (found.seq, self.seq);
         if seq > expected {
+            if let Some(cut) = cut::find(cuts, seq, &found.prev) {
+                return Step::Jump((expected, cut));
+            }
             let why = format!("it is line {seq} of its writer, but line {expected} is missing");
-            Some((FaultKind::Gap, why))
+            Step::Fault(FaultKind::Gap, why)
         } else if seq < expected || found.prev != self.prev {
             let why = format!("line {seq} does not follow the line before it");
-            Some((FaultKind::Mismatch, why))
+            Step::Fault(FaultKind::Mismatch, why)
         } else {
-            None
+            Step::Next
         }
     }
 }
 
-/// What a thread says of a block.
-struct Read<T> {
-    /// How many lines begin in it.
-    lines: u64,
-    /// How many are what their hashes say.
+/// Lines that were pruned: the number of the first of them, and the cut.
+type Jump<'c> = (u64, &'c Pruning);
+
+/// How a line follows the one before it.
+enum Step<'c> {
+    Next,
+    /// After lines that were pruned.
+    Jump(Jump<'c>),
+    /// It does not.
+    Fault(FaultKind, String),
+}
+
+/// What a thread found in a block.
+struct Read<'c, T> {
+    /// How many lines are what their hashes say.
     sound: u64,
     found: Vec<T>,
-    /// What is wrong; lines are counted from 0 on, from the first of the block.
+    said: Said<'c>,
+}
+
+/// What a thread says of a block. Lines are counted from 0 on, from the first of the block.
+struct Said<'c> {
+    /// How many lines begin in it.
+    lines: u64,
+    /// What is wrong.
     faults: Faults,
+    /// Lines that were pruned between two lines of it.
+    jumps: Vec<Jump<'c>>,
     ends: Option<Ends>,
-    /// Whether nothing that follows in the file is read.
-    is_torn: bool,
+    /// From a line with NUL on, after which no line is what its hash says: this line, and the faults.
+    doubtful: Option<Doubtful>,
+}
+
+/// Lines that a power cut may have left: they are damage if a sound line follows them in the file.
+struct Doubtful {
+    /// The number of the first one.
+    line: u64,
+    faults: Faults,
+}
+
+impl Said<'_> {
+    fn fault(&mut self, fault: Fault) {
+        match &mut self.doubtful {
+            Some(doubtful) => doubtful.faults.add(fault),
+            None => self.faults.add(fault),
+        }
+    }
+
+    /// A sound line follows.
+    fn is_sound_here(&mut self) {
+        if let Some(doubtful) = self.doubtful.take() {
+            self.faults.join(doubtful.faults, (0, None), |fault| fault);
+        }
+    }
 }
 
 /// The first and the last line of a block, of those that are what their hashes say.
@@ -274,50 +363,50 @@ struct Reader<'r, T> {
     /// Which lines are read; all of them, if each has to follow the one before it.
     needles: Option<&'r Needles<'r>>,
     keep: Keep<'r, T>,
+    /// Where the log was pruned.
+    cuts: &'r [Pruning],
 }
 
-impl<T> Reader<'_, T> {
-    fn block(&self, is_first: bool, lines: &Lines<'_>) -> Read<T> {
-        let (found, faults) = (Vec::new(), Faults::default());
-        let mut read = Read { lines: 0, sound: 0, found, faults, ends: None, is_torn: false };
-        // JSON has no NUL: a power cut left it, and what follows was written together with it.
-        let torn = memchr(0, lines.text);
-        let whole = torn.map_or(lines.text.len(), |at| {
-            memrchr(b'\n', &lines.text[..at]).map_or(0, |end| end + 1)
-        });
-        let text = &lines.text[..whole];
-        let ends = || memchr_iter(b'\n', text).count() as u64;
+impl<'r, T> Reader<'r, T> {
+    fn block(&self, is_first: bool, lines: &Lines<'_>) -> Read<'r, T> {
+        let (faults, jumps) = (Faults::default(), Vec::new());
+        let said = Said { lines: 0, faults, jumps, ends: None, doubtful: None };
+        let mut read = Read { sound: 0, found: Vec::new(), said };
+        let text = lines.text;
         match self.needles {
             Some(needles) => {
+                let number = |at: usize| memchr_iter(b'\n', &text[..at]).count() as u64;
                 needles.each(text, |at, bytes| {
-                    let number = || memchr_iter(b'\n', &text[..at]).count() as u64;
-                    self.line(bytes, (is_first && at == 0, &number), &mut read);
+                    self.line(bytes, (is_first && at == 0, &|| number(at)), &mut read);
                 });
-                read.lines = ends();
+                // What was asked for may have been in a line that a power cut left as NUL.
+                if let Some(at) = memchr(0, text) {
+                    let why = "the line holds NUL".to_owned();
+                    read.said.fault(Fault::new(FaultKind::Torn, number(at), why));
+                }
+                read.said.lines = number(text.len());
             }
             None => {
                 for bytes in text.split_inclusive(|byte| *byte == b'\n') {
-                    let number = read.lines;
+                    let number = read.said.lines;
                     let bytes = &bytes[..bytes.len() - 1];
+                    // JSON has no NUL.
+                    if read.said.doubtful.is_none() && memchr(0, bytes).is_some() {
+                        let faults = Faults::default();
+                        read.said.doubtful = Some(Doubtful { line: number, faults });
+                    }
                     self.line(bytes, (is_first && number == 0, &|| number), &mut read);
-                    read.lines += 1;
+                    read.said.lines += 1;
                 }
             }
-        }
-        if torn.is_some() {
-            let why = "the line holds NUL".to_owned();
-            read.faults.add(Fault::new(FaultKind::Torn, read.lines, why));
-            read.lines += 1;
-            read.is_torn = true;
-            return read;
         }
         if let Some(unread) = lines.unread {
             let (kind, why) = match unread {
                 Unread::Torn => (FaultKind::Torn, "the last line has no end"),
                 Unread::TooLong => (FaultKind::Malformed, "it is longer than 16 MiB"),
             };
-            read.faults.add(Fault::new(kind, read.lines, why.to_owned()));
-            read.lines += 1;
+            read.said.fault(Fault::new(kind, read.said.lines, why.to_owned()));
+            read.said.lines += 1;
         }
         read
     }
@@ -326,8 +415,9 @@ impl<T> Reader<'_, T> {
         &self,
         bytes: &[u8],
         (begins_file, number): (bool, &dyn Fn() -> u64),
-        read: &mut Read<T>,
+        read: &mut Read<'r, T>,
     ) {
+        let said = &mut read.said;
         let (line, hash) = match Line::read(bytes) {
             Ok(read) => read,
             Err(fault) => {
@@ -335,34 +425,40 @@ impl<T> Reader<'_, T> {
                     LineFault::Malformed(_) => FaultKind::Malformed,
                     LineFault::Hash { .. } => FaultKind::Mismatch,
                 };
-                return read.faults.add(Fault::new(kind, number(), fault.to_string()));
+                return said.fault(Fault::new(kind, number(), fault.to_string()));
             }
         };
         if !self.writer.is(&line.writer) {
             let why = format!("it is of the writer {}", line.writer);
-            return read.faults.add(Fault::new(FaultKind::Mismatch, number(), why));
+            return said.fault(Fault::new(FaultKind::Mismatch, number(), why));
         }
+        said.is_sound_here();
         let seq = line.seq;
         if self.needles.is_none() {
-            let said = Expected { seq, prev: line.prev.clone() };
+            let found = Expected { seq, prev: line.prev.clone() };
             let next = Expected::after(seq, hash);
-            match &mut read.ends {
+            match &mut said.ends {
                 Some(ends) => {
-                    if let Some((kind, why)) = ends.next.fault(&said) {
-                        read.faults.add(Fault::new(kind, number(), why));
+                    match ends.next.step(&found, self.cuts) {
+                        Step::Next => {}
+                        Step::Jump(jump) => said.jumps.push(jump),
+                        Step::Fault(kind, why) => {
+                            said.faults.add(Fault::new(kind, number(), why));
+                        }
                     }
                     ends.next = next;
                 }
                 None => {
-                    let (line, faults) = (number(), read.faults.kept());
-                    read.ends = Some(Ends { first: said, line, faults, next });
+                    let (line, faults) = (number(), said.faults.kept());
+                    said.ends = Some(Ends { first: found, line, faults, next });
                 }
             }
         }
-        if begins_file && seq != self.first {
+        let is_after_cut = || seq > self.first && cut::find(self.cuts, seq, &line.prev).is_some();
+        if begins_file && seq != self.first && !is_after_cut() {
             let first = self.first;
             let why = format!("the file is named for line {first}, but begins with {seq}");
-            read.faults.add(Fault::new(FaultKind::Mismatch, number(), why));
+            said.faults.add(Fault::new(FaultKind::Mismatch, number(), why));
         }
         read.sound += 1;
         read.found.extend((self.keep)(line));
@@ -370,30 +466,59 @@ impl<T> Reader<'_, T> {
 }
 
 /// A file whose blocks are put together.
-struct Whole<'w> {
+struct Whole<'w, 'c> {
     name: &'w str,
     /// The number of the next line.
     number: u64,
     expected: &'w mut Expected,
+    /// Where the log was pruned.
+    cuts: &'c [Pruning],
+    jumps: &'w mut Vec<Jump<'c>>,
+    /// What a power cut may have left, unless a sound line follows.
+    doubtful: Option<Doubtful>,
 }
 
-impl Whole<'_> {
+impl<'c> Whole<'_, 'c> {
     /// Adds the faults of the next block, and those between it and what is before it.
-    fn add(&mut self, found: Faults, lines: u64, ends: Option<Ends>, all: &mut Faults) {
-        let number = self.number;
-        let placed = |fault: Fault| fault.placed(self.name, number);
-        let (before, first) = match &ends {
+    fn add(&mut self, said: Said<'c>, all: &mut Faults) {
+        let (name, number) = (self.name, self.number);
+        let placed = |fault: Fault| fault.placed(name, number);
+        let (before, first) = match &said.ends {
             Some(ends) => {
-                let fault = self.expected.fault(&ends.first);
-                let fault = fault.map(|(kind, why)| Fault::new(kind, ends.line, why));
+                if let Some(doubtful) = self.doubtful.take() {
+                    all.join(doubtful.faults, (0, None), |fault| fault);
+                }
+                let fault = match self.expected.step(&ends.first, self.cuts) {
+                    Step::Next => None,
+                    Step::Jump(jump) => {
+                        self.jumps.push(jump);
+                        None
+                    }
+                    Step::Fault(kind, why) => Some(Fault::new(kind, ends.line, why)),
+                };
                 (ends.faults, fault)
             }
             None => (0, None),
         };
-        all.join(found, (before, first), placed);
-        if let Some(ends) = ends {
+        let faults = self.doubtful.as_mut().map_or(all, |doubtful| &mut doubtful.faults);
+        faults.join(said.faults, (before, first), placed);
+        if let Some(Doubtful { line, faults: later }) = said.doubtful {
+            let begin = Doubtful { line: line + number, faults: Faults::default() };
+            let doubtful = self.doubtful.get_or_insert(begin);
+            doubtful.faults.join(later, (0, None), placed);
+        }
+        if let Some(ends) = said.ends {
             *self.expected = ends.next;
         }
-        self.number += lines;
+        self.jumps.extend(said.jumps);
+        self.number += said.lines;
+    }
+
+    /// The file ends.
+    fn end(self, all: &mut Faults) {
+        if let Some(doubtful) = self.doubtful {
+            let why = "the line holds NUL, and no sound line follows".to_owned();
+            all.add(Fault::new(FaultKind::Torn, doubtful.line, why).placed(self.name, 0));
+        }
     }
 }

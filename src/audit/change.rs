@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::cut::Cut;
 use super::event::MAX_DOCUMENTS;
+use super::hold::Hold;
 use super::line::HeadRef;
 use crate::checkpoint::event::Checkpoint;
 use crate::model::id::DocumentId;
@@ -71,6 +73,25 @@ pub enum Change {
         /// What was trusted.
         #[serde(skip_serializing_if = "Option::is_none", default)]
         from: Option<HeadRef>,
+    },
+    /// Accesses must not be pruned.
+    Hold {
+        /// Which, and why.
+        hold: Hold,
+    },
+    /// Accesses that were held may be pruned again.
+    Lift {
+        /// The name of the hold.
+        lifted: String,
+        /// Why.
+        reason: String,
+    },
+    /// The oldest accesses are deleted from here on.
+    Prune {
+        /// Only accesses before this time go.
+        before: String,
+        /// The last line of each writer that goes.
+        pruned: Vec<Cut>,
     },
 }
 
@@ -180,6 +201,23 @@ impl Change {
         }
     }
 
+    /// Why, where the user had to say it.
+    pub fn reason(&self) -> Option<&str> {
+        match self {
+            Self::Hold { hold } => Some(&hold.reason),
+            Self::Lift { reason, .. } => Some(reason),
+            _ => None,
+        }
+    }
+
+    /// The cuts that it records.
+    pub fn pruned(&self) -> &[Cut] {
+        match self {
+            Self::Prune { pruned, .. } => pruned,
+            _ => &[],
+        }
+    }
+
     /// Its word.
     pub fn as_str(&self) -> &'static str {
         match self {
@@ -196,10 +234,13 @@ impl Change {
             Self::Ratify(_) => "ratify",
             Self::Emergency(_) => "emergency",
             Self::Comment { .. } => "comment",
+            Self::Hold { .. } => "hold",
+            Self::Lift { .. } => "lift",
+            Self::Prune { .. } => "prune",
         }
     }
 
-    /// The change in parts, each with at most [`MAX_DOCUMENTS`] names.
+    /// The change in parts, each with at most [`MAX_DOCUMENTS`] names or cuts.
     pub(super) fn parts(self) -> Vec<Self> {
         let split = |names: &[String], part: &dyn Fn(Vec<String>) -> Self| {
             names.chunks(MAX_DOCUMENTS).map(|names| part(names.to_vec())).collect()
@@ -210,6 +251,10 @@ impl Change {
             }
             Self::Recover { paths } if paths.len() > MAX_DOCUMENTS => {
                 split(&paths, &|paths| Self::Recover { paths })
+            }
+            Self::Prune { before, pruned } if pruned.len() > MAX_DOCUMENTS => {
+                let cuts = pruned.chunks(MAX_DOCUMENTS).map(<[Cut]>::to_vec);
+                cuts.map(|pruned| Self::Prune { before: before.clone(), pruned }).collect()
             }
             whole => whole.in_steps(),
         }

@@ -20,6 +20,8 @@ use crate::model::number::Version;
 use crate::model::timestamp::Timestamp;
 use crate::trust::{self, Head};
 use crate::vault::Vault;
+use crate::vault::audit::{Audit, Queries};
+use crate::vault::config::Config;
 use crate::vault::files::{FileError, Files};
 use crate::vault::outside;
 use crate::vault::write::Written;
@@ -37,6 +39,23 @@ impl Default for Recorder {
     /// A program that says nothing of itself.
     fn default() -> Self {
         Self { random: outside::random, request: Request::default() }
+    }
+}
+
+impl Recorder {
+    /// The same where a configuration may say that no words are recorded; where it cannot be read,
+    /// none are.
+    #[must_use]
+    pub(crate) fn under<E>(&self, config: Result<Option<&Config>, E>) -> Self {
+        let is_hashed = match config {
+            Ok(config) => config.is_some_and(|config| Audit::of(config).queries == Queries::Hash),
+            Err(_) => true,
+        };
+        let mut recorder = self.clone();
+        if is_hashed {
+            recorder.request.args = recorder.request.args.hashed();
+        }
+        recorder
     }
 }
 

@@ -10,9 +10,12 @@ use std::io::{self, Read as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
-use super::blocks::LogFile;
+use super::blocks::{Ending, LineReader, LogFile};
 use super::chain::Logs;
+use super::cut::Cuts;
+use super::end::{End, last_line};
 use super::fault::{Fault, FaultKind};
+use super::find::begin_of;
 use super::line::{HeadRef, Line};
 use super::writer::{WriterId, files_in};
 use crate::vault::outside;
@@ -52,6 +55,8 @@ pub enum FileOutcome {
 pub struct Collection {
     dir: PathBuf,
     stage: PathBuf,
+    /// Where sources may have been pruned.
+    cuts: Cuts,
     /// The turn of this process.
     _turn: File,
 }
@@ -61,14 +66,14 @@ impl Collection {
     ///
     /// # Errors
     /// It cannot be made.
-    pub fn open(dir: &Path) -> io::Result<Self> {
+    pub fn open(dir: &Path, cuts: Cuts) -> io::Result<Self> {
         let turn = outside::take_turn(dir)?;
         let stage = dir.join(STAGE);
         match fs::remove_dir_all(&stage) {
             Err(why) if why.kind() != io::ErrorKind::NotFound => return Err(why),
             _ => {}
         }
-        Ok(Self { dir: dir.to_owned(), stage, _turn: turn })
+        Ok(Self { dir: dir.to_owned(), stage, cuts, _turn: turn })
     }
 
     /// Adds the logs in a folder, writer by writer.
@@ -108,20 +113,30 @@ impl Collection {
                 return Ok(Err(Fault { file: name, ..fault }));
             }
         }
-        if let Some(fault) = fault_of(&self.stage, writer, contradicted)? {
+        let logs = Logs::open(&self.stage)?.pruned_at(self.cuts.clone());
+        if let Some(fault) = fault_of(&logs, writer, contradicted)? {
             return Ok(Err(fault));
         }
+        // What was pruned from the source stays in the copy.
+        let begin = begin_of_source(&self.stage, (writer, firsts))?;
         let there = files_in(&self.dir)?.remove(writer).unwrap_or_default();
-        if let Some(gone) = there.iter().find(|first| !firsts.contains(first)) {
-            let why = "the copy has this file, and the source has not";
-            let fault = Fault::new(FaultKind::Rollback, 1, why.to_owned());
-            return Ok(Err(Fault { file: writer.file(*gone), ..fault }));
+        for gone in there.iter().filter(|first| !firsts.contains(first)) {
+            let file = LogFile::open(&self.dir.join(writer.file(*gone)))?;
+            let is_pruned = last_of(&file, writer)?.is_none_or(|last| last.seq < begin.seq);
+            if !is_pruned || begin.seq == 1 {
+                let why = "the copy has this file, and the source has not";
+                let fault = Fault::new(FaultKind::Rollback, 1, why.to_owned());
+                return Ok(Err(Fault { file: writer.file(*gone), ..fault }));
+            }
+        }
+        if let Some(fault) = self.does_not_join((writer, &there), &begin)? {
+            return Ok(Err(fault));
         }
         let mut files = Vec::new();
         for first in firsts {
             let file = writer.file(*first);
             let outcome = match there.contains(first) {
-                true => grown(&self.dir.join(&file), &self.stage.join(&file))?,
+                true => grown(&self.dir.join(&file), &self.stage.join(&file), begin.seq)?,
                 false => FileOutcome::New,
             };
             if let FileOutcome::Refused(fault) = outcome {
@@ -131,6 +146,23 @@ impl Collection {
         }
         self.place(&files)?;
         Ok(Ok(files))
+    }
+
+    /// Why the source does not follow a copy that ends right before it.
+    fn does_not_join(
+        &self,
+        (writer, there): (&WriterId, &[u64]),
+        begin: &Begin,
+    ) -> io::Result<Option<Fault>> {
+        for first in there.iter().rev() {
+            let file = LogFile::open(&self.dir.join(writer.file(*first)))?;
+            let Some(last) = last_of(&file, writer)? else { continue };
+            let follows = last.seq.checked_add(1) != Some(begin.seq) || last.hash == begin.prev;
+            let why = "the copy ends with another line than the source was pruned at";
+            let fault = || Fault::new(FaultKind::Rollback, 1, why.to_owned());
+            return Ok((!follows).then(|| Fault { file: writer.file(*first), ..fault() }));
+        }
+        Ok(None)
     }
 
     /// Gives verified copies their names, the oldest lines first: at every moment what is there is
@@ -164,7 +196,7 @@ fn copy_lines(from: &Path, to: &Path) -> io::Result<Result<(), Fault>> {
 
 /// Why the log of a writer is not to be relied on, if it is not.
 fn fault_of(
-    dir: &Path,
+    logs: &Logs,
     writer: &WriterId,
     contradicted: Contradicted<'_>,
 ) -> io::Result<Option<Fault>> {
@@ -173,7 +205,6 @@ fn fault_of(
         let head = line.request.head.as_ref().filter(|head| contradicted(head));
         head.map(|head| (line.seq, head.checkpoint))
     };
-    let logs = Logs::open(dir)?;
     let verified = logs.read(None, &names_other, &mut |found| {
         other.get_or_insert(found);
     })?;
@@ -190,10 +221,75 @@ fn fault_of(
     }))
 }
 
-/// How a new copy of a file compares with the one that is there.
-fn grown(there: &Path, new: &Path) -> io::Result<FileOutcome> {
-    let (there, new) = (LogFile::open(there)?, LogFile::open(new)?);
+/// The first line of a source.
+struct Begin {
+    seq: u64,
+    prev: String,
+}
+
+/// The first line of a source whose lines are sound; of one without lines, what would be the first.
+fn begin_of_source(dir: &Path, (writer, firsts): (&WriterId, &[u64])) -> io::Result<Begin> {
+    for first in firsts {
+        let file = LogFile::open(&dir.join(writer.file(*first)))?;
+        if let Ending::Line(bytes) = LineReader::new(&file).next()?
+            && let Ok((line, _)) = Line::read(bytes)
+        {
+            return Ok(Begin { seq: line.seq, prev: line.prev });
+        }
+    }
+    Ok(Begin { seq: 1, prev: writer.genesis() })
+}
+
+/// The last line of a copy.
+fn last_of(file: &LogFile, writer: &WriterId) -> io::Result<Option<End>> {
+    let (line, _) = last_line(file.length(), |from, length| file.part(from, length))?;
+    Ok(line.and_then(|line| End::of_line(&line, writer)))
+}
+
+/// Where the lines of a copy begin that a source has too, if it has any: those from a number on.
+fn kept(there: &LogFile, from: u64) -> io::Result<u64> {
+    if from == 1 {
+        return Ok(0);
+    }
+    if let Some(begin) = begin_of(there, from)? {
+        return Ok(begin);
+    }
+    let mut lines = LineReader::new(there);
+    lines.go_to(0)?;
+    let is_later = match lines.next()? {
+        Ending::Line(bytes) => Line::read(bytes).is_ok_and(|(line, _)| line.seq >= from),
+        _ => true,
+    };
+    Ok(if is_later { 0 } else { there.length() })
+}
+
+/// How a new copy of a file compares with the one that is there, and what that one has before it is
+/// put in front of it.
+fn grown(there: &Path, new: &Path, from: u64) -> io::Result<FileOutcome> {
+    let there = LogFile::open(there)?;
+    let keep = kept(&there, from)?;
+    let outcome = compared(&there, keep, &LogFile::open(new)?)?;
+    if keep > 0 && outcome == FileOutcome::Extended {
+        join(&there, keep, new)?;
+    }
+    Ok(outcome)
+}
+
+/// Puts the beginning of a copy in front of what is new.
+#[allow(clippy::disallowed_methods, reason = "copies of logs are in no vault")]
+fn join(there: &LogFile, keep: u64, new: &Path) -> io::Result<()> {
+    let joined = new.with_extension("joined");
+    let mut options = OpenOptions::new();
+    let mut copy = options.write(true).create_new(true).mode(0o600).open(&joined)?;
+    io::copy(&mut there.beginning(keep)?, &mut copy)?;
+    io::copy(&mut File::open(new)?, &mut copy)?;
+    copy.sync_all()?;
+    fs::rename(joined, new)
+}
+
+fn compared(there: &LogFile, keep: u64, new: &LogFile) -> io::Result<FileOutcome> {
     let (mut old, mut all) = (there.beginning(there.length())?, new.beginning(new.length())?);
+    io::copy(&mut old.by_ref().take(keep), &mut io::sink())?;
     let (mut line, mut a, mut b) = (1, Vec::new(), Vec::new());
     loop {
         a.clear();
@@ -211,7 +307,7 @@ fn grown(there: &Path, new: &Path) -> io::Result<FileOutcome> {
         }
         line += memchr::memchr_iter(b'\n', &a).count() as u64;
     }
-    let is_same = there.length() == new.length();
+    let is_same = there.length() == keep + new.length();
     Ok(if is_same { FileOutcome::Unchanged } else { FileOutcome::Extended })
 }
 

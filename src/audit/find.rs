@@ -73,7 +73,7 @@ fn lines_of(file: &LogFile, writer: &WriterId, trace: &TraceId) -> io::Result<Ve
 }
 
 /// Where the line with a number begins.
-fn begin_of(file: &LogFile, wanted: u64) -> io::Result<Option<u64>> {
+pub(super) fn begin_of(file: &LogFile, wanted: u64) -> io::Result<Option<u64>> {
     let mut lines = LineReader::new(file);
     // It begins in `from..to`, if anywhere; a line begins at `from`.
     let (mut from, mut to) = (0, file.length());

@@ -4,19 +4,55 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::blocks::{Ending, LineReader, LogFile};
+use super::chain::Folder;
+use super::end::{End, last_line};
 use super::fault::cut;
+use super::find::begin_of;
 use super::line::Line;
-use super::writer::files_in;
+use super::writer::WriterId;
+use crate::vault::Vault;
 
 /// A place in each file of a folder of logs.
 #[derive(Debug)]
 pub struct Follower {
-    dir: PathBuf,
-    /// How many bytes of each file were read.
-    places: BTreeMap<String, u64>,
+    folder: Folder,
+    places: BTreeMap<String, Place>,
+}
+
+/// What was read of a file.
+#[derive(Debug, Default)]
+struct Place {
+    /// Which file it was: pruning puts another one in its place.
+    identity: (u64, u64),
+    /// How many bytes.
+    end: u64,
+    /// The number of the last line; 0 before the first.
+    last: u64,
+}
+
+impl Place {
+    fn at_end(file: &LogFile, writer: &WriterId) -> io::Result<Self> {
+        let end = file.end_of_lines()?;
+        let (line, _) = last_line(end, |from, length| file.part(from, length))?;
+        let last = line.and_then(|line| End::of_line(&line, writer)).map_or(0, |end| end.seq);
+        Ok(Self { identity: file.identity()?, end, last })
+    }
+
+    /// The same place in the file that is there now. Of one that was pruned only older lines are
+    /// gone.
+    fn find_in(&mut self, file: &LogFile) -> io::Result<()> {
+        let identity = file.identity()?;
+        if identity != self.identity {
+            let begin = begin_of(file, self.last)?;
+            let after = |begin| LineReader::new(file).line_after(begin);
+            self.end = begin.map(after).transpose()?.unwrap_or(0);
+            self.identity = identity;
+        }
+        Ok(())
+    }
 }
 
 /// What is new in a log.
@@ -42,15 +78,27 @@ impl Follower {
     /// # Errors
     /// The folder or a file cannot be read.
     pub fn at_end(dir: &Path) -> io::Result<Self> {
+        Self::begin(Folder::Outside(dir.to_owned()))
+    }
+
+    /// The same in the change logs of a vault.
+    ///
+    /// # Errors
+    /// The folder or a file cannot be read.
+    pub fn of_changes(vault: &Vault) -> io::Result<Self> {
+        Self::begin(Folder::Vault(vault.files().clone()))
+    }
+
+    fn begin(folder: Folder) -> io::Result<Self> {
         let mut places = BTreeMap::new();
-        for (writer, firsts) in files_in(dir)? {
+        for (writer, firsts) in folder.files()? {
             for first in firsts {
                 let name = writer.file(first);
-                let end = LogFile::open(&dir.join(&name))?.end_of_lines()?;
-                places.insert(name, end);
+                let place = Place::at_end(&folder.open(&name)?, &writer)?;
+                places.insert(name, place);
             }
         }
-        Ok(Self { dir: dir.to_owned(), places })
+        Ok(Self { folder, places })
     }
 
     /// Hands out what was appended since the last look. Gives whether to go on.
@@ -58,10 +106,10 @@ impl Follower {
     /// # Errors
     /// The folder or a file cannot be read.
     pub fn look(&mut self, take: Take<'_>) -> io::Result<bool> {
-        for (writer, firsts) in files_in(&self.dir)? {
+        for (writer, firsts) in self.folder.files()? {
             for first in firsts {
                 let name = writer.file(first);
-                let file = match LogFile::open(&self.dir.join(&name)) {
+                let file = match self.folder.open(&name) {
                     // It was there when the folder was listed.
                     Err(why) if why.kind() == io::ErrorKind::NotFound => continue,
                     other => other?,
@@ -76,22 +124,24 @@ impl Follower {
 
     fn look_at(&mut self, name: &str, file: &LogFile, take: Take<'_>) -> io::Result<bool> {
         let place = self.places.entry(name.to_owned()).or_default();
+        place.find_in(file)?;
         let fault = |why: String| New::Fault { file: name.to_owned(), why: cut(why) };
-        if file.length() < *place {
-            *place = file.end_of_lines()?;
+        if file.length() < place.end {
+            place.end = file.end_of_lines()?;
             return Ok(take(fault("the file was truncated".to_owned())));
         }
-        if file.length() == *place {
+        if file.length() == place.end {
             return Ok(true);
         }
         let mut lines = LineReader::new(file);
-        lines.go_to(*place)?;
+        lines.go_to(place.end)?;
         loop {
             let (bytes, new) = match lines.next()? {
                 Ending::Line(bytes) => (
                     bytes.len() as u64 + 1,
                     match Line::read(bytes) {
                         Ok((line, _)) if writer_of(name) == line.writer => {
+                            place.last = line.seq;
                             New::Line(Box::new(line))
                         }
                         Ok((line, _)) => fault(format!("a line is of the writer {}", line.writer)),
@@ -101,7 +151,7 @@ impl Follower {
                 Ending::TooLong(bytes) => (bytes, fault("a line is longer than 16 MiB".to_owned())),
                 Ending::None => return Ok(true),
             };
-            *place += bytes;
+            place.end += bytes;
             if !take(new) {
                 return Ok(false);
             }
@@ -176,6 +226,30 @@ mod tests {
         assert_eq!(look(&mut follower), "the file was truncated");
         write("no line\n");
         assert!(look(&mut follower).starts_with("not in canonical form"));
+    }
+
+    #[test]
+    fn a_file_that_was_pruned_is_followed_from_the_line_that_was_read_last() {
+        let folder = tempfile::tempdir().unwrap();
+        let (name, lines) = lines();
+        let path = folder.path().join(&name);
+        // As pruning does it: another file gets the name.
+        let replace = |text: String| {
+            let new = folder.path().join("new");
+            fs::write(&new, text).unwrap();
+            fs::rename(&new, &path).unwrap();
+        };
+        fs::write(&path, lines[..2].concat()).unwrap();
+        let mut follower = Follower::at_end(folder.path()).unwrap();
+        replace(lines[1].clone());
+        assert_eq!(look(&mut follower), "");
+        replace(lines[1..].concat());
+        assert_eq!(look(&mut follower), "3");
+        // The line that was read last is gone, too.
+        let mut follower = Follower::at_end(folder.path()).unwrap();
+        follower.places.values_mut().for_each(|place| place.last = 2);
+        replace(lines[2].clone());
+        assert_eq!(look(&mut follower), "3");
     }
 
     #[test]

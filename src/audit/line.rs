@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::canonical::{MemberFault, Members};
+use super::change::Change;
 use super::event::Event;
 use super::labels::Labels;
 use super::writer::WriterId;
@@ -181,6 +182,11 @@ impl Line {
     /// What names it.
     pub fn trace(&self) -> TraceId {
         TraceId::of(&self.writer, self.seq)
+    }
+
+    /// Whether it places or lifts a hold.
+    pub(crate) fn is_of_hold(&self) -> bool {
+        matches!(self.event, Event::Change(Change::Hold { .. } | Change::Lift { .. }))
     }
 
     /// Its bytes, without a line end, and its hash.

@@ -10,7 +10,8 @@
 //! trace names, and `follow` what is new. `collect` brings the logs of several machines together.
 //! `produced` is what an agent made of it, and `traceparent` the span of a distributed trace that a
 //! command is run in. `changes` is the log of those who write, in the vault, and `tails` what is kept
-//! in mind of it elsewhere.
+//! in mind of it elsewhere. `prune` deletes the oldest accesses, but those that a `hold` names, and
+//! `cut` is where that was.
 
 mod append;
 mod blocks;
@@ -19,17 +20,20 @@ mod chain;
 mod change;
 pub(crate) mod changes;
 mod collect;
+mod cut;
 mod end;
 mod event;
 mod fault;
 mod filter;
 mod find;
 mod follow;
+pub(crate) mod hold;
 mod impact;
 mod labels;
 mod line;
 mod pattern;
 mod produced;
+pub(crate) mod prune;
 mod raw;
 mod tails;
 mod text;
@@ -42,16 +46,19 @@ pub use chain::{Keep, Logs, Verified};
 pub use change::{Change, ReviewStep, VersionRef};
 pub use changes::{ChangeError, Recorder};
 pub use collect::{Collected, Collection, Contradicted, FileOutcome, folder_with_logs};
+pub use cut::{Cut, Cuts, Pruned, Pruning};
 pub use event::{Access, Event, Listing, MAX_DOCUMENTS, Output, Query, Refused, WithheldCount};
 pub use fault::{Fault, FaultKind};
 pub use filter::Filter;
 pub use follow::{Follower, New, Take};
+pub use hold::{Hold, Holds, PlacedHold};
 pub use impact::{Reading, readings};
 pub use labels::{LabelError, Labels, check as check_label};
 pub use line::{Arguments, HeadRef, Line, LineFault, Request, TraceId};
 pub use pattern::{Pattern, PatternError};
 pub use produced::{Prior, Priors, Produced, before};
 pub(crate) use produced::{is_before, session_of};
+pub use prune::{Plan, WriterPlan};
 pub use raw::{RawLine, RawLines};
 pub use tails::{Tail, Tails};
 pub use text::{Part, Text, Traced};

@@ -39,7 +39,8 @@ impl Pattern {
     }
 
     /// Whether it matches in the query, the words of the command (with blanks between them), the
-    /// principal, a label, the URI or id of a text, or the id or file of a change.
+    /// principal, a label, the URI or id of a text, the id or file of a change, or the
+    /// reason of one.
     pub fn is_in(&self, line: &Line) -> bool {
         let matches = |text: &str| self.0.is_match(text);
         let request = &line.request;
@@ -56,8 +57,14 @@ impl Pattern {
         let query = query.and_then(|Query { query, .. }| query.as_ref());
         let texts = labels.into_iter().chain([&request.principal]).flatten().chain(query);
         let documents = documents.iter().flat_map(|text| text.uri.iter().chain(&text.id));
+        let reason = match &line.event {
+            Event::Change(change) => change.reason(),
+            _ => None,
+        };
         let mut words = request.args.argv.iter().map(|argv| argv.join(" "));
-        texts.chain(documents).map(String::as_str).chain(names).any(matches) || words.any(|words| matches(&words))
+        texts.chain(documents).map(String::as_str).chain(names).any(matches)
+            || words.any(|words| matches(&words))
+            || reason.is_some_and(|reason| self.0.is_match(reason))
     }
 }
 

@@ -3,7 +3,7 @@
 use super::Answer;
 use super::limit::{self, Limit};
 use super::session::Session;
-use super::trace::{LogPlace, Period, session_of};
+use super::trace::{LogPlace, Period, note_pruned, session_of};
 use super::ui::shown;
 use crate::audit::{Filter, readings};
 use crate::chain::error::ChainError;
@@ -71,6 +71,7 @@ pub(super) fn run(args: &Impact, session: &mut Session<'_>) -> Result<Answer, Fa
             session.ui.note("note: the access log of this machine has no such access");
         }
     }
+    note_pruned(session, &logs, filter.from);
     if faults.iter().any(|fault| fault.kind.is_damage()) {
         let what = count(faults.len(), "fault");
         session.ui.note(&format!(

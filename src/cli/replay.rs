@@ -5,7 +5,7 @@ mod output;
 use super::Answer;
 use super::color::Paint;
 use super::session::Session;
-use super::trace::{LogPlace, trace_id, unknown_access, warn_of};
+use super::trace::{LogPlace, note_pruned, trace_id, unknown_access, unknown_trace, warn_of};
 use super::ui::shown;
 use crate::audit::{Event, Filter, Line};
 use crate::evidence::replay::replay;
@@ -72,6 +72,11 @@ pub(super) fn run(args: &Replay, session: &mut Session<'_>) -> Result<Answer, Fa
             (found, faults)
         }
     };
+    match &name {
+        Some(name) if lines.is_empty() => return Err(unknown_trace(&[logs], name)),
+        Some(_) => {}
+        None => note_pruned(session, &logs, None),
+    }
     if lines.is_empty() {
         return Err(unknown_access());
     }

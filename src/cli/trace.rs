@@ -3,8 +3,11 @@
 mod collect;
 mod follow;
 mod format;
+mod hold;
 mod list;
 mod output;
+mod prune;
+mod verify;
 
 use std::path::PathBuf;
 
@@ -12,11 +15,11 @@ use super::Answer;
 use super::color::Paint;
 use super::session::Session;
 use super::ui::shown;
-use crate::audit::{Event, Fault, Filter, Line, Logs, Text, TraceId, Verified};
+use crate::audit::{Change, Cut, Event, Fault, Filter, Follower, Line, Logs, Text, TraceId};
 use crate::model::number::CheckpointNumber;
 use crate::model::timestamp::Timestamp;
 use crate::report::failure::{Code, Failure};
-use crate::report::trace::{FaultReport, TraceReport, TraceRow, TraceVerifyReport};
+use crate::report::trace::{TraceReport, TraceRow};
 use crate::vault::Vault;
 use crate::words::count;
 use crate::workspace::recording::of_log;
@@ -25,7 +28,9 @@ use crate::workspace::version::number;
 use collect::Collect;
 use follow::Follow;
 use format::Format;
+use hold::HoldArgs;
 use list::{Grep, List};
+use prune::Prune;
 
 /// Show which texts were handed out, to whom, at which checkpoint
 ///
@@ -46,11 +51,11 @@ pub(super) struct Trace {
 
 #[derive(Debug, clap::Subcommand)]
 enum Part {
-    /// List accesses, the newest last
+    /// List accesses and changes, the newest last
     List(Box<List>),
     Grep(Box<Grep>),
     Follow(Box<Follow>),
-    /// Print everything that is recorded of one access
+    /// Print everything that is recorded of one access or change
     ///
     /// Of an output, the accesses of its session before it are listed too.
     Show {
@@ -62,7 +67,10 @@ enum Part {
         #[command(flatten)]
         place: LogPlace,
     },
-    /// Recompute every hash of the log
+    /// Recompute every hash of the access log and the change log
+    ///
+    /// With `--logs` only of the logs in that folder. `ctx verify` also compares the change log with
+    /// the checkpoints.
     Verify {
         #[command(flatten)]
         place: LogPlace,
@@ -76,6 +84,8 @@ enum Part {
     /// it cannot be recorded.
     Output(output::OutputArgs),
     Collect(Collect),
+    Hold(HoldArgs),
+    Prune(Prune),
 }
 
 /// Which lines of which logs.
@@ -110,11 +120,15 @@ impl Which {
         Ok((self.filter(&vault, session)?, logs))
     }
 
-    /// The folder of the logs, and a filter of their lines.
-    fn place(&self, session: &Session<'_>) -> Result<(Filter, PathBuf), Failure> {
+    /// What follows the logs, and a filter of their lines.
+    fn follow(&self, session: &Session<'_>) -> Result<(Filter, Vec<Follower>), Failure> {
         let vault = session.workspace.vault()?;
         let (dir, _) = self.place.open(&vault, session)?;
-        Ok((self.filter(&vault, session)?, dir))
+        let mut followers = vec![of_log(Follower::at_end(&dir))?];
+        if self.place.logs.is_none() {
+            followers.push(of_log(Follower::of_changes(&vault))?);
+        }
+        Ok((self.filter(&vault, session)?, followers))
     }
 
     fn filter(&self, vault: &Vault, session: &Session<'_>) -> Result<Filter, Failure> {
@@ -145,7 +159,7 @@ impl LogPlace {
     /// The logs that are named, or all of this vault: of accesses on this machine, and of changes.
     fn all(&self, vault: &Vault, session: &Session<'_>) -> Result<Vec<Logs>, Failure> {
         match &self.logs {
-            Some(dir) => Ok(vec![session.workspace.logs_in(dir)?.1]),
+            Some(dir) => Ok(vec![session.workspace.logs_in(vault, dir)?.1]),
             None => session.workspace.all_logs(vault),
         }
     }
@@ -157,7 +171,7 @@ impl LogPlace {
         session: &Session<'_>,
     ) -> Result<(PathBuf, Logs), Failure> {
         match &self.logs {
-            Some(dir) => session.workspace.logs_in(dir),
+            Some(dir) => session.workspace.logs_in(vault, dir),
             None => session.workspace.access_logs(vault),
         }
     }
@@ -169,9 +183,11 @@ pub(super) fn run(args: &Trace, session: &mut Session<'_>) -> Result<Answer, Fai
         Part::Grep(args) => list::grep(args, session),
         Part::Follow(args) => follow::run(args, session),
         Part::Show { trace, format, place } => show(trace, (*format, place), session),
-        Part::Verify { place } => verify(place, session),
+        Part::Verify { place } => verify::run(place, session),
         Part::Output(args) => output::run(args, session),
         Part::Collect(args) => collect::run(args, session),
+        Part::Hold(args) => hold::run(args, session),
+        Part::Prune(args) => prune::run(args, session),
     }
 }
 
@@ -189,17 +205,17 @@ pub(super) struct Period {
 impl Period {
     /// A filter for accesses of this time.
     pub(super) fn filter(&self) -> Result<Filter, Failure> {
-        let time = |text: &Option<String>| -> Result<Option<Timestamp>, Failure> {
-            let parse = |text: &String| {
-                Timestamp::of_rfc3339(text).ok_or_else(|| {
-                    Failure::new(Code::Usage, format!("`{text}` is not a time or a date"))
-                        .hint("write a time such as `2026-11-21T20:06:06Z`, or a date such as `2026-11-21`")
-                })
-            };
-            text.as_ref().map(parse).transpose()
-        };
-        Ok(Filter { from: time(&self.from)?, to: time(&self.to)?, ..Filter::default() })
+        let read = |text: &Option<String>| text.as_deref().map(time).transpose();
+        Ok(Filter { from: read(&self.from)?, to: read(&self.to)?, ..Filter::default() })
     }
+}
+
+/// A time or a date on the command line.
+fn time(text: &str) -> Result<Timestamp, Failure> {
+    Timestamp::of_rfc3339(text).ok_or_else(|| {
+        Failure::new(Code::Usage, format!("`{text}` is not a time or a date"))
+            .hint("write a time such as `2026-11-21T20:06:06Z`, or a date such as `2026-11-21`")
+    })
 }
 
 /// The name of an access on the command line.
@@ -275,10 +291,7 @@ fn show(
     for logs in &all {
         lines.extend(of_log(logs.find(&name))?);
     }
-    let Some(first) = lines.first() else {
-        let message = format!("no access `{name}` is recorded");
-        return Err(Failure::new(Code::UnknownTrace, message).hint("`ctx trace list` lists them"));
-    };
+    let Some(first) = lines.first() else { return Err(unknown_trace(&all, &name)) };
     if let Some(format) = format {
         return format::show(format, (&all, lines), session);
     }
@@ -345,6 +358,20 @@ fn text(session: &mut Session<'_>, first: &Line, lines: &[Line]) {
             let sealed = sealed.map(|head| format!("checkpoint {} {}", head.checkpoint, head.hash));
             field("sealed", sealed.as_deref());
             field("binds", change.event_at().map(|at| format!("the event of {at}")).as_deref());
+            if let Change::Hold { hold } = change {
+                field("hold", Some(&hold.id));
+                field("of", Some(&hold::what(hold)));
+            }
+            if let Change::Lift { lifted, .. } = change {
+                field("lifted", Some(lifted));
+            }
+            if let Change::Prune { before, .. } = change {
+                field("before", Some(before));
+            }
+            for Cut { writer, seq, hash } in change.pruned() {
+                field("pruned", Some(&format!("up to line {seq} of {writer} {hash}")));
+            }
+            field("reason", change.reason());
         }
         Event::Output(produced) => {
             field("model", produced.model.as_deref());
@@ -384,38 +411,26 @@ fn document(session: &mut Session<'_>, text: &Text) {
     ui.line(&format!("    edited     {} by {}", shown(&text.edited_at), shown(&text.edited_by)));
 }
 
-fn verify(place: &LogPlace, session: &mut Session<'_>) -> Result<Answer, Failure> {
-    let vault = session.workspace.vault()?;
-    let (dir, logs) = place.open(&vault, session)?;
-    let Verified { lines, faults } = of_log(logs.verify())?;
-    let is_damaged = faults.iter().any(|fault| fault.kind.is_damage());
-    let report = TraceVerifyReport {
-        folder: dir.display().to_string(),
-        writers: logs.writers(),
-        lines,
-        faults: faults.iter().map(FaultReport::from).collect(),
-    };
-    if session.ui.json {
-        session.ui.report(&report);
-    } else {
-        for fault in &report.faults {
-            let paint = if fault.is_damage { Paint::Bad } else { Paint::Doubtful };
-            let (file, message) = (shown(&fault.file), shown(&fault.message));
-            session.ui.painted(paint, &format!("{}: {file}:{}: {message}", fault.code, fault.line));
+/// Says that accesses before a time were pruned, where a question may be about them.
+pub(super) fn note_pruned(session: &mut Session<'_>, logs: &Logs, from: Option<Timestamp>) {
+    let Some(last) = logs.last_pruning() else { return };
+    if from.is_none_or(|from| last.before.parse().is_ok_and(|before: Timestamp| from < before)) {
+        let (before, by) = (shown(&last.before), shown(&last.by));
+        session.ui.note(&format!(
+            "note: accesses before {before} were pruned (`ctx trace show {by}`), and may be missing here"
+        ));
+    }
+}
+
+/// That no line has a name; a line that was pruned had it.
+pub(super) fn unknown_trace(all: &[Logs], name: &TraceId) -> Failure {
+    match all.iter().find_map(|logs| logs.cuts().covers(name)) {
+        Some(cut) => {
+            let message = format!("the access `{name}` was pruned");
+            let hint = format!("`ctx trace show {}` shows who pruned it", shown(&cut.by));
+            Failure::new(Code::UnknownTrace, message).hint(hint)
         }
-        let (what, writers) = (
-            count(usize::try_from(lines).unwrap_or(usize::MAX), "line"),
-            count(report.writers, "writer"),
-        );
-        let verdict = if is_damaged {
-            "the access log is damaged"
-        } else {
-            "every chain is intact up to its last line"
-        };
-        session.ui.line(&format!("{verdict}: {what} of {writers}"));
+        None => Failure::new(Code::UnknownTrace, format!("no access `{name}` is recorded"))
+            .hint("`ctx trace list` lists them"),
     }
-    if !is_damaged && !session.ui.json {
-        session.ui.note("note: that a log was truncated cannot be detected");
-    }
-    Ok(if is_damaged { Answer::No } else { Answer::Yes })
 }

@@ -1,6 +1,7 @@
 //! The steps that follow the commit of an event: the change log, the trusted head, the index,
 //! derived files.
 
+use super::governance::sealed_config;
 use crate::audit::changes;
 use crate::derived;
 use crate::index;
@@ -19,7 +20,9 @@ pub(super) fn record_change(commit: &Commit<'_>) -> Vec<StepFailure> {
     if !changes::is_begun(vault) {
         return Vec::new();
     }
-    let recorded = changes::sealed((vault, before), checkpoint, recorder, now);
+    let sealed = sealed_config(vault, before);
+    let recorder = recorder.under(sealed.as_ref().map(Option::as_ref));
+    let recorded = changes::sealed((vault, before), checkpoint, &recorder, now);
     let path = Some(layout::AUDIT_DIR.to_owned());
     recorded.err().map(|why| failure(RECORD_CHANGE, path, why.to_string())).into_iter().collect()
 }

@@ -430,8 +430,11 @@ fn event(
     if !event.mode.dry_run && governance::was_recorded(vault, &chronicle) {
         // What cannot be recorded now is for the next writer; a verifier reports it meanwhile.
         let Author { recorder, now, .. } = event.author;
-        let _ = changes::catch_up(vault, &chronicle, recorder, *now);
-        let _ = review::catch_up(vault, &chronicle, &left, event.author);
+        let config = sealed_config(vault, &chronicle);
+        let recorder = recorder.under(config.as_ref().map(Option::as_ref));
+        let _ = changes::catch_up(vault, &chronicle, &recorder, *now);
+        let author = Author { recorder, ..event.author.clone() };
+        let _ = review::catch_up(vault, &chronicle, &left, &author);
     }
     let live_mode = vault.config().frontmatter;
     let asks = |vault: &Vault| vault.config().audit.is_some_and(|audit| audit.bind);

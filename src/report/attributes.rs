@@ -1,7 +1,7 @@
 //! The fields of a line of the access log as attributes, under the one name that each has in every
 //! export (AUDIT-14): that of OpenTelemetry's semantic conventions where one fits, else one of ours.
 
-use crate::audit::{Access, Change, Event, Line, Output, Text, WithheldCount};
+use crate::audit::{Access, Change, Cut, Event, Line, Output, Text, WithheldCount};
 
 /// What an attribute says.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -127,6 +127,25 @@ fn of_change(change: &Change, all: &mut Gathered) {
     if !names.is_empty() {
         all.say("contextnest.change.names", Said::Texts(names));
     }
+    match change {
+        Change::Prune { before, pruned } => {
+            let cut = |cut: &Cut| format!("{} {} {}", cut.writer, cut.seq, cut.hash);
+            all.say("contextnest.change.before", text(before));
+            let cuts = pruned.iter().map(cut).collect();
+            all.say("contextnest.change.pruned", Said::Texts(cuts));
+        }
+        Change::Hold { hold } => {
+            all.say("contextnest.change.hold", text(&hold.id));
+            all.maybe("contextnest.change.hold.session", hold.session.as_ref());
+            all.maybe("contextnest.change.hold.agent", hold.agent.as_ref());
+            all.maybe("contextnest.change.hold.principal", hold.principal.as_ref());
+            all.maybe("contextnest.change.hold.document", hold.document.as_ref());
+            all.maybe("contextnest.change.hold.trace", hold.trace.as_ref());
+        }
+        Change::Lift { lifted, .. } => all.say("contextnest.change.lifted", text(lifted)),
+        _ => {}
+    }
+    all.0.extend(change.reason().map(|why| ("contextnest.change.reason", text(why))));
 }
 
 fn of_access(access: &Access, all: &mut Gathered) {

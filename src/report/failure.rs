@@ -23,6 +23,9 @@ codes! {
     UnknownCheckpoint "unknown-checkpoint" 1, "No checkpoint has this number.";
     BundleInvalid "bundle-invalid" 1, "The file is not an evidence bundle, or its container or manifest was changed.";
     UnknownTrace "unknown-trace" 1, "The access log has no such line.";
+    UnknownHold "unknown-hold" 1, "No hold with this name is in force.";
+    Retained "retained" 1, "The retention keeps these accesses, so they cannot be pruned.";
+    NotBegun "not-begun" 1, "The vault records no changes, which the command needs.";
     SearchPast "search-past" 1, "A search can only answer for the last checkpoint.";
     Refused "refused" 1, "A text is invalid or cannot be read, so nothing was written.";
     Withheld "withheld" 1, "A document is not served because its history does not verify.";

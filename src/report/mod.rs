@@ -23,6 +23,7 @@ pub(crate) mod prov;
 pub mod recover;
 pub mod resolve;
 pub mod restore;
+pub mod retention;
 pub mod review;
 pub mod sarif;
 pub mod search;

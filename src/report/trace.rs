@@ -5,6 +5,7 @@ use std::path::Path;
 use serde::Serialize;
 
 use super::Report;
+use super::retention::PrunedRow;
 use crate::audit::{
     Change, Collected, Event, Fault, FileOutcome, Line, Output, Prior, Produced, Reading,
 };
@@ -338,6 +339,22 @@ impl Report for TraceReport<'_> {
 pub struct TraceVerifyReport {
     /// The folder of the logs.
     pub folder: String,
+    /// How many writers have one.
+    pub writers: usize,
+    /// How many lines are what their hashes say.
+    pub lines: u64,
+    /// The lines that are gone because they were pruned.
+    pub pruned: Vec<PrunedRow>,
+    /// The lines that are not, or do not follow the ones before them.
+    pub faults: Vec<FaultReport>,
+    /// The same of the change logs, where the vault has some and no other folder is named.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub changes: Option<ChangesVerified>,
+}
+
+/// What a verifier says of the chains of change logs.
+#[derive(Debug, Serialize)]
+pub struct ChangesVerified {
     /// How many writers have one.
     pub writers: usize,
     /// How many lines are what their hashes say.

@@ -171,6 +171,22 @@ impl Disk {
         rustix::fs::rename(from, to)
     }
 
+    /// Cuts a file outside of any vault.
+    pub(crate) fn truncate_outside(
+        &self,
+        file: impl AsFd,
+        path: &Path,
+        length: u64,
+    ) -> Result<(), Errno> {
+        self.truncate(file, &path.to_string_lossy(), length)
+    }
+
+    /// Removes a file outside of any vault.
+    pub(crate) fn remove_outside(&self, path: &Path) -> Result<(), Errno> {
+        self.ask(&Change::Remove { path: &path.to_string_lossy() })?;
+        rustix::fs::unlink(path)
+    }
+
     /// Gives a file a name that nothing has.
     pub(super) fn rename_new(&self, from: &Place<'_>, to: &Place<'_>) -> Result<(), Errno> {
         self.ask(&Change::Rename { from: from.path, to: to.path })?;

@@ -41,15 +41,34 @@ impl Workspace<'_> {
         if !changes::is_begun(vault) {
             return Ok(());
         }
-        let asked = |why: Failure| Unrecorded::Asked(Box::new(why));
         let verb = self.options.command.verb.clone();
-        let _lock = vault.lock(&self.holder(&verb).map_err(asked)?)?;
+        let holder = self.holder(&verb).map_err(|why| Unrecorded::Asked(Box::new(why)))?;
+        let _lock = vault.lock(&holder)?;
+        self.record_under_lock(vault, change)
+    }
+
+    /// The same for the holder of the write lock.
+    ///
+    /// # Errors
+    /// Something was not recorded.
+    pub(super) fn record_under_lock(
+        &self,
+        vault: &Vault,
+        change: Option<Change>,
+    ) -> Result<(), Unrecorded> {
+        let asked = |why: Failure| Unrecorded::Asked(Box::new(why));
         let principal = self.principal(vault.root(), None).ok();
         let recorder = self.recorder(vault, principal).map_err(asked)?;
         let now = self.now().map_err(asked)?;
         // Whatever the log is: that it was damaged is no reason to record nothing.
         let log = trust::read_log(vault).ok();
         let chronicle = log.as_ref().and_then(|log| log.sound().ok());
+        let sealed = chronicle.as_ref().map(|log| govern::sealed_config(vault, log));
+        // Without a sound log the sealed configuration is not known.
+        let recorder = match &sealed {
+            Some(sealed) => recorder.under(sealed.as_ref().map(Option::as_ref)),
+            None => recorder.under(Err(())),
+        };
         if let Some(chronicle) = &chronicle
             && vault.files().exists(layout::AUDIT_DIR)
         {

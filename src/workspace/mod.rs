@@ -6,7 +6,8 @@
 //! may name; `name` reads ids and URIs, `places` folders, `ask` selectors, `lines` lines, `moment` checkpoints, `version` the texts of
 //! versions, `head` what the user trusted, `revision` the log at a git revision, and `staged` the
 //! vault that git would commit. `recording` gathers what a command hands out, `answer` hands texts to
-//! a program that uses the library, `changes` what it changed. `place` says where a vault is in its repository, and `discarded` what
+//! a program that uses the library, `changes` what it changed, and `retention` says how long that is
+//! kept. `place` says where a vault is in its repository, and `discarded` what
 //! git did to a log. `init` makes a vault, `create` a document, `demo` the example vault.
 
 mod answer;
@@ -30,6 +31,7 @@ mod open;
 mod place;
 pub(crate) mod places;
 pub(crate) mod recording;
+pub(crate) mod retention;
 pub(crate) mod revision;
 pub(crate) mod search;
 pub(crate) mod staged;

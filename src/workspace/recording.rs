@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use super::Workspace;
+use super::retention::cuts_of;
 use crate::audit::{
     self, Access, AppendError, Arguments, Event, HeadRef, LabelError, Labels, Listing, Logs,
     Output, Place, Produced, Query, Recorder, Refused, Request, Text, TraceId, TraceParent,
@@ -207,19 +208,21 @@ impl Workspace<'_> {
             Failure::new(Code::Io, format!("there is no access log: {why}"))
         };
         let place = self.audit_place(vault.root(), vault.state().cloned());
-        open(place.ok_or_else(no_place)?.dir)
+        let (dir, logs) = open(place.ok_or_else(no_place)?.dir)?;
+        Ok((dir, logs.pruned_at(cuts_of(vault))))
     }
 
     /// The logs in a folder that the user names.
     ///
     /// # Errors
     /// There is no such folder, or it cannot be listed.
-    pub(crate) fn logs_in(&self, dir: &Path) -> Result<(PathBuf, Logs), Failure> {
+    pub(crate) fn logs_in(&self, vault: &Vault, dir: &Path) -> Result<(PathBuf, Logs), Failure> {
         let dir = self.environment.cwd.join(dir);
         if !dir.is_dir() {
             return Err(Failure::new(Code::Io, format!("`{}` is not a folder", dir.display())));
         }
-        open(dir)
+        let (dir, logs) = open(dir)?;
+        Ok((dir, logs.pruned_at(cuts_of(vault))))
     }
 
     /// The logs of accesses to a vault, and those of its changes.
@@ -230,6 +233,7 @@ impl Workspace<'_> {
         let changes = of_log(Logs::of_changes(vault).map_err(io::Error::other))?;
         let place = self.audit_place(vault.root(), vault.state().cloned());
         let accesses = place.map(|place| of_log(Logs::open(&place.dir))).transpose()?;
+        let accesses = accesses.map(|logs| logs.pruned_at(cuts_of(vault)));
         Ok(accesses.into_iter().chain([changes]).collect())
     }
 
@@ -336,7 +340,9 @@ impl Workspace<'_> {
         principal: Option<(Principal, &str)>,
     ) -> Result<Recorder, Failure> {
         let request = self.request(vault.root(), self.labels()?, principal);
-        Ok(Recorder { random: self.environment.random, request })
+        let recorder = Recorder { random: self.environment.random, request };
+        // The sealed configuration is looked at where the log is read.
+        Ok(recorder.under(Ok::<_, ()>(Some(vault.config()))))
     }
 
     /// The labels of this command: what it was given, else what the environment says.

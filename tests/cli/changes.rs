@@ -343,6 +343,41 @@ fn links_and_other_files_in_the_folder_are_not_read() {
 }
 
 #[test]
+fn with_queries_hash_no_word_of_a_command_is_recorded() {
+    let place = vault();
+    let words = |place: &Place| {
+        let last = lines(place).pop().unwrap();
+        (last["args"]["argv"].is_array(), last["args"]["sha256"].is_string())
+    };
+    let publish = |text: &str| {
+        let live = place.read("nodes/a.md");
+        place.write("nodes/a.md", format!("{live}\n{text}\n"));
+        place.args(&["publish", "nodes/a", "-m", "the secret"]).run().ok();
+    };
+    publish("Before.");
+    assert_eq!(words(&place), (true, false));
+    // The live configuration is the stricter one.
+    place.edit(".context/config.yaml", "184d", "184d\n  queries: hash");
+    publish("Live.");
+    assert_eq!(words(&place), (false, true));
+    place.ctx("head trust").ok();
+    assert_eq!(words(&place), (false, true));
+    // What is sealed holds, whatever the live one says.
+    place.ctx("publish --all").ok();
+    place.edit(".context/config.yaml", "queries: hash", "queries: full");
+    publish("Sealed.");
+    assert_eq!(words(&place), (false, true));
+    place.ctx("head trust").ok();
+    assert_eq!(words(&place), (false, true));
+    let last = lines(&place).pop().unwrap();
+    assert!(!last.to_string().contains("secret"), "{last}");
+    place.ctx("publish --all").ok();
+    publish("After.");
+    assert_eq!(words(&place), (true, false));
+    place.ctx("verify").ok();
+}
+
+#[test]
 fn what_is_not_begun_is_not_recorded() {
     let place = Place::unrecorded(&[("nodes/a", "# A\n")]);
     place.ctx("head trust").ok();

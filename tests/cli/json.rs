@@ -13,6 +13,8 @@ fn every_verb_names_its_schema() {
     let collect = format!("trace collect {} --into ../logs", audit.display());
     let replay = show.replace("trace show", "replay");
     let replay_output = format!("{replay} --output");
+    let hold = place.ctx("trace hold place --task t --document nodes/a --reason x").ok().stdout;
+    let lift = format!("trace hold lift {} --reason x", hold.trim());
     let mut asked = Vec::new();
     for (line, schema) in [
         ("status", "ctx.status"),
@@ -70,6 +72,11 @@ fn every_verb_names_its_schema() {
         (collect.as_str(), "ctx.trace.collect"),
         ("trace verify", "ctx.trace.verify"),
         ("trace output --session s", "ctx.trace.output"),
+        ("trace hold place --agent x --reason 'case 7'", "ctx.trace.hold.place"),
+        ("trace hold list", "ctx.trace.hold.list"),
+        (lift.as_str(), "ctx.trace.hold.lift"),
+        ("audit begin", "ctx.audit.begin"),
+        ("trace prune --dry-run", "ctx.trace.prune"),
         ("help", "ctx.help"),
         ("help publish", "ctx.help"),
         ("help drift", "ctx.help"),

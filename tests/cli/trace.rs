@@ -62,7 +62,7 @@ fn grep_finds_accesses_by_query_words_labels_principal_and_names() {
     exit: 1
     -- stdout
     -- stderr
-    note: no access is recorded that fits
+    note: no access or change is recorded that fits
     ");
     assert_eq!(place.args(&["trace", "grep", &"a".repeat(5000)]).run().exit, 2);
 }
@@ -111,6 +111,41 @@ fn follow_prints_accesses_as_they_are_recorded() {
     for row in rows {
         assert_eq!((&row["schema"], &row["agent"]), (&"ctx.trace.follow".into(), &"scout".into()));
     }
+}
+
+#[test]
+fn follow_and_verify_read_the_change_log_too() {
+    let place = vault();
+    place.ctx("audit begin").ok();
+    let verify = || place.ctx("trace verify");
+    let said = "every chain of the change log is intact up to its last line: 1 line of 1 writer\n";
+    assert!(verify().ok().stdout.ends_with(said), "{}", verify().whole());
+    let follow = place.typed("trace follow --count 1 --for 60 --verb publish --json");
+    let mut child = follow.command().spawn().unwrap();
+    for n in 5.. {
+        place.edit("nodes/fees.md", &format!("{n} percent"), &format!("{} percent", n + 1));
+        place.ctx("publish --changed").ok();
+        if child.try_wait().unwrap().is_some() {
+            break;
+        }
+    }
+    let output = child.wait_with_output().unwrap();
+    let row: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((&row["event"], &row["action"]), (&"change".into(), &"event".into()));
+    // A line of the change log that was altered.
+    let entries = fs::read_dir(place.path(".context/audit")).unwrap();
+    let paths = entries.map(|entry| entry.unwrap().path());
+    let log = paths.into_iter().find(|path| path.extension().is_some_and(|e| e == "jsonl"));
+    let log = log.unwrap();
+    let text = fs::read_to_string(&log).unwrap().replace("ana@example.com", "bo@example.com");
+    fs::write(&log, text).unwrap();
+    let output = verify().exits(1).stdout;
+    assert!(output.starts_with("audit-chain-mismatch: .context/audit/"), "{output}");
+    assert!(output.contains("\nthe change log is damaged: "), "{output}");
+    let report = place.ctx("trace verify --json").exits(1).json("ctx.trace.verify");
+    assert_eq!(report["changes"]["faults"][0]["code"], "audit-chain-mismatch");
+    let copies = format!("trace verify --logs {}", place.home().join("vault").display());
+    assert!(!place.ctx(&copies).ok().stdout.contains("change log"));
 }
 
 #[test]

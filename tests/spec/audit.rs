@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use contextnest::audit::{Logs, Tail, TraceId, Verified};
+use contextnest::audit::{Cuts, Logs, Tail, TraceId, Verified};
 use contextnest::model::digest::Digest;
 use contextnest::model::number::CheckpointNumber;
 use contextnest::verify::{Binding, Recorded, compare_changes};
@@ -23,23 +23,38 @@ struct Case {
     lines: u64,
     /// Code, file and line.
     faults: Vec<(String, String, u64)>,
+    /// The files of change logs.
+    #[serde(default)]
+    changes: BTreeMap<String, String>,
+    /// Writer, first and last line.
+    #[serde(default)]
+    pruned: Vec<(String, u64, u64)>,
+}
+
+/// A folder with these files.
+fn folder(files: &BTreeMap<String, String>) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, text) in files {
+        fs::write(folder.path().join(name), text).unwrap();
+    }
+    folder
 }
 
 #[test]
 fn every_change_of_a_log_is_found() {
     let cases: Vec<Case> = load("audit/cases.json");
     for case in cases {
-        let folder = tempfile::tempdir().unwrap();
-        for (name, text) in &case.files {
-            fs::write(folder.path().join(name), text).unwrap();
-        }
-        let logs = Logs::open(folder.path()).unwrap();
-        let Verified { lines, faults } = logs.verify().unwrap();
+        let (changes, folder) = (folder(&case.changes), folder(&case.files));
+        let cuts = Cuts::of(&Logs::open(changes.path()).unwrap()).unwrap();
+        let logs = Logs::open(folder.path()).unwrap().pruned_at(cuts);
+        let Verified { lines, faults, pruned } = logs.verify().unwrap();
         let faults: Vec<(String, String, u64)> = faults
             .into_iter()
             .map(|fault| (fault.kind.as_str().to_owned(), fault.file, fault.line))
             .collect();
         assert_eq!((lines, faults), (case.lines, case.faults), "{}", case.name);
+        let gone = pruned.into_iter().map(|p| (p.writer, p.from, p.cut.seq));
+        assert_eq!(gone.collect::<Vec<_>>(), case.pruned, "{}", case.name);
     }
 }
 
@@ -78,7 +93,7 @@ fn log(lengths: &[usize]) -> Vec<String> {
 fn verified(text: &[u8]) -> (tempfile::TempDir, u64, bool) {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join(format!("{WRITER}.jsonl")), text).unwrap();
-    let Verified { lines, faults } = Logs::open(folder.path()).unwrap().verify().unwrap();
+    let Verified { lines, faults, .. } = Logs::open(folder.path()).unwrap().verify().unwrap();
     let is_damaged = faults.iter().any(|fault| fault.kind.is_damage());
     (folder, lines, is_damaged)
 }
@@ -108,9 +123,31 @@ proptest! {
             _ => drop(text.remove(at)),
         }
         let (_folder, count, is_damaged) = verified(&text);
-        // A line with NUL is torn, as a power cut leaves it (AUDIT-10): it is never taken for sound.
-        let is_torn = text.contains(&0) && count < lengths.len() as u64;
+        // NUL in the last line is what a power cut leaves (AUDIT-10); the line is not taken for sound.
+        let last = text[..text.len() - 1].iter().rposition(|byte| *byte == b'\n');
+        let is_torn = text[last.map_or(0, |end| end + 1)..].contains(&0);
+        prop_assert!(!is_torn || count < lengths.len() as u64);
         prop_assert!(is_damaged || is_torn);
+    }
+
+    #[test]
+    fn nul_is_damage_where_a_sound_line_follows_it(
+        lengths in lengths(),
+        place in any::<Index>(),
+        (nul, garbage) in (1..300_000_usize, prop::collection::vec("[a-z]{0,9}", 0..4)),
+    ) {
+        let mut lines = log(&lengths);
+        let place = place.index(lines.len() + 1);
+        lines.insert(place, "\0".repeat(nul) + "\n" + &garbage.join("\n") + "\n");
+        let (folder, count, is_damaged) = verified(lines.concat().as_bytes());
+        // No line hides another from the verifier.
+        prop_assert_eq!(count, lengths.len() as u64);
+        prop_assert_eq!(is_damaged, place < lengths.len());
+        if !is_damaged {
+            let faults = Logs::open(folder.path()).unwrap().verify().unwrap().faults;
+            let faults: Vec<_> = faults.iter().map(|f| (f.kind.as_str(), f.line)).collect();
+            prop_assert_eq!(faults, [("audit-torn", lengths.len() as u64 + 1)]);
+        }
     }
 
     #[test]
@@ -185,7 +222,7 @@ fn an_unreadable_line_does_not_hide_others() {
 #[test]
 fn the_faults_of_a_hostile_log_are_counted_beyond_the_first_thousand() {
     let (folder, ..) = verified("\n".repeat(300_000).as_bytes());
-    let Verified { lines, faults } = Logs::open(folder.path()).unwrap().verify().unwrap();
+    let Verified { lines, faults, .. } = Logs::open(folder.path()).unwrap().verify().unwrap();
     assert_eq!((lines, faults.len()), (0, 1001));
     let last = faults.last().unwrap();
     assert_eq!((last.line, last.kind.as_str()), (1001, "audit-malformed"));
@@ -242,10 +279,7 @@ fn binding(said: (u64, String, String, u64, String)) -> Binding {
 #[test]
 fn what_change_logs_say_is_compared_with_the_checkpoints() {
     for case in load::<Vec<Changes>>("audit/changes.json") {
-        let folder = tempfile::tempdir().unwrap();
-        for (name, text) in &case.files {
-            fs::write(folder.path().join(name), text).unwrap();
-        }
+        let folder = folder(&case.files);
         let digests = case.checkpoints.iter().map(|hash| hash.parse::<Digest>().unwrap());
         let hashes = (1..).map(CheckpointNumber).zip(digests).collect::<BTreeMap<_, _>>();
         let begin = case.strict_from.zip(case.recorded_from).map(|(a, b)| a.max(b));

@@ -6,7 +6,7 @@ use crate::audit::{Filter, RawLines};
 use crate::checkpoint::chronicle::Chronicle;
 use crate::cli::Answer;
 use crate::cli::session::Session;
-use crate::cli::trace::{trace_id, unknown_access};
+use crate::cli::trace::{note_pruned, trace_id, unknown_access, unknown_trace};
 use crate::cli::ui::shown;
 use crate::evidence::bundle::export::{Exported, export};
 use crate::evidence::bundle::manifest::Scope;
@@ -81,7 +81,7 @@ pub(super) fn run(args: &Export, session: &mut Session<'_>) -> Result<Answer, Fa
 
 /// The lines that were asked for, and what the bundle says that it is for.
 fn found(
-    session: &Session<'_>,
+    session: &mut Session<'_>,
     vault: &Vault,
     chronicle: &Chronicle<'_>,
     wanted: Wanted,
@@ -90,6 +90,12 @@ fn found(
     match wanted {
         Wanted::Lines(scope) => {
             let found = of_log(logs.raw(&|line| scope.wants(line)))?;
+            if let Scope::Trace(name) = &scope
+                && found.lines.is_empty()
+            {
+                return Err(unknown_trace(&[logs], &trace_id(name)?));
+            }
+            note_pruned(session, &logs, None);
             if found.lines.is_empty() {
                 return Err(unknown_access());
             }
@@ -102,6 +108,7 @@ fn found(
             }
             let scope = Scope::Document(id.to_string());
             let filter = Filter { document: Some(id), ..Filter::default() };
+            note_pruned(session, &logs, None);
             Ok((scope, of_log(logs.raw(&|line| filter.wants(line)))?))
         }
     }

@@ -18,9 +18,9 @@ use crate::words::count;
 /// Each DIR has the log files of one vault, as the folder in `contextnest/audit` of a user's state
 /// directory, or that folder in it. A log is copied if every hash and chain in it is right, and no
 /// line names a checkpoint with another hash than this vault. Run it again to copy what is new: a
-/// copy only grows. If it has lines that its source no longer has, that is reported
-/// (`audit-rollback`), and the copy stays as it is. Exit code 1 if a log was refused. `--logs` of the
-/// other commands reads the folder.
+/// copy only grows. What `ctx trace prune` deleted from a source stays in the copy. If the copy has
+/// other lines that its source no longer has, that is reported (`audit-rollback`), and the copy stays
+/// as it is. Exit code 1 if a log was refused. `--logs` of the other commands reads the folder.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  ctx trace collect /mnt/a/audit /mnt/b/audit --into ../logs\n  \
@@ -62,7 +62,8 @@ pub(super) fn run(args: &Collect, session: &mut Session<'_>) -> Result<Answer, F
         let checkpoint = chronicle.checkpoint(CheckpointNumber(head.checkpoint));
         checkpoint.is_ok_and(|checkpoint| head.hash.parse() != Ok(checkpoint.hash))
     };
-    let collection = Collection::open(&into).map_err(|why| failed("write to", &into, &why))?;
+    let collection = Collection::open(&into, session.workspace.cuts(&vault))
+        .map_err(|why| failed("write to", &into, &why))?;
     let mut files = Vec::new();
     for source in &sources {
         let mut report = |collected| files.push(CollectedRow::new(source, &collected));

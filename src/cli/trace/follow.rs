@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{Which, row};
-use crate::audit::{Follower, New};
+use crate::audit::New;
 use crate::cli::Answer;
 use crate::cli::session::Session;
 use crate::cli::ui::shown;
@@ -11,10 +11,10 @@ use crate::report::failure::Failure;
 use crate::report::trace::{TraceFollowedReport, TraceRow};
 use crate::workspace::recording::of_log;
 
-/// Print accesses as they are recorded
+/// Print accesses and changes as they are recorded
 ///
 /// Begins after what is recorded already, and ends with Ctrl-C, or when the reader of the output
-/// goes away. With `--json` each access is an object on a line of its own. Lines that are not what
+/// goes away. With `--json` each line is an object on a line of its own. Lines that are not what
 /// their hashes say are reported on stderr; `ctx trace verify` checks the chain.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx trace follow --agent scout\n  \
@@ -22,7 +22,7 @@ ctx trace follow --document nodes/policies/returns --count 1 --for 60")]
 pub(super) struct Follow {
     #[command(flatten)]
     which: Which,
-    /// End after this many accesses; exit code 1 if there were fewer
+    /// End after this many lines; exit code 1 if there were fewer
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     count: Option<u64>,
     /// End after this time
@@ -34,14 +34,13 @@ pub(super) struct Follow {
 const PAUSE: Duration = Duration::from_millis(200);
 
 pub(super) fn run(args: &Follow, session: &mut Session<'_>) -> Result<Answer, Failure> {
-    let (filter, dir) = args.which.place(session)?;
-    let mut follower = of_log(Follower::at_end(&dir))?;
+    let (filter, mut followers) = args.which.follow(session)?;
     let (clock, sleep) = (session.workspace.environment.clock, session.workspace.environment.sleep);
     let began = clock();
     let mut left = args.count;
     let ui = &mut session.ui;
     loop {
-        let goes_on = of_log(follower.look(&mut |new| {
+        let mut take = |new| {
             match new {
                 New::Line(line) if filter.wants(&line) => {
                     let trace = TraceRow::from(&*line);
@@ -57,7 +56,11 @@ pub(super) fn run(args: &Follow, session: &mut Session<'_>) -> Result<Answer, Fa
                 }
             }
             ui.flush() && left != Some(0)
-        }))?;
+        };
+        let mut goes_on = true;
+        for follower in &mut followers {
+            goes_on = goes_on && of_log(follower.look(&mut take))?;
+        }
         let passed = Duration::from_millis(clock().abs_diff(began));
         let rest = args.seconds.map(|all| Duration::from_secs(all).saturating_sub(passed));
         if !goes_on || rest == Some(Duration::ZERO) {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
-use super::warn_of;
+use super::{note_pruned, warn_of};
 use crate::audit::{Event, Fault, Filter, Line, Logs, is_before, session_of};
 use crate::cli::Answer;
 use crate::cli::session::Session;
@@ -35,6 +35,7 @@ pub(super) fn list(
             Format::ProvJson => logs.matching(filter, &Some, &mut |line| lines.push(line)),
         };
         faults.extend(of_log(found)?);
+        note_pruned(session, logs, filter.from);
     }
     if format == Format::ProvJson {
         of_log(add_before(all, &mut lines))?;

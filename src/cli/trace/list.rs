@@ -1,7 +1,7 @@
 //! `ctx trace list` and `ctx trace grep`: lines of the log in a table.
 
 use super::format::{self, Format};
-use super::{Which, row, warn_of};
+use super::{Which, note_pruned, row, warn_of};
 use crate::audit::{Keep, Line, Pattern};
 use crate::cli::Answer;
 use crate::cli::limit::{self, Limit};
@@ -22,11 +22,12 @@ pub(super) struct List {
     limit: Limit,
 }
 
-/// Find accesses by a regular expression
+/// Find accesses and changes by a regular expression
 ///
 /// The expression is looked for in the query, the words of the command line with blanks between
-/// them, the principal, the labels, and the URIs, ids and files of what was handed out or changed. The syntax is that
-/// of the Rust crate `regex`; `(?i)` in front ignores case. Exit code 1 if nothing is found.
+/// them, the principal, the labels, the reason of a change, and the URIs, ids and files of what was
+/// handed out or changed. The syntax is that of the Rust crate `regex`; `(?i)` in front ignores case.
+/// Exit code 1 if nothing is found.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx trace grep 'nodes/policies/'\n  \
 ctx trace grep '(?i)refund' --from 2026-11-01T00:00:00Z --verb search")]
@@ -70,6 +71,7 @@ fn rows(
     let (mut traces, mut faults) = (Vec::new(), Vec::new());
     for logs in logs {
         faults.extend(of_log(logs.matching(&filter, keep, &mut |row| traces.push(row)))?);
+        note_pruned(session, &logs, filter.from);
     }
     warn_of(session, &faults);
     traces.sort_by(|a, b| a.at.cmp(&b.at));
@@ -84,7 +86,7 @@ fn print<R: Report>(
 ) {
     let omitted = limit.last(&mut traces);
     if traces.is_empty() {
-        session.ui.note("note: no access is recorded that fits");
+        session.ui.note("note: no access or change is recorded that fits");
     }
     if session.ui.json {
         session.ui.report(&limit::report(report(traces), omitted));

@@ -76,6 +76,7 @@ pub(super) fn before(
         let (found, broken) = of_log(audit::before(logs, output))?;
         accesses.extend(found);
         faults.extend(broken);
+        super::note_pruned(session, logs, None);
     }
     accesses.sort_by(|a, b| a.at.cmp(&b.at));
     super::warn_of(session, &faults);

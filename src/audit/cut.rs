@@ -1,0 +1,111 @@
+//! Where access logs were pruned, as the change log says it (AUDIT-27). A log that begins after a cut,
+//! or goes on after one, lacks no lines that anybody hid.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use serde::{Deserialize, Serialize};
+
+use super::chain::Logs;
+use super::change::Change;
+use super::event::Event;
+use super::line::{Line, TraceId};
+
+/// Bytes that each line has which records a cut.
+const NEEDLE: &[u8] = b"\"action\":\"prune\"";
+
+/// The last line of a writer that may be gone: the next one follows its hash.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cut {
+    /// The writer.
+    pub writer: String,
+    /// The number of the line.
+    pub seq: u64,
+    /// Its hash.
+    pub hash: String,
+}
+
+/// A cut, and the line of the change log that records it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pruning {
+    /// The number of the last line that may be gone.
+    pub seq: u64,
+    /// Its hash.
+    pub hash: String,
+    /// Only accesses before this time were pruned.
+    pub before: String,
+    /// What names the line that records it.
+    pub by: String,
+    /// When that was.
+    pub at: String,
+    /// Who pruned.
+    pub principal: Option<String>,
+}
+
+/// The cuts of each writer.
+#[derive(Clone, Debug, Default)]
+pub struct Cuts(BTreeMap<String, Vec<Pruning>>);
+
+impl Cuts {
+    /// What change logs say.
+    ///
+    /// # Errors
+    /// A file cannot be read.
+    pub fn of(changes: &Logs) -> io::Result<Self> {
+        let mut cuts = Self::default();
+        changes.having(&[NEEDLE.to_vec()], &Some, &mut |line| cuts.take(&line))?;
+        Ok(cuts)
+    }
+
+    fn take(&mut self, line: &Line) {
+        let Event::Change(Change::Prune { before, pruned }) = &line.event else { return };
+        for Cut { writer, seq, hash } in pruned {
+            let pruning = Pruning {
+                seq: *seq,
+                hash: hash.clone(),
+                before: before.clone(),
+                by: line.trace().to_string(),
+                at: line.at.clone(),
+                principal: line.request.principal.clone(),
+            };
+            self.0.entry(writer.clone()).or_default().push(pruning);
+        }
+    }
+
+    /// The cuts of a writer.
+    pub(super) fn of_writer(&self, writer: &str) -> &[Pruning] {
+        self.0.get(writer).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// Whether a cut is recorded.
+    pub(super) fn has(&self, cut: &Cut) -> bool {
+        find(self.of_writer(&cut.writer), cut.seq.saturating_add(1), &cut.hash).is_some()
+    }
+
+    /// The cut that a line was pruned with, if it was.
+    pub fn covers(&self, trace: &TraceId) -> Option<&Pruning> {
+        let of_writer = self.0.iter().filter(|(writer, _)| writer.starts_with(&trace.writer));
+        of_writer.flat_map(|(_, cuts)| cuts).find(|cut| trace.seq <= cut.seq)
+    }
+
+    /// The time before which accesses of these writers were pruned last, and what records it.
+    pub(super) fn last<'c>(&'c self, writers: impl Iterator<Item = String>) -> Option<&'c Pruning> {
+        writers.flat_map(|writer| self.of_writer(&writer)).max_by(|a, b| a.before.cmp(&b.before))
+    }
+}
+
+/// The cut before the line with a number that follows a hash.
+pub(super) fn find<'c>(cuts: &'c [Pruning], next: u64, prev: &str) -> Option<&'c Pruning> {
+    cuts.iter().find(|cut| cut.seq.checked_add(1) == Some(next) && cut.hash == prev)
+}
+
+/// Lines of a writer that are gone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pruned {
+    /// The writer.
+    pub writer: String,
+    /// The number of the first of them.
+    pub from: u64,
+    /// The cut.
+    pub cut: Pruning,
+}

@@ -1,0 +1,96 @@
+//! `ctx trace verify`.
+
+use std::io;
+
+use super::LogPlace;
+use crate::audit::{Fault, Logs, Verified};
+use crate::cli::Answer;
+use crate::cli::color::Paint;
+use crate::cli::session::Session;
+use crate::cli::ui::shown;
+use crate::model::layout::AUDIT_DIR;
+use crate::report::failure::Failure;
+use crate::report::retention::PrunedRow;
+use crate::report::trace::{ChangesVerified, FaultReport, TraceVerifyReport};
+use crate::words::count;
+use crate::workspace::recording::of_log;
+
+pub(super) fn run(place: &LogPlace, session: &mut Session<'_>) -> Result<Answer, Failure> {
+    let vault = session.workspace.vault()?;
+    let (dir, logs) = place.open(&vault, session)?;
+    let Verified { lines, pruned, faults } = of_log(logs.verify())?;
+    let changes = match &place.logs {
+        Some(_) => None,
+        None => Some(of_log(Logs::of_changes(&vault).map_err(io::Error::other))?),
+    };
+    let changes = changes.filter(|changes| changes.writers() > 0).map(verified_changes);
+    let changes = changes.transpose()?;
+    let is_damaged = faults.iter().any(|fault| fault.kind.is_damage());
+    let report = TraceVerifyReport {
+        folder: dir.display().to_string(),
+        writers: logs.writers(),
+        lines,
+        pruned: pruned.into_iter().map(PrunedRow::from).collect(),
+        faults: faults.iter().map(FaultReport::from).collect(),
+        changes,
+    };
+    let changes = report.changes.as_ref();
+    let is_changed = changes.is_some_and(|changes| changes.faults.iter().any(|f| f.is_damage));
+    if session.ui.json {
+        session.ui.report(&report);
+    } else {
+        let of_changes = changes.iter().flat_map(|changes| &changes.faults);
+        for fault in report.faults.iter().chain(of_changes) {
+            let paint = if fault.is_damage { Paint::Bad } else { Paint::Doubtful };
+            let (file, message) = (shown(&fault.file), shown(&fault.message));
+            session.ui.painted(paint, &format!("{}: {file}:{}: {message}", fault.code, fault.line));
+        }
+        report.pruned.iter().for_each(|pruned| gone(session, pruned));
+        let what = of_writers(lines, report.writers);
+        let verdict = match is_damaged {
+            true => "the access log is damaged",
+            false => "every chain is intact up to its last line",
+        };
+        session.ui.line(&format!("{verdict}: {what}"));
+        if let Some(changes) = changes {
+            let what = of_writers(changes.lines, changes.writers);
+            let verdict = match is_changed {
+                true => "the change log is damaged",
+                false => "every chain of the change log is intact up to its last line",
+            };
+            session.ui.line(&format!("{verdict}: {what}"));
+        }
+    }
+    if !is_damaged && !is_changed && !session.ui.json {
+        session.ui.note("note: that a log was truncated cannot be detected");
+    }
+    Ok(if is_damaged || is_changed { Answer::No } else { Answer::Yes })
+}
+
+/// How many lines of how many writers.
+fn of_writers(lines: u64, writers: usize) -> String {
+    let lines = count(usize::try_from(lines).unwrap_or(usize::MAX), "line");
+    format!("{lines} of {}", count(writers, "writer"))
+}
+
+/// What a verifier says of the chains of change logs.
+fn verified_changes(logs: Logs) -> Result<ChangesVerified, Failure> {
+    let Verified { lines, faults, .. } = of_log(logs.verify())?;
+    let of_vault = |fault: &Fault| FaultReport {
+        file: format!("{AUDIT_DIR}/{}", fault.file),
+        ..FaultReport::from(fault)
+    };
+    Ok(ChangesVerified {
+        writers: logs.writers(),
+        lines,
+        faults: faults.iter().map(of_vault).collect(),
+    })
+}
+
+/// Says which lines were pruned, and by whom.
+fn gone(session: &mut Session<'_>, pruned: &PrunedRow) {
+    let PrunedRow { writer, from, to, by, at, principal, .. } = pruned;
+    let (at, who) = (shown(at), shown(principal.as_deref().unwrap_or("-")));
+    let what = format!("lines {from} to {to} of {}", shown(writer));
+    session.ui.line(&format!("pruned: {what}, {at} by {who} (change {})", shown(by)));
+}
