@@ -7,7 +7,7 @@ use clap::{CommandFactory as _, FromArgMatches as _};
 use super::Cli;
 
 /// The verbs of each group, in the order in which `ctx --help` lists them.
-const GROUPS: [(&str, &[&str]); 6] = [
+const GROUPS: [(&str, &[&str]); 7] = [
     ("Start", &["init", "demo", "add"]),
     ("Publish", &["status", "validate", "diff", "publish", "retire", "restore", "mv"]),
     ("Read", &["list", "read", "resolve", "search", "context", "pack", "neighbors", "graph"]),
@@ -28,6 +28,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
             "evidence",
         ],
     ),
+    ("Govern", &["steward", "owners"]),
     ("Maintain", &["recover", "index"]),
     ("Help", &["help"]),
 ];

@@ -32,6 +32,7 @@ mod limit;
 mod list;
 mod moved;
 mod neighbors;
+mod owners;
 mod pack;
 mod progress;
 mod publish;
@@ -46,6 +47,7 @@ mod search;
 mod session;
 mod show;
 mod status;
+mod steward;
 mod trace;
 pub(crate) mod ui;
 mod validate;
@@ -188,6 +190,8 @@ enum Verb {
     Evidence(evidence::Evidence),
     Recover(recover::Recover),
     Index(index::Index),
+    Steward(steward::Steward),
+    Owners(owners::Owners),
     Help(help::Help),
 }
 
@@ -197,6 +201,9 @@ impl Verb {
     fn hands_out(&self) -> bool {
         if let Self::Evidence(evidence) = self {
             return evidence.hands_out();
+        }
+        if let Self::Steward(steward) = self {
+            return steward.lists();
         }
         matches!(
             self,
@@ -214,6 +221,7 @@ impl Verb {
                 | Self::Show(_)
                 | Self::Checkpoint(_)
                 | Self::Checkout(_)
+                | Self::Owners(_)
         )
     }
 }
@@ -347,6 +355,8 @@ fn dispatch(verb: Verb, session: &mut Session<'_>) -> Result<Answer, Failure> {
         Verb::Evidence(args) => evidence::run(&args, session),
         Verb::Recover(args) => recover::run(&args, session),
         Verb::Index(args) => index::run(&args, session),
+        Verb::Steward(args) => steward::run(&args, session),
+        Verb::Owners(args) => owners::run(&args, session),
         Verb::Help(args) => help::run(&args, session),
     }
 }

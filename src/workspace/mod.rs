@@ -5,7 +5,8 @@
 //! `open` finds the vault and `identity` says who acts and when. `argument` reads what an argument
 //! may name; `name` reads ids and URIs, `places` folders, `ask` selectors, `lines` lines, `moment` checkpoints, `version` the texts of
 //! versions, `head` what the user trusted, `revision` the log at a git revision, and `staged` the
-//! vault that git would commit. `recording` gathers what a command hands out, `changes` what it changed. `place` says where a vault is in its repository, and `discarded` what
+//! vault that git would commit. `recording` gathers what a command hands out, `changes` what it changed. `stewards`
+//! reads and assigns stewards. `place` says where a vault is in its repository, and `discarded` what
 //! git did to a log. `init` makes a vault, `create` a document, `demo` the example vault.
 
 pub(crate) mod argument;
@@ -30,6 +31,7 @@ pub(crate) mod recording;
 pub(crate) mod revision;
 pub(crate) mod search;
 pub(crate) mod staged;
+pub(crate) mod stewards;
 mod unknown;
 pub(crate) mod validate;
 pub(crate) mod version;

@@ -13,6 +13,7 @@ fn every_verb_names_its_schema() {
     let collect = format!("trace collect {} --into ../logs", audit.display());
     let replay = show.replace("trace show", "replay");
     let replay_output = format!("{replay} --output");
+    place.write("CODEOWNERS", "/nodes/ lee@example.com\n");
     let mut asked = Vec::new();
     for (line, schema) in [
         ("status", "ctx.status"),
@@ -70,6 +71,13 @@ fn every_verb_names_its_schema() {
         (collect.as_str(), "ctx.trace.collect"),
         ("trace verify", "ctx.trace.verify"),
         ("trace output --session s", "ctx.trace.output"),
+        ("steward assign ana@example.com reviewer --whole-vault", "ctx.steward.assign"),
+        ("steward list", "ctx.steward.list"),
+        ("steward who nodes/a", "ctx.steward.who"),
+        ("steward remove ana@example.com --whole-vault --dry-run", "ctx.steward.remove"),
+        ("steward export --codeowners", "ctx.steward.export"),
+        ("steward import --codeowners CODEOWNERS --dry-run", "ctx.steward.import"),
+        ("owners", "ctx.owners"),
         ("help", "ctx.help"),
         ("help publish", "ctx.help"),
         ("help drift", "ctx.help"),

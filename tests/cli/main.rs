@@ -68,6 +68,7 @@ mod sections;
 mod shared;
 mod staged;
 mod status;
+mod stewards;
 mod tamper;
 mod tampering;
 mod trace;
