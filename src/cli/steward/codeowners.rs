@@ -49,7 +49,7 @@ pub(super) fn export(args: &Export, session: &mut Session<'_>) -> Result<Answer,
     Ok(super::note_basis(session, &vault, &found))
 }
 
-/// Make the owners of a CODEOWNERS file reviewers, and publish stewards.yaml
+/// Make owners of a CODEOWNERS file reviewers, and publish stewards.yaml
 ///
 /// Patterns that are the whole vault, one folder or one file become scopes; every other line is
 /// reported. Assignments of the file stay, and a principal with a lesser role becomes a reviewer. In a
