@@ -63,7 +63,7 @@ pub fn problems() -> impl Iterator<Item = Meaning> {
 
 #[rustfmt::skip]
 const PROBLEMS: &[(&str, &str, &str)] = &[
-    ("config-spelling", "a document or its history", "The configuration cannot be edited in place without changing other lines."),
+    ("config-spelling", "a document or its history", "A governance file cannot be edited in place without changing other lines."),
     ("dependency-cycle", "a document or its history", "Sources depend on each other in a cycle."),
     ("document-missing", "a document or its history", "The live file is missing."),
     ("frontmatter-spelling", "a document or its history", "The frontmatter cannot be edited in place without changing other lines."),

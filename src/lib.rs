@@ -74,13 +74,13 @@ mod recover;
 pub mod report;
 #[doc(hidden)]
 pub mod resolve;
+#[doc(hidden)]
+pub mod review;
 mod search;
 #[doc(hidden)]
 pub mod selector;
 mod starter;
 mod status;
-#[doc(hidden)]
-pub mod review;
 #[doc(hidden)]
 pub mod stewards;
 mod store;

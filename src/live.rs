@@ -22,6 +22,7 @@ use crate::document::validate::{Criteria, Problem, Severity, problems};
 use crate::document::{Document, Format, utf8};
 use crate::model::id::DocumentId;
 use crate::model::layout::{self, limit};
+use crate::model::tag::Tag;
 use crate::pack;
 use crate::stewards;
 use crate::uri::Uri;
@@ -203,6 +204,18 @@ pub(crate) fn all_tagged(vault: &Vault) -> Vec<LiveFile> {
     let texts = files.par_iter_mut().filter_map(|file| file.content.as_mut().ok());
     texts.for_each(|text| text.take_tags(markup));
     files
+}
+
+/// The tags of a live document that selectors would find it by; `None` where there is no such file.
+///
+/// # Errors
+/// Why the file cannot be read.
+pub(crate) fn tags(vault: &Vault, id: &DocumentId) -> Option<Result<Vec<Tag>, Problem>> {
+    let file = read(vault, &id.live_path())?;
+    Some(file.content.map(|mut text| {
+        text.take_tags(Markup::of(vault.config()));
+        text.document.frontmatter.tags
+    }))
 }
 
 /// Reads one live document of the layout; `None` where there is no such file, or it is no document

@@ -47,9 +47,7 @@ impl Pattern {
         let labels = &request.labels;
         let labels = [&labels.agent, &labels.session, &labels.thread, &labels.task, &labels.node];
         let (query, documents, names) = match &line.event {
-            Event::Access(access) => {
-                (Some(&access.query), access.documents.as_slice(), Vec::new())
-            }
+            Event::Access(access) => (Some(&access.query), access.documents.as_slice(), Vec::new()),
             Event::Listing(listing) => (Some(&listing.query), [].as_slice(), Vec::new()),
             Event::Refused(_) | Event::Output(_) => (None, [].as_slice(), Vec::new()),
             Event::Change(change) => (None, [].as_slice(), change.names()),

@@ -357,7 +357,10 @@ mod tests {
         assert!(is_of_version(&diff, Version(3)));
         assert_eq!(act(&diff, Version(3)), Some(Ok("approved")));
         assert_eq!(act(&diff, Version(4)), Some(Err(())));
-        assert_eq!(act("--- v2\n+++ v3\treview: approved\n@@ -0,0 +1,1 @@\n+x\n", Version(3)), Some(Err(())));
+        assert_eq!(
+            act("--- v2\n+++ v3\treview: approved\n@@ -0,0 +1,1 @@\n+x\n", Version(3)),
+            Some(Err(()))
+        );
         assert_eq!(act("--- v2\n+++ v3\n@@ -0,0 +1,1 @@\n+x\n", Version(3)), None);
     }
     use proptest::prelude::*;

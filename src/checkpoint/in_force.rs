@@ -21,8 +21,8 @@ pub enum TextInForce {
     Sealed {
         /// Its version.
         version: Version,
-        /// The first checkpoint from which on it is in force.
-        since: CheckpointNumber,
+        /// The last checkpoint that sealed it.
+        at: CheckpointNumber,
         /// It.
         text: String,
     },
@@ -61,12 +61,11 @@ pub fn text_in_force(
         return Ok(TextInForce::Retired);
     }
     let sealed = vouched::sealed(files, id, &history, version, &hash)?;
-    let since = first_with(chronicle, number, id, version);
-    Ok(TextInForce::Sealed { version, since, text: sealed.text })
+    Ok(TextInForce::Sealed { version, at: number, text: sealed.text })
 }
 
-/// The first checkpoint up to `last` that seals this version. Logs of whole maps repeat each.
-fn first_with(
+/// The first checkpoint up to `last` that seals a version, which later ones may seal again.
+pub(crate) fn first_with(
     chronicle: &Chronicle<'_>,
     last: CheckpointNumber,
     id: &DocumentId,

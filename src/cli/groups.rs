@@ -7,13 +7,10 @@ use clap::{CommandFactory as _, FromArgMatches as _};
 use super::Cli;
 
 /// The verbs of each group, in the order in which `ctx --help` lists them.
-const GROUPS: [(&str, &[&str]); 7] = [
+const GROUPS: [(&str, &[&str]); 8] = [
     ("Start", &["init", "demo", "add"]),
     ("Publish", &["status", "validate", "diff", "publish", "retire", "restore", "mv"]),
-    (
-        "Review",
-        &["submit", "review", "approve", "reject", "withdraw", "comment", "govern"],
-    ),
+    ("Review", &["submit", "review", "approve", "reject", "withdraw", "comment"]),
     ("Read", &["list", "read", "resolve", "search", "context", "pack", "neighbors", "graph"]),
     (
         "Verify and look back",
@@ -32,6 +29,7 @@ const GROUPS: [(&str, &[&str]); 7] = [
             "evidence",
         ],
     ),
+    ("Govern", &["govern", "steward", "owners"]),
     ("Maintain", &["recover", "index"]),
     ("Help", &["help"]),
 ];

@@ -34,6 +34,7 @@ mod limit;
 mod list;
 mod moved;
 mod neighbors;
+mod owners;
 mod pack;
 mod progress;
 mod publish;
@@ -49,6 +50,7 @@ mod search;
 mod session;
 mod show;
 mod status;
+mod steward;
 mod submit;
 mod trace;
 pub(crate) mod ui;
@@ -200,6 +202,8 @@ enum Verb {
     Evidence(evidence::Evidence),
     Recover(recover::Recover),
     Index(index::Index),
+    Steward(steward::Steward),
+    Owners(owners::Owners),
     Help(help::Help),
 }
 
@@ -209,6 +213,9 @@ impl Verb {
     fn hands_out(&self) -> bool {
         if let Self::Evidence(evidence) = self {
             return evidence.hands_out();
+        }
+        if let Self::Steward(steward) = self {
+            return steward.lists();
         }
         matches!(
             self,
@@ -226,6 +233,7 @@ impl Verb {
                 | Self::Show(_)
                 | Self::Checkpoint(_)
                 | Self::Checkout(_)
+                | Self::Owners(_)
         )
     }
 }
@@ -356,6 +364,8 @@ fn dispatch(verb: Verb, session: &mut Session<'_>) -> Result<Answer, Failure> {
         Verb::Evidence(args) => evidence::run(&args, session),
         Verb::Recover(args) => recover::run(&args, session),
         Verb::Index(args) => index::run(&args, session),
+        Verb::Steward(args) => steward::run(&args, session),
+        Verb::Owners(args) => owners::run(&args, session),
         Verb::Help(args) => help::run(&args, session),
     }
 }

@@ -86,7 +86,11 @@ pub(super) fn run(args: &Publish, session: &mut Session<'_>) -> Result<Answer, F
 
 /// The documents and folders that arguments name. A name of nothing is left to the event, which
 /// refuses it.
-pub(super) fn named(workspace: &Workspace<'_>, vault: &Vault, texts: &[String]) -> Result<Which, Failure> {
+pub(super) fn named(
+    workspace: &Workspace<'_>,
+    vault: &Vault,
+    texts: &[String],
+) -> Result<Which, Failure> {
     let (mut ids, mut folders) = (Vec::new(), Vec::new());
     for text in texts {
         match workspace.folder_of(vault, text) {

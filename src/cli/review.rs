@@ -38,7 +38,11 @@ pub(super) fn run(args: &Review, session: &mut Session<'_>) -> Result<Answer, Fa
     let others = report.others;
     let ui = &mut session.ui;
     if report.waiting.is_empty() {
-        ui.line(if args.all { "nothing awaits a decision" } else { "nothing awaits your decision" });
+        ui.line(if args.all {
+            "nothing awaits a decision"
+        } else {
+            "nothing awaits your decision"
+        });
     }
     let row = |one: &QueuedReport<'_>| {
         let size = format!("+{} -{}", one.lines_added, one.lines_removed);

@@ -11,7 +11,7 @@ pub(super) const REMEDIES: &[(&str, &str)] = &[
     ("comment-unclosed", "Go to the line that the problem names, and end the comment with `%%`. If `%%` is meant as text, write it as code: `` `%%` ``."),
     ("config", "Correct the line in `.context/config.yaml`, for example `layout: structured`. Section 12 of `spec/vault.md` lists the keys and their values. `ctx diff .context/config.yaml` shows what changed since publication."),
     ("config-invalid", "Correct the line that the error names in `.context/config.yaml`. `ctx read .context/config.yaml` prints the published version. If the error names a search program, correct CTX_SEARCH_COMMAND or `~/.config/contextnest/config.yaml`."),
-    ("config-spelling", "Put the key into `.context/config.yaml` by hand, for example `versions: {checkpoint_log: full}`. Run `ctx publish .context/config.yaml`, then the command again."),
+    ("config-spelling", "Make the change by hand: in `.context/config.yaml` for example `versions: {checkpoint_log: full}`, in `stewards.yaml` an assignment. Run `ctx publish FILE`, then the command again if something is left to do."),
     ("conflict-markers", "Keep one side or join both, and delete the lines `<<<<<<<`, `=======` and `>>>>>>>`. For an example in a block of code, add the document to `hidden_text: {exclude: ['nodes/a.md']}` in `.context/config.yaml`."),
     ("dependency-cycle", "Remove one of the URIs in the cycle from `depends_on` under `source`. `ctx neighbors ID --kind depends_on` shows what a published source depends on."),
     ("description-invalid", "Write the description as one text in quotes: `description: 'Rules for returns'`. Shorten a longer one, or move it into the body."),

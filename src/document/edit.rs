@@ -13,7 +13,8 @@ use super::{Document, Unreadable};
 use crate::model::number::Version;
 use crate::model::timestamp::Timestamp;
 use crate::yaml::edit::{
-    NotExact, Splice, entry, first_entries, first_item, indentation, remove_lines, replace_value, spliced,
+    NotExact, Splice, entry, first_entries, first_item, indentation, remove_lines, replace_value,
+    spliced,
 };
 use crate::yaml::{Dialect, Node, Value, emit, parse};
 
@@ -328,7 +329,8 @@ impl Edit {
             None => before[old.parts.rest.clone()] == after[new.parts.body..],
         };
         let is_gone = self.removed.iter().all(|key| new.frontmatter.get(key).is_none());
-        if set && is_gone && others_stay && metadata_stays && block_is_kept && derived_stay && rest {
+        if set && is_gone && others_stay && metadata_stays && block_is_kept && derived_stay && rest
+        {
             Ok(())
         } else {
             Err(EditError::NotExact)

@@ -301,7 +301,8 @@ mod tests {
         assert_eq!((fields.base, fields.is_partial()), (Some(Version(3)), false));
 
         let lee = ["lee@example.com".to_owned()];
-        let part = edited(&submitted, 5, "draft", &ReviewEdit::ApproveInPart { by: &lee, at: at() });
+        let part =
+            edited(&submitted, 5, "draft", &ReviewEdit::ApproveInPart { by: &lee, at: at() });
         let fields = ReviewFields::of(&Document::parse(&part).unwrap().frontmatter).unwrap();
         assert!(fields.is_partial() && fields.change.as_deref() == Some("autumn: prices"));
         let both = ["lee@example.com".to_owned(), "kim@example.com".to_owned()];

@@ -284,7 +284,8 @@ impl Transaction<'_> {
         let stamp = Stamp { stage: self.stage(id), ..self.stamp(version, created) };
         let next = stamp.next(id, live, &document, None, mode);
         let next = next.map_err(|why| Refusal::spelling(&path, &why))?;
-        let change = if self.submits.is_some() { Change::Step(Step::Submit) } else { base.change() };
+        let change =
+            if self.submits.is_some() { Change::Step(Step::Submit) } else { base.change() };
         let mut item = self.next_version(id, &base, &next.sealed, change)?;
         item.warnings = warnings;
         item.live = match (fresh, next.live) {
@@ -494,7 +495,8 @@ impl Transaction<'_> {
             return Ok(match base.sealed {
                 None => Governed::Unchanged,
                 Some(_) if self.submits.is_some() && !id.is_pack() => {
-                    let message = "a governed vault keeps this file: it cannot be deleted".to_owned();
+                    let message =
+                        "a governed vault keeps this file: it cannot be deleted".to_owned();
                     let hint = restore_or_retire(id);
                     return Err(Refusal::new(path, "document-missing", message, hint));
                 }
@@ -547,7 +549,8 @@ impl Transaction<'_> {
             let config = Config::parse(text);
             config.is_ok_and(|config| config.governance == Governance::Governed)
         };
-        if *id != DocumentId::config() || self.submits.is_some() || self.begins || !says_governed() {
+        if *id != DocumentId::config() || self.submits.is_some() || self.begins || !says_governed()
+        {
             return Ok(());
         }
         let message = "it makes the vault governed".to_owned();

@@ -429,10 +429,9 @@ fn event(
     let sealed = in_force.vault(vault, &chronicle, event.includes)?;
     if !event.mode.dry_run && governance::was_recorded(vault, &chronicle) {
         // What cannot be recorded now is for the next writer; a verifier reports it meanwhile.
-        let Author { recorder, now, .. } = event.author;
-        let config = sealed_config(vault, &chronicle);
-        let recorder = recorder.under(config.as_ref().map(Option::as_ref));
-        let _ = changes::catch_up(vault, &chronicle, &recorder, *now);
+        let now = event.author.now;
+        let recorder = governance::recorder_of(vault, &chronicle, event.author);
+        let _ = changes::catch_up(vault, &chronicle, &recorder, now);
         let author = Author { recorder, ..event.author.clone() };
         let _ = review::catch_up(vault, &chronicle, &left, &author);
     }

@@ -1,5 +1,6 @@
 //! Writing a step of a review: versions that no checkpoint seals (`spec/review.md`, REV-10).
 
+use super::governance::recorder_of;
 use super::review;
 use super::transaction::Transaction;
 use super::{Event, Outcome, PublishError, intend, taken_back};
@@ -35,9 +36,10 @@ pub(super) fn write(
     })?;
     let head = Head::of(before);
     let steps = review::changes_of(&outcome.items, outcome.change.as_deref());
-    let recorded = steps.into_iter().try_for_each(|change| {
-        changes::other(vault, Some(&head), &author.recorder, author.now, change)
-    });
+    let recorder = recorder_of(vault, before, author);
+    let recorded = steps
+        .into_iter()
+        .try_for_each(|change| changes::other(vault, Some(&head), &recorder, author.now, change));
     match recorded {
         Ok(()) => {
             // What is not withdrawn, or not recorded, the next writer looks at again.

@@ -15,8 +15,8 @@ use crate::live::inbound::{Leaving, LinksTo};
 use crate::model::id::DocumentId;
 use crate::model::number::Version;
 use crate::model::timestamp::Timestamp;
-use crate::txn::{Beyond, Item};
 use crate::txn::expect::Expect;
+use crate::txn::{Beyond, Item};
 use crate::vault::Vault;
 use crate::vault::config::FrontmatterMode;
 

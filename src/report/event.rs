@@ -298,6 +298,10 @@ events! {
     GovernOff "govern.off";
     /// The answer of `audit begin`.
     AuditBegun "audit.begin";
+    /// The answer of `steward assign`.
+    StewardAssigned "steward.assign";
+    /// The answer of `steward remove`.
+    StewardRemoved "steward.remove";
 }
 
 /// The answer of `add --draft`.

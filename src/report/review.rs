@@ -105,9 +105,12 @@ impl<'q> From<&'q Waiting> for QueuedReport<'q> {
                     ..common
                 }
             }
-            (None, Some(emergency)) => {
-                Self { version: emergency.version, by: &emergency.by, at: emergency.at.to_string(), ..common }
-            }
+            (None, Some(emergency)) => Self {
+                version: emergency.version,
+                by: &emergency.by,
+                at: emergency.at.to_string(),
+                ..common
+            },
             (None, None) => common,
         }
     }

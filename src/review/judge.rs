@@ -94,7 +94,8 @@ impl Track {
             return altered("its `review_base` is not the version that was published");
         }
         if let Some(version) = pending.altered {
-            let message = format!("the partial approval, version {version}, changes more than that");
+            let message =
+                format!("the partial approval, version {version}, changes more than that");
             return altered(&message);
         }
         let Some(action) = &pending.action else {
@@ -124,7 +125,8 @@ impl Track {
             let message = "a governed vault cannot retire this file";
             return vec![Fault::new(FaultKind::Altered, message)];
         }
-        let pending = self.pending.as_ref().filter(|pending| pending.last.0.next() == entry.version);
+        let pending =
+            self.pending.as_ref().filter(|pending| pending.last.0.next() == entry.version);
         let Some(pending) = pending else {
             let what = if entry.is_retirement() { "retired" } else { "published" };
             let message = format!("it was {what} in a governed vault without a submission");

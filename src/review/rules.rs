@@ -73,9 +73,8 @@ impl Rules {
         &self,
         texts: impl IntoIterator<Item = (&'t DocumentId, &'t str)>,
     ) -> ReviewSettings {
-        let each = texts.into_iter().map(|(id, text)| {
-            self.stewards.review_of(id, &self.tags(id, text))
-        });
+        let each =
+            texts.into_iter().map(|(id, text)| self.stewards.review_of(id, &self.tags(id, text)));
         each.fold(ReviewSettings::default(), |most, settings| ReviewSettings {
             required: most.required.max(settings.required),
             max_age: settings.max_age.or(most.max_age),

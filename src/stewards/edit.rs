@@ -115,15 +115,8 @@ fn entry_of(root: &Node, kind: ScopeKind) -> Option<(usize, &(Node, Node))> {
 /// The entry of a scope within that of its kind.
 fn scope_in<'n>(mapping: &'n Node, scope: &Scope) -> Option<(usize, &'n (Node, Node))> {
     let folded = scope.folded();
-    let is_it = |name: &str| {
-        let read = match scope.kind() {
-            ScopeKind::Document => read::document(name).map(Scope::Document),
-            ScopeKind::Folder => read::folder(name).map(Scope::Folder),
-            ScopeKind::Tag => read::tag(name).map(Scope::Tag),
-            ScopeKind::Vault => Ok(Scope::Vault),
-        };
-        read.is_ok_and(|read| read.folded() == folded)
-    };
+    let is_it =
+        |name: &str| Scope::parse(scope.kind(), name).is_ok_and(|read| read.folded() == folded);
     let mut entries = mapping.entries().unwrap_or_default().iter().enumerate();
     entries.find(|(_, (key, _))| key.text().is_some_and(is_it))
 }

@@ -9,6 +9,7 @@
 //! A file with a problem has no stewards at all: an assignment that is left out would give a
 //! document to the stewards of a broader scope.
 
+pub mod codeowners;
 pub mod edit;
 pub mod in_force;
 mod problem;
@@ -22,7 +23,7 @@ use crate::model::id::{DocumentId, fold};
 use crate::model::principal::{Principal, PrincipalKey};
 use crate::model::tag::Tag;
 
-pub use in_force::{Basis, InForce, in_force};
+pub use in_force::{Basis, InForce, Timeline, in_force};
 pub use problem::{ProblemKind, StewardsProblem};
 pub use read::{MAX_ENTRIES, MAX_PROBLEMS, Reading, read};
 pub use resolve::{Holder, PassedOver, Resolution, Why};
@@ -115,6 +116,19 @@ impl ScopeKind {
 }
 
 impl Scope {
+    /// Reads the key of a scope as `stewards.yaml` has it.
+    ///
+    /// # Errors
+    /// No scope of this kind has the name.
+    pub fn parse(kind: ScopeKind, name: &str) -> Result<Self, ProblemKind> {
+        match kind {
+            ScopeKind::Document => read::document(name).map(Self::Document),
+            ScopeKind::Folder => read::folder(name).map(Self::Folder),
+            ScopeKind::Tag => read::tag(name).map(Self::Tag),
+            ScopeKind::Vault => Ok(Self::Vault),
+        }
+    }
+
     /// Which of the four it is.
     pub fn kind(&self) -> ScopeKind {
         match self {

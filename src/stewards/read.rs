@@ -229,13 +229,7 @@ impl Reader {
 
     fn scope(&mut self, kind: ScopeKind, name: &Node) -> Option<Scope> {
         let text = name.text().unwrap_or_default();
-        let found = match kind {
-            ScopeKind::Document => document(text).map(Scope::Document),
-            ScopeKind::Folder => folder(text).map(Scope::Folder),
-            ScopeKind::Tag => tag(text).map(Scope::Tag),
-            ScopeKind::Vault => Ok(Scope::Vault),
-        };
-        found.map_err(|kind| self.problem(name, kind)).ok()
+        Scope::parse(kind, text).map_err(|kind| self.problem(name, kind)).ok()
     }
 
     fn stewardship(&mut self, scope: Scope, node: &Node) {

@@ -340,7 +340,12 @@ mod tests {
                 explained(".context/config.yaml", &[]),
             ]
             .join("\n"),
-            @""
+            @"
+        folder n/, document n/m/a: Unassigned, folder n/m/: Unassigned, tag #S: Later, vault: Later
+        tag #s, document m/a: Unassigned, folder m/: Unassigned, vault: Later
+        vault, document m: Unassigned
+        vault, document .context/config.yaml: Unassigned, folder .context/: VaultOnly
+        "
         );
     }
 

@@ -108,8 +108,7 @@ fn was_governed(vault: &Vault, chronicle: &Chronicle<'_>) -> bool {
             continue;
         }
         let config = version.text.map(Config::parse);
-        let is_ungoverned =
-            |config: &Config| config.governance == Governance::Ungoverned;
+        let is_ungoverned = |config: &Config| config.governance == Governance::Ungoverned;
         if !config.is_some_and(|config| config.as_ref().is_ok_and(is_ungoverned)) {
             return true;
         }

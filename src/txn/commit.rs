@@ -205,7 +205,8 @@ pub(crate) fn is_taken_back(files: &Files, items: &[Item], append: Option<&Appen
         has_length(&item.history.path, item.history.length)
             && keyframe.is_none_or(|(path, _)| !files.exists(path))
     };
-    append.is_none_or(|append| has_length(append.path, append.length)) && items.par_iter().all(is_gone)
+    append.is_none_or(|append| has_length(append.path, append.length))
+        && items.par_iter().all(is_gone)
 }
 
 fn take_back(files: &Files, item: &Item, written: &WrittenVersion) {

@@ -8,8 +8,8 @@ use crate::document::edit::{Edit, EditError, checksum_of};
 use crate::document::frontmatter::{Frontmatter, NodeType};
 use crate::document::live_form::{LiveForm, is_edited};
 use crate::document::obsidian::Markup;
-use crate::document::text::normalise;
 use crate::document::review::{self, Action, ReviewEdit, ReviewFields, ReviewState};
+use crate::document::text::normalise;
 use crate::document::validate::{derived_title, foreign_values};
 use crate::document::{Document, other};
 use crate::model::id::DocumentId;
@@ -78,9 +78,7 @@ impl Stamp {
         if self.stage != Stage::Published {
             foreign.extend(review::foreign_values(&document.frontmatter));
         }
-        foreign
-            .iter()
-            .fold(edit, |edit, foreign| edit.keep_original(foreign.field, foreign.value))
+        foreign.iter().fold(edit, |edit, foreign| edit.keep_original(foreign.field, foreign.value))
     }
 
     /// What publishing makes of a live text. `origin` is the URI of what the document was moved
@@ -215,7 +213,8 @@ pub(crate) fn left_behind(
     let stamp = Stamp::of(made)?;
     let approval = review.as_ref().and_then(|fields| {
         let is_approved = fields.state == ReviewState::Approved;
-        Some(ReviewEdit::Approve { by: &fields.approved_by, at: fields.approved_at? }).filter(|_| is_approved)
+        Some(ReviewEdit::Approve { by: &fields.approved_by, at: fields.approved_at? })
+            .filter(|_| is_approved)
     });
     let Some(approval) = approval else {
         return readings(live).find_map(|markup| {
@@ -246,7 +245,8 @@ pub(crate) fn moved_behind(
     let made = Document::parse(sealed).ok()?.frontmatter;
     let origins = made.get("derived_from")?;
     let origin = origins.items().map_or(Some(origins), <[Node]>::first)?.text()?.to_owned();
-    let approved = ReviewFields::of(&made).and_then(|fields| Some((fields.approved_by, fields.approved_at?)));
+    let approved =
+        ReviewFields::of(&made).and_then(|fields| Some((fields.approved_by, fields.approved_at?)));
     let stage = approved.map_or(Stage::Published, |(by, at)| Stage::Approved(by, at));
     let stamp = Stamp { stage, ..Stamp::of(made)? };
     readings(live).find_map(|markup| {

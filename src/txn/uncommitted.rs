@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::beyond::Beyond;
 use crate::chain::error::ChainError;
 use crate::chain::history::{AppendError, History};
 use crate::chain::replay;
@@ -15,7 +16,6 @@ use crate::model::id::DocumentId;
 use crate::model::layout;
 use crate::model::number::Version;
 use crate::trust::EventKey;
-use super::beyond::Beyond;
 use crate::vault::Vault;
 use crate::vault::config::{Config, LogForm};
 use crate::vault::files::Files;

@@ -275,7 +275,7 @@ impl Config {
                         ],
                     )?;
                 }
- "reads" => config.review.reads = Review::reads(value)?,
+                "reads" => config.review.reads = Review::reads(value)?,
                 "review" => {
                     let warnings = config.review.read(value)?;
                     config.warnings.extend(warnings);

@@ -49,7 +49,15 @@ impl Checked {
     /// Nothing yet, of which so many findings of each kind are kept.
     pub(super) fn new(most: usize) -> Self {
         let findings = Gathered::new(most);
-        Self { findings, versions: 0, published: false, notes: 0, retirements: 0, drafts: 0, parts: Vec::new() }
+        Self {
+            findings,
+            versions: 0,
+            published: false,
+            notes: 0,
+            retirements: 0,
+            drafts: 0,
+            parts: Vec::new(),
+        }
     }
 
     /// Takes in what was found of another artifact.

@@ -160,7 +160,8 @@ impl Pass<'_> {
             record.seals.iter().any(|seal| Some(seal.checkpoint) == checkpoint)
         });
         if entry.is_retirement() && !is_there {
-            let message = format!("it was moved to `{target}`, which its checkpoint does not publish");
+            let message =
+                format!("it was moved to `{target}`, which its checkpoint does not publish");
             self.find(Code::ApprovalAltered, entry.version, message);
         }
     }

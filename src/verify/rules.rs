@@ -3,7 +3,6 @@
 
 use super::finding::{Code, Finding};
 use super::log::{Record, Seal, View};
-use std::collections::{BTreeMap, BTreeSet};
 use crate::chain::replay;
 use crate::chain::walk::Walk;
 use crate::document::obsidian::Markup;
@@ -13,7 +12,10 @@ use crate::model::number::{CheckpointNumber, Version};
 use crate::review;
 use crate::stewards;
 use crate::vault::Vault;
-use crate::vault::config::{Config, Governance, DEFAULT_KEYFRAME_INTERVAL, FrontmatterMode, LogForm};
+use crate::vault::config::{
+    Config, DEFAULT_KEYFRAME_INTERVAL, FrontmatterMode, Governance, LogForm,
+};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The rules that hold for a record, from which checkpoint on.
 #[derive(Debug, Default)]

@@ -7,7 +7,7 @@
 //! versions, `head` what the user trusted, `revision` the log at a git revision, and `staged` the
 //! vault that git would commit. `recording` gathers what a command hands out, `answer` hands texts to
 //! a program that uses the library, `changes` what it changed, and `retention` says how long that is
-//! kept. `place` says where a vault is in its repository, and `discarded` what
+//! kept. `stewards` reads and assigns stewards. `place` says where a vault is in its repository, and `discarded` what
 //! git did to a log. `init` makes a vault, `create` a document, `demo` the example vault.
 
 mod answer;
@@ -35,6 +35,7 @@ pub(crate) mod retention;
 pub(crate) mod revision;
 pub(crate) mod search;
 pub(crate) mod staged;
+pub(crate) mod stewards;
 mod unknown;
 pub(crate) mod validate;
 pub(crate) mod version;

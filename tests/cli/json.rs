@@ -15,6 +15,7 @@ fn every_verb_names_its_schema() {
     let replay_output = format!("{replay} --output");
     let hold = place.ctx("trace hold place --task t --document nodes/a --reason x").ok().stdout;
     let lift = format!("trace hold lift {} --reason x", hold.trim());
+    place.write("CODEOWNERS", "/nodes/ lee@example.com\n");
     let mut asked = Vec::new();
     for (line, schema) in [
         ("status", "ctx.status"),
@@ -77,6 +78,13 @@ fn every_verb_names_its_schema() {
         (lift.as_str(), "ctx.trace.hold.lift"),
         ("audit begin", "ctx.audit.begin"),
         ("trace prune --dry-run", "ctx.trace.prune"),
+        ("steward assign ana@example.com reviewer --whole-vault", "ctx.steward.assign"),
+        ("steward list", "ctx.steward.list"),
+        ("steward who nodes/a", "ctx.steward.who"),
+        ("steward remove ana@example.com --whole-vault --dry-run", "ctx.steward.remove"),
+        ("steward export --codeowners", "ctx.steward.export"),
+        ("steward import --codeowners CODEOWNERS --dry-run", "ctx.steward.import"),
+        ("owners", "ctx.owners"),
         ("help", "ctx.help"),
         ("help publish", "ctx.help"),
         ("help drift", "ctx.help"),

@@ -70,6 +70,7 @@ mod sections;
 mod shared;
 mod staged;
 mod status;
+mod stewards;
 mod tamper;
 mod tampering;
 mod trace;

@@ -10,7 +10,10 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("bytes on disk", &["vault"]),
     ("one text", &["uri", "document"]),
     ("what is recorded, and how it is written", &["chain", "checkpoint", "trust", "audit", "txn"]),
-    ("what can be asked for", &["store", "graph", "index", "selector", "pack", "stewards", "review"]),
+    (
+        "what can be asked for",
+        &["store", "graph", "index", "selector", "pack", "stewards", "review"],
+    ),
     ("what is read", &["live", "resolve", "status", "search", "derived", "starter"]),
     ("what acts", &["verify", "recover", "govern", "convert", "evidence"]),
     ("what every front end shares", &["report", "workspace"]),

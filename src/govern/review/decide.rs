@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::super::governance::Includes;
+use super::super::governance::{Includes, recorder_of};
 use super::super::transaction::Transaction;
 use super::super::{Author, Event, Gate, Mode, Outcome, PublishError, Refusal, event};
 use super::publication::difference;
@@ -144,11 +144,7 @@ pub fn withdraw(
     end(vault, decision, how)
 }
 
-fn end(
-    vault: &Vault,
-    decision: &Decision<'_>,
-    how: Refusing<'_>,
-) -> Result<Outcome, PublishError> {
+fn end(vault: &Vault, decision: &Decision<'_>, how: Refusing<'_>) -> Result<Outcome, PublishError> {
     run(vault, decision, Gate::Steps, |transaction, outcome| {
         let rules = transaction.rules();
         let named: BTreeSet<&DocumentId> = decision.ids.iter().collect();
@@ -193,7 +189,8 @@ pub fn comment(
         let change = Recorded::Comment { version, text: text.to_owned() };
         let head = Head::of(transaction.chronicle);
         let _lock = vault.lock(&author.holder())?;
-        let recorded = changes::other(vault, Some(&head), &author.recorder, author.now, change);
+        let recorder = recorder_of(vault, transaction.chronicle, author);
+        let recorded = changes::other(vault, Some(&head), &recorder, author.now, change);
         recorded.map_err(|why| {
             let why = std::io::Error::other(why.to_string());
             ReviewError::Text { what: "the comment", why: format!("was not recorded: {why}") }
@@ -297,7 +294,8 @@ impl Transaction<'_> {
                 ratified.push(reviewed);
                 continue;
             };
-            let is_in_change = decision.change.is_some() && decision.change == pending.change.as_deref();
+            let is_in_change =
+                decision.change.is_some() && decision.change == pending.change.as_deref();
             let may = || self.may_approve(&reviewed.track, pending, &rules).is_ok();
             let is_mine = is_named || is_in_change && may();
             if is_mine {
@@ -410,11 +408,16 @@ impl Transaction<'_> {
     ) -> Result<(), ReviewError> {
         let (id, who) = (track.id(), self.author.principal.as_str());
         let needed = match how {
-            Refusing::Withdraw(_) if PrincipalKey::of(&pending.by) == self.author.principal.key() => {
+            Refusing::Withdraw(_)
+                if PrincipalKey::of(&pending.by) == self.author.principal.key() =>
+            {
                 return Ok(());
             }
             Refusing::Withdraw(_) => {
-                return Err(ReviewError::NotTheSubmitter { id: id.clone(), by: pending.by.clone() });
+                return Err(ReviewError::NotTheSubmitter {
+                    id: id.clone(),
+                    by: pending.by.clone(),
+                });
             }
             Refusing::Reject(_) => Role::Reviewer,
             Refusing::Supersede(_) => Role::Editor,

@@ -45,9 +45,8 @@ pub fn retire_at_once(
             let at = transaction.at.to_string();
             let edit = Edit::step(base.next(), &at, "draft", &step);
             let text = edit.apply(sealed).map_err(|why| Refusal::spelling(&id.live_path(), &why));
-            let item = text.and_then(|text| {
-                transaction.next_version(id, base, &text.into(), Change::Retired)
-            });
+            let item = text
+                .and_then(|text| transaction.next_version(id, base, &text.into(), Change::Retired));
             let mut item = item.map_err(|refusal| PublishError::Refused(vec![refusal]))?;
             item.live = transaction.retired_live(id, base);
             outcome.items.push(item);
@@ -60,7 +59,8 @@ pub fn retire_at_once(
 
 /// Records that what was retired awaits another reviewer.
 fn record(vault: &Vault, author: &Author, outcome: &mut Outcome) {
-    let Some(committed) = outcome.committed.as_mut().filter(|_| outcome.checkpoint.is_some()) else {
+    let Some(committed) = outcome.committed.as_mut().filter(|_| outcome.checkpoint.is_some())
+    else {
         return;
     };
     let version = |item: &crate::txn::Item| VersionRef {

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use super::super::artifact::Governed;
 use super::super::governance::Includes;
 use super::super::{Author, Event, Gate, Mode, Outcome, PublishError, event};
 use super::ReviewError;
-use super::super::artifact::Governed;
 use crate::document::utf8;
 use crate::model::id::DocumentId;
 use crate::model::layout::limit;

@@ -184,8 +184,8 @@ impl Transaction<'_> {
         let form = LiveForm::of(sealed);
         let live = form.text();
         let document = Document::of_live(live);
-        let document = document
-            .map_err(|why| Refusal::new(&path, why.code(), why.to_string(), why.hint()))?;
+        let document =
+            document.map_err(|why| Refusal::new(&path, why.code(), why.to_string(), why.hint()))?;
         let origin = Uri::pinned(old.clone(), self.chronicle.head_number());
         let origin = origin.within(&self.vault.config().authorities);
         let origin = origin.map(|origin| origin.to_string());
@@ -223,9 +223,8 @@ impl Transaction<'_> {
         text: &str,
         pending: usize,
     ) -> Result<(), PublishError> {
-        let ends = || {
-            Config::parse(text).is_ok_and(|config| config.governance == Governance::Ungoverned)
-        };
+        let ends =
+            || Config::parse(text).is_ok_and(|config| config.governance == Governance::Ungoverned);
         match *id == DocumentId::config() && pending > 0 && ends() {
             true => {
                 let what = crate::words::count(pending, "submission");

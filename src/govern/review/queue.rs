@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use rayon::prelude::*;
 
-use super::super::in_force::InForce;
 use super::super::PublishError;
+use super::super::in_force::InForce;
 use super::ReviewError;
 use crate::audit::{Change, Event, Logs};
 use crate::chain::replay;

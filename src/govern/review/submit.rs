@@ -88,15 +88,19 @@ pub fn submit_edit(
     edit: impl Fn(&str) -> Result<String, String>,
 ) -> Result<Outcome, PublishError> {
     let (includes, gate) = (Includes::Only(&[]), Gate::Steps);
-    event(vault, &Event { author, mode, subjects: &[id], includes, gate }, |transaction, outcome| {
-        transaction.submits = Some(Submits::default());
-        match transaction.edited(id, &edit) {
-            Ok(Governed::Version(item)) => outcome.items.push(*item),
-            Ok(_) => outcome.unchanged.push(id.clone()),
-            Err(refusal) => outcome.refused.push(refusal),
-        }
-        transaction.check_submitted(outcome, false, &[])
-    })
+    event(
+        vault,
+        &Event { author, mode, subjects: &[id], includes, gate },
+        |transaction, outcome| {
+            transaction.submits = Some(Submits::default());
+            match transaction.edited(id, &edit) {
+                Ok(Governed::Version(item)) => outcome.items.push(*item),
+                Ok(_) => outcome.unchanged.push(id.clone()),
+                Err(refusal) => outcome.refused.push(refusal),
+            }
+            transaction.check_submitted(outcome, false, &[])
+        },
+    )
 }
 
 /// Proposes to retire documents.
@@ -163,7 +167,11 @@ fn supersede(
 
 impl Transaction<'_> {
     /// Submits what follows, as parts of a set.
-    fn begin_change(&mut self, change: Option<&str>, outcome: &mut Outcome) -> Result<(), PublishError> {
+    fn begin_change(
+        &mut self,
+        change: Option<&str>,
+        outcome: &mut Outcome,
+    ) -> Result<(), PublishError> {
         if let Some(name) = change {
             check_text("the name of a change", name, 100)?;
             let me = self.author.principal.key();
@@ -206,20 +214,20 @@ impl Transaction<'_> {
                 Some(Action::Move(target)) => Some(target),
                 _ => None,
             };
-            let texts = [Some(text).filter(|text| !text.is_empty()), published.map(|p| p.text.as_str())];
+            let texts =
+                [Some(text).filter(|text| !text.is_empty()), published.map(|p| p.text.as_str())];
             let mut subjects: Vec<(&DocumentId, &str)> =
                 texts.into_iter().flatten().map(|text| (&item.id, text)).collect();
             subjects.extend(target.as_ref().map(|target| (target, text)));
-            rules.require(me.as_str(), Role::Editor, subjects).map_err(|why| {
-                ReviewError::Unfit { id: item.id.clone(), why }
-            })?;
+            rules
+                .require(me.as_str(), Role::Editor, subjects)
+                .map_err(|why| ReviewError::Unfit { id: item.id.clone(), why })?;
             self.check_reviewers(&item.id, text)?;
             if let Some(pending) = track.and_then(|track| track.pending.as_ref()) {
                 let fresh = new.iter().find(|new| new.id == item.id);
                 let change = self.submits.as_ref().and_then(|submits| submits.change.as_ref());
                 let is_mine = PrincipalKey::of(&pending.by) == me.key();
-                if pending.change.as_ref() == change
-                    && self.is_same(&item.id, pending, text, fresh)
+                if pending.change.as_ref() == change && self.is_same(&item.id, pending, text, fresh)
                 {
                     outcome.unchanged.push(item.id.clone());
                     continue;

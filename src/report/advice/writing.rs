@@ -117,21 +117,21 @@ impl From<ReviewError> for Failure {
             ReviewError::OthersChange { .. } => {
                 new(Code::SubmissionPending).hint("choose another name for your change")
             }
-            ReviewError::Changed { id, diff, .. } => {
-                with_diff(new(Code::SubmissionChanged), diff)
-                    .hint(Hint::call("{} shows what awaits now", of(Verb::ReviewShow, &id)))
-            }
-            ReviewError::Altered { id, diff, .. } => {
-                with_diff(new(Code::SubmissionChanged), diff).hint(Hint::calls(
+            ReviewError::Changed { id, diff, .. } => with_diff(new(Code::SubmissionChanged), diff)
+                .hint(Hint::call("{} shows what awaits now", of(Verb::ReviewShow, &id))),
+            ReviewError::Altered { id, diff, .. } => with_diff(new(Code::SubmissionChanged), diff)
+                .hint(Hint::calls(
                     "submit it again with {}, or run {}",
                     [of(Verb::Submit, &id), of(Verb::Verify, &id)],
-                ))
-            }
+                )),
             ReviewError::Text { .. } => new(Code::Usage),
             ReviewError::TooFewReviewers { .. } => new(Code::TooFewReviewers)
                 .hint(Hint::call(
                     "run {} for each of them",
-                    Call::new(Verb::StewardAssign).word("PRINCIPAL").word("reviewer").word("--vault"),
+                    Call::new(Verb::StewardAssign)
+                        .word("PRINCIPAL")
+                        .word("reviewer")
+                        .word("--whole-vault"),
                 ))
                 .hint("`--alone` is enough for one, who can then approve nothing of their own"),
             ReviewError::WorkPending(_) => new(Code::WorkPending)

@@ -1,0 +1,84 @@
+//! `ctx owners`.
+
+use super::as_of::AsOf;
+use super::limit::{self, Limit};
+use super::session::Session;
+use super::ui::shown;
+use super::{Answer, steward};
+use crate::model::id::DocumentId;
+use crate::report::failure::Failure;
+use crate::report::owners::{LoadReport, OwnedReport, OwnersReport};
+use crate::resolve::{Need, Snapshot};
+use crate::words::count;
+
+/// Show who governs which documents, and the load of each reviewer
+///
+/// Lists every scope of stewards.yaml with the number of published documents that it decides about,
+/// the documents without a dedicated steward (only the scope of the vault matches), and how many
+/// documents each reviewer may approve.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  ctx owners\n  ctx owners -n 100\n  ctx owners --at 3 --json")]
+pub(super) struct Owners {
+    #[command(flatten)]
+    at: AsOf,
+    #[command(flatten)]
+    limit: Limit,
+}
+
+/// How many documents are listed as text, unless the user says another number.
+const LISTED: usize = 20;
+
+pub(super) fn run(args: &Owners, session: &mut Session<'_>) -> Result<Answer, Failure> {
+    let vault = session.vault()?;
+    let source = session.source(&vault, Need::Fields)?;
+    let at = args.at.checkpoint(session, &vault, &source)?;
+    let snapshot = Snapshot::of(&vault, &source, at)?;
+    let listing = snapshot.listing()?;
+    let found = session.workspace.stewards_at(&vault, source.log(&vault)?, at)?;
+    let stewards = &found.in_force.stewards;
+    let mut report = OwnersReport::new(found.checkpoint, stewards, &listing);
+    session.recording.listed = Some(listing.documents.len());
+    let limit = if session.ui.json { args.limit } else { args.limit.or(LISTED) };
+    let (undedicated, unowned) = (report.undedicated.len(), report.unowned.len());
+    let omitted = limit.first(&mut report.undedicated) + limit.first(&mut report.unowned);
+    if session.ui.json {
+        session.ui.report(&limit::report(report, omitted));
+    } else {
+        session.ui.line(&format!("{} published", count(report.documents, "document")));
+        session.ui.table(&report.scopes.iter().map(owned).collect::<Vec<_>>());
+        list(session, "without a dedicated steward", undedicated, &report.undedicated);
+        list(session, "without any steward", unowned, &report.unowned);
+        if !report.reviewers.is_empty() {
+            session.ui.line("Load by reviewer");
+            session.ui.table(&report.reviewers.iter().map(load).collect::<Vec<_>>());
+        }
+        limit::note(omitted).iter().for_each(|note| session.ui.note(note));
+    }
+    let answer = steward::note_basis(session, &vault, &found);
+    let withheld = session.answer(&listing.withheld);
+    Ok(if answer == Answer::Yes { withheld } else { answer })
+}
+
+fn owned(one: &OwnedReport<'_>) -> Vec<String> {
+    let name = one.scope.name.as_deref().map(|name| format!(" {}", shown(name)));
+    let reviewers: Vec<_> = one.reviewers.iter().map(|name| shown(name)).collect();
+    let reviewers =
+        if reviewers.is_empty() { "no reviewer".to_owned() } else { reviewers.join(", ") };
+    vec![
+        format!("  {}{}", one.scope.scope, name.unwrap_or_default()),
+        count(one.documents, "document"),
+        reviewers,
+    ]
+}
+
+fn list(session: &mut Session<'_>, what: &str, all: usize, ids: &[DocumentId]) {
+    if all > 0 {
+        session.ui.line(&format!("{} {what}", count(all, "document")));
+        ids.iter().for_each(|id| session.ui.line(&format!("  {}", shown(id.as_str()))));
+    }
+}
+
+fn load(one: &LoadReport<'_>) -> Vec<String> {
+    let alone = if one.alone == 0 { String::new() } else { format!("{} alone", one.alone) };
+    vec![format!("  {}", shown(one.principal)), count(one.documents, "document"), alone]
+}

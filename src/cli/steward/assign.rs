@@ -1,0 +1,134 @@
+//! `ctx steward assign` and `ctx steward remove`.
+
+use crate::cli::expect::ExpectHead;
+use crate::cli::session::Session;
+use crate::cli::{Acting, Answer, event};
+use crate::govern::Mode;
+use crate::report::event::{StewardAssigned, StewardRemoved};
+use crate::report::failure::{Code, Failure};
+use crate::stewards::{Role, Scope, ScopeKind, Who};
+use crate::vault::Vault;
+use crate::workspace::stewards::Assigning;
+
+/// At which scope.
+#[derive(Clone, Debug, clap::Args)]
+#[group(required = true, multiple = false)]
+struct ScopeArgs {
+    /// At the scope of the whole vault
+    #[arg(long)]
+    whole_vault: bool,
+    /// At this folder and everything below it
+    #[arg(long, value_name = "FOLDER")]
+    folder: Option<String>,
+    /// At every document with this tag
+    #[arg(long, value_name = "TAG")]
+    tag: Option<String>,
+    /// At this document or governance file
+    #[arg(long, value_name = "ID")]
+    document: Option<String>,
+}
+
+#[derive(Debug, clap::Args)]
+struct Change {
+    #[command(flatten)]
+    scope: ScopeArgs,
+    /// PRINCIPAL is the name of a group of stewards.yaml
+    #[arg(long)]
+    group: bool,
+    /// Note to store with the version (covered by no hash)
+    #[arg(short = 'm', long = "message", value_name = "NOTE")]
+    note: Option<String>,
+    /// Show the change of the file; write nothing
+    #[arg(long)]
+    dry_run: bool,
+    #[command(flatten)]
+    expect: ExpectHead,
+    #[command(flatten)]
+    acting: Acting,
+}
+
+/// Give a principal a role at a scope, and publish stewards.yaml
+///
+/// The file is edited in place: comments and order stay. A principal with another role there gets
+/// the new one. In a governed vault the change needs a review.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Examples:\n  ctx steward assign ana@example.com reviewer --whole-vault\n  \
+ctx steward assign lee@example.com editor --folder nodes/legal/ --dry-run\n  \
+ctx steward assign counsel reviewer --group --tag contract"
+)]
+pub(super) struct Assign {
+    /// Principal, or with `--group` the name of a group
+    #[arg(value_name = "PRINCIPAL")]
+    who: String,
+    /// `viewer`, `editor` or `reviewer`
+    role: String,
+    #[command(flatten)]
+    change: Change,
+}
+
+/// Remove a principal's role at a scope, and publish stewards.yaml
+///
+/// A scope without stewards is removed from the file, so that broader scopes decide.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Example:\n  ctx steward remove lee@example.com --folder nodes/legal/ --dry-run"
+)]
+pub(super) struct Remove {
+    /// Principal, or with `--group` the name of a group
+    #[arg(value_name = "PRINCIPAL")]
+    who: String,
+    #[command(flatten)]
+    change: Change,
+}
+
+pub(super) fn assign(args: &Assign, session: &mut Session<'_>) -> Result<Answer, Failure> {
+    let role = Role::from_word(&args.role).ok_or_else(|| {
+        Failure::new(Code::Usage, format!("`{}` is not a role", args.role))
+            .hint("roles are `viewer`, `editor` and `reviewer`")
+    })?;
+    run((&args.who, &args.change), Assigning::To(role), session)
+}
+
+pub(super) fn remove(args: &Remove, session: &mut Session<'_>) -> Result<Answer, Failure> {
+    run((&args.who, &args.change), Assigning::Nothing, session)
+}
+
+fn run(
+    (name, args): (&str, &Change),
+    assigning: Assigning,
+    session: &mut Session<'_>,
+) -> Result<Answer, Failure> {
+    let vault = session.acting(&args.acting)?;
+    let who = match args.group {
+        true => Who::Group(name.to_owned()),
+        false => Who::Principal(name.parse().map_err(|why| {
+            Failure::new(Code::Usage, format!("`{name}` is not a principal: {why}"))
+        })?),
+    };
+    let scope = scope(args, &vault, session)?;
+    let mode = Mode { dry_run: args.dry_run, expect: args.expect.read()?, ..Mode::default() };
+    super::warn_of_edits(session, &vault)?;
+    let about = (args.note.as_deref(), mode);
+    let outcome = session.workspace.assign(&vault, (&scope, &who), assigning, about)?;
+    if outcome.checkpoint.is_none() && !session.ui.json {
+        session.ui.line("the assignment is published already");
+        return Ok(event::note_trouble(session, &outcome));
+    }
+    Ok(match assigning {
+        Assigning::To(_) => event::print(session, &outcome, args.dry_run, StewardAssigned),
+        Assigning::Nothing => event::print(session, &outcome, args.dry_run, StewardRemoved),
+    })
+}
+
+fn scope(args: &Change, vault: &Vault, session: &Session<'_>) -> Result<Scope, Failure> {
+    let ScopeArgs { folder, tag, document, .. } = &args.scope;
+    let id = document.as_ref().map(|text| session.workspace.named(vault, text)).transpose()?;
+    let (kind, name) = match (folder, tag, &id) {
+        (Some(folder), ..) => (ScopeKind::Folder, folder.as_str()),
+        (_, Some(tag), _) => (ScopeKind::Tag, tag.as_str()),
+        (.., Some(id)) => (ScopeKind::Document, id.as_str()),
+        (None, None, None) => (ScopeKind::Vault, ""),
+    };
+    Scope::parse(kind, name).map_err(|why| Failure::new(Code::Usage, why.to_string()))
+}

@@ -1,0 +1,142 @@
+//! `ctx steward export` and `ctx steward import`.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Read as _;
+
+use crate::cli::as_of::AsOf;
+use crate::cli::expect::ExpectHead;
+use crate::cli::failure::command;
+use crate::cli::session::Session;
+use crate::cli::ui::shown;
+use crate::cli::{Acting, Answer, event};
+use crate::govern::Mode;
+use crate::model::layout::limit;
+use crate::model::principal::Principal;
+use crate::report::event::EventReport;
+use crate::report::failure::{Code, Failure};
+use crate::report::stewards::{ExportReport, ImportReport};
+use crate::resolve::Need;
+use crate::stewards::codeowners::{self, Imported};
+
+/// Print the reviewers as a CODEOWNERS file
+///
+/// The syntax is that of GitHub and GitLab. Comments name what it cannot express: roles but
+/// `reviewer`, scopes of tags, settings of reviews, and names that are no address.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  ctx steward export --codeowners > .github/CODEOWNERS")]
+pub(super) struct Export {
+    /// Print a CODEOWNERS file
+    #[arg(long, required = true)]
+    codeowners: bool,
+    #[command(flatten)]
+    at: AsOf,
+}
+
+pub(super) fn export(args: &Export, session: &mut Session<'_>) -> Result<Answer, Failure> {
+    let vault = session.vault()?;
+    let source = session.source(&vault, Need::Versions)?;
+    let at = args.at.checkpoint(session, &vault, &source)?;
+    let found = session.workspace.stewards_at(&vault, source.log(&vault)?, at)?;
+    let text = codeowners::export(&found.in_force.stewards);
+    session.recording.listed = Some(found.in_force.stewards.scopes().count());
+    if session.ui.json {
+        let report = ExportReport { checkpoint: found.checkpoint, codeowners: &text };
+        session.ui.report(&report);
+    } else {
+        session.ui.harmless(&text);
+    }
+    Ok(super::note_basis(session, &vault, &found))
+}
+
+/// Make owners of a CODEOWNERS file reviewers, and publish stewards.yaml
+///
+/// Patterns that are the whole vault, one folder or one file become scopes; every other line is
+/// reported. Assignments of the file stay, and a principal with a lesser role becomes a reviewer. In a
+/// governed vault the change needs a review.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Examples:\n  ctx steward import --codeowners .github/CODEOWNERS --dry-run\n  \
+ctx steward import --codeowners CODEOWNERS --owner @org/legal=lee@example.com"
+)]
+pub(super) struct Import {
+    /// The CODEOWNERS file
+    #[arg(long, value_name = "FILE", required = true)]
+    codeowners: std::path::PathBuf,
+    /// Who an owner with an `@` is; repeatable, also for one owner
+    #[arg(long = "owner", value_name = "HANDLE=PRINCIPAL")]
+    owners: Vec<String>,
+    /// Note to store with the version (covered by no hash)
+    #[arg(short = 'm', long = "message", value_name = "NOTE")]
+    note: Option<String>,
+    /// Show the change of the file; write nothing
+    #[arg(long)]
+    dry_run: bool,
+    #[command(flatten)]
+    expect: ExpectHead,
+    #[command(flatten)]
+    acting: Acting,
+}
+
+pub(super) fn import(args: &Import, session: &mut Session<'_>) -> Result<Answer, Failure> {
+    let vault = session.acting(&args.acting)?;
+    let imported = codeowners::read(&text_of(args, session)?, &handles(&args.owners)?);
+    let mode = Mode { dry_run: args.dry_run, expect: args.expect.read()?, ..Mode::default() };
+    super::warn_of_edits(session, &vault)?;
+    let note = args.note.as_deref();
+    let outcome = session.workspace.import_owners(&vault, &imported, (note, mode))?;
+    if session.ui.json {
+        let event = EventReport::new(&outcome, args.dry_run, command);
+        session.ui.report(&ImportReport::new(&imported, event));
+    } else {
+        print(session, &imported);
+        match outcome.checkpoint {
+            None => session.ui.line("nothing to import: all of this is assigned and published"),
+            Some(_) => event::text(session, "import", &outcome, args.dry_run),
+        }
+    }
+    let answer = event::note_trouble(session, &outcome);
+    Ok(if answer == Answer::Yes { Answer::of(&imported.skipped) } else { answer })
+}
+
+fn print(session: &mut Session<'_>, imported: &Imported) {
+    for one in &imported.mapped {
+        let names: Vec<_> = one.reviewers.iter().map(|name| shown(name.as_str())).collect();
+        let line = format!("line {}: {}: {}", one.line, super::scope(&one.scope), names.join(", "));
+        session.ui.line(&line);
+    }
+    for one in &imported.skipped {
+        let (text, why) = (shown(&one.text), shown(&one.why));
+        session.ui.note(&format!("warning: line {} is not mapped: {why}: {text}", one.line));
+    }
+}
+
+fn text_of(args: &Import, session: &Session<'_>) -> Result<String, Failure> {
+    let path = session.workspace.environment.cwd.join(&args.codeowners);
+    let failed = |why: &dyn std::fmt::Display| {
+        Failure::new(Code::Io, format!("cannot read `{}`: {why}", path.display()))
+    };
+    let mut bytes = Vec::new();
+    let file = File::open(&path).map_err(|why| failed(&why))?;
+    let most = limit::STEWARDS as u64;
+    file.take(most + 1).read_to_end(&mut bytes).map_err(|why| failed(&why))?;
+    if bytes.len() as u64 > most {
+        return Err(failed(&"it is larger than 1 MiB"));
+    }
+    String::from_utf8(bytes).map_err(|_| failed(&"it is not UTF-8"))
+}
+
+fn handles(owners: &[String]) -> Result<BTreeMap<String, Vec<Principal>>, Failure> {
+    let mut handles: BTreeMap<String, Vec<Principal>> = BTreeMap::new();
+    for owner in owners {
+        let wrong = |why: &str| Failure::new(Code::Usage, format!("`--owner {owner}`: {why}"));
+        let (handle, name) = owner.split_once('=').ok_or_else(|| {
+            wrong("expected `HANDLE=PRINCIPAL`, such as `@org/legal=lee@example.com`")
+        })?;
+        let principal = name
+            .parse()
+            .map_err(|why: crate::model::principal::PrincipalError| wrong(&why.to_string()))?;
+        handles.entry(handle.to_owned()).or_default().push(principal);
+    }
+    Ok(handles)
+}

@@ -1,0 +1,129 @@
+//! `ctx steward`.
+
+mod assign;
+mod codeowners;
+mod list;
+mod who;
+
+use super::Answer;
+use super::session::Session;
+use super::ui::shown;
+use crate::model::layout::STEWARDS;
+use crate::report::failure::Failure;
+use crate::stewards::in_force::StewardsAt;
+use crate::stewards::{Basis, Holder, Scope};
+use crate::vault::Vault;
+use crate::vault::config::Governance;
+
+/// List and assign stewards, and explain who decides about a document
+///
+/// A steward is a principal with a role (`viewer`, `editor`, `reviewer`) at a scope, in
+/// stewards.yaml. The first scope with a steward decides: the document, its folders from the
+/// longest, its tags in alphabetical order, the vault. Scopes do not add up. What is published
+/// counts, never the live file.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  ctx steward list\n  ctx steward who nodes/legal/contract\n  \
+ctx steward assign ana@example.com reviewer --whole-vault\n  \
+ctx steward export --codeowners > CODEOWNERS")]
+pub(super) struct Steward {
+    #[command(subcommand)]
+    part: Part,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Part {
+    List(list::List),
+    Who(who::WhoArgs),
+    Assign(assign::Assign),
+    Remove(assign::Remove),
+    Export(codeowners::Export),
+    Import(codeowners::Import),
+}
+
+impl Steward {
+    /// Whether it lists names of the vault.
+    pub(super) fn lists(&self) -> bool {
+        matches!(self.part, Part::List(_) | Part::Who(_) | Part::Export(_))
+    }
+}
+
+pub(super) fn run(args: &Steward, session: &mut Session<'_>) -> Result<Answer, Failure> {
+    match &args.part {
+        Part::List(args) => list::run(args, session),
+        Part::Who(args) => who::run(args, session),
+        Part::Assign(args) => assign::assign(args, session),
+        Part::Remove(args) => assign::remove(args, session),
+        Part::Export(args) => codeowners::export(args, session),
+        Part::Import(args) => codeowners::import(args, session),
+    }
+}
+
+/// Notes what the stewards in force are not, and says how the verb ends. A report as JSON has it all.
+pub(super) fn note_basis(session: &mut Session<'_>, vault: &Vault, found: &StewardsAt) -> Answer {
+    if session.ui.json {
+        let basis = &found.in_force.basis;
+        let is_read = !matches!(basis, Basis::Invalid { .. } | Basis::Unreadable(_));
+        return if is_read { Answer::Yes } else { Answer::No };
+    }
+    let governs = vault.config().governance == Governance::Governed;
+    let answer = match &found.in_force.basis {
+        Basis::Never | Basis::Retired if found.is_edited => {
+            let line = "note: stewards.yaml is not published; `ctx publish stewards.yaml` does it";
+            session.ui.note(line);
+            return Answer::Yes;
+        }
+        Basis::Never | Basis::Retired => {
+            let line = "note: no steward is assigned; `ctx steward assign` assigns one";
+            session.ui.note(line);
+            return Answer::Yes;
+        }
+        Basis::Invalid { version, problems } => {
+            let line =
+                format!("version {version} of stewards.yaml has problems, so it has no stewards");
+            session.ui.note(&format!("error: {line}"));
+            for problem in problems {
+                let text = format!("error[{}]: stewards.yaml: {problem}", problem.code());
+                session.ui.note(&shown(&text));
+            }
+            Answer::No
+        }
+        Basis::Unreadable(why) => {
+            let why = why.to_string();
+            let line =
+                format!("error: the published stewards.yaml cannot be read: {}", shown(&why));
+            session.ui.note(&line);
+            Answer::No
+        }
+        Basis::Sealed { .. } => Answer::Yes,
+    };
+    if found.is_edited {
+        let line = "note: the live stewards.yaml differs; `ctx diff stewards.yaml` shows how";
+        session.ui.note(line);
+    }
+    if !governs {
+        session.ui.note("note: the vault is ungoverned, so that publication asks no steward");
+    }
+    answer
+}
+
+/// Warns of changes of the live file that a change publishes too.
+fn warn_of_edits(session: &mut Session<'_>, vault: &Vault) -> Result<(), Failure> {
+    let log = session.log(vault)?;
+    if session.workspace.stewards_at(vault, &log, None)?.is_edited && vault.files().exists(STEWARDS)
+    {
+        session.ui.warn("the live stewards.yaml has other changes, which this publishes too");
+    }
+    Ok(())
+}
+
+/// A scope in a line.
+pub(super) fn scope(scope: &Scope) -> String {
+    shown(&scope.to_string()).into_owned()
+}
+
+/// A steward as a row of a table.
+fn row(holder: &Holder<'_>) -> Vec<String> {
+    let group = holder.group.map(|group| format!("group {}", shown(group)));
+    let name = shown(holder.principal.as_str()).into_owned();
+    vec![format!("  {}", holder.role), name, group.unwrap_or_default()]
+}

@@ -1,0 +1,105 @@
+//! Who governs what: the documents of a checkpoint by scope and by reviewer.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::Report;
+use super::document::WithheldReport;
+use super::stewards::ScopeReport;
+use crate::model::id::DocumentId;
+use crate::model::number::CheckpointNumber;
+use crate::model::principal::PrincipalKey;
+use crate::resolve::Listing;
+use crate::stewards::{Role, Scope, ScopeKind, Stewards};
+
+/// The answer of `owners`.
+#[derive(Debug, Serialize)]
+pub struct OwnersReport<'s> {
+    checkpoint: CheckpointNumber,
+    /// How many documents there are.
+    pub documents: usize,
+    /// Every scope with stewards, in the order of the priority.
+    pub scopes: Vec<OwnedReport<'s>>,
+    /// Documents for which only the vault's scope matches, in byte order.
+    pub undedicated: Vec<DocumentId>,
+    /// Documents without any steward, in byte order.
+    pub unowned: Vec<DocumentId>,
+    /// Every reviewer, those of most documents first.
+    pub reviewers: Vec<LoadReport<'s>>,
+    withheld: Vec<WithheldReport>,
+}
+
+/// A scope with its documents.
+#[derive(Debug, Serialize)]
+pub struct OwnedReport<'s> {
+    /// The scope.
+    #[serde(flatten)]
+    pub scope: ScopeReport,
+    /// How many documents it decides about.
+    pub documents: usize,
+    /// Its reviewers.
+    pub reviewers: Vec<&'s str>,
+}
+
+/// A reviewer with the documents that they may approve.
+#[derive(Debug, Serialize)]
+pub struct LoadReport<'s> {
+    /// The principal.
+    pub principal: &'s str,
+    /// How many documents.
+    pub documents: usize,
+    /// For how many of them no other reviewer may approve.
+    pub alone: usize,
+}
+
+impl Report for OwnersReport<'_> {
+    const SCHEMA: &'static str = "owners";
+}
+
+impl<'s> OwnersReport<'s> {
+    /// Who governs the documents of a checkpoint.
+    pub(crate) fn new(
+        checkpoint: CheckpointNumber,
+        stewards: &'s Stewards,
+        listing: &Listing,
+    ) -> Self {
+        let mut counts: BTreeMap<(ScopeKind, String), usize> = BTreeMap::new();
+        let (mut undedicated, mut unowned) = (Vec::new(), Vec::new());
+        for document in &listing.documents {
+            match stewards.scope_of(&document.id, &document.metadata.tags).map(|at| &at.scope) {
+                None => unowned.push(document.id.clone()),
+                Some(scope) => {
+                    *counts.entry((scope.kind(), scope.folded())).or_default() += 1;
+                    if *scope == Scope::Vault {
+                        undedicated.push(document.id.clone());
+                    }
+                }
+            }
+        }
+        let mut loads: BTreeMap<PrincipalKey, LoadReport<'s>> = BTreeMap::new();
+        let scopes = stewards.scopes().map(|at| {
+            let documents = counts.get(&(at.scope.kind(), at.scope.folded())).copied();
+            let documents = documents.unwrap_or_default();
+            let holders = stewards.holders(at).into_iter();
+            let reviewers: Vec<_> =
+                holders.filter(|holder| holder.role == Role::Reviewer).collect();
+            for holder in &reviewers {
+                let principal = holder.principal.as_str();
+                let load = loads.entry(holder.principal.key());
+                let none = LoadReport { principal, documents: 0, alone: 0 };
+                let load = load.or_insert(none);
+                load.documents += documents;
+                load.alone += if reviewers.len() == 1 { documents } else { 0 };
+            }
+            let reviewers = reviewers.iter().map(|holder| holder.principal.as_str()).collect();
+            OwnedReport { scope: (&at.scope).into(), documents, reviewers }
+        });
+        let scopes = scopes.collect();
+        let mut reviewers: Vec<LoadReport<'s>> = loads.into_values().collect();
+        reviewers.sort_by_key(|load| std::cmp::Reverse(load.documents));
+        let documents = listing.documents.len();
+        let withheld = WithheldReport::all(&listing.withheld);
+        Self { checkpoint, documents, scopes, undedicated, unowned, reviewers, withheld }
+    }
+}

@@ -1,0 +1,351 @@
+//! Stewards: what is assigned, and who decides about an artifact.
+
+use serde::Serialize;
+
+use super::Report;
+use super::event::EventReport;
+use crate::model::id::DocumentId;
+use crate::model::number::{CheckpointNumber, Version};
+use crate::model::tag::Tag;
+use crate::stewards::codeowners::{Imported, Mapped, Skipped};
+use crate::stewards::in_force::StewardsAt;
+use crate::stewards::{
+    Assignment, Basis, Holder, PassedOver, Resolution, ReviewSettings, Role, Scope,
+    StewardsProblem, Stewardship, Who, Why,
+};
+
+/// A scope: its kind, and its folder, tag or id.
+#[derive(Debug, Serialize)]
+pub struct ScopeReport {
+    /// `document`, `folder`, `tag` or `vault`.
+    pub scope: &'static str,
+    /// The id, the folder with a final `/`, or the tag; absent of the vault.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+}
+
+impl From<&Scope> for ScopeReport {
+    fn from(scope: &Scope) -> Self {
+        Self { scope: scope.kind().as_str(), name: scope.name() }
+    }
+}
+
+/// What stewards are read from.
+#[derive(Debug, Serialize)]
+pub struct BasisReport {
+    /// `sealed`, `never`, `retired`, `invalid` or `unreadable`.
+    pub state: &'static str,
+    /// The version of `stewards.yaml`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub version: Option<Version>,
+    /// The first checkpoint from which on it is in force.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub since: Option<CheckpointNumber>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    problems: Vec<PlacedProblem>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+    /// Whether the live file says something else; of the last checkpoint.
+    live_differs: bool,
+}
+
+#[derive(Debug, Serialize)]
+struct PlacedProblem {
+    code: &'static str,
+    line: usize,
+    column: usize,
+    message: String,
+}
+
+impl BasisReport {
+    fn new(basis: &Basis, live_differs: bool) -> Self {
+        let of = |state| Self {
+            state,
+            version: None,
+            since: None,
+            problems: Vec::new(),
+            reason: None,
+            live_differs,
+        };
+        let problem = |problem: &StewardsProblem| PlacedProblem {
+            code: problem.code(),
+            line: problem.line,
+            column: problem.column,
+            message: problem.kind.to_string(),
+        };
+        match basis {
+            Basis::Never => of("never"),
+            Basis::Retired => of("retired"),
+            Basis::Sealed { version, since } => {
+                Self { version: Some(*version), since: Some(*since), ..of("sealed") }
+            }
+            Basis::Invalid { version, problems } => Self {
+                version: Some(*version),
+                problems: problems.iter().map(problem).collect(),
+                ..of("invalid")
+            },
+            Basis::Unreadable(why) => Self { reason: Some(why.to_string()), ..of("unreadable") },
+        }
+    }
+}
+
+/// The answer of `steward list`.
+#[derive(Debug, Serialize)]
+pub struct StewardsReport<'s> {
+    checkpoint: CheckpointNumber,
+    basis: BasisReport,
+    /// In the order of the scopes: documents, folders, tags, the vault.
+    pub assignments: Vec<AssignmentReport<'s>>,
+    /// The groups by name.
+    pub groups: Vec<GroupReport<'s>>,
+    /// What `review` says, in the order of the scopes.
+    pub review: Vec<ReviewEntryReport>,
+}
+
+/// One assignment.
+#[derive(Debug, Serialize)]
+pub struct AssignmentReport<'s> {
+    /// Its scope.
+    #[serde(flatten)]
+    pub scope: ScopeReport,
+    /// The role.
+    pub role: &'static str,
+    /// Of an assignment to a principal.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub principal: Option<&'s str>,
+    /// Of an assignment to a group.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub group: Option<&'s str>,
+    line: usize,
+}
+
+/// A group.
+#[derive(Debug, Serialize)]
+pub struct GroupReport<'s> {
+    /// Its name.
+    pub name: &'s str,
+    /// Its members in the order of the file.
+    pub members: Vec<&'s str>,
+}
+
+/// An entry of `review`.
+#[derive(Debug, Serialize)]
+pub struct ReviewEntryReport {
+    /// Its scope.
+    #[serde(flatten)]
+    pub scope: ScopeReport,
+    /// How many reviewers have to approve.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub required: Option<u32>,
+    /// After how many days an approval is due again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_age_days: Option<u64>,
+}
+
+impl Report for StewardsReport<'_> {
+    const SCHEMA: &'static str = "steward.list";
+}
+
+impl<'s> StewardsReport<'s> {
+    /// The stewards of a checkpoint.
+    pub(crate) fn new(found: &'s StewardsAt) -> Self {
+        let stewards = &found.in_force.stewards;
+        let of = |at: &'s Stewardship| {
+            let mut all: Vec<&Assignment> = at.assignments.iter().collect();
+            all.sort_by_cached_key(|one| (std::cmp::Reverse(one.role), one.who.to_string()));
+            all.into_iter().map(|one| AssignmentReport::new(&at.scope, one))
+        };
+        let group = |(name, group): (&'s str, &'s crate::stewards::Group)| GroupReport {
+            name,
+            members: group.members.iter().map(|member| member.as_str()).collect(),
+        };
+        let entry = |(scope, entry): &(Scope, crate::stewards::ReviewEntry)| ReviewEntryReport {
+            scope: scope.into(),
+            required: entry.required,
+            max_age_days: entry.max_age,
+        };
+        Self {
+            checkpoint: found.checkpoint,
+            basis: BasisReport::new(&found.in_force.basis, found.is_edited),
+            assignments: stewards.scopes().flat_map(of).collect(),
+            groups: stewards.groups().map(group).collect(),
+            review: stewards.review_entries().map(entry).collect(),
+        }
+    }
+}
+
+impl<'s> AssignmentReport<'s> {
+    fn new(scope: &Scope, one: &'s Assignment) -> Self {
+        let (principal, group) = match &one.who {
+            Who::Principal(principal) => (Some(principal.as_str()), None),
+            Who::Group(name) => (None, Some(name.as_str())),
+        };
+        let (role, line) = (one.role.as_str(), one.line);
+        Self { scope: scope.into(), role, principal, group, line }
+    }
+}
+
+/// The answer of `steward who`.
+#[derive(Debug, Serialize)]
+pub struct WhoReport<'s> {
+    id: &'s DocumentId,
+    checkpoint: CheckpointNumber,
+    basis: BasisReport,
+    /// `live` or `published`: the text whose tags count.
+    text: &'static str,
+    tags: &'s [Tag],
+    /// Null where not even the vault has a steward.
+    matched: Option<ScopeReport>,
+    stewards: Vec<HolderReport<'s>>,
+    passed_over: Vec<PassedOverReport>,
+    review: ReviewReport,
+    /// The scope that the tags of the published text select, where it is another one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    published: Option<ScopeReport>,
+}
+
+#[derive(Debug, Serialize)]
+struct HolderReport<'s> {
+    principal: &'s str,
+    role: Role,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    group: Option<&'s str>,
+}
+
+#[derive(Debug, Serialize)]
+struct PassedOverReport {
+    #[serde(flatten)]
+    scope: ScopeReport,
+    reason: &'static str,
+}
+
+#[derive(Debug, Serialize)]
+struct ReviewReport {
+    required: u32,
+    max_age_days: Option<u64>,
+}
+
+impl Serialize for Role {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+impl From<ReviewSettings> for ReviewReport {
+    fn from(settings: ReviewSettings) -> Self {
+        Self { required: settings.required, max_age_days: settings.max_age }
+    }
+}
+
+/// Why a scope does not decide, in a word.
+pub fn reason(why: Why) -> &'static str {
+    match why {
+        Why::Unassigned => "unassigned",
+        Why::Later => "later",
+        Why::VaultOnly => "vault-only",
+    }
+}
+
+impl Report for WhoReport<'_> {
+    const SCHEMA: &'static str = "steward.who";
+}
+
+/// What `steward who` answers about.
+#[derive(Clone, Copy)]
+pub struct Asked<'s> {
+    /// The artifact.
+    pub id: &'s DocumentId,
+    /// The stewards.
+    pub(crate) found: &'s StewardsAt,
+    /// The tags that count.
+    pub tags: &'s [Tag],
+    /// Whether they are of the live file.
+    pub is_live: bool,
+}
+
+impl<'s> WhoReport<'s> {
+    /// Who decides about an artifact; `published` is the scope that its published tags select, where
+    /// it is another one.
+    pub fn new(asked: Asked<'s>, found: &Resolution<'s>, published: Option<&Scope>) -> Self {
+        let holder = |holder: Holder<'s>| HolderReport {
+            principal: holder.principal.as_str(),
+            role: holder.role,
+            group: holder.group,
+        };
+        let passed_over = |passed: &PassedOver| PassedOverReport {
+            scope: (&passed.scope).into(),
+            reason: reason(passed.why),
+        };
+        Self {
+            id: asked.id,
+            checkpoint: asked.found.checkpoint,
+            basis: BasisReport::new(&asked.found.in_force.basis, asked.found.is_edited),
+            text: if asked.is_live { "live" } else { "published" },
+            tags: asked.tags,
+            matched: found.matched.map(|matched| (&matched.scope).into()),
+            stewards: found.holders().into_iter().map(holder).collect(),
+            passed_over: found.passed_over.iter().map(passed_over).collect(),
+            review: found.review.into(),
+            published: published.map(Into::into),
+        }
+    }
+}
+
+/// The answer of `steward import`.
+#[derive(Debug, Serialize)]
+pub struct ImportReport<'i> {
+    mapped: Vec<MappedReport<'i>>,
+    skipped: Vec<SkippedReport<'i>>,
+    #[serde(flatten)]
+    event: EventReport<'i>,
+}
+
+#[derive(Debug, Serialize)]
+struct MappedReport<'i> {
+    line: usize,
+    #[serde(flatten)]
+    scope: ScopeReport,
+    reviewers: Vec<&'i str>,
+}
+
+#[derive(Debug, Serialize)]
+struct SkippedReport<'i> {
+    line: usize,
+    text: &'i str,
+    reason: &'i str,
+}
+
+impl Report for ImportReport<'_> {
+    const SCHEMA: &'static str = "steward.import";
+}
+
+impl<'i> ImportReport<'i> {
+    /// What was mapped and skipped, and the event.
+    pub(crate) fn new(imported: &'i Imported, event: EventReport<'i>) -> Self {
+        let mapped = |one: &'i Mapped| MappedReport {
+            line: one.line,
+            scope: (&one.scope).into(),
+            reviewers: one.reviewers.iter().map(|name| name.as_str()).collect(),
+        };
+        let skipped =
+            |one: &'i Skipped| SkippedReport { line: one.line, text: &one.text, reason: &one.why };
+        Self {
+            mapped: imported.mapped.iter().map(mapped).collect(),
+            skipped: imported.skipped.iter().map(skipped).collect(),
+            event,
+        }
+    }
+}
+
+/// The answer of `steward export`.
+#[derive(Debug, Serialize)]
+pub struct ExportReport<'e> {
+    /// The checkpoint whose stewards these are.
+    pub checkpoint: CheckpointNumber,
+    /// The text of the file.
+    pub codeowners: &'e str,
+}
+
+impl Report for ExportReport<'_> {
+    const SCHEMA: &'static str = "steward.export";
+}

@@ -1,0 +1,230 @@
+//! Stewards as a command asks for them: those in force, who decides about one artifact, and changes
+//! of the live `stewards.yaml`.
+
+use super::Workspace;
+use crate::checkpoint::chronicle::Chronicle;
+use crate::checkpoint::in_force::{TextInForce, text_in_force};
+use crate::checkpoint::log::Log;
+use crate::document::text::normalise;
+use crate::document::utf8;
+use crate::document::validate::Problem;
+use crate::govern::{self, Mode, Outcome, PublishError, Refusal};
+use crate::live;
+use crate::model::id::DocumentId;
+use crate::model::layout::{STEWARDS, limit};
+use crate::model::number::CheckpointNumber;
+use crate::model::tag::Tag;
+use crate::report::failure::{Code, Failure};
+use crate::resolve::{CheckpointSource, Snapshot, Withheld};
+use crate::stewards::codeowners::{Imported, Mapped};
+use crate::stewards::in_force::StewardsAt;
+use crate::stewards::{Role, Scope, Stewards, Who, edit, in_force, read};
+use crate::vault::Vault;
+
+/// The most assignments that one import makes.
+const MAX_IMPORTED: usize = 1_000;
+
+/// The tags of an artifact, and which text has them.
+pub(crate) struct TagsOf {
+    /// The tags.
+    pub(crate) tags: Vec<Tag>,
+    /// Whether the live file has them, and not the published text.
+    pub(crate) is_live: bool,
+    /// The tags of the published text, where it has others.
+    pub(crate) published: Option<Vec<Tag>>,
+}
+
+/// One change of an assignment.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Assigning {
+    /// This role.
+    To(Role),
+    /// No role.
+    Nothing,
+}
+
+impl Workspace<'_> {
+    /// The stewards in force at a checkpoint, or at the last one.
+    ///
+    /// # Errors
+    /// There is no such checkpoint, or the log cannot be relied on.
+    pub(crate) fn stewards_at(
+        &self,
+        vault: &Vault,
+        log: &Log,
+        at: Option<CheckpointNumber>,
+    ) -> Result<StewardsAt, Failure> {
+        let chronicle = log.sound()?;
+        let checkpoint = match at {
+            Some(number) => chronicle.checkpoint(number)?.number,
+            None => chronicle.head_number(),
+        };
+        let in_force = in_force(vault.files(), &chronicle, checkpoint);
+        let is_edited = at.is_none() && is_edited(vault, &chronicle);
+        Ok(StewardsAt { checkpoint, in_force, is_edited })
+    }
+
+    /// The tags by which the stewards of an artifact are found: of the live file, if there is one and
+    /// no checkpoint is asked for, else of the published text.
+    ///
+    /// # Errors
+    /// Nothing has this id at the checkpoint, or its text cannot be read.
+    pub(crate) fn tags_of(
+        &self,
+        (vault, source): (&Vault, &CheckpointSource),
+        id: &DocumentId,
+        at: Option<CheckpointNumber>,
+    ) -> Result<TagsOf, Failure> {
+        let of_live = |tags| TagsOf { tags, is_live: true, published: None };
+        if !id.is_document() && at.is_none() {
+            return Ok(of_live(Vec::new()));
+        }
+        let snapshot = Snapshot::of(vault, source, at)?;
+        let published = snapshot.get(id);
+        let live = match at {
+            Some(_) => None,
+            None => live::tags(vault, id),
+        };
+        match (live, published) {
+            (Some(live), published) => {
+                let tags = live.map_err(|problem| unread(id, &problem))?;
+                let published = published.and_then(Result::ok).map(|served| served.fields.tags);
+                let published = published.filter(|other| folded(other) != folded(&tags));
+                Ok(TagsOf { published, ..of_live(tags) })
+            }
+            (None, Some(Ok(served))) => {
+                Ok(TagsOf { tags: served.fields.tags, is_live: false, published: None })
+            }
+            (None, Some(Err(Withheld { why, .. }))) => {
+                Err(Failure::new(Code::Withheld, format!("`{id}` is withheld: {why}")))
+            }
+            (None, None) => Err(Failure::unknown_id(id.as_str(), None)),
+        }
+    }
+
+    /// Changes one assignment of the live file and publishes the file.
+    ///
+    /// # Errors
+    /// Nothing was changed.
+    pub(crate) fn assign(
+        &self,
+        vault: &Vault,
+        (scope, who): (&Scope, &Who),
+        assigning: Assigning,
+        (note, mode): (Option<&str>, Mode),
+    ) -> Result<Outcome, Failure> {
+        let stewards = live_stewards(vault)?;
+        check_group(&stewards, who)?;
+        if matches!(assigning, Assigning::Nothing) && !is_assigned(&stewards, scope, who) {
+            let message = format!("{who} has no role at {scope} in the live `{STEWARDS}`");
+            return Err(Failure::new(Code::Usage, message)
+                .hint("`ctx steward list` lists the published assignments"));
+        }
+        self.set_stewards(vault, (note, mode), |text| match assigning {
+            Assigning::To(role) => edit::assign(text, scope, who, role),
+            Assigning::Nothing => edit::remove(text, scope, who),
+        })
+    }
+
+    /// Makes the owners of a `CODEOWNERS` file reviewers, and publishes the file.
+    ///
+    /// # Errors
+    /// Nothing was changed.
+    pub(crate) fn import_owners(
+        &self,
+        vault: &Vault,
+        imported: &Imported,
+        (note, mode): (Option<&str>, Mode),
+    ) -> Result<Outcome, Failure> {
+        live_stewards(vault)?;
+        let count: usize = imported.mapped.iter().map(|one| one.reviewers.len()).sum();
+        if count > MAX_IMPORTED {
+            let message =
+                format!("the file has {count} owners, but at most {MAX_IMPORTED} are read");
+            return Err(Failure::new(Code::Usage, message).hint("split the file"));
+        }
+        self.set_stewards(vault, (note, mode), |text| {
+            let mut text = text.to_owned();
+            // Each goes to the front of its list or mapping: the last first keeps their order.
+            for Mapped { scope, reviewers, .. } in imported.mapped.iter().rev() {
+                for reviewer in reviewers.iter().rev() {
+                    let who = Who::Principal(reviewer.clone());
+                    text = edit::assign(&text, scope, &who, Role::Reviewer)?;
+                }
+            }
+            Ok(text)
+        })
+    }
+
+    fn set_stewards(
+        &self,
+        vault: &Vault,
+        (note, mode): (Option<&str>, Mode),
+        edit: impl Fn(&str) -> Result<String, String>,
+    ) -> Result<Outcome, Failure> {
+        let author = self.author(vault, note, None)?;
+        let edited = |text: &str| {
+            // A new file says of which version it is.
+            edit(if text.trim().is_empty() { "version: 1\n" } else { text })
+        };
+        Ok(govern::set_governance_file(vault, &DocumentId::stewards(), &author, mode, edited)?)
+    }
+}
+
+/// Whether the live file says something else than what is in force.
+fn is_edited(vault: &Vault, chronicle: &Chronicle<'_>) -> bool {
+    let live = vault.files().read_optional(STEWARDS, limit::DOCUMENT).ok().flatten();
+    let live = live.as_deref().map(|bytes| utf8(bytes).map(|text| normalise(text).into_owned()));
+    let id = DocumentId::stewards();
+    let sealed = text_in_force(vault.files(), chronicle, chronicle.head_number(), &id);
+    match (live, sealed) {
+        (Some(Ok(live)), Ok(TextInForce::Sealed { text, .. })) => live != text,
+        (live, Ok(TextInForce::Never | TextInForce::Retired)) => live.is_some(),
+        _ => true,
+    }
+}
+
+fn folded(tags: &[Tag]) -> std::collections::BTreeSet<String> {
+    tags.iter().map(|tag| tag.as_str().to_ascii_lowercase()).collect()
+}
+
+fn unread(id: &DocumentId, problem: &Problem) -> Failure {
+    let path = id.live_path();
+    let refusal = Refusal { path, problems: vec![problem.clone()] };
+    PublishError::Refused(vec![refusal]).into()
+}
+
+/// The stewards of the live file; none where there is no file.
+fn live_stewards(vault: &Vault) -> Result<Stewards, Failure> {
+    let refused = |problems: Vec<Problem>| {
+        let refusal = Refusal { path: STEWARDS.to_owned(), problems };
+        Failure::from(PublishError::Refused(vec![refusal]))
+    };
+    let bytes = vault.files().read_optional(STEWARDS, limit::DOCUMENT);
+    let bytes = bytes.map_err(|why| refused(vec![live::unreadable(&why)]))?;
+    let Some(bytes) = bytes else { return Ok(Stewards::default()) };
+    let text = utf8(&bytes).map_err(|why| {
+        let message = format!("`{STEWARDS}`: {why}");
+        Failure::new(Code::Refused, message).hint(why.hint())
+    })?;
+    let reading = read(&normalise(text));
+    reading.stewards.ok_or_else(|| refused(reading.problems.iter().map(Problem::from).collect()))
+}
+
+fn check_group(stewards: &Stewards, who: &Who) -> Result<(), Failure> {
+    let Who::Group(name) = who else { return Ok(()) };
+    if stewards.groups().any(|(known, _)| known == name) {
+        return Ok(());
+    }
+    let message = format!("`{STEWARDS}` has no group `{name}`");
+    Err(Failure::new(Code::Usage, message)
+        .hint(format!("add a line below `groups:`, such as `{name}: [lee@example.com]`")))
+}
+
+fn is_assigned(stewards: &Stewards, scope: &Scope, who: &Who) -> bool {
+    let same = |other: &Who| match (who, other) {
+        (Who::Principal(a), Who::Principal(b)) => a.key() == b.key(),
+        (a, b) => a == b,
+    };
+    stewards.at(scope).is_some_and(|at| at.assignments.iter().any(|one| same(&one.who)))
+}
