@@ -187,6 +187,16 @@ impl Code {
                 "Restore the checkpoint log, the histories and `.context/audit` together from git or a backup. If the vault was reset on purpose, or two branches published and the publications of one were made again after the merge, run {}: it is recorded, too.",
                 Verb::HeadTrust,
             ),
+            Self::ApprovalMissing
+            | Self::ApprovalSelf
+            | Self::ApprovalUnauthorised
+            | Self::ApprovalAltered => Hint::calls(
+                "Find out who wrote it: {} shows the versions. Restore the checkpoint log, the histories and `.context/audit` together from git or a backup in which the finding is absent. Until then {} takes the document out of what agents read.",
+                [
+                    Call::new(Verb::History).word("ID"),
+                    Call::new(Verb::Retire).word("--emergency").word("ID"),
+                ],
+            ),
             Self::AuditRollback => Hint::call(
                 "Restore the checkpoint log, the histories and `.context/audit` together from git or a backup. If the vault was reset on purpose, run {}: it is recorded, too.",
                 Verb::HeadTrust,
