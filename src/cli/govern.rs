@@ -9,9 +9,10 @@ use crate::report::failure::Failure;
 /// Require a review of everything that is published, or stop to
 ///
 /// In a governed vault a text is published only after a reviewer who is not its author approved it.
-/// Who reviews what is in stewards.yaml. Principals are asserted on a command line: whoever can write
-/// to the files of the vault can name any. `ctx verify` finds what was published past the review.
+/// Who reviews what is in stewards.yaml. Principals are asserted on a command line: a process that can
+/// write to the files of the vault can name any. `ctx verify` finds what was published past the review.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  ctx govern on --dry-run\n  ctx govern off")]
 pub(super) struct Govern {
     #[command(subcommand)]
     part: Part,

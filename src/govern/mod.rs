@@ -240,6 +240,9 @@ pub enum PublishError {
     /// The vault is governed.
     #[error("this vault is governed: publication needs a review")]
     Governed,
+    /// The live configuration says so, and no checkpoint does.
+    #[error("the configuration says `governance: governed`, which is not published")]
+    GovernedLive,
     /// The vault is not governed, so that nothing is submitted.
     #[error("this vault is not governed: documents are published without a review")]
     Ungoverned,
@@ -395,6 +398,8 @@ struct Event<'e> {
 enum Gate {
     /// It publishes without a review, and so not in a governed vault.
     Ungoverned,
+    /// It writes live files only, unless the vault is ungoverned.
+    Live,
     /// It makes the vault governed.
     Begins,
     /// It decides what is published in a governed vault.
@@ -425,7 +430,7 @@ fn event(
         expect::check(vault, &chronicle, event.subjects, event.mode.expect)?;
     }
     let in_force = InForce::of(vault, &chronicle)?;
-    in_force.admit(event.gate)?;
+    in_force.admit(event.gate, vault.config())?;
     let sealed = in_force.vault(vault, &chronicle, event.includes)?;
     if !event.mode.dry_run && governance::was_recorded(vault, &chronicle) {
         // What cannot be recorded now is for the next writer; a verifier reports it meanwhile.

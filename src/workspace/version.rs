@@ -2,7 +2,7 @@
 
 use crate::audit::Text;
 use crate::chain::error::ChainError;
-use crate::chain::history::History;
+use crate::chain::history::{EntryState, History};
 use crate::chain::{replay, vouched};
 use crate::checkpoint::chronicle::Chronicle;
 use crate::document::Document;
@@ -48,6 +48,13 @@ pub(crate) fn text_of(
             .hint(Hint::call("run {} for a full report", Verb::Verify)),
     };
     let history = replay::load(vault.files(), id).map_err(failed)?;
+    let is_step = history.entry(version).is_some_and(|e| e.state == EntryState::Unpublished);
+    if is_step && !(chronicle.form().is_shared() && id.is_document()) {
+        let message = format!("version {version} of `{id}` was never published");
+        let show = Call::new(Verb::ReviewShow).value(id.as_str());
+        return Err(Failure::new(Code::Withheld, message)
+            .hint(Hint::call("{} shows what awaits a decision", show)));
+    }
     let text = vouched::vouched(vault.files(), id, &history, version).map_err(failed)?;
     let found = history.entry(version).map(|entry| entry.chain_hash);
     let sealed = chronicle.checkpoints().iter().flat_map(|c| &c.set);

@@ -65,6 +65,7 @@ mod resolve;
 mod respelled;
 mod restore;
 mod retire;
+mod review;
 mod search;
 mod sections;
 mod shared;

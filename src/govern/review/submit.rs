@@ -68,7 +68,10 @@ pub fn submit(vault: &Vault, submission: &Submission<'_>) -> Result<Outcome, Pub
         }
         let mut ids = transaction.candidates(which, outcome);
         if matches!(which, Which::Changed) {
-            ids.extend(live::governance_ids(transaction.vault));
+            let deleted = transaction.state.iter().map(|(id, _)| id).filter(|id| id.is_pack());
+            let live = live::governance_ids(transaction.vault);
+            let found: BTreeSet<DocumentId> = live.into_iter().chain(deleted.cloned()).collect();
+            ids.extend(found);
         }
         transaction.check_known(which, new)?;
         transaction.prepare_all(&ids, new, which, outcome);

@@ -42,6 +42,9 @@ impl From<PublishError> for Failure {
                 "run {}; a reviewer publishes the text with `ctx approve`",
                 Call::new(Verb::Submit).word("ID"),
             )),
+            PublishError::GovernedLive => Self::new(Code::Governed, message)
+                .hint(Hint::call("{} publishes it with the stewards", Verb::GovernOn))
+                .hint("or remove the line from .context/config.yaml"),
             PublishError::Ungoverned => Self::new(Code::NotGoverned, message).hint(Hint::calls(
                 "{} publishes; {} makes publication need a review",
                 [Call::new(Verb::Publish).word("ID"), Verb::GovernOn.into()],
