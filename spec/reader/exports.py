@@ -64,12 +64,18 @@ VERSION = {
     "contextnest.document.author": "author",
     "contextnest.document.edited_by": "edited_by",
     "contextnest.document.edited_at": "edited_at",
+    "contextnest.document.approved_by": "approved_by",
+    "contextnest.document.approved_at": "approved_at",
 }
 BYTES = {"contextnest.text.bytes": "bytes", "contextnest.text.sha256": "sha256"}
 USE = {
     "contextnest.text.uri": "uri",
     "contextnest.text.checkpoint": "checkpoint",
     "contextnest.text.part": "part",
+    "contextnest.text.steward.scope": "steward.scope",
+    "contextnest.text.steward.reviewers": "steward.reviewers",
+    "contextnest.text.steward.more": "steward.more",
+    "contextnest.text.review_due": "review_due",
 }
 
 

@@ -172,6 +172,10 @@ mod tests {
             author: None,
             edited_by: "e".to_owned(),
             edited_at: "t".to_owned(),
+            approved_by: Vec::new(),
+            approved_at: None,
+            steward: None,
+            review_due: None,
             bytes: 1,
             sha256: "s".to_owned(),
         };

@@ -12,6 +12,8 @@ use crate::model::digest::Digest;
 pub const MAX_DOCUMENTS: usize = 1000;
 /// What is said of the documents of one line has no more bytes; a line may have a third more.
 const MAX_TEXTS: usize = 12 << 20;
+/// Of how many values the documents of one line consist; a line may have some more.
+const MAX_VALUES: usize = 60_000;
 
 /// What was answered.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -131,19 +133,21 @@ impl Event {
             whole => return vec![whole],
         };
         let mut parts: Vec<Vec<Text>> = vec![Vec::new()];
-        let mut bytes = 0;
+        let (mut bytes, mut values) = (0, 0);
         for text in access.documents {
-            let more = text.most_bytes();
+            let (more, further) = (text.most_bytes(), text.most_values());
             let part = parts.last_mut().filter(|part| {
-                part.is_empty() || part.len() < MAX_DOCUMENTS && bytes + more <= MAX_TEXTS
+                let fits = bytes + more <= MAX_TEXTS && values + further <= MAX_VALUES;
+                part.is_empty() || part.len() < MAX_DOCUMENTS && fits
             });
             match part {
                 Some(part) => {
                     bytes += more;
+                    values += further;
                     part.push(text);
                 }
                 None => {
-                    bytes = more;
+                    (bytes, values) = (more, further);
                     parts.push(vec![text]);
                 }
             }
@@ -254,6 +258,10 @@ mod tests {
             author: Some(author),
             edited_by: "e".to_owned(),
             edited_at: "t".to_owned(),
+            approved_by: Vec::new(),
+            approved_at: None,
+            steward: None,
+            review_due: None,
             bytes: 1,
             sha256: "s".to_owned(),
         };
@@ -271,5 +279,8 @@ mod tests {
         // Six bytes for each of them.
         let hostile = text("\u{1}".repeat(900_000));
         assert_eq!(parts(vec![hostile; 5]), [2, 2, 1]);
+        // A line has a limited number of values, too.
+        let approved = Text { approved_by: vec!["kim".to_owned(); 100], ..text("Ana".to_owned()) };
+        assert_eq!(parts(vec![approved; 1000]), [454, 454, 92]);
     }
 }

@@ -296,7 +296,9 @@ mod tests {
             "documents": [{
                 "uri": "u", "id": "i", "version": 1, "checkpoint": 1, "chain_hash": "c",
                 "range": [1, 2], "part": "snippet", "author": "a", "edited_by": "e",
-                "edited_at": "t", "bytes": 1, "sha256": "s",
+                "edited_at": "t", "bytes": 1, "sha256": "s", "approved_by": ["k"],
+                "approved_at": "t", "review_due": "t",
+                "steward": {"scope": "vault", "reviewers": ["k"], "more": 1},
             }],
             "withheld": [{"reason": "withheld", "count": 1}],
             "bytes": 5, "sha256": "s", "elapsed_us": 7, "count": 1, "code": "c",

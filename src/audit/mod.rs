@@ -61,7 +61,7 @@ pub(crate) use produced::{is_before, session_of};
 pub use prune::{Plan, WriterPlan};
 pub use raw::{RawLine, RawLines};
 pub use tails::{Tail, Tails};
-pub use text::{Part, Text, Traced};
+pub use text::{Deciding, Part, Text, Traced};
 pub use traceparent::TraceParent;
 pub(crate) use writer::{Place, digits};
 pub use writer::{Random, WriterId};

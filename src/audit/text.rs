@@ -1,5 +1,7 @@
 //! What an access line says of one text, and the type in which a text leaves the library.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 use crate::model::digest::Digest;
@@ -31,14 +33,46 @@ pub struct Text {
     /// The field `author` of the version.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub author: Option<String>,
-    /// Who recorded the version.
+    /// Who wrote the text: who submitted the version, or who recorded it without a review.
     pub edited_by: String,
     /// When.
     pub edited_at: String,
+    /// Who approved the version.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub approved_by: Vec<String>,
+    /// When.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub approved_at: Option<String>,
+    /// Who decided about the document at the checkpoint.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub steward: Option<Deciding>,
+    /// When the approval is due again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub review_due: Option<String>,
     /// How many bytes were handed out.
     pub bytes: u64,
     /// The SHA-256 of these bytes.
     pub sha256: String,
+}
+
+/// The scope that decides about a document and its reviewers, in short.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Deciding {
+    /// The scope, as messages name it.
+    pub scope: String,
+    /// Its first reviewers in the order of `stewards.yaml`: principals, and groups as `group NAME`.
+    pub reviewers: Vec<String>,
+    /// How many more there are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub more: Option<u64>,
+}
+
+/// `folder nodes/legal/: kim@example.com, group counsel, and 3 more`.
+impl fmt::Display for Deciding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.scope, self.reviewers.join(", "))?;
+        self.more.map_or(Ok(()), |more| write!(f, ", and {more} more"))
+    }
 }
 
 /// What was made of a version's text before it was handed out.
@@ -76,7 +110,18 @@ impl Text {
         let fields = [&self.uri, &self.id, &self.author].into_iter().flatten();
         let fields =
             fields.chain([&self.chain_hash, &self.edited_by, &self.edited_at, &self.sha256]);
-        fields.map(|field| 6 * field.len()).sum::<usize>() + 512
+        let fields = fields.chain(&self.approved_by).chain(
+            self.steward
+                .iter()
+                .flat_map(|steward| std::iter::once(&steward.scope).chain(&steward.reviewers)),
+        );
+        fields.map(|field| 6 * field.len() + 4).sum::<usize>() + 640
+    }
+
+    /// Of how many values it consists, at most.
+    pub(super) fn most_values(&self) -> usize {
+        let reviewers = self.steward.as_ref().map_or(0, |steward| steward.reviewers.len());
+        32 + self.approved_by.len() + reviewers
     }
 
     /// The same text under this URI, if there is one.
@@ -153,6 +198,10 @@ mod tests {
             author: None,
             edited_by: String::new(),
             edited_at: String::new(),
+            approved_by: Vec::new(),
+            approved_at: None,
+            steward: None,
+            review_due: None,
             bytes: 0,
             sha256: String::new(),
         };

@@ -9,6 +9,7 @@ use std::ops::Range;
 
 use super::error::ChainError;
 use crate::document::frontmatter::{Frontmatter, Status};
+use crate::document::review::ReviewFields;
 use crate::document::text::split;
 use crate::document::{Document, Unreadable};
 use crate::model::id::DocumentId;
@@ -24,7 +25,7 @@ pub(crate) struct Described {
     pub(crate) rest: Range<usize>,
 }
 
-/// The fields that a publication sets, and the author.
+/// The fields that a publication sets, the author, and the fields of a review.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Fields {
     pub(crate) version: Option<Version>,
@@ -32,6 +33,7 @@ pub(crate) struct Fields {
     pub(crate) updated_at: Option<String>,
     pub(crate) checksum: Option<String>,
     pub(crate) author: Option<String>,
+    pub(crate) review: Option<Box<ReviewFields>>,
 }
 
 const FIELDS: [&str; 4] = ["status", "version", "updated_at", "checksum"];
@@ -86,6 +88,7 @@ impl Fields {
             updated_at: frontmatter.updated_at.clone(),
             checksum: frontmatter.checksum.clone(),
             author: frontmatter.author.clone(),
+            review: ReviewFields::of(frontmatter).map(Box::new),
         }
     }
 

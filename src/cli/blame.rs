@@ -22,8 +22,8 @@ use crate::workspace::version::published;
 ///
 /// The text is the one that `ctx read` prints. The history is verified from its first version on,
 /// and each line belongs to the version whose diff added it. If a version does not verify, nothing
-/// is printed. The name is the principal who made the version; `--json` also has the author that the
-/// document named then, and the checkpoint.
+/// is printed. The name is the principal who made the version, with those who approved it; `--json`
+/// also has the author that the document named then, and the checkpoint.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx blame nodes/policies/returns\n  \
 ctx blame nodes/policies/returns#exceptions\n  ctx blame nodes/policies/returns --at 1 -L 1,+5\n  \
@@ -82,7 +82,11 @@ pub(super) fn run(args: &BlameArgs, session: &mut Session<'_>) -> Result<Answer,
 
 /// The version, its maker and its time, as columns.
 fn columns(origin: &OriginReport<'_>) -> Vec<String> {
-    let edited_by = shown(origin.edited_by).into_owned();
+    let mut edited_by = shown(origin.edited_by).into_owned();
+    if !origin.approved_by.is_empty() {
+        let by = origin.approved_by.join(", ");
+        edited_by = format!("{edited_by} (approved by {})", shown(&by));
+    }
     vec![format!("v{}", origin.version), edited_by, origin.edited_at.clone()]
 }
 

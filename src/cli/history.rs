@@ -63,13 +63,17 @@ fn text(session: &mut Session<'_>, versions: &[VersionReport<'_>]) {
         let at = v.checkpoint.map_or_else(|| "-".to_owned(), |n| format!("@{n}"));
         vec![
             format!("v{}", v.version),
-            v.state.to_owned(),
+            v.review.filter(|_| v.state == "unpublished").unwrap_or(v.state).to_owned(),
             at,
             v.stored.to_owned(),
             v.edited_at.clone(),
             shown(v.edited_by).into_owned(),
             hash.to_owned(),
-            v.unprotected_note.map_or_else(String::new, |n| format!("({})", shown(n))),
+            [reviewed(v), v.unprotected_note.map(|n| format!("({})", shown(n)))]
+                .into_iter()
+                .flatten()
+                .collect::<Vec<_>>()
+                .join(" "),
         ]
     };
     let rows: Vec<Vec<String>> = versions.iter().map(row).collect();
@@ -79,6 +83,12 @@ fn text(session: &mut Session<'_>, versions: &[VersionReport<'_>]) {
             session.ui.line(&format!("    {}", shown(problem)));
         }
     }
+}
+
+/// Who submitted and who approved a version that a review published or retired.
+fn reviewed(v: &VersionReport<'_>) -> Option<String> {
+    let by = shown(v.submitted_by.as_deref()?).into_owned();
+    Some(format!("submitted by {by}, approved by {}", shown(&v.approved_by.join(", "))))
 }
 
 /// How many versions of the whole vault are listed.

@@ -409,6 +409,16 @@ fn document(session: &mut Session<'_>, text: &Text) {
         ui.line(&format!("    author     {}", shown(author)));
     }
     ui.line(&format!("    edited     {} by {}", shown(&text.edited_at), shown(&text.edited_by)));
+    if let Some(at) = &text.approved_at {
+        let by = shown(&text.approved_by.join(", ")).into_owned();
+        ui.line(&format!("    approved   {} by {by}", shown(at)));
+    }
+    if let Some(steward) = &text.steward {
+        ui.line(&format!("    steward    {}", shown(&steward.to_string())));
+    }
+    if let Some(due) = &text.review_due {
+        ui.line(&format!("    review due {}", shown(due)));
+    }
 }
 
 /// Says that accesses before a time were pruned, where a question may be about them.

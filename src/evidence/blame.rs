@@ -11,14 +11,16 @@ use std::rc::Rc;
 use super::attribution::Attribution;
 use crate::chain::diff::change::{Changes, Work};
 use crate::chain::error::ChainError;
-use crate::chain::history::{Entry, History, Slot, TextStorage};
+use crate::chain::history::{Entry, EntryState, History, Slot, TextStorage};
 use crate::chain::walk::{Recomputed, Walk};
+use crate::document::review::ReviewFields;
 use crate::document::sections::Section;
 use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
 use crate::model::number::Version;
 use crate::model::timestamp::Timestamp;
 use crate::resolve::Served;
+use crate::review::Reviewed;
 use crate::vault::files::Files;
 
 /// The lines of a text with the versions that they come from.
@@ -39,6 +41,8 @@ pub(crate) struct Origin {
     pub(crate) edited_by: String,
     /// When.
     pub(crate) edited_at: Timestamp,
+    /// Who approved the submission that it is or belongs to.
+    pub(crate) approved_by: Rc<[String]>,
 }
 
 /// The place where a history does not verify.
@@ -99,7 +103,7 @@ impl Blame {
             if found != sealed.1 {
                 return Err(unverified(ChainError::CrossChain { expected: sealed.1, found }));
             }
-            return Ok(follower.finish(history));
+            return Ok(follower.finish(id, history));
         }
         let why = ChainError::VersionMissing(sealed.0);
         Err(Unverified { id: id.clone(), version: Some(sealed.0), why })
@@ -161,6 +165,8 @@ struct Follower {
     before: String,
     /// The author of each version.
     authors: Vec<(Version, Option<Rc<str>>)>,
+    /// What the texts of published and retiring versions say of their reviews.
+    reviews: Vec<(Version, ReviewFields)>,
 }
 
 impl Follower {
@@ -187,7 +193,13 @@ impl Follower {
                 self.attribution.follow(&changes, number);
             }
         }
-        let author = version.describe()?.and_then(|described| described.fields.author);
+        let is_event = version.entry.state != EntryState::Unpublished;
+        let (author, review) = match version.describe()?.map(|described| described.fields) {
+            Some(fields) => (fields.author, fields.review),
+            None => (None, None),
+        };
+        let review = review.filter(|_| is_event);
+        self.reviews.extend(review.map(|review| (number, *review)));
         self.note(number, author);
         let is_keyframe = |slot: &Slot| {
             slot.entry.as_ref().is_ok_and(|entry| entry.stored == TextStorage::Keyframe)
@@ -211,7 +223,23 @@ impl Follower {
     }
 
     /// The lines, with the versions that they come from.
-    fn finish(self, history: &History) -> Blame {
+    /// Who approved each version from a submission to what its approval published.
+    fn approvals(&self, id: &DocumentId, history: &History) -> BTreeMap<Version, Rc<[String]>> {
+        let mut approvals = BTreeMap::new();
+        let last = self.last.unwrap_or(Version::NONE);
+        let of_files = history.entries().filter(|_| !id.is_document()).map(|e| (e.version, None));
+        let of_documents = self.reviews.iter().map(|(version, review)| (*version, Some(review)));
+        for (version, review) in of_documents.chain(of_files).filter(|(n, _)| *n <= last) {
+            let Some(reviewed) = Reviewed::of(id, history, version, review) else { continue };
+            let by: Rc<[String]> = reviewed.approved_by.into();
+            let versions = (reviewed.submission.0..=version.0).map(Version);
+            approvals.extend(versions.map(|version| (version, Rc::clone(&by))));
+        }
+        approvals
+    }
+
+    fn finish(self, id: &DocumentId, history: &History) -> Blame {
+        let approvals = self.approvals(id, history);
         let used: BTreeSet<Version> =
             self.attribution.spans().iter().map(|span| span.version).collect();
         let origin = |(entry, (version, author)): (&Entry, (Version, Option<Rc<str>>))| {
@@ -219,6 +247,7 @@ impl Follower {
                 author: author.unwrap_or_else(|| entry.edited_by.as_str().into()),
                 edited_by: entry.edited_by.clone(),
                 edited_at: entry.edited_at,
+                approved_by: approvals.get(&version).cloned().unwrap_or_default(),
             };
             (version, origin)
         };

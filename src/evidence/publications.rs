@@ -14,6 +14,7 @@ use crate::checkpoint::state::Mark;
 use crate::model::id::DocumentId;
 use crate::model::number::{CheckpointNumber, Version};
 use crate::model::timestamp::Timestamp;
+use crate::review::Reviewed;
 use crate::vault::Vault;
 use crate::vault::files::Files;
 
@@ -52,6 +53,8 @@ pub(crate) struct Publication {
     pub(crate) version: Option<Version>,
     /// Its record, if there is one.
     pub(crate) entry: Option<Entry>,
+    /// Who submitted and who approved it; none without a review.
+    pub(crate) reviewed: Option<Reviewed>,
     /// The field `author` of the version.
     pub(crate) author: Option<String>,
     /// Why the record does not verify; none if it does.
@@ -61,6 +64,7 @@ pub(crate) struct Publication {
 /// What a history proves of one version.
 struct Fact {
     entry: Entry,
+    reviewed: Option<Reviewed>,
     author: Option<String>,
     /// What is wrong with it or with a version before it.
     why: Option<String>,
@@ -180,6 +184,7 @@ fn row(
         id: id.clone(),
         version,
         entry: fact.map(|fact| fact.entry.clone()),
+        reviewed: fact.and_then(|fact| fact.reviewed.clone()),
         author: fact.and_then(|fact| fact.author.clone()),
         why,
     }
@@ -210,8 +215,11 @@ fn facts(files: &Files, id: &DocumentId) -> Result<Vec<Fact>, String> {
             fault =
                 wrong.or(gap).or_else(text).map(|why| format!("version {}: {why}", entry.version));
         }
-        let author = version.describe().ok().flatten().and_then(|said| said.fields.author);
-        facts.push(Fact { entry, author, why: fault.clone() });
+        let fields = version.describe().ok().flatten().map(|said| said.fields);
+        let review = fields.as_ref().and_then(|fields| fields.review.as_deref());
+        let reviewed = Reviewed::of(id, &history, entry.version, review);
+        let author = fields.and_then(|fields| fields.author);
+        facts.push(Fact { entry, reviewed, author, why: fault.clone() });
     }
     Ok(facts)
 }

@@ -185,6 +185,10 @@ pub(super) fn of_version(of: &Text, name: &str) -> Attributes {
     all.maybe("contextnest.document.author", of.author.as_ref());
     all.say("contextnest.document.edited_by", text(&of.edited_by));
     all.say("contextnest.document.edited_at", text(&of.edited_at));
+    if !of.approved_by.is_empty() {
+        all.say("contextnest.document.approved_by", Said::Texts(of.approved_by.clone()));
+    }
+    all.maybe("contextnest.document.approved_at", of.approved_at.as_ref());
     all.0
 }
 
@@ -204,6 +208,12 @@ pub(super) fn of_use(of: &Text) -> Attributes {
     all.number("contextnest.text.first", of.range.map(|[first, _]| first));
     all.number("contextnest.text.end", of.range.map(|[_, end]| end));
     all.maybe("contextnest.text.part", of.part.map(|part| part.as_str().to_owned()).as_ref());
+    if let Some(steward) = &of.steward {
+        all.say("contextnest.text.steward.scope", text(&steward.scope));
+        all.say("contextnest.text.steward.reviewers", Said::Texts(steward.reviewers.clone()));
+        all.number("contextnest.text.steward.more", steward.more);
+    }
+    all.maybe("contextnest.text.review_due", of.review_due.as_ref());
     all.0
 }
 

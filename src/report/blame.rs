@@ -17,7 +17,7 @@ use crate::resolve::seals::Seals;
 /// The most lines of one answer. In JSON a line takes many times the bytes that it has in the text.
 const MOST_LINES: usize = 1_000_000;
 
-/// The answer of `blame`. The versions say who made them; approvals are added by review.
+/// The answer of `blame`. The versions say who made and who approved them.
 #[derive(Debug, Serialize)]
 pub struct BlameReport<'b> {
     id: &'b str,
@@ -66,6 +66,9 @@ pub struct OriginReport<'b> {
     pub edited_by: &'b str,
     /// When.
     pub edited_at: String,
+    /// Who approved it, as a submission or as what the approval wrote.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    pub approved_by: &'b [String],
     /// How many of the lines come from it.
     pub count: usize,
 }
@@ -187,6 +190,7 @@ impl<'b> Blamed<'b> {
                 author: &origin.author,
                 edited_by: &origin.edited_by,
                 edited_at: origin.edited_at.to_string(),
+                approved_by: &origin.approved_by,
                 count,
             })
         };

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde::Serialize;
 
 use super::Report;
-use crate::audit::Traced;
+use crate::audit::{Deciding, Traced};
 use crate::document::sections::Section;
 use crate::model::number::{CheckpointNumber, Version};
 use crate::model::tag::Tag;
@@ -29,6 +29,14 @@ pub struct DocumentReport<'d> {
     created_at: Option<&'d str>,
     edited_by: &'d str,
     edited_at: String,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    approved_by: &'d [String],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    approved_at: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    steward: Option<&'d Deciding>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    review_due: Option<String>,
     published_at: Option<String>,
     content_hash: String,
     chain_hash: String,
@@ -99,8 +107,12 @@ impl<'d> DocumentReport<'d> {
             checkpoint: served.checkpoint,
             author: fields.author.as_deref(),
             created_at: fields.created_at.as_deref(),
-            edited_by: &served.entry.edited_by,
-            edited_at: served.entry.edited_at.to_string(),
+            edited_by: served.edited_by(),
+            edited_at: served.edited_at().to_string(),
+            approved_by: served.approved_by(),
+            approved_at: served.approved_at().map(|at| at.to_string()),
+            steward: served.provenance.steward.as_ref(),
+            review_due: served.provenance.review_due.map(|due| due.to_string()),
             published_at: served.entry.published_at().map(|t| t.to_string()),
             content_hash: served.entry.content_hash.to_string(),
             chain_hash: served.entry.chain_hash.to_string(),

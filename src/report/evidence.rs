@@ -8,6 +8,7 @@ use crate::audit::HeadRef;
 use crate::evidence::bundle::export::{ExportError, Exported};
 use crate::evidence::bundle::verify::{BundleFault, Item, Kind, Verdict, Verified};
 use crate::evidence::publications::Publication;
+use crate::resolve::provenance::written;
 
 /// The answer of `evidence export`.
 #[derive(Debug, Serialize)]
@@ -181,11 +182,11 @@ pub struct PublicationRow {
     pub version: Option<u64>,
     /// The field `author` of the version.
     pub author: Option<String>,
-    /// Who recorded the version.
+    /// Who submitted the version, or who recorded it without a review.
     pub edited_by: Option<String>,
     /// When.
     pub edited_at: Option<String>,
-    /// Who approved it; this version of ctx records no approvals.
+    /// Who approved it.
     pub approved_by: Vec<String>,
     /// Whether the history verifies up to the version, and the checkpoint.
     pub complete: bool,
@@ -203,6 +204,8 @@ pub struct PublicationRow {
 impl From<Publication> for PublicationRow {
     fn from(row: Publication) -> Self {
         let entry = row.entry.as_ref();
+        let reviewed = row.reviewed.as_ref();
+        let written = entry.map(|entry| written(entry, reviewed));
         Self {
             checkpoint: row.checkpoint.number.0,
             at: row.checkpoint.at.to_string(),
@@ -210,9 +213,9 @@ impl From<Publication> for PublicationRow {
             id: row.id.to_string(),
             version: row.version.map(|version| version.0),
             author: row.author,
-            edited_by: entry.map(|entry| entry.edited_by.clone()),
-            edited_at: entry.map(|entry| entry.edited_at.to_string()),
-            approved_by: Vec::new(),
+            edited_by: written.map(|(by, _)| by.to_owned()),
+            edited_at: written.map(|(_, at)| at.to_string()),
+            approved_by: reviewed.map(|of| of.approved_by.clone()).unwrap_or_default(),
             complete: row.why.is_none(),
             why: row.why,
             unprotected_note: entry.and_then(|entry| entry.note.clone()),

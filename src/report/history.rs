@@ -6,12 +6,13 @@ use serde::Serialize;
 
 use super::Report;
 use crate::chain::error::ChainError;
-use crate::chain::history::{Entry, History, TextStorage};
+use crate::chain::history::{Entry, EntryState, History, TextStorage};
 use crate::chain::walk::Walk;
 use crate::checkpoint::chronicle::Chronicle;
 use crate::model::id::DocumentId;
 use crate::model::number::{CheckpointNumber, Version};
 use crate::resolve::seals::Seals;
+use crate::review::{self, Reviewed, StepKind, Track};
 use crate::vault::files::Files;
 
 /// The answer of `history`.
@@ -32,6 +33,16 @@ pub struct VersionReport<'h> {
     pub version: Version,
     /// `published`, `retired` or `unpublished`.
     pub state: &'static str,
+    /// What it is to the reviews of the artifact: `submitted`, `approved in part`, `rejected`,
+    /// `withdrawn`, `ratified`, or `approved` of one that an approval published or retired.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub review: Option<&'static str>,
+    /// Who submitted what was approved.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub submitted_by: Option<String>,
+    /// Who approved it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub approved_by: Vec<String>,
     /// The first checkpoint that seals it, or that its retirement takes effect at.
     pub checkpoint: Option<CheckpointNumber>,
     /// `keyframe` or `diff`.
@@ -67,6 +78,7 @@ impl<'h> HistoryReport<'h> {
         history: &'h History,
     ) -> Self {
         let mut walk = Walk::new(files, id, history);
+        let has_steps = history.entries().any(|entry| entry.state == EntryState::Unpublished);
         let mut report = Self { id, versions: Vec::new(), unreadable: Vec::new() };
         while let Some(step) = walk.next() {
             let Ok(mut version) = step.version else {
@@ -82,7 +94,12 @@ impl<'h> HistoryReport<'h> {
                 wrong.extend(version.check_text().err());
                 wrong.extend(version.check_retirement().err());
             }
-            report.versions.push(VersionReport::new(entry, seals, &wrong));
+            let text = version.text.filter(|_| has_steps && wrong.is_empty());
+            let mut row = VersionReport::new(entry, seals, &wrong);
+            if let Some(text) = text {
+                row.review(id, history, text);
+            }
+            report.versions.push(row);
         }
         report
     }
@@ -94,10 +111,31 @@ impl<'h> HistoryReport<'h> {
 }
 
 impl<'h> VersionReport<'h> {
+    /// Says what the version is to the reviews of the artifact.
+    fn review(&mut self, id: &DocumentId, history: &History, text: &str) {
+        let Some(entry) = history.entry(self.version) else { return };
+        self.review = match Track::new(id).kind_of(entry, text) {
+            StepKind::Other => None,
+            StepKind::Event => {
+                let fields = id.is_document().then(|| review::fields_of(text)).flatten();
+                let found = Reviewed::of(id, history, self.version, fields.as_ref());
+                found.map(|reviewed| {
+                    self.submitted_by = Some(reviewed.submitted_by);
+                    self.approved_by = reviewed.approved_by;
+                    "approved"
+                })
+            }
+            step => Some(step.as_str()),
+        };
+    }
+
     fn new(entry: &'h Entry, seals: &Seals, wrong: &[ChainError]) -> Self {
         Self {
             version: entry.version,
             state: entry.state.as_str(),
+            review: None,
+            submitted_by: None,
+            approved_by: Vec::new(),
             checkpoint: seals.get(&entry.version).copied(),
             stored: if entry.stored == TextStorage::Keyframe { "keyframe" } else { "diff" },
             edited_by: &entry.edited_by,

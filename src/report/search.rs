@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::Report;
 use super::document::WithheldReport;
-use crate::audit::Traced;
+use crate::audit::{Deciding, Traced};
 use crate::model::number::{CheckpointNumber, Version};
 use crate::model::tag::Tag;
 use crate::search::{Answer, Hit, Reason, Snippet};
@@ -38,6 +38,19 @@ struct HitReport<'s> {
     version: Version,
     checkpoint: CheckpointNumber,
     chain_hash: String,
+    /// Those of `ctx.read`; only of a text that a review published.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    edited_by: Option<&'s str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    edited_at: Option<String>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    approved_by: &'s [String],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    approved_at: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    steward: Option<&'s Deciding>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    review_due: Option<String>,
     class: &'static str,
     score: f64,
     snippet: &'s Snippet,
@@ -73,6 +86,7 @@ impl<'s> SearchReport<'s> {
 impl<'s> HitReport<'s> {
     fn new(hit: &'s Hit, explain: bool) -> Self {
         let served = &hit.served;
+        let reviewed = served.provenance.reviewed.is_some();
         Self {
             id: served.id.as_str(),
             anchor: hit.section.as_ref().map(|section| section.anchor.as_str()),
@@ -84,6 +98,12 @@ impl<'s> HitReport<'s> {
             version: served.entry.version,
             checkpoint: served.checkpoint,
             chain_hash: hit.chain_hash().to_string(),
+            edited_by: reviewed.then(|| served.edited_by()),
+            edited_at: reviewed.then(|| served.edited_at().to_string()),
+            approved_by: served.approved_by(),
+            approved_at: served.approved_at().map(|at| at.to_string()),
+            steward: served.provenance.steward.as_ref(),
+            review_due: served.provenance.review_due.map(|due| due.to_string()),
             class: CLASS,
             score: hit.score,
             snippet: &hit.snippet,

@@ -20,6 +20,7 @@ pub mod packs;
 pub mod plan;
 pub mod portion;
 mod posted;
+pub(crate) mod provenance;
 mod ranking;
 mod repeated;
 pub(crate) mod seals;
@@ -34,9 +35,9 @@ use std::convert::Infallible;
 use std::sync::OnceLock;
 
 use crate::chain::error::ChainError;
-use crate::chain::history::Entry;
+use crate::chain::history::{Entry, History};
 use crate::chain::replay;
-use crate::chain::vouched;
+use crate::chain::vouched::{self, SealedVersion};
 use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::codec;
 use crate::checkpoint::fault::LogError;
@@ -57,6 +58,7 @@ use crate::vault::federation::Authorities;
 
 use map::{Map, Recorded};
 use posted::Posted;
+use provenance::{Provenance, Settings};
 use served::Visible;
 use universe::Sets;
 
@@ -80,8 +82,8 @@ pub struct Snapshot<'v> {
     map: Map<'v>,
     /// The names of vaults, unless they are withheld; read when they are first needed.
     names: OnceLock<Option<Authorities>>,
-    /// How documents are read; read when it is first needed.
-    markup: OnceLock<Markup>,
+    /// What the configuration says about every document; read when it is first needed.
+    settings: OnceLock<Settings>,
 }
 
 /// A document that belongs to the checkpoint but may not be served.
@@ -158,8 +160,8 @@ impl<'v> Snapshot<'v> {
         let (at, hash) = (made.map(|c| c.at), made.map(|c| c.hash));
         let full_log = codec::form_of(vault).is_shared();
         let map = Map::of_log(chronicle, checkpoint, state);
-        let (names, markup) = (OnceLock::new(), OnceLock::new());
-        Ok(Self { vault, checkpoint, hash, at, full_log, map, names, markup })
+        let (names, settings) = (OnceLock::new(), OnceLock::new());
+        Ok(Self { vault, checkpoint, hash, at, full_log, map, names, settings })
     }
 
     /// The vault at checkpoint `number`, or at the last one, as a source gives it.
@@ -177,8 +179,8 @@ impl<'v> Snapshot<'v> {
         let (checkpoint, hash, made_at) = (at.checkpoint(), Some(at.hash()), Some(at.made_at()));
         let full_log = codec::form_of(vault).is_shared();
         let map = Map::of_index(at);
-        let (names, markup) = (OnceLock::new(), OnceLock::new());
-        Ok(Self { vault, checkpoint, hash, at: made_at, full_log, map, names, markup })
+        let (names, settings) = (OnceLock::new(), OnceLock::new());
+        Ok(Self { vault, checkpoint, hash, at: made_at, full_log, map, names, settings })
     }
 
     /// The number of the checkpoint; 0 before the first.
@@ -234,7 +236,7 @@ impl<'v> Snapshot<'v> {
 
     /// The configuration as the checkpoint seals it.
     pub fn config(&self) -> Option<Config> {
-        Config::parse(&self.get(&DocumentId::config())?.ok()?.text).ok()
+        Config::parse(&self.own(&DocumentId::config())?.ok()?.text).ok()
     }
 
     /// The configuration as the checkpoint seals it, the defaults where that cannot be parsed; none
@@ -243,16 +245,17 @@ impl<'v> Snapshot<'v> {
     /// # Errors
     /// The chain does not vouch for it.
     fn sealed_config(&self) -> Result<Option<Config>, Withheld> {
-        let sealed = self.get(&DocumentId::config()).transpose()?;
+        let sealed = self.own(&DocumentId::config()).transpose()?;
         Ok(sealed.map(|served| Config::parse(&served.text).unwrap_or_default()))
     }
 
     /// How the checkpoint has its documents read (`spec/document.md`, section 7).
     pub(crate) fn markup(&self) -> Markup {
-        *self.markup.get_or_init(|| match self.sealed_config() {
-            Ok(config) => config.as_ref().map(Markup::of).unwrap_or_default(),
-            Err(_) => Markup::Unknown,
-        })
+        self.settings().markup
+    }
+
+    fn settings(&self) -> &Settings {
+        self.settings.get_or_init(|| Settings::of(self, &self.sealed_config()))
     }
 
     /// The index as the checkpoint has its documents read, while it can be believed.
@@ -268,10 +271,27 @@ impl<'v> Snapshot<'v> {
 
     /// The verified text of one artifact; `None` where the checkpoint does not hold it.
     pub fn get(&self, id: &DocumentId) -> Option<Result<Served, Withheld>> {
+        self.found(id, |version, hash, recorded| self.serve(id, version, hash, recorded))
+    }
+
+    /// The verified text of a governance file that says how everything else is read: without what
+    /// that says of itself.
+    fn own(&self, id: &DocumentId) -> Option<Result<SealedVersion, Withheld>> {
+        self.found(id, |version, hash, recorded| {
+            let history = replay::load(self.vault.files(), id)?;
+            self.sealed_version(id, &history, (version, hash), recorded)
+        })
+    }
+
+    fn found<T>(
+        &self,
+        id: &DocumentId,
+        serve: impl FnOnce(Version, &Digest, &Recorded) -> Result<T, ChainError>,
+    ) -> Option<Result<T, Withheld>> {
         let served = match self.map.recorded(self, id) {
             Ok(None) => return None,
             Ok(Some(recorded)) => match recorded.mark.sealed() {
-                Some((version, hash)) => self.serve(id, version, &hash, &recorded),
+                Some((version, hash)) => serve(version, &hash, &recorded),
                 None => Err(ChainError::HalfSealed),
             },
             Err(why) => Err(ChainError::Log(Box::new(why))),
@@ -295,21 +315,8 @@ impl<'v> Snapshot<'v> {
         chain_hash: &Digest,
         recorded: &Recorded,
     ) -> Result<Served, ChainError> {
-        let files = self.vault.files();
-        let history = replay::load(files, id)?;
-        let sealed = vouched::sealed(files, id, &history, version, chain_hash)?;
-        if let (Some(recorded), Some(at)) = (sealed.entry.published_at(), recorded.sealed_at)
-            && recorded > at
-        {
-            let bound = format!("the checkpoint that sealed it is of {at}");
-            return Err(ChainError::PublicationTime { recorded, bound });
-        }
-        // The reference implementation may drop an id and take it up again; what we retired does
-        // not come back. In a log of ours a return is refused before anything is served.
-        let later = history.entries().filter(|entry| self.full_log && entry.version > version);
-        if let Some(at) = later.filter_map(Entry::retired_at).find(|at| Some(*at) <= self.at) {
-            return Err(ChainError::Retired { version, at });
-        }
+        let history = replay::load(self.vault.files(), id)?;
+        let sealed = self.sealed_version(id, &history, (version, chain_hash), recorded)?;
         let (mut fields, body, markup) = match sealed.document {
             Some(document) => (document.frontmatter, document.parts.body, self.markup()),
             // A governance file, of which the configuration is one.
@@ -323,7 +330,46 @@ impl<'v> Snapshot<'v> {
         let visible = Visible::of(&sealed.text, body, shown);
         let (uri, id, checkpoint) = (self.uri(id), id.clone(), self.checkpoint);
         let (keyframe, entry, text) = (history.keyframe_of(version), sealed.entry, sealed.text);
-        Ok(Served { id, checkpoint, entry, text, fields, aliases, visible, keyframe, uri, body })
+        let provenance = Provenance::default();
+        let served = Served {
+            id,
+            checkpoint,
+            entry,
+            text,
+            fields,
+            provenance,
+            aliases,
+            visible,
+            keyframe,
+            uri,
+            body,
+        };
+        let provenance = Provenance::of(self.settings(), &served, &history);
+        Ok(Served { provenance, ..served })
+    }
+
+    /// What the checkpoint seals of an artifact, if it may be served.
+    fn sealed_version(
+        &self,
+        id: &DocumentId,
+        history: &History,
+        (version, chain_hash): (Version, &Digest),
+        recorded: &Recorded,
+    ) -> Result<SealedVersion, ChainError> {
+        let sealed = vouched::sealed(self.vault.files(), id, history, version, chain_hash)?;
+        if let (Some(recorded), Some(at)) = (sealed.entry.published_at(), recorded.sealed_at)
+            && recorded > at
+        {
+            let bound = format!("the checkpoint that sealed it is of {at}");
+            return Err(ChainError::PublicationTime { recorded, bound });
+        }
+        // The reference implementation may drop an id and take it up again; what we retired does
+        // not come back. In a log of ours a return is refused before anything is served.
+        let later = history.entries().filter(|entry| self.full_log && entry.version > version);
+        if let Some(at) = later.filter_map(Entry::retired_at).find(|at| Some(*at) <= self.at) {
+            return Err(ChainError::Retired { version, at });
+        }
+        Ok(sealed)
     }
 
     /// Resolves a selector.

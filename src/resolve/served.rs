@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use super::provenance::Provenance;
 use crate::chain::history::Entry;
 use crate::document::frontmatter::Frontmatter;
 use crate::document::links::{self, Links};
@@ -27,6 +28,8 @@ pub struct Served {
     /// The fields of that text; among the tags are those of its body, where the checkpoint's layout
     /// has such.
     pub fields: Frontmatter,
+    /// Who answers for the text, besides its record.
+    pub(crate) provenance: Provenance,
     /// Its other names, where the checkpoint's layout has such.
     pub(crate) aliases: Vec<String>,
     /// What of the text is served.

@@ -5,12 +5,14 @@ use std::ops::Range;
 
 use super::Served;
 use super::portion::Portion;
+use super::provenance::{Provenance, written};
 use crate::audit::{Part, Text, Traced};
 use crate::chain::history::Entry;
 use crate::document::sections::Section;
 use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
 use crate::model::number::CheckpointNumber;
+use crate::review::Reviewed;
 use crate::uri::Uri;
 
 /// What is known of a version that a text is of.
@@ -24,6 +26,8 @@ pub(crate) struct Origin<'o> {
     pub(crate) entry: &'o Entry,
     /// Its field `author`.
     pub(crate) author: Option<&'o str>,
+    /// Who submitted and who approved it.
+    pub(crate) reviewed: Option<&'o Reviewed>,
 }
 
 impl Origin<'_> {
@@ -32,6 +36,7 @@ impl Origin<'_> {
         let nameable = self.checkpoint.filter(|_| Uri::can_name(self.id));
         let uri = nameable.map(|number| Uri::pinned(self.id.clone(), number).to_string());
         let id = uri.is_none().then(|| self.id.to_string());
+        let (edited_by, edited_at) = written(self.entry, self.reviewed);
         Text {
             uri,
             id,
@@ -41,8 +46,12 @@ impl Origin<'_> {
             range: None,
             part: None,
             author: self.author.map(str::to_owned),
-            edited_by: self.entry.edited_by.clone(),
-            edited_at: self.entry.edited_at.to_string(),
+            edited_by: edited_by.to_owned(),
+            edited_at: edited_at.to_string(),
+            approved_by: self.reviewed.map(|of| of.approved_by.clone()).unwrap_or_default(),
+            approved_at: self.reviewed.map(|of| of.approved_at.to_string()),
+            steward: None,
+            review_due: None,
             bytes: text.len() as u64,
             sha256: Digest::of(text.as_bytes()).to_string(),
         }
@@ -53,7 +62,15 @@ impl Served {
     /// The version that it is.
     pub(crate) fn origin(&self) -> Origin<'_> {
         let author = self.fields.author.as_deref();
-        Origin { id: &self.id, checkpoint: Some(self.checkpoint), entry: &self.entry, author }
+        let (checkpoint, reviewed) = (Some(self.checkpoint), self.provenance.reviewed.as_ref());
+        Origin { id: &self.id, checkpoint, entry: &self.entry, author, reviewed }
+    }
+
+    /// What is recorded of `text`, which was made of it.
+    pub(crate) fn recorded(&self, text: &str) -> Text {
+        let Provenance { steward, review_due, .. } = &self.provenance;
+        let review_due = review_due.map(|due| due.to_string());
+        Text { steward: steward.clone(), review_due, ..self.origin().text(text) }
     }
 
     /// Some of its lines, counted from 0, that are handed out one by one, with what is recorded of
@@ -65,7 +82,7 @@ impl Served {
             true => Cow::Borrowed(&self.text[range.clone()]),
             false => self.shown(range.clone()).0,
         };
-        let recorded = self.origin().text(&text);
+        let recorded = self.recorded(&text);
         Traced::new((), vec![Text { range: Some(as_bytes(&range)), ..recorded }])
     }
 
@@ -75,7 +92,7 @@ impl Served {
         let text = &self.text[range.clone()];
         let uri = Portion { section, ..Portion::whole(self) }.uri();
         let range = section.map(|_| as_bytes(&range));
-        Traced::new(text, vec![Text { range, ..self.origin().text(text).named(uri) }])
+        Traced::new(text, vec![Text { range, ..self.recorded(text).named(uri) }])
     }
 }
 
@@ -87,7 +104,7 @@ impl Portion<'_> {
             (Some(section), None) => Some(section.range.clone()),
             (None, None) => Some(self.served.body_range()),
         };
-        let recorded = self.served.origin().text(&self.text()).named(self.uri());
+        let recorded = self.served.recorded(&self.text()).named(self.uri());
         let is_of_pack = self.instructions.is_some_and(|of| of.pack().is_some());
         let part = is_of_pack.then_some(Part::Instructions);
         Text { range: range.as_ref().map(as_bytes), part, ..recorded }

@@ -5,12 +5,15 @@
 //! are the stewards and settings in force before an event, and judge a decision by them. The writer
 //! of a decision and the verifier ask the same functions. Nothing here reads a live file or writes.
 
+mod approval;
 mod author;
 mod judge;
 mod rules;
 mod track;
 
+pub use approval::Reviewed;
 pub use author::Barred;
 pub use judge::{Fault, FaultKind};
 pub use rules::{Rules, Unfit};
+pub(crate) use track::fields_of;
 pub use track::{Approval, EmergencyRetirement, Pending, Published, StepKind, Track, is_act};

@@ -333,7 +333,7 @@ pub(super) fn decision(entry: &Entry) -> Option<Result<&str, ()>> {
 }
 
 /// The review fields of a document's text.
-pub(super) fn fields_of(text: &str) -> Option<ReviewFields> {
+pub(crate) fn fields_of(text: &str) -> Option<ReviewFields> {
     ReviewFields::of(&Document::parse(text).ok()?.frontmatter)
 }
 

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use super::{
     Assignment, ReviewEntry, ReviewSettings, Role, Scope, Scoped, Stewards, Stewardship, Who,
 };
+use crate::audit::Deciding;
 use crate::model::id::DocumentId;
 use crate::model::layout::{CONFIG, STEWARDS};
 use crate::model::principal::{Principal, PrincipalKey};
@@ -66,7 +67,25 @@ impl<'s> Resolution<'s> {
     }
 }
 
+/// No more reviewers are named: a text must not weigh less than its provenance.
+const MOST_NAMED: usize = 10;
+
+impl Stewardship {
+    /// What goes with a text that the scope decides about.
+    fn deciding(&self) -> Deciding {
+        let all = self.assignments.iter().filter(|one| one.role == Role::Reviewer);
+        let more = all.clone().count().saturating_sub(MOST_NAMED) as u64;
+        let reviewers = all.take(MOST_NAMED).map(|one| one.who.to_string()).collect();
+        Deciding { scope: self.scope.to_string(), reviewers, more: Some(more).filter(|n| *n > 0) }
+    }
+}
+
 impl Stewards {
+    /// The scope that decides about an artifact and its reviewers, in short.
+    pub fn deciding(&self, id: &DocumentId, tags: &[Tag]) -> Option<Deciding> {
+        self.scope_of(id, tags).map(Stewardship::deciding)
+    }
+
     /// The scope that decides about an artifact: its document with these tags, or a governance file.
     /// The first scope with a steward does; those of broader scopes are not added.
     pub fn scope_of(&self, id: &DocumentId, tags: &[Tag]) -> Option<&Stewardship> {

@@ -6,6 +6,7 @@ use crate::chain::history::{EntryState, History};
 use crate::chain::{replay, vouched};
 use crate::checkpoint::chronicle::Chronicle;
 use crate::document::Document;
+use crate::document::review::ReviewFields;
 use crate::document::text::normalise;
 use crate::live;
 use crate::model::hint::{Call, Hint, Verb};
@@ -15,6 +16,7 @@ use crate::model::number::Version;
 use crate::report::failure::{Code, Failure};
 use crate::resolve::traced::Origin;
 use crate::resolve::{Served, Snapshot, seals};
+use crate::review::Reviewed;
 use crate::vault::Vault;
 use crate::words::nearest_name;
 use crate::yaml::canonical_number;
@@ -78,8 +80,12 @@ pub(crate) fn recorded(
 ) -> Option<Text> {
     let entry = history.entry(version)?;
     let checkpoint = seals::of_log(chronicle, id, history).get(&version).copied();
-    let author = Document::parse(sealed).ok().and_then(|read| read.frontmatter.author);
-    Some(Origin { id, checkpoint, entry, author: author.as_deref() }.text(handed_out))
+    let fields = Document::parse(sealed).ok().map(|read| read.frontmatter);
+    let author = fields.as_ref().and_then(|fields| fields.author.as_deref());
+    let review = fields.as_ref().and_then(ReviewFields::of);
+    let reviewed = Reviewed::of(id, history, version, review.as_ref());
+    let reviewed = reviewed.as_ref();
+    Some(Origin { id, checkpoint, entry, author, reviewed }.text(handed_out))
 }
 
 /// The live text of an artifact, in normal form.

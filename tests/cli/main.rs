@@ -53,6 +53,7 @@ mod obsidian;
 mod packs;
 mod produced;
 mod properties;
+mod provenance;
 mod prune;
 mod publish;
 mod readme;

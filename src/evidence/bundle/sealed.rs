@@ -14,12 +14,14 @@ use crate::chain::replay::{self, Replay};
 use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::state::PublishedSet;
 use crate::document::Document;
+use crate::document::review::ReviewFields;
 use crate::document::text::normalise;
 use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
 use crate::model::layout::limit;
 use crate::model::number::{CheckpointNumber, Version};
 use crate::resolve::traced::Origin;
+use crate::review::Reviewed;
 use crate::vault::Vault;
 use crate::vault::files::Files;
 
@@ -161,7 +163,7 @@ impl Sealed {
             let path = text_path(self.versions.len());
             self.put(path, "the text of a version", text.clone().into_bytes())?;
         }
-        self.texts.extend(chain.handed_out(id, group));
+        self.texts.extend(chain.handed_out((id, history), group));
         let segment = Segment {
             id: id.to_string(),
             previous: chain.previous.map(|hash| hash.to_string()),
@@ -231,14 +233,18 @@ impl Chain {
 
     /// What the access log says of it: the texts of the versions, and the keyframe and the diffs
     /// between them.
-    fn handed_out(&self, id: &DocumentId, group: &Group) -> Vec<Text> {
+    fn handed_out(&self, (id, history): (&DocumentId, &History), group: &Group) -> Vec<Text> {
         let mut texts = Vec::new();
         for (entry, text) in &self.texts {
             let document = id.is_document().then(|| Document::parse(text).ok()).flatten();
-            let author = document.and_then(|document| document.frontmatter.author);
+            let fields = document.map(|document| document.frontmatter);
+            let review = fields.as_ref().and_then(ReviewFields::of);
+            let reviewed = Reviewed::of(id, history, entry.version, review.as_ref());
+            let author = fields.as_ref().and_then(|fields| fields.author.as_deref());
             let first = group[&entry.version].first();
             let checkpoint = first.map(|number| CheckpointNumber(*number));
-            texts.push(Origin { id, checkpoint, entry, author: author.as_deref() }.text(text));
+            let reviewed = reviewed.as_ref();
+            texts.push(Origin { id, checkpoint, entry, author, reviewed }.text(text));
         }
         for entry in &self.entries {
             let (text, part) = match &entry.diff {
@@ -257,6 +263,10 @@ impl Chain {
                 author: None,
                 edited_by: entry.edited_by.clone(),
                 edited_at: entry.edited_at.clone(),
+                approved_by: Vec::new(),
+                approved_at: None,
+                steward: None,
+                review_due: None,
                 bytes: text.len() as u64,
                 sha256: Digest::of(text.as_bytes()).to_string(),
             });

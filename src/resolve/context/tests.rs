@@ -11,6 +11,7 @@ use crate::document::{Document, hidden};
 use crate::model::number::Version;
 use crate::resolve::Served;
 use crate::resolve::plan::{Cut, Found};
+use crate::resolve::provenance::Provenance;
 use crate::uri::Uri;
 
 /// A document as a test describes it.
@@ -94,6 +95,7 @@ fn served(n: usize, made: &Made, before: &[Served]) -> Served {
     };
     let uri = (n != 5).then(|| Uri::pinned(id.clone(), CheckpointNumber(3)));
     Served {
+        provenance: Provenance::default(),
         id,
         checkpoint: CheckpointNumber(3),
         entry,

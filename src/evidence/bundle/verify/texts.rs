@@ -100,7 +100,7 @@ fn judge<'m>(
     if entry.chain_hash.to_string() != text.chain_hash {
         return contradicted("the version has another chain hash");
     }
-    if entry.edited_by != text.edited_by || entry.edited_at.to_string() != text.edited_at {
+    if !is_recorded(text, &entry.edited_by, &entry.edited_at.to_string()) {
         return contradicted("another person recorded the version, or at another time");
     }
     if versions.sealed(proof.version, checkpoint) != Some(Verdict::Proved) {
@@ -123,6 +123,15 @@ fn judge<'m>(
                 Some(_) => contradicted("the bytes of the version have another hash"),
             }
         }
+    }
+}
+
+/// Whether a line says when and by whom a version was recorded. Of a reviewed one that is the
+/// approval; its submission may be in no chain of the bundle.
+fn is_recorded(text: &Text, edited_by: &str, edited_at: &str) -> bool {
+    match &text.approved_at {
+        Some(approved_at) => approved_at == edited_at,
+        None => text.edited_by == edited_by && text.edited_at == edited_at,
     }
 }
 

@@ -1,0 +1,123 @@
+//! Who answers for a text: who wrote and who approved it, who decides about the document, and when
+//! the approval is due again (`spec/resolve.md`, RES-29).
+
+use super::{Served, Snapshot, Withheld};
+use crate::audit::Deciding;
+use crate::chain::history::{Entry, History};
+use crate::document::obsidian::Markup;
+use crate::document::review::ReviewFields;
+use crate::model::id::DocumentId;
+use crate::model::timestamp::Timestamp;
+use crate::review::Reviewed;
+use crate::stewards::{self, Stewards};
+use crate::vault::config::{Config, Governance};
+
+/// The milliseconds of a day.
+const DAY: u64 = 86_400_000;
+
+/// Who answers for a text, besides the entry of its version.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Provenance {
+    /// Who submitted and who approved the version; none where no review published it.
+    pub(crate) reviewed: Option<Reviewed>,
+    /// Who decides about the document; none where the checkpoint leaves the vault ungoverned.
+    pub(crate) steward: Option<Deciding>,
+    /// When the approval is due again.
+    pub(crate) review_due: Option<Timestamp>,
+}
+
+/// What the configuration of a checkpoint says about every document.
+#[derive(Debug)]
+pub(super) struct Settings {
+    /// How documents are read.
+    pub(super) markup: Markup,
+    /// The stewards of a governed vault.
+    stewards: Option<Stewards>,
+}
+
+impl Settings {
+    /// Those of a checkpoint whose configuration this is.
+    pub(super) fn of(snapshot: &Snapshot<'_>, config: &Result<Option<Config>, Withheld>) -> Self {
+        let Ok(config) = config else { return Self { markup: Markup::Unknown, stewards: None } };
+        let markup = config.as_ref().map(Markup::of).unwrap_or_default();
+        let is_governed = |config: &&Config| config.governance == Governance::Governed;
+        let stewards = config.as_ref().filter(is_governed).and_then(|_| {
+            let sealed = snapshot.own(&DocumentId::stewards())?.ok()?;
+            stewards::read(&sealed.text).stewards
+        });
+        Self { markup, stewards }
+    }
+}
+
+impl Provenance {
+    /// That of a version, which is to be served.
+    pub(super) fn of(settings: &Settings, served: &Served, history: &History) -> Self {
+        let (id, entry) = (&served.id, &served.entry);
+        let fields = ReviewFields::of(&served.fields);
+        let reviewed = Reviewed::of(id, history, entry.version, fields.as_ref());
+        let Some(stewards) = &settings.stewards else {
+            return Self { reviewed, ..Self::default() };
+        };
+        let tags = &served.fields.tags;
+        let max_age = stewards.review_of(id, tags).max_age;
+        let review_due = reviewed.as_ref().and_then(|reviewed| due(reviewed.approved_at, max_age?));
+        Self { reviewed, steward: stewards.deciding(id, tags), review_due }
+    }
+}
+
+/// The instant so many days later; none after the last that a timestamp can name.
+fn due(approved_at: Timestamp, days: u64) -> Option<Timestamp> {
+    let later = i64::try_from(days.checked_mul(DAY)?).ok()?;
+    let due = Timestamp::from_millis(approved_at.millis().checked_add(later)?);
+    due.to_string().parse().ok()
+}
+
+impl Served {
+    /// Who wrote the text: who submitted the version, or who recorded it without a review.
+    pub fn edited_by(&self) -> &str {
+        written(&self.entry, self.provenance.reviewed.as_ref()).0
+    }
+
+    /// When.
+    pub fn edited_at(&self) -> Timestamp {
+        written(&self.entry, self.provenance.reviewed.as_ref()).1
+    }
+
+    /// Who approved it, in order; none where no review published it.
+    pub fn approved_by(&self) -> &[String] {
+        self.provenance.reviewed.as_ref().map_or(&[], |reviewed| &reviewed.approved_by)
+    }
+
+    /// When.
+    pub fn approved_at(&self) -> Option<Timestamp> {
+        self.provenance.reviewed.as_ref().map(|reviewed| reviewed.approved_at)
+    }
+}
+
+/// Who wrote the text of a version, and when.
+pub(crate) fn written<'e>(
+    entry: &'e Entry,
+    reviewed: Option<&'e Reviewed>,
+) -> (&'e str, Timestamp) {
+    match reviewed {
+        Some(reviewed) => (&reviewed.submitted_by, reviewed.submitted_at),
+        None => (&entry.edited_by, entry.edited_at),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_approval_is_due_after_days_unless_no_timestamp_can_say_it() {
+        let at = |text: &str| text.parse::<Timestamp>().unwrap();
+        let due = |from: &str, days| due(at(from), days).map(|due| due.to_string());
+        assert_eq!(
+            due("2026-11-24T10:00:00.000Z", 90).as_deref(),
+            Some("2027-02-22T10:00:00.000Z")
+        );
+        assert_eq!(due("9999-11-24T10:00:00.000Z", 36_500), None);
+        assert_eq!(due("2026-11-24T10:00:00.000Z", u64::MAX), None);
+    }
+}
