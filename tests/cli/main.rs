@@ -65,6 +65,8 @@ mod resolve;
 mod respelled;
 mod restore;
 mod retire;
+mod review_model;
+mod review_properties;
 mod search;
 mod sections;
 mod shared;
