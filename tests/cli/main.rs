@@ -67,6 +67,8 @@ mod respelled;
 mod restore;
 mod retire;
 mod review;
+mod review_model;
+mod review_properties;
 mod search;
 mod sections;
 mod shared;
