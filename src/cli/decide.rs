@@ -88,7 +88,7 @@ pub(super) struct Comment {
 }
 
 pub(super) fn approve(args: &Approve, session: &mut Session<'_>) -> Result<Answer, Failure> {
-    decided(&args.about, session, |vault, decision| review::approve(vault, decision))
+    decided(&args.about, session, review::approve)
         .map(|outcome| event::print(session, &outcome, args.about.dry_run, Approved))
 }
 

@@ -246,7 +246,7 @@ pub(crate) fn foreign_values(fields: &Frontmatter) -> Vec<Foreign<'_>> {
     }
     let value = |field: &&'static str| {
         let value = fields.get(field).filter(|value| !value.is_null())?;
-        Some(Foreign { field: *field, value })
+        Some(Foreign { field, value })
     };
     FIELDS.iter().filter_map(value).collect()
 }

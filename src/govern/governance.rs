@@ -50,7 +50,7 @@ pub(super) fn was_recorded(vault: &Vault, chronicle: &Chronicle<'_>) -> bool {
 /// How the change log says who acts, under the configuration in force.
 pub(super) fn recorder_of(vault: &Vault, chronicle: &Chronicle<'_>, author: &Author) -> Recorder {
     let sealed = sealed_config(vault, chronicle);
-    author.recorder.under(sealed.as_ref().map(Option::as_ref))
+    author.recorder.under(sealed.as_ref().ok().map(Option::as_ref))
 }
 
 /// The configuration that a checkpoint sealed last, whether or not the head still has it; none

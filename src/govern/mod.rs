@@ -451,7 +451,7 @@ fn event(
     choose(&mut transaction, &mut outcome)?;
     if event.gate == Gate::Steps {
         transaction.complete_step(&mut outcome);
-        return step::write(transaction, outcome, event);
+        return step::write(&transaction, outcome, event);
     }
     transaction.complete(&mut outcome, event.includes);
     write(transaction, outcome, event)

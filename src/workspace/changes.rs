@@ -66,8 +66,8 @@ impl Workspace<'_> {
         let sealed = chronicle.as_ref().map(|log| govern::sealed_config(vault, log));
         // Without a sound log the sealed configuration is not known.
         let recorder = match &sealed {
-            Some(sealed) => recorder.under(sealed.as_ref().map(Option::as_ref)),
-            None => recorder.under(Err(())),
+            Some(sealed) => recorder.under(sealed.as_ref().ok().map(Option::as_ref)),
+            None => recorder.under(None),
         };
         if let Some(chronicle) = &chronicle
             && vault.files().exists(layout::AUDIT_DIR)
