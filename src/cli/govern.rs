@@ -5,6 +5,7 @@ use super::{Acting, Answer, event};
 use crate::govern::Mode;
 use crate::report::event::{GovernOff, GovernOn};
 use crate::report::failure::Failure;
+use crate::workspace::governance::is_shared;
 
 /// Require a review of everything that is published, or stop to
 ///
@@ -67,6 +68,9 @@ pub(super) fn run(args: &Govern, session: &mut Session<'_>) -> Result<Answer, Fa
             let answer = event::print(session, &outcome, how.dry_run, GovernOn);
             if *alone {
                 session.ui.note("warning: one reviewer of the vault cannot approve their own texts; assign another one");
+            }
+            if is_shared(&vault)? {
+                session.ui.note("warning: the reference implementation can write to this vault; what it publishes has no approval, and its next event drops the governance files from the maps");
             }
             Ok(answer)
         }

@@ -68,8 +68,9 @@ impl Provenance {
 /// The instant so many days later; none after the last that a timestamp can name.
 fn due(approved_at: Timestamp, days: u64) -> Option<Timestamp> {
     let later = i64::try_from(days.checked_mul(DAY)?).ok()?;
-    let due = Timestamp::from_millis(approved_at.millis().checked_add(later)?);
-    due.to_string().parse().ok()
+    let later = approved_at.millis().checked_add(later)?;
+    // What has no spelling is clamped.
+    Some(Timestamp::from_millis(later)).filter(|due| due.millis() == later)
 }
 
 impl Served {

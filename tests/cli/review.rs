@@ -406,3 +406,17 @@ fn a_reason_is_required_and_limited() {
     by(&place, "bo", &format!("reject nodes/a --reason {long}")).exits(2);
     by(&place, "ana", "submit nodes/a --change ''").exits(2);
 }
+
+#[test]
+fn a_vault_that_the_reference_implementation_shares_is_governed_with_a_warning() {
+    let place = Place::with_maps();
+    place.write("nodes/a.md", "# A\n\none\n");
+    place.ctx("publish --all --as ana@x.com").ok();
+    place.write("stewards.yaml", STEWARDS);
+    let begun = place.ctx("govern on --as ana@x.com").ok();
+    assert!(begun.stderr.contains("the reference implementation can write"), "{}", begun.stderr);
+    place.edit("nodes/a.md", "one", "two");
+    by(&place, "ana", "submit nodes/a").ok();
+    by(&place, "bo", "approve nodes/a").ok();
+    place.ctx("verify").ok();
+}
