@@ -65,6 +65,7 @@ mod resolve;
 mod respelled;
 mod restore;
 mod retire;
+mod review_faults;
 mod review_model;
 mod review_properties;
 mod search;
