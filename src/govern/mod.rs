@@ -316,7 +316,8 @@ pub enum PublishError {
         /// Why.
         why: crate::chain::error::ChainError,
     },
-    /// The line that the checkpoint is to bind could not be written.
+    /// A line of the change log could not be written without which nothing may follow: that which
+    /// the checkpoint is to bind, or that of a step whose writer was interrupted.
     #[error("the change log: {0}")]
     Unbound(ChangeError),
     /// Writing failed; what was written has been taken back.
@@ -416,7 +417,6 @@ fn event(
 ) -> Result<Outcome, PublishError> {
     let holder = event.author.holder();
     let _lock = if event.mode.dry_run { None } else { Some(vault.lock(&holder)?) };
-    let left = review::Left::of(vault);
     let (log, recovered) = match event.mode.dry_run {
         true => {
             let log = trust::open_log(vault)?;
@@ -426,6 +426,10 @@ fn event(
         false => txn::settled_log(vault)?,
     };
     let chronicle = log.sound()?;
+    if !event.mode.dry_run {
+        // Whatever becomes of this command: what awaits a decision is found by these lines.
+        review::catch_up(vault, &chronicle, event.author).map_err(PublishError::Unbound)?;
+    }
     if !matches!(event.gate, Gate::Decides | Gate::Steps) {
         expect::check(vault, &chronicle, event.subjects, event.mode.expect)?;
     }
@@ -437,8 +441,6 @@ fn event(
         let now = event.author.now;
         let recorder = governance::recorder_of(vault, &chronicle, event.author);
         let _ = changes::catch_up(vault, &chronicle, &recorder, now);
-        let author = Author { recorder, ..event.author.clone() };
-        let _ = review::catch_up(vault, &chronicle, &left, &author);
     }
     let live_mode = vault.config().frontmatter;
     let asks = |vault: &Vault| vault.config().audit.is_some_and(|audit| audit.bind);

@@ -101,6 +101,15 @@ impl<'a> Transaction<'a> {
         })
     }
 
+    /// Lets the event have an instant after the last entry of each of these histories, which the
+    /// command did not name.
+    pub(super) fn begin_after(&mut self, ids: &[DocumentId]) {
+        if self.beyond.is_reviewed() {
+            let ids: Vec<&DocumentId> = ids.iter().collect();
+            self.at = self.at.max(after_steps(self.vault, &ids));
+        }
+    }
+
     /// Completes an event of these versions: includes governance files, in the order of the ids, and
     /// refuses what cannot stand beside what is published.
     pub(super) fn complete(&mut self, outcome: &mut Outcome, includes: Includes<'_>) {

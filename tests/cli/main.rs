@@ -67,6 +67,7 @@ mod respelled;
 mod restore;
 mod retire;
 mod review;
+mod review_faults;
 mod review_model;
 mod review_properties;
 mod search;

@@ -378,9 +378,9 @@ impl World {
         let said = self.ctx(spelled, &[&args[..], &["--json"]].concat());
         let json: Value = serde_json::from_str(&said.stdout).unwrap_or_default();
         let mut files = files;
-        for id in doubtful {
+        for id in doubtful.into_iter().filter(|id| self.place.has(&path_of(id))) {
             let versions = json["versions"].as_array().into_iter().flatten();
-            if versions.clone().any(|version| version["id"] == id.as_str()) {
+            if said.exit != 0 || versions.clone().any(|version| version["id"] == id.as_str()) {
                 files.push((id.clone(), self.live(id).unwrap()));
             }
         }
@@ -472,6 +472,11 @@ impl World {
     fn leave(&mut self, who: Who, spelled: &str, change: Option<String>) {
         let ids = self.ids();
         let id = self.draw.of(&ids).unwrap();
+        let artifact = &self.model.artifacts[&id];
+        if !self.model.is_governed && artifact.published.is_none() && artifact.has_history {
+            // Done already, where it was retired.
+            return;
+        }
         let mut args = vec!["retire", &id];
         if self.model.is_governed {
             args.extend(change.iter().flat_map(|name| ["--change", name]));

@@ -1,7 +1,7 @@
 //! What awaits a decision. Which artifacts to look at is known from the change logs, whose lines name
 //! every submission; what awaits follows from the histories of these alone.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rayon::prelude::*;
 
@@ -144,13 +144,18 @@ fn track_of(vault: &Vault, id: &DocumentId) -> Option<Track> {
 }
 
 /// The artifacts whose last submission the change logs do not name as decided, and no checkpoint
-/// holds as published.
+/// holds as published; and those that were retired.
 fn candidates(vault: &Vault, state: &PublishedSet) -> Result<Vec<DocumentId>, FileError> {
     // The last version that awaits, and the last that ends what awaits.
     let mut last: BTreeMap<String, (u64, u64)> = BTreeMap::new();
+    // A retirement may be one in an emergency whose own line was not written.
+    let mut gone: BTreeSet<String> = BTreeSet::new();
     let logs = Logs::of_changes(vault)?;
     let read = logs.each(&mut |line| {
         let Event::Change(change) = &line.event else { return };
+        if let Change::Event { ids, .. } = change {
+            gone.extend(ids.iter().filter(|id| state.get(id).is_none()).cloned());
+        }
         let is_end = matches!(change, Change::Reject(_) | Change::Withdraw(_) | Change::Ratify(_));
         let is_begin =
             matches!(change, Change::Submit(_) | Change::ApproveInPart(_) | Change::Emergency(_));
@@ -171,6 +176,6 @@ fn candidates(vault: &Vault, state: &PublishedSet) -> Result<Vec<DocumentId>, Fi
         let published = state.get(id).and_then(|mark| mark.version).unwrap_or(Version::NONE);
         begun > ended && *begun > published.0
     };
-    let open = last.into_iter().filter(is_open);
-    Ok(open.filter_map(|(id, _)| id.parse().ok()).collect())
+    gone.extend(last.into_iter().filter(is_open).map(|(id, _)| id));
+    Ok(gone.into_iter().filter_map(|id| id.parse().ok()).collect())
 }

@@ -124,8 +124,8 @@ impl From<ReviewError> for Failure {
                 .hint(Hint::call("{} shows what awaits now", of(Verb::ReviewShow, &id))),
             ReviewError::Altered { id, diff, .. } => with_diff(new(Code::SubmissionChanged), diff)
                 .hint(Hint::calls(
-                    "submit it again with {}, or run {}",
-                    [of(Verb::Submit, &id), of(Verb::Verify, &id)],
+                    "its submitter runs {} and then {}",
+                    [of(Verb::Withdraw, &id), of(Verb::Submit, &id)],
                 )),
             ReviewError::Text { .. } => new(Code::Usage),
             ReviewError::TooFewReviewers { .. } => new(Code::TooFewReviewers)
