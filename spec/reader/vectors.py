@@ -182,8 +182,12 @@ def changes(case):
     bindings = [tuple(one) for one in case.get("bindings", [])]
     must_bind = case.get("must_bind", [])
     owed = range(begin, never)
+    histories = {
+        id: {int(version): hash for version, hash in chain.items()}
+        for id, chain in case.get("histories", {}).items()
+    }
     found = check_changes(
-        case["files"], case["checkpoints"], owed, tails, bindings, must_bind
+        case["files"], case["checkpoints"], owed, tails, bindings, must_bind, histories
     )
     return sorted(map(str, found)) == sorted(str(tuple(one)) for one in case["findings"])
 

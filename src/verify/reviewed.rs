@@ -51,21 +51,27 @@ impl Pass<'_> {
         let Some(reviews) = &self.reviews else { return };
         let checkpoint = self.checkpoint_of(entry);
         let rules = checkpoint.and_then(|checkpoint| self.rules.review_before(checkpoint));
+        let mut faults = Vec::new();
         if let Some(rules) = rules
-            && !self.is_target_of_move(&reviews.track, entry, text)
+            && !self.is_target_of_move(&reviews.track, entry, text, checkpoint)
         {
-            for fault in reviews.track.judge(entry, text, rules) {
-                let code = match fault.kind {
-                    FaultKind::Missing => Code::ApprovalMissing,
-                    FaultKind::SelfApproval => Code::ApprovalSelf,
-                    FaultKind::Unauthorised => Code::ApprovalUnauthorised,
-                    FaultKind::Altered => Code::ApprovalAltered,
-                };
-                self.find(code, entry.version, fault.message);
-            }
+            faults = reviews.track.judge(entry, text, rules);
             self.moved_away(entry, checkpoint);
+        } else if entry.state == EntryState::Unpublished
+            && let Some(rules) = self.rules.review_at(entry.edited_at)
+        {
+            faults = reviews.track.judge_step(entry, text, rules);
         }
         self.take_step(entry, text, checkpoint);
+        for fault in faults {
+            let code = match fault.kind {
+                FaultKind::Missing => Code::ApprovalMissing,
+                FaultKind::SelfApproval => Code::ApprovalSelf,
+                FaultKind::Unauthorised => Code::ApprovalUnauthorised,
+                FaultKind::Altered => Code::ApprovalAltered,
+            };
+            self.find(code, entry.version, fault.message);
+        }
     }
 
     /// Passes over a version whose text is lost.
@@ -116,12 +122,23 @@ impl Pass<'_> {
 
     /// Whether a first version is what an approved move makes of the document that it retires: then
     /// the submission of that one vouches for it.
-    fn is_target_of_move(&self, track: &Track, entry: &Entry, text: &str) -> bool {
+    fn is_target_of_move(
+        &self,
+        track: &Track,
+        entry: &Entry,
+        text: &str,
+        checkpoint: Option<CheckpointNumber>,
+    ) -> bool {
         let is_first = entry.version == Version::FIRST && track.pending.is_none();
-        is_first && entry.is_published() && self.moved_from(entry, text).is_some()
+        is_first && entry.is_published() && self.moved_from(entry, text, checkpoint).is_some()
     }
 
-    fn moved_from(&self, entry: &Entry, text: &str) -> Option<()> {
+    fn moved_from(
+        &self,
+        entry: &Entry,
+        text: &str,
+        checkpoint: Option<CheckpointNumber>,
+    ) -> Option<()> {
         let document = Document::parse(text).ok()?;
         let fields = ReviewFields::of(&document.frontmatter)?;
         let origin = one_or_many(document.frontmatter.get("derived_from")).first()?.text()?;
@@ -129,6 +146,12 @@ impl Pass<'_> {
             Target::Document { id, .. } => id,
             _ => return None,
         };
+        // The same checkpoint removes the source, so that the retirement is judged by the same rules.
+        let removals = &self.view.records.get(&source)?.removals;
+        let removal = removals.iter().find(|removal| Some(removal.at) == entry.published_at())?;
+        if Some(removal.checkpoint) != checkpoint {
+            return None;
+        }
         let history = replay::load(self.vault.files(), &source).ok()?;
         let mut track = Track::new(&source);
         let mut walk = Walk::new(self.vault.files(), &source, &history);

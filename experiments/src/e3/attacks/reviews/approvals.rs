@@ -146,7 +146,9 @@ pub(in crate::e3::attacks) const APPROVALS: &[(&str, Attack)] = &[
     }),
     ("review-author-approves", |t| {
         let author = |text: &str| {
-            more(text).replacen("title:", "author: 'Bo <BO@example.com>, Ana'\ntitle:", 1)
+            let own = "author: ana@example.com\n";
+            let bare = more(text).replacen(own, "", 1);
+            bare.replacen("title:", "author: 'Bo <BO@example.com>, Ana'\ntitle:", 1)
         };
         Governed::begin(t)?.submit_as(ANA, PLAIN, &[], &author)?;
         t.approve(PLAIN, (BO, LATER), &[BO])?;
