@@ -83,7 +83,7 @@ class Governed:
         if rules and not self.is_target_of_move(track, entry, text, checkpoint):
             faults = track.judge(entry, text, rules)
             target = track.pending and track.pending["target"]
-            there = [number for number, *_ in self.seals.get(target, [])]
+            there = [number for number, version, *_ in self.seals.get(target, []) if version == 1]
             if entry.retired_at and target and checkpoint not in there:
                 faults.append("approval-altered")
         elif not entry.published_at and not entry.retired_at:
@@ -97,12 +97,12 @@ class Governed:
         after = track.pending
         if before and before["change"] and (not after or after["version"] != before["version"]):
             sealed = checkpoint if kind == "event" else None
-            self.parts.append((before, artifact.id, entry.edited_at, sealed))
+            self.parts.append((before, artifact.id, entry.edited_at, sealed, kind in ("rejected", "withdrawn")))
 
     def end_review(self, artifact):
         pending = artifact.track and artifact.track.pending
         if pending and pending["change"]:
-            self.parts.append((pending, artifact.id, None, None))
+            self.parts.append((pending, artifact.id, None, None, False))
 
     def is_target_of_move(self, track, entry, text, checkpoint):  # REV-7
         if entry.version != 1 or track.pending or not entry.published_at:
@@ -151,12 +151,13 @@ class Governed:
         return None
 
     def split_changes(self):  # REV-8
-        for one, id, to, sealed in self.parts:
+        for one, id, to, sealed, _ in self.parts:
             if not sealed:
                 continue
-            for other, other_id, until, other_sealed in self.parts:
-                awaits = millis(other["at"]) < millis(to) and (until is None or millis(until) >= millis(to))
-                is_split = awaits and other_id != id and other_sealed != sealed
+            for other, other_id, until, other_sealed, is_refused in self.parts:
+                end = millis(until) if until else None
+                is_alone = end is None or end >= millis(to) or (is_refused and end > millis(one["at"]))
+                is_split = is_alone and millis(other["at"]) < millis(to) and other_id != id and other_sealed != sealed
                 if other["change"] == one["change"] and is_split:
                     self.find("approval-missing", id, one["version"], sealed)
                     break

@@ -219,7 +219,8 @@ fn recompute(vault: &Vault, request: &Request, supposed: Option<Log>) -> Result<
     };
     let ids: Vec<DocumentId> = ids.into_iter().collect();
     let names = Names(whole.then_some(&survey.histories));
-    let checked = artifacts(vault, &ids, &names, &Known { view: &view, rules: &rules, steps: &steps });
+    let checked =
+        artifacts(vault, &ids, &names, &Known { view: &view, rules: &rules, steps: &steps });
     let published = checked.published;
     findings.extend(reviewed::split_changes(&checked.parts));
     findings.take(checked.findings);

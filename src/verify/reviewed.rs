@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::artifact::Pass;
 use super::finding::{Code, Finding};
+use super::log::Seal;
 use crate::chain::history::{Entry, EntryState};
 use crate::chain::replay;
 use crate::chain::walk::Walk;
@@ -41,6 +42,8 @@ pub(super) struct ChangePart {
     from: Timestamp,
     /// When it was decided or replaced; none while it awaits.
     to: Option<Timestamp>,
+    /// Whether it was rejected or withdrawn.
+    is_refused: bool,
     /// The checkpoint that published or retired it.
     sealed: Option<CheckpointNumber>,
 }
@@ -95,7 +98,9 @@ impl Pass<'_> {
         {
             let (id, to) = (self.id.clone(), Some(entry.edited_at));
             let sealed = checkpoint.filter(|_| kind == StepKind::Event);
-            self.checked.parts.push(ChangePart { change, id, version, from, to, sealed });
+            let is_refused = matches!(kind, StepKind::Rejected | StepKind::Withdrawn);
+            let part = ChangePart { change, id, version, from, to, is_refused, sealed };
+            self.checked.parts.push(part);
         }
     }
 
@@ -106,7 +111,8 @@ impl Pass<'_> {
             && let Some(change) = pending.change.clone()
         {
             let (id, version, from) = (self.id.clone(), pending.version, pending.at);
-            let part = ChangePart { change, id, version, from, to: None, sealed: None };
+            let (to, is_refused, sealed) = (None, false, None);
+            let part = ChangePart { change, id, version, from, to, is_refused, sealed };
             self.checked.parts.push(part);
         }
     }
@@ -180,7 +186,9 @@ impl Pass<'_> {
         };
         let record = self.view.records.get(&target);
         let is_there = record.is_some_and(|record| {
-            record.seals.iter().any(|seal| Some(seal.checkpoint) == checkpoint)
+            let is_first = |seal: &Seal| seal.mark.version == Some(Version::FIRST);
+            let mut seals = record.seals.iter().filter(|seal| is_first(seal));
+            seals.any(|seal| Some(seal.checkpoint) == checkpoint)
         });
         if entry.is_retirement() && !is_there {
             let message =
@@ -200,7 +208,8 @@ fn is_moved(id: &DocumentId, form: &str, text: &str) -> bool {
     document.is_ok_and(|document| moved_behind(id, form, &document, text).is_some())
 }
 
-/// Reports sets of which one part was published while another one awaited a decision.
+/// Reports sets of which one part was published while another one awaited a decision, or after
+/// another one alone was rejected or withdrawn.
 pub(super) fn split_changes(parts: &[ChangePart]) -> Vec<Finding> {
     let mut by_change: BTreeMap<&str, Vec<&ChangePart>> = BTreeMap::new();
     for part in parts {
@@ -212,7 +221,9 @@ pub(super) fn split_changes(parts: &[ChangePart]) -> Vec<Finding> {
             let (Some(sealed), Some(at)) = (one.sealed, one.to) else { continue };
             let left = parts.iter().find(|other| {
                 let awaits = other.from < at && other.to.is_none_or(|to| to >= at);
-                other.id != one.id && awaits && other.sealed != Some(sealed)
+                let is_refused = other.is_refused && other.to.is_some_and(|to| to > one.from);
+                let is_alone = awaits || is_refused && other.from < at;
+                other.id != one.id && is_alone && other.sealed != Some(sealed)
             });
             if let Some(left) = left {
                 let message = format!(

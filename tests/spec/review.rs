@@ -111,8 +111,7 @@ fn each_step_is_the_edit_of_the_text_before_it() {
             "ratified" => ReviewEdit::Ratify { by, at },
             other => panic!("{other}"),
         };
-        let status =
-            if case.step == "approved" && !case.retires { "published" } else { "draft" };
+        let status = if case.step == "approved" && !case.retires { "published" } else { "draft" };
         let made = Edit::step(Version(case.version), &case.at, status, &step).apply(&case.text);
         // The vectors have normal forms.
         let made = made.ok().map(|text| text.replace("\r\n", "\n"));

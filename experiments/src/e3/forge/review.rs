@@ -1,9 +1,9 @@
 //! Steps of reviews as texts (REV-4), and versions that are published or retired with their
 //! checkpoints: what a forger writes who knows the rules.
 
+use super::Target;
 use super::history::{Entry, History};
 use super::spell::scalar;
-use super::Target;
 
 /// The fields that a review sets, in the order in which they are written.
 const FIELDS: [&str; 9] = [

@@ -1,8 +1,8 @@
 //! Approvals by the wrong ones, too few, or of something else.
 
 use super::{
-    ANA, ASSIGNED, BO, CHLOE, EVE, Governed, KIM, LAST, LATER, LATER_STILL, MAX, MOVED,
-    OTHER, PLAIN, Place, SAM, TAGGED, TWO, Target, last,
+    ANA, ASSIGNED, BO, CHLOE, EVE, Governed, KIM, LAST, LATER, LATER_STILL, MAX, MOVED, OTHER,
+    PLAIN, Place, SAM, TAGGED, TWO, Target, last,
 };
 use crate::e3::attacks::Attack;
 use crate::e3::forge::history::History;
@@ -224,6 +224,18 @@ pub(in crate::e3::attacks) const APPROVALS: &[(&str, Attack)] = &[
         }
         Some(Place::of(PLAIN))
     }),
+    ("review-set-part-withdrawn", |t| {
+        let mut vault = Governed::begin(t)?;
+        for id in [PLAIN, OTHER] {
+            vault.submit_as(ANA, id, &["--change", "autumn"], &more)?;
+        }
+        let (text, version) = t.last(OTHER);
+        let text = step(&text, version + 1, LATER, "draft", &[("review", "withdrawn".to_owned())]);
+        t.add(OTHER, (ANA, LATER), Becomes::Step, &text)?;
+        t.approve(PLAIN, (BO, LATER_STILL), &[BO])?;
+        t.seal(LATER_STILL, &[PLAIN], &[])?;
+        Some(Place::of(PLAIN))
+    }),
 ];
 
 /// A text with a line more.
@@ -232,7 +244,11 @@ pub(super) fn more(text: &str) -> String {
 }
 
 fn with_eve() -> String {
-    ASSIGNED.replacen("eviewer}\n", "eviewer}\n  - {principal: eve@example.com, role: reviewer}\n", 1)
+    ASSIGNED.replacen(
+        "eviewer}\n",
+        "eviewer}\n  - {principal: eve@example.com, role: reviewer}\n",
+        1,
+    )
 }
 
 fn approved_by(by: &[&str]) -> Vec<(&'static str, String)> {

@@ -73,6 +73,11 @@ struct Governed<'t> {
 
 impl<'t> Governed<'t> {
     fn begin(target: &'t Target) -> Option<Self> {
+        Self::begin_after(target, &[])
+    }
+
+    /// The same, after these commands in the vault that is not governed yet.
+    fn begin_after(target: &'t Target, before: &[&[&str]]) -> Option<Self> {
         let mut this = Self { target, minute: 0 };
         fs::create_dir_all(target.outside.join("governed")).ok()?;
         for id in [PLAIN, OTHER, TAGGED, ALPHA, TWO] {
@@ -81,6 +86,9 @@ impl<'t> Governed<'t> {
             target.write(&format!("{id}.md"), text);
         }
         this.run(ANA, &["publish", PLAIN, OTHER, TAGGED, ALPHA, TWO, "--no-sync"])?;
+        for args in before {
+            this.run(ANA, args)?;
+        }
         target.write(STEWARDS, ASSIGNED);
         this.run(ANA, &["govern", "on"])?;
         Some(this)

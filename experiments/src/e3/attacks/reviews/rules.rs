@@ -6,8 +6,8 @@ use super::{
     Target, last,
 };
 use crate::e3::attacks::Attack;
-use crate::e3::forge::history_dir;
 use crate::e3::forge::history::History;
+use crate::e3::forge::history_dir;
 use crate::e3::forge::review::{Becomes, step};
 
 const GOVERNED: &str = "governance: governed\n";
@@ -99,7 +99,8 @@ pub(in crate::e3::attacks) const RULES: &[(&str, Attack)] = &[
     ("review-stewards-forged", |t| {
         let mut vault = Governed::begin(t)?;
         vault.submit(ANA, PLAIN)?;
-        let text = ASSIGNED.replace("ana@example.com, role: editor", "ana@example.com, role: reviewer");
+        let text =
+            ASSIGNED.replace("ana@example.com, role: editor", "ana@example.com, role: reviewer");
         t.write(STEWARDS, &text);
         t.add(STEWARDS, (ANA, LATER), Becomes::Published, &text)?;
         sealed(t, STEWARDS)

@@ -6,8 +6,9 @@ use super::{
     last,
 };
 use crate::e3::attacks::Attack;
+use crate::e3::forge::history::History;
 use crate::e3::forge::history_dir;
-use crate::e3::forge::review::{Becomes, approval, step};
+use crate::e3::forge::review::{Becomes, approval, step, submission};
 
 const LEE: &str = "lee@example.com";
 
@@ -32,6 +33,36 @@ pub(in crate::e3::attacks) const STEPS: &[(&str, Attack)] = &[
         log.renew();
         log.write(t);
         Some(last(t, ALPHA))
+    }),
+    ("review-move-of-another-event", |t| {
+        // A document of a time before the mode is moved once more, without a review.
+        let mut vault = Governed::begin_after(t, &[&["retire", OTHER]])?;
+        vault.submit(ANA, PLAIN)?;
+        let target = "nodes/gov/copied";
+        let mut source = History::read(t, OTHER);
+        let retired = source.entries.pop()?;
+        let removed = retired.retired.clone()?;
+        source.write(t);
+        let (text, version) = t.last(OTHER);
+        let fields = [submission(version), moves_to(target)].concat();
+        let submitted = step(&text, version + 1, &removed, "draft", &fields);
+        t.add(OTHER, (ANA, &removed), Becomes::Step, &submitted)?;
+        let approved = approval("approved", &[BO], &removed);
+        let gone = step(&submitted, version + 2, &removed, "draft", &approved);
+        t.add(OTHER, (BO, &removed), Becomes::Retired, &gone)?;
+        let mut first = History::read(t, OTHER);
+        first.entries.truncate(1);
+        (first.id, first.entries[0].by) = (target.to_owned(), BO.to_owned());
+        (first.entries[0].at, first.entries[0].published) =
+            (removed.clone(), Some(removed.clone()));
+        let origin = format!("derived_from: ['contextnest://{OTHER}@1']\n---\n\n# A rule");
+        let text = step(&text, 1, &removed, "published", &approved);
+        let text = text.replacen("---\n\n# A rule", &origin, 1);
+        first.store(t, 0, &[text.clone()]);
+        first.write(t);
+        t.write(&format!("{target}.md"), text);
+        t.seal(LATER, &[target], &[])?;
+        Some(Place::of(target).version(1))
     }),
     ("review-retired-plainly", |t| {
         Governed::begin(t)?;
@@ -111,11 +142,16 @@ pub(in crate::e3::attacks) const STEPS: &[(&str, Attack)] = &[
     ("review-step-of-unknown-word", |t| {
         Governed::begin(t)?;
         let (text, version) = t.last(OTHER);
-        let text = step(&more(&text), version + 1, LATER, "draft", &[("review", "done".to_owned())]);
+        let text =
+            step(&more(&text), version + 1, LATER, "draft", &[("review", "done".to_owned())]);
         t.add(OTHER, (ANA, LATER), Becomes::Step, &text)?;
         Some(last(t, OTHER))
     }),
 ];
+
+fn moves_to(target: &str) -> Vec<(&'static str, String)> {
+    vec![("review_action", "move".to_owned()), ("review_target", target.to_owned())]
+}
 
 /// A document is moved by honest commands.
 fn moved(target: &Target) -> Option<()> {
