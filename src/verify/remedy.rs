@@ -93,7 +93,7 @@ impl Code {
                 "The text was changed between submission and approval, or the fields of the review name other approvers or another base than were recorded."
             }
             Self::AuditContradicts => {
-                "The log was truncated or replaced after the line was written, two branches that both published were merged, or the line was invented."
+                "The log or a history was truncated or replaced after the line was written, two branches that both published were merged, or the line was invented."
             }
             Self::AuditMissing => {
                 "A command was interrupted after its checkpoint and before its line, a change log was not committed to git, or an attacker removed a whole change log."
