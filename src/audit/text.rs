@@ -51,6 +51,9 @@ pub enum Part {
     Diff,
     /// The instructions of a pack, which are a value in its file.
     Instructions,
+    /// The changes from one version to another as a reviewer reads them; `bytes` and `sha256` are
+    /// those of the whole text of the version.
+    Submission,
 }
 
 impl Part {
@@ -60,6 +63,7 @@ impl Part {
             Self::Snippet => "snippet",
             Self::Diff => "diff",
             Self::Instructions => "instructions",
+            Self::Submission => "submission",
         }
     }
 }

@@ -71,6 +71,7 @@ mod shared;
 mod staged;
 mod status;
 mod stewards;
+mod submission;
 mod tamper;
 mod tampering;
 mod trace;
