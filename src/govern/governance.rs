@@ -98,6 +98,24 @@ pub fn set_governance_file(
     })
 }
 
+/// The same where a governed vault gets a submission: the live file is edited, and what it says then
+/// is submitted.
+///
+/// # Errors
+/// Nothing was changed; see [`PublishError`].
+pub fn propose_governance_file(
+    vault: &Vault,
+    id: &DocumentId,
+    author: &Author,
+    mode: Mode,
+    edit: impl Fn(&str) -> Result<String, String>,
+) -> Result<Outcome, PublishError> {
+    match set_governance_file(vault, id, author, mode, &edit) {
+        Err(PublishError::Governed) => super::review::submit_edit(vault, id, author, mode, edit),
+        done => done,
+    }
+}
+
 impl Transaction<'_> {
     pub(super) fn edited(
         &self,

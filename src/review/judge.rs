@@ -74,6 +74,15 @@ impl Track {
         subjects
     }
 
+    /// The same of whatever awaits a decision.
+    pub fn awaited(&self) -> Vec<(&DocumentId, &str)> {
+        match (&self.pending, &self.emergency) {
+            (Some(pending), _) => self.subjects(pending),
+            (None, Some(emergency)) => vec![(self.id(), emergency.text.as_str())],
+            (None, None) => Vec::new(),
+        }
+    }
+
     /// Judges one approver of a submission; `before` are those who approved it already.
     pub fn approver(
         &self,

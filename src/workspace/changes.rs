@@ -97,7 +97,8 @@ impl Workspace<'_> {
         // The event that begins it is recorded, too.
         let audit = vault.config().audit.or(Some(Audit::default()));
         let vault = &vault.under(Config { audit, ..vault.config().clone() });
-        Ok(govern::set_governance_file(vault, &DocumentId::config(), &author, mode, with_setting)?)
+        let id = DocumentId::config();
+        Ok(govern::propose_governance_file(vault, &id, &author, mode, with_setting)?)
     }
 }
 

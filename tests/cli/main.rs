@@ -76,6 +76,7 @@ mod shared;
 mod staged;
 mod status;
 mod stewards;
+mod submission;
 mod tamper;
 mod tampering;
 mod trace;

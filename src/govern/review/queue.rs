@@ -14,8 +14,9 @@ use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::state::PublishedSet;
 use crate::model::id::DocumentId;
 use crate::model::number::Version;
-use crate::model::principal::Principal;
+use crate::model::principal::{Principal, PrincipalKey};
 use crate::review::{Rules, Track};
+use crate::stewards::Role;
 use crate::trust;
 use crate::vault::Vault;
 use crate::vault::files::FileError;
@@ -80,15 +81,22 @@ pub fn queue(vault: &Vault, who: Option<&Principal>) -> Result<Queue, PublishErr
     Ok(Queue { rules, waiting })
 }
 
-/// What awaits a decision of one artifact; none if nothing does.
+/// What awaits a decision of one artifact, with the other parts of its set.
+#[derive(Debug)]
+pub struct About {
+    /// The rules in force.
+    pub rules: Rules,
+    /// The submission, or the emergency retirement.
+    pub waiting: Waiting,
+    /// The other artifacts of its set, in byte order.
+    pub members: Vec<DocumentId>,
+}
+
+/// Reads what awaits a decision of one artifact, for a principal who may read it.
 ///
 /// # Errors
-/// As [`queue`]; or its history cannot be relied on.
-pub fn waiting(
-    vault: &Vault,
-    id: &DocumentId,
-    who: Option<&Principal>,
-) -> Result<Waiting, PublishError> {
+/// As [`queue`]; or nothing awaits a decision, or the principal has no role there.
+pub fn about(vault: &Vault, id: &DocumentId, who: &Principal) -> Result<About, PublishError> {
     let log = trust::open_log(vault)?;
     let chronicle = log.sound()?;
     let in_force = InForce::of(vault, &chronicle)?;
@@ -97,26 +105,61 @@ pub fn waiting(
     }
     let track = track_of(vault, id).filter(is_waiting);
     let track = track.ok_or_else(|| ReviewError::NotSubmitted(id.clone()))?;
-    Ok(Waiting::of(track, &in_force.rules(vault, &chronicle), who))
+    let rules = in_force.rules(vault, &chronicle);
+    rules
+        .require(who.as_str(), Role::Viewer, track.awaited())
+        .map_err(|why| ReviewError::Unfit { id: id.clone(), why })?;
+    let change = track.pending.as_ref().and_then(|pending| pending.change.clone());
+    let members = match change {
+        None => Vec::new(),
+        Some(name) => {
+            let state = chronicle.state_at(chronicle.head_number())?;
+            let all = waiting_in(vault, &chronicle, &state)?.into_iter();
+            let is_member = |track: &Track| {
+                track.pending.as_ref().is_some_and(|p| p.change.as_ref() == Some(&name))
+            };
+            all.filter(|(other, track)| other != id && is_member(track)).map(|(id, _)| id).collect()
+        }
+    };
+    let waiting = Waiting::of(track, &rules, Some(who));
+    Ok(About { rules, waiting, members })
 }
 
 impl Waiting {
     fn of(track: Track, rules: &Rules, who: Option<&Principal>) -> Self {
         let required =
             track.pending.as_ref().map_or(1, |p| rules.required(track.subjects(p)).required);
-        let is_mine = who.is_some_and(|who| match (&track.pending, &track.emergency) {
-            (Some(pending), _) => {
-                let faults = track.approver(pending, (who.as_str(), &pending.approvers()), rules);
-                faults.is_empty()
-            }
-            (None, Some(emergency)) => {
-                let subject = [(track.id(), emergency.text.as_str())];
-                let fit = rules.require(who.as_str(), crate::stewards::Role::Reviewer, subject);
-                fit.is_ok() && who.key() != crate::model::principal::PrincipalKey::of(&emergency.by)
-            }
-            (None, None) => false,
-        });
+        let is_mine = who.is_some_and(|who| may_decide(&track, who, rules).is_ok());
         Self { track, required, is_mine }
+    }
+}
+
+/// Refuses a principal who may not approve or ratify what awaits a decision, with the reason.
+///
+/// # Errors
+/// The reason, as a sentence.
+pub fn may_decide(track: &Track, who: &Principal, rules: &Rules) -> Result<(), String> {
+    let barred = |why: &str| Err(format!("{who} {why}"));
+    match (&track.pending, &track.emergency) {
+        (Some(pending), _) => {
+            if let Some(why) = track.bars(pending, &who.key(), rules) {
+                return barred(why.reason());
+            }
+            let fit = rules.require(who.as_str(), Role::Reviewer, track.awaited());
+            fit.map_err(|why| why.to_string())?;
+            match track.approver(pending, (who.as_str(), &pending.approvers()), rules).is_empty() {
+                true => Ok(()),
+                false => barred("approved it already"),
+            }
+        }
+        (None, Some(emergency)) => {
+            if who.key() == PrincipalKey::of(&emergency.by) {
+                return barred("retired it");
+            }
+            let fit = rules.require(who.as_str(), Role::Reviewer, track.awaited());
+            fit.map_err(|why| why.to_string())
+        }
+        (None, None) => barred("has nothing to decide"),
     }
 }
 

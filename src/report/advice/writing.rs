@@ -254,6 +254,12 @@ impl From<ConvertError> for Failure {
     fn from(why: ConvertError) -> Self {
         let message = why.to_string();
         match why {
+            ConvertError::Publish(why @ PublishError::Governed) => {
+                Self::new(Code::Governed, why.to_string()).hint(Hint::call(
+                    "set `checkpoint_log` under `versions` in .context/config.yaml, run {}, and convert the log once that is approved",
+                    Call::new(Verb::Submit).value(crate::model::layout::CONFIG),
+                ))
+            }
             ConvertError::Publish(why) => why.into(),
             ConvertError::Halfway { checkpoint, why } => Self::from(*why).hint(format!(
                 "checkpoint {checkpoint} was published and asks for the form; the log keeps its old form until you run the command again"
