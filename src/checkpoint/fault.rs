@@ -80,6 +80,11 @@ fn again(entry: usize, found: CheckpointNumber) -> String {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LogError {
+    /// What may be read depends on who reads, which is not known.
+    #[error(
+        "this vault shows each principal what its stewards allow, and no principal is configured"
+    )]
+    NoReader,
     /// The file could not be read.
     #[error(transparent)]
     File(#[from] FileError),

@@ -45,6 +45,14 @@ pub struct PublishedSet {
 }
 
 impl PublishedSet {
+    /// A set of these artifacts and bound change logs.
+    pub(crate) fn of(
+        marks: impl IntoIterator<Item = (DocumentId, Mark)>,
+        bound: BTreeMap<DocumentId, Mark>,
+    ) -> Self {
+        Self { marks: marks.into_iter().collect(), bound }
+    }
+
     /// The artifacts in byte order of their ids.
     pub fn iter(&self) -> impl Iterator<Item = (&DocumentId, &Mark)> {
         self.marks.iter()

@@ -41,6 +41,7 @@ pub(super) fn run(args: &Checkout, session: &mut Session<'_>) -> Result<Answer, 
         let (what, folder) = (count(artifacts, "file"), shown(&folder));
         session.ui.line(&format!("wrote checkpoint {checkpoint} to {folder}: {what}"));
     }
+    session.note_unreadable(&snapshot);
     session.record(None)?;
     checkout.write().inspect_err(|_| session.ui.discard())?;
     Ok(Answer::Yes)

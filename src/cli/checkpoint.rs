@@ -14,7 +14,7 @@ use crate::model::id::DocumentId;
 use crate::model::number::{CheckpointNumber, Version};
 use crate::report::checkpoint::{CheckpointsReport, StateDiffReport, StateReport};
 use crate::report::failure::Failure;
-use crate::resolve::Need;
+use crate::resolve::{Need, Snapshot};
 use crate::words::count;
 
 /// List, show and compare checkpoints; rebuild or convert the log
@@ -59,34 +59,63 @@ pub(super) fn run(args: &Checkpoint, session: &mut Session<'_>) -> Result<Answer
     let vault = session.vault()?;
     if let (Part::List { limit }, false) = (&args.part, session.ui.json) {
         let source = session.source(&vault, Need::Versions)?;
-        list(session, source.events(&vault)?, *limit);
+        let head = Snapshot::of(&vault, &source, None)?;
+        let events = match head.is_limited() {
+            false => source.events(&vault)?,
+            true => {
+                let log = source.log(&vault)?;
+                log.sound()?.checkpoints().iter().map(|entry| seen(entry, &head)).collect()
+            }
+        };
+        list(session, events, *limit, &head);
         return Ok(Answer::Yes);
     }
     let log = session.log(&vault)?;
     let chronicle = log.sound()?;
+    let head = Snapshot::at(&vault, &chronicle, None)?;
     match &args.part {
         Part::Rebuild(_) | Part::Convert(_) => {}
         Part::List { limit } => {
             let mut checkpoints = chronicle.checkpoints().to_vec();
             let omitted = limit.last(&mut checkpoints);
             session.recording.listed = Some(checkpoints.len());
-            session.ui.report(&limit::report(CheckpointsReport::new(&checkpoints), omitted));
+            session.ui.report(&limit::report(CheckpointsReport::new(&checkpoints, &head), omitted));
         }
         Part::Show { number } => {
             let entry = chronicle.checkpoint(*number)?;
-            let state = chronicle.state_at(*number)?;
+            let at = Snapshot::at(&vault, &chronicle, Some(*number))?;
+            let state = at.state()?;
             session.recording.listed = Some(state.len());
-            show(session, entry, &state);
+            show(session, entry, state, &head);
+            session.note_unreadable(&at);
         }
         Part::Diff { older, newer } => {
-            let (before, after) = (chronicle.state_at(*older)?, chronicle.state_at(*newer)?);
+            let (before, after) = match head.is_limited() {
+                true => {
+                    let at = |number: CheckpointNumber| -> Result<PublishedSet, Failure> {
+                        if number == CheckpointNumber::NONE {
+                            return Ok(chronicle.state_at(number)?);
+                        }
+                        Ok(Snapshot::at(&vault, &chronicle, Some(number))?.state()?.clone())
+                    };
+                    (at(*older)?, at(*newer)?)
+                }
+                false => (chronicle.state_at(*older)?, chronicle.state_at(*newer)?),
+            };
             diff(session, (*older, &before), (*newer, &after));
         }
     }
     Ok(Answer::Yes)
 }
 
-fn list(session: &mut Session<'_>, mut events: Vec<Event>, limit: Limit) {
+/// What the reader of `head` may know of a checkpoint, in numbers.
+fn seen(entry: &Entry, head: &Snapshot<'_>) -> Event {
+    let set = entry.set.iter().filter(|(id, _)| head.may_name(id)).count() as u64;
+    let removed = entry.removed.iter().filter(|id| head.may_name(id)).count() as u64;
+    Event { set, removed, ..Event::from(entry) }
+}
+
+fn list(session: &mut Session<'_>, mut events: Vec<Event>, limit: Limit, head: &Snapshot<'_>) {
     let omitted = limit.last(&mut events);
     session.recording.listed = Some(events.len());
     let row = |c: &Event| {
@@ -100,6 +129,7 @@ fn list(session: &mut Session<'_>, mut events: Vec<Event>, limit: Limit) {
             c.hash.short(),
             what.join(", "),
             match c.set + c.removed {
+                _ if !head.may_name(&c.triggered_by) => String::new(),
                 0 | 1 => name.into_owned(),
                 n => format!("{name} and {} more", n - 1),
             },
@@ -139,16 +169,18 @@ fn diff(
     }
 }
 
-fn show(session: &mut Session<'_>, entry: &Entry, state: &PublishedSet) {
+fn show(session: &mut Session<'_>, entry: &Entry, state: &PublishedSet, head: &Snapshot<'_>) {
     if session.ui.json {
-        session.ui.report(&StateReport::new(entry, state));
+        session.ui.report(&StateReport::new(entry, state, head));
         return;
     }
     let ui = &mut session.ui;
     ui.line(&format!("checkpoint {} of {}", entry.number, entry.at));
-    ui.line(&format!("triggered by {}", shown(entry.triggered_by.as_str())));
+    if head.may_name(&entry.triggered_by) {
+        ui.line(&format!("triggered by {}", shown(entry.triggered_by.as_str())));
+    }
     ui.line(&format!("hash {}", entry.hash));
-    for id in &entry.removed {
+    for id in entry.removed.iter().filter(|id| head.may_name(id)) {
         ui.line(&format!("removed {}", shown(id.as_str())));
     }
     ui.line(&format!("holds {} (* = set by this checkpoint):", count(state.len(), "artifact")));

@@ -76,6 +76,7 @@ pub(super) fn run(args: &Context, session: &mut Session<'_>) -> Result<Answer, F
         };
         session.ui.note(&format!("note: no checkpoint holds CONTEXT.md; {next}"));
     }
+    session.note_unreadable(&snapshot);
     Ok(session.answer(&overview.withheld))
 }
 

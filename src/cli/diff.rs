@@ -61,7 +61,7 @@ pub(super) fn run(args: &Diff, session: &mut Session<'_>) -> Result<Answer, Fail
             None => Ok(("live".to_owned(), live_text(&vault, &id)?)),
             Some(text) => {
                 let version = number(text)?;
-                let (text, history) = text_of(&vault, &chronicle, &id, version)?;
+                let (text, history) = text_of(&vault, &head, &chronicle, &id, version)?;
                 versions.extend(recorded(&chronicle, &id, (version, &history), (&text, "")));
                 let text = if with_live { as_live(&id, text) } else { text };
                 Ok((format!("v{version}"), text))

@@ -50,6 +50,7 @@ pub(super) fn run(args: &Graph, session: &mut Session<'_>) -> Result<Answer, Fai
             false => dot(session, &all, &edges),
         }
     }
+    session.note_unreadable(&snapshot);
     Ok(session.answer(&all.withheld))
 }
 

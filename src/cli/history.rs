@@ -8,8 +8,9 @@ use crate::chain::error::ChainError;
 use crate::chain::replay;
 use crate::report::failure::Failure;
 use crate::report::history::{HistoryReport, LatestReport, VersionReport};
-use crate::resolve::Need;
+use crate::resolve::{Need, Snapshot};
 use crate::vault::Vault;
+use crate::workspace::version::check_name;
 
 /// List the versions of a document, each verified, or the latest of all
 ///
@@ -31,6 +32,7 @@ pub(super) fn run(args: &History, session: &mut Session<'_>) -> Result<Answer, F
     let Some(id) = &args.id else { return all(session, &vault, args.limit) };
     let id = session.workspace.known_id(&vault, id)?;
     let source = session.source(&vault, Need::Versions)?;
+    check_name(&Snapshot::of(&vault, &source, None)?, &id)?;
     let history = match replay::load(vault.files(), &id) {
         Err(ChainError::HistoryMissing) => return Err(Failure::never_published(&id)),
         other => other?,
@@ -96,7 +98,10 @@ const LATEST: usize = 20;
 
 fn all(session: &mut Session<'_>, vault: &Vault, limit: Limit) -> Result<Answer, Failure> {
     let log = session.log(vault)?;
-    let mut report = LatestReport::new(&log.sound()?);
+    let chronicle = log.sound()?;
+    let head = Snapshot::at(vault, &chronicle, None)?;
+    let mut report = LatestReport::new(&chronicle);
+    report.versions.retain(|version| head.may_name(version.id));
     let omitted = limit.or(LATEST).first(&mut report.versions);
     session.recording.listed = Some(report.versions.len());
     if session.ui.json {

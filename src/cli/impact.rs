@@ -10,9 +10,11 @@ use crate::chain::error::ChainError;
 use crate::chain::replay;
 use crate::report::failure::Failure;
 use crate::report::trace::{ImpactReport, ImpactRow};
+use crate::resolve::Snapshot;
+use crate::trust;
 use crate::words::count;
 use crate::workspace::recording::of_log;
-use crate::workspace::version::number;
+use crate::workspace::version::{check_name, number};
 
 /// List who was handed a document, and in which version
 ///
@@ -42,6 +44,11 @@ pub(super) struct Impact {
 pub(super) fn run(args: &Impact, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let vault = session.workspace.vault()?;
     let id = session.workspace.recorded_id(&vault, &args.id)?;
+    if let Ok(log) = trust::open_log(&vault)
+        && let Ok(chronicle) = log.sound()
+    {
+        check_name(&Snapshot::at(&vault, &chronicle, None)?, &id)?;
+    }
     let version = args.version.as_deref().map(number).transpose()?;
     let history = match replay::load(vault.files(), &id) {
         Err(ChainError::HistoryMissing) => return Err(Failure::never_published(&id)),

@@ -7,6 +7,7 @@ use super::{Answer, document};
 use crate::report::failure::Failure;
 use crate::report::resolve::ListReport;
 use crate::resolve::{Need, Snapshot};
+use crate::uri::Class;
 use crate::workspace::ask::{Asked, Query};
 
 /// List published documents
@@ -39,6 +40,7 @@ pub(super) fn run(args: &List, session: &mut Session<'_>) -> Result<Answer, Fail
             let source = session.source(&vault, Need::Versions)?;
             let at = args.at.checkpoint(session, &vault, &source)?;
             let snapshot = Snapshot::of(&vault, &source, at)?;
+            session.note_unreadable(&snapshot);
             (snapshot.checkpoint(), snapshot.all()?)
         }
         Some(selector) => {
@@ -51,6 +53,9 @@ pub(super) fn run(args: &List, session: &mut Session<'_>) -> Result<Answer, Fail
             let found = asked.resolve(&vault)?;
             let notes = asked.notes(&found)?;
             document::note(session, asked.plan.backend.as_deref(), &notes);
+            if asked.plan.class() == Class::Set {
+                session.note_unreadable(&asked.snapshot);
+            }
             (asked.snapshot.checkpoint(), found)
         }
     };

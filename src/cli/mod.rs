@@ -123,6 +123,9 @@ struct Global {
     /// Print the report as JSON
     #[arg(long, global = true)]
     json: bool,
+    /// Act, or read, as this principal [env: CTX_PRINCIPAL; default: git's user.email]
+    #[arg(long = "as", global = true, value_name = "PRINCIPAL")]
+    acting_as: Option<String>,
     /// Record the access under this agent [env: CTX_AGENT]
     #[arg(long, global = true, value_name = "ID", hide_short_help = true)]
     agent: Option<String>,
@@ -146,9 +149,6 @@ struct Global {
 /// Options of verbs that record who acts.
 #[derive(Clone, Debug, Default, Args)]
 struct Acting {
-    /// Act as this principal [env: CTX_PRINCIPAL; default: git's user.email]
-    #[arg(long = "as", value_name = "PRINCIPAL")]
-    principal: Option<String>,
     #[command(flatten)]
     lock: Locking,
 }
@@ -271,11 +271,12 @@ pub fn run(args: Vec<OsString>, world: &World, streams: Streams<'_>) -> u8 {
         Err(why) => return usage(&why, wants_json, stdout, stderr),
     };
     let mut ui = Ui::new(stdout, stderr, terminal);
-    let Global { vault, json, now, agent, session, thread, task, node } = cli.global;
+    let Global { vault, json, acting_as: principal, now, agent, session, thread, task, node } =
+        cli.global;
     ui.json = json;
     let labels = GivenLabels { agent, session, thread, task, node };
     let command = Command { verb, argv: words, terminal: world.terminal };
-    let options = Options { vault, now, labels, command, ..Options::default() };
+    let options = Options { vault, principal, now, labels, command, ..Options::default() };
     let workspace = Workspace { environment: &world.environment, options };
     let recording = Recording::begin();
     let labels = Labels::default();

@@ -12,6 +12,7 @@ use crate::resolve::Explained;
 use crate::resolve::context::{Context, Reason, Shape};
 use crate::resolve::portion::Portion;
 use crate::resolve::tokens::Tokenizer;
+use crate::uri::Class;
 use crate::vault::Vault;
 use crate::words::count;
 use crate::workspace::ask::{Asked, Query};
@@ -143,6 +144,10 @@ pub(super) fn run(args: &Resolve, session: &mut Session<'_>) -> Result<Answer, F
     }
     document::note(session, asked.plan.backend.as_deref(), &notes);
     note_left_out(session, &context);
+    // A search, or a lone name, is answered as if the others were not there.
+    if asked.plan.class() == Class::Set {
+        session.note_unreadable(&asked.snapshot);
+    }
     Ok(session.answer(&resolution.withheld))
 }
 

@@ -8,8 +8,9 @@ use crate::govern::{self, RestoreRequest, RestoredFile};
 use crate::model::id::DocumentId;
 use crate::report::failure::{Code, Failure};
 use crate::report::restore::{RestoreReport, RestoredReport};
+use crate::resolve::Snapshot;
 use crate::vault::Vault;
-use crate::workspace::version::number;
+use crate::workspace::version::{check_name, number};
 
 /// Write the text of a version into the live file; publish nothing
 ///
@@ -44,6 +45,11 @@ pub(super) fn run(args: &Restore, session: &mut Session<'_>) -> Result<Answer, F
     let workspace = &session.workspace;
     let ids = args.ids.iter().map(|text| workspace.recorded_id(&vault, text));
     let ids: Vec<DocumentId> = ids.collect::<Result<_, _>>()?;
+    let log = crate::trust::read_log(&vault)?;
+    if let Ok(chronicle) = log.sound() {
+        let head = Snapshot::at(&vault, &chronicle, None)?;
+        ids.iter().try_for_each(|id| check_name(&head, id))?;
+    }
     let version = args.version.as_deref().map(number).transpose()?;
     if version.is_some() && ids.len() > 1 {
         return Err(Failure::new(Code::Usage, "`--version` is the version of one document")

@@ -9,7 +9,7 @@ use crate::audit::{Change, Labels, Traced};
 use crate::checkpoint::log::Log;
 use crate::govern;
 use crate::report::failure::{Code, Failure};
-use crate::resolve::{CheckpointSource, Need, Withheld};
+use crate::resolve::{CheckpointSource, Need, Snapshot, Withheld};
 use crate::trust::{self, HeadError};
 use crate::vault::Vault;
 use crate::vault::config::Governance;
@@ -74,9 +74,18 @@ impl Session<'_> {
         Answer::of(withheld)
     }
 
+    /// Says how many documents the reader may not read, without naming one.
+    pub(super) fn note_unreadable(&mut self, snapshot: &Snapshot<'_>) {
+        self.recording.unreadable = snapshot.unreadable_count();
+        if self.recording.unreadable > 0 {
+            let what = count(self.recording.unreadable, "document");
+            let at = snapshot.checkpoint();
+            self.ui.note(&format!("note: {what} of checkpoint {at} may not be read by you"));
+        }
+    }
+
     /// The vault of a verb that records who acts.
     pub(super) fn acting(&mut self, acting: &Acting) -> Result<Vault, Failure> {
-        self.workspace.options.principal.clone_from(&acting.principal);
         self.locking(&acting.lock)
     }
 

@@ -5,7 +5,7 @@ use super::session::Session;
 use crate::audit::Traced;
 use crate::report::failure::Failure;
 use crate::report::history::ShowReport;
-use crate::resolve::seals;
+use crate::resolve::{Snapshot, seals};
 use crate::uri::Class;
 use crate::workspace::version::{number, recorded, text_of};
 
@@ -25,7 +25,8 @@ pub(super) fn run(args: &Show, session: &mut Session<'_>) -> Result<Answer, Fail
     let version = number(&args.version)?;
     let log = session.log(&vault)?;
     let chronicle = log.sound()?;
-    let (text, history) = text_of(&vault, &chronicle, &id, version)?;
+    let head = Snapshot::at(&vault, &chronicle, None)?;
+    let (text, history) = text_of(&vault, &head, &chronicle, &id, version)?;
     let checkpoint = seals::of_log(&chronicle, &id, &history).get(&version).copied();
     session.recording.class = Some(Class::Direct);
     let recorded = recorded(&chronicle, &id, (version, &history), (&text, &text));

@@ -38,7 +38,7 @@ pub(super) fn run(args: &Status, session: &mut Session<'_>) -> Result<Answer, Fa
     let vault = session.vault()?;
     vault.usable_config()?;
     let log = session.log(&vault)?;
-    let head = Snapshot::at(&vault, &log.sound()?, None)?;
+    let head = Snapshot::whole(&vault, &log.sound()?, None)?;
     let places = session.workspace.places_at(&vault, &head, &args.places)?;
     let mut compared = status(&vault, &head, &Seen::open(&vault))?;
     let awaiting = match session.ui.is_governed {

@@ -96,7 +96,7 @@ pub(crate) fn files(
         Which::Automatic => Need::Fields,
     };
     let from = resolve::CheckpointSource::open(vault, need, &mut |_, _| ())?;
-    let snapshot = Snapshot::of(vault, &from, None)?;
+    let snapshot = Snapshot::whole_of(vault, &from, None)?;
     let config = snapshot.config().unwrap_or_else(|| vault.config().clone());
     if snapshot.checkpoint() == CheckpointNumber::NONE {
         return Ok(Vec::new());

@@ -26,6 +26,9 @@ use crate::vault::lock::LockError;
 use crate::words::nearest;
 use std::io::ErrorKind;
 
+/// How a command is told who acts or reads.
+pub(crate) const NAME_PRINCIPAL: &str = "pass `--as you@example.com`, set CTX_PRINCIPAL, or run `git config --global user.email you@example.com`";
+
 fn dry_run(verb: Verb) -> Call {
     Call::new(verb).word("--dry-run")
 }
@@ -158,6 +161,7 @@ impl From<LogError> for Failure {
         let message = why.to_string();
         match why {
             LogError::File(why) => why.into(),
+            LogError::NoReader => Self::new(Code::NoPrincipal, message).hint(NAME_PRINCIPAL),
             LogError::Unknown { last: CheckpointNumber::NONE, .. } => {
                 let publish = Call::new(Verb::Publish).word("--all");
                 Self::new(Code::UnknownCheckpoint, message)

@@ -12,6 +12,7 @@ use crate::govern::Outcome;
 use crate::model::id::DocumentId;
 use crate::model::number::{CheckpointNumber, Version};
 use crate::recover::Replacement;
+use crate::resolve::Snapshot;
 use crate::vault::config::LogForm;
 
 /// A checkpoint by itself.
@@ -19,7 +20,9 @@ use crate::vault::config::LogForm;
 pub struct CheckpointReport {
     checkpoint: CheckpointNumber,
     at: String,
-    triggered_by: String,
+    /// Absent where the reader may not be told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    triggered_by: Option<String>,
     checkpoint_hash: String,
 }
 
@@ -28,7 +31,7 @@ impl From<&Checkpoint> for CheckpointReport {
         Self {
             checkpoint: checkpoint.number,
             at: checkpoint.at.to_string(),
-            triggered_by: checkpoint.triggered_by.to_string(),
+            triggered_by: Some(checkpoint.triggered_by.to_string()),
             checkpoint_hash: checkpoint.hash.to_string(),
         }
     }
@@ -58,6 +61,19 @@ impl MarkReport {
     }
 }
 
+impl EntryReport {
+    /// What the reader of `head` may know of a checkpoint.
+    fn seen(checkpoint: &Checkpoint, head: &Snapshot<'_>) -> Self {
+        let mut report = Self::from(checkpoint);
+        report.set.retain(|mark| head.may_name(&mark.id));
+        report.removed.retain(|id| head.may_name(id));
+        if !head.may_name(&checkpoint.triggered_by) {
+            report.checkpoint.triggered_by = None;
+        }
+        report
+    }
+}
+
 impl From<&Checkpoint> for EntryReport {
     fn from(checkpoint: &Checkpoint) -> Self {
         Self {
@@ -80,8 +96,8 @@ impl Report for CheckpointsReport {
 
 impl CheckpointsReport {
     /// Checkpoints of a log, the newest last.
-    pub(crate) fn new(checkpoints: &[&Checkpoint]) -> Self {
-        Self { checkpoints: checkpoints.iter().map(|c| EntryReport::from(*c)).collect() }
+    pub(crate) fn new(checkpoints: &[&Checkpoint], head: &Snapshot<'_>) -> Self {
+        Self { checkpoints: checkpoints.iter().map(|c| EntryReport::seen(c, head)).collect() }
     }
 }
 
@@ -99,9 +115,9 @@ impl Report for StateReport {
 
 impl StateReport {
     /// A checkpoint with everything that is published at it.
-    pub(crate) fn new(checkpoint: &Checkpoint, state: &PublishedSet) -> Self {
+    pub(crate) fn new(checkpoint: &Checkpoint, state: &PublishedSet, head: &Snapshot<'_>) -> Self {
         let holds = state.iter().map(|(id, mark)| MarkReport::new(id, mark)).collect();
-        Self { entry: checkpoint.into(), holds }
+        Self { entry: EntryReport::seen(checkpoint, head), holds }
     }
 }
 

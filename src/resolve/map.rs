@@ -53,6 +53,12 @@ impl<'v> Map<'v> {
         Self { index: Some(at), damaged, state, checkpoints: Vec::new(), sealed }
     }
 
+    /// A map of these artifacts alone, with when their versions were first sealed.
+    pub(super) fn of_set(state: PublishedSet, sealed: HashMap<DocumentId, Timestamp>) -> Self {
+        let (state, sealed) = (OnceLock::from(state), OnceLock::from(sealed));
+        Self { index: None, damaged: OnceLock::new(), state, checkpoints: Vec::new(), sealed }
+    }
+
     /// The index, while it can be believed.
     pub(super) fn index(&self) -> Option<At<'v>> {
         self.index.filter(|_| self.damaged.get().is_none())

@@ -22,6 +22,7 @@ pub mod portion;
 mod posted;
 pub(crate) mod provenance;
 mod ranking;
+pub(crate) mod readers;
 mod repeated;
 pub(crate) mod seals;
 mod served;
@@ -59,6 +60,7 @@ use crate::vault::federation::Authorities;
 use map::{Map, Recorded};
 use posted::Posted;
 use provenance::{Provenance, Settings};
+use readers::{Limits, Readers};
 use served::Visible;
 use universe::Sets;
 
@@ -84,6 +86,8 @@ pub struct Snapshot<'v> {
     names: OnceLock<Option<Authorities>>,
     /// What the configuration says about every document; read when it is first needed.
     settings: OnceLock<Settings>,
+    /// What the reader may not read; none where everybody may read everything.
+    limits: Option<Limits>,
 }
 
 /// A document that belongs to the checkpoint but may not be served.
@@ -141,11 +145,25 @@ pub enum Known {
 }
 
 impl<'v> Snapshot<'v> {
-    /// The vault at checkpoint `number`, or at the last one. The checkpoint's hash is recomputed.
+    /// The vault at checkpoint `number`, or at the last one, as far as its reader may read it. The
+    /// checkpoint's hash is recomputed.
     ///
     /// # Errors
-    /// No such checkpoint, or its hash does not follow from its maps.
+    /// No such checkpoint, its hash does not follow from its maps, or it is not known who reads.
     pub fn at(
+        vault: &'v Vault,
+        chronicle: &Chronicle<'v>,
+        number: Option<CheckpointNumber>,
+    ) -> Result<Self, LogError> {
+        Self::whole(vault, chronicle, number)?.limited(Readers::of_log(vault, chronicle)?)
+    }
+
+    /// The same, whoever reads: for what is compared with the working copy, or written into it. None
+    /// of it may be handed out.
+    ///
+    /// # Errors
+    /// As [`Snapshot::at`], but for the reader.
+    pub(crate) fn whole(
         vault: &'v Vault,
         chronicle: &Chronicle<'v>,
         number: Option<CheckpointNumber>,
@@ -161,10 +179,11 @@ impl<'v> Snapshot<'v> {
         let full_log = codec::form_of(vault).is_shared();
         let map = Map::of_log(chronicle, checkpoint, state);
         let (names, settings) = (OnceLock::new(), OnceLock::new());
-        Ok(Self { vault, checkpoint, hash, at, full_log, map, names, settings })
+        Ok(Self { vault, checkpoint, hash, at, full_log, map, names, settings, limits: None })
     }
 
-    /// The vault at checkpoint `number`, or at the last one, as a source gives it.
+    /// The vault at checkpoint `number`, or at the last one, as a source gives it, and as far as its
+    /// reader may read it.
     ///
     /// # Errors
     /// As [`Snapshot::at`].
@@ -173,14 +192,36 @@ impl<'v> Snapshot<'v> {
         source: &'v CheckpointSource,
         number: Option<CheckpointNumber>,
     ) -> Result<Self, LogError> {
+        Self::whole_of(vault, source, number)?.limited(source.readers(vault)?)
+    }
+
+    /// The same, whoever reads, as [`Snapshot::whole`].
+    ///
+    /// # Errors
+    /// As [`Snapshot::at`], but for the reader.
+    pub(crate) fn whole_of(
+        vault: &'v Vault,
+        source: &'v CheckpointSource,
+        number: Option<CheckpointNumber>,
+    ) -> Result<Self, LogError> {
         let Some(at) = source.index_at(number)? else {
-            return Self::at(vault, &source.log(vault)?.sound()?, number);
+            return Self::whole(vault, &source.log(vault)?.sound()?, number);
         };
         let (checkpoint, hash, made_at) = (at.checkpoint(), Some(at.hash()), Some(at.made_at()));
         let full_log = codec::form_of(vault).is_shared();
         let map = Map::of_index(at);
         let (names, settings) = (OnceLock::new(), OnceLock::new());
-        Ok(Self { vault, checkpoint, hash, at: made_at, full_log, map, names, settings })
+        Ok(Self {
+            vault,
+            checkpoint,
+            hash,
+            at: made_at,
+            full_log,
+            map,
+            names,
+            settings,
+            limits: None,
+        })
     }
 
     /// The number of the checkpoint; 0 before the first.
@@ -271,13 +312,20 @@ impl<'v> Snapshot<'v> {
 
     /// The verified text of one artifact; `None` where the checkpoint does not hold it.
     pub fn get(&self, id: &DocumentId) -> Option<Result<Served, Withheld>> {
-        self.found(id, |version, hash, recorded| self.serve(id, version, hash, recorded))
+        let serve = |version, hash: &_, recorded: &_| self.serve(id, version, hash, recorded);
+        let found = self.found(id, false, serve);
+        // An index may propose what its tags do not allow.
+        let may = |served: &Served| {
+            let readers = self.limits.as_ref().map(Limits::readers);
+            readers.is_none_or(|readers| readers.may_serve(served))
+        };
+        found.filter(|found| found.as_ref().map_or(true, may))
     }
 
     /// The verified text of a governance file that says how everything else is read: without what
     /// that says of itself.
     fn own(&self, id: &DocumentId) -> Option<Result<SealedVersion, Withheld>> {
-        self.found(id, |version, hash, recorded| {
+        self.found(id, true, |version, hash, recorded| {
             let history = replay::load(self.vault.files(), id)?;
             self.sealed_version(id, &history, (version, hash), recorded)
         })
@@ -286,9 +334,12 @@ impl<'v> Snapshot<'v> {
     fn found<T>(
         &self,
         id: &DocumentId,
+        whoever: bool,
         serve: impl FnOnce(Version, &Digest, &Recorded) -> Result<T, ChainError>,
     ) -> Option<Result<T, Withheld>> {
-        let served = match self.map.recorded(self, id) {
+        let hidden = self.limits.as_ref().and_then(|limits| limits.hidden(id)).copied();
+        let hidden = hidden.filter(|_| whoever);
+        let served = match self.map.recorded(self, id).map(|found| found.or(hidden)) {
             Ok(None) => return None,
             Ok(Some(recorded)) => match recorded.mark.sealed() {
                 Some((version, hash)) => serve(version, &hash, &recorded),

@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::sync::OnceLock;
 
+use super::Snapshot;
+use super::readers::Readers;
 use crate::checkpoint::event::Event;
 use crate::checkpoint::fault::LogError;
 use crate::checkpoint::log::Log;
@@ -12,6 +14,7 @@ use crate::model::id::DocumentId;
 use crate::model::number::CheckpointNumber;
 use crate::trust::{self, HeadError};
 use crate::vault::Vault;
+use crate::vault::config::Config;
 
 /// What a vault's checkpoints are read from: the index where there is one, and the log, which is
 /// read when the index cannot answer.
@@ -19,6 +22,10 @@ use crate::vault::Vault;
 pub struct CheckpointSource {
     index: Option<Index>,
     log: OnceLock<Log>,
+    /// The configuration that the head seals.
+    config: OnceLock<Option<Config>>,
+    /// Who may read, where not everybody may.
+    readers: OnceLock<Option<Readers>>,
 }
 
 /// What a command will ask.
@@ -54,6 +61,30 @@ impl CheckpointSource {
             source.index = index::refresh(dir, vault, &chronicle, at_work);
         }
         Ok(source)
+    }
+
+    /// The configuration as the head seals it; none where it seals none that can be read.
+    ///
+    /// # Errors
+    /// There is no usable index, and the log cannot be relied on.
+    pub(crate) fn head_config(&self, vault: &Vault) -> Result<Option<&Config>, LogError> {
+        if let Some(known) = self.config.get() {
+            return Ok(known.as_ref());
+        }
+        let found = Snapshot::whole_of(vault, self, None)?.config();
+        Ok(self.config.get_or_init(|| found).as_ref())
+    }
+
+    /// Who may read upon the head; none where everybody may.
+    ///
+    /// # Errors
+    /// The log cannot be relied on, or no principal is configured.
+    pub(super) fn readers(&self, vault: &Vault) -> Result<Option<Readers>, LogError> {
+        if let Some(known) = self.readers.get() {
+            return Ok(known.clone());
+        }
+        let found = Readers::of(vault, self)?;
+        Ok(self.readers.get_or_init(|| found).clone())
     }
 
     /// The index at a checkpoint, or at the last one; `None` where the log must be asked.
@@ -134,12 +165,12 @@ impl CheckpointSource {
 
 impl From<Log> for CheckpointSource {
     fn from(log: Log) -> Self {
-        Self { index: None, log: OnceLock::from(log) }
+        Self { log: OnceLock::from(log), ..Self::default() }
     }
 }
 
 impl From<Index> for CheckpointSource {
     fn from(index: Index) -> Self {
-        Self { index: Some(index), log: OnceLock::new() }
+        Self { index: Some(index), ..Self::default() }
     }
 }

@@ -87,7 +87,7 @@ impl Place {
     fn answer(&self, seen: &Seen) -> String {
         let vault = self.vault();
         let log = trust::open_log(&vault).unwrap();
-        let head = Snapshot::at(&vault, &log.sound().unwrap(), None).unwrap();
+        let head = Snapshot::whole(&vault, &log.sound().unwrap(), None).unwrap();
         let compared = status(&vault, &head, seen).unwrap();
         format!("{:#?}\n{:#?}", compared.documents, compared.governance)
     }
@@ -106,7 +106,7 @@ impl Place {
     fn known(&self) -> usize {
         let (vault, seen) = (self.vault(), self.seen());
         let log = trust::open_log(&vault).unwrap();
-        let head = Snapshot::at(&vault, &log.sound().unwrap(), None).unwrap();
+        let head = Snapshot::whole(&vault, &log.sound().unwrap(), None).unwrap();
         let known = |id: &&str| {
             let path = format!("{id}.md");
             seen.folder(&vault, &head, &path).is_unchanged(&path).is_some()

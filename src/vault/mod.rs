@@ -15,6 +15,7 @@ pub mod lock;
 pub mod named;
 pub mod outside;
 pub mod progress;
+pub mod reader;
 pub mod replace;
 pub mod review;
 pub mod site;
@@ -32,6 +33,7 @@ use files::{FileError, Files};
 use ignored::WorkTree;
 use outside::StateFolder;
 use progress::Progress;
+use reader::Reader;
 
 use crate::model::digest::Digest;
 use crate::model::layout;
@@ -50,6 +52,7 @@ pub struct Vault {
     templates: Option<String>,
     cache: Option<PathBuf>,
     state: Option<StateFolder>,
+    reader: Reader,
     patience: Duration,
     holder: lock::Holder,
     /// The work tree that it is part of, where its folder does not show that.
@@ -129,6 +132,7 @@ impl Vault {
             cache: None,
             state: None,
             patience: lock::PATIENCE,
+            reader: Reader::default(),
             holder: lock::Holder::default(),
             work_tree: None,
             progress: Arc::default(),
@@ -168,6 +172,18 @@ impl Vault {
     pub fn with_state(mut self, state: Option<StateFolder>) -> Self {
         self.state = state;
         self
+    }
+
+    /// The vault with who reads it.
+    #[must_use]
+    pub fn read_by(mut self, reader: Reader) -> Self {
+        self.reader = reader;
+        self
+    }
+
+    /// Who reads it.
+    pub fn reader(&self) -> &Reader {
+        &self.reader
     }
 
     /// Where the head is trusted, outside of the vault.

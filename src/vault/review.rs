@@ -1,5 +1,5 @@
 //! How a configuration says that publication is reviewed, and who may read (`spec/review.md`,
-//! section 6).
+//! section 5).
 
 use super::config::{unknown_key, word};
 use crate::yaml::{self, Node};

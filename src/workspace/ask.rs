@@ -161,7 +161,8 @@ impl<'v> Asked<'v> {
         &self,
         vault: &Vault,
     ) -> Result<Option<Vec<DocumentId>>, Failure> {
-        if self.snapshot.size()? > LOOKED_THROUGH {
+        // A live file may be one of a document that the reader may not know of.
+        if self.snapshot.is_limited() || self.snapshot.size()? > LOOKED_THROUGH {
             return Ok(None);
         }
         let state = self.snapshot.state()?;

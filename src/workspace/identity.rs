@@ -3,10 +3,11 @@
 use std::path::Path;
 
 use super::Workspace;
-use super::git::GitError;
+use super::git::{Git, GitError};
 use crate::govern::Author;
 use crate::model::principal::Principal;
 use crate::model::timestamp::Timestamp;
+use crate::report::advice::NAME_PRINCIPAL;
 use crate::report::failure::{Code, Failure};
 use crate::vault::Vault;
 use crate::vault::outside;
@@ -33,11 +34,12 @@ impl Workspace<'_> {
     ) -> Result<(Principal, &'static str), Failure> {
         let option = || Some((self.options.principal.clone()?, "option"));
         let var = || Some((self.environment.var("CTX_PRINCIPAL")?.to_owned(), "env"));
-        let git = || Some((self.git_email(root)?, "git"));
+        let git = || Some((git_email(self.environment.git, root)?, "git"));
         let author = || Some((fallback?.to_owned(), "author"));
         let Some((name, source)) = option().or_else(var).or_else(git).or_else(author) else {
-            return Err(Failure::new(Code::NoPrincipal, "no principal configured")
-                .hint("pass `--as you@example.com`, set CTX_PRINCIPAL, or run `git config --global user.email you@example.com`"));
+            return Err(
+                Failure::new(Code::NoPrincipal, "no principal configured").hint(NAME_PRINCIPAL)
+            );
         };
         let parsed = name.parse().map_err(|why: crate::model::principal::PrincipalError| {
             let failure = Failure::new(Code::NoPrincipal, why.to_string());
@@ -47,10 +49,6 @@ impl Workspace<'_> {
             }
         })?;
         Ok((parsed, source))
-    }
-
-    fn git_email(&self, root: &Path) -> Option<String> {
-        self.git_line(root, &["config", "--get", "user.email"])
     }
 
     /// One line that git says of a folder.
@@ -94,6 +92,11 @@ impl Workspace<'_> {
     pub(crate) fn holder(&self, verb: &str) -> Result<String, Failure> {
         Ok(format!("ctx {verb}, since {}", self.now()?))
     }
+}
+
+/// The address that git is configured with in a folder.
+pub(super) fn git_email(git: Git, root: &Path) -> Option<String> {
+    line_of(git(root, &["config", "--get", "user.email"], b"").ok()?)
 }
 
 /// One line that a program printed.

@@ -3,6 +3,8 @@
 use std::path::{Component, Path, PathBuf};
 
 use super::Workspace;
+use super::version::unknown;
+use crate::checkpoint::fault::LogError;
 use crate::live::{is_known, nearest_id};
 use crate::model::hint::{Call, Hint, Verb};
 use crate::model::id::DocumentId;
@@ -62,6 +64,16 @@ impl Workspace<'_> {
         if is_known(vault, &id) {
             return Ok(id);
         }
+        // What a reader may not know of is no hint either.
+        if let Ok(log) = crate::trust::open_log(vault)
+            && let Ok(chronicle) = log.sound()
+        {
+            match Snapshot::at(vault, &chronicle, None) {
+                Ok(head) if head.is_limited() => return Err(unknown(&head, &id)?),
+                Err(why @ LogError::NoReader) => return Err(why.into()),
+                _ => {}
+            }
+        }
         let near = nearest_id(vault, &id, std::iter::empty());
         Err(Failure::unknown_id(id.as_str(), near.as_deref()))
     }
@@ -77,6 +89,12 @@ impl Workspace<'_> {
         };
         let id = self.named(vault, text)?;
         let log = crate::trust::read_log(vault)?;
+        if log
+            .sound()
+            .is_ok_and(|log| Snapshot::at(vault, &log, None).is_ok_and(|head| !head.may_name(&id)))
+        {
+            return Err(unknown);
+        }
         let mut sealed = log.entries.iter().flatten().flat_map(|checkpoint| &checkpoint.set);
         if sealed.any(|(set, _)| *set == id) { Ok(id) } else { Err(unknown) }
     }

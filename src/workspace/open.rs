@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::Workspace;
+use super::identity::git_email;
 use crate::model::hint::{Call, Hint, Verb};
 use crate::report::failure::{Code, Failure};
 use crate::trust;
@@ -12,6 +13,7 @@ use crate::vault::Vault;
 use crate::vault::lock;
 use crate::vault::named;
 use crate::vault::outside::{self, StateFolder};
+use crate::vault::reader::Reader;
 use crate::words::argument;
 
 impl Workspace<'_> {
@@ -96,8 +98,23 @@ impl Workspace<'_> {
         let cache = outside::cache_home(|name| self.environment.var(name));
         let cache = cache.and_then(|home| folder_beside(&home, root, branch));
         let state = self.state_in(root, checked_out.clone());
+        let reader = self.reader(root);
         let vault = vault.with_cache(cache).with_state(state).on(self.environment.disk.clone());
-        vault.with_patience(self.patience())
+        vault.with_patience(self.patience()).read_by(reader)
+    }
+
+    /// Who reads the vault in a folder: as who acts, when it is asked.
+    fn reader(&self, root: &Path) -> Reader {
+        let option = self.options.principal.clone();
+        let var = self.environment.var("CTX_PRINCIPAL").map(str::to_owned);
+        let (git, root) = (self.environment.git, root.to_owned());
+        Reader::new(move || {
+            let option = option.clone().map(|name| (name, "option"));
+            let var = || Some((var.clone()?, "env"));
+            let git = || Some((git_email(git, &root)?, "git"));
+            let (name, source) = option.or_else(var).or_else(git)?;
+            Some((name.parse().ok()?, source))
+        })
     }
 
     /// How long this command waits for another writer.

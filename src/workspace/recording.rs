@@ -18,12 +18,13 @@ use crate::model::number::CheckpointNumber;
 use crate::model::principal::Principal;
 use crate::model::timestamp::Timestamp;
 use crate::report::failure::{Code, Failure};
-use crate::resolve::{CheckpointSource, Snapshot};
+use crate::resolve::CheckpointSource;
 use crate::uri::Class;
 use crate::vault::Vault;
 use crate::vault::audit::{Audit, Durability, Queries};
 use crate::vault::config::Config;
 use crate::vault::outside::StateFolder;
+use crate::vault::reader::Reader;
 
 /// What is to be recorded of a command.
 #[derive(Debug)]
@@ -31,6 +32,8 @@ pub(crate) struct Recording {
     began: Instant,
     /// The vault's own folder, and the folder of what the user knows of it.
     vault: Option<(PathBuf, Option<StateFolder>)>,
+    /// Who reads it.
+    reader: Reader,
     /// How it is to be recorded.
     settings: Audit,
     /// The end of the checkpoint log.
@@ -45,6 +48,8 @@ pub(crate) struct Recording {
     pub(crate) listed: Option<usize>,
     /// How many documents were withheld because the chain does not vouch for them.
     pub(crate) withheld: usize,
+    /// How many documents of the checkpoint the reader may not read.
+    pub(crate) unreadable: usize,
 }
 
 /// Why a command was not recorded.
@@ -111,6 +116,7 @@ impl Recording {
         Self {
             began: Instant::now(),
             vault: None,
+            reader: Reader::default(),
             settings: Audit::default(),
             head: None,
             class: None,
@@ -118,19 +124,21 @@ impl Recording {
             texts: Vec::new(),
             listed: None,
             withheld: 0,
+            unreadable: 0,
         }
     }
 
     /// The vault that texts are handed out of.
     pub(crate) fn is_of(&mut self, vault: &Vault) {
         self.vault = Some((vault.root().to_owned(), vault.state().cloned()));
+        self.reader = vault.reader().clone();
         self.holds(vault.config());
     }
 
     /// The checkpoints that are answered from: their end, and the configuration that it seals.
     pub(crate) fn reads(&mut self, vault: &Vault, source: &CheckpointSource) {
         self.head = source.head(vault);
-        let sealed = Snapshot::of(vault, source, None).ok().and_then(|head| head.config());
+        let sealed = source.head_config(vault).ok().flatten();
         sealed.iter().for_each(|config| self.holds(config));
     }
 
@@ -162,7 +170,9 @@ impl Recording {
             reason: Code::Withheld.as_str().to_owned(),
             count: self.withheld as u64,
         };
-        let withheld = Some(withheld).filter(|w| w.count > 0).into_iter().collect();
+        let unreadable =
+            WithheldCount { reason: "reads".to_owned(), count: self.unreadable as u64 };
+        let withheld = [withheld, unreadable].into_iter().filter(|w| w.count > 0).collect();
         if self.texts.is_empty() {
             let count = self.listed? as u64;
             return Some(Event::Listing(Listing { query, count, withheld, output }));
@@ -276,9 +286,12 @@ impl Workspace<'_> {
 
     /// What was asked, and by whom, as far as reading asks; by its hash where the settings say so.
     fn asked(&self, root: &Path, recording: &Recording, labels: Labels) -> Request {
-        let principal = self.environment.var("CTX_PRINCIPAL");
-        let principal = principal.and_then(|name| name.parse::<Principal>().ok());
-        let asked = self.request(root, labels, principal.map(|principal| (principal, "env")));
+        let option = self.options.principal.as_deref().map(|name| (name, "option"));
+        let named = option.or_else(|| Some((self.environment.var("CTX_PRINCIPAL")?, "env")));
+        let named = named.and_then(|(name, source)| Some((name.parse().ok()?, source)));
+        // Who was asked decided what was handed out.
+        let principal = recording.reader.asked().cloned().or(named);
+        let asked = self.request(root, labels, principal);
         let head = recording.head;
         let head =
             head.map(|(number, hash)| HeadRef { checkpoint: number.0, hash: hash.to_string() });

@@ -37,7 +37,8 @@ pub(crate) fn ask(
     on_slow: OnSlow<'_>,
 ) -> Result<Answered, Failure> {
     let program = configured::program(vault.root(), |name| workspace.environment.var(name))?;
-    let cache = vault.cache().map(Path::to_owned);
+    // Readers share no index: its words and their weights tell what others may read.
+    let cache = vault.cache().filter(|_| !snapshot.is_limited()).map(Path::to_owned);
     let backend: Box<dyn Backend> = match (program, snapshot.hash()) {
         (Some(program), _) => Box::new(Command::new(program, vault.root(), snapshot.checkpoint())),
         (None, Some(head)) => Box::new(Builtin::new(snapshot, head, cache, on_slow)),

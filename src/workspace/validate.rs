@@ -45,7 +45,7 @@ pub(crate) fn validate(
         }
     }
     let log = crate::trust::read_log(vault).ok();
-    let head = log.as_ref().and_then(|log| Snapshot::at(vault, &log.sound().ok()?, None).ok());
+    let head = log.as_ref().and_then(|log| Snapshot::whole(vault, &log.sound().ok()?, None).ok());
     let head = Head(head);
     if names.is_empty() {
         files = live::all(vault);

@@ -32,9 +32,10 @@ pub(crate) fn number(text: &str) -> Result<Version, Failure> {
 }
 
 /// The verified text of a version, with the history that it comes from. A version that the log
-/// seals must be the one that it seals.
+/// seals must be the one that it seals. What the reader of `head` may not read is unknown.
 pub(crate) fn text_of(
     vault: &Vault,
+    head: &Snapshot<'_>,
     chronicle: &Chronicle<'_>,
     id: &DocumentId,
     version: Version,
@@ -49,6 +50,7 @@ pub(crate) fn text_of(
         why => Failure::new(Code::Withheld, format!("version {version} of `{id}`: {why}"))
             .hint(Hint::call("run {} for a full report", Verb::Verify)),
     };
+    check_name(head, id)?;
     let history = replay::load(vault.files(), id).map_err(failed)?;
     let is_step = history.entry(version).is_some_and(|e| e.state == EntryState::Unpublished);
     if is_step && !(chronicle.form().is_shared() && id.is_document()) {
@@ -58,6 +60,11 @@ pub(crate) fn text_of(
             .hint(Hint::call("{} shows what awaits a decision", show)));
     }
     let text = vouched::vouched(vault.files(), id, &history, version).map_err(failed)?;
+    let is_step =
+        history.entry(version).is_some_and(|entry| entry.state == EntryState::Unpublished);
+    if !head.may_read(id, &text, is_step) {
+        return Err(failed(ChainError::VersionMissing(version)));
+    }
     let found = history.entry(version).map(|entry| entry.chain_hash);
     let sealed = chronicle.checkpoints().iter().flat_map(|c| &c.set);
     for (_, mark) in sealed.filter(|(set, _)| set == id) {
@@ -69,6 +76,17 @@ pub(crate) fn text_of(
         }
     }
     Ok((text, history))
+}
+
+/// Refuses to name an artifact that the reader of `head` may not know of, as one that there is not.
+pub(crate) fn check_name(head: &Snapshot<'_>, id: &DocumentId) -> Result<(), Failure> {
+    if head.may_name(id) { Ok(()) } else { Err(unknown(head, id)?) }
+}
+
+/// An id that nothing has, with the nearest one that the reader of `head` may know of.
+pub(crate) fn unknown(head: &Snapshot<'_>, id: &DocumentId) -> Result<Failure, Failure> {
+    let known = head.state()?.iter().map(|(id, _)| id.as_str());
+    Ok(Failure::unknown_id(id.as_str(), nearest_name(id.as_str(), known, '/')))
 }
 
 /// What the access log says of a text that was made of a version.
@@ -130,9 +148,10 @@ pub(crate) fn published(
             let at = snapshot.checkpoint();
             let message = format!("`{id}` is not published at checkpoint {at}");
             let call = |verb| Call::new(verb).value(id.as_str());
-            let hint = if vault.files().exists(&id.history_path()) {
+            let is_limited = snapshot.is_limited();
+            let hint = if !is_limited && vault.files().exists(&id.history_path()) {
                 Hint::call("{} shows when it was", call(Verb::History))
-            } else if vault.files().exists(&id.live_path()) {
+            } else if !is_limited && vault.files().exists(&id.live_path()) {
                 Hint::call("it was never published; {} publishes it", call(Verb::Publish))
             } else {
                 let known = snapshot.state()?.iter().map(|(id, _)| id.as_str());

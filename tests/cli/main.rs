@@ -58,6 +58,7 @@ mod prune;
 mod publish;
 mod readme;
 mod readonly;
+mod reads;
 mod rebuild;
 mod recovery;
 mod reference;

@@ -13,11 +13,13 @@ use crate::evidence::bundle::manifest::Scope;
 use crate::model::id::DocumentId;
 use crate::report::evidence::EvidenceExportReport;
 use crate::report::failure::{Code, Failure};
+use crate::resolve::Snapshot;
 use crate::uri::Class;
 use crate::vault::Vault;
 use crate::words::count;
 use crate::workspace::bundle;
 use crate::workspace::recording::of_log;
+use crate::workspace::version::check_name;
 
 /// Write accesses and what proves their texts into one file
 ///
@@ -60,6 +62,16 @@ pub(super) fn run(args: &Export, session: &mut Session<'_>) -> Result<Answer, Fa
     let wanted = wanted(args, session, &vault)?;
     let log = session.log(&vault)?;
     let chronicle = log.sound()?;
+    let head = Snapshot::at(&vault, &chronicle, None)?;
+    if let Wanted::Document(id) = &wanted {
+        check_name(&head, id)?;
+    }
+    if head.hides_anything() {
+        let message =
+            "a bundle names every artifact of the vault, and you may not read all of them";
+        return Err(Failure::new(Code::NotASteward, message)
+            .hint("ask a steward who may read everything to export it"));
+    }
     let (scope, found) = found(session, &vault, &chronicle, wanted)?;
     let (word, name) = scope.parts();
     session.recording.query = Some(format!("{word} {name}"));

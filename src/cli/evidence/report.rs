@@ -7,6 +7,7 @@ use crate::cli::trace::Period;
 use crate::evidence::publications::publications;
 use crate::report::evidence::{PublicationRow, PublicationsReport};
 use crate::report::failure::Failure;
+use crate::resolve::Snapshot;
 use crate::words::count;
 
 /// List every publication and retirement of a period
@@ -41,7 +42,10 @@ pub(super) fn run(args: &Report, session: &mut Session<'_>) -> Result<Answer, Fa
     let period = args.period.filter()?;
     let vault = session.vault()?;
     let log = session.log(&vault)?;
-    let found = publications(&vault, &log.sound()?, period.from, period.to);
+    let chronicle = log.sound()?;
+    let head = Snapshot::at(&vault, &chronicle, None)?;
+    let mut found = publications(&vault, &chronicle, period.from, period.to);
+    found.retain(|row| head.may_name(&row.id));
     let rows: Vec<PublicationRow> = found.into_iter().map(PublicationRow::from).collect();
     session.recording.listed = Some(rows.len());
     let report = PublicationsReport {

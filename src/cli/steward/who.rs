@@ -6,9 +6,10 @@ use crate::cli::session::Session;
 use crate::cli::ui::shown;
 use crate::report::failure::Failure;
 use crate::report::stewards::{Asked, WhoReport};
-use crate::resolve::Need;
+use crate::resolve::{Need, Snapshot};
 use crate::stewards::{PassedOver, Resolution, Why};
 use crate::words::count;
+use crate::workspace::version::check_name;
 
 /// Explain which scope decides about a document, and which were passed over
 ///
@@ -29,6 +30,7 @@ pub(super) fn run(args: &WhoArgs, session: &mut Session<'_>) -> Result<Answer, F
     let source = session.source(&vault, Need::Versions)?;
     let at = args.at.checkpoint(session, &vault, &source)?;
     let id = session.workspace.recorded_id(&vault, &args.id)?;
+    check_name(&Snapshot::of(&vault, &source, None)?, &id)?;
     let of = session.workspace.tags_of((&vault, &source), &id, at)?;
     let found = session.workspace.stewards_at(&vault, source.log(&vault)?, at)?;
     let stewards = &found.in_force.stewards;

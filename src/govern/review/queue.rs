@@ -15,6 +15,7 @@ use crate::checkpoint::state::PublishedSet;
 use crate::model::id::DocumentId;
 use crate::model::number::Version;
 use crate::model::principal::{Principal, PrincipalKey};
+use crate::resolve::readers::Readers;
 use crate::review::{Rules, Track};
 use crate::stewards::Role;
 use crate::trust;
@@ -76,7 +77,9 @@ pub fn queue(vault: &Vault, who: Option<&Principal>) -> Result<Queue, PublishErr
     }
     let rules = in_force.rules(vault, &chronicle);
     let state = chronicle.state_at(chronicle.head_number())?;
-    let found = waiting_in(vault, &chronicle, &state)?;
+    let mut found = waiting_in(vault, &chronicle, &state)?;
+    let readers = Readers::of_log(vault, &chronicle)?;
+    found.retain(|(_, track)| may_read(readers.as_ref(), track));
     let waiting = found.into_iter().map(|(_, track)| Waiting::of(track, &rules, who)).collect();
     Ok(Queue { rules, waiting })
 }
@@ -103,7 +106,9 @@ pub fn about(vault: &Vault, id: &DocumentId, who: &Principal) -> Result<About, P
     if !in_force.is_governed {
         return Err(PublishError::Ungoverned);
     }
+    let readers = Readers::of_log(vault, &chronicle)?;
     let track = track_of(vault, id).filter(is_waiting);
+    let track = track.filter(|track| may_read(readers.as_ref(), track));
     let track = track.ok_or_else(|| ReviewError::NotSubmitted(id.clone()))?;
     let rules = in_force.rules(vault, &chronicle);
     rules
@@ -179,6 +184,16 @@ pub(super) fn waiting_in(
 
 fn is_waiting(track: &Track) -> bool {
     track.pending.is_some() || track.emergency.is_some()
+}
+
+/// Whether a reader may read what awaits a decision, and what is published of the artifact.
+fn may_read(readers: Option<&Readers>, track: &Track) -> bool {
+    let Some(readers) = readers else { return true };
+    let pending = track.pending.iter().map(|pending| &pending.text);
+    let published = track.published.iter().map(|published| &published.text);
+    let emergency = track.emergency.iter().map(|emergency| &emergency.text);
+    let mut texts = pending.chain(published).chain(emergency);
+    texts.all(|text| readers.may_read(track.id(), text))
 }
 
 fn track_of(vault: &Vault, id: &DocumentId) -> Option<Track> {

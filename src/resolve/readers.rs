@@ -1,0 +1,241 @@
+//! What a principal may read in a governed vault with `reads: stewards` (`spec/review.md`, REV-21).
+//!
+//! [`Snapshot`] applies it to what the checkpoint records, before anything is looked up, ranked or
+//! counted: to everything that asks a snapshot, a document that may not be read is not there.
+
+use std::collections::HashMap;
+
+use rayon::prelude::*;
+
+use super::map::{Map, Recorded};
+use super::{CheckpointSource, Served, Snapshot};
+use crate::chain::replay;
+use crate::chain::vouched;
+use crate::checkpoint::chronicle::Chronicle;
+use crate::checkpoint::fault::LogError;
+use crate::checkpoint::in_force::{TextInForce, text_in_force};
+use crate::checkpoint::state::PublishedSet;
+use crate::document::obsidian::Markup;
+use crate::model::id::DocumentId;
+use crate::model::principal::PrincipalKey;
+use crate::model::tag::Tag;
+use crate::review::Rules;
+use crate::stewards::{self, Scope, ScopeKind, Stewards};
+use crate::vault::Vault;
+use crate::vault::config::{Config, Governance};
+use crate::vault::review::Reads;
+
+/// Who reads, and what stewards allow.
+#[derive(Clone, Debug)]
+pub(crate) struct Readers {
+    who: PrincipalKey,
+    stewards: Stewards,
+    /// How tags of texts are read.
+    markup: Markup,
+    /// Whether tags decide about any document.
+    by_tags: bool,
+}
+
+/// What of a checkpoint may not be read.
+#[derive(Debug)]
+pub(super) struct Limits {
+    readers: Readers,
+    /// What the checkpoint records of the artifacts that may not be read.
+    hidden: HashMap<DocumentId, Recorded>,
+}
+
+impl Readers {
+    /// Who may read upon the head of a source; none where everybody may.
+    ///
+    /// # Errors
+    /// The log cannot be relied on, or no principal is configured.
+    pub(super) fn of(vault: &Vault, source: &CheckpointSource) -> Result<Option<Self>, LogError> {
+        let id = DocumentId::config();
+        let is_open = match source.head_config(vault)? {
+            // Most vaults: what is in force is what the head holds.
+            Some(config) => !is_limited(config),
+            None => source.lives(&id).is_some_and(|lives| lives.is_empty()),
+        };
+        if is_open {
+            return Ok(None);
+        }
+        Self::of_log(vault, &source.log(vault)?.sound()?)
+    }
+
+    /// The same from the log.
+    ///
+    /// # Errors
+    /// No principal is configured.
+    pub(crate) fn of_log(
+        vault: &Vault,
+        chronicle: &Chronicle<'_>,
+    ) -> Result<Option<Self>, LogError> {
+        let files = vault.files();
+        let (head, id) = (chronicle.head_number(), DocumentId::config());
+        let (config, is_readable) = match text_in_force(files, chronicle, head, &id) {
+            Ok(TextInForce::Never) => return Ok(None),
+            Ok(TextInForce::Sealed { text, .. }) => match Config::parse(&text) {
+                Ok(config) => (Some(config), true),
+                Err(_) => (last_readable(vault), false),
+            },
+            Ok(TextInForce::Retired) | Err(_) => (last_readable(vault), false),
+        };
+        let found = || stewards::in_force(files, chronicle, head);
+        let (markup, stewards) = match &config {
+            Some(config) if !is_limited(config) => return Ok(None),
+            Some(config) if is_readable => (Markup::of(config), found().stewards),
+            Some(config) => (Markup::of(config), Stewards::default()),
+            // A vault that was governed has sealed its stewards.
+            None if matches!(found().basis, stewards::Basis::Never) => return Ok(None),
+            None => (Markup::Unknown, Stewards::default()),
+        };
+        let (who, _) = vault.reader().principal().ok_or(LogError::NoReader)?;
+        let by_tags = stewards.scopes().any(|one| one.scope.kind() == ScopeKind::Tag);
+        Ok(Some(Self { who: who.key(), stewards, markup, by_tags }))
+    }
+
+    /// Whether this may be read, which has these tags.
+    fn may(&self, id: &DocumentId, tags: &[Tag]) -> bool {
+        self.stewards.role_of(&self.who, id, tags).is_some()
+    }
+
+    /// The same, as far as the id decides it.
+    fn by_id(&self, id: &DocumentId) -> Option<bool> {
+        let decides = |scope: &Scope| matches!(scope, Scope::Document(_) | Scope::Folder(_));
+        let is_decided = !self.by_tags
+            || !id.is_document()
+            || self.stewards.scope_of(id, &[]).is_some_and(|found| decides(&found.scope));
+        is_decided.then(|| self.may(id, &[]))
+    }
+
+    /// Whether a text that is to be served may be.
+    pub(super) fn may_serve(&self, served: &Served) -> bool {
+        self.by_id(&served.id).unwrap_or_else(|| self.may(&served.id, &served.fields.tags))
+    }
+
+    /// Whether a text of an artifact may be read.
+    pub(crate) fn may_read(&self, id: &DocumentId, text: &str) -> bool {
+        let tags = || {
+            let rules = Rules { markup: self.markup, ..Rules::default() };
+            self.may(id, &rules.tags(id, text))
+        };
+        self.by_id(id).unwrap_or_else(|| self.markup != Markup::Unknown && tags())
+    }
+}
+
+/// Whether a configuration lets only stewards read.
+fn is_limited(config: &Config) -> bool {
+    config.governance == Governance::Governed && config.review.reads == Reads::Stewards
+}
+
+/// The last version of the configuration that the chain vouches for.
+fn last_readable(vault: &Vault) -> Option<Config> {
+    let (files, id) = (vault.files(), DocumentId::config());
+    let history = replay::load(files, &id).ok()?;
+    let published = history.entries().rev().filter(|entry| entry.is_published());
+    let texts = published.filter_map(|e| vouched::vouched(files, &id, &history, e.version).ok());
+    texts.into_iter().find_map(|text| Config::parse(&text).ok())
+}
+
+impl Limits {
+    pub(super) fn hidden(&self, id: &DocumentId) -> Option<&Recorded> {
+        self.hidden.get(id)
+    }
+
+    pub(super) fn readers(&self) -> &Readers {
+        &self.readers
+    }
+}
+
+impl<'v> Snapshot<'v> {
+    /// The same without what a reader may not read.
+    ///
+    /// # Errors
+    /// As [`Snapshot::state`].
+    pub(super) fn limited(self, readers: Option<Readers>) -> Result<Self, LogError> {
+        let Some(readers) = readers else { return Ok(self) };
+        // These are read from governance files, whoever reads.
+        self.settings();
+        self.names.get_or_init(|| self.authorities().ok());
+        let all: Vec<DocumentId> = self.state()?.iter().map(|(id, _)| id.clone()).collect();
+        let judge = |id: DocumentId| {
+            let is_readable = readers.by_id(&id).unwrap_or_else(|| self.may_by_tags(&readers, &id));
+            let recorded = self.map.recorded(&self, &id)?;
+            Ok(recorded.map(|recorded| (id, recorded, is_readable)))
+        };
+        let judged: Result<Vec<_>, LogError> = all.into_par_iter().map(judge).collect();
+        let (readable, hidden): (Vec<_>, Vec<_>) =
+            judged?.into_iter().flatten().partition(|(_, _, is_readable)| *is_readable);
+        let without = |(id, recorded, _)| (id, recorded);
+        let hidden = hidden.into_iter().map(without).collect();
+        let bound = self.state()?.bound().clone();
+        let map = Map::of_recorded(readable.into_iter().map(without), bound);
+        Ok(Self { map, limits: Some(Limits { readers, hidden }), ..self })
+    }
+
+    /// Whether a document may be read whose tags decide that. One whose tags are not known may not.
+    fn may_by_tags(&self, readers: &Readers, id: &DocumentId) -> bool {
+        if self.markup() == Markup::Unknown {
+            return false;
+        }
+        if let Some(Ok(Some(held))) = self.index().map(|at| at.get(id.as_str())) {
+            return held.metadata.is_some_and(|metadata| readers.may(id, &metadata.tags));
+        }
+        matches!(self.get(id), Some(Ok(served)) if readers.may(id, &served.fields.tags))
+    }
+
+    /// Whether some documents may not be read.
+    pub(crate) fn is_limited(&self) -> bool {
+        self.limits.is_some()
+    }
+
+    /// Whether the reader may not read everything that the log names.
+    pub(crate) fn hides_anything(&self) -> bool {
+        let everywhere = |readers: &Readers| readers.may(&DocumentId::config(), &[]);
+        self.limits
+            .as_ref()
+            .is_some_and(|limits| !limits.hidden.is_empty() || !everywhere(&limits.readers))
+    }
+
+    /// How many documents of the checkpoint may not be read.
+    pub(crate) fn unreadable_count(&self) -> usize {
+        let hidden = self.limits.iter().flat_map(|limits| limits.hidden.keys());
+        hidden.filter(|id| id.is_document()).count()
+    }
+
+    /// Whether the reader may be told that there is an artifact of this id. One that the checkpoint
+    /// does not hold is judged by its id alone.
+    pub(crate) fn may_name(&self, id: &DocumentId) -> bool {
+        let Some(limits) = &self.limits else { return true };
+        match self.holds(id) {
+            Ok(true) => true,
+            Ok(false) if !limits.hidden.contains_key(id) => limits.readers.by_id(id) == Some(true),
+            _ => false,
+        }
+    }
+
+    /// Whether the reader may read this text of an artifact, a version that may be unpublished. Of an
+    /// artifact that the checkpoint holds, that must be readable, too, if `is_step`.
+    pub(crate) fn may_read(&self, id: &DocumentId, text: &str, is_step: bool) -> bool {
+        let Some(limits) = &self.limits else { return true };
+        let is_hidden = is_step && limits.hidden.contains_key(id);
+        !is_hidden && limits.readers.may_read(id, text)
+    }
+}
+
+impl Map<'_> {
+    /// What of a checkpoint may be read.
+    fn of_recorded(
+        recorded: impl Iterator<Item = (DocumentId, Recorded)>,
+        bound: std::collections::BTreeMap<DocumentId, crate::checkpoint::state::Mark>,
+    ) -> Self {
+        let (mut marks, mut sealed) = (Vec::new(), HashMap::new());
+        for (id, Recorded { mark, sealed_at }) in recorded {
+            if let Some(at) = sealed_at {
+                sealed.insert(id.clone(), at);
+            }
+            marks.push((id, mark));
+        }
+        Self::of_set(PublishedSet::of(marks, bound), sealed)
+    }
+}

@@ -1,0 +1,42 @@
+//! Who reads a vault. It is asked only where that decides what may be read, because asking git
+//! takes longer than most reads.
+
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
+use crate::model::principal::Principal;
+
+/// Gives who reads, and which source said so; none where no principal is configured.
+type Ask = dyn Fn() -> Option<(Principal, &'static str)> + Send + Sync;
+
+/// Who reads a vault; nobody where no front end said whom to ask.
+#[derive(Clone, Default)]
+pub struct Reader {
+    ask: Option<Arc<Ask>>,
+    found: Arc<OnceLock<Option<(Principal, &'static str)>>>,
+}
+
+impl Reader {
+    /// Whom this names, when it is first asked.
+    pub fn new(
+        ask: impl Fn() -> Option<(Principal, &'static str)> + Send + Sync + 'static,
+    ) -> Self {
+        Self { ask: Some(Arc::new(ask)), found: Arc::default() }
+    }
+
+    /// Who reads, and which source said so.
+    pub fn principal(&self) -> Option<&(Principal, &'static str)> {
+        self.found.get_or_init(|| self.ask.as_ref()?()).as_ref()
+    }
+
+    /// The same, if it was asked already.
+    pub fn asked(&self) -> Option<&(Principal, &'static str)> {
+        self.found.get()?.as_ref()
+    }
+}
+
+impl fmt::Debug for Reader {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Reader").field(&self.found.get()).finish()
+    }
+}

@@ -1,0 +1,320 @@
+//! `reads: stewards`: what a principal is shown in a governed vault, whichever verb is asked.
+
+use contextnest::model::id::DocumentId;
+use contextnest::model::principal::Principal;
+use contextnest::model::tag::Tag;
+use contextnest::stewards;
+use insta::assert_snapshot;
+use proptest::prelude::*;
+
+use crate::harness::{Output, Place};
+
+const VAULT: &str = "vault:\n  - {principal: bo@x.com, role: reviewer}\n  \
+                     - {principal: kim@x.com, role: reviewer}\n";
+
+/// A governed vault with these documents, which shows each principal what these stewards allow.
+fn governed(documents: &[(String, String)], stewards: &str) -> Place {
+    let place = Place::vault();
+    for (id, text) in documents {
+        place.write(&format!("{id}.md"), text);
+    }
+    place.edit(".context/config.yaml", "layout:", "reads: stewards\nlayout:");
+    place.ctx("publish --all").ok();
+    place.write("stewards.yaml", format!("version: 1\n{VAULT}{stewards}"));
+    place.ctx("govern on").ok();
+    place
+}
+
+fn documents(all: &[(&str, &str)]) -> Vec<(String, String)> {
+    all.iter().map(|(id, text)| ((*id).to_owned(), (*text).to_owned())).collect()
+}
+
+/// Two documents for everybody with a role at the vault, one for counsel, one for who may read
+/// `#secret`.
+fn example() -> Place {
+    let all = documents(&[
+        ("nodes/open", "# Open\n\napple pie\n"),
+        ("nodes/legal/terms", "# Terms\n\napple cider\n"),
+        ("nodes/plan", "---\ntags: [secret]\n---\n# Plan\n\napple juice\n"),
+    ]);
+    let stewards = "  - {principal: vi@x.com, role: viewer}\n\
+        folders: {nodes/legal/: [{principal: lee@x.com, role: reviewer}]}\n\
+        tags: {secret: [{principal: sam@x.com, role: editor}]}\n";
+    governed(&all, stewards)
+}
+
+#[test]
+fn a_reader_sees_what_stewards_allow_and_how_much_is_not_shown() {
+    let place = example();
+    assert_snapshot!(place.ctx("list --as vi@x.com").whole(), @"
+    exit: 0
+    -- stdout
+    nodes/open  v1  document  Open
+    -- stderr
+    note: 2 documents of checkpoint 2 may not be read by you
+    ");
+    assert_snapshot!(place.ctx("list --as lee@x.com").whole(), @"
+    exit: 0
+    -- stdout
+    nodes/legal/terms  v1  document  Terms
+    -- stderr
+    note: 2 documents of checkpoint 2 may not be read by you
+    ");
+    assert_snapshot!(place.ctx("resolve type:document --as SAM@x.com").whole(), @"
+    exit: 0
+    -- stdout
+    nodes/plan  v1  document  Plan
+    -- stderr
+    note: 2 documents of checkpoint 2 may not be read by you
+    ");
+    assert_snapshot!(place.ctx("search apple --as vi@x.com").whole(), @"
+    exit: 0
+    -- stdout
+    nodes/open#open  v1 9327c7276ee7  0.288  Open
+        # Open apple pie
+    -- stderr
+    1 hit at checkpoint 2, delegated to builtin
+    ");
+    assert_snapshot!(place.ctx("read nodes/plan --as sam@x.com").whole(), @"
+    exit: 0
+    -- stdout
+    ---
+    tags: [secret]
+    title: Plan
+    type: document
+    status: published
+    version: 1
+    author: ana@example.com
+    created_at: '2026-11-21T10:00:01.000Z'
+    updated_at: '2026-11-21T10:00:01.000Z'
+    checksum: sha256:8c1e6e3693ce47570a23c8839f3e2251465c26a3bd13d23c7ee891d5600d9598
+    ---
+    # Plan
+
+    apple juice
+    -- stderr
+    ");
+    // Whom the vault trusts most reads what no narrower scope takes.
+    assert_snapshot!(place.ctx("list --as bo@x.com").whole(), @"
+    exit: 0
+    -- stdout
+    nodes/open  v1  document  Open
+    -- stderr
+    note: 2 documents of checkpoint 2 may not be read by you
+    ");
+}
+
+#[test]
+fn a_document_that_may_not_be_read_answers_as_one_that_there_is_not() {
+    let place = example();
+    let same = |command: &str| {
+        let said = |id: &str| {
+            let Output { exit, stdout, stderr, .. } =
+                place.ctx(&format!("{} --as vi@x.com", command.replace("ID", id)));
+            (exit, format!("{stdout}{stderr}").replace(id, "ID"))
+        };
+        let (hidden, unknown) = (said("nodes/plan"), said("nodes/nope"));
+        assert_eq!(hidden, unknown, "{command}");
+        assert!(hidden.0 != 0, "{command}: {hidden:?}");
+    };
+    for command in [
+        "read ID",
+        "read ID --json",
+        "resolve ID",
+        "resolve contextnest://ID",
+        "resolve contextnest://ID@1",
+        "blame ID",
+        "show ID 1",
+        "diff ID 1 1",
+        "history ID",
+        "neighbors ID",
+        "steward who ID",
+        "restore ID --version 1",
+        "evidence export --document ID -o x.tar",
+        "impact ID",
+    ] {
+        same(command);
+    }
+}
+
+#[test]
+fn nothing_is_readable_without_a_principal() {
+    let place = example();
+    for command in ["list", "read nodes/open", "search apple", "show nodes/open 1"] {
+        let said = place.typed(command).without("CTX_PRINCIPAL").run().exits(2);
+        assert_eq!(said.stdout, "", "{command}");
+        assert!(said.stderr.contains("--as you@example.com"), "{command}: {}", said.stderr);
+    }
+    // The working copy is compared whoever asks.
+    place.typed("verify").without("CTX_PRINCIPAL").run().ok();
+    place.typed("status").without("CTX_PRINCIPAL").run().ok();
+}
+
+#[test]
+fn a_submission_is_shown_to_who_may_read_it() {
+    let place = example();
+    place.edit("nodes/plan.md", "juice", "vinegar");
+    place.ctx("submit nodes/plan --as sam@x.com").ok();
+    assert!(place.ctx("review --all --as sam@x.com").ok().stdout.contains("nodes/plan"));
+    assert!(!place.ctx("review --all --as vi@x.com").ok().stdout.contains("nodes/plan"));
+    assert!(place.ctx("show nodes/plan 2 --as sam@x.com").ok().stdout.contains("vinegar"));
+    place.ctx("show nodes/plan 2 --as vi@x.com").exits(1);
+    // Another tag does not open what is published.
+    place.edit("nodes/plan.md", "tags: [secret]", "tags: [open]");
+    place.ctx("submit nodes/plan --as sam@x.com").exits(3);
+}
+
+#[test]
+fn stewards_in_force_now_decide_about_earlier_checkpoints() {
+    let place = example();
+    place.ctx("read nodes/legal/terms --at 1 --as lee@x.com").ok();
+    place.edit("stewards.yaml", "lee@x.com", "max@x.com");
+    place.ctx("submit stewards.yaml --as bo@x.com").ok();
+    place.ctx("approve stewards.yaml --as kim@x.com").ok();
+    place.ctx("read nodes/legal/terms --at 1 --as lee@x.com").exits(1);
+    place.ctx("read nodes/legal/terms --at 1 --as max@x.com").ok();
+}
+
+#[test]
+fn a_damaged_configuration_opens_nothing() {
+    let place = example();
+    let history = ".context/.versions/config.yaml/history.yaml";
+    let text = place.read(history);
+    place.write(history, text.replacen("content_hash: sha256:", "content_hash: sha256:0", 3));
+    for who in ["vi@x.com", "sam@x.com"] {
+        let said = place.ctx(&format!("read nodes/plan --as {who}"));
+        assert_eq!((said.exit != 0, said.stdout.as_str()), (true, ""), "{who}");
+    }
+}
+
+/// Every way to be handed text or names.
+const QUESTIONS: [&str; 24] = [
+    "list",
+    "list --json",
+    "resolve type:document --bodies",
+    "resolve type:document --json --bodies",
+    "resolve #s + #t --format markdown",
+    "resolve contextnest://nodes/ --budget 100",
+    "resolve status:published --explain",
+    "search apple",
+    "search apple --json --explain",
+    "search aple",
+    "context",
+    "context --json",
+    "graph",
+    "graph --format json",
+    "history",
+    "history --json",
+    "checkpoint list",
+    "checkpoint list --json",
+    "checkpoint show 1",
+    "checkpoint show 1 --json",
+    "checkpoint diff 0 1",
+    "evidence report",
+    "owners",
+    "pack list",
+];
+const OF_ONE: [&str; 6] =
+    ["read ID", "blame ID", "show ID 1", "history ID", "neighbors ID", "diff ID 1 1"];
+
+const PEOPLE: [&str; 4] = ["vi@x.com", "lee@x.com", "sam@x.com", "bo@x.com"];
+const FOLDERS: [&str; 3] = ["nodes", "nodes/a", "nodes/a/b"];
+const TAGS: [&str; 3] = ["s", "t", "u"];
+
+prop_compose! {
+    fn document()(folder in 0..3_usize, tags in prop::sample::subsequence(TAGS.to_vec(), 0..3))
+        -> (usize, Vec<&'static str>) { (folder, tags) }
+}
+
+/// Scopes with a role for some people.
+fn scopes() -> impl Strategy<Value = Vec<(usize, Vec<&'static str>)>> {
+    let people = || prop::sample::subsequence(PEOPLE.to_vec(), 1..3);
+    prop::collection::btree_map(0..9_usize, people(), 0..6)
+        .prop_map(|map| map.into_iter().collect())
+}
+
+/// `stewards.yaml` with these scopes: folders, tags, documents.
+fn spelled(scopes: &[(usize, Vec<&str>)], ids: &[String]) -> String {
+    let list = |people: &[&str]| {
+        let each = people.iter().map(|who| format!("{{principal: {who}, role: viewer}}"));
+        format!("[{}]", each.collect::<Vec<_>>().join(", "))
+    };
+    let mut text = String::new();
+    for (kind, key) in ["folders", "tags", "documents"].iter().enumerate() {
+        let of_kind: Vec<_> = scopes.iter().filter(|(scope, _)| scope / 3 == kind).collect();
+        if of_kind.is_empty() {
+            continue;
+        }
+        text.push_str(&format!("{key}:\n"));
+        for (scope, people) in of_kind {
+            let name = match kind {
+                0 => FOLDERS[scope % 3],
+                1 => TAGS[scope % 3],
+                _ => match ids.get(scope % 3) {
+                    Some(id) => id.as_str(),
+                    None => "nodes/none",
+                },
+            };
+            text.push_str(&format!("  {name}: {}\n", list(people)));
+        }
+    }
+    text
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 3, ..ProptestConfig::default() })]
+    #[test]
+    fn no_verb_hands_out_more_than_a_role_allows(
+        made in prop::collection::vec(document(), 3..5), scopes in scopes(), vault in 0..3_usize
+    ) {
+        let name = |n: usize| format!("doc{}name", ["one", "two", "three", "four", "five"][n]);
+        let token = |n: usize| format!("tok{}en", ["one", "two", "three", "four", "five"][n]);
+        let all: Vec<(String, String)> = made.iter().enumerate().map(|(n, (folder, tags))| {
+            let text = format!("---\ntags: [{}]\n---\n# T\n\napple {}\n", tags.join(", "), token(n));
+            (format!("{}/{}", FOLDERS[*folder], name(n)), text)
+        }).collect();
+        let ids: Vec<String> = all.iter().map(|(id, _)| id.clone()).collect();
+        let mut text: String = PEOPLE[..vault].iter()
+            .map(|who| format!("  - {{principal: {who}, role: viewer}}\n")).collect();
+        text.push_str(&spelled(&scopes, &ids));
+        let place = governed(&all, &text);
+        let read = stewards::read(&place.read("stewards.yaml")).stewards.unwrap();
+        for who in PEOPLE {
+            let key = who.parse::<Principal>().unwrap().key();
+            let may = |n: usize| {
+                let id: DocumentId = ids[n].parse().unwrap();
+                let tags: Vec<Tag> = made[n].1.iter().map(|tag| tag.parse().unwrap()).collect();
+                read.role_of(&key, &id, &tags).is_some()
+            };
+            let of_each = OF_ONE.iter().flat_map(|q| ids.iter().map(move |id| q.replace("ID", id)));
+            let questions: Vec<String> =
+                QUESTIONS.iter().map(|q| (*q).to_owned()).chain(of_each).collect();
+            for question in questions {
+                // Who has which role is no secret.
+                let named_in_scopes = question == "owners";
+                for is_cached in [true, false] {
+                    let asked = place.typed(&format!("{question} --as {who}"));
+                    let said = match is_cached {
+                        true => asked.run(),
+                        false => asked.without("XDG_CACHE_HOME").without("HOME")
+                            .var("CTX_AUDIT_DIR", "../audit").run(),
+                    };
+                    let text = format!("{}{}", said.stdout, said.stderr);
+                    for n in (0..ids.len()).filter(|n| !may(*n)) {
+                        let is_asked = question.contains(&name(n));
+                        prop_assert!(!text.contains(&token(n)), "{question} as {who}: {text}");
+                        prop_assert!(
+                            is_asked || named_in_scopes || !text.contains(&name(n)),
+                            "{question} as {who}: {text}"
+                        );
+                    }
+                    if question.starts_with("list") {
+                        for n in (0..ids.len()).filter(|n| may(*n)) {
+                            prop_assert!(text.contains(&ids[n]), "{question} as {who}: {text}");
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
