@@ -1,7 +1,7 @@
 //! One submission as a reviewer reads it.
 
 use super::Workspace;
-use super::version::{recorded, text_of};
+use super::version::{any_text_of, recorded};
 use crate::audit::{Change, Event, Logs, Part, Text, Traced};
 use crate::checkpoint::log::Log;
 use crate::document::Document;
@@ -92,7 +92,7 @@ impl Workspace<'_> {
         let awaited = awaited(track);
         let mut texts: Vec<Text> = Vec::new();
         let mut record = |version: Version| -> Result<_, Failure> {
-            let (text, history) = text_of(vault, &chronicle, id, version)?;
+            let (text, history) = any_text_of(vault, &chronicle, id, version)?;
             let found = recorded(&chronicle, id, (version, &history), (&text, &text));
             texts.extend(found.map(|text| Text { part: Some(Part::Submission), ..text }));
             Ok((text, history))
