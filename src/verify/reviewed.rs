@@ -93,11 +93,14 @@ impl Pass<'_> {
             reviews.steps.insert(entry.version);
         }
         let after = reviews.track.pending.as_ref().map(|pending| pending.version);
+        let emergency = reviews.track.emergency.as_ref();
+        let is_emergency = emergency.is_some_and(|found| found.version == entry.version);
         if let Some((version, Some(change), from)) = before
             && after != Some(version)
         {
             let (id, to) = (self.id.clone(), Some(entry.edited_at));
-            let sealed = checkpoint.filter(|_| kind == StepKind::Event);
+            // A retirement in an emergency publishes nothing of a set.
+            let sealed = checkpoint.filter(|_| kind == StepKind::Event && !is_emergency);
             let is_refused = matches!(kind, StepKind::Rejected | StepKind::Withdrawn);
             let part = ChangePart { change, id, version, from, to, is_refused, sealed };
             self.checked.parts.push(part);

@@ -43,6 +43,71 @@ fn writers_of_one_document_make_one_version_of_it() {
     place.ctx("verify").ok();
 }
 
+/// A governed vault with documents that are not published.
+fn governed(names: &[String]) -> Place {
+    let place = Place::vault();
+    place.write(
+        "stewards.yaml",
+        "version: 1\nvault:\n  - {principal: bo@example.com, role: reviewer}\n  - {principal: kim@example.com, role: reviewer}\n  - {principal: ana@example.com, role: editor}\n",
+    );
+    place.ctx("govern on").ok();
+    for name in names {
+        place.write(&format!("{name}.md"), format!("# {name}\n"));
+    }
+    place
+}
+
+/// The exit codes of commands that run at once.
+fn at_once(place: &Place, lines: &[String]) -> Vec<i32> {
+    let children: Vec<_> = lines.iter().map(|line| place.typed(line).command().spawn()).collect();
+    let exits = children.into_iter().map(|child| {
+        let output = child.unwrap().wait_with_output().unwrap();
+        output.status.code().unwrap()
+    });
+    exits.collect()
+}
+
+#[test]
+fn reviews_of_different_documents_at_once_lose_nothing() {
+    let names: Vec<String> = (0..8).map(|n| format!("nodes/d{n}")).collect();
+    let place = governed(&names);
+    let (first, second) = names.split_at(4);
+    let submit = |name: &String| format!("submit {name} --lock-timeout 120");
+    let approve = |name: &String| format!("approve {name} --as bo@example.com --lock-timeout 120");
+    let half: Vec<String> = first.iter().map(submit).collect();
+    assert_eq!(at_once(&place, &half), [0; 4]);
+    // Some are approved while others are submitted.
+    let both: Vec<String> = first.iter().map(approve).chain(second.iter().map(submit)).collect();
+    assert_eq!(at_once(&place, &both), [0; 8]);
+    place.ctx("verify --allow-drift").ok();
+    let waiting = place.ctx("review --all --json").ok().json("ctx.review");
+    assert_eq!(waiting["waiting"].as_array().unwrap().len(), 4);
+    let rest: Vec<String> = second.iter().map(approve).collect();
+    assert_eq!(at_once(&place, &rest), [0; 4]);
+    assert_eq!(place.ctx("resolve status:published --ids").ok().lines(), names);
+    place.ctx("verify").ok();
+    let rebuilt = place.ctx("checkpoint rebuild --from-scratch --dry-run --json").ok();
+    assert_eq!(rebuilt.json("ctx.checkpoint.rebuild")["same"], true);
+}
+
+#[test]
+fn of_two_reviews_of_one_document_at_once_one_counts() {
+    let place = governed(&["nodes/d".to_owned()]);
+    let submit = ["ana", "kim"].map(|who| format!("submit nodes/d --as {who}@example.com"));
+    let mut exits = at_once(&place, &submit);
+    exits.sort_unstable();
+    // The second submits the same text: it awaits already.
+    assert_eq!(exits, [0, 0]);
+    let history = place.ctx("history nodes/d --json").ok().json("ctx.history");
+    assert_eq!(history["versions"].as_array().unwrap().len(), 1);
+    let mut exits = at_once(&place, &["approve nodes/d --as bo@example.com"; 2].map(str::to_owned));
+    exits.sort_unstable();
+    assert_eq!(exits, [0, 1]);
+    let history = place.ctx("history nodes/d --json").ok().json("ctx.history");
+    assert_eq!(history["versions"].as_array().unwrap().len(), 2);
+    place.ctx("verify").ok();
+}
+
 #[test]
 fn a_held_lock_is_reported_after_ten_seconds() {
     let place = Place::published(&[("nodes/a", "# A\n")]);

@@ -356,6 +356,19 @@ fn to_leave_the_mode_is_not_submitted_while_others_await() {
     world.does(ANA, "submit .context/config.yaml");
 }
 
+#[test]
+fn an_emergency_within_a_change_leaves_the_rest_of_it() {
+    let mut world = World::new(1);
+    for n in 0..2 {
+        world.edit(n, "second");
+    }
+    world.does(ANA, "submit nodes/d0 nodes/d1 --change one");
+    world.does(BO, "retire nodes/d0 --emergency --reason wrong");
+    world.is_whole("after the emergency");
+    world.does(KIM, "approve --change one");
+    world.is_whole("after the rest was published");
+}
+
 /// A clock that is behind that of whoever wrote last.
 #[test]
 fn a_step_upon_later_ones_has_the_next_instant() {
