@@ -27,7 +27,7 @@ pub(super) const REMEDIES: &[(&str, &str)] = &[
     ("frontmatter-unclosed", "Add a line that is exactly `---` after the last field; blanks after the dashes are not allowed. If the first `---` is a thematic break, begin the file with an empty line."),
     ("frontmatter-yaml", "Correct the line that the problem names. Put quotes around a text with `: ` or ` #` in it: `title: 'Returns: rules'`. Of two lines with the same key, delete one."),
     ("governance-yaml", "Correct the line that the problem names: the file must be UTF-8, and its top level `key: value` lines. Section 13 of `spec/vault.md` lists the keys."),
-    ("governed", "The configuration has `governance: governed`, and this version publishes in ungoverned vaults only. Reading and `ctx verify` work. Publish with a program that supports reviews."),
+    ("governed", "Submit the text with `ctx submit ID`; a reviewer who is not its author publishes it with `ctx approve ID`. `ctx steward who ID` shows who may."),
     ("head-fork", "Another branch was checked out, or the log was replaced. Run `ctx verify`, find the missing checkpoints on other branches, and restore the log. Run `ctx head trust` only if you know why the log differs."),
     ("head-rollback", "The vault was reset to an older state, or deleted. Find the missing checkpoints on other branches, in `git stash list` or in a backup. Run `ctx head trust` only if you know why they are missing."),
     ("hidden-character", "Invisible characters come with copied text, or hide instructions for agents. Go to the line that the problem names, and delete the character."),
