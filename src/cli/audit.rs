@@ -51,5 +51,8 @@ pub(super) fn run(args: &Audit, session: &mut Session<'_>) -> Result<Answer, Fai
         session.ui.line("changes of this vault are recorded already");
         return Ok(event::note_trouble(session, &outcome));
     }
+    if outcome.checkpoint.is_none() {
+        session.notify(&vault, &outcome, ("submit", None));
+    }
     Ok(event::print(session, &outcome, args.dry_run, AuditBegun))
 }

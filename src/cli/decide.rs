@@ -88,24 +88,28 @@ pub(super) struct Comment {
 }
 
 pub(super) fn approve(args: &Approve, session: &mut Session<'_>) -> Result<Answer, Failure> {
-    decided(&args.about, session, review::approve)
+    let what = ("approve", None);
+    decided(&args.about, session, what, review::approve)
         .map(|outcome| event::print(session, &outcome, args.about.dry_run, Approved))
 }
 
 pub(super) fn reject(args: &Reject, session: &mut Session<'_>) -> Result<Answer, Failure> {
-    decided(&args.about, session, |vault, decision| review::reject(vault, decision, &args.reason))
+    let (about, what) = (&args.about, ("reject", Some(args.reason.as_str())));
+    decided(about, session, what, |vault, decision| review::reject(vault, decision, &args.reason))
         .map(|outcome| event::print(session, &outcome, args.about.dry_run, Rejected))
 }
 
 pub(super) fn withdraw(args: &Withdraw, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let how = Refusing::Withdraw(args.reason.as_deref());
-    decided(&args.about, session, |vault, decision| review::withdraw(vault, decision, how))
+    let what = ("withdraw", args.reason.as_deref());
+    decided(&args.about, session, what, |vault, decision| review::withdraw(vault, decision, how))
         .map(|outcome| event::print(session, &outcome, args.about.dry_run, Withdrawn))
 }
 
 fn decided(
     about: &About,
     session: &mut Session<'_>,
+    what: (&str, Option<&str>),
     decide: impl Fn(
         &crate::vault::Vault,
         &Decision<'_>,
@@ -123,7 +127,9 @@ fn decided(
     let mode = Mode { dry_run: about.dry_run, ..Mode::default() };
     let change = about.change.as_deref();
     let decision = Decision { author: &author, ids: &ids, change, version: number, mode };
-    Ok(decide(&vault, &decision)?)
+    let outcome = decide(&vault, &decision)?;
+    session.notify(&vault, &outcome, what);
+    Ok(outcome)
 }
 
 pub(super) fn comment(args: &Comment, session: &mut Session<'_>) -> Result<Answer, Failure> {

@@ -16,18 +16,23 @@ use crate::workspace::git::GitError;
 /// Make a small procurement vault and run the main commands in it
 ///
 /// Prints each command with its output. The vault remains, so that you can try it. A copy next to
-/// it has one altered byte, which `ctx verify` reports.
+/// it has one altered byte, which `ctx verify` reports. With --governed the tour shows how a change
+/// is submitted, reviewed and published, and makes no copy.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example:\n  ctx demo my-vault")]
+#[command(after_help = "Examples:\n  ctx demo my-vault\n  ctx demo --governed my-team")]
 pub(super) struct Demo {
     /// A folder that does not exist yet
     dir: PathBuf,
+    /// Show how a text is reviewed in a governed vault
+    #[arg(long)]
+    governed: bool,
 }
 
 pub(super) fn run(args: &Demo, session: &mut Session<'_>) -> Result<Answer, Failure> {
     let dir = session.workspace.environment.cwd.join(&args.dir);
     let altered = demo::altered(&dir);
-    for taken in [&dir, &altered] {
+    let folders = [&dir, &altered];
+    for taken in folders.into_iter().take(if args.governed { 1 } else { 2 }) {
         if taken.exists() {
             let message = format!("`{}` exists already", taken.display());
             return Err(Failure::new(Code::Exists, message).hint(Hint::call(
@@ -39,6 +44,15 @@ pub(super) fn run(args: &Demo, session: &mut Session<'_>) -> Result<Answer, Fail
     let shown = args.dir.display().to_string();
     let copy = format!("{shown}-altered");
     let mut tour = Tour { session, home: dir.clone(), steps: Vec::new() };
+    if args.governed {
+        tour.of_review(&shown)?;
+        let steps = tour.steps;
+        if session.ui.json {
+            let folder = dir.display().to_string();
+            session.ui.report(&DemoReport { folder, altered_copy: None, steps });
+        }
+        return Ok(Answer::Yes);
+    }
     tour.say(
         "Make a vault with policies, a runbook, a glossary, a persona, a pack and a source node:",
     );
@@ -73,7 +87,8 @@ pub(super) fn run(args: &Demo, session: &mut Session<'_>) -> Result<Answer, Fail
     tour.say(&format!("Exit code {exit}: agents are not served that version, and CI fails.\n\nTry more commands in the vault: cd {shown}"));
     let steps = tour.steps;
     if session.ui.json {
-        let (folder, altered_copy) = (dir.display().to_string(), altered.display().to_string());
+        let folder = dir.display().to_string();
+        let altered_copy = Some(altered.display().to_string());
         session.ui.report(&DemoReport { folder, altered_copy, steps });
     }
     Ok(Answer::Yes)
@@ -87,6 +102,44 @@ struct Tour<'t, 'w> {
 }
 
 impl Tour<'_, '_> {
+    /// The way of a change from its author to the agents, through a review.
+    fn of_review(&mut self, shown: &str) -> Result<(), Failure> {
+        const POLICY: &str = "nodes/policies/vendor-risk";
+        const RUNBOOK: &str = "nodes/runbooks/vendor-onboarding";
+        let as_ana = ["--as", "ana@example.com"];
+        let as_lee = ["--as", "lee@example.com"];
+        self.say("Ana makes a vault and publishes it alone:");
+        self.ctx_outside(&["init", shown, "--name", "Procurement", "--starter", "policy"])?;
+        self.typed(&format!("cd {shown}"));
+        self.ctx(&["publish", "--all", as_ana[0], as_ana[1]])?;
+        self.say("A team needs two reviewers. From then on every publication needs a review:");
+        for who in ["ana@example.com", "lee@example.com"] {
+            let role = ["steward", "assign", who, "reviewer", "--whole-vault"];
+            self.ctx(&[&role[..], &as_ana[..]].concat())?;
+        }
+        self.ctx(&["govern", "on", as_ana[0], as_ana[1]])?;
+        self.say("Ana edits a policy and its runbook, and submits both as one change:");
+        self.edit()?;
+        let change = ["submit", POLICY, RUNBOOK, "--change", "threshold", "-m", "lower threshold"];
+        self.ctx(&[&change[..], &as_ana[..]].concat())?;
+        self.say("Agents still read the published text. Ana cannot approve what she wrote:");
+        let own = ["approve", "--change", "threshold"];
+        let exit = self.ctx_unchecked(&[&own[..], &as_ana[..]].concat());
+        if exit != 3 {
+            let message = "the author could approve the change; please report this";
+            return Err(Failure::new(Code::Io, message));
+        }
+        self.say("Lee sees what awaits a decision, reads it, and approves it. Both are published:");
+        self.ctx(&[&["review"][..], &as_lee[..]].concat())?;
+        self.ctx(&[&["review", "show", POLICY][..], &as_lee[..]].concat())?;
+        self.ctx(&[&own[..], &as_lee[..]].concat())?;
+        self.say("The history says who wrote and who approved, and verification checks the approval again:");
+        self.ctx(&["history", POLICY])?;
+        self.ctx(&["verify"])?;
+        self.say(&format!("Try more commands in the vault: cd {shown}"));
+        Ok(())
+    }
+
     fn say(&mut self, text: &str) {
         if !self.session.ui.json {
             self.session.ui.line(&format!("\n{text}"));

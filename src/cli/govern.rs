@@ -76,6 +76,7 @@ pub(super) fn run(args: &Govern, session: &mut Session<'_>) -> Result<Answer, Fa
         }
         Part::Off { .. } => {
             let outcome = workspace.end_governance(&vault, note, mode)?;
+            session.notify(&vault, &outcome, ("submit", None));
             Ok(event::print(session, &outcome, how.dry_run, GovernOff))
         }
     }

@@ -56,7 +56,11 @@ pub(super) fn run(args: &Mv, session: &mut Session<'_>) -> Result<Answer, Failur
     let new: DocumentId = workspace.new_id(&vault, &args.new)?;
     DocumentId::of_document_file(&new.live_path())?;
     let outcome = match crate::govern::move_document(&vault, &old, &new, &author, mode) {
-        Err(PublishError::Governed) => review::propose_move(&vault, (&old, &new), (&author, mode))?,
+        Err(PublishError::Governed) => {
+            let moved = review::propose_move(&vault, (&old, &new), (&author, mode))?;
+            session.notify(&vault, &moved, ("submit", None));
+            moved
+        }
         moved => moved?,
     };
     Ok(event::print(session, &outcome, args.dry_run, Moved))

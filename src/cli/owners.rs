@@ -6,19 +6,31 @@ use super::session::Session;
 use super::ui::shown;
 use super::{Answer, steward};
 use crate::model::id::DocumentId;
+use crate::report::access::{AccessReport, PrincipalReport, RoleReport};
 use crate::report::failure::Failure;
 use crate::report::owners::{LoadReport, OwnedReport, OwnersReport};
 use crate::resolve::{Need, Snapshot};
+use crate::stewards::Stewards;
+use crate::vault::Vault;
 use crate::words::count;
+use crate::workspace::access;
 
 /// Show who governs which documents, and the load of each reviewer
 ///
 /// Lists every scope of stewards.yaml with the number of published documents that it decides about,
 /// the documents without a dedicated steward (only the scope of the vault matches), and how many
 /// documents each reviewer may approve.
+///
+/// With --access-review it lists every principal of stewards.yaml and of the change log with their
+/// roles and their last recorded change, and approvals whose reviewers have lost the role.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  ctx owners\n  ctx owners -n 100\n  ctx owners --at 3 --json")]
+#[command(
+    after_help = "Examples:\n  ctx owners\n  ctx owners -n 100\n  ctx owners --at 3 --json\n  ctx owners --access-review"
+)]
 pub(super) struct Owners {
+    /// List principals with their roles and last act, and approvals that lapsed
+    #[arg(long, conflicts_with = "limit")]
+    access_review: bool,
     #[command(flatten)]
     at: AsOf,
     #[command(flatten)]
@@ -36,6 +48,9 @@ pub(super) fn run(args: &Owners, session: &mut Session<'_>) -> Result<Answer, Fa
     let listing = snapshot.listing()?;
     let found = session.workspace.stewards_at(&vault, source.log(&vault)?, at)?;
     let stewards = &found.in_force.stewards;
+    if args.access_review {
+        return access_review(session, &vault, stewards);
+    }
     let mut report = OwnersReport::new(found.checkpoint, stewards, &listing);
     session.recording.listed = Some(listing.documents.len());
     let limit = if session.ui.json { args.limit } else { args.limit.or(LISTED) };
@@ -58,6 +73,41 @@ pub(super) fn run(args: &Owners, session: &mut Session<'_>) -> Result<Answer, Fa
     session.note_unreadable(&snapshot);
     let withheld = session.answer(&listing.withheld);
     Ok(if answer == Answer::Yes { withheld } else { answer })
+}
+
+fn access_review(
+    session: &mut Session<'_>,
+    vault: &Vault,
+    stewards: &Stewards,
+) -> Result<Answer, Failure> {
+    let (all, lapsed) = (access::of(vault, stewards)?, access::lapsed(vault)?);
+    let report = AccessReport::new(&all, &lapsed);
+    session.recording.listed = Some(lapsed.len());
+    if session.ui.json {
+        session.ui.report(&report);
+        return Ok(Answer::Yes);
+    }
+    let row = |one: &PrincipalReport<'_>| {
+        let role = |role: &RoleReport| {
+            let name = role.scope.name.as_deref().map(|name| format!(" {}", shown(name)));
+            format!("{} of {}{}", role.role, role.scope.scope, name.unwrap_or_default())
+        };
+        let roles: Vec<String> = one.roles.iter().map(role).collect();
+        let roles = if roles.is_empty() { "no role".to_owned() } else { roles.join(", ") };
+        let last = match (one.last_action, one.last_at) {
+            (Some(action), Some(at)) => format!("{action} at {}", shown(at)),
+            _ => "no recorded act".to_owned(),
+        };
+        vec![shown(one.principal).into_owned(), last, roles]
+    };
+    session.ui.table(&report.principals.iter().map(row).collect::<Vec<_>>());
+    for lapse in &report.lapsed_approvals {
+        let (by, id) = (shown(lapse.by), shown(lapse.id.as_str()));
+        let what =
+            format!("{by} approved v{} of {id}, and is no reviewer of it now", lapse.version);
+        session.ui.line(&format!("lapsed: {what}"));
+    }
+    Ok(Answer::Yes)
 }
 
 fn owned(one: &OwnedReport<'_>) -> Vec<String> {

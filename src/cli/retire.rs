@@ -53,10 +53,17 @@ pub(super) fn run(args: &Retire, session: &mut Session<'_>) -> Result<Answer, Fa
     let ids: Vec<_> = ids.collect::<Result<_, _>>()?;
     let by = (&author, mode);
     let outcome = match args.reason.as_deref() {
-        Some(reason) => review::retire_at_once(&vault, &ids, by, reason)?,
+        Some(reason) => {
+            let retired = review::retire_at_once(&vault, &ids, by, reason)?;
+            session.notify(&vault, &retired, ("emergency", Some(reason)));
+            retired
+        }
         None => match crate::govern::retire(&vault, &ids, &author, mode) {
             Err(PublishError::Governed) => {
-                review::propose_retirement(&vault, &ids, by, args.change.as_deref())?
+                let change = args.change.as_deref();
+                let proposed = review::propose_retirement(&vault, &ids, by, change)?;
+                session.notify(&vault, &proposed, ("submit", None));
+                proposed
             }
             retired => retired?,
         },

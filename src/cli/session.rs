@@ -7,7 +7,7 @@ use super::ui::{Ui, shown};
 use super::{Acting, Answer, Locking, document};
 use crate::audit::{Change, Labels, Traced};
 use crate::checkpoint::log::Log;
-use crate::govern;
+use crate::govern::{self, Outcome};
 use crate::report::failure::{Code, Failure};
 use crate::resolve::{CheckpointSource, Need, Snapshot, Withheld};
 use crate::trust::{self, HeadError};
@@ -101,6 +101,14 @@ impl Session<'_> {
         if let Err(why) = self.workspace.record_change(vault, change) {
             let why = why.to_string();
             self.ui.warn(&format!("the change log lacks this command: {}", shown(&why)));
+        }
+    }
+
+    /// Tells the program of the user's configuration what was submitted or decided.
+    pub(super) fn notify(&mut self, vault: &Vault, outcome: &Outcome, what: (&str, Option<&str>)) {
+        if let Err(why) = self.workspace.notify(vault, outcome, what) {
+            let why = shown(&why).into_owned();
+            self.ui.note(&format!("warning: recorded, but the notification failed: {why}"));
         }
     }
 

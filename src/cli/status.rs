@@ -16,6 +16,7 @@ use crate::status::{DocumentState, GovernanceState, Row, Status as Compared, lef
 use crate::vault::left_out::{LeftOut, Reason};
 use crate::words::count;
 use crate::workspace::awaiting::Awaiting;
+use crate::workspace::due::Due;
 use crate::workspace::places::Places;
 
 /// Show how files differ from their published versions
@@ -38,11 +39,15 @@ pub(super) fn run(args: &Status, session: &mut Session<'_>) -> Result<Answer, Fa
     let vault = session.vault()?;
     vault.usable_config()?;
     let log = session.log(&vault)?;
-    let head = Snapshot::whole(&vault, &log.sound()?, None)?;
+    let chronicle = log.sound()?;
+    let head = Snapshot::whole(&vault, &chronicle, None)?;
     let places = session.workspace.places_at(&vault, &head, &args.places)?;
     let mut compared = status(&vault, &head, &Seen::open(&vault))?;
     let awaiting = match session.ui.is_governed {
-        true => Awaiting::of(&vault, &mut compared).ok(),
+        true => {
+            let now = session.workspace.now()?;
+            Awaiting::of((&vault, &chronicle), &head, now, &mut compared).ok()
+        }
         false => None,
     };
     compared.documents.retain(|row| places.holds(&row.path, row.id.as_ref()));
@@ -85,6 +90,17 @@ fn text_of_awaiting(session: &mut Session<'_>, awaiting: &Awaiting, places: &Pla
     for one in &waiting {
         let (id, by) = (shown(one.id.as_str()), shown(one.by));
         ui.line(&format!("  {id} (v{} to {}, by {by})", one.version, action(one.action)));
+    }
+    let due = awaiting.due.iter().filter(|due| places.holds(&due.id.live_path(), Some(&due.id)));
+    let due: Vec<_> = due.collect();
+    if !due.is_empty() {
+        ui.line("");
+        ui.painted(Paint::Heading, "Due for a review, because the approval is too old:");
+    }
+    for one in due {
+        let Due { id, approved_at, max_age } = one;
+        let id = shown(id.as_str());
+        ui.line(&format!("  {id} (approved at {approved_at}, due after {max_age} days)"));
     }
     for (scope, principal) in &awaiting.alone {
         let (scope, principal) = (scope.to_string(), shown(principal));

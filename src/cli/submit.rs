@@ -77,5 +77,6 @@ pub(super) fn run(args: &Submit, session: &mut Session<'_>) -> Result<Answer, Fa
     let (change, supersede) = (args.change.as_deref(), args.supersede);
     let submission = Submission { author: &author, which, from, change, supersede, mode };
     let outcome = progress::watch(session, &vault, || submit(&vault, &submission))?;
+    session.notify(&vault, &outcome, ("submit", None));
     Ok(event::print(session, &outcome, args.dry_run, Submitted))
 }

@@ -4,6 +4,7 @@
 //! One name stands for one thing in all of them (`docs/json.md`). A front end formats a report; it
 //! adds nothing to it.
 
+pub mod access;
 pub mod advice;
 mod attributes;
 pub mod blame;

@@ -45,6 +45,16 @@ pub struct StatusReport<'s> {
     /// The scopes with one reviewer, in a governed vault.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     single_reviewers: Vec<SingleReviewerReport<'s>>,
+    /// Documents whose approval is too old, in a governed vault.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    due: Vec<DueReport<'s>>,
+}
+
+#[derive(Debug, Serialize)]
+struct DueReport<'s> {
+    id: &'s DocumentId,
+    approved_at: String,
+    max_age_days: u64,
 }
 
 #[derive(Debug, Serialize)]
@@ -125,6 +135,7 @@ impl<'s> StatusReport<'s> {
             ignored: None,
             submissions: None,
             single_reviewers: Vec::new(),
+            due: Vec::new(),
         }
     }
 
@@ -137,6 +148,12 @@ impl<'s> StatusReport<'s> {
             .iter()
             .map(|(scope, principal)| SingleReviewerReport { scope: scope.to_string(), principal });
         self.single_reviewers = single.collect();
+        let due = awaiting.due.iter().map(|due| DueReport {
+            id: &due.id,
+            approved_at: due.approved_at.to_string(),
+            max_age_days: due.max_age,
+        });
+        self.due = due.collect();
         self
     }
 
@@ -209,8 +226,9 @@ impl Report for CheckoutReport {
 pub struct DemoReport {
     /// The folder of the vault.
     pub folder: String,
-    /// The folder of the copy with one altered byte.
-    pub altered_copy: String,
+    /// The folder of the copy with one altered byte; none in the tour of a review.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub altered_copy: Option<String>,
     /// The commands with what they printed.
     pub steps: Vec<DemoStep>,
 }

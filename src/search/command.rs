@@ -26,6 +26,20 @@ pub(crate) struct Program {
     pub(crate) timeout: Duration,
 }
 
+impl Program {
+    /// Runs the program with a message on its input; its answer is dropped.
+    ///
+    /// # Errors
+    /// It could not be started, failed, or took too long.
+    pub(crate) fn tell(&self, message: &[u8]) -> Result<(), String> {
+        let told = program::ask(&self.argv, message, self.timeout);
+        told.map(|_| ()).map_err(|Failed { why, said }| match said.lines().next() {
+            Some(line) => format!("{why}: {line}"),
+            None => why.to_string(),
+        })
+    }
+}
+
 /// The back-end that asks a program.
 pub(crate) struct Command {
     program: Program,

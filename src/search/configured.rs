@@ -1,4 +1,4 @@
-//! Whether a program searches a vault: only if the user says so, in the environment or in the
+//! Whether a program searches a vault, or is told of its reviews: only if the user says so, in the environment or in the
 //! user's own configuration; never because the vault does (`spec/search.md`, section 7).
 
 use std::fs;
@@ -15,6 +15,9 @@ use crate::yaml::{self, Dialect, Node};
 pub(crate) const COMMAND_VARIABLE: &str = "CTX_SEARCH_COMMAND";
 /// Seconds that the program may take.
 pub(crate) const TIMEOUT_VARIABLE: &str = "CTX_SEARCH_TIMEOUT";
+/// What a program of the user's configuration is for.
+const SEARCH: &str = "search";
+const NOTIFY: &str = "notify";
 /// The longest time in seconds.
 const MAX_SECONDS: u64 = 600;
 /// The largest user configuration.
@@ -65,10 +68,26 @@ pub(crate) fn program<'e>(
     let found = match var(COMMAND_VARIABLE) {
         Some(command) => Some(of_variable(command, var(TIMEOUT_VARIABLE))?),
         None => match config_file(&var) {
-            Some(path) => of_file(vault, &path)?,
+            Some(path) => of_file(vault, &path, SEARCH)?,
             None => None,
         },
     };
+    if let Some(program) = &found {
+        check(vault, &program.argv)?;
+    }
+    Ok(found)
+}
+
+/// The program that the user lets know of submissions and decisions in this vault, if any.
+///
+/// # Errors
+/// The user names something that cannot be followed.
+pub(crate) fn notified<'e>(
+    vault: &Path,
+    var: impl Fn(&str) -> Option<&'e str>,
+) -> Result<Option<Program>, ConfiguredError> {
+    let Some(path) = config_file(&var) else { return Ok(None) };
+    let found = of_file(vault, &path, NOTIFY)?;
     if let Some(program) = &found {
         check(vault, &program.argv)?;
     }
@@ -93,7 +112,7 @@ fn of_variable(command: &str, timeout: Option<&str>) -> Result<Program, Configur
     Ok(Program { argv, timeout })
 }
 
-fn of_file(vault: &Path, path: &Path) -> Result<Option<Program>, ConfiguredError> {
+fn of_file(vault: &Path, path: &Path, purpose: &str) -> Result<Option<Program>, ConfiguredError> {
     let fail = |problem: String| ConfiguredError::Unreadable { path: path.to_owned(), problem };
     // It may be a link, as those who keep their configuration in one place have it.
     let real = match path.canonicalize() {
@@ -115,15 +134,15 @@ fn of_file(vault: &Path, path: &Path) -> Result<Option<Program>, ConfiguredError
         .map_err(|why| fail(why.to_string()))?;
     let text = String::from_utf8(bytes).map_err(|why| fail(why.to_string()))?;
     let root = yaml::parse(&text, Dialect::Format).map_err(|why| fail(why.to_string()))?;
-    of_config(vault, &root).map_err(|why| fail(why.to_string()))
+    of_config(vault, &root, purpose).map_err(|why| fail(why.to_string()))
 }
 
-/// Reads `vaults: {PATH: {search: {command: [..], timeout: SECONDS}}}`.
-fn of_config(vault: &Path, root: &Node) -> Result<Option<Program>, yaml::Error> {
+/// Reads `vaults: {PATH: {search: {command: [..], timeout: SECONDS}}}`, or `notify` for `search`.
+fn of_config(vault: &Path, root: &Node, purpose: &str) -> Result<Option<Program>, yaml::Error> {
     let vaults = root.get("vaults").and_then(Node::entries).unwrap_or_default();
     let here = |key: &Node| key.text().is_some_and(|text| Path::new(text) == vault);
     let Some((_, entry)) = vaults.iter().find(|(key, _)| here(key)) else { return Ok(None) };
-    let Some(search) = entry.get("search").filter(|search| !search.is_null()) else {
+    let Some(search) = entry.get(purpose).filter(|search| !search.is_null()) else {
         return Ok(None);
     };
     let Some(command) = search.get("command") else {

@@ -1,12 +1,16 @@
 //! What awaits a decision, as the state of the files that it was made from.
 
+use super::due::{Due, due};
+use crate::checkpoint::chronicle::Chronicle;
 use crate::document::text::normalise;
 use crate::document::utf8;
 use crate::govern::review::{self, Queue, Waiting};
 use crate::live;
 use crate::model::id::DocumentId;
 use crate::model::layout::limit;
+use crate::model::timestamp::Timestamp;
 use crate::report::failure::Failure;
+use crate::resolve::Snapshot;
 use crate::status::{DocumentState, GovernanceState, Status};
 use crate::stewards::{Role, Scope};
 use crate::txn::stamp::is_submitted;
@@ -18,6 +22,8 @@ pub(crate) struct Awaiting {
     pub(crate) queue: Queue,
     /// The scopes at which only one principal is a reviewer, with that principal.
     pub(crate) alone: Vec<(Scope, String)>,
+    /// The documents whose approval is too old.
+    pub(crate) due: Vec<Due>,
 }
 
 impl Awaiting {
@@ -25,7 +31,12 @@ impl Awaiting {
     ///
     /// # Errors
     /// The log or the configuration cannot be relied on.
-    pub(crate) fn of(vault: &Vault, status: &mut Status) -> Result<Self, Failure> {
+    pub(crate) fn of(
+        (vault, chronicle): (&Vault, &Chronicle<'_>),
+        head: &Snapshot<'_>,
+        now: Timestamp,
+        status: &mut Status,
+    ) -> Result<Self, Failure> {
         let queue = review::queue(vault, None)?;
         for waiting in &queue.waiting {
             mark(vault, waiting, status);
@@ -38,7 +49,8 @@ impl Awaiting {
             second.is_none().then(|| (scope.scope.clone(), first.principal.to_string()))
         });
         let alone = alone.collect();
-        Ok(Self { queue, alone })
+        let due = due(vault, chronicle, head, now)?;
+        Ok(Self { queue, alone, due })
     }
 }
 

@@ -143,7 +143,7 @@ fn before_emergency(track: &Track) -> Version {
 }
 
 /// Every principal who may decide: the stewards of the scopes, less those whom the rules bar.
-fn reviewers(about: &About) -> Vec<String> {
+pub(super) fn reviewers(about: &About) -> Vec<String> {
     let (track, rules) = (&about.waiting.track, &about.rules);
     let Some((id, text)) = track.awaited().into_iter().next() else { return Vec::new() };
     // A reviewer has the role for each of the texts: so it is one of the first text's.

@@ -5,7 +5,9 @@ use std::collections::{BTreeMap, HashSet};
 use rayon::prelude::*;
 
 use super::Workspace;
+use super::due::{Due, due};
 use super::version::missing_file;
+use crate::checkpoint::log::Log;
 use crate::document::validate::{Problem, Severity};
 use crate::live::gathered::Gathered;
 use crate::live::images::ImageFolders;
@@ -65,6 +67,11 @@ pub(crate) fn validate(
     for (path, problem) in stale_files(vault, &files, &head) {
         found.push(&path, problem);
     }
+    if let (Some(log), Some(head)) = (&log, &head.0) {
+        for (path, problem) in due_files(workspace, (vault, log), &files, head) {
+            found.push(&path, problem);
+        }
+    }
     if names.is_empty() || !governance.is_empty() {
         let is_wanted = |path: &str| names.is_empty() || governance.contains(path);
         of_governance(vault, is_wanted, &mut found);
@@ -98,6 +105,32 @@ fn stale_files(vault: &Vault, files: &[LiveFile], head: &Head<'_>) -> Vec<(Strin
     let Some(head) = &head.0 else { return Vec::new() };
     let stale = |file: &LiveFile| Some((file.path.clone(), stale_file(vault, head, file)?));
     files.par_iter().filter_map(stale).collect()
+}
+
+/// Documents whose approval is older than the stewards allow.
+fn due_files(
+    workspace: &Workspace<'_>,
+    (vault, log): (&Vault, &Log),
+    files: &[LiveFile],
+    head: &Snapshot<'_>,
+) -> Vec<(String, Problem)> {
+    let due = || due(vault, &log.sound().ok()?, head, workspace.now().ok()?).ok();
+    let ids: HashSet<&DocumentId> = files.iter().filter_map(|file| file.id.as_ref()).collect();
+    let due = due().unwrap_or_default().into_iter().filter(|due| ids.contains(&due.id));
+    let problem = |due: Due| {
+        let Due { id, approved_at, max_age } = due;
+        let problem = Problem {
+            code: "approval-due",
+            severity: Severity::Warning,
+            line: None,
+            message: format!(
+                "it was approved at {approved_at}, and an approval is due again after {max_age} days"
+            ),
+            hint: "review the text, record that in it, and submit it".into(),
+        };
+        (id.live_path(), problem)
+    };
+    due.map(problem).collect()
 }
 
 fn of_governance(vault: &Vault, is_wanted: impl Fn(&str) -> bool, found: &mut Gathered) {

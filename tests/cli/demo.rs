@@ -260,3 +260,15 @@ fn the_edit_leaves_no_score_without_a_rule() {
     }
     place.ctx("--vault tour status").ok();
 }
+
+#[test]
+fn the_tour_of_a_review_refuses_the_author_and_publishes_by_a_reviewer() {
+    let place = Place::new();
+    let demo = place.typed("demo --governed my-team").without("CTX_PRINCIPAL").run();
+    assert_snapshot!(demo.whole(), @"PENDING");
+    assert!(!place.has("my-team-altered"));
+    let json = place.typed("demo --governed other --json").without("CTX_PRINCIPAL").run();
+    let json = json.ok().json("ctx.demo");
+    let steps = json["steps"].as_array().unwrap();
+    assert_eq!(steps.iter().filter(|step| step["exit"] == 3).count(), 1);
+}

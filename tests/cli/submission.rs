@@ -242,3 +242,92 @@ fn stewards_and_settings_of_a_governed_vault_are_submitted() {
     ");
     place.ctx("verify").ok();
 }
+
+#[test]
+fn an_old_approval_is_due_and_the_clock_is_handed_in() {
+    let place = governed();
+    place.edit("stewards.yaml", "version: 1\n", "version: 1\nreview: {vault: {max_age: 90d}}\n");
+    place.ctx("submit stewards.yaml").ok();
+    place.ctx("approve stewards.yaml --as bo@example.com").ok();
+    assert!(!place.ctx("status").ok().stdout.contains("Due"));
+    let later = |line: &str| place.typed(line).var("CTX_NOW", "2027-02-18T10:00:00.000Z").run();
+    assert!(!later("validate").ok().stdout.contains("approval-due"), "ninety days are allowed");
+    let later = |line: &str| place.typed(line).var("CTX_NOW", "2027-03-01T10:00:00.000Z").run();
+    assert_snapshot!(later("status").ok().stdout, @"PENDING");
+    assert_eq!(later("status --json").ok().json("ctx.status")["due"][0]["max_age_days"], 90);
+    let found = later("validate").ok().stdout;
+    assert!(found.contains("warning[approval-due]: nodes/a.md: it was approved at"), "{found}");
+}
+
+#[test]
+fn an_access_review_lists_roles_acts_and_lapsed_approvals() {
+    let place = governed();
+    let two = "version: 1\nreview: {vault: {required: 2}}\n";
+    place.edit("stewards.yaml", "version: 1\n", two);
+    place.ctx("submit stewards.yaml").ok();
+    place.ctx("approve stewards.yaml --as bo@example.com").ok();
+    place.edit("nodes/a.md", "30 days", "14 days");
+    place.ctx("submit nodes/a").ok();
+    place.ctx("approve nodes/a --as bo@example.com").ok();
+    place.edit(
+        "stewards.yaml",
+        "bo@example.com, role: reviewer",
+        "lee@example.com, role: reviewer",
+    );
+    place.ctx("submit stewards.yaml").ok();
+    place.ctx("approve stewards.yaml --as bo@example.com").ok();
+    place.ctx("approve stewards.yaml --as kim@example.com").ok();
+    assert_snapshot!(place.ctx("owners --access-review").whole(), @"
+    exit: 0
+    -- stdout
+    ana@example.com  submit at 2026-11-21T10:00:07.000Z           editor of vault
+    bo@example.com   approve-in-part at 2026-11-21T10:00:08.000Z  no role
+    kim@example.com  event at 2026-11-21T10:00:09.000Z            reviewer of vault
+    lee@example.com  no recorded act                              reviewer of vault
+    lapsed: bo@example.com approved v2 of nodes/a, and is no reviewer of it now
+    -- stderr
+    ");
+    let json = place.ctx("owners --access-review --json").ok().json("ctx.owners.access");
+    assert_eq!(json["lapsed_approvals"][0]["by"], "bo@example.com");
+}
+
+#[test]
+fn a_program_of_the_user_is_told_of_submissions_and_decisions() {
+    let place = governed();
+    let (log, tell) = (place.home().join("told"), place.home().join("tell"));
+    let script = format!("#!/bin/sh\ncat >> {}\n", log.display());
+    std::fs::write(&tell, script).unwrap();
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(&tell, mode).unwrap();
+    let config = |program: &str| {
+        let folder = place.home().join(".config/contextnest");
+        std::fs::create_dir_all(&folder).unwrap();
+        let vault = place.root().display();
+        let text = format!("vaults:\n  {vault}:\n    notify: {{command: ['{program}']}}\n");
+        std::fs::write(folder.join("config.yaml"), text).unwrap();
+    };
+    config(&tell.display().to_string());
+    place.edit("nodes/a.md", "30 days", "14 days");
+    place.ctx("submit nodes/a --change autumn --dry-run").ok();
+    assert!(!log.exists(), "nothing was submitted");
+    place.ctx("submit nodes/a --change autumn").ok();
+    place.ctx("reject nodes/a --reason 'which law?' --as bo@example.com").ok();
+    let told = std::fs::read_to_string(&log).unwrap();
+    let told = told.replace(&place.root().display().to_string(), "VAULT");
+    assert_snapshot!(told, @r#"
+    {"protocol":1,"action":"submit","vault":"VAULT","items":[{"id":"nodes/a","version":2,"outcome":"submitted","reviewers":["bo@example.com","kim@example.com"]}],"by":"ana@example.com","at":"2026-11-21T10:00:04.000Z","change":"autumn"}
+    {"protocol":1,"action":"reject","vault":"VAULT","items":[{"id":"nodes/a","version":3,"outcome":"rejected","reviewers":[]}],"by":"bo@example.com","at":"2026-11-21T10:00:05.000Z","reason":"which law?"}
+    "#);
+    config("/bin/false");
+    let output = place.ctx("submit nodes/a").ok();
+    assert!(
+        output.stderr.contains("recorded, but the notification failed: failed:"),
+        "{}",
+        output.stderr
+    );
+    // A program in the vault is never run.
+    place.write("evil", "#!/bin/sh\n");
+    config(&place.path("evil").display().to_string());
+    let output = place.ctx("withdraw nodes/a").ok();
+    assert!(output.stderr.contains("is not run: it is in the vault"), "{}", output.stderr);
+}

@@ -117,6 +117,9 @@ fn run(
         session.ui.line(&format!("the assignment is {done} already"));
         return Ok(event::note_trouble(session, &outcome));
     }
+    if outcome.checkpoint.is_none() {
+        session.notify(&vault, &outcome, ("submit", None));
+    }
     Ok(match assigning {
         Assigning::To(_) => event::print(session, &outcome, args.dry_run, StewardAssigned),
         Assigning::Nothing => event::print(session, &outcome, args.dry_run, StewardRemoved),

@@ -84,6 +84,9 @@ pub(super) fn import(args: &Import, session: &mut Session<'_>) -> Result<Answer,
     super::warn_of_edits(session, &vault)?;
     let note = args.note.as_deref();
     let outcome = session.workspace.import_owners(&vault, &imported, (note, mode))?;
+    if outcome.checkpoint.is_none() {
+        session.notify(&vault, &outcome, ("submit", None));
+    }
     if session.ui.json {
         let event = EventReport::new(&outcome, args.dry_run, session.ui.spell());
         session.ui.report(&ImportReport::new(&imported, event));

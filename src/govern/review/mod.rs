@@ -19,7 +19,7 @@ pub use decide::{Decision, Refusing, approve, comment, reject, withdraw};
 pub use emergency::retire_at_once;
 pub use error::ReviewError;
 pub use mode::{Begin, begin, may_end};
-pub use queue::{About, Awaited, Queue, Waiting, about, may_decide, queue};
+pub use queue::{About, Awaited, Queue, Waiting, about, may_decide, queue, rules_in_force};
 pub(super) use recorded::{catch_up, changes_of};
 pub use submit::{Submission, propose_move, propose_retirement, submit, submit_edit};
 

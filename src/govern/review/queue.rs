@@ -84,6 +84,18 @@ pub fn queue(vault: &Vault, who: Option<&Principal>) -> Result<Queue, PublishErr
     Ok(Queue { rules, waiting })
 }
 
+/// The rules in force upon the head; none in an ungoverned vault.
+///
+/// # Errors
+/// The configuration cannot be relied on.
+pub fn rules_in_force(
+    vault: &Vault,
+    chronicle: &Chronicle<'_>,
+) -> Result<Option<Rules>, PublishError> {
+    let in_force = InForce::of(vault, chronicle)?;
+    Ok(in_force.is_governed.then(|| in_force.rules(vault, chronicle)))
+}
+
 /// What awaits a decision of one artifact, with the other parts of its set.
 #[derive(Debug)]
 pub struct About {

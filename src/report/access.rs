@@ -1,0 +1,79 @@
+//! Who has which role, and what they did last.
+
+use serde::Serialize;
+
+use super::Report;
+use super::stewards::ScopeReport;
+use crate::model::id::DocumentId;
+use crate::model::number::Version;
+use crate::workspace::access::{Access, Lapsed};
+
+/// The answer of `owners --access-review`.
+#[derive(Debug, Serialize)]
+pub struct AccessReport<'a> {
+    /// Every principal of the stewards and of the change log, by name.
+    pub principals: Vec<PrincipalReport<'a>>,
+    /// Approvals of what awaits a decision whose reviewers have lost the role.
+    pub lapsed_approvals: Vec<LapsedReport<'a>>,
+}
+
+/// A principal.
+#[derive(Debug, Serialize)]
+pub struct PrincipalReport<'a> {
+    /// The name.
+    pub principal: &'a str,
+    /// The role at each scope that gives one.
+    pub roles: Vec<RoleReport>,
+    /// When the last change was recorded; absent where there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_at: Option<&'a str>,
+    /// What it was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_action: Option<&'static str>,
+}
+
+/// A role at a scope.
+#[derive(Debug, Serialize)]
+pub struct RoleReport {
+    /// The scope.
+    #[serde(flatten)]
+    pub scope: ScopeReport,
+    /// `viewer`, `editor` or `reviewer`.
+    pub role: &'static str,
+}
+
+/// An approval that counts for nothing.
+#[derive(Debug, Serialize)]
+pub struct LapsedReport<'a> {
+    /// The artifact.
+    pub id: &'a DocumentId,
+    /// The submission.
+    pub version: Version,
+    /// Who approved it.
+    pub by: &'a str,
+}
+
+impl Report for AccessReport<'_> {
+    const SCHEMA: &'static str = "owners.access";
+}
+
+impl<'a> AccessReport<'a> {
+    pub(crate) fn new(all: &'a [Access], lapsed: &'a [Lapsed]) -> Self {
+        let principal = |one: &'a Access| PrincipalReport {
+            principal: &one.principal,
+            roles: one
+                .roles
+                .iter()
+                .map(|(scope, role)| RoleReport { scope: scope.into(), role: role.as_str() })
+                .collect(),
+            last_at: one.last.as_ref().map(|(at, _)| at.as_str()),
+            last_action: one.last.as_ref().map(|(_, action)| *action),
+        };
+        let lapse =
+            |one: &'a Lapsed| LapsedReport { id: &one.id, version: one.version, by: &one.by };
+        Self {
+            principals: all.iter().map(principal).collect(),
+            lapsed_approvals: lapsed.iter().map(lapse).collect(),
+        }
+    }
+}

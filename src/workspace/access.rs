@@ -1,0 +1,89 @@
+//! What an access review asks for: who has which role, and what they did last.
+
+use std::collections::BTreeMap;
+
+use crate::audit::{Event, Logs};
+use crate::govern::review;
+use crate::model::id::DocumentId;
+use crate::model::layout::AUDIT_DIR;
+use crate::model::number::Version;
+use crate::model::principal::PrincipalKey;
+use crate::report::failure::Failure;
+use crate::stewards::{Role, Scope, Stewards};
+use crate::vault::Vault;
+use crate::vault::files::FileError;
+
+/// A principal with their roles and their last act.
+#[derive(Debug, Default)]
+pub(crate) struct Access {
+    /// As an assignment spells it, else as the change log does.
+    pub(crate) principal: String,
+    /// The role at each scope that gives one.
+    pub(crate) roles: Vec<(Scope, Role)>,
+    /// The last line of the change log that is theirs: when, and what.
+    pub(crate) last: Option<(String, &'static str)>,
+}
+
+/// An approval that counts for nothing any more.
+#[derive(Debug)]
+pub(crate) struct Lapsed {
+    /// The artifact.
+    pub(crate) id: DocumentId,
+    /// The submission.
+    pub(crate) version: Version,
+    /// Who approved it, and is no reviewer of it any more.
+    pub(crate) by: String,
+}
+
+/// Gathers every principal of some stewards and of the change log, by name.
+///
+/// # Errors
+/// The change log cannot be read.
+pub(crate) fn of(vault: &Vault, stewards: &Stewards) -> Result<Vec<Access>, Failure> {
+    let mut found: BTreeMap<PrincipalKey, Access> = BTreeMap::new();
+    for scope in stewards.scopes() {
+        for holder in stewards.holders(scope) {
+            let one = found.entry(holder.principal.key()).or_default();
+            one.principal = holder.principal.to_string();
+            one.roles.push((scope.scope.clone(), holder.role));
+        }
+    }
+    let read = Logs::of_changes(vault)?.each(&mut |line| {
+        let Event::Change(change) = &line.event else { return };
+        let Some(name) = line.request.principal.as_deref() else { return };
+        let one = found.entry(PrincipalKey::of(name)).or_default();
+        if one.principal.is_empty() {
+            name.clone_into(&mut one.principal);
+        }
+        // Times are written in one form, so that they compare as texts.
+        if one.last.as_ref().is_none_or(|(at, _)| *at <= line.at) {
+            one.last = Some((line.at.clone(), change.as_str()));
+        }
+    });
+    let path = AUDIT_DIR.to_owned();
+    read.map_err(|source| FileError::Io { path, action: "read", source })?;
+    Ok(found.into_values().collect())
+}
+
+/// The approvals of what awaits a decision whose reviewers have lost the role; none in an
+/// ungoverned vault.
+///
+/// # Errors
+/// The log or the configuration cannot be relied on.
+pub(crate) fn lapsed(vault: &Vault) -> Result<Vec<Lapsed>, Failure> {
+    let queue = match review::queue(vault, None) {
+        Err(crate::govern::PublishError::Ungoverned) => return Ok(Vec::new()),
+        queue => queue?,
+    };
+    let mut lapsed = Vec::new();
+    for waiting in &queue.waiting {
+        let track = &waiting.track;
+        let Some(pending) = &track.pending else { continue };
+        for by in pending.approvers() {
+            if queue.rules.require(&by, Role::Reviewer, track.subjects(pending)).is_err() {
+                lapsed.push(Lapsed { id: track.id().clone(), version: pending.version, by });
+            }
+        }
+    }
+    Ok(lapsed)
+}

@@ -1,0 +1,54 @@
+//! Documents whose approval is older than the stewards allow (`review.max_age`, STEW-6).
+
+use rayon::prelude::*;
+
+use crate::checkpoint::chronicle::Chronicle;
+use crate::govern::review::rules_in_force;
+use crate::model::id::DocumentId;
+use crate::model::timestamp::Timestamp;
+use crate::report::failure::Failure;
+use crate::resolve::Snapshot;
+use crate::vault::Vault;
+
+const DAY: i64 = 24 * 60 * 60 * 1000;
+
+/// A document that is due for a review.
+#[derive(Debug)]
+pub(crate) struct Due {
+    /// The document.
+    pub(crate) id: DocumentId,
+    /// When its text was approved; of one from before the vault was governed, published.
+    pub(crate) approved_at: Timestamp,
+    /// After how many days an approval is due again.
+    pub(crate) max_age: u64,
+}
+
+/// The documents of the head whose approval is older than allowed, in byte order; none in an
+/// ungoverned vault. Texts are read only if some scope sets `max_age`.
+///
+/// # Errors
+/// The log or the configuration cannot be relied on.
+pub(crate) fn due(
+    vault: &Vault,
+    chronicle: &Chronicle<'_>,
+    head: &Snapshot<'_>,
+    now: Timestamp,
+) -> Result<Vec<Due>, Failure> {
+    let Some(rules) = rules_in_force(vault, chronicle)? else { return Ok(Vec::new()) };
+    let stewards = &rules.stewards;
+    if stewards.review_entries().all(|(_, entry)| entry.max_age.is_none()) {
+        return Ok(Vec::new());
+    }
+    let ids: Vec<&DocumentId> = head.documents()?.collect();
+    let each = ids.into_par_iter().filter_map(|id| {
+        let served = head.get(id)?.ok()?;
+        let max_age = stewards.review_of(id, &served.fields.tags).max_age?;
+        let approved_at = served.entry.published_at()?;
+        let allowed = i64::try_from(max_age).unwrap_or(i64::MAX).saturating_mul(DAY);
+        let age = now.millis().saturating_sub(approved_at.millis());
+        (age > allowed).then(|| Due { id: id.clone(), approved_at, max_age })
+    });
+    let mut due: Vec<Due> = each.collect();
+    due.sort_by(|a, b| a.id.cmp(&b.id));
+    Ok(due)
+}
