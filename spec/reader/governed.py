@@ -81,7 +81,7 @@ class Governed:
             checkpoint = next((n for n, at in artifact.removals if at == entry.retired_at), None)
         rules = self.rules_before(checkpoint) if checkpoint else None
         if rules and not self.is_target_of_move(track, entry, text, checkpoint):
-            faults = track.judge(entry, text, rules)
+            faults = [*artifact.submission, *track.judge(entry, text, rules)]
             target = track.pending and track.pending["target"]
             there = [number for number, version, *_ in self.seals.get(target, []) if version == 1]
             if entry.retired_at and target and checkpoint not in there:
@@ -89,8 +89,14 @@ class Governed:
         elif not entry.published_at and not entry.retired_at:
             rules = self.rules_at(entry.edited_at)
             faults = track.judge_step(entry, text, rules) if rules else []
+        step = track.kind(entry, text)
+        if step == "submitted":  # what is wrong with it counts once it is approved
+            artifact.submission, faults = [(code, entry.version) for code in faults], []
+        elif step != "approved-in-part":
+            artifact.submission = []
         for code in faults:
-            self.find(code, artifact.id, entry.version)
+            code, version = code if isinstance(code, tuple) else (code, entry.version)
+            self.find(code, artifact.id, version)
         before, kind = track.pending, track.take(entry, text)
         if kind in STEPS:
             artifact.steps.add(entry.version)

@@ -16,7 +16,7 @@ use crate::document::review::{Action, ReviewFields};
 use crate::model::id::DocumentId;
 use crate::model::number::{CheckpointNumber, Version};
 use crate::model::timestamp::Timestamp;
-use crate::review::{FaultKind, StepKind, Track};
+use crate::review::{Fault, FaultKind, StepKind, Track};
 use crate::txn::stamp::moved_behind;
 use crate::uri::{Target, Uri};
 
@@ -25,11 +25,13 @@ pub(super) struct Reviews {
     pub(super) track: Track,
     /// The versions that are steps of reviews.
     pub(super) steps: BTreeSet<Version>,
+    /// What is wrong with the submission that awaits a decision; it counts once that is approved.
+    submission: Vec<(Version, Fault)>,
 }
 
 impl Reviews {
     pub(super) fn new(id: &DocumentId) -> Self {
-        Self { track: Track::new(id), steps: BTreeSet::new() }
+        Self { track: Track::new(id), steps: BTreeSet::new(), submission: Vec::new() }
     }
 }
 
@@ -51,29 +53,46 @@ pub(super) struct ChangePart {
 impl Pass<'_> {
     /// Takes the next version of the history, and judges it where the vault was governed.
     pub(super) fn review(&mut self, entry: &Entry, text: &str) {
+        let mut submission =
+            self.reviews.as_mut().map(|r| std::mem::take(&mut r.submission)).unwrap_or_default();
         let Some(reviews) = &self.reviews else { return };
         let checkpoint = self.checkpoint_of(entry);
         let rules = checkpoint.and_then(|checkpoint| self.rules.review_before(checkpoint));
+        let of_entry = |fault| (entry.version, fault);
         let mut faults = Vec::new();
         if let Some(rules) = rules
             && !self.is_target_of_move(&reviews.track, entry, text, checkpoint)
         {
-            faults = reviews.track.judge(entry, text, rules);
+            let judged = reviews.track.judge(entry, text, rules);
+            faults = submission.drain(..).chain(judged.into_iter().map(of_entry)).collect();
             self.moved_away(entry, checkpoint);
         } else if entry.state == EntryState::Unpublished
             && let Some(rules) = self.rules.review_at(entry.edited_at)
         {
-            faults = reviews.track.judge_step(entry, text, rules);
+            let judged = reviews.track.judge_step(entry, text, rules).into_iter().map(of_entry);
+            match reviews.track.kind_of(entry, text) {
+                StepKind::Submitted => submission = judged.collect(),
+                StepKind::ApprovedInPart => {}
+                _ => {
+                    submission.clear();
+                    faults = judged.collect();
+                }
+            }
         }
         self.take_step(entry, text, checkpoint);
-        for fault in faults {
+        if let Some(reviews) = &mut self.reviews
+            && entry.state == EntryState::Unpublished
+        {
+            reviews.submission = submission;
+        }
+        for (version, fault) in faults {
             let code = match fault.kind {
                 FaultKind::Missing => Code::ApprovalMissing,
                 FaultKind::SelfApproval => Code::ApprovalSelf,
                 FaultKind::Unauthorised => Code::ApprovalUnauthorised,
                 FaultKind::Altered => Code::ApprovalAltered,
             };
-            self.find(code, entry.version, fault.message);
+            self.find(code, version, fault.message);
         }
     }
 

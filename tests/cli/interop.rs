@@ -1,6 +1,7 @@
 //! A vault of the reference implementation: read, extended, and left so that the reference
 //! implementation goes on working.
 
+use contextnest::model::digest::Digest;
 use insta::assert_snapshot;
 
 use crate::harness::{Place, repository};
@@ -146,4 +147,63 @@ fn retiring_and_moving_work_in_it_too() {
     let json = place.ctx(&format!("verify --json {LATER}")).ok().json("ctx.verify");
     assert_eq!(json["verdict"], "intact, anchored");
     assert_eq!(json["checkpoints"], 16 + 2);
+}
+
+/// The reference implementation reads a history with any YAML parser, and recomputes each hash from
+/// the stored bytes: it knows nothing of reviews.
+#[test]
+fn histories_of_reviews_are_read_by_its_rules() {
+    let place = vault();
+    let stewards = "version: 1\nvault:\n  - {principal: ana@example.com, role: editor}\n  \
+        - {principal: bo@example.com, role: reviewer}\n  \
+        - {principal: kim@example.com, role: reviewer}\n";
+    place.write("stewards.yaml", stewards);
+    let run = |by: &str, line: &str, second: u32| {
+        place
+            .ctx(&format!("{line} --as {by}@example.com --now 2026-11-22T08:00:{second:02}.000Z"))
+            .ok();
+    };
+    run("ana", "govern on", 0);
+    place.edit("nodes/glossaire.md", "\n---\n", "\n---\n\nUn mot de plus.\n");
+    run("ana", "submit nodes/glossaire", 1);
+    run("bo", "reject nodes/glossaire --reason source?", 2);
+    run("ana", "submit nodes/glossaire", 3);
+    run("bo", "approve nodes/glossaire", 4);
+    run("ana", "retire nodes/vendor-risk", 5);
+    run("kim", "approve nodes/vendor-risk", 6);
+    place.write("stewards.yaml", format!("{stewards}# reviewed\n"));
+    run("ana", "submit stewards.yaml", 7);
+    run("bo", "approve stewards.yaml", 8);
+    let ids =
+        ["nodes/.versions/glossaire", "nodes/.versions/vendor-risk", ".versions/stewards.yaml"];
+    let mut steps = 0;
+    for folder in ids {
+        let history = place.read(&format!("{folder}/history.yaml"));
+        let history: serde_yaml::Value = serde_yaml::from_str(&history).unwrap();
+        let mut before = "contextnest:genesis:v1".to_owned();
+        for (entry, version) in history["versions"].as_sequence().unwrap().iter().zip(1_u64..) {
+            let text = |key: &str| entry[key].as_str().unwrap_or_default();
+            assert_eq!(entry["version"].as_u64(), Some(version), "{folder}");
+            let stored = match entry["keyframe"].as_bool() {
+                Some(true) => place.read(&format!("{folder}/v{version}.md")),
+                _ => text("diff").to_owned(),
+            };
+            let content = Digest::of(stored.as_bytes()).to_string();
+            assert_eq!(text("content_hash"), content, "{folder} {version}");
+            let (by, at) = (text("edited_by"), text("edited_at"));
+            let chained = format!("{before}:{content}:{version}:{by}:{at}");
+            before = Digest::of(chained.as_bytes()).to_string();
+            assert_eq!(text("chain_hash"), before, "{folder} {version}");
+            // What it does not take for current: it looks at this key only.
+            steps += u32::from(entry.get("published_at").is_none());
+        }
+    }
+    // Three of one document, a submission and a retirement of the other, one of the stewards.
+    assert_eq!(steps, 3 + 2 + 1);
+    let log: serde_yaml::Value = serde_yaml::from_str(&place.read(LOG)).unwrap();
+    let checkpoints = log["checkpoints"].as_sequence().unwrap();
+    assert_eq!(checkpoints.len(), 16 + 4);
+    let last = &checkpoints[19]["document_versions"];
+    assert_eq!(last["nodes/glossaire"].as_u64(), Some(5));
+    assert!(last.get("nodes/vendor-risk").is_none());
 }

@@ -5,7 +5,7 @@ use super::{
     PLAIN, Place, SAM, TAGGED, TWO, Target, last,
 };
 use crate::e3::attacks::Attack;
-use crate::e3::forge::history::History;
+use crate::e3::forge::history::{Entry, History};
 use crate::e3::forge::review::{Becomes, approval, step, submission};
 
 pub(in crate::e3::attacks) const APPROVALS: &[(&str, Attack)] = &[
@@ -285,7 +285,7 @@ pub(super) fn submitted(
     change: &dyn Fn(&str) -> String,
 ) -> Option<u64> {
     let history = History::read(target, id);
-    let published = history.entries.iter().rposition(|entry| entry.is_published())?;
+    let published = history.entries.iter().rposition(Entry::is_published)?;
     let text = change(&history.texts(target)[published]);
     let version = target.last(id).1 + 1;
     let text = step(&text, version, by.1, "draft", &submission(base));

@@ -58,7 +58,7 @@ pub(in crate::e3::attacks) const STEPS: &[(&str, Attack)] = &[
         let origin = format!("derived_from: ['contextnest://{OTHER}@1']\n---\n\n# A rule");
         let text = step(&text, 1, &removed, "published", &approved);
         let text = text.replacen("---\n\n# A rule", &origin, 1);
-        first.store(t, 0, &[text.clone()]);
+        first.store(t, 0, std::slice::from_ref(&text));
         first.write(t);
         t.write(&format!("{target}.md"), text);
         t.seal(LATER, &[target], &[])?;
