@@ -11,7 +11,7 @@ use crate::chain::walk::Walk;
 use crate::document::Document;
 use crate::document::frontmatter::one_or_many;
 use crate::document::live_form::LiveForm;
-use crate::document::review::{Action, ReviewFields};
+use crate::document::review::{Action, ReviewFields, ReviewState};
 use crate::model::id::DocumentId;
 use crate::model::number::{CheckpointNumber, Version};
 use crate::model::timestamp::Timestamp;
@@ -63,7 +63,9 @@ impl Pass<'_> {
                 };
                 self.find(code, entry.version, fault.message);
             }
-            self.moved_away(entry, checkpoint);
+            if !is_emergency(text) {
+                self.moved_away(entry, checkpoint);
+            }
         }
         self.take_step(entry, text, checkpoint);
     }
@@ -168,6 +170,13 @@ impl Pass<'_> {
             self.find(Code::ApprovalAltered, entry.version, message);
         }
     }
+}
+
+/// Whether a text says that its document was retired in an emergency, which moves nothing.
+fn is_emergency(text: &str) -> bool {
+    let document = Document::parse(text).ok();
+    let fields = document.and_then(|document| ReviewFields::of(&document.frontmatter));
+    fields.is_some_and(|fields| fields.state == ReviewState::Emergency)
 }
 
 /// Whether a text is what moving makes of the live form of a published one.

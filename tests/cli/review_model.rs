@@ -446,18 +446,14 @@ impl Model {
                 self.is_eligible(id, pending, who).map_err(|_| "an approver is none any more")?;
             }
         }
-        next.publish_all(concerned.keys(), self.waiting())?;
+        let ids: Vec<String> = concerned.into_keys().collect();
+        next.publish_all(&ids, self.waiting())?;
         *self = next;
-        Ok(concerned.into_keys().collect())
+        Ok(ids)
     }
 
-    fn publish_all<'i>(
-        &mut self,
-        ids: impl Iterator<Item = &'i String> + Clone,
-        waiting: usize,
-    ) -> Outcome {
-        let count = ids.clone().count();
-        for id in ids.clone() {
+    fn publish_all(&mut self, ids: &[String], waiting: usize) -> Outcome {
+        for id in ids {
             let Some(Pending { text, action, .. }) = self.artifact(id).pending.take() else {
                 continue;
             };
@@ -473,7 +469,7 @@ impl Model {
                 Action::Retire | Action::Move(_) => self.retire(id),
             }
         }
-        if !self.is_governed && waiting > count {
+        if !self.is_governed && waiting > ids.len() {
             return Err("others await");
         }
         Ok(())
