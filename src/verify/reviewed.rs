@@ -12,7 +12,7 @@ use crate::chain::walk::Walk;
 use crate::document::Document;
 use crate::document::frontmatter::one_or_many;
 use crate::document::live_form::LiveForm;
-use crate::document::review::{Action, ReviewFields};
+use crate::document::review::{Action, ReviewFields, ReviewState};
 use crate::model::id::DocumentId;
 use crate::model::number::{CheckpointNumber, Version};
 use crate::model::timestamp::Timestamp;
@@ -64,8 +64,12 @@ impl Pass<'_> {
             && !self.is_target_of_move(&reviews.track, entry, text, checkpoint)
         {
             let judged = reviews.track.judge(entry, text, rules);
-            faults = submission.drain(..).chain(judged.into_iter().map(of_entry)).collect();
-            self.moved_away(entry, checkpoint);
+            faults = judged.into_iter().map(of_entry).collect();
+            // A retirement in an emergency approves nothing.
+            if !is_emergency(text) {
+                faults.splice(..0, submission.drain(..));
+                self.moved_away(entry, checkpoint);
+            }
         } else if entry.state == EntryState::Unpublished
             && let Some(rules) = self.rules.review_at(entry.edited_at)
         {
@@ -218,6 +222,13 @@ impl Pass<'_> {
             self.find(Code::ApprovalAltered, entry.version, message);
         }
     }
+}
+
+/// Whether a text says that its document was retired in an emergency, which moves nothing.
+fn is_emergency(text: &str) -> bool {
+    let document = Document::parse(text).ok();
+    let fields = document.and_then(|document| ReviewFields::of(&document.frontmatter));
+    fields.is_some_and(|fields| fields.state == ReviewState::Emergency)
 }
 
 /// Whether a text is what moving makes of the live form of a published one.

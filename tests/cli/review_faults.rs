@@ -367,6 +367,10 @@ fn an_emergency_within_a_change_leaves_the_rest_of_it() {
     world.is_whole("after the emergency");
     world.does(KIM, "approve --change one");
     world.is_whole("after the rest was published");
+    // A move that awaited a decision is over with it.
+    world.does(ANA, "mv nodes/d2 nodes/moved");
+    world.does(BO, "retire nodes/d2 --emergency --reason wrong");
+    world.is_whole("after the emergency of what was to be moved");
 }
 
 /// A clock that is behind that of whoever wrote last.
