@@ -5,6 +5,7 @@ use super::limit::{self, Limit};
 use super::session::Session;
 use super::ui::shown;
 use super::{Answer, steward};
+use crate::govern::review::access;
 use crate::model::id::DocumentId;
 use crate::report::access::{AccessReport, PrincipalReport, RoleReport};
 use crate::report::failure::Failure;
@@ -13,7 +14,6 @@ use crate::resolve::{Need, Snapshot};
 use crate::stewards::Stewards;
 use crate::vault::Vault;
 use crate::words::count;
-use crate::workspace::access;
 
 /// Show who governs which documents, and the load of each reviewer
 ///

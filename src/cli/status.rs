@@ -6,6 +6,8 @@ use super::limit::{self, Limit};
 use super::session::Session;
 use super::ui::{Ui, shown};
 use crate::document::validate::Severity;
+use crate::govern::review::awaiting::Awaiting;
+use crate::govern::review::due::Due;
 use crate::model::id::DocumentId;
 use crate::report::failure::Failure;
 use crate::report::review::QueuedReport;
@@ -15,8 +17,6 @@ use crate::status::seen::Seen;
 use crate::status::{DocumentState, GovernanceState, Row, Status as Compared, left_out, status};
 use crate::vault::left_out::{LeftOut, Reason};
 use crate::words::count;
-use crate::workspace::awaiting::Awaiting;
-use crate::workspace::due::Due;
 use crate::workspace::places::Places;
 
 /// Show how files differ from their published versions

@@ -4,6 +4,7 @@
 /// Codes with what to do, in byte order of the codes.
 #[rustfmt::skip]
 pub(super) const REMEDIES: &[(&str, &str)] = &[
+    ("approval-due", "Review the text. To renew the approval, record the review in it, for example in a field `reviewed`, and submit it with `ctx submit ID`."),
     ("bundle-invalid", "Ask for the file again, as `ctx evidence export` wrote it. A bundle that was unpacked and packed again, or changed in one byte of its container or manifest, is refused. A bundle of a later version of ctx needs that version."),
     ("changed", "An editor, a sync program or git wrote to the vault at the same time. Check the file with `ctx diff ID`, then run the command again."),
     ("clock-behind", "Set the clock of this machine. If the clock of the last publication was wrong and its checkpoint is not in use yet, restore an earlier backup of the vault."),

@@ -4,9 +4,9 @@ use serde::Serialize;
 
 use super::Report;
 use super::stewards::ScopeReport;
+use crate::govern::review::access::{Access, Lapsed};
 use crate::model::id::DocumentId;
 use crate::model::number::Version;
-use crate::workspace::access::{Access, Lapsed};
 
 /// The answer of `owners --access-review`.
 #[derive(Debug, Serialize)]

@@ -8,10 +8,10 @@ use super::Report;
 use super::review::QueuedReport;
 use crate::evidence::blame::Blame;
 use crate::evidence::comparison::{Compared, Hunk, Piece, compare};
+use crate::evidence::submission::{FieldChange, Remark, Submitted, Texts};
 use crate::model::hint::{Call, Verb};
 use crate::model::id::DocumentId;
 use crate::model::number::Version;
-use crate::workspace::submission::{FieldChange, Remark, Submitted, Texts};
 
 /// The answer of `review show`.
 #[derive(Debug, Serialize)]

@@ -6,11 +6,11 @@ use super::problem::ProblemReport;
 use super::review::QueuedReport;
 use super::{Report, Spell};
 use crate::derived::{Derived, Outcome};
+use crate::govern::review::awaiting::Awaiting;
 use crate::model::id::DocumentId;
 use crate::model::number::{CheckpointNumber, Version};
 use crate::status::{GovernanceState, Row, Status};
 use crate::vault::left_out::{LeftOut, Reason};
-use crate::workspace::awaiting::Awaiting;
 
 /// The answer of `init`.
 #[derive(Debug, Serialize)]

@@ -8,23 +8,19 @@
 //! vault that git would commit. `recording` gathers what a command hands out, `answer` hands texts to
 //! a program that uses the library, `changes` what it changed, and `retention` says how long that is
 //! kept. `stewards` reads and assigns stewards, `submission` reads
-//! one for its reviewer, `awaiting` finds the files that submissions were made from, `due` the
-//! approvals that are too old, and `access` gathers what an access review asks for. `notify` tells a
+//! one for its reviewer. `notify` tells a
 //! program of the user what was submitted or decided. `place` says where a vault is in its repository, and `discarded` what
 //! git did to a log. `init` makes a vault, `create` a document, `demo` the example vault.
 
-pub(crate) mod access;
 mod answer;
 pub(crate) mod argument;
 pub(crate) mod ask;
-pub(crate) mod awaiting;
 pub(crate) mod bundle;
 pub(crate) mod changes;
 mod copies;
 pub(crate) mod create;
 pub(crate) mod demo;
 mod discarded;
-pub(crate) mod due;
 pub mod git;
 pub(crate) mod governance;
 pub(crate) mod head;

@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, HashSet};
 use rayon::prelude::*;
 
 use super::Workspace;
-use super::due::{Due, due};
 use super::version::missing_file;
 use crate::checkpoint::log::Log;
 use crate::document::validate::{Problem, Severity};
+use crate::govern::review::due::{Due, due};
 use crate::live::gathered::Gathered;
 use crate::live::images::ImageFolders;
 use crate::live::linked::{Published, Surroundings};

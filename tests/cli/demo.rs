@@ -265,7 +265,150 @@ fn the_edit_leaves_no_score_without_a_rule() {
 fn the_tour_of_a_review_refuses_the_author_and_publishes_by_a_reviewer() {
     let place = Place::new();
     let demo = place.typed("demo --governed my-team").without("CTX_PRINCIPAL").run();
-    assert_snapshot!(demo.whole(), @"PENDING");
+    assert_snapshot!(demo.whole(), @"
+    exit: 0
+    -- stdout
+
+    Ana makes a vault and publishes it alone:
+
+    $ ctx init my-team --name Procurement --starter policy
+    vault `Procurement` in [ROOT]/vault/my-team
+      created .context/.gitignore
+      created .gitattributes
+      created CONTEXT.md
+      created nodes/glossary.md
+      created nodes/personas/procurement-agent.md
+      created nodes/policies/data-handling.md
+      created nodes/policies/vendor-risk.md
+      created nodes/runbooks/vendor-onboarding.md
+      created packs/onboarding.yml
+      created sources/vendor-tickets.md
+      created .context/config.yaml
+    next: `ctx publish --all --dry-run` shows 6 documents to publish
+
+    $ cd my-team
+
+    $ ctx publish --all --as ana@example.com
+    checkpoint 1 with 9 versions, 2026-11-21T10:00:00.000Z
+      new  .context/config.yaml              v1
+      new  CONTEXT.md                        v1
+      new  nodes/glossary                    v1
+      new  nodes/personas/procurement-agent  v1
+      new  nodes/policies/data-handling      v1
+      new  nodes/policies/vendor-risk        v1
+      new  nodes/runbooks/vendor-onboarding  v1
+      new  packs/onboarding.yml              v1
+      new  sources/vendor-tickets            v1
+
+    A team needs two reviewers. From then on every publication needs a review:
+
+    $ ctx steward assign ana@example.com reviewer --whole-vault --as ana@example.com
+    checkpoint 2 with 1 version, 2026-11-21T10:00:00.001Z
+      new  stewards.yaml  v1
+
+    $ ctx steward assign lee@example.com reviewer --whole-vault --as ana@example.com
+    checkpoint 3 with 1 version, 2026-11-21T10:00:00.002Z
+      changed  stewards.yaml  v2
+
+    $ ctx govern on --as ana@example.com
+    checkpoint 4 with 1 version, 2026-11-21T10:00:00.003Z
+      changed  .context/config.yaml  v2
+      unchanged: stewards.yaml
+
+    Ana edits a policy and its runbook, and submits both as one change:
+
+    $ sed -i 's/elow 60/elow 50/; s/rom 60/rom 50/' nodes/policies/vendor-risk.md nodes/runbooks/vendor-onboarding.md
+
+    $ ctx submit nodes/policies/vendor-risk nodes/runbooks/vendor-onboarding --change threshold -m 'lower threshold' --as ana@example.com
+    2 versions recorded, nothing published
+      submitted  nodes/policies/vendor-risk        v2
+      submitted  nodes/runbooks/vendor-onboarding  v2
+
+    Agents still read the published text. Ana cannot approve what she wrote:
+
+    $ ctx approve --change threshold --as ana@example.com
+    error[own-submission]: `ana@example.com` may not approve `nodes/policies/vendor-risk`: ana@example.com submitted it
+    hint: another reviewer has to decide; `ctx steward who nodes/policies/vendor-risk` shows who may
+
+    Lee sees what awaits a decision, reads it, and approves it. Both are published:
+
+    $ ctx review --as lee@example.com
+    nodes/policies/vendor-risk        v2  publish  2026-11-21T10:00:00.004Z  ana@example.com  +10 -7  0 of 1  change threshold
+    nodes/runbooks/vendor-onboarding  v2  publish  2026-11-21T10:00:00.004Z  ana@example.com  +9 -6   0 of 1  change threshold
+
+    $ ctx review show nodes/policies/vendor-risk --as lee@example.com
+    nodes/policies/vendor-risk v2 is to be published
+    submitted by ana@example.com, 2026-11-21T10:00:00.004Z, based on v1
+    note: lower threshold
+    change threshold, with nodes/runbooks/vendor-onboarding
+    approvals: 0 of 1
+
+    @@ line 27 -> 30 #threshold #escalation, replaces lines of ana@example.com (v1) @@
+     The risk score runs from 0 (no concern) to 100 (do not use). It is the result of the current
+     vendor questionnaire and is valid for twelve months.
+     
+    ~- Approve a vendor with a risk score below [-60-]{+50+}, if the questionnaire is complete.
+    ~- Do not approve a vendor with a risk score from [-60-]{+50+} to 79 without escalation.
+     - Reject a vendor with a risk score of 80 or more.
+     
+     A vendor without a valid score is treated as one with a score of 80.
+     
+     ## Escalation
+     
+    ~A score from [-60-]{+50+} to 79 goes to the security lead and the legal lead together. Both must agree in
+     writing within five business days. If they do not agree, or do not answer in time, the vendor is
+     rejected and may be proposed again after 90 days.
+     
+
+    may approve: lee@example.com
+    hint: run `ctx approve nodes/policies/vendor-risk --version 2`
+
+    $ ctx approve --change threshold --as lee@example.com
+    checkpoint 5 with 2 versions, 2026-11-21T10:00:00.004Z
+      changed  nodes/policies/vendor-risk        v3
+      changed  nodes/runbooks/vendor-onboarding  v3
+
+    The history says who wrote and who approved, and verification checks the approval again:
+
+    $ ctx history nodes/policies/vendor-risk
+    v1  published    @1  keyframe  2026-11-21T10:00:00.000Z  ana@example.com  e9bf985f067e
+    v2  unpublished  -   diff      2026-11-21T10:00:00.004Z  ana@example.com  c20299f760dd  (lower threshold)
+    v3  published    @5  diff      2026-11-21T10:00:00.004Z  lee@example.com  c9313e1ae0f8
+
+    $ ctx verify
+    intact, not anchored
+      5 checkpoints, 10 artifacts, 16 versions recomputed
+      head: checkpoint 5, sha256:2b1c35ff6edc53f7f1fd38ccbc530e13cc6d9c9721f9e8071548f9b48f618c5a
+      covered by no hash: the notes of 2 versions
+
+    Notes:
+      [timestamp-future] .context/config.yaml v2: it is from 2026-11-21T10:00:00.003Z, later than the clock
+          in .context/.versions/config.yaml/history.yaml
+      [timestamp-future] nodes/policies/vendor-risk v2: it is from 2026-11-21T10:00:00.004Z, later than the clock
+          in nodes/policies/.versions/vendor-risk/history.yaml
+      [timestamp-future] nodes/policies/vendor-risk v3: it is from 2026-11-21T10:00:00.004Z, later than the clock
+          in nodes/policies/.versions/vendor-risk/history.yaml
+      [timestamp-future] nodes/runbooks/vendor-onboarding v2: it is from 2026-11-21T10:00:00.004Z, later than the clock
+          in nodes/runbooks/.versions/vendor-onboarding/history.yaml
+      [timestamp-future] nodes/runbooks/vendor-onboarding v3: it is from 2026-11-21T10:00:00.004Z, later than the clock
+          in nodes/runbooks/.versions/vendor-onboarding/history.yaml
+      [timestamp-future] stewards.yaml v1: it is from 2026-11-21T10:00:00.001Z, later than the clock
+          in .versions/stewards.yaml/history.yaml
+      [timestamp-future] stewards.yaml v2: it is from 2026-11-21T10:00:00.002Z, later than the clock
+          in .versions/stewards.yaml/history.yaml
+      [timestamp-future] .versions/checkpoints.jsonl, checkpoint 2: it is of 2026-11-21T10:00:00.001Z, the clock says 2026-11-21T10:00:00.000Z
+          in .versions/checkpoints.jsonl
+      [timestamp-future] .versions/checkpoints.jsonl, checkpoint 3: it is of 2026-11-21T10:00:00.002Z, the clock says 2026-11-21T10:00:00.000Z
+          in .versions/checkpoints.jsonl
+      [timestamp-future] .versions/checkpoints.jsonl, checkpoint 4: it is of 2026-11-21T10:00:00.003Z, the clock says 2026-11-21T10:00:00.000Z
+          in .versions/checkpoints.jsonl
+      [timestamp-future] .versions/checkpoints.jsonl, checkpoint 5: it is of 2026-11-21T10:00:00.004Z, the clock says 2026-11-21T10:00:00.000Z
+          in .versions/checkpoints.jsonl
+    hint: store the output of `ctx head` elsewhere, and pass it to `ctx verify --expect-head`, to detect truncation or a full rewrite
+
+    Try more commands in the vault: cd my-team
+    -- stderr
+    ");
     assert!(!place.has("my-team-altered"));
     let json = place.typed("demo --governed other --json").without("CTX_PRINCIPAL").run();
     let json = json.ok().json("ctx.demo");

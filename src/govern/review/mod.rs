@@ -4,9 +4,14 @@
 //! Every step is a version of the history of what it is about. `submit` proposes a text, a
 //! retirement or a move, `decide` approves, rejects, withdraws and ratifies, `publication` makes the
 //! versions of an approval, `emergency` retires at once. `queue` finds what awaits a decision, by the
-//! change logs, and `recorded` writes their lines. `mode` makes a vault governed.
+//! change logs, and `recorded` writes their lines. `mode` makes a vault governed. `awaiting` finds the files that
+//! submissions were made from, `due` approvals that are too old, and `access` what an access review
+//! asks for.
 
+pub(crate) mod access;
+pub(crate) mod awaiting;
 mod decide;
+pub(crate) mod due;
 mod emergency;
 mod error;
 mod mode;

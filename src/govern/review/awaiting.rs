@@ -1,15 +1,15 @@
 //! What awaits a decision, as the state of the files that it was made from.
 
+use super::super::PublishError;
 use super::due::{Due, due};
+use super::queue::{Queue, Waiting, queue};
 use crate::checkpoint::chronicle::Chronicle;
 use crate::document::text::normalise;
 use crate::document::utf8;
-use crate::govern::review::{self, Queue, Waiting};
 use crate::live;
 use crate::model::id::DocumentId;
 use crate::model::layout::limit;
 use crate::model::timestamp::Timestamp;
-use crate::report::failure::Failure;
 use crate::resolve::Snapshot;
 use crate::status::{DocumentState, GovernanceState, Status};
 use crate::stewards::{Role, Scope};
@@ -36,8 +36,8 @@ impl Awaiting {
         head: &Snapshot<'_>,
         now: Timestamp,
         status: &mut Status,
-    ) -> Result<Self, Failure> {
-        let queue = review::queue(vault, None)?;
+    ) -> Result<Self, PublishError> {
+        let queue = queue(vault, None)?;
         for waiting in &queue.waiting {
             mark(vault, waiting, status);
         }

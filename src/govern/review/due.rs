@@ -2,11 +2,11 @@
 
 use rayon::prelude::*;
 
+use super::super::PublishError;
+use super::queue::rules_in_force;
 use crate::checkpoint::chronicle::Chronicle;
-use crate::govern::review::rules_in_force;
 use crate::model::id::DocumentId;
 use crate::model::timestamp::Timestamp;
-use crate::report::failure::Failure;
 use crate::resolve::Snapshot;
 use crate::vault::Vault;
 
@@ -33,7 +33,7 @@ pub(crate) fn due(
     chronicle: &Chronicle<'_>,
     head: &Snapshot<'_>,
     now: Timestamp,
-) -> Result<Vec<Due>, Failure> {
+) -> Result<Vec<Due>, PublishError> {
     let Some(rules) = rules_in_force(vault, chronicle)? else { return Ok(Vec::new()) };
     let stewards = &rules.stewards;
     if stewards.review_entries().all(|(_, entry)| entry.max_age.is_none()) {

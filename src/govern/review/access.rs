@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use super::super::PublishError;
+use super::queue::queue;
 use crate::audit::{Event, Logs};
-use crate::govern::review;
 use crate::model::id::DocumentId;
 use crate::model::layout::AUDIT_DIR;
 use crate::model::number::Version;
 use crate::model::principal::PrincipalKey;
-use crate::report::failure::Failure;
 use crate::stewards::{Role, Scope, Stewards};
 use crate::vault::Vault;
 use crate::vault::files::FileError;
@@ -39,7 +39,7 @@ pub(crate) struct Lapsed {
 ///
 /// # Errors
 /// The change log cannot be read.
-pub(crate) fn of(vault: &Vault, stewards: &Stewards) -> Result<Vec<Access>, Failure> {
+pub(crate) fn of(vault: &Vault, stewards: &Stewards) -> Result<Vec<Access>, PublishError> {
     let mut found: BTreeMap<PrincipalKey, Access> = BTreeMap::new();
     for scope in stewards.scopes() {
         for holder in stewards.holders(scope) {
@@ -70,9 +70,9 @@ pub(crate) fn of(vault: &Vault, stewards: &Stewards) -> Result<Vec<Access>, Fail
 ///
 /// # Errors
 /// The log or the configuration cannot be relied on.
-pub(crate) fn lapsed(vault: &Vault) -> Result<Vec<Lapsed>, Failure> {
-    let queue = match review::queue(vault, None) {
-        Err(crate::govern::PublishError::Ungoverned) => return Ok(Vec::new()),
+pub(crate) fn lapsed(vault: &Vault) -> Result<Vec<Lapsed>, PublishError> {
+    let queue = match queue(vault, None) {
+        Err(PublishError::Ungoverned) => return Ok(Vec::new()),
         queue => queue?,
     };
     let mut lapsed = Vec::new();
