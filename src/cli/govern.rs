@@ -11,6 +11,8 @@ use crate::report::failure::Failure;
 /// In a governed vault a text is published only after a reviewer who is not its author approved it.
 /// Who reviews what is in stewards.yaml. Principals are asserted on a command line: whoever can write
 /// to the files of the vault can name any. `ctx verify` finds what was published past the review.
+/// With `reads: stewards` in the configuration, each principal is shown only what their role allows.
+/// Both are a boundary between people only where a server authenticates them.
 #[derive(Debug, clap::Args)]
 pub(super) struct Govern {
     #[command(subcommand)]
