@@ -54,6 +54,8 @@ pub(crate) enum DocumentState {
     Draft,
     /// Never published.
     Unpublished,
+    /// The live file is what awaits a decision was made from.
+    Submitted,
     /// Published once, and retired.
     Retired,
     /// Published; the live file is the published text.
@@ -71,6 +73,7 @@ impl DocumentState {
             Self::Missing => "missing",
             Self::Draft => "draft",
             Self::Unpublished => "unpublished",
+            Self::Submitted => "submitted",
             Self::Retired => "retired",
             Self::Published => "published",
         }
@@ -107,6 +110,8 @@ pub(crate) enum GovernanceState {
     New,
     /// Differs from the last checkpoint's.
     Changed,
+    /// What it is, or that it is gone, awaits a decision.
+    Submitted,
     /// Gone since the last checkpoint.
     Deleted,
     /// Cannot be read, or the chain does not vouch for the sealed text.
@@ -119,6 +124,7 @@ impl GovernanceState {
         match self {
             Self::New => "new",
             Self::Changed => "changed",
+            Self::Submitted => "submitted",
             Self::Deleted => "deleted",
             Self::Unreadable => "unreadable",
         }

@@ -20,7 +20,8 @@ class Artifact:
     def __init__(self, verifier, id):
         self.v, self.id, self.folder = verifier, id, history_folder(id)
         self.rule, self.used, self.history = is_governance(id), {"history.yaml"}, None
-        self.texts, self.sound = {}, {}
+        self.texts, self.sound, self.steps = {}, {}, set()
+        self.track = verifier.track_of(id)
         self.seals, self.removals = verifier.seals.get(id, []), verifier.removals.get(id, [])
         self.first = {}
         for number, version, chain, at in self.seals:
@@ -55,6 +56,7 @@ class Artifact:
         self.open()
         if self.history:
             self.entries()
+            self.v.end_review(self)
             self.with_log()
         entries = self.history.entries if self.history else []
         folder = self.v.path(self.folder)
@@ -76,11 +78,17 @@ class Artifact:
                 self.check_number(entry.version, previous and previous.version, seen)
             if entry.faults:
                 text, is_sound = None, False
+                if self.track:
+                    self.track.lose()
             else:
                 follows = self.check_record(entry, previous)
                 old, text, is_right = text, *self.text(entry, text)
                 if text is not None:
+                    self.before = old
+                    self.v.review(self, entry, text)
                     self.check_text(entry, text, old)
+                elif self.track:
+                    self.track.lose()
                 is_next = entry.keyframe or (is_sound and entry.version == previous.version + 1)
                 is_sound = text is not None and follows and is_right and is_next
                 if is_sound:  # HIST-25
@@ -116,6 +124,7 @@ class Artifact:
         return follows
 
     def check_text(self, entry, text, old):
+        self.text_now = text
         self.describes(entry, text)
         is_ours = (self.rule or self.strict) and self.is_strict(entry.version)
         if is_ours and self.is_other_form(entry, text, old):
@@ -181,7 +190,8 @@ class Artifact:
         interval = self.history.interval or self.configured_interval()
         required = entry is self.history.entries[0] or entry.version % interval == 0
         large = len(text.encode()) + len((before or "").encode()) > 512 << 10
-        return entry.keyframe != required and not large
+        is_act = self.rule and self.track and not entry.keyframe and "\t" in (entry.diff or "\n").split("\n")[1]
+        return entry.keyframe != required and not large and not is_act
 
     def describes(self, entry, text):  # HIST-28, HIST-30, HIST-33
         strict_at = None
@@ -236,6 +246,9 @@ class Artifact:
     def is_retirement(self, entry, document):
         if self.published_text is None:
             return True
+        expected = self.v.reviewed_retirement(self, entry)
+        if expected is not None:  # REV-7
+            return expected == "---\n" + document.head + "---" + document.rest
         before = Document(self.published_text)
         edit = before.edited({
             "status": "draft", "version": str(entry.version), "updated_at": spelled(entry.retired_at),
@@ -277,6 +290,8 @@ class Artifact:
                 if self.v.whole and (is_out or not taken):
                     self.find("published-unsealed", entry.version)
                 is_out = True
+            elif entry.version in self.steps:
+                pass
             elif self.v.whole and (entry.version > last or self.is_strict(entry.version)):
                 ours = self.rule or not self.v.full
                 self.find("version-" + ("unsealed" if ours else "unpublished"), entry.version)

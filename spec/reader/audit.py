@@ -24,7 +24,10 @@ ACTIONS = {
     "prune": {"before", "pruned"},
     "hold": {"hold"},
     "lift": {"lifted", "reason"},
+    "comment": {"version", "text"},
 }
+STEPS = ("submit", "approve-in-part", "reject", "withdraw", "ratify", "emergency")
+ACTIONS |= {step: {"versions"} for step in STEPS}
 UNKNOWN = {"a kind that is not known"}
 FILE = re.compile(r"([0-9a-f]{32})(?:\.([1-9][0-9]*))?\.jsonl")
 
@@ -79,12 +82,13 @@ def verify_log(files, changes=None):
     return len(lines), faults, pruned
 
 
-def check_changes(files, hashes, owed, tails=(), bindings=(), must_bind=()):
+def check_changes(files, hashes, owed, tails=(), bindings=(), must_bind=(), histories=None):
     """What is wrong with change logs: code and checkpoint (AUDIT-20 to AUDIT-22, AUDIT-26).
 
     `hashes` are those of the checkpoints, from 1 on, `owed` the numbers of the events that need a
     line, `tails` the lines that the user wrote last. `bindings` are the lines that checkpoints
     bind: checkpoint, time, writer, number, hash; the checkpoints of `must_bind` need one.
+    `histories` are the chain hashes of versions, by id and number.
     """
     lines, faults = read_logs(files)
     findings = [(code, None) for code, _, _ in faults]
@@ -103,6 +107,11 @@ def check_changes(files, hashes, owed, tails=(), bindings=(), must_bind=()):
         if not is_held(line["sealed"]):
             code = "audit-replaced" if trusted >= line["at"] else "audit-contradicts"
             findings.append((code, line["sealed"]["checkpoint"]))
+    for line in changes:  # the versions of steps and comments
+        named = [line["version"]] if line["action"] == "comment" else line.get("versions", [])
+        for one in named if line["action"] in (*STEPS, "comment") else []:
+            if (histories or {}).get(one["id"], {}).get(one["version"]) != one["chain_hash"]:
+                findings.append(("audit-replaced" if trusted >= line["at"] else "audit-contradicts", None))
     recorded = {line["sealed"]["checkpoint"] for line in events if is_held(line["sealed"])}
     findings += [("audit-missing", n) for n in sorted(set(owed) - recorded)]
     findings += [("audit-missing", n) for n in sorted(set(must_bind) - {b[0] for b in bindings})]

@@ -71,6 +71,18 @@ class Edit:
         else:
             self.replace(key, node, " " + value)
 
+    def remove(self, name):  # REV-4
+        """Takes a field out, with its lines."""
+        self.touched.add(name)
+        key, node = self.get(name)
+        if key is None:
+            return
+        colon = self.head.index(":", key.end.index) + 1
+        end = colon + len(self.head[colon : max(colon, node.end.index)].rstrip())
+        start = self.head.rfind("\n", 0, key.start.index) + 1
+        end = self.head.find("\n", end)
+        self.spans.append((start, len(self.head) if end < 0 else end + 1, ""))
+
     def replace(self, key, node, value):
         """Puts a blank and a value, or lines, behind the colon of a key."""
         colon = self.head.index(":", key.end.index) + 1

@@ -10,6 +10,7 @@ from formats import (
     MIB, Refused, claims, document_id, is_excluded, is_governance, is_markdown, live_path,
     normalise, read_yaml,
 )  # fmt: skip
+from reviews import is_submitted
 from untouched import has_our_four, is_draft, is_edited, live_form, read_live
 from verify import LOGS, Verifier
 
@@ -35,8 +36,9 @@ def verify(root, now):
     published = any(entry.published_at for entry in entries)
     if published and not any(map(os.path.lexists, map(v.path, LOGS))):
         v.find("checkpoint-log-missing")
+    v.split_changes()
     check_live(v, artifacts, v.whole or not (v.head or published))
-    v.check_changes()
+    v.check_changes(artifacts)
     return verdict(v, published), v.findings
 
 
@@ -62,7 +64,7 @@ def check_live(v, artifacts, knows_head):
         if not os.path.lexists(v.path(live_path(id))) and not is_governance(id):
             v.find("document-missing", id)
         elif artifact and chain_hash and artifact.sound.get(version) == chain_hash:
-            compare(v, id, artifact.texts[version])
+            compare(v, id, artifact.texts[version], artifact.track and artifact.track.pending)
     for path in sorted(v.files):
         kind = v.files[path]
         id, error = (path, None) if is_governance(path) else document_id(path)
@@ -86,7 +88,7 @@ def compare_dropped(v, artifact, path):  # VER-13
     v.find("policy-unsealed", path)
 
 
-def compare(v, id, sealed):
+def compare(v, id, sealed, pending=None):
     code = "policy-drift" if is_governance(id) else "drift"
     try:
         data = v.read(live_path(id), (64 << 10) if code == "policy-drift" else 16 * MIB)
@@ -101,8 +103,12 @@ def compare(v, id, sealed):
         is_same = text == sealed
     else:
         is_same = text == live_form(sealed) or is_draft(text, sealed, mode(v))
-    if not is_same:
+    if not is_same and not (pending and is_awaiting(id, text, pending)):
         v.find(code, id)
+
+
+def is_awaiting(id, text, pending):  # REV-18
+    return text == pending["text"] if is_governance(id) else is_submitted(text, pending["text"])
 
 
 def mode(v):

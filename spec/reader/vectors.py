@@ -5,8 +5,10 @@ import json
 import sys
 import tempfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import formats as f
+import reviews
 from artifact import is_principal
 from audit import check_changes, verify_log
 from context import Answer
@@ -182,10 +184,45 @@ def changes(case):
     bindings = [tuple(one) for one in case.get("bindings", [])]
     must_bind = case.get("must_bind", [])
     owed = range(begin, never)
+    histories = {
+        id: {int(version): hash for version, hash in chain.items()}
+        for id, chain in case.get("histories", {}).items()
+    }
     found = check_changes(
-        case["files"], case["checkpoints"], owed, tails, bindings, must_bind
+        case["files"], case["checkpoints"], owed, tails, bindings, must_bind, histories
     )
     return sorted(map(str, found)) == sorted(str(tuple(one)) for one in case["findings"])
+
+
+def review_edit(case):
+    said = {key: case[key] for key in ("base", "action", "target", "change", "by", "reason", "retires") if key in case}
+    return reviews.step_edit(case["text"], case["version"], case["at"], case["step"], **said) == case["result"]
+
+
+def review_step(case):
+    entry = SimpleNamespace(published_at=None, retired_at=None)
+    found = reviews.Track("nodes/a").kind(entry, case["text"])
+    return (found if found in reviews.STEPS else None) == case["step"]
+
+
+def review_act(case):
+    found = reviews.act_of(SimpleNamespace(keyframe=False, diff=case["diff"], version=case["version"]))
+    return found == case["act"]
+
+
+def review_history(case):
+    track, rules, found = reviews.Track(case["id"]), reviews.Rules(case["stewards"], case["bar_author"]), []
+    for n, made in enumerate(case["versions"], 1):
+        times = {key + "_at": made["at"] if key == made["becomes"] else None for key in ("published", "retired")}
+        diff = f"--- v{n - 1}\n+++ v{n}\treview: {made['act']}\n" if "act" in made else None
+        entry = SimpleNamespace(
+            version=n, edited_by=made["by"], edited_at=made["at"], keyframe=diff is None, diff=diff, **times
+        )
+        judge = track.judge_step if made["becomes"] == "step" else track.judge
+        if n > 1:  # the first version was published before the vault was governed
+            found += [[code, n] for code in set(judge(entry, made["text"], rules))]
+        track.take(entry, made["text"])
+    return sorted(found) == sorted(case["findings"])
 
 
 def uri(case):
@@ -252,6 +289,9 @@ RUNS = {
         "checksum": lambda c: checksum(c["text"]) == c["checksum"],
     },
     "pack/cases.json": {"": pack},
+    "review/cases.json": {
+        "edits": review_edit, "steps": review_step, "acts": review_act, "histories": review_history,
+    },
     "selector/cases.json": {"": selector},
     "stewards/cases.json": {
         "resolve": stewards,

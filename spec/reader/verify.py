@@ -7,6 +7,7 @@ import stat
 
 from artifact import Artifact
 from audit import FILE, check_changes
+from governed import Governed
 from formats import (
     CHAIN, MIB, Checkpoint, FullLog, Refused, id_error, is_artifact, is_governance, is_reserved, millis, normalise, read_line,
     read_torn, read_yaml, sha256, spelled_full,
@@ -14,7 +15,7 @@ from formats import (
 
 LOGS = (".versions/checkpoints.jsonl", ".versions/context_history.yaml")
 
-class Verifier:
+class Verifier(Governed):
     """A vault that is verified, with what was found so far."""
 
     def __init__(self, root, now):
@@ -22,6 +23,7 @@ class Verifier:
         self.seals, self.removals, self.strict = {}, {}, set()
         self.bindings, self.binds = [], {}
         self.config, self.frontmatter, self.recorded = {}, {}, {}
+        self.reviews, self.parts, self.is_quiet = [], [], False
 
     def find(self, code, id=None, version=None, checkpoint=None, path=None):
         self.findings.append((code, id, version, checkpoint, path))
@@ -264,7 +266,7 @@ class Verifier:
                     self.find("timestamp-order", checkpoint=entry.number)
             last_at = millis(entry.at)
 
-    def check_changes(self):  # AUDIT-18, AUDIT-20, AUDIT-22
+    def check_changes(self, artifacts):  # AUDIT-18, AUDIT-20, AUDIT-22
         """Compares the change logs with the log."""
         try:
             files, is_readable = self.change_logs(), True
@@ -283,7 +285,12 @@ class Verifier:
             if n in self.strict and self.binds.get(last):
                 must_bind.add(n)
         log = [hashes.get(n + 1) for n in range(count)]
-        for code, number in check_changes(files, log, owed, (), self.bindings, must_bind):
+        histories = {
+            id: {entry.version: entry.chain_hash for entry in artifact.history.entries}
+            for id, artifact in artifacts.items()
+            if artifact.history
+        }
+        for code, number in check_changes(files, log, owed, (), self.bindings, must_bind, histories):
             self.find(code, checkpoint=number)
 
     def change_logs(self):
@@ -297,10 +304,17 @@ class Verifier:
                     files[name] = self.read(f"{folder}/{name}", 256 * MIB).decode()
         return files
 
+    def quiet(self):
+        """A verifier of the same files whose findings nobody reads."""
+        quiet = Verifier(os.fsdecode(self.root), "9999-12-31T23:59:59.999Z")
+        quiet.is_quiet = True
+        return quiet
+
     def configured_forms(self):
         """The sealed versions of the configuration: the checkpoint, and the form it asks for."""
         id, found = ".context/config.yaml", []
-        quiet = Verifier(os.fsdecode(self.root), "9999-12-31T23:59:59.999Z")
+        quiet = self.quiet()
+        self.load_rules(quiet)
         artifact = Artifact(quiet, id)
         artifact.open()
         if artifact.history:

@@ -43,14 +43,12 @@ impl Default for Recorder {
 }
 
 impl Recorder {
-    /// The same where a configuration may say that no words are recorded; where it cannot be read,
-    /// none are.
+    /// The same where a configuration may say that no words are recorded; where it cannot be read
+    /// (none), none are.
     #[must_use]
-    pub(crate) fn under<E>(&self, config: Result<Option<&Config>, E>) -> Self {
-        let is_hashed = match config {
-            Ok(config) => config.is_some_and(|config| Audit::of(config).queries == Queries::Hash),
-            Err(_) => true,
-        };
+    pub(crate) fn under(&self, config: Option<Option<&Config>>) -> Self {
+        let hashes = |config: &Config| Audit::of(config).queries == Queries::Hash;
+        let is_hashed = config.is_none_or(|config| config.is_some_and(hashes));
         let mut recorder = self.clone();
         if is_hashed {
             recorder.request.args = recorder.request.args.hashed();

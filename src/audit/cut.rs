@@ -89,7 +89,7 @@ impl Cuts {
     }
 
     /// The time before which accesses of these writers were pruned last, and what records it.
-    pub(super) fn last<'c>(&'c self, writers: impl Iterator<Item = String>) -> Option<&'c Pruning> {
+    pub(super) fn last(&self, writers: impl Iterator<Item = String>) -> Option<&Pruning> {
         writers.flat_map(|writer| self.of_writer(&writer)).max_by(|a, b| a.before.cmp(&b.before))
     }
 }

@@ -85,6 +85,9 @@ pub enum Part {
     Diff,
     /// The instructions of a pack, which are a value in its file.
     Instructions,
+    /// The changes from one version to another as a reviewer reads them; `bytes` and `sha256` are
+    /// those of the whole text of the version.
+    Submission,
 }
 
 impl Part {
@@ -94,6 +97,7 @@ impl Part {
             Self::Snippet => "snippet",
             Self::Diff => "diff",
             Self::Instructions => "instructions",
+            Self::Submission => "submission",
         }
     }
 }

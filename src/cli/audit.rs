@@ -47,7 +47,7 @@ pub(super) fn run(args: &Audit, session: &mut Session<'_>) -> Result<Answer, Fai
     let vault = session.acting(&args.acting)?;
     let mode = Mode { dry_run: args.dry_run, expect: args.expect.read()?, ..Mode::default() };
     let outcome = session.workspace.begin_audit(&vault, mode)?;
-    if outcome.checkpoint.is_none() && !session.ui.json {
+    if outcome.items.is_empty() && !session.ui.json {
         session.ui.line("changes of this vault are recorded already");
         return Ok(event::note_trouble(session, &outcome));
     }

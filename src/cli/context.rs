@@ -70,6 +70,7 @@ pub(super) fn run(args: &Context, session: &mut Session<'_>) -> Result<Answer, F
     let is_withheld = overview.withheld.iter().any(|w| w.id.as_str() == layout::CONTEXT);
     if instructions.is_none() && !is_withheld {
         let next = match vault.files().exists(layout::CONTEXT) {
+            true if session.ui.is_governed => "`ctx submit CONTEXT.md` submits it",
             true => "`ctx publish CONTEXT.md` publishes it",
             false => "the file does not exist",
         };

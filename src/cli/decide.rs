@@ -36,7 +36,7 @@ struct About {
 ///
 /// Publishes exactly the submitted bytes under one checkpoint. An approval that is not the last one
 /// that the scope requires, or a part of a change whose other parts wait, is recorded, and the text
-/// waits. Whoever submitted a text, or is named as its author by this submission, cannot approve it.
+/// waits. The submitter of a text, and an author that the submission names, cannot approve it.
 /// With --version it is refused if another submission took its place. Of a document that was retired
 /// in an emergency it ratifies that. Needs the role reviewer.
 #[derive(Debug, clap::Args)]
@@ -88,7 +88,7 @@ pub(super) struct Comment {
 }
 
 pub(super) fn approve(args: &Approve, session: &mut Session<'_>) -> Result<Answer, Failure> {
-    decided(&args.about, session, |vault, decision| review::approve(vault, decision))
+    decided(&args.about, session, review::approve)
         .map(|outcome| event::print(session, &outcome, args.about.dry_run, Approved))
 }
 

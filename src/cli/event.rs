@@ -1,7 +1,6 @@
 //! An event as text: what was published or retired, and what could not be done besides.
 
 use super::color::Paint;
-use super::failure::command;
 use super::session::Session;
 use super::ui::shown;
 use super::{Answer, recover};
@@ -25,7 +24,7 @@ pub(super) fn print<'o, R: Report>(
     report: fn(EventReport<'o>) -> R,
 ) -> Answer {
     match session.ui.json {
-        true => session.ui.report(&report(EventReport::new(outcome, dry_run, command))),
+        true => session.ui.report(&report(EventReport::new(outcome, dry_run, session.ui.spell()))),
         false => text(session, R::SCHEMA, outcome, dry_run),
     }
     note_trouble(session, outcome)
@@ -54,7 +53,7 @@ pub(super) fn note_trouble(session: &mut Session<'_>, outcome: &Outcome) -> Answ
             (step, None) => format!("note: published, but the {step} was not updated: {why}"),
         });
     }
-    for note in notes(outcome, command) {
+    for note in notes(outcome, session.ui.spell()) {
         session.ui.note(&format!("note: {}", shown(&note)));
     }
     recover::note(session, &outcome.recovered);
@@ -149,9 +148,11 @@ fn fixed(session: &mut Session<'_>, files: &[FixedLinks], dry_run: bool) {
             replacement(session, &path, (&old, &file.new.text), "with the new links");
         }
     } else if files.iter().any(|file| !file.new.changed.is_empty()) {
-        session.ui.note(
-            "next: `ctx diff` shows the changed links, `ctx publish --changed` publishes them",
-        );
+        let next = match session.ui.is_governed {
+            true => "`ctx submit --changed` submits them",
+            false => "`ctx publish --changed` publishes them",
+        };
+        session.ui.note(&format!("next: `ctx diff` shows the changed links, {next}"));
     }
 }
 
@@ -233,7 +234,7 @@ fn note(session: &mut Session<'_>, place: &str, problem: &Problem) {
     let line = problem.line.map_or_else(String::new, |n| format!(", line {n}"));
     let severity = if problem.severity == Severity::Error { "error" } else { "warning" };
     let (place, message, code) = (shown(place), shown(&problem.message), problem.code);
-    let hint = problem.hint.render(command);
+    let hint = problem.hint.render(session.ui.spell());
     let hint = shown(&hint);
     session.ui.note(&format!("{severity}[{code}]: {place}{line}: {message} ({hint})"));
 }

@@ -1,7 +1,7 @@
 //! Failures and hints as text for a terminal.
 
 use super::ui::shown;
-use crate::model::hint::{Argument, Call};
+use crate::model::hint::{Argument, Call, Verb};
 use crate::report::failure::FailureReport;
 use crate::words::argument;
 
@@ -19,6 +19,20 @@ pub(super) fn command(call: &Call) -> String {
         line.push_str(&format!(" | patch {}", argument(path)));
     }
     format!("`{line}`")
+}
+
+/// The same in a governed vault, where texts are submitted and a reviewer publishes them.
+pub(super) fn governed_command(call: &Call) -> String {
+    if call.verb != Verb::Publish {
+        return command(call);
+    }
+    let mut submit = Call { verb: Verb::Submit, ..call.clone() };
+    for argument in &mut submit.arguments {
+        if *argument == Argument::Word("--all") {
+            *argument = Argument::Word("--changed");
+        }
+    }
+    command(&submit)
 }
 
 /// A failure as text for people.

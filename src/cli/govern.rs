@@ -5,15 +5,17 @@ use super::{Acting, Answer, event};
 use crate::govern::Mode;
 use crate::report::event::{GovernOff, GovernOn};
 use crate::report::failure::Failure;
+use crate::workspace::governance::is_shared;
 
 /// Require a review of everything that is published, or stop to
 ///
 /// In a governed vault a text is published only after a reviewer who is not its author approved it.
-/// Who reviews what is in stewards.yaml. Principals are asserted on a command line: whoever can write
-/// to the files of the vault can name any. `ctx verify` finds what was published past the review.
+/// Who reviews what is in stewards.yaml. Principals are asserted on a command line: a process that can
+/// write to the files of the vault can name any. `ctx verify` finds what was published past the review.
 /// With `reads: stewards` in the configuration, each principal is shown only what their role allows.
 /// Both are a boundary between people only where a server authenticates them.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  ctx govern on --dry-run\n  ctx govern off")]
 pub(super) struct Govern {
     #[command(subcommand)]
     part: Part,
@@ -68,6 +70,9 @@ pub(super) fn run(args: &Govern, session: &mut Session<'_>) -> Result<Answer, Fa
             let answer = event::print(session, &outcome, how.dry_run, GovernOn);
             if *alone {
                 session.ui.note("warning: one reviewer of the vault cannot approve their own texts; assign another one");
+            }
+            if is_shared(&vault)? {
+                session.ui.note("warning: the reference implementation can write to this vault; what it publishes has no approval, and its next event drops the governance files from the maps");
             }
             Ok(answer)
         }

@@ -217,6 +217,9 @@ impl Verb {
         if let Self::Steward(steward) = self {
             return steward.lists();
         }
+        if let Self::Review(review) = self {
+            return review.hands_out();
+        }
         matches!(
             self,
             Self::Diff(_)

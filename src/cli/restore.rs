@@ -1,7 +1,6 @@
 //! `ctx restore`.
 
 use super::color::Paint;
-use super::failure::command;
 use super::session::Session;
 use super::ui::shown;
 use super::{Answer, Locking, event};
@@ -61,14 +60,14 @@ pub(super) fn run(args: &Restore, session: &mut Session<'_>) -> Result<Answer, F
     let request = RestoreRequest { ids: &ids, version, force, dry_run, holder: &holder };
     let restored = govern::restore(&vault, &request)?;
     match session.ui.json {
-        true => session.ui.report(&RestoreReport::new(&restored, dry_run, command)),
+        true => session.ui.report(&RestoreReport::new(&restored, dry_run, session.ui.spell())),
         false => restored.iter().for_each(|file| text(session, &vault, file, dry_run)),
     }
     Ok(Answer::Yes)
 }
 
 fn text(session: &mut Session<'_>, vault: &Vault, file: &RestoredFile, dry_run: bool) {
-    let report = RestoredReport::new(file, command);
+    let report = RestoredReport::new(file, session.ui.spell());
     let (path, version) = (shown(&report.path), report.version);
     match (report.outcome, dry_run) {
         ("unchanged", _) => {

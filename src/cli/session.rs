@@ -12,6 +12,7 @@ use crate::report::failure::{Code, Failure};
 use crate::resolve::{CheckpointSource, Need, Snapshot, Withheld};
 use crate::trust::{self, HeadError};
 use crate::vault::Vault;
+use crate::vault::config::Governance;
 use crate::words::count;
 use crate::workspace::Workspace;
 use crate::workspace::recording::{Printed, Recording};
@@ -33,6 +34,7 @@ impl Session<'_> {
     /// The vault of a verb; what it hands out, or is refused, is recorded of it.
     pub(super) fn vault(&mut self) -> Result<Vault, Failure> {
         let vault = self.workspace.vault()?;
+        self.ui.is_governed = vault.config().governance == Governance::Governed;
         self.recording.is_of(&vault);
         Ok(vault)
     }

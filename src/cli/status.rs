@@ -2,19 +2,21 @@
 
 use super::Answer;
 use super::color::Paint;
-use super::failure::command;
 use super::limit::{self, Limit};
 use super::session::Session;
 use super::ui::{Ui, shown};
 use crate::document::validate::Severity;
 use crate::model::id::DocumentId;
 use crate::report::failure::Failure;
+use crate::report::review::QueuedReport;
 use crate::report::vault::StatusReport;
 use crate::resolve::Snapshot;
 use crate::status::seen::Seen;
 use crate::status::{DocumentState, GovernanceState, Row, Status as Compared, left_out, status};
 use crate::vault::left_out::{LeftOut, Reason};
 use crate::words::count;
+use crate::workspace::awaiting::Awaiting;
+use crate::workspace::places::Places;
 
 /// Show how files differ from their published versions
 #[derive(Debug, clap::Args)]
@@ -39,25 +41,60 @@ pub(super) fn run(args: &Status, session: &mut Session<'_>) -> Result<Answer, Fa
     let head = Snapshot::whole(&vault, &log.sound()?, None)?;
     let places = session.workspace.places_at(&vault, &head, &args.places)?;
     let mut compared = status(&vault, &head, &Seen::open(&vault))?;
+    let awaiting = match session.ui.is_governed {
+        true => Awaiting::of(&vault, &mut compared).ok(),
+        false => None,
+    };
     compared.documents.retain(|row| places.holds(&row.path, row.id.as_ref()));
     compared.governance.retain(|(id, _)| places.holds(&id.live_path(), Some(id)));
     let mut ignored = if args.ignored { Some(left_out(&vault, &head)?) } else { None };
     ignored.iter_mut().for_each(|files| files.retain(|file| places.holds(&file.path, None)));
     if session.ui.json {
         let omitted = args.limit.first(&mut compared.documents);
-        let report = StatusReport::new(&compared, head.checkpoint(), command);
+        let report = StatusReport::new(&compared, head.checkpoint(), session.ui.spell());
         let report = match &ignored {
             Some(files) => report.with_ignored(files),
+            None => report,
+        };
+        let report = match &awaiting {
+            Some(awaiting) => report.with_awaiting(awaiting),
             None => report,
         };
         session.ui.report(&limit::report(report, omitted));
         return Ok(Answer::Yes);
     }
     text(session, &compared, &head, args.limit);
+    if let Some(awaiting) = &awaiting {
+        text_of_awaiting(session, awaiting, &places);
+    }
     if let Some(files) = ignored {
         text_of_ignored(session, &files);
     }
     Ok(Answer::Yes)
+}
+
+fn text_of_awaiting(session: &mut Session<'_>, awaiting: &Awaiting, places: &Places) {
+    let waiting = awaiting.queue.waiting.iter().map(QueuedReport::from);
+    let waiting: Vec<QueuedReport<'_>> =
+        waiting.filter(|one| places.holds(&one.id.live_path(), Some(one.id))).collect();
+    let ui = &mut session.ui;
+    if !waiting.is_empty() {
+        ui.line("");
+        ui.painted(Paint::Heading, "Awaiting a decision (next: ctx review show ID):");
+    }
+    for one in &waiting {
+        let (id, by) = (shown(one.id.as_str()), shown(one.by));
+        ui.line(&format!("  {id} (v{} to {}, by {by})", one.version, action(one.action)));
+    }
+    for (scope, principal) in &awaiting.alone {
+        let (scope, principal) = (scope.to_string(), shown(principal));
+        let what = format!("{principal} is the only reviewer of {}", shown(&scope));
+        ui.note(&format!("note: {what}, and cannot approve texts of their own"));
+    }
+}
+
+fn action(action: &str) -> &str {
+    if action == "emergency" { "ratify" } else { action }
 }
 
 fn text_of_ignored(session: &mut Session<'_>, files: &[LeftOut]) {
@@ -91,7 +128,7 @@ fn text_of_ignored(session: &mut Session<'_>, files: &[LeftOut]) {
 }
 
 /// The states that need a look, each with the next command to type.
-const SECTIONS: [(DocumentState, &str, &str); 8] = [
+const SECTIONS: [(DocumentState, &str, &str); 9] = [
     (DocumentState::Withheld, "Withheld, because the history does not verify", "ctx verify"),
     (DocumentState::Invalid, "Invalid, cannot be published", "ctx validate"),
     (DocumentState::Stale, "Not edited from the published version", "as shown for each"),
@@ -103,8 +140,19 @@ const SECTIONS: [(DocumentState, &str, &str); 8] = [
     ),
     (DocumentState::Draft, "Published, with a draft of the next version", "ctx publish ID"),
     (DocumentState::Unpublished, "Never published", "ctx publish ID, or ctx publish --all"),
+    (DocumentState::Submitted, "Submitted, and not edited since", "ctx review show ID"),
     (DocumentState::Retired, "Retired", "ctx publish ID"),
 ];
+
+/// The next command in the mode of the vault.
+fn in_mode(ui: &Ui<'_>, next: &str) -> String {
+    match ui.is_governed {
+        true => next
+            .replace("ctx publish ID, or ctx publish --all", "ctx submit ID")
+            .replace("ctx publish", "ctx submit"),
+        false => next.to_owned(),
+    }
+}
 
 fn text_of_governance(ui: &mut Ui<'_>, files: &[(DocumentId, GovernanceState)]) {
     let is_deleted = |state| state == GovernanceState::Deleted;
@@ -117,7 +165,8 @@ fn text_of_governance(ui: &mut Ui<'_>, files: &[(DocumentId, GovernanceState)]) 
             continue;
         }
         ui.line("");
-        ui.painted(Paint::Heading, heading);
+        let heading = in_mode(ui, heading);
+        ui.painted(Paint::Heading, &heading);
         for (id, state) in files {
             ui.line(&format!("  {} ({})", shown(id.as_str()), state.as_str()));
         }
@@ -142,9 +191,10 @@ fn text(session: &mut Session<'_>, compared: &Compared, head: &Snapshot<'_>, lim
         }
         let is_left_out = |row: &Row| state == DocumentState::Unpublished && row.is_marked_draft;
         let next = match omitted == 0 && rows.iter().all(|row| is_left_out(row)) {
-            true => "ctx publish ID",
-            false => next,
+            true => "ctx publish ID".to_owned(),
+            false => next.to_owned(),
         };
+        let next = in_mode(ui, &next);
         ui.line("");
         ui.painted(Paint::Heading, &format!("{heading} (next: {next}):"));
         for row in rows {
@@ -156,13 +206,13 @@ fn text(session: &mut Session<'_>, compared: &Compared, head: &Snapshot<'_>, lim
             }
             if row.moved.is_some() || row.withheld.is_some() {
                 for hint in row.hints().iter().take(1) {
-                    ui.line(&format!("      {}", shown(&hint.render(command))));
+                    ui.line(&format!("      {}", shown(&hint.render(ui.spell()))));
                 }
             }
             for problem in row.problems.iter().filter(|p| p.severity == Severity::Error) {
                 ui.line(&format!("      {}", shown(&problem.message)));
                 if problem.code == "stale" {
-                    ui.line(&format!("      {}", shown(&problem.hint.render(command))));
+                    ui.line(&format!("      {}", shown(&problem.hint.render(ui.spell()))));
                 }
             }
         }
@@ -173,7 +223,7 @@ fn text(session: &mut Session<'_>, compared: &Compared, head: &Snapshot<'_>, lim
     text_of_governance(ui, &compared.governance);
     let is_clean = compared.documents.iter().all(|row| row.state == DocumentState::Published);
     if is_clean && compared.governance.is_empty() && published > 0 {
-        ui.line("Nothing to publish");
+        ui.line(if ui.is_governed { "Nothing to submit" } else { "Nothing to publish" });
     }
     limit::note(left_out).iter().for_each(|note| ui.note(note));
 }

@@ -14,7 +14,7 @@ use super::failure;
 pub(super) use crate::model::visible::shown;
 use crate::model::visible::{escaped, steers, steers_text};
 use crate::report::failure::Failure;
-use crate::report::{self, Report};
+use crate::report::{self, Report, Spell};
 
 /// What the two output streams are connected to.
 #[derive(Clone, Copy, Debug, Default)]
@@ -50,6 +50,8 @@ pub(super) struct Ui<'w> {
     terminal: Terminal,
     /// Whether the report is JSON.
     pub(super) json: bool,
+    /// Whether the vault says that it is governed, so that advice names `submit` for `publish`.
+    pub(super) is_governed: bool,
     /// What stderr gets once the report is written.
     notes: Vec<String>,
     /// Warnings about the vault itself, which a JSON report repeats under `notes`.
@@ -65,6 +67,7 @@ impl<'w> Ui<'w> {
             err,
             terminal,
             json: false,
+            is_governed: false,
             notes: Vec::new(),
             warnings: Vec::new(),
             failed: None,
@@ -108,6 +111,34 @@ impl<'w> Ui<'w> {
         match self.terminal.color && paint != Paint::Plain {
             true => self.write(paint.apply(&text).as_bytes()),
             false => self.write(text.as_bytes()),
+        }
+        self.write(b"\n");
+    }
+
+    /// How a call of a hint is spelled.
+    pub(super) fn spell(&self) -> Spell {
+        if self.is_governed { failure::governed_command } else { failure::command }
+    }
+
+    /// The verb that brings a text towards publication.
+    pub(super) fn publish(&self) -> &'static str {
+        if self.is_governed { "ctx submit" } else { "ctx publish" }
+    }
+
+    /// Whether the report has colours.
+    pub(super) fn is_colored(&self) -> bool {
+        self.terminal.color
+    }
+
+    /// Writes a line of parts, each in a colour. Every character of it that is not seen is escaped,
+    /// for a pipe too: a reviewer has to see all of a text.
+    pub(super) fn pieces(&mut self, pieces: &[(Paint, String)]) {
+        for (paint, text) in pieces {
+            let text = escaped(text, |c| c != '\t' && steers(c));
+            match self.terminal.color && *paint != Paint::Plain {
+                true => self.write(paint.apply(&text).as_bytes()),
+                false => self.write(text.as_bytes()),
+            }
         }
         self.write(b"\n");
     }
@@ -176,7 +207,7 @@ impl<'w> Ui<'w> {
 
     /// Keeps a failure for stderr, as text or JSON.
     pub(super) fn failure(&mut self, why: &Failure) {
-        let report = why.report(failure::command);
+        let report = why.report(self.spell());
         let text = match self.json {
             true => report::to_json(&report, &[]),
             false => failure::text(&report),

@@ -4,7 +4,6 @@ use std::collections::{HashMap, HashSet};
 
 use super::Answer;
 use super::color::Paint;
-use super::failure::command;
 use super::session::Session;
 use super::ui::shown;
 use crate::report::failure::{Code, Failure};
@@ -54,7 +53,7 @@ pub(super) fn run(args: &Validate, session: &mut Session<'_>) -> Result<Answer, 
     let judged = copy.as_ref().map_or(&vault, |copy| &copy.vault);
     let most = if args.all { usize::MAX } else { LISTED };
     let (checked, found) = validate(&session.workspace, (judged, &vault), &args.ids, most)?;
-    let report = ValidateReport::new(checked, &found, command);
+    let report = ValidateReport::new(checked, &found, session.ui.spell());
     let answer = if report.errors == 0 { Answer::Yes } else { Answer::No };
     if args.quiet && answer == Answer::Yes {
         return Ok(answer);

@@ -152,21 +152,54 @@ impl ReviewFields {
 
 /// What a step writes into a frontmatter besides `status`, `version` and `updated_at`.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum ReviewEdit<'s> {
+pub enum ReviewEdit<'s> {
     /// The text is submitted.
-    Submit { base: Version, action: &'s Action, change: Option<&'s str> },
+    Submit {
+        /// The version that is published, or 0.
+        base: Version,
+        /// What approving it does.
+        action: &'s Action,
+        /// The set that it belongs to.
+        change: Option<&'s str>,
+    },
     /// The submission is approved by these, and published or retired.
-    Approve { by: &'s [String], at: Timestamp },
+    Approve {
+        /// Who, in order.
+        by: &'s [String],
+        /// When.
+        at: Timestamp,
+    },
     /// The submission is approved by these, and waits for more.
-    ApproveInPart { by: &'s [String], at: Timestamp },
+    ApproveInPart {
+        /// Who, in order.
+        by: &'s [String],
+        /// When.
+        at: Timestamp,
+    },
     /// The submission is rejected.
-    Reject { by: &'s str, reason: &'s str },
+    Reject {
+        /// Who.
+        by: &'s str,
+        /// Why.
+        reason: &'s str,
+    },
     /// The submission is withdrawn.
-    Withdraw { reason: Option<&'s str> },
+    Withdraw {
+        /// Why.
+        reason: Option<&'s str>,
+    },
     /// The document is retired at once.
-    Emergency { reason: &'s str },
+    Emergency {
+        /// Why.
+        reason: &'s str,
+    },
     /// Its retirement is ratified.
-    Ratify { by: &'s [String], at: Timestamp },
+    Ratify {
+        /// Who, in order.
+        by: &'s [String],
+        /// When.
+        at: Timestamp,
+    },
 }
 
 impl<'s> ReviewEdit<'s> {
@@ -224,7 +257,7 @@ impl Edit {
 
     /// What a step makes of the text of the version before it.
     #[must_use]
-    pub(crate) fn step(version: Version, at: &str, status: &str, step: &ReviewEdit<'_>) -> Self {
+    pub fn step(version: Version, at: &str, status: &str, step: &ReviewEdit<'_>) -> Self {
         let edit = Self::default().text("status", status).number("version", version.0);
         edit.text("updated_at", at).review(step)
     }
@@ -246,7 +279,7 @@ pub(crate) fn foreign_values(fields: &Frontmatter) -> Vec<Foreign<'_>> {
     }
     let value = |field: &&'static str| {
         let value = fields.get(field).filter(|value| !value.is_null())?;
-        Some(Foreign { field: *field, value })
+        Some(Foreign { field, value })
     };
     FIELDS.iter().filter_map(value).collect()
 }

@@ -79,7 +79,11 @@ impl Blame {
         Self::at(files, &served.id, history, sealed)
     }
 
-    fn at(
+    /// Attributes the lines of a version with this chain hash.
+    ///
+    /// # Errors
+    /// The first version up to it that does not verify.
+    pub(crate) fn at(
         files: &Files,
         id: &DocumentId,
         history: &History,

@@ -2,12 +2,14 @@
 //! `spec/audit.md`).
 //!
 //! `attribution` follows lines from version to version, `blame` does so over a verified history
-//! and says who made the versions that they come from. `replay` makes texts of accesses again,
+//! and says who made the versions that they come from. `comparison` is what a reviewer reads of a
+//! submission. `replay` makes texts of accesses again,
 //! `bundle` is a file that proves them without the vault, and
 //! `publications` lists what was published in a period.
 
 pub mod attribution;
 pub(crate) mod blame;
 pub mod bundle;
+pub(crate) mod comparison;
 pub(crate) mod publications;
 pub(crate) mod replay;

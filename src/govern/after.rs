@@ -21,7 +21,7 @@ pub(super) fn record_change(commit: &Commit<'_>) -> Vec<StepFailure> {
         return Vec::new();
     }
     let sealed = sealed_config(vault, before);
-    let recorder = recorder.under(sealed.as_ref().map(Option::as_ref));
+    let recorder = recorder.under(sealed.as_ref().ok().map(Option::as_ref));
     let recorded = changes::sealed((vault, before), checkpoint, &recorder, now);
     let path = Some(layout::AUDIT_DIR.to_owned());
     recorded.err().map(|why| failure(RECORD_CHANGE, path, why.to_string())).into_iter().collect()

@@ -29,7 +29,6 @@ use crate::trust::EventKey;
 use crate::txn::stale;
 use crate::txn::stamp::{self, Stage, Stamp};
 use crate::txn::{Change, Extension, Item, Live, Step};
-use crate::vault::config::{Config, Governance};
 use crate::vault::files::FileError;
 use crate::vault::replace::Fingerprint;
 use crate::yaml::emit;
@@ -531,7 +530,6 @@ impl Transaction<'_> {
         }
         let found = live::governance_problems(self.vault, id, &text);
         let warnings = Refusal::unless_valid(&path, found)?;
-        self.check_mode(id, &text)?;
         let change = self.governance_change(base.change());
         let mut item = self.next_version(id, &base, &Arc::from(text), change)?;
         item.warnings = warnings;
@@ -541,24 +539,6 @@ impl Transaction<'_> {
     /// What a version of a governance file is: a submission, where it needs a review.
     fn governance_change(&self, change: Change) -> Change {
         if self.submits.is_some() { Change::Step(Step::Submit) } else { change }
-    }
-
-    /// Refuses a configuration that makes the vault governed, unless that is what the event is for.
-    fn check_mode(&self, id: &DocumentId, text: &str) -> Result<(), Refusal> {
-        let says_governed = || {
-            let config = Config::parse(text);
-            config.is_ok_and(|config| config.governance == Governance::Governed)
-        };
-        if *id != DocumentId::config() || self.submits.is_some() || self.begins || !says_governed()
-        {
-            return Ok(());
-        }
-        let message = "it makes the vault governed".to_owned();
-        let hint = Hint::call(
-            "run {}, which checks that there are reviewers, and publishes it",
-            Verb::GovernOn,
-        );
-        Err(Refusal::new(id.live_path(), "governance-mode", message, hint))
     }
 }
 

@@ -50,7 +50,7 @@ pub(super) fn was_recorded(vault: &Vault, chronicle: &Chronicle<'_>) -> bool {
 /// How the change log says who acts, under the configuration in force.
 pub(super) fn recorder_of(vault: &Vault, chronicle: &Chronicle<'_>, author: &Author) -> Recorder {
     let sealed = sealed_config(vault, chronicle);
-    author.recorder.under(sealed.as_ref().map(Option::as_ref))
+    author.recorder.under(sealed.as_ref().ok().map(Option::as_ref))
 }
 
 /// The configuration that a checkpoint sealed last, whether or not the head still has it; none
@@ -96,6 +96,24 @@ pub fn set_governance_file(
         }
         Ok(())
     })
+}
+
+/// The same where a governed vault gets a submission: the live file is edited, and what it says then
+/// is submitted.
+///
+/// # Errors
+/// Nothing was changed; see [`PublishError`].
+pub fn propose_governance_file(
+    vault: &Vault,
+    id: &DocumentId,
+    author: &Author,
+    mode: Mode,
+    edit: impl Fn(&str) -> Result<String, String>,
+) -> Result<Outcome, PublishError> {
+    match set_governance_file(vault, id, author, mode, &edit) {
+        Err(PublishError::Governed) => super::review::submit_edit(vault, id, author, mode, edit),
+        done => done,
+    }
 }
 
 impl Transaction<'_> {

@@ -41,12 +41,16 @@ impl InForce {
         Ok(Self { is_governed: says_governed || is_lost(), config })
     }
 
-    /// Refuses an operation that this mode has not.
+    /// Refuses an operation that this mode has not, or that the live configuration would not have.
     ///
     /// # Errors
-    /// [`PublishError::Governed`], [`PublishError::Ungoverned`].
-    pub(super) fn admit(&self, gate: Gate) -> Result<(), PublishError> {
+    /// [`PublishError::Governed`], [`PublishError::GovernedLive`], [`PublishError::Ungoverned`].
+    pub(super) fn admit(&self, gate: Gate, live: &Config) -> Result<(), PublishError> {
         match (gate, self.is_governed) {
+            // Nothing is published past a review that the user asks for.
+            (Gate::Ungoverned, false) if live.governance == Governance::Governed => {
+                Err(PublishError::GovernedLive)
+            }
             (Gate::Ungoverned | Gate::Begins, true) => Err(PublishError::Governed),
             (Gate::Decides | Gate::Steps, false) => Err(PublishError::Ungoverned),
             _ => Ok(()),

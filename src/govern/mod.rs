@@ -23,7 +23,7 @@ use rayon::prelude::*;
 
 pub(crate) use after::RECORD_CHANGE;
 pub(crate) use governance::sealed_config;
-pub use governance::set_governance_file;
+pub use governance::{propose_governance_file, set_governance_file};
 pub use moved::move_document;
 pub use restore::{RestoreError, RestoreRequest, RestoredFile, Standing, restore};
 pub use retire::retire;
@@ -240,6 +240,9 @@ pub enum PublishError {
     /// The vault is governed.
     #[error("this vault is governed: publication needs a review")]
     Governed,
+    /// The live configuration says so, and no checkpoint does.
+    #[error("the configuration says `governance: governed`, which is not published")]
+    GovernedLive,
     /// The vault is not governed, so that nothing is submitted.
     #[error("this vault is not governed: documents are published without a review")]
     Ungoverned,
@@ -313,7 +316,8 @@ pub enum PublishError {
         /// Why.
         why: crate::chain::error::ChainError,
     },
-    /// The line that the checkpoint is to bind could not be written.
+    /// A line of the change log could not be written without which nothing may follow: that which
+    /// the checkpoint is to bind, or that of a step whose writer was interrupted.
     #[error("the change log: {0}")]
     Unbound(ChangeError),
     /// Writing failed; what was written has been taken back.
@@ -395,6 +399,8 @@ struct Event<'e> {
 enum Gate {
     /// It publishes without a review, and so not in a governed vault.
     Ungoverned,
+    /// It writes live files only, unless the vault is ungoverned.
+    Live,
     /// It makes the vault governed.
     Begins,
     /// It decides what is published in a governed vault.
@@ -411,7 +417,6 @@ fn event(
 ) -> Result<Outcome, PublishError> {
     let holder = event.author.holder();
     let _lock = if event.mode.dry_run { None } else { Some(vault.lock(&holder)?) };
-    let left = review::Left::of(vault);
     let (log, recovered) = match event.mode.dry_run {
         true => {
             let log = trust::open_log(vault)?;
@@ -421,19 +426,21 @@ fn event(
         false => txn::settled_log(vault)?,
     };
     let chronicle = log.sound()?;
+    if !event.mode.dry_run {
+        // Whatever becomes of this command: what awaits a decision is found by these lines.
+        review::catch_up(vault, &chronicle, event.author).map_err(PublishError::Unbound)?;
+    }
     if !matches!(event.gate, Gate::Decides | Gate::Steps) {
         expect::check(vault, &chronicle, event.subjects, event.mode.expect)?;
     }
     let in_force = InForce::of(vault, &chronicle)?;
-    in_force.admit(event.gate)?;
+    in_force.admit(event.gate, vault.config())?;
     let sealed = in_force.vault(vault, &chronicle, event.includes)?;
     if !event.mode.dry_run && governance::was_recorded(vault, &chronicle) {
         // What cannot be recorded now is for the next writer; a verifier reports it meanwhile.
         let now = event.author.now;
         let recorder = governance::recorder_of(vault, &chronicle, event.author);
         let _ = changes::catch_up(vault, &chronicle, &recorder, now);
-        let author = Author { recorder, ..event.author.clone() };
-        let _ = review::catch_up(vault, &chronicle, &left, &author);
     }
     let live_mode = vault.config().frontmatter;
     let asks = |vault: &Vault| vault.config().audit.is_some_and(|audit| audit.bind);
@@ -446,7 +453,7 @@ fn event(
     choose(&mut transaction, &mut outcome)?;
     if event.gate == Gate::Steps {
         transaction.complete_step(&mut outcome);
-        return step::write(transaction, outcome, event);
+        return step::write(&transaction, outcome, event);
     }
     transaction.complete(&mut outcome, event.includes);
     write(transaction, outcome, event)

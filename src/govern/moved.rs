@@ -38,7 +38,9 @@ pub fn move_document(
     mode: Mode,
 ) -> Result<Outcome, PublishError> {
     let includes = Includes::Only(&[]);
-    let what = Event { author, mode, subjects: &[old], includes, gate: Gate::Ungoverned };
+    // The links of a move that was approved are changed by repeating it.
+    let gate = if mode.fix_links { Gate::Live } else { Gate::Ungoverned };
+    let what = Event { author, mode, subjects: &[old], includes, gate };
     event(vault, &what, |transaction, outcome| {
         outcome.unpublished_links = vault.config().links != transaction.vault.config().links;
         if transaction.is_recorded(old, new) {
@@ -49,6 +51,9 @@ pub fn move_document(
                     Ok(())
                 }
             };
+        }
+        if transaction.in_force.is_governed {
+            return Err(PublishError::Governed);
         }
         if transaction.state.get(old.as_str()).is_none() && !vault.files().exists(&old.live_path())
         {

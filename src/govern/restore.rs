@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use crate::chain::error::ChainError;
-use crate::chain::history::{Entry, History, Slot};
+use crate::chain::history::{Entry, EntryState, History, Slot};
 use crate::chain::replay;
 use crate::chain::vouched;
 use crate::chain::walk::Walk;
@@ -217,6 +217,8 @@ struct Recorded<'r> {
     published: Option<Version>,
     /// The last version: what the next one follows.
     last: Version,
+    /// Whether histories may hold steps of reviews.
+    is_reviewed: bool,
 }
 
 impl<'r> Recorded<'r> {
@@ -243,7 +245,13 @@ impl<'r> Recorded<'r> {
         let last = history.slots[..accepted].iter().rev().find_map(|slot| slot.version);
         let last = last.ok_or_else(|| RestoreError::NeverPublished(id.clone()))?;
         let published = mark.and_then(|mark| mark.version);
-        Ok(Self { vault, id, history, accepted, marks, published, last })
+        let is_reviewed = beyond.is_reviewed();
+        Ok(Self { vault, id, history, accepted, marks, published, last, is_reviewed })
+    }
+
+    /// Whether an entry is a step of a review, whose text nobody approved.
+    fn is_step(&self, entry: &Entry) -> bool {
+        self.is_reviewed && entry.state == EntryState::Unpublished
     }
 
     /// The version that is restored if none is named: the published one, else the last one that has
@@ -251,7 +259,10 @@ impl<'r> Recorded<'r> {
     fn default_version(&self) -> Version {
         let entries = self.history.slots[..self.accepted].iter().rev();
         let mut entries = entries.filter_map(|slot| slot.entry.as_ref().ok());
-        let has_text = |entry: &&Entry| self.id.is_document() || entry.is_published();
+        let has_text = |entry: &&Entry| match self.is_step(entry) {
+            true => false,
+            false => self.id.is_document() || entry.is_published(),
+        };
         self.published.or_else(|| Some(entries.find(has_text)?.version)).unwrap_or(self.last)
     }
 
@@ -259,9 +270,13 @@ impl<'r> Recorded<'r> {
     fn text(&self, version: Version) -> Result<String, RestoreError> {
         let id = || self.id.clone();
         let withheld = |why| RestoreError::Withheld { id: id(), version, why };
-        let is_it = |slot: &Slot| slot.version == Some(version);
+        let is_it = |slot: &Slot| {
+            let is_step = slot.entry.as_ref().is_ok_and(|entry| self.is_step(entry));
+            slot.version == Some(version) && !is_step
+        };
         if !self.history.slots[..self.accepted].iter().any(is_it) {
-            return Err(match self.history.slots.iter().any(is_it) {
+            let is_there = |slot: &Slot| slot.version == Some(version);
+            return Err(match self.history.slots.iter().any(is_there) {
                 true => RestoreError::Unsealed { id: id(), version },
                 false => RestoreError::UnknownVersion { id: id(), version },
             });

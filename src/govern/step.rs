@@ -12,7 +12,7 @@ use super::after::RECORD_CHANGE;
 
 /// Writes the versions of a step, unless it is refused or nothing but a trial.
 pub(super) fn write(
-    transaction: Transaction<'_>,
+    transaction: &Transaction<'_>,
     mut outcome: Outcome,
     event: &Event<'_>,
 ) -> Result<Outcome, PublishError> {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use super::governance::Includes;
 use super::in_force::InForce;
-use super::{Author, Event, Gate, NewDocument, Outcome, PublishError, Refusal, Which};
+use super::{Author, Event, NewDocument, Outcome, PublishError, Refusal, Which};
 use crate::chain::replay;
 use crate::checkpoint::chronicle::{Append, Chronicle};
 use crate::checkpoint::event::{Checkpoint, trigger};
@@ -38,8 +38,6 @@ pub(super) struct Transaction<'a> {
     pub(super) beyond: Beyond,
     /// What is submitted instead of published.
     pub(super) submits: Option<Submits>,
-    /// Whether the event makes the vault governed.
-    pub(super) begins: bool,
     /// Governance files that get back into the maps as they are.
     resealed: Vec<(DocumentId, Mark)>,
     /// Whether the checkpoint binds the change log.
@@ -88,7 +86,6 @@ impl<'a> Transaction<'a> {
             at = at.max(after_steps(vault, event.subjects));
         }
         let (submits, resealed) = (None, Vec::new());
-        let begins = event.gate == Gate::Begins;
         Ok(Self {
             vault,
             chronicle,
@@ -99,10 +96,18 @@ impl<'a> Transaction<'a> {
             in_force,
             beyond,
             submits,
-            begins,
             resealed,
             is_bound: false,
         })
+    }
+
+    /// Lets the event have an instant after the last entry of each of these histories, which the
+    /// command did not name.
+    pub(super) fn begin_after(&mut self, ids: &[DocumentId]) {
+        if self.beyond.is_reviewed() {
+            let ids: Vec<&DocumentId> = ids.iter().collect();
+            self.at = self.at.max(after_steps(self.vault, &ids));
+        }
     }
 
     /// Completes an event of these versions: includes governance files, in the order of the ids, and

@@ -101,8 +101,10 @@ pub(crate) fn recover(vault: &Vault, request: &Request<'_>) -> Result<Recovery, 
     let recovered = if request.dry_run {
         planned(plan)
     } else {
+        let has_step = plan.has_step;
         let recovered = txn::carry_out(vault, plan)?;
-        trust::withdraw(vault, |intent| intent.upon == end);
+        // The line of a step that stands is for the next writer.
+        trust::withdraw(vault, |intent| intent.upon == end && !has_step);
         recovered
     };
     Ok(Recovery { is_explained, recovered, broken, lost, unreliable: None })

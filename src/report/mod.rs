@@ -29,6 +29,7 @@ pub mod review;
 pub mod sarif;
 pub mod search;
 pub mod stewards;
+pub mod submission;
 pub mod trace;
 pub mod vault;
 pub mod verify;

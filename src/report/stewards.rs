@@ -6,6 +6,7 @@ use super::Report;
 use super::event::EventReport;
 use crate::model::id::DocumentId;
 use crate::model::number::{CheckpointNumber, Version};
+use crate::model::principal::Principal;
 use crate::model::tag::Tag;
 use crate::stewards::codeowners::{Imported, Mapped, Skipped};
 use crate::stewards::in_force::StewardsAt;
@@ -157,7 +158,7 @@ impl<'s> StewardsReport<'s> {
         };
         let group = |(name, group): (&'s str, &'s crate::stewards::Group)| GroupReport {
             name,
-            members: group.members.iter().map(|member| member.as_str()).collect(),
+            members: group.members.iter().map(Principal::as_str).collect(),
         };
         let entry = |(scope, entry): &(Scope, crate::stewards::ReviewEntry)| ReviewEntryReport {
             scope: scope.into(),
@@ -325,7 +326,7 @@ impl<'i> ImportReport<'i> {
         let mapped = |one: &'i Mapped| MappedReport {
             line: one.line,
             scope: (&one.scope).into(),
-            reviewers: one.reviewers.iter().map(|name| name.as_str()).collect(),
+            reviewers: one.reviewers.iter().map(Principal::as_str).collect(),
         };
         let skipped =
             |one: &'i Skipped| SkippedReport { line: one.line, text: &one.text, reason: &one.why };

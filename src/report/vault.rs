@@ -3,12 +3,14 @@
 use serde::Serialize;
 
 use super::problem::ProblemReport;
+use super::review::QueuedReport;
 use super::{Report, Spell};
 use crate::derived::{Derived, Outcome};
 use crate::model::id::DocumentId;
 use crate::model::number::{CheckpointNumber, Version};
 use crate::status::{GovernanceState, Row, Status};
 use crate::vault::left_out::{LeftOut, Reason};
+use crate::workspace::awaiting::Awaiting;
 
 /// The answer of `init`.
 #[derive(Debug, Serialize)]
@@ -37,6 +39,18 @@ pub struct StatusReport<'s> {
     governance: Vec<GovernanceReport<'s>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     ignored: Option<Vec<LeftOutReport<'s>>>,
+    /// What awaits a decision, in a governed vault.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    submissions: Option<Vec<QueuedReport<'s>>>,
+    /// The scopes with one reviewer, in a governed vault.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    single_reviewers: Vec<SingleReviewerReport<'s>>,
+}
+
+#[derive(Debug, Serialize)]
+struct SingleReviewerReport<'s> {
+    scope: String,
+    principal: &'s str,
 }
 
 #[derive(Debug, Serialize)]
@@ -109,7 +123,21 @@ impl<'s> StatusReport<'s> {
             documents: status.documents.iter().map(row).collect(),
             governance: status.governance.iter().map(governance).collect(),
             ignored: None,
+            submissions: None,
+            single_reviewers: Vec::new(),
         }
+    }
+
+    /// With what awaits a decision.
+    #[must_use]
+    pub(crate) fn with_awaiting(mut self, awaiting: &'s Awaiting) -> Self {
+        self.submissions = Some(awaiting.queue.waiting.iter().map(QueuedReport::from).collect());
+        let single = awaiting
+            .alone
+            .iter()
+            .map(|(scope, principal)| SingleReviewerReport { scope: scope.to_string(), principal });
+        self.single_reviewers = single.collect();
+        self
     }
 
     /// With the files that are no documents.

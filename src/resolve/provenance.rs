@@ -60,16 +60,17 @@ impl Provenance {
         };
         let tags = &served.fields.tags;
         let max_age = stewards.review_of(id, tags).max_age;
-        let review_due =
-            reviewed.as_ref().zip(max_age).map(|(reviewed, days)| due(reviewed.approved_at, days));
+        let review_due = reviewed.as_ref().and_then(|reviewed| due(reviewed.approved_at, max_age?));
         Self { reviewed, steward: stewards.deciding(id, tags), review_due }
     }
 }
 
-/// The instant so many days later, at most the last that a timestamp can name.
-fn due(approved_at: Timestamp, days: u64) -> Timestamp {
-    let later = i64::try_from(days.saturating_mul(DAY)).unwrap_or(i64::MAX);
-    Timestamp::from_millis(approved_at.millis().saturating_add(later))
+/// The instant so many days later; none after the last that a timestamp can name.
+fn due(approved_at: Timestamp, days: u64) -> Option<Timestamp> {
+    let later = i64::try_from(days.checked_mul(DAY)?).ok()?;
+    let later = approved_at.millis().checked_add(later)?;
+    // What has no spelling is clamped.
+    Some(Timestamp::from_millis(later)).filter(|due| due.millis() == later)
 }
 
 impl Served {
@@ -110,11 +111,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_approval_is_due_after_days_and_at_the_last_timestamp_at_the_latest() {
-        let due = |from: &str, days| due(from.parse::<Timestamp>().unwrap(), days).to_string();
-        assert_eq!(due("2026-11-24T10:00:00.000Z", 90), "2027-02-22T10:00:00.000Z");
-        let last = "9999-12-31T23:59:59.999Z";
-        assert_eq!(due("9999-11-24T10:00:00.000Z", 36_500), last);
-        assert_eq!(due("2026-11-24T10:00:00.000Z", u64::MAX), last);
+    fn an_approval_is_due_after_days_unless_no_timestamp_can_say_it() {
+        let at = |text: &str| text.parse::<Timestamp>().unwrap();
+        let due = |from: &str, days| due(at(from), days).map(|due| due.to_string());
+        assert_eq!(
+            due("2026-11-24T10:00:00.000Z", 90).as_deref(),
+            Some("2027-02-22T10:00:00.000Z")
+        );
+        assert_eq!(due("9999-11-24T10:00:00.000Z", 36_500), None);
+        assert_eq!(due("2026-11-24T10:00:00.000Z", u64::MAX), None);
     }
 }

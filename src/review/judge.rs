@@ -3,7 +3,7 @@
 
 use super::author::Barred;
 use super::rules::{Rules, Unfit};
-use super::track::{Pending, Track, decision, fields_of};
+use super::track::{Pending, StepKind, Track, decision, fields_of};
 use crate::chain::history::Entry;
 use crate::document::edit::Edit;
 use crate::document::review::{Action, ReviewEdit, ReviewState};
@@ -52,18 +52,35 @@ impl Track {
     /// The texts under which reviewers are looked up for a submission: the submitted one and the
     /// published one, and for a move also as the target.
     pub fn subjects<'t>(&'t self, pending: &'t Pending) -> Vec<(&'t DocumentId, &'t str)> {
+        self.texts_of(&pending.text, pending.action.as_ref())
+    }
+
+    fn texts_of<'t>(
+        &'t self,
+        submitted: &'t str,
+        action: Option<&'t Action>,
+    ) -> Vec<(&'t DocumentId, &'t str)> {
         let published = self.published.as_ref().map(|last| last.text.as_str());
         // A proposed deletion says nothing of itself.
-        let submitted = Some(pending.text.as_str()).filter(|text| !text.is_empty());
+        let submitted = Some(submitted).filter(|text| !text.is_empty());
         let texts: Vec<&str> = submitted.into_iter().chain(published).collect();
         let mut subjects: Vec<_> = texts.iter().map(|text| (self.id(), *text)).collect();
-        if let Some(Action::Move(target)) = &pending.action {
+        if let Some(Action::Move(target)) = action {
             subjects.extend(texts.iter().map(|text| (target, *text)));
         }
         if subjects.is_empty() {
             subjects.push((self.id(), ""));
         }
         subjects
+    }
+
+    /// The same of whatever awaits a decision.
+    pub fn awaited(&self) -> Vec<(&DocumentId, &str)> {
+        match (&self.pending, &self.emergency) {
+            (Some(pending), _) => self.subjects(pending),
+            (None, Some(emergency)) => vec![(self.id(), emergency.text.as_str())],
+            (None, None) => Vec::new(),
+        }
     }
 
     /// Judges one approver of a submission; `before` are those who approved it already.
@@ -148,6 +165,48 @@ impl Track {
         if found < required {
             let message = format!("{found} of {required} required approvals are recorded");
             faults.push(Fault::new(FaultKind::Missing, message));
+        }
+        faults
+    }
+
+    /// Judges a step by the rules in force at its time, before it is taken: who may submit, and who
+    /// may ratify. Approvals in part are judged with what they publish; rejections and withdrawals
+    /// publish nothing.
+    pub fn judge_step(&self, entry: &Entry, text: &str, rules: &Rules) -> Vec<Fault> {
+        match self.kind_of(entry, text) {
+            StepKind::Submitted => self.submitter(entry, text, rules).into_iter().collect(),
+            StepKind::Ratified => self.ratification(entry, text, rules),
+            _ => Vec::new(),
+        }
+    }
+
+    fn submitter(&self, entry: &Entry, text: &str, rules: &Rules) -> Option<Fault> {
+        let fields = self.id().is_document().then(|| fields_of(text)).flatten();
+        let action = fields.and_then(|fields| fields.action);
+        let subjects = self.texts_of(text, action.as_ref());
+        let fit = rules.require(&entry.edited_by, Role::Editor, subjects);
+        fit.err().map(|why| Fault::unfit(&why))
+    }
+
+    fn ratification(&self, entry: &Entry, text: &str, rules: &Rules) -> Vec<Fault> {
+        let Some(emergency) = &self.emergency else {
+            let message = "it ratifies an emergency retirement, but none awaits that";
+            return vec![Fault::new(FaultKind::Missing, message)];
+        };
+        let (who, mut faults) = (&entry.edited_by, Vec::new());
+        if PrincipalKey::of(who) == PrincipalKey::of(&emergency.by) {
+            let message = format!("`{who}` ratified the retirement, but made it");
+            faults.push(Fault::new(FaultKind::SelfApproval, message));
+        }
+        let subject = (self.id(), emergency.text.as_str());
+        let fit = rules.require(who, Role::Reviewer, [subject]);
+        faults.extend(fit.err().map(|why| Fault::unfit(&why)));
+        let (by, at) = (std::slice::from_ref(who), entry.edited_at);
+        let step = ReviewEdit::Ratify { by, at };
+        let expected = Edit::step(entry.version, &at.to_string(), "draft", &step);
+        if expected.apply(&emergency.text).as_deref() != Ok(text) {
+            let message = "its text is not the one that was retired";
+            faults.push(Fault::new(FaultKind::Altered, message));
         }
         faults
     }

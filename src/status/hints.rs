@@ -68,7 +68,7 @@ impl GovernanceState {
                 Hint::call("{} writes the file again", call(Verb::Restore, id)),
                 Hint::call("{} withdraws it", call(Verb::Retire, id)),
             ],
-            Self::New | Self::Changed | Self::Unreadable => Vec::new(),
+            Self::New | Self::Changed | Self::Submitted | Self::Unreadable => Vec::new(),
         }
     }
 }

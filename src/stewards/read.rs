@@ -135,7 +135,7 @@ impl Reader {
                 _ => match kind_of(key) {
                     Some(kind) => {
                         self.scopes(kind, key, value, |reader, scope, value| {
-                            reader.stewardship(scope, value);
+                            reader.stewardship(&scope, value);
                         });
                     }
                     None => self.unknown(key, KEYS),
@@ -232,7 +232,7 @@ impl Reader {
         Scope::parse(kind, text).map_err(|kind| self.problem(name, kind)).ok()
     }
 
-    fn stewardship(&mut self, scope: Scope, node: &Node) {
+    fn stewardship(&mut self, scope: &Scope, node: &Node) {
         let mut assignments: Vec<Assignment> = Vec::new();
         let (mut named, mut groups) = (HashMap::new(), BTreeMap::new());
         let mut lines: HashMap<String, usize> = HashMap::new();
@@ -256,7 +256,7 @@ impl Reader {
             assignments.push(Assignment { who, role, line: item.line });
         }
         let stewardship = Stewardship { scope: scope.clone(), assignments, named, groups };
-        self.stewards.scopes.put(&scope, stewardship);
+        self.stewards.scopes.put(scope, stewardship);
     }
 
     /// One `{principal: ..., role: ...}`.

@@ -331,7 +331,7 @@ mod tests {
                 }).collect();
                 found.sort();
                 prop_assert_eq!(found, naive(&lines, name, &tags), "{}", name);
-                prop_assert_eq!(a.matched.is_some(), a.holders().len() > 0);
+                prop_assert_eq!(a.matched.is_some(), !a.holders().is_empty());
             }
         }
     }

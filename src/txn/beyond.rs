@@ -4,6 +4,8 @@
 //! A step makes no checkpoint. It is committed when all of its entries are durable, so a writer that
 //! was interrupted between them has left a step that did not happen.
 
+use std::collections::BTreeSet;
+
 use super::hint;
 use crate::chain::history::{Entry, EntryState, History};
 use crate::chain::replay;
@@ -76,6 +78,24 @@ impl Beyond {
         }
         next
     }
+}
+
+/// The step that was interrupted here after all of its entries were written: it stands, and only its
+/// line in the change log may be missing. Given with what it extended.
+pub(crate) fn standing(
+    vault: &Vault,
+    chronicle: &Chronicle<'_>,
+) -> Option<(EventKey, BTreeSet<DocumentId>)> {
+    let step = trust::interrupted(vault, &Head::of(chronicle))?;
+    let ids = hint::read(vault.files(), step.at).filter(|ids| !ids.is_empty())?;
+    let is_step = |id: &DocumentId| {
+        let history = replay::load(vault.files(), id).ok();
+        let last = history.and_then(|history| Some(history.entries().next_back()?.state));
+        last == Some(EntryState::Unpublished)
+    };
+    let stands =
+        ids.iter().all(is_step) && was_governed(vault, chronicle) && is_whole(vault, &step);
+    stands.then_some((step, ids))
 }
 
 /// Whether every history that a step was about to extend has its entry. What it was about to extend

@@ -7,7 +7,7 @@ use std::collections::{BTreeSet, HashSet};
 use super::commit;
 use super::item::Live;
 use super::uncommitted::{Uncleared, UncommittedFile};
-use super::{behind, hint, keep, uncommitted};
+use super::{behind, beyond, hint, keep, uncommitted};
 use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::fault::LogError;
 use crate::checkpoint::log::Log;
@@ -50,6 +50,9 @@ pub struct CleanupPlan {
     pub behind: Vec<(DocumentId, Live)>,
     /// Artifacts beside whose histories nothing is cleared.
     pub broken: Vec<(DocumentId, Uncleared)>,
+    /// Whether a step of a review stands whose writer was interrupted: word of it is kept until its
+    /// line is in the change log.
+    pub(crate) has_step: bool,
 }
 
 impl CleanupPlan {
@@ -120,6 +123,7 @@ fn uncommitted_of(vault: &Vault, chronicle: &Chronicle<'_>, scope: &Scope) -> Cl
         ids.par_iter().map(|id| (id, uncommitted::of_artifact(vault, id, &sealed))).collect();
     let mut plan = CleanupPlan {
         uncommitted: uncommitted::of_vault(vault, chronicle),
+        has_step: beyond::standing(vault, chronicle).is_some(),
         ..CleanupPlan::default()
     };
     for (id, found) in looked {
@@ -138,6 +142,7 @@ fn uncommitted_of(vault: &Vault, chronicle: &Chronicle<'_>, scope: &Scope) -> Cl
 /// # Errors
 /// Something could not be kept, or was changed meanwhile; what was not cleared stays where it is.
 pub fn carry_out(vault: &Vault, plan: CleanupPlan) -> Result<Recovered, FileError> {
+    let has_step = plan.has_step;
     let folder = keep::keep(vault.files(), &plan.uncommitted)?;
     let mut recovered = Recovered { folder, kept: plan.uncommitted, ..Recovered::default() };
     let lives: Vec<(String, &Live)> =
@@ -151,7 +156,7 @@ pub fn carry_out(vault: &Vault, plan: CleanupPlan) -> Result<Recovered, FileErro
     recovered.left_alone = left_alone;
     let names: Vec<Written<'_>> = recovered.caught_up.iter().map(|p| Written::Named(p)).collect();
     vault.files().sync(&names)?;
-    if is_over {
+    if is_over && !has_step {
         hint::remove(vault.files());
     }
     Ok(recovered)
@@ -213,8 +218,9 @@ fn settle(vault: &Vault, chronicle: &Chronicle<'_>) -> Result<Recovered, SettleE
     if was_hinted {
         plan.behind = behind::of_last_event(vault, chronicle);
     }
+    let has_step = plan.has_step;
     let recovered = carry_out(vault, plan)?;
-    if let Some(event) = interrupted {
+    if let Some(event) = interrupted.filter(|_| !has_step) {
         trust::withdraw(vault, |intent| intent.event == event);
     }
     Ok(recovered)

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use super::Known;
 use super::finding::{Code, Finding};
 use super::gathered::{Gathered, OF_ARTIFACT};
 use super::log::{Record, View};
@@ -78,9 +79,9 @@ pub(super) fn check(
     vault: &Vault,
     id: &DocumentId,
     names: Option<&[String]>,
-    view: &View,
-    rules: &Rules,
+    known: &Known<'_>,
 ) -> Checked {
+    let Known { view, rules, steps } = *known;
     let nothing = Record::default();
     let record = view.records.get(id).unwrap_or(&nothing);
     let sealed = SealIndex::new(record);
@@ -93,6 +94,7 @@ pub(super) fn check(
     let sealed = if head.is_none() && last > Version::NONE { last.next() } else { last };
     let head_text = match replay::load_beyond(vault.files(), id, sealed) {
         Ok(mut history) => {
+            steps.contradicted(id, Some(&history)).into_iter().for_each(|found| pass.push(found));
             if !pass.is_begun(&mut history) {
                 return pass.checked;
             }
@@ -106,6 +108,7 @@ pub(super) fn check(
             text
         }
         Err(why) => {
+            steps.contradicted(id, None).into_iter().for_each(|found| pass.push(found));
             pass.no_history(&why);
             None
         }

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::finding::{Code, Finding};
 use super::log::View;
 use super::rules::Rules;
+use super::steps::Steps;
 use crate::audit::{Change, Event, Fault, FaultKind, HeadRef, Line, Logs, Tail, Tails};
 use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
@@ -44,11 +45,11 @@ pub struct Binding {
     pub hash: Digest,
 }
 
-/// Checks the change logs of a vault.
-pub(super) fn check(vault: &Vault, view: &View, rules: &Rules) -> Vec<Finding> {
+/// Checks the change logs of a vault; what they say of steps is compared with each history.
+pub(super) fn check(vault: &Vault, view: &View, rules: &Rules) -> (Vec<Finding>, Steps) {
     let logs = match Logs::of_changes(vault) {
         Ok(logs) => logs,
-        Err(why) => return vec![unreadable(&why)],
+        Err(why) => return (vec![unreadable(&why)], Steps::default()),
     };
     let from = rules.recorded_from.map_or(u64::MAX, |from| from.0);
     let numbers = (from..=view.head_number.0).map(CheckpointNumber);
@@ -59,8 +60,9 @@ pub(super) fn check(vault: &Vault, view: &View, rules: &Rules) -> Vec<Finding> {
     compare(&logs, Recorded { hashes, owed, tails, bindings, must_bind })
 }
 
-/// Compares change logs with the checkpoint log, and with what this user wrote.
-pub fn compare(logs: &Logs, recorded: Recorded<'_>) -> Vec<Finding> {
+/// Compares change logs with the checkpoint log, and with what this user wrote; gives what they say
+/// of steps.
+pub fn compare(logs: &Logs, recorded: Recorded<'_>) -> (Vec<Finding>, Steps) {
     let Recorded { hashes, owed, tails, bindings, must_bind } = recorded;
     let mut said = Said::new(hashes, tails, bindings);
     let mut findings: Vec<Finding> = match logs.each(&mut |line| said.take(&line)) {
@@ -72,7 +74,8 @@ pub fn compare(logs: &Logs, recorded: Recorded<'_>) -> Vec<Finding> {
     findings.extend(said.missing(owed));
     findings.extend(said.unbound(must_bind));
     findings.extend(said.lost_bindings());
-    findings
+    said.steps.excuse(&said.declared);
+    (findings, said.steps)
 }
 
 fn unreadable(why: &dyn std::fmt::Display) -> Finding {
@@ -115,6 +118,8 @@ struct Said<'r> {
     binding: BTreeSet<CheckpointNumber>,
     /// When this log was declared to be the one that counts, and by which line.
     declared: Vec<(String, String)>,
+    /// The versions that lines name.
+    steps: Steps,
 }
 
 impl<'r> Said<'r> {
@@ -136,6 +141,7 @@ impl<'r> Said<'r> {
             recorded: BTreeSet::new(),
             contradictions: Vec::new(),
             declared: Vec::new(),
+            steps: Steps::default(),
         }
     }
 
@@ -143,6 +149,7 @@ impl<'r> Said<'r> {
         self.lost.find(line);
         self.meet(line);
         let Event::Change(change) = &line.event else { return };
+        self.steps.take(line, change.versions());
         match change {
             Change::Event { sealed, .. } if self.is_held(Some(sealed)) => {
                 self.recorded.insert(CheckpointNumber(sealed.checkpoint));

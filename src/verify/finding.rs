@@ -71,7 +71,7 @@ codes! {
     AuditChainMismatch "audit-chain-mismatch" Class::Damage, "A line of a change log is not what its hash says, or does not follow the line before it.";
     AuditGap "audit-gap" Class::Damage, "A change log lacks lines at its beginning or between two lines.";
     AuditRollback "audit-rollback" Class::Damage, "A change log lacks the last line that this user wrote to it, or a line that a checkpoint binds.";
-    AuditContradicts "audit-contradicts" Class::Damage, "A change log names a checkpoint that the checkpoint log lacks or has with another hash.";
+    AuditContradicts "audit-contradicts" Class::Damage, "A change log names a checkpoint, or a version of a review, that is not there or has another hash.";
     ApprovalMissing "approval-missing" Class::Damage, "A version was published or retired in a governed vault without the approvals that its scope requires.";
     ApprovalSelf "approval-self" Class::Damage, "An author of a submission approved it.";
     ApprovalUnauthorised "approval-unauthorised" Class::Damage, "A principal approved a submission who was no reviewer of its scope.";

@@ -16,6 +16,7 @@ mod remedy;
 mod reviewed;
 mod rules;
 mod sealed;
+mod steps;
 mod working;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,6 +26,7 @@ use rayon::prelude::*;
 pub use anchor::{Anchor, AnchorResult, AnchorSource};
 pub use changes::{Binding, Recorded, compare as compare_changes};
 pub use finding::{Class, Code, Finding};
+pub use steps::Steps;
 
 use crate::checkpoint::log::Log;
 use crate::model::digest::Digest;
@@ -191,6 +193,7 @@ fn recompute(vault: &Vault, request: &Request, supposed: Option<Log>) -> Result<
         }
     }
 
+    let mut steps = Steps::default();
     let (ids, documents, policy) = match request.only.clone() {
         Some(only) => {
             let exist = |path: &String| vault.files().exists(path);
@@ -200,18 +203,24 @@ fn recompute(vault: &Vault, request: &Request, supposed: Option<Log>) -> Result<
             (only, documents, policy)
         }
         None => {
-            let (ids, found) = everything(&view, &survey.histories);
+            let (mut ids, found) = everything(&view, &survey.histories);
             findings.extend(found);
             findings.extend(working::strays(&survey));
             findings.extend(working::ignored(&survey.found));
             findings.extend(working::inside(vault));
-            findings.extend(changes::check(vault, &view, &rules));
+            let found;
+            (found, steps) = changes::check(vault, &view, &rules);
+            findings.extend(found);
+            let (named, found) = steps.ids();
+            findings.extend(found);
+            ids.extend(named);
             (ids, survey.found.documents, vault.governance_files())
         }
     };
     let ids: Vec<DocumentId> = ids.into_iter().collect();
     let names = Names(whole.then_some(&survey.histories));
-    let checked = artifacts(vault, &ids, &names, &view, &rules);
+    let checked =
+        artifacts(vault, &ids, &names, &Known { view: &view, rules: &rules, steps: &steps });
     let published = checked.published;
     findings.extend(reviewed::split_changes(&checked.parts));
     findings.take(checked.findings);
@@ -336,18 +345,22 @@ impl Names<'_> {
 /// So many artifacts are checked before their findings are put together.
 const PIECE: usize = 16_384;
 
+/// What is known of all artifacts before each is looked at.
+#[derive(Clone, Copy)]
+struct Known<'k> {
+    /// What the log says.
+    view: &'k log::View,
+    rules: &'k Rules,
+    /// What change logs say of steps.
+    steps: &'k Steps,
+}
+
 /// Checks artifacts, each by itself.
-fn artifacts(
-    vault: &Vault,
-    ids: &[DocumentId],
-    names: &Names<'_>,
-    view: &log::View,
-    rules: &Rules,
-) -> Checked {
+fn artifacts(vault: &Vault, ids: &[DocumentId], names: &Names<'_>, known: &Known<'_>) -> Checked {
     let progress = vault.progress();
     progress.begin(Stage::Checking, ids.len());
     let check = |id| {
-        let checked = artifact::check(vault, id, names.of(id), view, rules);
+        let checked = artifact::check(vault, id, names.of(id), known);
         progress.step();
         checked
     };

@@ -93,7 +93,7 @@ impl Code {
                 "The text was changed between submission and approval, or the fields of the review name other approvers or another base than were recorded."
             }
             Self::AuditContradicts => {
-                "The log was truncated or replaced after the line was written, two branches that both published were merged, or the line was invented."
+                "The log or a history was truncated or replaced after the line was written, two branches that both published were merged, or the line was invented."
             }
             Self::AuditMissing => {
                 "A command was interrupted after its checkpoint and before its line, a change log was not committed to git, or an attacker removed a whole change log."
@@ -186,6 +186,16 @@ impl Code {
             Self::AuditContradicts => Hint::call(
                 "Restore the checkpoint log, the histories and `.context/audit` together from git or a backup. If the vault was reset on purpose, or two branches published and the publications of one were made again after the merge, run {}: it is recorded, too.",
                 Verb::HeadTrust,
+            ),
+            Self::ApprovalMissing
+            | Self::ApprovalSelf
+            | Self::ApprovalUnauthorised
+            | Self::ApprovalAltered => Hint::calls(
+                "Find out who wrote it: {} shows the versions. Restore the checkpoint log, the histories and `.context/audit` together from git or a backup in which the finding is absent. Until then {} takes the document out of what agents read.",
+                [
+                    Call::new(Verb::History).word("ID"),
+                    Call::new(Verb::Retire).word("--emergency").word("ID"),
+                ],
             ),
             Self::AuditRollback => Hint::call(
                 "Restore the checkpoint log, the histories and `.context/audit` together from git or a backup. If the vault was reset on purpose, run {}: it is recorded, too.",

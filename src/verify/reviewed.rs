@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::artifact::Pass;
 use super::finding::{Code, Finding};
+use super::log::Seal;
 use crate::chain::history::{Entry, EntryState};
 use crate::chain::replay;
 use crate::chain::walk::Walk;
@@ -41,6 +42,8 @@ pub(super) struct ChangePart {
     from: Timestamp,
     /// When it was decided or replaced; none while it awaits.
     to: Option<Timestamp>,
+    /// Whether it was rejected or withdrawn.
+    is_refused: bool,
     /// The checkpoint that published or retired it.
     sealed: Option<CheckpointNumber>,
 }
@@ -51,21 +54,27 @@ impl Pass<'_> {
         let Some(reviews) = &self.reviews else { return };
         let checkpoint = self.checkpoint_of(entry);
         let rules = checkpoint.and_then(|checkpoint| self.rules.review_before(checkpoint));
+        let mut faults = Vec::new();
         if let Some(rules) = rules
-            && !self.is_target_of_move(&reviews.track, entry, text)
+            && !self.is_target_of_move(&reviews.track, entry, text, checkpoint)
         {
-            for fault in reviews.track.judge(entry, text, rules) {
-                let code = match fault.kind {
-                    FaultKind::Missing => Code::ApprovalMissing,
-                    FaultKind::SelfApproval => Code::ApprovalSelf,
-                    FaultKind::Unauthorised => Code::ApprovalUnauthorised,
-                    FaultKind::Altered => Code::ApprovalAltered,
-                };
-                self.find(code, entry.version, fault.message);
-            }
+            faults = reviews.track.judge(entry, text, rules);
             self.moved_away(entry, checkpoint);
+        } else if entry.state == EntryState::Unpublished
+            && let Some(rules) = self.rules.review_at(entry.edited_at)
+        {
+            faults = reviews.track.judge_step(entry, text, rules);
         }
         self.take_step(entry, text, checkpoint);
+        for fault in faults {
+            let code = match fault.kind {
+                FaultKind::Missing => Code::ApprovalMissing,
+                FaultKind::SelfApproval => Code::ApprovalSelf,
+                FaultKind::Unauthorised => Code::ApprovalUnauthorised,
+                FaultKind::Altered => Code::ApprovalAltered,
+            };
+            self.find(code, entry.version, fault.message);
+        }
     }
 
     /// Passes over a version whose text is lost.
@@ -89,7 +98,9 @@ impl Pass<'_> {
         {
             let (id, to) = (self.id.clone(), Some(entry.edited_at));
             let sealed = checkpoint.filter(|_| kind == StepKind::Event);
-            self.checked.parts.push(ChangePart { change, id, version, from, to, sealed });
+            let is_refused = matches!(kind, StepKind::Rejected | StepKind::Withdrawn);
+            let part = ChangePart { change, id, version, from, to, is_refused, sealed };
+            self.checked.parts.push(part);
         }
     }
 
@@ -100,7 +111,8 @@ impl Pass<'_> {
             && let Some(change) = pending.change.clone()
         {
             let (id, version, from) = (self.id.clone(), pending.version, pending.at);
-            let part = ChangePart { change, id, version, from, to: None, sealed: None };
+            let (to, is_refused, sealed) = (None, false, None);
+            let part = ChangePart { change, id, version, from, to, is_refused, sealed };
             self.checked.parts.push(part);
         }
     }
@@ -116,12 +128,23 @@ impl Pass<'_> {
 
     /// Whether a first version is what an approved move makes of the document that it retires: then
     /// the submission of that one vouches for it.
-    fn is_target_of_move(&self, track: &Track, entry: &Entry, text: &str) -> bool {
+    fn is_target_of_move(
+        &self,
+        track: &Track,
+        entry: &Entry,
+        text: &str,
+        checkpoint: Option<CheckpointNumber>,
+    ) -> bool {
         let is_first = entry.version == Version::FIRST && track.pending.is_none();
-        is_first && entry.is_published() && self.moved_from(entry, text).is_some()
+        is_first && entry.is_published() && self.moved_from(entry, text, checkpoint).is_some()
     }
 
-    fn moved_from(&self, entry: &Entry, text: &str) -> Option<()> {
+    fn moved_from(
+        &self,
+        entry: &Entry,
+        text: &str,
+        checkpoint: Option<CheckpointNumber>,
+    ) -> Option<()> {
         let document = Document::parse(text).ok()?;
         let fields = ReviewFields::of(&document.frontmatter)?;
         let origin = one_or_many(document.frontmatter.get("derived_from")).first()?.text()?;
@@ -129,6 +152,12 @@ impl Pass<'_> {
             Target::Document { id, .. } => id,
             _ => return None,
         };
+        // The same checkpoint removes the source, so that the retirement is judged by the same rules.
+        let removals = &self.view.records.get(&source)?.removals;
+        let removal = removals.iter().find(|removal| Some(removal.at) == entry.published_at())?;
+        if Some(removal.checkpoint) != checkpoint {
+            return None;
+        }
         let history = replay::load(self.vault.files(), &source).ok()?;
         let mut track = Track::new(&source);
         let mut walk = Walk::new(self.vault.files(), &source, &history);
@@ -157,7 +186,9 @@ impl Pass<'_> {
         };
         let record = self.view.records.get(&target);
         let is_there = record.is_some_and(|record| {
-            record.seals.iter().any(|seal| Some(seal.checkpoint) == checkpoint)
+            let is_first = |seal: &Seal| seal.mark.version == Some(Version::FIRST);
+            let mut seals = record.seals.iter().filter(|seal| is_first(seal));
+            seals.any(|seal| Some(seal.checkpoint) == checkpoint)
         });
         if entry.is_retirement() && !is_there {
             let message =
@@ -177,7 +208,8 @@ fn is_moved(id: &DocumentId, form: &str, text: &str) -> bool {
     document.is_ok_and(|document| moved_behind(id, form, &document, text).is_some())
 }
 
-/// Reports sets of which one part was published while another one awaited a decision.
+/// Reports sets of which one part was published while another one awaited a decision, or after
+/// another one alone was rejected or withdrawn.
 pub(super) fn split_changes(parts: &[ChangePart]) -> Vec<Finding> {
     let mut by_change: BTreeMap<&str, Vec<&ChangePart>> = BTreeMap::new();
     for part in parts {
@@ -189,7 +221,9 @@ pub(super) fn split_changes(parts: &[ChangePart]) -> Vec<Finding> {
             let (Some(sealed), Some(at)) = (one.sealed, one.to) else { continue };
             let left = parts.iter().find(|other| {
                 let awaits = other.from < at && other.to.is_none_or(|to| to >= at);
-                other.id != one.id && awaits && other.sealed != Some(sealed)
+                let is_refused = other.is_refused && other.to.is_some_and(|to| to > one.from);
+                let is_alone = awaits || is_refused && other.from < at;
+                other.id != one.id && is_alone && other.sealed != Some(sealed)
             });
             if let Some(left) = left {
                 let message = format!(

@@ -9,6 +9,7 @@ use crate::document::obsidian::Markup;
 use crate::model::id::DocumentId;
 use crate::model::layout;
 use crate::model::number::{CheckpointNumber, Version};
+use crate::model::timestamp::Timestamp;
 use crate::review;
 use crate::stewards;
 use crate::vault::Vault;
@@ -28,9 +29,9 @@ pub(super) struct Rules {
     intervals: Vec<(CheckpointNumber, u64)>,
     /// From which checkpoint on each event of ours has a line in a change log.
     pub(super) recorded_from: Option<CheckpointNumber>,
-    /// The rules of reviews from each checkpoint on at which they changed; none where the vault is not
-    /// governed.
-    reviews: Vec<(CheckpointNumber, Option<review::Rules>)>,
+    /// The rules of reviews from each checkpoint on at which they changed, with its time; none where
+    /// the vault is not governed.
+    reviews: Vec<((CheckpointNumber, Timestamp), Option<review::Rules>)>,
     /// From which checkpoint on each event of ours binds a change log, and from which on it need not;
     /// in order.
     bound: Vec<(CheckpointNumber, bool)>,
@@ -44,6 +45,7 @@ impl Rules {
         let nothing = Record::default();
         let id = DocumentId::config();
         let record = view.records.get(&id).unwrap_or(&nothing);
+        let mut times = times_of(record);
         let texts = sealed_texts(vault, &id, record);
         let configs = configurations(&texts);
         let mut rules = Self::default();
@@ -79,7 +81,10 @@ impl Rules {
         rules.recorded_from = configs.iter().find(is_recorded).map(|(checkpoint, _)| *checkpoint);
         let id = DocumentId::stewards();
         let record = view.records.get(&id).unwrap_or(&nothing);
-        rules.reviews = reviews(&texts, &sealed_texts(vault, &id, record));
+        times.extend(times_of(record));
+        let found = reviews(&texts, &sealed_texts(vault, &id, record)).into_iter();
+        let found = found.filter_map(|(n, rules)| Some(((n, *times.get(&n)?), rules)));
+        rules.reviews = found.collect();
         let binds = |config: &Config| config.audit.is_some_and(|audit| audit.bind);
         let bound = configs
             .iter()
@@ -104,7 +109,14 @@ impl Rules {
     /// The rules of reviews in force before the event of a checkpoint; none where the vault was not
     /// governed.
     pub(super) fn review_before(&self, checkpoint: CheckpointNumber) -> Option<&review::Rules> {
-        let before = self.reviews.iter().rfind(|(from, _)| *from < checkpoint);
+        let before = self.reviews.iter().rfind(|((from, _), _)| *from < checkpoint);
+        before.and_then(|(_, rules)| rules.as_ref())
+    }
+
+    /// The rules of reviews in force at a time, at which no checkpoint was made: a step is later than
+    /// the checkpoint that it follows.
+    pub(super) fn review_at(&self, at: Timestamp) -> Option<&review::Rules> {
+        let before = self.reviews.iter().rfind(|((_, from), _)| *from < at);
         before.and_then(|(_, rules)| rules.as_ref())
     }
 
@@ -214,6 +226,13 @@ fn configurations(
         SealedText::Retired => Some((*checkpoint, None)),
     };
     texts.iter().filter_map(config).collect()
+}
+
+/// The times of the checkpoints that seal an artifact, or remove it.
+fn times_of(record: &Record) -> BTreeMap<CheckpointNumber, Timestamp> {
+    let sealed = record.seals.iter().map(|seal| (seal.checkpoint, seal.at));
+    let removed = record.removals.iter().map(|removal| (removal.checkpoint, removal.at));
+    sealed.chain(removed).collect()
 }
 
 /// The rules of reviews from each checkpoint on that seals the configuration or the stewards. A vault

@@ -25,6 +25,10 @@ impl Pass<'_> {
         let drift = self.drift();
         let bytes = match self.vault.files().read_optional(&path, limit::DOCUMENT) {
             Ok(Some(bytes)) => bytes,
+            Ok(None) if self.is_deletion_submitted() => {
+                self.checked.drafts += 1;
+                return;
+            }
             Ok(None) => {
                 let code = if self.id.is_document() { Code::DocumentMissing } else { drift };
                 self.push(Finding::new(code, path, "the live file is missing"));
@@ -75,6 +79,12 @@ impl Pass<'_> {
             true => self.checked.drafts += 1,
             false => self.differs(form.text(), &live),
         }
+    }
+
+    /// Whether a governance file is gone, and that it is to be deleted awaits a decision.
+    fn is_deletion_submitted(&self) -> bool {
+        let pending = self.reviews.as_ref().and_then(|reviews| reviews.track.pending.as_ref());
+        !self.id.is_document() && pending.is_some_and(|pending| pending.text.is_empty())
     }
 
     /// Reports that a live file is not what it should be.

@@ -66,8 +66,8 @@ impl Workspace<'_> {
         let sealed = chronicle.as_ref().map(|log| govern::sealed_config(vault, log));
         // Without a sound log the sealed configuration is not known.
         let recorder = match &sealed {
-            Some(sealed) => recorder.under(sealed.as_ref().map(Option::as_ref)),
-            None => recorder.under(Err(())),
+            Some(sealed) => recorder.under(sealed.as_ref().ok().map(Option::as_ref)),
+            None => recorder.under(None),
         };
         if let Some(chronicle) = &chronicle
             && vault.files().exists(layout::AUDIT_DIR)
@@ -97,7 +97,8 @@ impl Workspace<'_> {
         // The event that begins it is recorded, too.
         let audit = vault.config().audit.or(Some(Audit::default()));
         let vault = &vault.under(Config { audit, ..vault.config().clone() });
-        Ok(govern::set_governance_file(vault, &DocumentId::config(), &author, mode, with_setting)?)
+        let id = DocumentId::config();
+        Ok(govern::propose_governance_file(vault, &id, &author, mode, with_setting)?)
     }
 }
 

@@ -62,6 +62,15 @@ pub(crate) fn is_governed(vault: &Vault) -> Result<bool, Failure> {
     Ok(crate::govern::is_governed(vault, &log.sound()?)?)
 }
 
+/// Whether the reference implementation may write to the log of a vault too, which knows no reviews.
+///
+/// # Errors
+/// The log cannot be relied on.
+pub(crate) fn is_shared(vault: &Vault) -> Result<bool, Failure> {
+    let log: Log = trust::open_log(vault)?;
+    Ok(log.sound()?.form().is_shared())
+}
+
 /// A configuration with this mode; every other byte stays.
 fn with_mode(text: &str, mode: Governance) -> Result<String, String> {
     let config = Config::parse(text).map_err(|why| why.to_string())?;

@@ -7,12 +7,14 @@
 //! versions, `head` what the user trusted, `revision` the log at a git revision, and `staged` the
 //! vault that git would commit. `recording` gathers what a command hands out, `answer` hands texts to
 //! a program that uses the library, `changes` what it changed, and `retention` says how long that is
-//! kept. `stewards` reads and assigns stewards. `place` says where a vault is in its repository, and `discarded` what
+//! kept. `stewards` reads and assigns stewards, `submission` reads
+//! one for its reviewer, `awaiting` finds the files that submissions were made from. `place` says where a vault is in its repository, and `discarded` what
 //! git did to a log. `init` makes a vault, `create` a document, `demo` the example vault.
 
 mod answer;
 pub(crate) mod argument;
 pub(crate) mod ask;
+pub(crate) mod awaiting;
 pub(crate) mod bundle;
 pub(crate) mod changes;
 mod copies;
@@ -36,6 +38,7 @@ pub(crate) mod revision;
 pub(crate) mod search;
 pub(crate) mod staged;
 pub(crate) mod stewards;
+pub(crate) mod submission;
 mod unknown;
 pub(crate) mod validate;
 pub(crate) mod version;

@@ -355,7 +355,7 @@ impl Workspace<'_> {
         let request = self.request(vault.root(), self.labels()?, principal);
         let recorder = Recorder { random: self.environment.random, request };
         // The sealed configuration is looked at where the log is read.
-        Ok(recorder.under(Ok::<_, ()>(Some(vault.config()))))
+        Ok(recorder.under(Some(Some(vault.config()))))
     }
 
     /// The labels of this command: what it was given, else what the environment says.

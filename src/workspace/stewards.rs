@@ -167,7 +167,7 @@ impl Workspace<'_> {
             // A new file says of which version it is.
             edit(if text.trim().is_empty() { "version: 1\n" } else { text })
         };
-        Ok(govern::set_governance_file(vault, &DocumentId::stewards(), &author, mode, edited)?)
+        Ok(govern::propose_governance_file(vault, &DocumentId::stewards(), &author, mode, edited)?)
     }
 }
 

@@ -31,8 +31,8 @@ pub(crate) fn number(text: &str) -> Result<Version, Failure> {
     })
 }
 
-/// The verified text of a version, with the history that it comes from. A version that the log
-/// seals must be the one that it seals. What the reader of `head` may not read is unknown.
+/// The verified text of a version, with the history that it comes from. A step of a review was not
+/// approved, and what the reader of `head` may not read is unknown.
 pub(crate) fn text_of(
     vault: &Vault,
     head: &Snapshot<'_>,
@@ -40,24 +40,32 @@ pub(crate) fn text_of(
     id: &DocumentId,
     version: Version,
 ) -> Result<(String, History), Failure> {
-    let failed = |why: ChainError| match why {
-        ChainError::HistoryMissing => Failure::never_published(id),
-        ChainError::VersionMissing(_) => {
-            let history = Call::new(Verb::History).value(id.as_str());
-            Failure::new(Code::UnknownVersion, format!("`{id}` has no version {version}"))
-                .hint(Hint::call("{} lists its versions", history))
-        }
-        why => Failure::new(Code::Withheld, format!("version {version} of `{id}`: {why}"))
-            .hint(Hint::call("run {} for a full report", Verb::Verify)),
-    };
     check_name(head, id)?;
-    let history = replay::load(vault.files(), id).map_err(failed)?;
-    let text = vouched::vouched(vault.files(), id, &history, version).map_err(failed)?;
+    let (text, history) = any_text_of(vault, chronicle, id, version)?;
     let is_step =
         history.entry(version).is_some_and(|entry| entry.state == EntryState::Unpublished);
     if !head.may_read(id, &text, is_step) {
-        return Err(failed(ChainError::VersionMissing(version)));
+        return Err(failed(id, version, ChainError::VersionMissing(version)));
     }
+    if is_step && !(chronicle.form().is_shared() && id.is_document()) {
+        let message = format!("version {version} of `{id}` was never published");
+        let show = Call::new(Verb::ReviewShow).value(id.as_str());
+        return Err(Failure::new(Code::Withheld, message)
+            .hint(Hint::call("{} shows what awaits a decision", show)));
+    }
+    Ok((text, history))
+}
+
+/// The same of any version, for a reviewer. One that the log seals must be the one that it seals.
+pub(crate) fn any_text_of(
+    vault: &Vault,
+    chronicle: &Chronicle<'_>,
+    id: &DocumentId,
+    version: Version,
+) -> Result<(String, History), Failure> {
+    let failed = |why| failed(id, version, why);
+    let history = replay::load(vault.files(), id).map_err(failed)?;
+    let text = vouched::vouched(vault.files(), id, &history, version).map_err(failed)?;
     let found = history.entry(version).map(|entry| entry.chain_hash);
     let sealed = chronicle.checkpoints().iter().flat_map(|c| &c.set);
     for (_, mark) in sealed.filter(|(set, _)| set == id) {
@@ -69,6 +77,20 @@ pub(crate) fn text_of(
         }
     }
     Ok((text, history))
+}
+
+/// Why a version cannot be read.
+fn failed(id: &DocumentId, version: Version, why: ChainError) -> Failure {
+    match why {
+        ChainError::HistoryMissing => Failure::never_published(id),
+        ChainError::VersionMissing(_) => {
+            let history = Call::new(Verb::History).value(id.as_str());
+            Failure::new(Code::UnknownVersion, format!("`{id}` has no version {version}"))
+                .hint(Hint::call("{} lists its versions", history))
+        }
+        why => Failure::new(Code::Withheld, format!("version {version} of `{id}`: {why}"))
+            .hint(Hint::call("run {} for a full report", Verb::Verify)),
+    }
 }
 
 /// Refuses to name an artifact that the reader of `head` may not know of, as one that there is not.

@@ -240,7 +240,7 @@ impl Overseer for Stuck {
 #[test]
 fn no_file_with_texts_is_written_before_its_access_is_recorded() {
     let place = Place::vault();
-    place.edit(".context/config.yaml", "layout:", "audit:\n  durability: sync\nlayout:");
+    place.edit(".context/config.yaml", "audit:\n", "audit:\n  durability: sync\n");
     place.write("nodes/a.md", "# A\n");
     place.ctx("publish --all").ok();
     place.ctx("read nodes/a --session s").ok();

@@ -133,7 +133,20 @@ const PROVOCATIONS: &[Provocation] = &[
 ];
 
 /// Not provoked here.
-const ELSEWHERE: [Code; 2] = [
+const ELSEWHERE: [Code; 13] = [
+    // `prune.rs`.
+    Code::UnknownHold,
+    Code::Retained,
+    Code::NotBegun,
+    // The workflow of a governed vault: `review.rs`.
+    Code::NotSubmitted,
+    Code::NotGoverned,
+    Code::NotASteward,
+    Code::OwnSubmission,
+    Code::TooFewReviewers,
+    Code::WorkPending,
+    Code::SubmissionPending,
+    Code::SubmissionChanged,
     // Costs ten seconds, so only `concurrent.rs` does it.
     Code::Locked,
     // A file would have to change between the moment it is read and the moment it is written,
@@ -186,8 +199,9 @@ fn each_failure_has_text_json_and_an_exit_code() {
     error[foreign-vault]: `acme` is another vault, which cannot be resolved yet; it is at `/srv/acme`
     hint: `--vault DIR` runs the command in a vault on this machine
 
-    error[governed]: this vault is governed: publication needs a review
-    hint: this version of ctx publishes in ungoverned vaults only
+    error[governed]: the configuration says `governance: governed`, which is not published
+    hint: `ctx govern on` publishes it with the stewards
+    hint: or remove the line from .context/config.yaml
 
     error[head-fork]: checkpoint 1 is trusted with hash 15d4e7eac353, but the log has c2d56b9536df
     hint: nothing was written; restore the log from git or a backup, then run `ctx verify`

@@ -225,8 +225,9 @@ fn a_governed_vault_refuses_every_writer() {
     exit: 3
     -- stdout
     -- stderr
-    error[governed]: this vault is governed: publication needs a review
-    hint: this version of ctx publishes in ungoverned vaults only
+    error[governed]: the configuration says `governance: governed`, which is not published
+    hint: `ctx govern on` publishes it with the stewards
+    hint: or remove the line from .context/config.yaml
     ");
     for line in ["add nodes/b --body b", "retire nodes/a", "mv nodes/a nodes/b"] {
         let error = place.ctx(&format!("{line} --json")).exits(3).json("ctx.error");

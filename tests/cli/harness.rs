@@ -71,7 +71,19 @@ pub(crate) struct Output {
 impl Place {
     /// An empty folder `vault` in an empty home.
     pub(crate) fn new() -> Self {
-        let dir = TempDir::new().unwrap();
+        Self::within(TempDir::new().unwrap())
+    }
+
+    /// The same where writing does not wait for a disk, if the system has such a place.
+    pub(crate) fn in_memory() -> Self {
+        let memory = Path::new("/dev/shm");
+        Self::within(match memory.is_dir() {
+            true => TempDir::new_in(memory).unwrap(),
+            false => TempDir::new().unwrap(),
+        })
+    }
+
+    fn within(dir: TempDir) -> Self {
         let home = dir.path().canonicalize().unwrap();
         let root = home.join("vault");
         fs::create_dir(&root).unwrap();
@@ -310,6 +322,12 @@ impl Run<'_> {
     #[must_use]
     pub(crate) fn on(self, overseer: Arc<dyn Overseer>) -> Output {
         self.in_process(Disk::overseen(overseer), false)
+    }
+
+    /// Runs it in this process: thousands of commands take seconds.
+    #[must_use]
+    pub(crate) fn here(self) -> Output {
+        self.in_process(Disk::default(), false)
     }
 
     fn in_process(self, disk: Disk, is_terminal: bool) -> Output {

@@ -121,7 +121,7 @@ fn accesses_older_than_the_retention_are_pruned_and_the_chain_goes_on() {
       command    ctx trace prune --session p
       principal  ana@example.com
       session    p
-      head       checkpoint 2 sha256:39bb39c14fd2bcf5316ecef417528a3a158e69755875a0a7046e016684207818
+      head       checkpoint 1 sha256:561eeb13acfb4680877d6d9ffe629b02c107b8415637148a102b0878b715328c
       before     2026-05-21T10:00:08.000Z
       pruned     up to line 3 of ACCESSES HASH
     -- stderr

@@ -96,7 +96,7 @@ fn who_explains_the_scope_that_decides_and_those_passed_over() {
     place.write("nodes/legal/new.md", "---\ntags: [x]\n---\n# New\n");
     place.write(
         "nodes/a.md",
-        &place.read("nodes/a.md").replace("---\ntitle", "---\ntags: [security]\ntitle"),
+        place.read("nodes/a.md").replace("---\ntitle", "---\ntags: [security]\ntitle"),
     );
     let json = place.ctx("steward who nodes/legal/new.md --json").ok().json("ctx.steward.who");
     assert_eq!((&json["matched"]["name"], &json["text"]), (&"nodes/legal/".into(), &"live".into()));

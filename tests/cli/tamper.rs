@@ -13,7 +13,12 @@ fn reference_vault() -> Place {
 }
 
 /// Provoked by tests of their own: the fault is outside a vault of ours.
-const ELSEWHERE: [Code; 19] = [
+const ELSEWHERE: [Code; 23] = [
+    // `spec/vectors/review`.
+    Code::ApprovalMissing,
+    Code::ApprovalSelf,
+    Code::ApprovalUnauthorised,
+    Code::ApprovalAltered,
     // Known from outside of the vault: `anchored.rs`.
     Code::HeadRollback,
     Code::HeadFork,
@@ -327,8 +332,8 @@ fn the_remedy_of_an_alteration_works() {
     Meaning and remedy:
       [checkpoint-log-missing] Histories have published versions, but the checkpoint log is missing.
           Restore the log from git or from a backup that verifies. Until then nothing is served or published. Keep the histories: they record what was published.
-      [audit-contradicts] A change log names a checkpoint that the checkpoint log lacks or has with another hash.
-          Restore the checkpoint log, the histories and `.context/audit` together from git or a backup. If the vault was reset on purpose, or a merge kept the checkpoints of one branch only, run `ctx head trust`: it is recorded, too.
+      [audit-contradicts] A change log names a checkpoint, or a version of a review, that is not there or has another hash.
+          Restore the checkpoint log, the histories and `.context/audit` together from git or a backup. If the vault was reset on purpose, or two branches published and the publications of one were made again after the merge, run `ctx head trust`: it is recorded, too.
     -- stderr
     hint: `ctx help CODE` explains a finding
 
@@ -357,8 +362,8 @@ fn the_remedy_of_an_alteration_works() {
           in .context/audit
 
     Meaning and remedy:
-      [audit-contradicts] A change log names a checkpoint that the checkpoint log lacks or has with another hash.
-          Restore the checkpoint log, the histories and `.context/audit` together from git or a backup. If the vault was reset on purpose, or a merge kept the checkpoints of one branch only, run `ctx head trust`: it is recorded, too.
+      [audit-contradicts] A change log names a checkpoint, or a version of a review, that is not there or has another hash.
+          Restore the checkpoint log, the histories and `.context/audit` together from git or a backup. If the vault was reset on purpose, or two branches published and the publications of one were made again after the merge, run `ctx head trust`: it is recorded, too.
       [checkpoint-hash-mismatch] The hash of a checkpoint does not follow from its maps and the checkpoint before.
           Restore the log from git or from a backup that verifies. Until then nothing is served or published. Keep the histories: they record what was published.
       [checkpoint-gap] The numbers of the checkpoints are not 1, 2, 3 and so on.

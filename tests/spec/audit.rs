@@ -5,7 +5,7 @@ use std::fs;
 
 use contextnest::audit::{Cuts, Logs, Tail, TraceId, Verified};
 use contextnest::model::digest::Digest;
-use contextnest::model::number::CheckpointNumber;
+use contextnest::model::number::{CheckpointNumber, Version};
 use contextnest::verify::{Binding, Recorded, compare_changes};
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -253,6 +253,9 @@ struct Changes {
     /// The checkpoints that must bind a line.
     #[serde(default)]
     must_bind: Vec<u64>,
+    /// The chain hashes of histories, by version.
+    #[serde(default)]
+    histories: BTreeMap<String, BTreeMap<String, String>>,
     /// Code and checkpoint.
     findings: Vec<(String, Option<u64>)>,
 }
@@ -296,7 +299,14 @@ fn what_change_logs_say_is_compared_with_the_checkpoints() {
         let bindings: Vec<Binding> = case.bindings.into_iter().map(binding).collect();
         let must_bind = case.must_bind.into_iter().map(CheckpointNumber).collect();
         let recorded = Recorded { hashes: &hashes, owed, tails, bindings: &bindings, must_bind };
-        let found = compare_changes(&logs, recorded);
+        let (mut found, steps) = compare_changes(&logs, recorded);
+        let (ids, unknown) = steps.ids();
+        found.extend(unknown);
+        found.extend(ids.iter().flat_map(|id| {
+            let history = case.histories.get(id.as_str());
+            let hash = |version: Version| history?.get(&version.to_string())?.parse().ok();
+            steps.contradictions(id, hash)
+        }));
         let mut found: Vec<(String, Option<u64>)> = found
             .into_iter()
             .map(|f| (f.code.as_str().to_owned(), f.checkpoint.map(|number| number.0)))

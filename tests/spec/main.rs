@@ -20,6 +20,7 @@ mod links;
 mod obsidian;
 mod pack;
 mod publish;
+mod review;
 mod rules;
 mod sections;
 mod selector;

@@ -32,9 +32,13 @@ impl Changes {
 
     /// The changes between two texts that are both stored in full.
     pub fn between(old: &str, new: &str, work: &mut Work) -> Self {
-        let (old, new) = (lines_of(old), lines_of(new));
+        Self::of_pieces(&lines_of(old), &lines_of(new), work)
+    }
+
+    /// The changes between two texts in pieces, such as lines or words.
+    pub fn of_pieces(old: &[&str], new: &[&str], work: &mut Work) -> Self {
         let mut changes = Self::default();
-        let head = old.iter().zip(&new).take_while(|(a, b)| a == b).count();
+        let head = old.iter().zip(new).take_while(|(a, b)| a == b).count();
         let rest = old[head..].iter().rev().zip(new[head..].iter().rev());
         let tail = rest.take_while(|(a, b)| a == b).count();
         let (removed, added) = (old.len() - head - tail, new.len() - head - tail);
@@ -47,7 +51,7 @@ impl Changes {
         let mut near = work.near.min(script::BUDGET.steps);
         let mut gaps = work.gaps.min(script::BUDGET.steps);
         let given = (near, gaps);
-        let ops = script::bounded(&old, &new, &mut near, &mut gaps);
+        let ops = script::bounded(old, new, &mut near, &mut gaps);
         work.near -= given.0 - near;
         work.gaps -= given.1 - gaps;
         for op in ops {

@@ -69,7 +69,11 @@ pub(super) fn run(args: &Add, session: &mut Session<'_>) -> Result<Answer, Failu
         session.ui.report(&PackAddReport { id: &pack.id, path: &path });
     } else {
         session.ui.line(&format!("created {}", shown(&path)));
-        session.ui.note("next: `ctx pack check` checks it, `ctx publish --changed` seals it");
+        let next = match session.ui.is_governed {
+            true => "`ctx submit --changed` submits it",
+            false => "`ctx publish --changed` seals it",
+        };
+        session.ui.note(&format!("next: `ctx pack check` checks it, {next}"));
     }
     Ok(Answer::Yes)
 }

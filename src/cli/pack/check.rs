@@ -2,7 +2,6 @@
 
 use crate::cli::Answer;
 use crate::cli::color::Paint;
-use crate::cli::failure::command;
 use crate::cli::session::Session;
 use crate::cli::ui::shown;
 use crate::live::packs;
@@ -19,7 +18,7 @@ pub(super) struct Check {}
 
 pub(super) fn run(session: &mut Session<'_>) -> Result<Answer, Failure> {
     let vault = session.vault()?;
-    let report = PackCheckReport::new(&packs::check(&vault), command);
+    let report = PackCheckReport::new(&packs::check(&vault), session.ui.spell());
     if session.ui.json {
         session.ui.report(&report);
     } else {

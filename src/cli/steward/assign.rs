@@ -50,7 +50,7 @@ struct Change {
 /// Give a principal a role at a scope, and publish stewards.yaml
 ///
 /// The file is edited in place: comments and order stay. A principal with another role there gets
-/// the new one. In a governed vault the change needs a review.
+/// the new one. In a governed vault the file is submitted.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  ctx steward assign ana@example.com reviewer --whole-vault\n  \
@@ -69,7 +69,8 @@ pub(super) struct Assign {
 
 /// Remove a principal's role at a scope, and publish stewards.yaml
 ///
-/// A scope without stewards is removed from the file, so that broader scopes decide.
+/// A scope without stewards is removed from the file, so that broader scopes decide. In a governed
+/// vault the file is submitted.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Example:\n  ctx steward remove lee@example.com --folder nodes/legal/ --dry-run"
@@ -111,8 +112,9 @@ fn run(
     super::warn_of_edits(session, &vault)?;
     let about = (args.note.as_deref(), mode);
     let outcome = session.workspace.assign(&vault, (&scope, &who), assigning, about)?;
-    if outcome.checkpoint.is_none() && !session.ui.json {
-        session.ui.line("the assignment is published already");
+    if outcome.items.is_empty() && !session.ui.json {
+        let done = if session.ui.is_governed { "submitted or published" } else { "published" };
+        session.ui.line(&format!("the assignment is {done} already"));
         return Ok(event::note_trouble(session, &outcome));
     }
     Ok(match assigning {

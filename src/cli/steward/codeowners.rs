@@ -6,7 +6,6 @@ use std::io::Read as _;
 
 use crate::cli::as_of::AsOf;
 use crate::cli::expect::ExpectHead;
-use crate::cli::failure::command;
 use crate::cli::session::Session;
 use crate::cli::ui::shown;
 use crate::cli::{Acting, Answer, event};
@@ -86,13 +85,13 @@ pub(super) fn import(args: &Import, session: &mut Session<'_>) -> Result<Answer,
     let note = args.note.as_deref();
     let outcome = session.workspace.import_owners(&vault, &imported, (note, mode))?;
     if session.ui.json {
-        let event = EventReport::new(&outcome, args.dry_run, command);
+        let event = EventReport::new(&outcome, args.dry_run, session.ui.spell());
         session.ui.report(&ImportReport::new(&imported, event));
     } else {
         print(session, &imported);
-        match outcome.checkpoint {
-            None => session.ui.line("nothing to import: all of this is assigned and published"),
-            Some(_) => event::text(session, "import", &outcome, args.dry_run),
+        match outcome.items.is_empty() {
+            true => session.ui.line("nothing to import: all of this is assigned and published"),
+            false => event::text(session, "import", &outcome, args.dry_run),
         }
     }
     let answer = event::note_trouble(session, &outcome);

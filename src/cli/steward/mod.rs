@@ -68,8 +68,9 @@ pub(super) fn note_basis(session: &mut Session<'_>, vault: &Vault, found: &Stewa
     let governs = vault.config().governance == Governance::Governed;
     let answer = match &found.in_force.basis {
         Basis::Never | Basis::Retired if found.is_edited => {
-            let line = "note: stewards.yaml is not published; `ctx publish stewards.yaml` does it";
-            session.ui.note(line);
+            let publish = session.ui.publish();
+            let line = format!("stewards.yaml is not published; `{publish} stewards.yaml` does it");
+            session.ui.note(&format!("note: {line}"));
             return Answer::Yes;
         }
         Basis::Never | Basis::Retired => {
@@ -111,7 +112,9 @@ fn warn_of_edits(session: &mut Session<'_>, vault: &Vault) -> Result<(), Failure
     let log = session.log(vault)?;
     if session.workspace.stewards_at(vault, &log, None)?.is_edited && vault.files().exists(STEWARDS)
     {
-        session.ui.warn("the live stewards.yaml has other changes, which this publishes too");
+        let does = if session.ui.is_governed { "submits" } else { "publishes" };
+        let what = format!("the live stewards.yaml has other changes, which this {does} too");
+        session.ui.warn(&what);
     }
     Ok(())
 }

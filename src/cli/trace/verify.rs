@@ -23,7 +23,7 @@ pub(super) fn run(place: &LogPlace, session: &mut Session<'_>) -> Result<Answer,
         Some(_) => None,
         None => Some(of_log(Logs::of_changes(&vault).map_err(io::Error::other))?),
     };
-    let changes = changes.filter(|changes| changes.writers() > 0).map(verified_changes);
+    let changes = changes.as_ref().filter(|changes| changes.writers() > 0).map(verified_changes);
     let changes = changes.transpose()?;
     let is_damaged = faults.iter().any(|fault| fault.kind.is_damage());
     let report = TraceVerifyReport {
@@ -74,7 +74,7 @@ fn of_writers(lines: u64, writers: usize) -> String {
 }
 
 /// What a verifier says of the chains of change logs.
-fn verified_changes(logs: Logs) -> Result<ChangesVerified, Failure> {
+fn verified_changes(logs: &Logs) -> Result<ChangesVerified, Failure> {
     let Verified { lines, faults, .. } = of_log(logs.verify())?;
     let of_vault = |fault: &Fault| FaultReport {
         file: format!("{AUDIT_DIR}/{}", fault.file),

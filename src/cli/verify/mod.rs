@@ -4,7 +4,6 @@ mod text;
 
 use std::collections::BTreeSet;
 
-use super::failure::command;
 use super::session::Session;
 use super::{Answer, progress};
 use crate::report::failure::{Code, Failure};
@@ -116,7 +115,11 @@ pub(super) fn run(args: &Verify, session: &mut Session<'_>) -> Result<Answer, Fa
         session.ui.note(&format!("warning: {why}"));
     }
     if args.sarif {
-        session.ui.json(&sarif::of_findings(&report, &session.workspace.place(&vault), command));
+        session.ui.json(&sarif::of_findings(
+            &report,
+            &session.workspace.place(&vault),
+            session.ui.spell(),
+        ));
     } else if session.ui.json {
         session.ui.report(&VerifyReport::new(&report, whole));
     } else {

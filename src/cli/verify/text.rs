@@ -4,7 +4,6 @@
 use std::collections::{BTreeSet, HashMap};
 
 use crate::cli::color::Paint;
-use crate::cli::failure::command;
 use crate::cli::ui::{Ui, shown};
 use crate::model::hint::Hint;
 use crate::model::number::CheckpointNumber;
@@ -85,7 +84,11 @@ fn summary(ui: &mut Ui<'_>, report: &Report) {
     }
     if report.drafts > 0 {
         let files = count_of(report.drafts, "edited live file");
-        ui.line(&format!("  no finding: {files} with `status: draft`; `ctx status` lists them"));
+        let what = match ui.is_governed {
+            true => ", drafts or awaiting a decision",
+            false => " with `status: draft`",
+        };
+        ui.line(&format!("  no finding: {files}{what}; `ctx status` lists them"));
     }
 }
 
@@ -184,7 +187,7 @@ fn meanings(ui: &mut Ui<'_>, findings: &[Finding]) {
         for code in codes {
             ui.line(&format!("  [{code}] {}", code.meaning()));
         }
-        ui.line(&format!("      {}", remedy.render(command)));
+        ui.line(&format!("      {}", remedy.render(ui.spell())));
     }
 }
 

@@ -18,8 +18,8 @@ pub(super) fn pieces(vault: &Vault, served: Option<&Served>, text: &Text) -> Opt
             let pack = pack::read(&served.text, &vault.config().authorities).pack?;
             in_order(&served.text, &pack.agent_instructions?).map(|pieces| as_numbers(&pieces))
         }
-        (None, None) => Some(vec![text.range.unwrap_or([0, text.bytes])]),
-        (None, Some(served)) => {
+        (None | Some(Part::Submission), None) => Some(vec![text.range.unwrap_or([0, text.bytes])]),
+        (None | Some(Part::Submission), Some(served)) => {
             let place = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
             let range = text.range.map_or(0..served.text.len(), |[a, b]| place(a)..place(b));
             if served.text.get(range.clone()).is_none() {

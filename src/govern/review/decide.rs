@@ -150,6 +150,7 @@ fn end(vault: &Vault, decision: &Decision<'_>, how: Refusing<'_>) -> Result<Outc
         let named: BTreeSet<&DocumentId> = decision.ids.iter().collect();
         let waiting = waiting_in(vault, transaction.chronicle, &transaction.state)?;
         let concerned = concerned(&waiting, decision)?;
+        transaction.begin_after(&concerned);
         for id in &concerned {
             let reviewed = transaction.reviewed(id)?;
             let pending = reviewed.pending()?;
@@ -281,12 +282,14 @@ struct Approvals {
 
 impl Transaction<'_> {
     /// Reads what a decision approves.
-    fn approvals(&self, decision: &Decision<'_>) -> Result<Approvals, PublishError> {
+    fn approvals(&mut self, decision: &Decision<'_>) -> Result<Approvals, PublishError> {
         let rules = self.rules();
         let waiting = waiting_in(self.vault, self.chronicle, &self.state)?;
         let mut sets: BTreeMap<(Option<String>, Option<DocumentId>), Vec<Member>> = BTreeMap::new();
         let mut ratified = Vec::new();
-        for id in concerned(&waiting, decision)? {
+        let concerned = concerned(&waiting, decision)?;
+        self.begin_after(&concerned);
+        for id in concerned {
             let is_named = decision.ids.contains(&id);
             let reviewed = self.reviewed(&id)?;
             let Some(pending) = &reviewed.track.pending else {
@@ -312,6 +315,7 @@ impl Transaction<'_> {
         let publishes = |set: &&Vec<Member>| set.iter().all(Member::is_complete);
         let published = sets.iter().filter(publishes).map(Vec::len).sum::<usize>();
         for member in sets.iter().filter(publishes).flatten() {
+            self.check_approvers(member, &rules)?;
             let track = &member.reviewed.track;
             let others = waiting.len().saturating_sub(published);
             self.check_mode_change(track.id(), &member.reviewed.pending()?.text, others)?;
@@ -323,6 +327,24 @@ impl Transaction<'_> {
             }
         }
         Ok(Approvals { sets, ratified })
+    }
+
+    /// Refuses to publish what a verifier would not take: an approval in part was of the rules that
+    /// were in force then, and those before the event count.
+    fn check_approvers(&self, member: &Member, rules: &Rules) -> Result<(), PublishError> {
+        let track = &member.reviewed.track;
+        let pending = member.reviewed.pending()?;
+        let id = track.id();
+        let fault = track.submission(pending).or_else(|| {
+            let mut approvers = member.by.iter().enumerate();
+            let judge = |(n, who): (usize, &String)| {
+                track.approver(pending, (who, &member.by[..n]), rules).into_iter().next()
+            };
+            approvers.find_map(judge)
+        });
+        let Some(fault) = fault else { return Ok(()) };
+        let (id, version, why) = (id.clone(), pending.version, fault.message);
+        Err(ReviewError::Altered { id, version, why, diff: None }.into())
     }
 
     /// Refuses a principal who may not approve a submission, or a submission that cannot be approved.

@@ -19,8 +19,8 @@ pub use decide::{Decision, Refusing, approve, comment, reject, withdraw};
 pub use emergency::retire_at_once;
 pub use error::ReviewError;
 pub use mode::{Begin, begin, may_end};
-pub use queue::{Awaited, Queue, Waiting, queue, waiting};
-pub(super) use recorded::{Left, catch_up, changes_of};
+pub use queue::{About, Awaited, Queue, Waiting, about, may_decide, queue};
+pub(super) use recorded::{catch_up, changes_of};
 pub use submit::{Submission, propose_move, propose_retirement, submit, submit_edit};
 
 use super::artifact::Base;

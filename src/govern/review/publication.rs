@@ -8,6 +8,7 @@ use super::super::transaction::Transaction;
 use super::super::{Outcome, PublishError, Refusal};
 use super::{ReviewError, Reviewed};
 use crate::chain::diff::print_between;
+use crate::chain::history::Entry;
 use crate::document::edit::Edit;
 use crate::document::live_form::LiveForm;
 use crate::document::review::{Action, ReviewEdit};
@@ -54,7 +55,7 @@ impl Transaction<'_> {
         let change = match (&action, &base.sealed) {
             (Action::Retire | Action::Move(_), _) => Change::Retired,
             (Action::Publish, Some(_)) => Change::Changed,
-            (Action::Publish, None) if base.history.entries().any(|e| e.is_retirement()) => {
+            (Action::Publish, None) if base.history.entries().any(Entry::is_retirement) => {
                 Change::Restored
             }
             (Action::Publish, None) => Change::New,

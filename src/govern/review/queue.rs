@@ -1,7 +1,7 @@
 //! What awaits a decision. Which artifacts to look at is known from the change logs, whose lines name
 //! every submission; what awaits follows from the histories of these alone.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rayon::prelude::*;
 
@@ -14,9 +14,10 @@ use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::state::PublishedSet;
 use crate::model::id::DocumentId;
 use crate::model::number::Version;
-use crate::model::principal::Principal;
+use crate::model::principal::{Principal, PrincipalKey};
 use crate::resolve::readers::Readers;
 use crate::review::{Rules, Track};
+use crate::stewards::Role;
 use crate::trust;
 use crate::vault::Vault;
 use crate::vault::files::FileError;
@@ -83,15 +84,22 @@ pub fn queue(vault: &Vault, who: Option<&Principal>) -> Result<Queue, PublishErr
     Ok(Queue { rules, waiting })
 }
 
-/// What awaits a decision of one artifact; none if nothing does.
+/// What awaits a decision of one artifact, with the other parts of its set.
+#[derive(Debug)]
+pub struct About {
+    /// The rules in force.
+    pub rules: Rules,
+    /// The submission, or the emergency retirement.
+    pub waiting: Waiting,
+    /// The other artifacts of its set, in byte order.
+    pub members: Vec<DocumentId>,
+}
+
+/// Reads what awaits a decision of one artifact, for a principal who may read it.
 ///
 /// # Errors
-/// As [`queue`]; or its history cannot be relied on.
-pub fn waiting(
-    vault: &Vault,
-    id: &DocumentId,
-    who: Option<&Principal>,
-) -> Result<Waiting, PublishError> {
+/// As [`queue`]; or nothing awaits a decision, or the principal has no role there.
+pub fn about(vault: &Vault, id: &DocumentId, who: &Principal) -> Result<About, PublishError> {
     let log = trust::open_log(vault)?;
     let chronicle = log.sound()?;
     let in_force = InForce::of(vault, &chronicle)?;
@@ -102,26 +110,62 @@ pub fn waiting(
     let track = track_of(vault, id).filter(is_waiting);
     let track = track.filter(|track| may_read(readers.as_ref(), track));
     let track = track.ok_or_else(|| ReviewError::NotSubmitted(id.clone()))?;
-    Ok(Waiting::of(track, &in_force.rules(vault, &chronicle), who))
+    let rules = in_force.rules(vault, &chronicle);
+    rules
+        .require(who.as_str(), Role::Viewer, track.awaited())
+        .map_err(|why| ReviewError::Unfit { id: id.clone(), why })?;
+    let change = track.pending.as_ref().and_then(|pending| pending.change.clone());
+    let members = match change {
+        None => Vec::new(),
+        Some(name) => {
+            let state = chronicle.state_at(chronicle.head_number())?;
+            let all = waiting_in(vault, &chronicle, &state)?.into_iter();
+            let is_member = |track: &Track| {
+                let is_known = may_read(readers.as_ref(), track);
+                is_known && track.pending.as_ref().is_some_and(|p| p.change.as_ref() == Some(&name))
+            };
+            all.filter(|(other, track)| other != id && is_member(track)).map(|(id, _)| id).collect()
+        }
+    };
+    let waiting = Waiting::of(track, &rules, Some(who));
+    Ok(About { rules, waiting, members })
 }
 
 impl Waiting {
     fn of(track: Track, rules: &Rules, who: Option<&Principal>) -> Self {
         let required =
             track.pending.as_ref().map_or(1, |p| rules.required(track.subjects(p)).required);
-        let is_mine = who.is_some_and(|who| match (&track.pending, &track.emergency) {
-            (Some(pending), _) => {
-                let faults = track.approver(pending, (who.as_str(), &pending.approvers()), rules);
-                faults.is_empty()
-            }
-            (None, Some(emergency)) => {
-                let subject = [(track.id(), emergency.text.as_str())];
-                let fit = rules.require(who.as_str(), crate::stewards::Role::Reviewer, subject);
-                fit.is_ok() && who.key() != crate::model::principal::PrincipalKey::of(&emergency.by)
-            }
-            (None, None) => false,
-        });
+        let is_mine = who.is_some_and(|who| may_decide(&track, who, rules).is_ok());
         Self { track, required, is_mine }
+    }
+}
+
+/// Refuses a principal who may not approve or ratify what awaits a decision, with the reason.
+///
+/// # Errors
+/// The reason, as a sentence.
+pub fn may_decide(track: &Track, who: &Principal, rules: &Rules) -> Result<(), String> {
+    let barred = |why: &str| Err(format!("{who} {why}"));
+    match (&track.pending, &track.emergency) {
+        (Some(pending), _) => {
+            if let Some(why) = track.bars(pending, &who.key(), rules) {
+                return barred(why.reason());
+            }
+            let fit = rules.require(who.as_str(), Role::Reviewer, track.awaited());
+            fit.map_err(|why| why.to_string())?;
+            match track.approver(pending, (who.as_str(), &pending.approvers()), rules).is_empty() {
+                true => Ok(()),
+                false => barred("approved it already"),
+            }
+        }
+        (None, Some(emergency)) => {
+            if who.key() == PrincipalKey::of(&emergency.by) {
+                return barred("retired it");
+            }
+            let fit = rules.require(who.as_str(), Role::Reviewer, track.awaited());
+            fit.map_err(|why| why.to_string())
+        }
+        (None, None) => barred("has nothing to decide"),
     }
 }
 
@@ -159,13 +203,18 @@ fn track_of(vault: &Vault, id: &DocumentId) -> Option<Track> {
 }
 
 /// The artifacts whose last submission the change logs do not name as decided, and no checkpoint
-/// holds as published.
+/// holds as published; and those that were retired.
 fn candidates(vault: &Vault, state: &PublishedSet) -> Result<Vec<DocumentId>, FileError> {
     // The last version that awaits, and the last that ends what awaits.
     let mut last: BTreeMap<String, (u64, u64)> = BTreeMap::new();
+    // A retirement may be one in an emergency whose own line was not written.
+    let mut gone: BTreeSet<String> = BTreeSet::new();
     let logs = Logs::of_changes(vault)?;
     let read = logs.each(&mut |line| {
         let Event::Change(change) = &line.event else { return };
+        if let Change::Event { ids, .. } = change {
+            gone.extend(ids.iter().filter(|id| state.get(id).is_none()).cloned());
+        }
         let is_end = matches!(change, Change::Reject(_) | Change::Withdraw(_) | Change::Ratify(_));
         let is_begin =
             matches!(change, Change::Submit(_) | Change::ApproveInPart(_) | Change::Emergency(_));
@@ -186,6 +235,6 @@ fn candidates(vault: &Vault, state: &PublishedSet) -> Result<Vec<DocumentId>, Fi
         let published = state.get(id).and_then(|mark| mark.version).unwrap_or(Version::NONE);
         begun > ended && *begun > published.0
     };
-    let open = last.into_iter().filter(is_open);
-    Ok(open.filter_map(|(id, _)| id.parse().ok()).collect())
+    gone.extend(last.into_iter().filter(is_open).map(|(id, _)| id));
+    Ok(gone.into_iter().filter_map(|id| id.parse().ok()).collect())
 }

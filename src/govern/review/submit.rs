@@ -68,9 +68,13 @@ pub fn submit(vault: &Vault, submission: &Submission<'_>) -> Result<Outcome, Pub
         }
         let mut ids = transaction.candidates(which, outcome);
         if matches!(which, Which::Changed) {
-            ids.extend(live::governance_ids(transaction.vault));
+            let deleted = transaction.state.iter().map(|(id, _)| id).filter(|id| id.is_pack());
+            let live = live::governance_ids(transaction.vault);
+            let found: BTreeSet<DocumentId> = live.into_iter().chain(deleted.cloned()).collect();
+            ids.extend(found);
         }
         transaction.check_known(which, new)?;
+        transaction.begin_after(&ids);
         transaction.prepare_all(&ids, new, which, outcome);
         transaction.check_submitted(outcome, submission.supersede, new)
     })
@@ -223,6 +227,11 @@ impl Transaction<'_> {
                 .require(me.as_str(), Role::Editor, subjects)
                 .map_err(|why| ReviewError::Unfit { id: item.id.clone(), why })?;
             self.check_reviewers(&item.id, text)?;
+            if item.id == DocumentId::config() {
+                let waiting = waiting_in(self.vault, self.chronicle, &self.state)?;
+                let others = waiting.iter().filter(|(id, _)| *id != item.id).count();
+                self.check_mode_change(&item.id, text, others)?;
+            }
             if let Some(pending) = track.and_then(|track| track.pending.as_ref()) {
                 let fresh = new.iter().find(|new| new.id == item.id);
                 let change = self.submits.as_ref().and_then(|submits| submits.change.as_ref());

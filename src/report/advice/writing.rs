@@ -42,6 +42,9 @@ impl From<PublishError> for Failure {
                 "run {}; a reviewer publishes the text with `ctx approve`",
                 Call::new(Verb::Submit).word("ID"),
             )),
+            PublishError::GovernedLive => Self::new(Code::Governed, message)
+                .hint(Hint::call("{} publishes it with the stewards", Verb::GovernOn))
+                .hint("or remove the line from .context/config.yaml"),
             PublishError::Ungoverned => Self::new(Code::NotGoverned, message).hint(Hint::calls(
                 "{} publishes; {} makes publication need a review",
                 [Call::new(Verb::Publish).word("ID"), Verb::GovernOn.into()],
@@ -121,8 +124,8 @@ impl From<ReviewError> for Failure {
                 .hint(Hint::call("{} shows what awaits now", of(Verb::ReviewShow, &id))),
             ReviewError::Altered { id, diff, .. } => with_diff(new(Code::SubmissionChanged), diff)
                 .hint(Hint::calls(
-                    "submit it again with {}, or run {}",
-                    [of(Verb::Submit, &id), of(Verb::Verify, &id)],
+                    "its submitter runs {} and then {}",
+                    [of(Verb::Withdraw, &id), of(Verb::Submit, &id)],
                 )),
             ReviewError::Text { .. } => new(Code::Usage),
             ReviewError::TooFewReviewers { .. } => new(Code::TooFewReviewers)
@@ -251,6 +254,12 @@ impl From<ConvertError> for Failure {
     fn from(why: ConvertError) -> Self {
         let message = why.to_string();
         match why {
+            ConvertError::Publish(why @ PublishError::Governed) => {
+                Self::new(Code::Governed, why.to_string()).hint(Hint::call(
+                    "set `checkpoint_log` under `versions` in .context/config.yaml, run {}, and convert the log once that is approved",
+                    Call::new(Verb::Submit).value(crate::model::layout::CONFIG),
+                ))
+            }
             ConvertError::Publish(why) => why.into(),
             ConvertError::Halfway { checkpoint, why } => Self::from(*why).hint(format!(
                 "checkpoint {checkpoint} was published and asks for the form; the log keeps its old form until you run the command again"

@@ -13,6 +13,7 @@ mod names;
 mod policy;
 mod rechained;
 mod relogged;
+mod reviews;
 mod rewritten;
 mod spelling;
 mod texts;
@@ -40,6 +41,9 @@ pub(super) fn all() -> Vec<(&'static str, Attack)> {
         spelling::SPELLING,
         names::NAMES,
         changes::CHANGE_LOGS,
+        reviews::APPROVALS,
+        reviews::RULES,
+        reviews::STEPS,
     ]
     .concat()
 }

@@ -11,6 +11,7 @@ mod habits;
 pub(super) mod hash;
 pub(super) mod history;
 pub(super) mod log;
+pub(super) mod review;
 mod spell;
 
 use std::fs;

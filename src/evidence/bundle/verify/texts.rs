@@ -111,7 +111,9 @@ fn judge<'m>(
             unprovable(&format!("a {} is not made again", part.as_str()))
         }
         (Some(Part::Instructions), None) => unprovable("a value is not made again"),
-        (None, None) => not_proved("the bundle does not say which bytes it is"),
+        (None | Some(Part::Submission), None) => {
+            not_proved("the bundle does not say which bytes it is")
+        }
         (_, Some(pieces)) => {
             let whole = files.get(&text_path(proof.version))?;
             if !are_in(pieces, text.range.unwrap_or([0, whole.len() as u64])) {

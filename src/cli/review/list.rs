@@ -1,36 +1,25 @@
-//! `ctx review`.
+//! `ctx review` without a submission.
 
-use super::session::Session;
-use super::ui::shown;
-use super::{Acting, Answer};
+use crate::cli::session::Session;
+use crate::cli::ui::shown;
+use crate::cli::{Acting, Answer};
 use crate::report::failure::Failure;
 use crate::report::review::{QueueReport, QueuedReport};
 use crate::words::count;
 
-/// List what awaits a decision, or show one submission
-///
-/// Lists the submissions that you may approve, the oldest first, and of equal age the largest first;
-/// --all lists those of others too.
-#[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  ctx review\n  ctx review --all --json")]
-pub(super) struct Review {
-    /// List every submission, also those that you may not approve
-    #[arg(long)]
-    all: bool,
-    #[command(flatten)]
-    acting: Acting,
-}
-
-pub(super) fn run(args: &Review, session: &mut Session<'_>) -> Result<Answer, Failure> {
-    let vault = session.acting(&args.acting)?;
+pub(super) fn run(
+    (all, acting): (bool, &Acting),
+    session: &mut Session<'_>,
+) -> Result<Answer, Failure> {
+    let vault = session.acting(acting)?;
     let principal = session.workspace.principal(vault.root(), None);
-    let principal = match args.all {
+    let principal = match all {
         true => principal.ok(),
         false => Some(principal?),
     };
     let principal = principal.map(|(principal, _)| principal);
     let queue = crate::govern::review::queue(&vault, principal.as_ref())?;
-    let report = QueueReport::new(&queue, principal.as_ref(), args.all);
+    let report = QueueReport::new(&queue, principal.as_ref(), all);
     if session.ui.json {
         session.ui.report(&report);
         return Ok(Answer::Yes);
@@ -38,11 +27,7 @@ pub(super) fn run(args: &Review, session: &mut Session<'_>) -> Result<Answer, Fa
     let others = report.others;
     let ui = &mut session.ui;
     if report.waiting.is_empty() {
-        ui.line(if args.all {
-            "nothing awaits a decision"
-        } else {
-            "nothing awaits your decision"
-        });
+        ui.line(if all { "nothing awaits a decision" } else { "nothing awaits your decision" });
     }
     let row = |one: &QueuedReport<'_>| {
         let size = format!("+{} -{}", one.lines_added, one.lines_removed);

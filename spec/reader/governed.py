@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The reviews of a vault: the rules in force, and the findings of each history (REV-1, REV-17)."""
+
+import re
+
+from artifact import Artifact
+from formats import Refused, millis, normalise, read_yaml
+from reviews import STEPS, Fields, Rules, Track, is_moved, step_edit
+
+CONFIG, STEWARDS = ".context/config.yaml", "stewards.yaml"
+
+
+class Governed:
+    """What a verifier knows of reviews."""
+
+    def load_rules(self, quiet):
+        """The rules from each checkpoint on at which they changed, with its time."""
+        configs, stewards = self.sealed_texts(quiet, CONFIG), self.sealed_texts(quiet, STEWARDS)
+        times = {number: at for id in (CONFIG, STEWARDS) for number, _, _, at in self.seals.get(id, [])}
+        times |= {number: at for id in (CONFIG, STEWARDS) for number, at in self.removals.get(id, [])}
+        is_governed = False
+        for number in sorted({*configs, *stewards}):
+            config, assigned = last_at(configs, number), last_at(stewards, number)
+            mode = self.mode_of(config)
+            if mode:
+                is_governed = mode == "governed"
+            is_governed &= any(n <= number for n in configs)
+            bar_author = mode is not None and self.setting(config, "review", "bar_author") == "true"
+            rules = Rules(assigned if mode else None, bar_author)
+            self.reviews.append((number, times[number], rules if is_governed else None))
+
+    def mode_of(self, text):
+        """The mode that a configuration names; none where it cannot be read."""
+        try:
+            if text is None or read_yaml(normalise(text)) is None:
+                return None
+        except Refused:
+            return None
+        mode = self.setting(text, "governance") or "ungoverned"
+        return mode if mode in ("governed", "ungoverned") else None
+
+    def sealed_texts(self, quiet, id):
+        """The texts that checkpoints seal first; none where they are lost or retired."""
+        first = {}
+        for number, version, chain_hash, _ in self.seals.get(id, []):
+            first.setdefault(version, (number, chain_hash))
+        found = {number: None for number, _ in first.values()}
+        artifact = Artifact(quiet, id)
+        artifact.open()
+        if artifact.history:
+            artifact.entries()
+            for entry in artifact.history.entries:
+                removed = [n for n, at in self.removals.get(id, []) if entry.retired_at == at]
+                found |= {number: None for number in removed[:1]}
+                number, chain_hash = first.get(entry.version, (None, None))
+                if number and chain_hash == entry.chain_hash:
+                    found[number] = artifact.texts.get(entry.version)
+        return found
+
+    def was_governed(self):
+        return any(rules for _, _, rules in self.reviews)
+
+    def track_of(self, id):
+        return Track(id) if self.was_governed() and not self.is_quiet else None
+
+    def rules_before(self, checkpoint):
+        return next((rules for n, _, rules in reversed(self.reviews) if n < checkpoint), None)
+
+    def rules_at(self, at):
+        return next((rules for _, t, rules in reversed(self.reviews) if millis(t) < millis(at)), None)
+
+    def review(self, artifact, entry, text):
+        """Judges the next version of a history, and takes it."""
+        track = artifact.track
+        if not track:
+            return
+        checkpoint, faults = None, []
+        if entry.published_at:
+            checkpoint = artifact.first.get(entry.version, (None,))[0]
+        elif entry.retired_at:
+            checkpoint = next((n for n, at in artifact.removals if at == entry.retired_at), None)
+        rules = self.rules_before(checkpoint) if checkpoint else None
+        if rules and not self.is_target_of_move(track, entry, text, checkpoint):
+            faults = track.judge(entry, text, rules)
+            target = track.pending and track.pending["target"]
+            there = [number for number, version, *_ in self.seals.get(target, []) if version == 1]
+            if entry.retired_at and target and checkpoint not in there:
+                faults.append("approval-altered")
+        elif not entry.published_at and not entry.retired_at:
+            rules = self.rules_at(entry.edited_at)
+            faults = track.judge_step(entry, text, rules) if rules else []
+        for code in faults:
+            self.find(code, artifact.id, entry.version)
+        before, kind = track.pending, track.take(entry, text)
+        if kind in STEPS:
+            artifact.steps.add(entry.version)
+        after = track.pending
+        if before and before["change"] and (not after or after["version"] != before["version"]):
+            sealed = checkpoint if kind == "event" else None
+            self.parts.append((before, artifact.id, entry.edited_at, sealed, kind in ("rejected", "withdrawn")))
+
+    def end_review(self, artifact):
+        pending = artifact.track and artifact.track.pending
+        if pending and pending["change"]:
+            self.parts.append((pending, artifact.id, None, None, False))
+
+    def is_target_of_move(self, track, entry, text, checkpoint):  # REV-7
+        if entry.version != 1 or track.pending or not entry.published_at:
+            return False
+        fields = Fields(text)
+        found = re.fullmatch(r"contextnest://(?:[^/]*@)?(nodes/[^@#?]+)@?.*", (getattr(fields, "derived", None) or [""])[0])
+        if fields.state is None or not found:
+            return False
+        source = found[1]
+        if next((n for n, at in self.removals.get(source, []) if at == entry.published_at), None) != checkpoint:
+            return False
+        quiet = self.quiet()
+        artifact = Artifact(quiet, source)
+        artifact.open()
+        if not artifact.history:
+            return False
+        artifact.entries()
+        before = Track(source)
+        for old in artifact.history.entries:
+            made = artifact.texts.get(old.version)
+            if old.faults or made is None:
+                return False
+            if old.retired_at == entry.published_at:
+                pending, retired = before.pending, Fields(made)
+                return bool(
+                    pending
+                    and (pending["action"], pending["target"]) == ("move", track.id)
+                    and retired.state
+                    and (retired.approved_by, retired.approved_at) == (fields.approved_by, fields.approved_at)
+                    and before.published
+                    and is_moved(before.published[1], text)
+                )
+            before.take(old, made)
+        return False
+
+    def reviewed_retirement(self, artifact, entry):
+        """What a retirement by a review makes of the text before; none for one without."""
+        text, at = artifact.text_now, entry.retired_at
+        fields = Fields(text)
+        if fields.state == "approved" and fields.approved_at and millis(fields.approved_at) == millis(at):
+            before = artifact.before
+            return before and step_edit(before, entry.version, at, "approved", by=fields.approved_by, retires=True) or ""
+        if fields.state == "emergency":
+            reason = fields.reason
+            return step_edit(artifact.published_text, entry.version, at, "emergency", reason=reason) or ""
+        return None
+
+    def split_changes(self):  # REV-8
+        for one, id, to, sealed, _ in self.parts:
+            if not sealed:
+                continue
+            for other, other_id, until, other_sealed, is_refused in self.parts:
+                end = millis(until) if until else None
+                is_alone = end is None or end >= millis(to) or (is_refused and end > millis(one["at"]))
+                is_split = is_alone and millis(other["at"]) < millis(to) and other_id != id and other_sealed != sealed
+                if other["change"] == one["change"] and is_split:
+                    self.find("approval-missing", id, one["version"], sealed)
+                    break
+
+
+def last_at(texts, number):
+    before = [n for n in sorted(texts) if n <= number]
+    return texts[before[-1]] if before else None

@@ -1,0 +1,348 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reviews: what a version is to them, the edit of each step, and whether what was published was
+approved (review.md)."""
+
+import re
+
+import formats as f
+from artifact import is_principal
+from edits import Edit, spelled_value
+from stewards import ROLES, Stewards, key_of
+from untouched import live_form
+
+FIELDS = """review review_base review_action review_target change approved_by approved_at
+rejected_by review_reason""".split()
+WORDS = "submitted approved rejected withdrawn emergency ratified".split()
+EVENT, OTHER = "event", "other"
+STEPS = "submitted approved-in-part rejected withdrawn ratified".split()
+
+
+def parsed(text):
+    try:
+        return f.Document(text)
+    except f.Refused:
+        return None
+
+
+def texts_of(node):
+    if node is None or node.kind == "map":
+        return []
+    return [item.text for item in node.items] if node.kind == "list" else [node.text]
+
+
+class Fields:  # REV-4
+    """The fields of a review; `state` is none where there is no review."""
+
+    def __init__(self, text):
+        document = parsed(text)
+        word = document.text_of("review") if document else None
+        self.state = word if word in WORDS else None
+        if self.state is None:
+            return
+        base, at = document.field("review_base"), document.text_of("approved_at")
+        self.base = base.number if base else None
+        self.action, target = document.text_of("review_action") or "publish", document.text_of("review_target")
+        if self.action not in ("publish", "retire", "move") or (self.action == "move") != bool(target):
+            self.action = None
+        elif target and f.id_error(target):
+            self.action = None
+        self.target = target if self.action == "move" else None
+        self.change = document.text_of("change")
+        self.approved_by, self.approved_at = texts_of(document.field("approved_by")), at
+        self.reason = document.text_of("review_reason")
+        self.derived = texts_of(document.field("derived_from"))
+
+
+def tags_of(text):  # DOC-13
+    document = parsed(text)
+    node = document.field("tags") if document else None
+    if node is None or node.kind == "map":
+        return []
+    words = [item.text for item in node.items] or re.split(r"[,\s]+", node.text)
+    words = [word.removeprefix("#") for word in words]
+    return [word for word in words if re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]*", word, re.ASCII)]
+
+
+def authors_of(text, apart=True):  # REV-12
+    document = parsed(text)
+    items = texts_of(document.field("author")) if document else []
+    if not apart:
+        return items
+    parts = [part for item in items for part in [item, *re.split("[,;]", item)]]
+    parts += [found[1] for part in parts if (found := re.search(r"<([^>]*)>", part))]
+    return {key_of(part) for part in parts}
+
+
+def step_edit(text, version, at, step, **said):
+    """The text of a step upon the text before it (REV-4, REV-5); none where it cannot be made."""
+    word = "submitted" if step == "approved-in-part" else step
+    status = "published" if step == "approved" and not said.get("retires") else "draft"
+    values = [("status", status), ("version", version), ("updated_at", at)]
+    if step != "approved-in-part":
+        values.append(("review", word))
+    if step == "submitted":
+        values.append(("review_base", said["base"]))
+        if said.get("action", "publish") != "publish":
+            values.append(("review_action", said["action"]))
+        values += [(name, said[key]) for name, key in (("review_target", "target"), ("change", "change")) if said.get(key)]
+    if said.get("by") and step != "rejected":
+        by = said["by"]
+        values += [("approved_by", by[0] if len(by) == 1 else by), ("approved_at", at)]
+    if step == "rejected":
+        values.append(("rejected_by", said["by"][0]))
+    if said.get("reason") is not None:
+        values.append(("review_reason", said["reason"]))
+    set_now = {name for name, _ in values}
+    keeps = step == "approved-in-part"
+    try:
+        edit = Edit(text, f.Document(text))
+        for name, value in values:
+            edit.set(name, spelled_value(value))
+        for name in FIELDS:
+            if name not in set_now and not keeps:
+                edit.remove(name)
+        found = edit.result()
+        edit.check(f.Document(text), found, dict(values))
+    except f.Refused:
+        return None
+    return found
+
+
+def act_of(entry):  # REV-9
+    """The word of an act; `?` for a diff that has the mark of one and is none."""
+    if entry.keyframe or entry.diff is None:
+        return None
+    second = (entry.diff.split("\n") + [""])[1]
+    if "\t" not in second:
+        return None
+    word = second.split("\t", 1)[1].removeprefix("review: ")
+    n = entry.version
+    return word if entry.diff == f"--- v{n - 1}\n+++ v{n}\treview: {word}\n" else "?"
+
+
+class Rules:
+    """The stewards and settings in force."""
+
+    def __init__(self, stewards, bar_author):
+        found = Stewards(stewards) if stewards is not None else None
+        self.stewards = found if found and not found.problems else None
+        self.bar_author = bar_author
+
+    def has_role(self, who, needed, subjects):
+        if self.stewards is None or not is_principal(who.strip()):
+            return False
+        for id, text in subjects:
+            _, roles, _ = self.stewards.resolve(id, self.tags(id, text))
+            role = roles.get(key_of(who))
+            if role is None or ROLES.index(role) < ROLES.index(needed):
+                return False
+        return True
+
+    def required(self, subjects):
+        if self.stewards is None:
+            return 1
+        return max(self.stewards.resolve(id, self.tags(id, text))[2]["required"] for id, text in subjects)
+
+    @staticmethod
+    def tags(id, text):
+        return [] if f.is_governance(id) else tags_of(text)
+
+
+class Track:
+    """The versions of one history in order, and what awaits a decision (REV-6)."""
+
+    def __init__(self, id):
+        self.id, self.is_rule = id, f.is_governance(id)
+        self.published = self.pending = self.emergency = None
+        self.submitters, self.bodies = set(), {}
+
+    def kind(self, entry, text):
+        if entry.published_at or entry.retired_at:
+            return EVENT
+        if self.is_rule:
+            known = {"partial": "approved-in-part", "rejected": "rejected", "withdrawn": "withdrawn"}
+            word = act_of(entry)
+            return "submitted" if word is None else known.get(word, OTHER)
+        fields = Fields(text)
+        if fields.state == "submitted":
+            return "approved-in-part" if fields.approved_by else "submitted"
+        return fields.state if fields.state in STEPS else OTHER
+
+    def lose(self):
+        self.published = self.pending = None
+
+    def take(self, entry, text):
+        kind = self.kind(entry, text)
+        if kind == EVENT:
+            self.pending, self.emergency, self.submitters = None, None, set()
+            self.published = (entry.version, text) if entry.published_at else None
+            if entry.retired_at and not self.is_rule and Fields(text).state == "emergency":
+                self.emergency = (entry.edited_by, text)
+        elif kind == "submitted":
+            self.submit(entry, text)
+        elif kind == "approved-in-part" and self.pending:
+            self.part(entry, text)
+        elif kind in ("rejected", "withdrawn"):
+            self.pending, self.submitters = None, set()
+        elif kind == "ratified":
+            self.emergency = None
+        elif kind == OTHER:
+            self.pending = None
+        return kind
+
+    def body(self, text):
+        document = None if self.is_rule else parsed(text)
+        return document.body if document else text
+
+    def submit(self, entry, text):
+        by = key_of(entry.edited_by)
+        base = self.published[0] if self.published else 0
+        new = {"base": base, "action": "publish" if text else "retire", "target": None, "change": None}
+        if not self.is_rule:
+            fields = Fields(text)
+            new = {name: getattr(fields, name) for name in new}
+        if new["action"] == "publish":
+            self.bodies.setdefault(self.body(text), set()).add(by)
+        self.submitters.add(by)
+        self.pending = new | {
+            "version": entry.version, "at": entry.edited_at, "text": text, "approvers": [],
+            "last": (entry.version, text), "altered": False,
+        }  # fmt: skip
+
+    def part(self, entry, text):
+        pending = self.pending
+        pending["approvers"].append(entry.edited_by)
+        before = pending["last"][1]
+        expected = before
+        if not self.is_rule:
+            by = pending["approvers"]
+            expected = step_edit(before, entry.version, entry.edited_at, "approved-in-part", by=by)
+        if expected != text or entry.version != pending["last"][0] + 1:
+            pending["altered"] = True
+        pending["last"] = (entry.version, text)
+
+    # What is wrong with a version, before it is taken (REV-17) ------------------------------------
+
+    def subjects(self, text, target=None):
+        texts = [text] * bool(text) + [self.published[1]] * bool(self.published)
+        ids = [self.id] + [target] * bool(target)
+        return [(id, text) for id in ids for text in texts] or [(self.id, "")]
+
+    def bars(self, who, rules):
+        pending = self.pending
+        if who in self.submitters:
+            return True
+        if pending["action"] != "publish":
+            return False
+        body = self.body(pending["text"])
+        is_published = self.published and self.body(self.published[1]) == body
+        if who in self.bodies.get(body, ()) and not is_published:
+            return True
+        if self.is_rule:
+            return False
+        now = authors_of(pending["text"], apart=False)
+        is_new = self.published is None or authors_of(self.published[1], apart=False) != now
+        return (is_new or rules.bar_author) and who in authors_of(pending["text"])
+
+    def judge_step(self, entry, text, rules):
+        kind = self.kind(entry, text)
+        if kind == "submitted":
+            target = None if self.is_rule else Fields(text).target
+            if not rules.has_role(entry.edited_by, "editor", self.subjects(text, target)):
+                return ["approval-unauthorised"]
+        if kind != "ratified":
+            return []
+        if self.emergency is None:
+            return ["approval-missing"]
+        by, retired = self.emergency
+        found = ["approval-self"] if key_of(by) == key_of(entry.edited_by) else []
+        if not rules.has_role(entry.edited_by, "reviewer", [(self.id, retired)]):
+            found.append("approval-unauthorised")
+        if step_edit(retired, entry.version, entry.edited_at, "ratified", by=[entry.edited_by]) != text:
+            found.append("approval-altered")
+        return found
+
+    def judge(self, entry, text, rules):
+        fields = None if self.is_rule else Fields(text)
+        if entry.retired_at and fields and fields.state == "emergency":
+            subject = (self.id, self.published[1] if self.published else "")
+            return [] if rules.has_role(entry.edited_by, "reviewer", [subject]) else ["approval-unauthorised"]
+        if entry.retired_at and self.id in ("CONTEXT.md", "stewards.yaml", ".context/config.yaml"):
+            return ["approval-altered"]
+        pending = self.pending
+        if pending is None or pending["last"][0] + 1 != entry.version:
+            return ["approval-missing"]
+        found = ["approval-altered"] if self.is_no_submission() else []
+        if not self.is_rule and fields.state != "approved" and self.fits_action(entry):
+            return [*found, "approval-missing"]
+        approvers = self.approvers(entry, text, fields)
+        if approvers is None:
+            return [*found, "approval-altered"]
+        subjects = self.subjects(pending["text"], pending["target"])
+        for n, who in enumerate(approvers):
+            key = key_of(who)
+            if key in map(key_of, approvers[:n]):
+                found.append("approval-missing")
+            if self.bars(key, rules):
+                found.append("approval-self")
+            if not rules.has_role(who, "reviewer", subjects):
+                found.append("approval-unauthorised")
+        if len(approvers) < rules.required(subjects):
+            found.append("approval-missing")
+        return found
+
+    def fits_action(self, entry):
+        action = self.pending["action"]
+        return action is None or (action != "publish") == bool(entry.retired_at)
+
+    def is_no_submission(self):
+        pending, base = self.pending, self.published[0] if self.published else 0
+        if pending["base"] != base or pending["altered"] or pending["action"] is None:
+            return True
+        if pending["action"] == "publish" or self.is_rule:
+            return False
+        said = {key: pending[key] for key in ("base", "action", "target", "change")}
+        text = self.published and step_edit(self.published[1], pending["version"], pending["at"], "submitted", **said)
+        return text != pending["text"]
+
+    def approvers(self, entry, text, fields):
+        pending = self.pending
+        everyone = [*pending["approvers"], entry.edited_by]
+        if not self.fits_action(entry):
+            return None
+        if self.is_rule:
+            return everyone if act_of(entry) == "approved" and text == pending["last"][1] else None
+        named = fields.approved_by
+        if named != everyone and (named != pending["approvers"] or pending["change"] is None):
+            return None
+        at = entry.published_at or entry.retired_at
+        said = {"by": named, "retires": bool(entry.retired_at)}
+        expected = named and step_edit(pending["last"][1], entry.version, at, "approved", **said)
+        return named if expected == text else None
+
+
+def is_moved(source, text):
+    """Whether a text is what a move makes of a published one, but for what publishing writes."""
+    ours = {*FIELDS, "status", "version", "updated_at", "checksum", "created_at", "derived_from", "metadata"}
+
+    def rest(text):
+        document = parsed(live_form(text))
+        items = document.fields.items if document and document.fields else []
+        fields = {key.text: value.plainly() for key, value in items if key.text not in ours}
+        return fields, document.rest if document else None
+
+    return rest(source) == rest(text)
+
+
+def is_submitted(live, text):
+    """Whether a live text is what a submission was made from, but for what submitting writes."""
+    ours = {*FIELDS, "status", "version", "updated_at", "checksum", "metadata"}
+    inserted = {"title", "type", "author", "created_at"}
+    live, made = parsed(live), parsed(text)
+    if live is None or made is None or f.normalise(live.body) != f.normalise(made.body):
+        return False
+    own, other = (
+        {key.text: value.plainly() for key, value in (d.fields.items if d.fields else []) if key.text not in ours}
+        for d in (live, made)
+    )
+    return all(other.get(key) == value for key, value in own.items()) and set(other) - set(own) <= inserted

@@ -1,0 +1,45 @@
+//! `ctx review`.
+
+mod list;
+mod show;
+
+use super::session::Session;
+use super::{Acting, Answer};
+use crate::report::failure::Failure;
+
+/// List what awaits a decision, or show one submission
+///
+/// Lists the submissions that you may approve, the oldest first, and of equal age the largest first;
+/// --all lists those of others too. `ctx review show ID` prints the changes of one.
+#[derive(Debug, clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
+#[command(after_help = "Examples:\n  ctx review\n  ctx review --all --json\n  \
+ctx review show nodes/policies/returns")]
+pub(super) struct Review {
+    #[command(subcommand)]
+    part: Option<Part>,
+    /// List every submission, also those that you may not approve
+    #[arg(long)]
+    all: bool,
+    #[command(flatten)]
+    acting: Acting,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Part {
+    Show(show::Show),
+}
+
+impl Review {
+    /// Whether it hands out a text.
+    pub(super) fn hands_out(&self) -> bool {
+        self.part.is_some()
+    }
+}
+
+pub(super) fn run(args: &Review, session: &mut Session<'_>) -> Result<Answer, Failure> {
+    match &args.part {
+        Some(Part::Show(show)) => show::run(show, session),
+        None => list::run((args.all, &args.acting), session),
+    }
+}

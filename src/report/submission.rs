@@ -1,0 +1,210 @@
+//! One submission, as a reviewer reads it before the decision.
+
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+
+use super::Report;
+use super::review::QueuedReport;
+use crate::evidence::blame::Blame;
+use crate::evidence::comparison::{Compared, Hunk, Piece, compare};
+use crate::model::hint::{Call, Verb};
+use crate::model::id::DocumentId;
+use crate::model::number::Version;
+use crate::workspace::submission::{FieldChange, Remark, Submitted, Texts};
+
+/// The answer of `review show`.
+#[derive(Debug, Serialize)]
+pub struct SubmissionReport<'s> {
+    /// What awaits, as `review` lists it.
+    #[serde(flatten)]
+    pub submission: QueuedReport<'s>,
+    /// The other artifacts of its set.
+    pub members: &'s [DocumentId],
+    /// The note of the submission, which no hash covers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unprotected_note: Option<&'s str>,
+    /// Why it was retired in an emergency.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<&'s str>,
+    /// Who may approve it now, or ratify it.
+    pub reviewers: &'s [String],
+    /// Why this principal may not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub barred: Option<&'s str>,
+    /// Why it cannot be approved as it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fault: Option<&'s str>,
+    /// The fields of the frontmatter that differ.
+    pub fields: Vec<FieldReport<'s>>,
+    /// Whether the frontmatter differs in its spelling alone.
+    pub respelled: bool,
+    /// The changes of the body.
+    pub hunks: Vec<HunkReport<'s>>,
+    /// The remarks about it.
+    pub comments: Vec<RemarkReport<'s>>,
+    /// The call that approves it.
+    #[serde(skip)]
+    pub approve: Call,
+}
+
+/// A field of the frontmatter that differs.
+#[derive(Debug, Serialize)]
+pub struct FieldReport<'s> {
+    /// Its name.
+    pub name: &'s str,
+    /// Its published value, in flow form; absent, where there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub before: Option<&'s str>,
+    /// Its submitted value, in flow form; absent, where there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub after: Option<&'s str>,
+}
+
+/// A group of changes.
+#[derive(Debug, Serialize)]
+pub struct HunkReport<'s> {
+    /// The first line of it in the published text, from 1.
+    pub from_line: usize,
+    /// The first line of it in the submitted text, from 1.
+    pub to_line: usize,
+    /// The section anchors that it changes something in; empty for what is before the first.
+    pub sections: Vec<String>,
+    /// Who made the lines that it removes or changes.
+    pub replaces: Vec<ReplacedReport<'s>>,
+    /// Its lines.
+    pub lines: Vec<ChangedLine<'s>>,
+}
+
+/// Who made lines that are removed.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct ReplacedReport<'s> {
+    /// The version that added them.
+    pub version: Version,
+    /// Who made it.
+    pub edited_by: &'s str,
+}
+
+/// A line of a hunk.
+#[derive(Debug, Serialize)]
+pub struct ChangedLine<'s> {
+    /// `kept`, `removed`, `added` or `changed`.
+    pub change: &'static str,
+    /// Of a removed or changed line, the version that added it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub version: Option<Version>,
+    /// The line, or the parts of a changed one, each with what becomes of it.
+    pub parts: Vec<PartReport<'s>>,
+}
+
+/// A part of a line.
+#[derive(Debug, Serialize)]
+pub struct PartReport<'s> {
+    /// `kept`, `removed` or `added`.
+    pub change: &'static str,
+    /// Its text.
+    pub text: &'s str,
+}
+
+/// A remark about a submission.
+#[derive(Debug, Serialize)]
+pub struct RemarkReport<'s> {
+    /// The submission that it is about.
+    pub version: u64,
+    /// Who made it.
+    pub by: &'s str,
+    /// When.
+    pub at: &'s str,
+    /// The remark.
+    pub text: &'s str,
+}
+
+impl Report for SubmissionReport<'_> {
+    const SCHEMA: &'static str = "review.show";
+}
+
+impl<'s> SubmissionReport<'s> {
+    pub(crate) fn new(submitted: &'s Submitted) -> Self {
+        let track = &submitted.about.waiting.track;
+        let submission = QueuedReport::from(&submitted.about.waiting);
+        let call = Call::new(Verb::Approve).value(track.id().as_str());
+        let approve = match track.pending {
+            Some(_) => call.word("--version").value(submission.version.to_string()),
+            None => call,
+        };
+        Self {
+            members: &submitted.about.members,
+            unprotected_note: submitted.note.as_deref(),
+            reason: track.emergency.as_ref().map(|emergency| emergency.reason.as_str()),
+            reviewers: &submitted.reviewers,
+            barred: submitted.barred.as_deref(),
+            fault: submitted.fault.as_deref(),
+            fields: submitted.texts.fields.iter().map(FieldReport::from).collect(),
+            respelled: submitted.texts.is_respelled,
+            hunks: hunks(&submitted.texts, submitted.blame.as_ref()),
+            comments: submitted.comments.iter().map(RemarkReport::from).collect(),
+            submission,
+            approve,
+        }
+    }
+}
+
+impl<'s> From<&'s FieldChange> for FieldReport<'s> {
+    fn from(field: &'s FieldChange) -> Self {
+        let (before, after) = (field.before.as_deref(), field.after.as_deref());
+        Self { name: &field.name, before, after }
+    }
+}
+
+impl<'s> From<&'s Remark> for RemarkReport<'s> {
+    fn from(remark: &'s Remark) -> Self {
+        let Remark { version, by, at, text } = remark;
+        Self { version: *version, by, at, text }
+    }
+}
+
+fn hunks<'s>(texts: &'s Texts, blame: Option<&'s Blame>) -> Vec<HunkReport<'s>> {
+    let (old, new) = texts.compared();
+    // Lines are counted in the whole texts, as editors and blame do.
+    let before = texts.published[..texts.bodies.0].split_inclusive('\n').count();
+    let begin = texts.submitted[..texts.bodies.1].split_inclusive('\n').count();
+    let origin = |line: usize| {
+        let line = line + before;
+        let spans = blame.map(|blame| blame.attribution.within(line..line + 1));
+        spans.and_then(|mut spans| spans.next()).map(|span| span.version)
+    };
+    let report = |hunk: Hunk<'s>| {
+        let (from_line, to_line) = (hunk.old.start + before + 1, hunk.new.start + begin + 1);
+        let lines: Vec<ChangedLine<'s>> =
+            hunk.lines.into_iter().map(|line| changed(line, &origin)).collect();
+        let versions: BTreeSet<Version> = lines.iter().filter_map(|line| line.version).collect();
+        let replaced = |version: Version| {
+            let origin = blame?.origins.get(&version)?;
+            Some(ReplacedReport { version, edited_by: &origin.edited_by })
+        };
+        let replaces = versions.into_iter().filter_map(replaced).collect();
+        HunkReport { from_line, to_line, sections: hunk.sections, replaces, lines }
+    };
+    compare(old, new, texts.is_markdown).into_iter().map(report).collect()
+}
+
+fn changed<'s>(line: Compared<'s>, origin: &dyn Fn(usize) -> Option<Version>) -> ChangedLine<'s> {
+    let whole = |change, version, text| ChangedLine {
+        change,
+        version,
+        parts: vec![PartReport { change, text }],
+    };
+    match line {
+        Compared::Kept(text) => whole("kept", None, text),
+        Compared::Removed(at, text) => whole("removed", origin(at), text),
+        Compared::Added(text) => whole("added", None, text),
+        Compared::Changed(at, pieces) => {
+            let parts = pieces.into_iter().map(|piece| match piece {
+                Piece::Kept(text) => PartReport { change: "kept", text },
+                Piece::Removed(text) => PartReport { change: "removed", text },
+                Piece::Added(text) => PartReport { change: "added", text },
+            });
+            ChangedLine { change: "changed", version: origin(at), parts: parts.collect() }
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! What awaits a decision, as the state of the files that it was made from.
+
+use crate::document::text::normalise;
+use crate::document::utf8;
+use crate::govern::review::{self, Queue, Waiting};
+use crate::live;
+use crate::model::id::DocumentId;
+use crate::model::layout::limit;
+use crate::report::failure::Failure;
+use crate::status::{DocumentState, GovernanceState, Status};
+use crate::stewards::{Role, Scope};
+use crate::txn::stamp::is_submitted;
+use crate::vault::Vault;
+
+/// What a governed vault has beside its files.
+pub(crate) struct Awaiting {
+    /// What awaits a decision.
+    pub(crate) queue: Queue,
+    /// The scopes at which only one principal is a reviewer, with that principal.
+    pub(crate) alone: Vec<(Scope, String)>,
+}
+
+impl Awaiting {
+    /// Reads what awaits a decision, and gives the files that it was made from their state.
+    ///
+    /// # Errors
+    /// The log or the configuration cannot be relied on.
+    pub(crate) fn of(vault: &Vault, status: &mut Status) -> Result<Self, Failure> {
+        let queue = review::queue(vault, None)?;
+        for waiting in &queue.waiting {
+            mark(vault, waiting, status);
+        }
+        let scopes = queue.rules.stewards.scopes();
+        let alone = scopes.filter_map(|scope| {
+            let holders = queue.rules.stewards.holders(scope).into_iter();
+            let mut reviewers = holders.filter(|holder| holder.role == Role::Reviewer);
+            let (first, second) = (reviewers.next()?, reviewers.next());
+            second.is_none().then(|| (scope.scope.clone(), first.principal.to_string()))
+        });
+        let alone = alone.collect();
+        Ok(Self { queue, alone })
+    }
+}
+
+fn mark(vault: &Vault, waiting: &Waiting, status: &mut Status) {
+    let track = &waiting.track;
+    let Some(pending) = &track.pending else { return };
+    let id = track.id();
+    if !id.is_document() {
+        let read = vault.files().read_optional(&id.live_path(), limit::DOCUMENT);
+        let Ok(live) = read else { return };
+        let live = live.unwrap_or_default();
+        let is_same = utf8(&live).is_ok_and(|live| *normalise(live) == *pending.text);
+        let rows = status.governance.iter_mut().filter(|(row, _)| is_same && row == id);
+        rows.for_each(|(_, state)| *state = GovernanceState::Submitted);
+        return;
+    }
+    let differs = [DocumentState::Changed, DocumentState::Draft, DocumentState::Unpublished];
+    let differs = |state| differs.contains(&state) || state == DocumentState::Retired;
+    let rows = status.documents.iter_mut().filter(|row| row.id.as_ref() == Some(id));
+    for row in rows.filter(|row| differs(row.state)) {
+        if was_made_from(vault, id, &pending.text) {
+            row.state = DocumentState::Submitted;
+        }
+    }
+}
+
+fn was_made_from(vault: &Vault, id: &DocumentId, submitted: &str) -> bool {
+    let live = live::read(vault, &id.live_path()).and_then(|file| file.content.ok());
+    live.is_some_and(|live| is_submitted(id, &live.text, &live.document, submitted))
+}

@@ -1,0 +1,373 @@
+//! A step of a review happens whole or not at all: wherever its writer dies, is refused a change of
+//! the disk or is torn, the next writers find the vault before or after it, and the queue lists what
+//! stands. `experiments/src/faults` does the same with power cuts.
+//!
+//! By default every fifth change is looked at; with `CTX_REVIEW_FAULTS` each of them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use contextnest::vault::disk::{Change, Overseer, Verdict};
+use insta::assert_snapshot;
+use serde_json::Value;
+
+use crate::harness::{Output, Place, files_in};
+
+const ANA: &str = "ana@example.com";
+const BO: &str = "bo@example.com";
+const KIM: &str = "kim@example.com";
+/// More changes of the disk than any of these commands makes.
+const MOST: usize = 400;
+
+/// What becomes of the n-th change of the disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fault {
+    /// It fails.
+    Fails,
+    /// The process dies before it.
+    Dies,
+    /// The process dies in the middle of it.
+    Tears,
+}
+
+#[derive(Debug)]
+struct Watch {
+    at: usize,
+    fault: Fault,
+    seen: AtomicUsize,
+}
+
+impl Watch {
+    fn new(at: usize, fault: Fault) -> Arc<Self> {
+        Arc::new(Self { at, fault, seen: AtomicUsize::new(0) })
+    }
+
+    /// Whether the command made as many changes.
+    fn struck(&self) -> bool {
+        self.seen.load(Ordering::Relaxed) > self.at
+    }
+}
+
+impl Overseer for Watch {
+    fn judge(&self, change: &Change<'_>) -> Verdict {
+        let n = self.seen.fetch_add(1, Ordering::Relaxed);
+        match (self.fault, change) {
+            _ if n < self.at => Verdict::Allow,
+            (Fault::Fails, _) if n > self.at => Verdict::Allow,
+            (Fault::Tears, Change::Write { bytes, .. }) if n == self.at => {
+                Verdict::Tear(bytes.len() / 2, 5)
+            }
+            _ => Verdict::Refuse(5),
+        }
+    }
+}
+
+/// A governed vault, put back as often as is asked for.
+struct World {
+    place: Place,
+    before: BTreeMap<String, Vec<u8>>,
+    /// The clock of commands that are run again and again.
+    seconds: u32,
+}
+
+impl World {
+    fn new(required: u32) -> Self {
+        let place = Place::in_memory();
+        place.typed("init --name Test").here().ok();
+        let config = place.read(".context/config.yaml");
+        place.write(".context/config.yaml", config + "versions:\n  keyframe_interval: 3\n");
+        for n in 0..4 {
+            place.write(&format!("nodes/d{n}.md"), format!("# Document {n}\n\nfirst\n"));
+        }
+        let mut world = Self { place, before: BTreeMap::new(), seconds: 0 };
+        world.does(ANA, "publish --all");
+        let stewards = format!(
+            "version: 1\nvault:\n  - {{principal: {BO}, role: reviewer}}\n  - {{principal: {KIM}, role: reviewer}}\n  - {{principal: {ANA}, role: editor}}\nreview:\n  vault: {{required: {required}}}\n"
+        );
+        world.place.write("stewards.yaml", stewards);
+        world.does(ANA, "govern on");
+        world
+    }
+
+    /// A command at a fixed time, in seconds after what was prepared.
+    fn run(&self, who: &str, line: &str, later: u32) -> crate::harness::Run<'_> {
+        let n = self.seconds + later;
+        let now = format!("2026-11-22T10:{:02}:{:02}.000Z", n / 60, n % 60);
+        self.place.typed(line).var("CTX_PRINCIPAL", who).var("CTX_NOW", &now)
+    }
+
+    fn does(&mut self, who: &str, line: &str) {
+        self.seconds += 1;
+        self.run(who, line, 0).here().ok();
+    }
+
+    fn edit(&self, n: usize, word: &str) {
+        let path = format!("nodes/d{n}.md");
+        let text = self.place.read(&path);
+        let body = text.trim_end().rfind('\n').unwrap() + 1;
+        self.place.write(&path, format!("{}{word}\n", &text[..body]));
+    }
+
+    fn keep(&mut self) {
+        self.seconds += 1;
+        self.before = files_in(self.place.home());
+    }
+
+    fn put_back(&self) {
+        for entry in fs::read_dir(self.place.home()).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) }.unwrap();
+        }
+        for (path, bytes) in &self.before {
+            let path = self.place.home().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, bytes).unwrap();
+        }
+    }
+
+    fn json(&self, line: &str, schema: &str) -> Value {
+        self.run(KIM, line, 9).here().ok().json(schema)
+    }
+
+    fn checkpoints(&self) -> BTreeSet<String> {
+        let list = self.json("checkpoint list --json", "ctx.checkpoint.list");
+        let list = list["checkpoints"].as_array().unwrap();
+        list.iter().map(|c| c["checkpoint_hash"].as_str().unwrap().to_owned()).collect()
+    }
+
+    /// What is published, and every version of every history.
+    fn state(&self) -> BTreeSet<String> {
+        let mut state = self.checkpoints();
+        let ids = ["nodes/d0", "nodes/d1", "nodes/d2", "nodes/d3", "nodes/moved", "stewards.yaml"];
+        for id in ids {
+            let said = self.run(KIM, &format!("history {id} --json"), 9).here();
+            if said.exit == 1 {
+                continue;
+            }
+            for version in said.ok().json("ctx.history")["versions"].as_array().unwrap() {
+                state.insert(format!("{id} {}", version["chain_hash"]));
+            }
+        }
+        state
+    }
+
+    fn queue(&self) -> BTreeSet<String> {
+        let report = self.json("review --all --json", "ctx.review");
+        let waiting = report["waiting"].as_array().unwrap();
+        waiting.iter().map(|w| format!("{} {}", w["id"], w["version"])).collect()
+    }
+
+    /// How often the change log names each version in a line of a step.
+    fn lines(&self) -> BTreeMap<String, usize> {
+        let mut found = BTreeMap::new();
+        for (path, bytes) in files_in(&self.place.path(".context/audit")) {
+            let text = String::from_utf8_lossy(&bytes).into_owned();
+            let lines = text.lines().filter(|_| path.ends_with(".jsonl"));
+            for line in lines.filter_map(|line| serde_json::from_str::<Value>(line).ok()) {
+                for version in line["versions"].as_array().into_iter().flatten() {
+                    *found.entry(format!("{version}")).or_default() += 1;
+                }
+            }
+        }
+        found
+    }
+
+    /// Nothing is damaged or unsettled, but that the line of the last event may be missing yet.
+    fn is_whole(&self, when: &str) {
+        let said = self.run(KIM, "verify --json --allow-drift", 9).here();
+        let report = said.json("ctx.verify");
+        let findings = report["findings"].as_array().unwrap().iter();
+        let is_wrong = |f: &&Value| {
+            let class = f["class"].as_str().unwrap();
+            ["damage", "unsettled"].contains(&class) && f["code"] != "audit-missing"
+        };
+        let wrong: Vec<&Value> = findings.filter(is_wrong).collect();
+        assert!(wrong.is_empty(), "{when}: {wrong:#?}");
+    }
+
+    /// What a person does next; the last of these commands is one that is done.
+    fn goes_on(&self, n: usize) -> Output {
+        match n % 4 {
+            0 => {
+                let said = self.run(KIM, "publish nodes/d0", 2).here();
+                assert_ne!(said.exit, 0, "{}", said.whole());
+            }
+            1 => drop(self.run(KIM, "recover", 2).here().ok()),
+            2 => {
+                self.place.write("nodes/other.md", "# Other\n");
+                let watch = Watch::new(n * 7 % 40, Fault::Dies);
+                let _ = self.run(ANA, "submit nodes/other", 2).on(watch);
+                self.is_whole("after the second death");
+            }
+            _ => {}
+        }
+        self.place.write("nodes/later.md", "# Later\n");
+        self.run(ANA, "submit nodes/later", 3).here()
+    }
+
+    /// Lets something happen at every change that a command makes.
+    fn suffers(&mut self, who: &str, line: &str) {
+        self.keep();
+        let (old, old_sealed) = (self.state(), self.checkpoints());
+        let (old_queue, old_lines) = (self.queue(), self.lines());
+        self.run(who, line, 1).here().ok();
+        let (new, new_sealed) = (self.state(), self.checkpoints());
+        let (new_queue, new_lines) = (self.queue(), self.lines());
+        let mut seen = BTreeSet::new();
+        let stride = if std::env::var_os("CTX_REVIEW_FAULTS").is_some() { 1 } else { 5 };
+        for fault in [Fault::Fails, Fault::Dies, Fault::Tears] {
+            for n in (fault as usize % stride..MOST).step_by(stride) {
+                self.put_back();
+                let watch = Watch::new(n, fault);
+                let said = self.run(who, line, 1).on(watch.clone());
+                if !watch.struck() {
+                    break;
+                }
+                let what = format!("`{line}`, {fault:?} at {n}: {}", said.exit);
+                self.is_whole(&what);
+                // What no checkpoint seals is known when the next writer has looked at it.
+                let sealed = self.checkpoints();
+                let is_sealed = sealed == new_sealed && old_sealed != new_sealed;
+                assert!(is_sealed || sealed == old_sealed, "{what}: {sealed:#?}");
+                self.goes_on(n).ok();
+                self.is_whole(&what);
+                let found = self.state();
+                let is_new = found == new;
+                assert!(is_new || found == old, "{what}: {found:#?}\n{old:#?}\n{new:#?}");
+                assert!(is_new || said.exit != 0 && !is_sealed, "{what}: it is gone");
+                seen.insert(is_new);
+                let mut queue = self.queue();
+                queue.retain(|w| !w.contains("nodes/later") && !w.contains("nodes/other"));
+                let expected = if is_new { &new_queue } else { &old_queue };
+                assert_eq!(queue, *expected, "{what}");
+                let mut lines = self.lines();
+                lines.retain(|v, _| !v.contains("nodes/later") && !v.contains("nodes/other"));
+                let twice: Vec<_> = lines.iter().filter(|(_, count)| **count > 1).collect();
+                assert!(twice.is_empty(), "{what}: {twice:?}");
+                let lines: BTreeSet<&String> = lines.keys().collect();
+                let expected = if is_new { &new_lines } else { &old_lines };
+                let missing = expected.keys().find(|version| !lines.contains(version));
+                // The line of an event says enough, and what an emergency has beside it may be lost.
+                assert!(missing.is_none() || new_sealed != old_sealed, "{what}: {missing:?}");
+                assert!(lines.len() <= expected.len(), "{what}: {lines:?}");
+            }
+        }
+        assert_eq!(seen.len(), 2, "`{line}` was never seen at the state before, or after it");
+    }
+}
+
+#[test]
+fn a_submission_happens_whole_or_not_at_all() {
+    let mut world = World::new(1);
+    world.edit(0, "second");
+    world.suffers(ANA, "submit nodes/d0");
+}
+
+#[test]
+fn a_change_of_several_documents_happens_whole_or_not_at_all() {
+    let mut world = World::new(1);
+    // The next version of one of them is stored in full.
+    world.edit(0, "second");
+    world.does(ANA, "submit nodes/d0");
+    for n in 0..3 {
+        world.edit(n, "third");
+    }
+    world.suffers(ANA, "submit nodes/d0 nodes/d1 nodes/d2 --change one");
+}
+
+#[test]
+fn an_approval_in_part_happens_whole_or_not_at_all() {
+    let mut world = World::new(2);
+    for n in 0..2 {
+        world.edit(n, "second");
+    }
+    world.does(ANA, "submit nodes/d0 nodes/d1 --change one");
+    world.suffers(BO, "approve --change one");
+}
+
+#[test]
+fn an_approval_of_a_change_happens_whole_or_not_at_all() {
+    let mut world = World::new(1);
+    world.edit(0, "second");
+    world.does(ANA, "submit nodes/d0 --change one");
+    world.does(ANA, "retire nodes/d1 --change one");
+    world.suffers(BO, "approve --change one");
+}
+
+#[test]
+fn a_withdrawal_of_a_change_happens_whole_or_not_at_all() {
+    let mut world = World::new(1);
+    for n in 0..2 {
+        world.edit(n, "second");
+    }
+    world.does(ANA, "submit nodes/d0 nodes/d1 --change one");
+    world.suffers(ANA, "withdraw nodes/d0");
+}
+
+#[test]
+fn a_retirement_in_an_emergency_happens_whole_or_not_at_all() {
+    let mut world = World::new(1);
+    world.suffers(BO, "retire nodes/d0 --emergency --reason wrong");
+}
+
+#[test]
+fn an_approver_who_is_no_reviewer_any_more_does_not_count() {
+    let mut world = World::new(2);
+    world.edit(0, "second");
+    world.does(ANA, "submit nodes/d0");
+    world.does(KIM, "approve nodes/d0");
+    // Kim leaves, and Lee comes.
+    let lee = "lee@example.com";
+    let stewards = world.place.read("stewards.yaml");
+    world.place.write("stewards.yaml", stewards.replace(KIM, lee));
+    world.does(ANA, "submit stewards.yaml");
+    world.does(BO, "approve stewards.yaml");
+    world.does(KIM, "approve stewards.yaml");
+    assert_snapshot!(world.run(BO, "approve nodes/d0", 1).here().whole(), @r"
+    exit: 4
+    -- stdout
+    -- stderr
+    error[submission-changed]: version 2 of `nodes/d0` cannot be approved: `kim@example.com` is no steward of vault, but reviewer is needed
+    hint: its submitter runs `ctx withdraw nodes/d0` and then `ctx submit nodes/d0`
+    ");
+    world.seconds += 2;
+    world.does(ANA, "withdraw nodes/d0");
+    world.does(ANA, "submit nodes/d0");
+    world.does(lee, "approve nodes/d0");
+    world.does(BO, "approve nodes/d0");
+    world.is_whole("after two who are");
+    assert!(
+        world.place.read("nodes/d0.md").contains("approved_by: [lee@example.com, bo@example.com]")
+    );
+}
+
+#[test]
+fn to_leave_the_mode_is_not_submitted_while_others_await() {
+    let mut world = World::new(1);
+    world.edit(0, "second");
+    world.does(ANA, "submit nodes/d0");
+    let config = world.place.read(".context/config.yaml");
+    world.place.write(".context/config.yaml", config.replace(": governed", ": ungoverned"));
+    let refused = world.run(ANA, "submit .context/config.yaml", 1).here();
+    assert!(refused.stderr.contains("decide or withdraw 1 submission"), "{}", refused.whole());
+    world.does(ANA, "withdraw nodes/d0");
+    world.does(ANA, "submit .context/config.yaml");
+}
+
+/// A clock that is behind that of whoever wrote last.
+#[test]
+fn a_step_upon_later_ones_has_the_next_instant() {
+    let mut world = World::new(1);
+    for n in 0..2 {
+        world.edit(n, "second");
+    }
+    world.seconds += 50;
+    world.does(ANA, "submit --changed --change one");
+    world.seconds -= 50;
+    world.edit(0, "third");
+    world.does(ANA, "submit --changed --change one");
+    world.does(BO, "approve --change one");
+    world.is_whole("with a clock that is behind");
+}

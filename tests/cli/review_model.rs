@@ -1,0 +1,557 @@
+//! What a governed vault is, said a second time and as briefly as possible: who may do what, what
+//! awaits a decision, what is published. It knows no histories, no hashes and no files, and shares no
+//! code with the program (`spec/review.md`, section 3, and `spec/stewards.md`).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+pub(crate) const STEWARDS: &str = "stewards.yaml";
+pub(crate) const CONFIG: &str = ".context/config.yaml";
+
+/// A principal by its key.
+pub(crate) type Who = &'static str;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Role {
+    Viewer,
+    Editor,
+    Reviewer,
+}
+
+/// Who has which role: in the folder `nodes/x`, at the tag `red`, and in the vault; and how many
+/// approvals each of the three asks for, 0 where it says nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Stewards {
+    pub(crate) scopes: [BTreeMap<Who, Role>; 3],
+    pub(crate) required: [usize; 3],
+}
+
+const HEADS: [&str; 3] = ["folders: {nodes/x/: ", "tags: {red: ", "vault: "];
+const REVIEWS: [&str; 3] = ["folders: {nodes/x/: ", "tags: {red: ", "vault: "];
+
+impl Stewards {
+    /// The text of the file.
+    pub(crate) fn text(&self) -> String {
+        let mut out = "version: 1\n".to_owned();
+        for (n, scope) in self.scopes.iter().enumerate().filter(|(_, scope)| !scope.is_empty()) {
+            let each = scope.iter().map(|(who, role)| {
+                format!("{{principal: {who}, role: {}}}", format!("{role:?}").to_lowercase())
+            });
+            let each = each.collect::<Vec<_>>().join(", ");
+            out += &format!("{}[{each}]{}\n", HEADS[n], if n < 2 { "}" } else { "" });
+        }
+        if self.required.iter().any(|required| *required > 0) {
+            out += "review:\n";
+        }
+        for (n, required) in self.required.iter().enumerate().filter(|(_, n)| **n > 0) {
+            let end = if n < 2 { "}" } else { "" };
+            out += &format!("  {}{{required: {required}}}{end}\n", REVIEWS[n]);
+        }
+        out
+    }
+
+    pub(crate) fn vault_reviewers(&self) -> usize {
+        self.scopes[2].values().filter(|role| **role == Role::Reviewer).count()
+    }
+
+    fn role(&self, who: Who, id: &str, text: &Text) -> Option<Role> {
+        let scope = matching(id, text).find(|n| !self.scopes[*n].is_empty())?;
+        self.scopes[scope].get(who).copied()
+    }
+
+    fn required(&self, id: &str, text: &Text) -> usize {
+        matching(id, text).map(|n| self.required[n]).find(|n| *n > 0).unwrap_or(1)
+    }
+}
+
+/// The scopes that an artifact is in, the one that decides first.
+fn matching(id: &str, text: &Text) -> impl Iterator<Item = usize> {
+    let is_red = matches!(text, Text::Document { is_red: true, .. });
+    let is_in = [id.starts_with("nodes/x/"), is_red, true];
+    (0..3).filter(move |n| is_in[*n])
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Text {
+    /// A document: the word that its body has alone, whether it has the tag, its field `author`.
+    Document { word: String, is_red: bool, author: Option<String> },
+    /// A governance file; without a text it is proposed to delete it.
+    File(String),
+}
+
+impl Text {
+    /// What the body is known by.
+    pub(crate) fn body(&self) -> &str {
+        match self {
+            Self::Document { word, .. } => word,
+            Self::File(text) => text,
+        }
+    }
+
+    fn author(&self) -> Option<&str> {
+        if let Self::Document { author, .. } = self { author.as_deref() } else { None }
+    }
+
+    /// Whether a file is what a version was made from, but for the author that it got.
+    pub(crate) fn is_source_of(&self, made: &Self) -> bool {
+        let is_author = self.author().is_none() || self.author() == made.author();
+        let tag = |text: &Self| matches!(text, Self::Document { is_red: true, .. });
+        self.body() == made.body() && tag(self) == tag(made) && is_author
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Action {
+    Publish,
+    Retire,
+    Move(String),
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Pending {
+    pub(crate) by: Who,
+    pub(crate) text: Text,
+    pub(crate) action: Action,
+    pub(crate) change: Option<String>,
+    pub(crate) approvals: Vec<Who>,
+}
+
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Artifact {
+    pub(crate) published: Option<Text>,
+    pub(crate) pending: Option<Pending>,
+    /// Who retired it alone, and the text.
+    pub(crate) emergency: Option<(Who, Text)>,
+    pub(crate) has_history: bool,
+    /// Every body that some version has.
+    pub(crate) recorded: BTreeSet<String>,
+    submitters: BTreeSet<Who>,
+    bodies: BTreeMap<String, BTreeSet<Who>>,
+}
+
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Model {
+    pub(crate) is_governed: bool,
+    pub(crate) stewards: Stewards,
+    bar_author: bool,
+    pub(crate) artifacts: BTreeMap<String, Artifact>,
+    /// What each text of `stewards.yaml` says.
+    pub(crate) known: BTreeMap<String, Stewards>,
+}
+
+/// A refusal, and which rule says so.
+pub(crate) type Outcome = Result<(), &'static str>;
+
+/// What is decided about: names, or a set.
+#[derive(Clone, Debug)]
+pub(crate) enum About {
+    Id(String),
+    Change(String),
+}
+
+impl Model {
+    fn artifact(&mut self, id: &str) -> &mut Artifact {
+        self.artifacts.entry(id.to_owned()).or_default()
+    }
+
+    fn pending(&self, id: &str) -> Option<&Pending> {
+        self.artifacts.get(id)?.pending.as_ref()
+    }
+
+    /// How many artifacts await something.
+    pub(crate) fn waiting(&self) -> usize {
+        let waits = |a: &&Artifact| a.pending.is_some() || a.emergency.is_some();
+        self.artifacts.values().filter(waits).count()
+    }
+
+    fn has(&self, who: Who, needed: Role, subjects: &[(String, Text)]) -> bool {
+        let role = |(id, text): &(String, Text)| {
+            let vault_only = [STEWARDS, CONFIG].contains(&id.as_str());
+            match vault_only {
+                true => self.stewards.scopes[2].get(who).copied(),
+                false => self.stewards.role(who, id, text),
+            }
+        };
+        subjects.iter().all(|subject| role(subject) >= Some(needed))
+    }
+
+    /// The texts that roles are looked up for.
+    fn subjects(&self, id: &str, text: &Text, action: &Action) -> Vec<(String, Text)> {
+        let published = self.artifacts.get(id).and_then(|a| a.published.clone());
+        let is_said = *text != Text::File(String::new());
+        let texts: Vec<Text> =
+            Some(text.clone()).filter(|_| is_said).into_iter().chain(published).collect();
+        let mut subjects: Vec<(String, Text)> =
+            texts.iter().map(|text| (id.to_owned(), text.clone())).collect();
+        if let Action::Move(target) = action {
+            subjects.extend(texts.into_iter().map(|text| (target.clone(), text)));
+        }
+        subjects
+    }
+
+    fn subjects_of(&self, id: &str, pending: &Pending) -> Vec<(String, Text)> {
+        self.subjects(id, &pending.text, &pending.action)
+    }
+
+    fn required(&self, id: &str, pending: &Pending) -> usize {
+        let each = self.subjects_of(id, pending);
+        each.iter().map(|(id, text)| self.stewards.required(id, text)).max().unwrap_or(1)
+    }
+
+    fn is_author(&self, id: &str, pending: &Pending, who: Who) -> bool {
+        let Some(artifact) = self.artifacts.get(id) else { return false };
+        if artifact.submitters.contains(who) {
+            return true;
+        }
+        if pending.action != Action::Publish {
+            return false;
+        }
+        let (text, published) = (&pending.text, artifact.published.as_ref());
+        let is_published = published.is_some_and(|last| last.body() == text.body());
+        let submitted = artifact.bodies.get(text.body()).is_some_and(|by| by.contains(who));
+        if submitted && !is_published {
+            return true;
+        }
+        let is_changed = published.is_none_or(|last| last.author() != text.author());
+        let counts = is_changed || self.bar_author;
+        counts && text.author().is_some_and(|author| author.to_lowercase() == who)
+    }
+
+    /// Whether a principal may approve what awaits.
+    pub(crate) fn may_approve(&self, id: &str, who: Who) -> Outcome {
+        let pending = self.pending(id).ok_or("nothing awaits")?;
+        if pending.approvals.contains(&who) {
+            return Err("approved already");
+        }
+        self.is_eligible(id, pending, who)
+    }
+
+    fn is_eligible(&self, id: &str, pending: &Pending, who: Who) -> Outcome {
+        if self.is_author(id, pending, who) {
+            return Err("an author");
+        }
+        match self.has(who, Role::Reviewer, &self.subjects_of(id, pending)) {
+            true => Ok(()),
+            false => Err("no reviewer"),
+        }
+    }
+
+    /// What a principal is asked to decide.
+    pub(crate) fn asked(&self, who: Who) -> BTreeSet<String> {
+        let is_asked = |(id, artifact): &(&String, &Artifact)| match &artifact.emergency {
+            _ if artifact.pending.is_some() => self.may_approve(id, who).is_ok(),
+            Some(_) => self.may_ratify(id, who).is_ok(),
+            None => false,
+        };
+        self.artifacts.iter().filter(is_asked).map(|(id, _)| id.clone()).collect()
+    }
+
+    fn may_ratify(&self, id: &str, who: Who) -> Outcome {
+        let emergency = self.artifacts.get(id).and_then(|a| a.emergency.as_ref());
+        let (by, text) = emergency.ok_or("nothing to ratify")?;
+        if *by == who {
+            return Err("their own emergency");
+        }
+        match self.has(who, Role::Reviewer, &[(id.to_owned(), text.clone())]) {
+            true => Ok(()),
+            false => Err("no reviewer"),
+        }
+    }
+
+    /// Whether anything is submitted here.
+    pub(crate) fn governed(&self) -> Outcome {
+        if self.is_governed { Ok(()) } else { Err("not governed") }
+    }
+
+    fn check_change(&self, who: Who, change: Option<&str>) -> Outcome {
+        let is_taken = |a: &Artifact| {
+            a.pending.as_ref().is_some_and(|p| p.change.as_deref() == change && p.by != who)
+        };
+        match change.is_some() && self.artifacts.values().any(is_taken) {
+            true => Err("another's change"),
+            false => Ok(()),
+        }
+    }
+
+    /// Whether a submission would be the one that awaits, or the published text.
+    pub(crate) fn is_submitted(&self, id: &str, text: &Text, change: Option<&str>) -> bool {
+        let same = |p: &Pending| {
+            p.change.as_deref() == change
+                && p.action == Action::Publish
+                && text.is_source_of(&p.text)
+        };
+        self.pending(id).is_some_and(same)
+    }
+
+    /// Submits the texts of files. Of each, `text` is that of the live file.
+    pub(crate) fn submit(
+        &mut self,
+        (who, spelled): (Who, &str),
+        files: &[(String, Text)],
+        change: Option<&str>,
+    ) -> Outcome {
+        self.governed()?;
+        self.check_change(who, change)?;
+        let mut next = self.clone();
+        for (id, text) in files {
+            let mut made = text.clone();
+            if let Text::Document { author: author @ None, .. } = &mut made {
+                *author = Some(spelled.to_owned());
+            }
+            let action = match &made {
+                Text::File(text) if text.is_empty() => Action::Retire,
+                _ => Action::Publish,
+            };
+            self.check_submission(id, &made, &action, who)?;
+            if id == STEWARDS && self.known[made.body()].vault_reviewers() == 0 {
+                return Err("no reviewer would be left");
+            }
+            let others = self.waiting() - usize::from(self.pending(id).is_some());
+            if id == CONFIG && others > 0 && !made.body().contains("governance: governed") {
+                return Err("others await");
+            }
+            let is_mine = self.pending(id).is_none_or(|p| p.by == who);
+            if self.is_submitted(id, text, change) {
+                continue;
+            }
+            if !is_mine {
+                return Err("another's submission");
+            }
+            next.propose(id, made, action, (who, change));
+        }
+        *self = next;
+        Ok(())
+    }
+
+    fn check_submission(&self, id: &str, text: &Text, action: &Action, who: Who) -> Outcome {
+        match self.has(who, Role::Editor, &self.subjects(id, text, action)) {
+            true => Ok(()),
+            false => Err("no editor"),
+        }
+    }
+
+    fn propose(&mut self, id: &str, text: Text, action: Action, by: (Who, Option<&str>)) {
+        let (by, change) = (by.0, by.1.map(str::to_owned));
+        let artifact = self.artifact(id);
+        artifact.submitters.insert(by);
+        if action == Action::Publish {
+            artifact.bodies.entry(text.body().to_owned()).or_default().insert(by);
+        }
+        artifact.recorded.insert(text.body().to_owned());
+        artifact.has_history = true;
+        let approvals = Vec::new();
+        artifact.pending = Some(Pending { by, text, action, change, approvals });
+    }
+
+    /// Withdraws what others submitted, before a submission of one's own.
+    pub(crate) fn supersede(&mut self, who: Who, id: &str) -> Outcome {
+        self.governed()?;
+        let Some(pending) = self.pending(id) else { return Ok(()) };
+        if !self.has(who, Role::Editor, &self.subjects_of(id, pending)) {
+            return Err("no editor");
+        }
+        self.end(&About::Id(id.to_owned()));
+        Ok(())
+    }
+
+    /// Proposes to retire or to move documents.
+    pub(crate) fn propose_leaving(
+        &mut self,
+        who: Who,
+        ids: &[String],
+        action: &Action,
+        change: Option<&str>,
+    ) -> Outcome {
+        self.governed()?;
+        self.check_change(who, change)?;
+        if let Action::Move(target) = action
+            && self.artifacts.get(target).is_some_and(|a| a.has_history)
+        {
+            return Err("the target has a history");
+        }
+        let mut next = self.clone();
+        for id in ids {
+            let published = self.artifacts.get(id).and_then(|a| a.published.clone());
+            let published = published.ok_or("not published")?;
+            self.check_submission(id, &published, action, who)?;
+            if let Some(pending) = self.pending(id) {
+                if pending.change.as_deref() == change && pending.action == *action {
+                    continue;
+                }
+                if pending.by != who {
+                    return Err("another's submission");
+                }
+            }
+            next.propose(id, published, action.clone(), (who, change));
+        }
+        *self = next;
+        Ok(())
+    }
+
+    /// The artifacts that a decision is about, each with whether it was named.
+    fn concerned(&self, about: &About) -> BTreeMap<String, bool> {
+        let change = match about {
+            About::Change(name) => Some(name.clone()),
+            About::Id(id) => self.pending(id).and_then(|p| p.change.clone()),
+        };
+        let of_change = |artifact: &Artifact| {
+            change.is_some() && artifact.pending.as_ref().is_some_and(|p| p.change == change)
+        };
+        let parts = self.artifacts.iter().filter(|(_, artifact)| of_change(artifact));
+        let mut ids: BTreeMap<String, bool> = parts.map(|(id, _)| (id.clone(), false)).collect();
+        if let About::Id(id) = about {
+            ids.insert(id.clone(), true);
+        }
+        ids
+    }
+
+    /// Approves. What is complete is published, and then given with its text.
+    pub(crate) fn approve(&mut self, who: Who, about: &About) -> Result<Vec<String>, &'static str> {
+        self.governed()?;
+        let concerned = self.concerned(about);
+        if concerned.is_empty() {
+            return Err("no such change");
+        }
+        if let About::Id(id) = about
+            && self.pending(id).is_none()
+        {
+            self.may_ratify(id, who)?;
+            self.artifact(id).emergency = None;
+            return Ok(Vec::new());
+        }
+        let mut next = self.clone();
+        let (mut is_complete, mut is_any) = (true, false);
+        for (id, is_named) in &concerned {
+            let may = self.may_approve(id, who);
+            if *is_named {
+                may?;
+            }
+            let is_mine = may.is_ok() && (*is_named || matches!(about, About::Change(_)));
+            is_any |= is_mine;
+            let Some(pending) = next.artifact(id).pending.as_mut() else { continue };
+            pending.approvals.extend(is_mine.then_some(who));
+            let required = self.required(id, pending);
+            is_complete &= pending.approvals.len() >= required;
+        }
+        if !is_any {
+            return Err("none of it may be approved");
+        }
+        if !is_complete {
+            *self = next;
+            return Ok(Vec::new());
+        }
+        // Whoever approved in part has to be a reviewer still.
+        for id in concerned.keys() {
+            let Some(pending) = next.pending(id) else { continue };
+            for who in &pending.approvals {
+                self.is_eligible(id, pending, who).map_err(|_| "an approver is none any more")?;
+            }
+        }
+        next.publish_all(concerned.keys(), self.waiting())?;
+        *self = next;
+        Ok(concerned.into_keys().collect())
+    }
+
+    fn publish_all<'i>(
+        &mut self,
+        ids: impl Iterator<Item = &'i String> + Clone,
+        waiting: usize,
+    ) -> Outcome {
+        let count = ids.clone().count();
+        for id in ids.clone() {
+            let Some(Pending { text, action, .. }) = self.artifact(id).pending.take() else {
+                continue;
+            };
+            if let Action::Move(target) = &action {
+                if self.artifact(target).has_history {
+                    return Err("the target has a history");
+                }
+                let moved = self.artifact(id).published.clone().ok_or("not published")?;
+                self.publish(target, moved);
+            }
+            match action {
+                Action::Publish => self.publish(id, text),
+                Action::Retire | Action::Move(_) => self.retire(id),
+            }
+        }
+        if !self.is_governed && waiting > count {
+            return Err("others await");
+        }
+        Ok(())
+    }
+
+    /// What is published without a review, or with enough.
+    pub(crate) fn publish(&mut self, id: &str, text: Text) {
+        match id {
+            STEWARDS => self.stewards = self.known[text.body()].clone(),
+            CONFIG => {
+                self.is_governed = text.body().contains("governance: governed");
+                self.bar_author = text.body().contains("bar_author: true");
+            }
+            _ => {}
+        }
+        let artifact = self.artifact(id);
+        artifact.recorded.insert(text.body().to_owned());
+        artifact.published = Some(text);
+        artifact.has_history = true;
+        artifact.ends();
+    }
+
+    pub(crate) fn retire(&mut self, id: &str) {
+        let artifact = self.artifact(id);
+        artifact.published = None;
+        artifact.ends();
+    }
+
+    /// Rejects or withdraws, with the rest of the set.
+    pub(crate) fn refuse(&mut self, who: Who, about: &About, is_withdrawn: bool) -> Outcome {
+        self.governed()?;
+        let concerned = self.concerned(about);
+        if concerned.is_empty() {
+            return Err("no such change");
+        }
+        for (id, is_named) in &concerned {
+            let pending = self.pending(id).ok_or("nothing awaits")?;
+            if !is_named && matches!(about, About::Id(_)) {
+                continue;
+            }
+            let may = match is_withdrawn {
+                true => pending.by == who,
+                false => self.has(who, Role::Reviewer, &self.subjects_of(id, pending)),
+            };
+            if !may {
+                return Err("not theirs to end");
+            }
+        }
+        self.end(about);
+        Ok(())
+    }
+
+    fn end(&mut self, about: &About) {
+        for id in self.concerned(about).into_keys() {
+            let artifact = self.artifact(&id);
+            artifact.pending = None;
+            artifact.submitters.clear();
+        }
+    }
+
+    /// Retires at once.
+    pub(crate) fn emergency(&mut self, who: Who, id: &str) -> Outcome {
+        self.governed()?;
+        let published = self.artifacts.get(id).and_then(|a| a.published.clone());
+        let text = published.ok_or("not published")?;
+        if !self.has(who, Role::Reviewer, &[(id.to_owned(), text.clone())]) {
+            return Err("no reviewer");
+        }
+        self.retire(id);
+        self.artifact(id).emergency = Some((who, text));
+        Ok(())
+    }
+}
+
+impl Artifact {
+    fn ends(&mut self) {
+        self.pending = None;
+        self.emergency = None;
+        self.submitters.clear();
+    }
+}

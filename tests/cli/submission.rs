@@ -1,0 +1,244 @@
+//! What a reviewer is shown of a submission before the decision.
+
+use insta::assert_snapshot;
+
+use crate::harness::Place;
+
+const STEWARDS: &str = "version: 1\nvault:\n  - {principal: bo@example.com, role: reviewer}\n  \
+    - {principal: kim@example.com, role: reviewer}\n  - {principal: ana@example.com, role: editor}\n";
+
+fn governed() -> Place {
+    let place = Place::vault();
+    let text = "# Returns\n\nReturns take 30 days.\n\n## Old\n\nx [-y-]\n";
+    place.write("nodes/a.md", text);
+    place.write("nodes/b.md", "# B\n");
+    place.write("packs/p.yml", "id: p\nlabel: P\nquery: '#a'\n");
+    place.write("stewards.yaml", STEWARDS);
+    place.ctx("publish --all").ok();
+    place.ctx("govern on").ok();
+    place
+}
+
+#[test]
+fn a_reviewer_sees_words_fields_sections_and_who_wrote_what() {
+    let place = governed();
+    place.edit("nodes/a.md", "30 days", "14 days");
+    place.edit("nodes/a.md", "x [-y-]", "w [-y-]");
+    place.edit("nodes/a.md", "---\n", "---\nowner: legal\n");
+    place.ctx("submit nodes/a nodes/b --change autumn -m 'new law'").ok();
+    place.edit("nodes/b.md", "# B", "# B b");
+    place.ctx("submit nodes/b --change autumn").ok();
+    place.ctx("comment nodes/a 'which law?' --as bo@example.com").ok();
+    assert_snapshot!(place.ctx("review show nodes/a --as bo@example.com").whole(), @"
+    exit: 0
+    -- stdout
+    nodes/a v2 is to be published
+    submitted by ana@example.com, 2026-11-21T10:00:03.000Z, based on v1
+    note: new law
+    change autumn, with nodes/b
+    approvals: 0 of 1
+
+    owner: (none) -> legal
+    @@ line 11 -> 15 #returns #old, replaces lines of ana@example.com (v1) @@
+     # Returns
+     
+    ~Returns take [-30-]{+14+} days.
+     
+     ## Old
+     
+    -x [-y-]
+    +w [-y-]
+
+    comment by bo@example.com of v2, 2026-11-21T10:00:05.000Z: which law?
+    may approve: bo@example.com, kim@example.com
+    -- stderr
+    hint: run `ctx approve nodes/a --version 2`
+    ");
+    let own = place.ctx("review show nodes/a").ok();
+    assert!(
+        own.stderr.contains("may not approve it: ana@example.com submitted it"),
+        "{}",
+        own.stderr
+    );
+    let json = place.ctx("review show nodes/a --json").ok().json("ctx.review.show");
+    assert_eq!(json["fields"][0]["name"], "owner");
+    assert_eq!(json["members"][0], "nodes/b");
+    assert_eq!(json["reviewers"].as_array().unwrap().len(), 2);
+    assert_eq!(json["hunks"][0]["replaces"][0]["edited_by"], "ana@example.com");
+    let other = place.ctx("review show nodes/a --as eve@example.com");
+    assert_eq!(other.exit, 3, "{}", other.whole());
+    assert!(!other.stdout.contains("14"), "{}", other.stdout);
+}
+
+#[test]
+fn the_access_log_names_both_versions_of_a_submission() {
+    let place = governed();
+    place.edit("nodes/a.md", "30 days", "14 days");
+    place.ctx("submit nodes/a").ok();
+    place.ctx("review show nodes/a --as bo@example.com").ok();
+    let id = place.ctx("trace list --json").ok().json("ctx.trace.list");
+    let id = id["traces"].as_array().unwrap().iter().find(|line| line["verb"] == "review").unwrap();
+    let id = id["trace"].as_str().unwrap();
+    let line = place.ctx(&format!("trace show {id} --json")).ok().stdout;
+    assert!(line.contains("\"part\": \"submission\""), "{line}");
+    assert!(line.contains("\"verb\": \"review\""), "{line}");
+    place.ctx("trace verify").ok();
+}
+
+#[test]
+fn retirements_moves_deletions_and_governance_files_are_shown_as_such() {
+    let place = governed();
+    place.ctx("retire nodes/a").ok();
+    place.ctx("mv nodes/b nodes/c").ok();
+    place.remove("packs/p.yml");
+    place.edit("stewards.yaml", "ana@example.com, role: editor", "ana@example.com, role: viewer");
+    place.ctx("submit packs/p.yml stewards.yaml").ok();
+    let shown: String = ["nodes/a", "nodes/b", "packs/p.yml", "stewards.yaml"]
+        .map(|id| place.ctx(&format!("review show {id} --as kim@example.com")).ok().stdout)
+        .join("\n");
+    assert_snapshot!(shown, @"
+    nodes/a v2 is to be retired
+    submitted by ana@example.com, 2026-11-21T10:00:03.000Z, based on v1
+    approvals: 0 of 1
+    The text stays as it is published.
+    may approve: bo@example.com, kim@example.com
+
+    nodes/b v2 is to be moved to nodes/c
+    submitted by ana@example.com, 2026-11-21T10:00:04.000Z, based on v1
+    approvals: 0 of 1
+    The text stays as it is published.
+    may approve: bo@example.com, kim@example.com
+
+    packs/p.yml v2 is to be retired
+    submitted by ana@example.com, 2026-11-21T10:00:05.000Z, based on v1
+    approvals: 0 of 1
+
+    @@ line 1 -> 1, replaces lines of ana@example.com (v1) @@
+    -id: p
+    -label: P
+    -query: '#a'
+
+    may approve: bo@example.com, kim@example.com
+
+    stewards.yaml v2 is to be published
+    submitted by ana@example.com, 2026-11-21T10:00:05.000Z, based on v1
+    approvals: 0 of 1
+
+    @@ line 2 -> 2, replaces lines of ana@example.com (v1) @@
+     vault:
+       - {principal: bo@example.com, role: reviewer}
+       - {principal: kim@example.com, role: reviewer}
+    ~  - {principal: ana@example.com, role: [-editor-]{+viewer+}}
+
+    may approve: bo@example.com, kim@example.com
+    ");
+    place.ctx("withdraw nodes/a").ok();
+    place.ctx("retire nodes/a --emergency --reason wrong --as bo@example.com").ok();
+    assert_snapshot!(place.ctx("review show nodes/a --as kim@example.com").whole(), @"
+    exit: 0
+    -- stdout
+    nodes/a v4 was retired in an emergency
+    retired by bo@example.com, 2026-11-21T10:00:11.000Z
+    reason: wrong
+    approvals: 0 of 1
+    may ratify: kim@example.com
+    -- stderr
+    hint: run `ctx approve nodes/a`
+    note: to bring the document back, restore and submit it
+    ");
+}
+
+#[test]
+fn hostile_text_of_a_submission_is_spelled_out_for_a_pipe_too() {
+    let place = governed();
+    place.edit("nodes/a.md", "30 days", "30\u{1b}[31m\u{202e} days");
+    place.ctx("submit nodes/a -m '\u{1b}[2J'").ok();
+    let output = place.ctx("review show nodes/a --as bo@example.com").ok();
+    assert!(output.stdout.contains("{+\\u{1b}[31m\\u{202e}+}"), "{}", output.stdout);
+    assert!(!output.stdout.contains(['\u{1b}', '\u{202e}']), "{}", output.stdout);
+}
+
+#[test]
+fn status_and_advice_of_a_governed_vault_name_submissions() {
+    let place = governed();
+    place.edit("nodes/a.md", "30 days", "14 days");
+    place.write("nodes/new.md", "# New\n");
+    let before = place.ctx("status").ok().stdout;
+    assert!(before.contains("ctx submit --changed") && !before.contains("ctx publish"), "{before}");
+    place.ctx("submit nodes/a nodes/new").ok();
+    place.ctx("retire nodes/b").ok();
+    place.remove("packs/p.yml");
+    place.ctx("submit packs/p.yml").ok();
+    assert_snapshot!(place.ctx("status").whole(), @"
+    exit: 0
+    -- stdout
+    Checkpoint 2 of 2026-11-21T10:00:02.000Z
+    Published and unchanged: 1 document
+
+    Submitted, and not edited since (next: ctx review show ID):
+      nodes/a.md (v1)
+      nodes/new.md
+
+    Governance files changed (next: ctx submit --changed):
+      packs/p.yml (submitted)
+
+    Awaiting a decision (next: ctx review show ID):
+      nodes/a (v2 to publish, by ana@example.com)
+      nodes/b (v2 to retire, by ana@example.com)
+      nodes/new (v1 to publish, by ana@example.com)
+      packs/p.yml (v2 to retire, by ana@example.com)
+    -- stderr
+    ");
+    let json = place.ctx("status --json").ok().json("ctx.status");
+    assert_eq!(json["submissions"].as_array().unwrap().len(), 4);
+    assert_eq!(json["documents"][0]["state"], "submitted");
+    assert_snapshot!(place.ctx("verify").ok().stdout, @"
+    intact, anchored to checkpoint 2
+      anchor: checkpoint 2, trusted on this machine since 2026-11-21T10:00:02.000Z
+      2 checkpoints, 7 artifacts, 11 versions recomputed
+      head: checkpoint 2, sha256:e91cbb1dcaa1ab072786d665693f43171d4fb0f4b2c85c94966b74cb68c1443a
+      no finding: 2 edited live files, drafts or awaiting a decision; `ctx status` lists them
+    ");
+    place.edit("nodes/a.md", "14 days", "10 days");
+    let edited = place.ctx("status").ok().stdout;
+    assert!(edited.contains("Changed since publication (next: ctx submit --changed)"), "{edited}");
+    assert!(place.ctx("pack add q --query '#a'").ok().stderr.contains("ctx submit --changed"));
+}
+
+#[test]
+fn stewards_and_settings_of_a_governed_vault_are_submitted() {
+    let place = governed();
+    let assigned = place.ctx("steward assign lee@example.com reviewer --folder nodes/").ok();
+    assert_snapshot!(assigned.whole(), @"
+    exit: 0
+    -- stdout
+    1 version recorded, nothing published
+      submitted  stewards.yaml  v2
+    -- stderr
+    ");
+    assert!(place.read("stewards.yaml").contains("lee@example.com"));
+    let listed = place.ctx("steward list").ok().stdout;
+    assert!(!listed.contains("lee@example.com"), "{listed}");
+    let again = place.ctx("steward assign lee@example.com reviewer --folder nodes/").ok();
+    assert_eq!(again.stdout, "the assignment is submitted or published already\n");
+    place.ctx("approve stewards.yaml --as kim@example.com").ok();
+    assert!(place.ctx("steward list").ok().stdout.contains("lee@example.com"));
+    place.ctx("steward remove lee@example.com --folder nodes/").ok();
+    place.ctx("approve stewards.yaml --as kim@example.com").ok();
+    let single = place.ctx("steward assign lee@example.com reviewer --document nodes/a").ok();
+    assert!(single.stdout.contains("submitted"), "{}", single.stdout);
+    place.ctx("approve stewards.yaml --as kim@example.com").ok();
+    let status = place.ctx("status").ok().stderr;
+    assert!(
+        status.contains("lee@example.com is the only reviewer of document nodes/a"),
+        "{status}"
+    );
+    assert_snapshot!(place.ctx("checkpoint convert --to full").whole(), @"
+    exit: 3
+    -- stdout
+    -- stderr
+    error[governed]: this vault is governed: publication needs a review
+    hint: set `checkpoint_log` under `versions` in .context/config.yaml, run `ctx submit .context/config.yaml`, and convert the log once that is approved
+    ");
+    place.ctx("verify").ok();
+}

@@ -1,0 +1,204 @@
+//! Reviews: what a version is to them, the edit of each step, and what is wrong with histories
+//! (`spec/review.md`).
+
+use std::collections::BTreeSet;
+
+use contextnest::chain::history::{Entry, EntryState, TextStorage};
+use contextnest::document::edit::Edit;
+use contextnest::document::review::{Action, ReviewEdit};
+use contextnest::model::digest::Digest;
+use contextnest::model::id::DocumentId;
+use contextnest::model::number::Version;
+use contextnest::model::timestamp::Timestamp;
+use contextnest::review::{FaultKind, Rules, StepKind, Track, is_act};
+use contextnest::stewards;
+use serde::Deserialize;
+
+use crate::vectors::load;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Reviews {
+    edits: Vec<Step>,
+    steps: Vec<Text>,
+    acts: Vec<Act>,
+    histories: Vec<History>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Step {
+    name: String,
+    text: String,
+    version: u64,
+    at: String,
+    step: String,
+    #[serde(default)]
+    base: u64,
+    action: Option<String>,
+    target: Option<String>,
+    change: Option<String>,
+    #[serde(default)]
+    by: Vec<String>,
+    reason: Option<String>,
+    #[serde(default)]
+    retires: bool,
+    /// None where the frontmatter cannot be edited.
+    result: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Text {
+    name: String,
+    text: String,
+    step: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Act {
+    version: u64,
+    diff: String,
+    act: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct History {
+    name: String,
+    id: String,
+    stewards: String,
+    bar_author: bool,
+    versions: Vec<Made>,
+    /// Code and version.
+    findings: BTreeSet<(String, u64)>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Made {
+    by: String,
+    at: String,
+    becomes: String,
+    text: String,
+    act: Option<String>,
+}
+
+fn time(text: &str) -> Timestamp {
+    text.parse().unwrap()
+}
+
+#[test]
+fn each_step_is_the_edit_of_the_text_before_it() {
+    let cases: Reviews = load("review/cases.json");
+    for case in cases.edits {
+        let at = time(&case.at);
+        let action = match case.action.as_deref() {
+            None => Action::Publish,
+            Some("retire") => Action::Retire,
+            Some(_) => Action::Move(case.target.as_ref().unwrap().parse().unwrap()),
+        };
+        let (by, change) = (case.by.as_slice(), case.change.as_deref());
+        let reason = case.reason.as_deref();
+        let step = match case.step.as_str() {
+            "submitted" => ReviewEdit::Submit { base: Version(case.base), action: &action, change },
+            "approved-in-part" => ReviewEdit::ApproveInPart { by, at },
+            "approved" => ReviewEdit::Approve { by, at },
+            "rejected" => ReviewEdit::Reject { by: &by[0], reason: reason.unwrap() },
+            "withdrawn" => ReviewEdit::Withdraw { reason },
+            "emergency" => ReviewEdit::Emergency { reason: reason.unwrap() },
+            "ratified" => ReviewEdit::Ratify { by, at },
+            other => panic!("{other}"),
+        };
+        let status = if case.step == "approved" && !case.retires { "published" } else { "draft" };
+        let made = Edit::step(Version(case.version), &case.at, status, &step).apply(&case.text);
+        // The vectors have normal forms.
+        let made = made.ok().map(|text| text.replace("\r\n", "\n"));
+        assert_eq!(made, case.result.map(|text| text.replace("\r\n", "\n")), "{}", case.name);
+    }
+}
+
+fn entry(version: u64, by: &str, at: Timestamp, state: EntryState, stored: TextStorage) -> Entry {
+    let (content_hash, chain_hash) = (Digest::of(b""), Digest::of(b""));
+    let (version, edited_by) = (Version(version), by.to_owned());
+    Entry { version, stored, edited_by, edited_at: at, state, note: None, content_hash, chain_hash }
+}
+
+fn word(kind: StepKind) -> Option<&'static str> {
+    match kind {
+        StepKind::Submitted => Some("submitted"),
+        StepKind::ApprovedInPart => Some("approved-in-part"),
+        StepKind::Rejected => Some("rejected"),
+        StepKind::Withdrawn => Some("withdrawn"),
+        StepKind::Ratified => Some("ratified"),
+        StepKind::Event | StepKind::Other => None,
+    }
+}
+
+#[test]
+fn a_version_is_the_step_that_its_text_or_its_diff_says() {
+    let cases: Reviews = load("review/cases.json");
+    let at = time("2026-11-24T10:00:00.000Z");
+    let document = Track::new(&"nodes/a".parse().unwrap());
+    for case in cases.steps {
+        let entry = entry(2, "ana@example.com", at, EntryState::Unpublished, TextStorage::Keyframe);
+        let found = word(document.kind_of(&entry, &case.text));
+        assert_eq!(found, case.step.as_deref(), "{}", case.name);
+    }
+    let file = Track::new(&DocumentId::stewards());
+    for case in cases.acts {
+        let stored = TextStorage::Diff(case.diff.clone());
+        let entry = entry(case.version, "ana@example.com", at, EntryState::Unpublished, stored);
+        assert_eq!(is_act(&entry), case.act.is_some(), "{}", case.diff);
+        let expected = match case.act.as_deref() {
+            None => Some("submitted"),
+            Some("partial") => Some("approved-in-part"),
+            Some("rejected") => Some("rejected"),
+            Some("withdrawn") => Some("withdrawn"),
+            Some(_) => None,
+        };
+        assert_eq!(word(file.kind_of(&entry, "")), expected, "{}", case.diff);
+    }
+}
+
+#[test]
+fn what_is_wrong_with_an_approval_is_found_in_the_history_alone() {
+    let cases: Reviews = load("review/cases.json");
+    for case in cases.histories {
+        let stewards = stewards::read(&case.stewards).stewards.unwrap_or_default();
+        let rules = Rules { stewards, bar_author: case.bar_author, ..Rules::default() };
+        let (id, mut found) = (case.id.parse::<DocumentId>().unwrap(), BTreeSet::new());
+        let mut track = Track::new(&id);
+        for (made, version) in case.versions.iter().zip(1..) {
+            let at = time(&made.at);
+            let state = match made.becomes.as_str() {
+                "published" => EntryState::Published(at),
+                "retired" => EntryState::Retired(at),
+                _ => EntryState::Unpublished,
+            };
+            let stored = made.act.as_ref().map_or(TextStorage::Keyframe, |act| {
+                let before = version - 1;
+                TextStorage::Diff(format!("--- v{before}\n+++ v{version}\treview: {act}\n"))
+            });
+            let entry = entry(version, &made.by, at, state, stored);
+            // The first version was published before the vault was governed.
+            let faults = match state {
+                _ if version == 1 => Vec::new(),
+                EntryState::Unpublished => track.judge_step(&entry, &made.text, &rules),
+                _ => track.judge(&entry, &made.text, &rules),
+            };
+            found.extend(faults.into_iter().map(|fault| {
+                let code = match fault.kind {
+                    FaultKind::Missing => "approval-missing",
+                    FaultKind::SelfApproval => "approval-self",
+                    FaultKind::Unauthorised => "approval-unauthorised",
+                    FaultKind::Altered => "approval-altered",
+                };
+                (code.to_owned(), version)
+            }));
+            track.step(&entry, &made.text);
+        }
+        assert_eq!(found, case.findings, "{}", case.name);
+    }
+}
