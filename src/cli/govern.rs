@@ -12,6 +12,8 @@ use crate::workspace::governance::is_shared;
 /// In a governed vault a text is published only after a reviewer who is not its author approved it.
 /// Who reviews what is in stewards.yaml. Principals are asserted on a command line: a process that can
 /// write to the files of the vault can name any. `ctx verify` finds what was published past the review.
+/// With `reads: stewards` in the configuration, each principal is shown only what their role allows.
+/// Both are a boundary between people only where a server authenticates them.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx govern on --dry-run\n  ctx govern off")]
 pub(super) struct Govern {

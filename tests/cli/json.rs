@@ -91,6 +91,7 @@ fn every_verb_names_its_schema() {
         ("add nodes/s --body text --as bo@example.com", "ctx.add"),
         ("submit nodes/s --as bo@example.com", "ctx.submit"),
         ("review", "ctx.review"),
+        ("review show nodes/s", "ctx.review.show"),
         ("comment nodes/s why", "ctx.comment"),
         ("approve nodes/s --dry-run", "ctx.approve"),
         ("reject nodes/s --reason x --dry-run", "ctx.reject"),

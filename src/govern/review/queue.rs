@@ -133,7 +133,8 @@ pub fn about(vault: &Vault, id: &DocumentId, who: &Principal) -> Result<About, P
             let state = chronicle.state_at(chronicle.head_number())?;
             let all = waiting_in(vault, &chronicle, &state)?.into_iter();
             let is_member = |track: &Track| {
-                track.pending.as_ref().is_some_and(|p| p.change.as_ref() == Some(&name))
+                let is_known = may_read(readers.as_ref(), track);
+                is_known && track.pending.as_ref().is_some_and(|p| p.change.as_ref() == Some(&name))
             };
             all.filter(|(other, track)| other != id && is_member(track)).map(|(id, _)| id).collect()
         }
