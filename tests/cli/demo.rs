@@ -364,21 +364,21 @@ fn the_tour_of_a_review_refuses_the_author_and_publishes_by_a_reviewer() {
     hint: run `ctx approve nodes/policies/vendor-risk --version 2`
 
     $ ctx approve --change threshold --as lee@example.com
-    checkpoint 5 with 2 versions, 2026-11-21T10:00:00.004Z
+    checkpoint 5 with 2 versions, 2026-11-21T10:00:00.005Z
       changed  nodes/policies/vendor-risk        v3
       changed  nodes/runbooks/vendor-onboarding  v3
 
     The history says who wrote and who approved, and verification checks the approval again:
 
     $ ctx history nodes/policies/vendor-risk
-    v1  published    @1  keyframe  2026-11-21T10:00:00.000Z  ana@example.com  e9bf985f067e
-    v2  unpublished  -   diff      2026-11-21T10:00:00.004Z  ana@example.com  c20299f760dd  (lower threshold)
-    v3  published    @5  diff      2026-11-21T10:00:00.004Z  lee@example.com  c9313e1ae0f8
+    v1  published  @1  keyframe  2026-11-21T10:00:00.000Z  ana@example.com  e9bf985f067e
+    v2  submitted  -   diff      2026-11-21T10:00:00.004Z  ana@example.com  c20299f760dd  (lower threshold)
+    v3  published  @5  diff      2026-11-21T10:00:00.005Z  lee@example.com  4263c2b8180a  submitted by ana@example.com, approved by lee@example.com
 
     $ ctx verify
     intact, not anchored
       5 checkpoints, 10 artifacts, 16 versions recomputed
-      head: checkpoint 5, sha256:2b1c35ff6edc53f7f1fd38ccbc530e13cc6d9c9721f9e8071548f9b48f618c5a
+      head: checkpoint 5, sha256:82fb443b77d5db224d0d7bd1fdcab48ca2fd3922b1351698a3d965d2112fc960
       covered by no hash: the notes of 2 versions
 
     Notes:
@@ -386,11 +386,11 @@ fn the_tour_of_a_review_refuses_the_author_and_publishes_by_a_reviewer() {
           in .context/.versions/config.yaml/history.yaml
       [timestamp-future] nodes/policies/vendor-risk v2: it is from 2026-11-21T10:00:00.004Z, later than the clock
           in nodes/policies/.versions/vendor-risk/history.yaml
-      [timestamp-future] nodes/policies/vendor-risk v3: it is from 2026-11-21T10:00:00.004Z, later than the clock
+      [timestamp-future] nodes/policies/vendor-risk v3: it is from 2026-11-21T10:00:00.005Z, later than the clock
           in nodes/policies/.versions/vendor-risk/history.yaml
       [timestamp-future] nodes/runbooks/vendor-onboarding v2: it is from 2026-11-21T10:00:00.004Z, later than the clock
           in nodes/runbooks/.versions/vendor-onboarding/history.yaml
-      [timestamp-future] nodes/runbooks/vendor-onboarding v3: it is from 2026-11-21T10:00:00.004Z, later than the clock
+      [timestamp-future] nodes/runbooks/vendor-onboarding v3: it is from 2026-11-21T10:00:00.005Z, later than the clock
           in nodes/runbooks/.versions/vendor-onboarding/history.yaml
       [timestamp-future] stewards.yaml v1: it is from 2026-11-21T10:00:00.001Z, later than the clock
           in .versions/stewards.yaml/history.yaml
@@ -402,7 +402,7 @@ fn the_tour_of_a_review_refuses_the_author_and_publishes_by_a_reviewer() {
           in .versions/checkpoints.jsonl
       [timestamp-future] .versions/checkpoints.jsonl, checkpoint 4: it is of 2026-11-21T10:00:00.003Z, the clock says 2026-11-21T10:00:00.000Z
           in .versions/checkpoints.jsonl
-      [timestamp-future] .versions/checkpoints.jsonl, checkpoint 5: it is of 2026-11-21T10:00:00.004Z, the clock says 2026-11-21T10:00:00.000Z
+      [timestamp-future] .versions/checkpoints.jsonl, checkpoint 5: it is of 2026-11-21T10:00:00.005Z, the clock says 2026-11-21T10:00:00.000Z
           in .versions/checkpoints.jsonl
     hint: store the output of `ctx head` elsewhere, and pass it to `ctx verify --expect-head`, to detect truncation or a full rewrite
 

@@ -176,7 +176,7 @@ fn the_parts_of_a_change_are_published_together_by_their_reviewers() {
     intact(&place);
     by(&place, "lee", "approve --change autumn").ok();
     let history = place.ctx("history nodes/a").ok().stdout;
-    assert!(history.contains("published    @3"), "{history}");
+    assert!(history.contains("@3  "), "{history}");
     assert!(place.read("nodes/a.md").contains("approved_by: bo@x.com"));
     intact(&place);
 }

@@ -253,7 +253,15 @@ fn an_old_approval_is_due_and_the_clock_is_handed_in() {
     let later = |line: &str| place.typed(line).var("CTX_NOW", "2027-02-18T10:00:00.000Z").run();
     assert!(!later("validate").ok().stdout.contains("approval-due"), "ninety days are allowed");
     let later = |line: &str| place.typed(line).var("CTX_NOW", "2027-03-01T10:00:00.000Z").run();
-    assert_snapshot!(later("status").ok().stdout, @"PENDING");
+    assert_snapshot!(later("status").ok().stdout, @"
+    Checkpoint 3 of 2026-11-21T10:00:04.000Z
+    Published and unchanged: 2 documents
+    Nothing to submit
+
+    Due for a review, because the approval is too old:
+      nodes/a (approved at 2026-11-21T10:00:01.000Z, due after 90 days)
+      nodes/b (approved at 2026-11-21T10:00:01.000Z, due after 90 days)
+    ");
     assert_eq!(later("status --json").ok().json("ctx.status")["due"][0]["max_age_days"], 90);
     let found = later("validate").ok().stdout;
     assert!(found.contains("warning[approval-due]: nodes/a.md: it was approved at"), "{found}");

@@ -13,7 +13,7 @@ pub(in crate::e3::attacks) const APPROVALS: &[(&str, Attack)] = &[
     ("review-self-by-normal-form", |t| approved(t, CHLOE, "Chloe\u{301} Duval")),
     ("review-self-by-blanks", |t| approved(t, BO, "bo@example.com ")),
     ("review-self-by-invisible-character", |t| approved(t, BO, "bo\u{200b}@example.com")),
-    ("review-approver-nobody", |t| approved(t, ANA, EVE)),
+    ("review-approver-no-steward", |t| approved(t, ANA, EVE)),
     ("review-approver-editor", |t| approved(t, BO, ANA)),
     ("review-approver-forged", |t| {
         Governed::begin(t)?.submit(BO, PLAIN)?;
@@ -154,7 +154,7 @@ pub(in crate::e3::attacks) const APPROVALS: &[(&str, Attack)] = &[
         t.approve(PLAIN, (BO, LATER), &[BO])?;
         sealed(t, PLAIN)
     }),
-    ("review-submitted-by-nobody", |t| {
+    ("review-submitted-by-no-steward", |t| {
         Governed::begin(t)?;
         let version = t.last(PLAIN).1;
         let submitted = submitted(t, (EVE, LATER), PLAIN, version, &more)?;

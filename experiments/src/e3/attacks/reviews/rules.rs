@@ -138,7 +138,7 @@ pub(in crate::e3::attacks) const RULES: &[(&str, Attack)] = &[
         t.seal(LATER, &[STEWARDS], &[])?;
         Some(Place::of(STEWARDS).version(version + 1))
     }),
-    ("review-submission-of-nobody-of-the-mode", |t| {
+    ("review-submission-by-no-steward-of-the-mode", |t| {
         Governed::begin(t)?;
         let text = t.last(CONFIG).0.replacen(GOVERNED, "", 1);
         let version = t.add(CONFIG, (EVE, LATER), Becomes::Step, &text)?;

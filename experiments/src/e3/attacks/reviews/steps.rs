@@ -99,7 +99,7 @@ pub(in crate::e3::attacks) const STEPS: &[(&str, Attack)] = &[
     }),
     ("review-ratified-by-same", |t| ratified(t, "BO@example.com")),
     ("review-ratified-by-editor", |t| ratified(t, ANA)),
-    ("review-ratified-by-nobody", |t| ratified(t, EVE)),
+    ("review-ratified-by-no-steward", |t| ratified(t, EVE)),
     ("review-ratified-nothing", |t| {
         Governed::begin(t)?;
         let (text, version) = t.last(PLAIN);
