@@ -304,6 +304,9 @@ def main(program):
             return done.stdout
 
         ctx("init", "--name", "Exports")
+        # Changes have lines of their own, in another log.
+        config = vault / ".context/config.yaml"
+        config.write_text(config.read_text().replace("audit:\n  retention: 184d\n", ""))
         (vault / "nodes").mkdir(exist_ok=True)
         (vault / "nodes/fees.md").write_text("---\ntags: [money]\n---\nFive percent.\n\n## Waivers\n\nNone.\n")
         (vault / "nodes/returns @ home.md").write_text("---\ntags: [money]\nauthor: Ben\n---\n30 days.\n")

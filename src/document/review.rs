@@ -2,7 +2,7 @@
 //! (`spec/review.md`, section 2; paper, section 4.5).
 //!
 //! A submission, a decision on it and a retirement are versions whose text says what they are, so
-//! that any reader sees it and the chain protects it. [`Edit::review`] is the only writer of these
+//! that any reader sees it and the chain protects it. `Edit::review` is the only writer of these
 //! fields, and [`ReviewFields::of`] their only reader.
 
 use super::edit::Edit;

@@ -3,7 +3,7 @@
 //!
 //! [`read()`] turns the text of `stewards.yaml` into [`Stewards`] or says what is wrong with it, each
 //! problem with its place. [`Stewards::resolve`] gives the one scope that decides about an artifact:
-//! resolution is total, deterministic, and does not depend on the order of the file. [`in_force`]
+//! resolution is total, deterministic, and does not depend on the order of the file. [`in_force()`]
 //! reads what the log seals. Nothing here writes; `edit` computes a new text of the file.
 //!
 //! A file with a problem has no stewards at all: an assignment that is left out would give a
