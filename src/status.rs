@@ -12,7 +12,7 @@ use std::collections::{HashMap, HashSet};
 
 use rayon::prelude::*;
 
-use crate::chain::history::Entry;
+use crate::chain::history::{Entry, EntryState};
 use crate::chain::replay;
 use crate::checkpoint::fault::LogError;
 use crate::checkpoint::state::PublishedSet;
@@ -364,8 +364,9 @@ fn gone_row(head: &Snapshot<'_>, state: &PublishedSet, id: &DocumentId) -> Row {
 /// Whether a document that is not published has a history that ends in its retirement.
 fn is_retired(vault: &Vault, id: &DocumentId) -> bool {
     replay::load(vault.files(), id).is_ok_and(|history| {
-        let last = history.last_version().and_then(|version| history.entry(version));
-        last.is_some_and(Entry::is_retirement)
+        // Steps of reviews publish and retire nothing.
+        let mut last = history.entries().rev().filter(|entry| entry.state != EntryState::Unpublished);
+        last.next().is_some_and(Entry::is_retirement)
     })
 }
 

@@ -17,6 +17,7 @@ use super::cut::{self, Cuts, Pruned, Pruning};
 use super::fault::{Fault, FaultKind, Faults};
 use super::filter::Filter;
 use super::line::{Line, LineFault};
+use super::sight::Sight;
 use super::writer::{FULL, FilesByWriter, WriterId, files_in};
 use crate::model::digest::Digest;
 use crate::model::layout::AUDIT_DIR;
@@ -37,6 +38,8 @@ pub struct Logs {
     pub(super) files: FilesByWriter,
     /// Where they were pruned.
     cuts: Cuts,
+    /// What of their lines may be seen.
+    sight: Sight,
 }
 
 /// Where logs are.
@@ -92,7 +95,7 @@ impl Logs {
     pub fn open(dir: &Path) -> io::Result<Self> {
         let folder = Folder::Outside(dir.to_owned());
         let files = folder.files()?;
-        Ok(Self { folder, files, cuts: Cuts::default() })
+        Ok(Self { folder, files, cuts: Cuts::default(), sight: Sight::default() })
     }
 
     /// The change logs of a vault; none if it has no folder for them.
@@ -102,13 +105,24 @@ impl Logs {
     pub fn of_changes(vault: &Vault) -> Result<Self, FileError> {
         let files = changes::in_vault(vault.files())?;
         let folder = Folder::Vault(vault.files().clone());
-        Ok(Self { folder, files, cuts: Cuts::default() })
+        Ok(Self { folder, files, cuts: Cuts::default(), sight: Sight::default() })
     }
 
     /// The same logs, which were pruned at these cuts.
     #[must_use]
     pub fn pruned_at(self, cuts: Cuts) -> Self {
         Self { cuts, ..self }
+    }
+
+    /// The same logs as a reader may see them. What verifies them says nothing of their lines.
+    #[must_use]
+    pub fn seen_by(self, sight: Sight) -> Self {
+        Self { sight, ..self }
+    }
+
+    /// What may be seen of a line.
+    pub(super) fn seen(&self, line: Line) -> Option<Line> {
+        self.sight.of(line)
     }
 
     /// Where they were pruned.
@@ -183,6 +197,8 @@ impl Logs {
         keep: Keep<'_, T>,
         found: &mut dyn FnMut(T),
     ) -> io::Result<Verified> {
+        let seen = |line: Line| keep(self.seen(line)?);
+        let keep: Keep<'_, T> = &seen;
         let (mut lines, mut faults, mut pruned) = (0, Faults::default(), Vec::new());
         for (writer, firsts) in &self.files {
             let mut expected = Expected { seq: 1, prev: writer.genesis() };

@@ -26,7 +26,7 @@ impl Logs {
                 let (_, file) = self.file(writer, *first)?;
                 let found = lines_of(&file, writer, trace)?;
                 if !found.is_empty() {
-                    return Ok(found);
+                    return Ok(found.into_iter().filter_map(|line| self.seen(line)).collect());
                 }
             }
         }

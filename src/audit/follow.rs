@@ -12,6 +12,7 @@ use super::end::{End, last_line};
 use super::fault::cut;
 use super::find::begin_of;
 use super::line::Line;
+use super::sight::Sight;
 use super::writer::WriterId;
 use crate::vault::Vault;
 
@@ -20,6 +21,8 @@ use crate::vault::Vault;
 pub struct Follower {
     folder: Folder,
     places: BTreeMap<String, Place>,
+    /// What of its lines may be seen.
+    sight: Sight,
 }
 
 /// What was read of a file.
@@ -98,7 +101,13 @@ impl Follower {
                 places.insert(name, place);
             }
         }
-        Ok(Self { folder, places })
+        Ok(Self { folder, places, sight: Sight::default() })
+    }
+
+    /// The same for a reader who may not see every line.
+    #[must_use]
+    pub fn seen_by(self, sight: Sight) -> Self {
+        Self { sight, ..self }
     }
 
     /// Hands out what was appended since the last look. Gives whether to go on.
@@ -123,6 +132,7 @@ impl Follower {
     }
 
     fn look_at(&mut self, name: &str, file: &LogFile, take: Take<'_>) -> io::Result<bool> {
+        let sight = &self.sight;
         let place = self.places.entry(name.to_owned()).or_default();
         place.find_in(file)?;
         let fault = |why: String| New::Fault { file: name.to_owned(), why: cut(why) };
@@ -142,17 +152,21 @@ impl Follower {
                     match Line::read(bytes) {
                         Ok((line, _)) if writer_of(name) == line.writer => {
                             place.last = line.seq;
-                            New::Line(Box::new(line))
+                            sight.of(line).map(|line| New::Line(Box::new(line)))
                         }
-                        Ok((line, _)) => fault(format!("a line is of the writer {}", line.writer)),
-                        Err(why) => fault(why.to_string()),
+                        Ok((line, _)) => {
+                            Some(fault(format!("a line is of the writer {}", line.writer)))
+                        }
+                        Err(why) => Some(fault(why.to_string())),
                     },
                 ),
-                Ending::TooLong(bytes) => (bytes, fault("a line is longer than 16 MiB".to_owned())),
+                Ending::TooLong(bytes) => {
+                    (bytes, Some(fault("a line is longer than 16 MiB".to_owned())))
+                }
                 Ending::None => return Ok(true),
             };
             place.end += bytes;
-            if !take(new) {
+            if new.is_some_and(|new| !take(new)) {
                 return Ok(false);
             }
         }

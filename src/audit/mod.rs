@@ -11,7 +11,7 @@
 //! `produced` is what an agent made of it, and `traceparent` the span of a distributed trace that a
 //! command is run in. `changes` is the log of those who write, in the vault, and `tails` what is kept
 //! in mind of it elsewhere. `prune` deletes the oldest accesses, but those that a `hold` names, and
-//! `cut` is where that was.
+//! `cut` is where that was. `sight` is what a reader may see of it.
 
 mod append;
 mod blocks;
@@ -35,6 +35,7 @@ mod pattern;
 mod produced;
 pub(crate) mod prune;
 mod raw;
+mod sight;
 mod tails;
 mod text;
 mod traceparent;
@@ -60,6 +61,7 @@ pub use produced::{Prior, Priors, Produced, before};
 pub(crate) use produced::{is_before, session_of};
 pub use prune::{Plan, WriterPlan};
 pub use raw::{RawLine, RawLines};
+pub use sight::Sight;
 pub use tails::{Tail, Tails};
 pub use text::{Deciding, Part, Text, Traced};
 pub use traceparent::TraceParent;

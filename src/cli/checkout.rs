@@ -35,13 +35,13 @@ pub(super) fn run(args: &Checkout, session: &mut Session<'_>) -> Result<Answer, 
     session.recording.class = Some(Class::Set);
     let (checkpoint, folder) = (args.number, args.dir.display().to_string());
     let artifacts = checkout.len();
+    session.note_unreadable(&snapshot);
     if session.ui.json {
         session.ui.report(&CheckoutReport { checkpoint, folder, artifacts });
     } else {
         let (what, folder) = (count(artifacts, "file"), shown(&folder));
         session.ui.line(&format!("wrote checkpoint {checkpoint} to {folder}: {what}"));
     }
-    session.note_unreadable(&snapshot);
     session.record(None)?;
     checkout.write().inspect_err(|_| session.ui.discard())?;
     Ok(Answer::Yes)

@@ -86,8 +86,8 @@ pub(super) fn run(args: &Checkpoint, session: &mut Session<'_>) -> Result<Answer
             let at = Snapshot::at(&vault, &chronicle, Some(*number))?;
             let state = at.state()?;
             session.recording.listed = Some(state.len());
-            show(session, entry, state, &head);
             session.note_unreadable(&at);
+            show(session, entry, state, &head);
         }
         Part::Diff { older, newer } => {
             let (before, after) = match head.is_limited() {

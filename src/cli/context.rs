@@ -60,6 +60,7 @@ pub(super) fn run(args: &Context, session: &mut Session<'_>) -> Result<Answer, F
     let extent = if args.all { Extent::Whole } else { Extent::Bounded };
     let map = MapReport::new(&snapshot, &overview, &packs, extent)?;
     session.recording.listed = Some(map.documents);
+    session.note_unreadable(&snapshot);
     match session.ui.json {
         true => {
             let map = session.release(map.with(instructions.as_ref()));
@@ -70,13 +71,12 @@ pub(super) fn run(args: &Context, session: &mut Session<'_>) -> Result<Answer, F
     let is_withheld = overview.withheld.iter().any(|w| w.id.as_str() == layout::CONTEXT);
     if instructions.is_none() && !is_withheld {
         let next = match vault.files().exists(layout::CONTEXT) {
-            true if session.ui.is_governed => "`ctx submit CONTEXT.md` submits it",
+            true if session.ui.is_governed() => "`ctx submit CONTEXT.md` submits it",
             true => "`ctx publish CONTEXT.md` publishes it",
             false => "the file does not exist",
         };
         session.ui.note(&format!("note: no checkpoint holds CONTEXT.md; {next}"));
     }
-    session.note_unreadable(&snapshot);
     Ok(session.answer(&overview.withheld))
 }
 

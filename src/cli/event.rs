@@ -148,7 +148,7 @@ fn fixed(session: &mut Session<'_>, files: &[FixedLinks], dry_run: bool) {
             replacement(session, &path, (&old, &file.new.text), "with the new links");
         }
     } else if files.iter().any(|file| !file.new.changed.is_empty()) {
-        let next = match session.ui.is_governed {
+        let next = match session.ui.is_governed() {
             true => "`ctx submit --changed` submits them",
             false => "`ctx publish --changed` publishes them",
         };

@@ -71,7 +71,7 @@ fn text(session: &mut Session<'_>, versions: &[VersionReport<'_>]) {
             v.edited_at.clone(),
             shown(v.edited_by).into_owned(),
             hash.to_owned(),
-            [reviewed(v), v.unprotected_note.map(|n| format!("({})", shown(n)))]
+            [reviewed(v), v.reason.as_deref().map(because), v.unprotected_note.map(|n| format!("({})", shown(n)))]
                 .into_iter()
                 .flatten()
                 .collect::<Vec<_>>()
@@ -91,6 +91,11 @@ fn text(session: &mut Session<'_>, versions: &[VersionReport<'_>]) {
 fn reviewed(v: &VersionReport<'_>) -> Option<String> {
     let by = shown(v.submitted_by.as_deref()?).into_owned();
     Some(format!("submitted by {by}, approved by {}", shown(&v.approved_by.join(", "))))
+}
+
+/// Why a version was rejected, withdrawn or retired.
+fn because(reason: &str) -> String {
+    format!("because: {}", shown(reason))
 }
 
 /// How many versions of the whole vault are listed.

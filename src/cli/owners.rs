@@ -56,6 +56,7 @@ pub(super) fn run(args: &Owners, session: &mut Session<'_>) -> Result<Answer, Fa
     let limit = if session.ui.json { args.limit } else { args.limit.or(LISTED) };
     let (undedicated, unowned) = (report.undedicated.len(), report.unowned.len());
     let omitted = limit.first(&mut report.undedicated) + limit.first(&mut report.unowned);
+    session.note_unreadable(&snapshot);
     if session.ui.json {
         session.ui.report(&limit::report(report, omitted));
     } else {
@@ -70,7 +71,6 @@ pub(super) fn run(args: &Owners, session: &mut Session<'_>) -> Result<Answer, Fa
         limit::note(omitted).iter().for_each(|note| session.ui.note(note));
     }
     let answer = steward::note_basis(session, &vault, &found);
-    session.note_unreadable(&snapshot);
     let withheld = session.answer(&listing.withheld);
     Ok(if answer == Answer::Yes { withheld } else { answer })
 }

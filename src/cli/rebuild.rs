@@ -60,7 +60,9 @@ pub(super) fn run(args: &Rebuild, session: &mut Session<'_>) -> Result<Answer, F
         session.changed(&vault, Some(Change::ReplaceLog { to: HeadRef::of(&replacement.head) }));
     }
     let rebuilt = &replacement.rebuilt;
-    let is_all = rebuilt.unsound.is_empty() && rebuilt.passed_over.is_empty();
+    let is_all = rebuilt.unsound.is_empty()
+        && rebuilt.unapproved.is_empty()
+        && rebuilt.passed_over.is_empty();
     Ok(if is_all { Answer::Yes } else { Answer::No })
 }
 
@@ -80,6 +82,11 @@ fn print(args: &Rebuild, session: &mut Session<'_>, replacement: &Replacement) {
     for (id, version, why) in &rebuilt.unsound {
         let (id, why) = (shown(id.as_str()), why.to_string());
         ui.note(&format!("left out: {id} version {version}: {}", shown(&why)));
+    }
+    for one in &rebuilt.unapproved {
+        let (id, why) = (shown(one.id.as_str()), shown(&one.why));
+        let version = one.version;
+        ui.note(&format!("left out from version {version} on, without an approval: {id}: {why}"));
     }
     let passed_over = first(rebuilt.passed_over.iter(), |(id, version)| {
         let id = shown(id.as_str());

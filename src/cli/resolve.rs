@@ -121,6 +121,10 @@ pub(super) fn run(args: &Resolve, session: &mut Session<'_>) -> Result<Answer, F
         instructions: &instructions,
     };
     let context = Context::new(asked.question(), &resolution, shape);
+    // A search, or a lone name, is answered as if the others were not there.
+    if asked.plan.class() == Class::Set {
+        session.note_unreadable(&asked.snapshot);
+    }
     if session.ui.json {
         let about = (asked.selector.to_string(), asked.snapshot.checkpoint());
         let is_context = args.format.is_some();
@@ -144,10 +148,6 @@ pub(super) fn run(args: &Resolve, session: &mut Session<'_>) -> Result<Answer, F
     }
     document::note(session, asked.plan.backend.as_deref(), &notes);
     note_left_out(session, &context);
-    // A search, or a lone name, is answered as if the others were not there.
-    if asked.plan.class() == Class::Set {
-        session.note_unreadable(&asked.snapshot);
-    }
     Ok(session.answer(&resolution.withheld))
 }
 

@@ -12,7 +12,6 @@ use crate::report::failure::{Code, Failure};
 use crate::resolve::{CheckpointSource, Need, Snapshot, Withheld};
 use crate::trust::{self, HeadError};
 use crate::vault::Vault;
-use crate::vault::config::Governance;
 use crate::words::count;
 use crate::workspace::Workspace;
 use crate::workspace::recording::{Printed, Recording};
@@ -34,7 +33,7 @@ impl Session<'_> {
     /// The vault of a verb; what it hands out, or is refused, is recorded of it.
     pub(super) fn vault(&mut self) -> Result<Vault, Failure> {
         let vault = self.workspace.vault()?;
-        self.ui.is_governed = vault.config().governance == Governance::Governed;
+        self.ui.is_about(&vault);
         self.recording.is_of(&vault);
         Ok(vault)
     }
@@ -74,9 +73,11 @@ impl Session<'_> {
         Answer::of(withheld)
     }
 
-    /// Says how many documents the reader may not read, without naming one.
+    /// Says how many documents the reader may not read, without naming one; before the report, which
+    /// has the number in JSON.
     pub(super) fn note_unreadable(&mut self, snapshot: &Snapshot<'_>) {
         self.recording.unreadable = snapshot.unreadable_count();
+        self.ui.may_not_read = snapshot.is_limited().then_some(self.recording.unreadable);
         if self.recording.unreadable > 0 {
             let what = count(self.recording.unreadable, "document");
             let at = snapshot.checkpoint();

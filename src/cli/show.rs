@@ -29,7 +29,7 @@ pub(super) fn run(args: &Show, session: &mut Session<'_>) -> Result<Answer, Fail
     let (text, history) = text_of(&vault, &head, &chronicle, &id, version)?;
     let checkpoint = seals::of_log(&chronicle, &id, &history).get(&version).copied();
     session.recording.class = Some(Class::Direct);
-    let recorded = recorded(&chronicle, &id, (version, &history), (&text, &text));
+    let recorded = recorded((vault.files(), &chronicle), &id, (version, &history), (&text, &text));
     let text = session.release(Traced::new(text, recorded.into_iter().collect()));
     match session.ui.json {
         true => session.ui.report(&ShowReport { id: &id, version, checkpoint, text: &text }),

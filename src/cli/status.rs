@@ -43,7 +43,7 @@ pub(super) fn run(args: &Status, session: &mut Session<'_>) -> Result<Answer, Fa
     let head = Snapshot::whole(&vault, &chronicle, None)?;
     let places = session.workspace.places_at(&vault, &head, &args.places)?;
     let mut compared = status(&vault, &head, &Seen::open(&vault))?;
-    let awaiting = match session.ui.is_governed {
+    let awaiting = match session.ui.is_governed() {
         true => {
             let now = session.workspace.now()?;
             Awaiting::of((&vault, &chronicle), &head, now, &mut compared).ok()
@@ -162,7 +162,7 @@ const SECTIONS: [(DocumentState, &str, &str); 9] = [
 
 /// The next command in the mode of the vault.
 fn in_mode(ui: &Ui<'_>, next: &str) -> String {
-    match ui.is_governed {
+    match ui.is_governed() {
         true => next
             .replace("ctx publish ID, or ctx publish --all", "ctx submit ID")
             .replace("ctx publish", "ctx submit"),
@@ -171,12 +171,20 @@ fn in_mode(ui: &Ui<'_>, next: &str) -> String {
 }
 
 fn text_of_governance(ui: &mut Ui<'_>, files: &[(DocumentId, GovernanceState)]) {
-    let is_deleted = |state| state == GovernanceState::Deleted;
-    for (deleted, heading) in [
-        (false, "Governance files changed (next: ctx publish --changed):"),
-        (true, "Governance files deleted (next: ctx restore FILE, or ctx retire FILE):"),
-    ] {
-        let mut files = files.iter().filter(|(_, state)| is_deleted(*state) == deleted).peekable();
+    use GovernanceState as State;
+    let sections: [(&[State], &str); 3] = [
+        (
+            &[State::New, State::Changed, State::Unreadable],
+            "Governance files changed (next: ctx publish --changed):",
+        ),
+        (&[State::Submitted], "Governance files submitted (next: ctx review show ID):"),
+        (
+            &[State::Deleted],
+            "Governance files deleted (next: ctx restore FILE, or ctx retire FILE):",
+        ),
+    ];
+    for (states, heading) in sections {
+        let mut files = files.iter().filter(|(_, state)| states.contains(state)).peekable();
         if files.peek().is_none() {
             continue;
         }
@@ -239,7 +247,7 @@ fn text(session: &mut Session<'_>, compared: &Compared, head: &Snapshot<'_>, lim
     text_of_governance(ui, &compared.governance);
     let is_clean = compared.documents.iter().all(|row| row.state == DocumentState::Published);
     if is_clean && compared.governance.is_empty() && published > 0 {
-        ui.line(if ui.is_governed { "Nothing to submit" } else { "Nothing to publish" });
+        ui.line(if ui.is_governed() { "Nothing to submit" } else { "Nothing to publish" });
     }
     limit::note(left_out).iter().for_each(|note| ui.note(note));
 }

@@ -5,6 +5,7 @@ use super::session::Session;
 use super::{Acting, Answer, event, progress};
 use crate::govern::review::{Submission, submit};
 use crate::govern::{NewDocument, Which};
+use crate::model::hint::{Call, Hint, Verb};
 use crate::report::event::Submitted;
 use crate::report::failure::{Code, Failure};
 use crate::workspace::argument::file_or_input;
@@ -61,6 +62,10 @@ pub(super) fn run(args: &Submit, session: &mut Session<'_>) -> Result<Answer, Fa
     };
     let from = match (from, &which) {
         (None, _) => None,
+        (Some(text), _) if text.trim().is_empty() => {
+            return Err(Failure::new(Code::Usage, "the text to submit is empty")
+                .hint(Hint::call("{} withdraws a document", Call::new(Verb::Retire).word("ID"))));
+        }
         (Some(text), Which::Ids(ids)) if ids.len() == 1 => {
             Some(NewDocument { id: ids[0].clone(), text })
         }

@@ -15,7 +15,7 @@ use super::Answer;
 use super::color::Paint;
 use super::session::Session;
 use super::ui::shown;
-use crate::audit::{Change, Cut, Event, Fault, Filter, Follower, Line, Logs, Text, TraceId};
+use crate::audit::{Change, Cut, Event, Fault, Filter, Follower, Line, Logs, Sight, Text, TraceId};
 use crate::model::number::CheckpointNumber;
 use crate::model::timestamp::Timestamp;
 use crate::report::failure::{Code, Failure};
@@ -114,21 +114,26 @@ struct Which {
 
 impl Which {
     /// The logs, and a filter of their lines.
-    fn open(&self, session: &Session<'_>) -> Result<(Filter, Vec<Logs>), Failure> {
+    fn open(&self, session: &mut Session<'_>) -> Result<(Filter, Vec<Logs>), Failure> {
         let vault = session.workspace.vault()?;
-        let logs = self.place.all(&vault, session)?;
+        let sight = session.workspace.sight(&vault)?;
+        note_limited(session, &sight);
+        let logs = self.place.all(&vault, session, sight)?;
         Ok((self.filter(&vault, session)?, logs))
     }
 
     /// What follows the logs, and a filter of their lines.
-    fn follow(&self, session: &Session<'_>) -> Result<(Filter, Vec<Follower>), Failure> {
+    fn follow(&self, session: &mut Session<'_>) -> Result<(Filter, Vec<Follower>), Failure> {
         let vault = session.workspace.vault()?;
+        let sight = session.workspace.sight(&vault)?;
+        note_limited(session, &sight);
         let (dir, _) = self.place.open(&vault, session)?;
         let mut followers = vec![of_log(Follower::at_end(&dir))?];
         if self.place.logs.is_none() {
             followers.push(of_log(Follower::of_changes(&vault))?);
         }
-        Ok((self.filter(&vault, session)?, followers))
+        let seen = |follower: Follower| follower.seen_by(sight.clone());
+        Ok((self.filter(&vault, session)?, followers.into_iter().map(seen).collect()))
     }
 
     fn filter(&self, vault: &Vault, session: &Session<'_>) -> Result<Filter, Failure> {
@@ -156,12 +161,19 @@ pub(super) struct LogPlace {
 }
 
 impl LogPlace {
-    /// The logs that are named, or all of this vault: of accesses on this machine, and of changes.
-    fn all(&self, vault: &Vault, session: &Session<'_>) -> Result<Vec<Logs>, Failure> {
-        match &self.logs {
-            Some(dir) => Ok(vec![session.workspace.logs_in(vault, dir)?.1]),
-            None => session.workspace.all_logs(vault),
-        }
+    /// The logs that are named, or all of this vault: of accesses on this machine, and of changes; as
+    /// a reader may see them.
+    fn all(
+        &self,
+        vault: &Vault,
+        session: &Session<'_>,
+        sight: Sight,
+    ) -> Result<Vec<Logs>, Failure> {
+        let all = match &self.logs {
+            Some(dir) => vec![session.workspace.logs_in(vault, dir)?.1],
+            None => session.workspace.all_logs(vault)?,
+        };
+        Ok(all.into_iter().map(|logs| logs.seen_by(sight.clone())).collect())
     }
 
     /// The logs, and their folder: the one that is named, or that of this machine.
@@ -231,6 +243,13 @@ pub(super) fn unknown_access() -> Failure {
         .hint("`ctx trace list` lists them; `ctx trace verify` names lines that were altered")
 }
 
+/// Says that not every change is shown, where that is so.
+fn note_limited(session: &mut Session<'_>, sight: &Sight) {
+    if sight.is_limited() {
+        session.ui.note("note: only changes of documents that you may read are shown");
+    }
+}
+
 /// Warns of lines that are left out of an answer.
 pub(super) fn warn_of(session: &mut Session<'_>, faults: &[Fault]) {
     if !faults.is_empty() {
@@ -286,7 +305,8 @@ fn show(
 ) -> Result<Answer, Failure> {
     let name = trace_id(trace)?;
     let vault = session.workspace.vault()?;
-    let all = place.all(&vault, session)?;
+    let sight = session.workspace.sight(&vault)?;
+    let all = place.all(&vault, session, sight)?;
     let mut lines = Vec::new();
     for logs in &all {
         lines.extend(of_log(logs.find(&name))?);

@@ -5,6 +5,7 @@
 //! that could steer it.
 
 use std::borrow::Cow;
+use std::cell::OnceCell;
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
@@ -15,6 +16,8 @@ pub(super) use crate::model::visible::shown;
 use crate::model::visible::{escaped, steers, steers_text};
 use crate::report::failure::Failure;
 use crate::report::{self, Report, Spell};
+use crate::vault::Vault;
+use crate::workspace::governance::mode_in_force;
 
 /// What the two output streams are connected to.
 #[derive(Clone, Copy, Debug, Default)]
@@ -50,8 +53,12 @@ pub(super) struct Ui<'w> {
     terminal: Terminal,
     /// Whether the report is JSON.
     pub(super) json: bool,
-    /// Whether the vault says that it is governed, so that advice names `submit` for `publish`.
-    pub(super) is_governed: bool,
+    /// The vault, whose mode decides whether advice names `submit` for `publish`.
+    vault: Option<Vault>,
+    /// Whether it is governed, once that was asked for: most commands never do.
+    governed: OnceCell<bool>,
+    /// How many documents the reader may not read, where not everybody may read everything.
+    pub(super) may_not_read: Option<usize>,
     /// What stderr gets once the report is written.
     notes: Vec<String>,
     /// Warnings about the vault itself, which a JSON report repeats under `notes`.
@@ -67,7 +74,9 @@ impl<'w> Ui<'w> {
             err,
             terminal,
             json: false,
-            is_governed: false,
+            vault: None,
+            governed: OnceCell::new(),
+            may_not_read: None,
             notes: Vec::new(),
             warnings: Vec::new(),
             failed: None,
@@ -115,14 +124,26 @@ impl<'w> Ui<'w> {
         self.write(b"\n");
     }
 
+    /// Takes the vault that advice is about.
+    pub(super) fn is_about(&mut self, vault: &Vault) {
+        (self.vault, self.governed) = (Some(vault.clone()), OnceCell::new());
+    }
+
+    /// Whether the vault is governed: by the configuration in force, whatever the live file says
+    /// (REV-1).
+    pub(super) fn is_governed(&self) -> bool {
+        let asked = || self.vault.as_ref().is_some_and(mode_in_force);
+        *self.governed.get_or_init(asked)
+    }
+
     /// How a call of a hint is spelled.
     pub(super) fn spell(&self) -> Spell {
-        if self.is_governed { failure::governed_command } else { failure::command }
+        if self.is_governed() { failure::governed_command } else { failure::command }
     }
 
     /// The verb that brings a text towards publication.
     pub(super) fn publish(&self) -> &'static str {
-        if self.is_governed { "ctx submit" } else { "ctx publish" }
+        if self.is_governed() { "ctx submit" } else { "ctx publish" }
     }
 
     /// Whether the report has colours.
@@ -179,7 +200,7 @@ impl<'w> Ui<'w> {
 
     /// Writes a report as JSON.
     pub(super) fn report<R: Report>(&mut self, report: &R) {
-        let json = report::to_json(report, &self.warnings);
+        let json = report::to_json(report, &self.warnings, self.may_not_read);
         self.json(&json);
     }
 
@@ -209,7 +230,7 @@ impl<'w> Ui<'w> {
     pub(super) fn failure(&mut self, why: &Failure) {
         let report = why.report(self.spell());
         let text = match self.json {
-            true => report::to_json(&report, &[]),
+            true => report::to_json(&report, &[], None),
             false => failure::text(&report),
         };
         self.note(&text);

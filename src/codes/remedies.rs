@@ -148,6 +148,6 @@ pub(super) const REMEDIES: &[(&str, &str)] = &[
     ("uri-too-long", "Shorten the path or the query; an encoded byte such as `%20` counts as three."),
     ("usage", "`ctx help VERB` shows the arguments and options of a command, with examples."),
     ("vault-not-allowed", "With `federation: scoped`, URIs use only the names in `allow`. Ask a steward to add the name: `allow: [NAME]`. To read the other vault now, run the command there with `--vault DIR`."),
-    ("withheld", "Run `ctx verify`, and restore the files that it names from git or from a backup that verifies. Publishing again does not repair the history."),
+    ("withheld", "A version that is a step of a review is not served: `ctx history ID` shows what became of it, and `ctx review show ID` what awaits a decision. Otherwise run `ctx verify`, and restore the files that it names from git or from a backup that verifies. Publishing again does not repair the history."),
     ("work-pending", "`ctx review --all` lists the submissions. Approve or reject them, or let their submitters withdraw them with `ctx withdraw ID`. Then run the command again."),
 ];

@@ -11,6 +11,7 @@ use super::validate::Foreign;
 use crate::model::id::DocumentId;
 use crate::model::number::Version;
 use crate::model::timestamp::Timestamp;
+use crate::uri::{Target, Uri};
 use crate::yaml::Node;
 
 /// The fields that a review sets, in the order in which they are written.
@@ -116,6 +117,8 @@ pub struct ReviewFields {
     pub rejected_by: Option<String>,
     /// `review_reason`.
     pub reason: Option<String>,
+    /// The document that `derived_from` names first: the source of a move.
+    pub origin: Option<DocumentId>,
 }
 
 impl ReviewFields {
@@ -141,12 +144,22 @@ impl ReviewFields {
             approved_at: text("approved_at").and_then(|text| text.parse().ok()),
             rejected_by: owned("rejected_by"),
             reason: owned("review_reason"),
+            origin: origin(fields),
         })
     }
 
     /// Whether this is an approval that does not publish yet.
     pub fn is_partial(&self) -> bool {
         self.state == ReviewState::Submitted && !self.approved_by.is_empty()
+    }
+}
+
+/// The document that a text was derived from first.
+fn origin(fields: &Frontmatter) -> Option<DocumentId> {
+    let uri = one_or_many(fields.get("derived_from")).first()?.text()?;
+    match uri.parse::<Uri>().ok()?.target {
+        Target::Document { id, .. } => Some(id),
+        _ => None,
     }
 }
 

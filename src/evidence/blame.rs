@@ -20,6 +20,7 @@ use crate::model::id::DocumentId;
 use crate::model::number::Version;
 use crate::model::timestamp::Timestamp;
 use crate::resolve::Served;
+use crate::resolve::provenance::written;
 use crate::review::Reviewed;
 use crate::vault::files::Files;
 
@@ -107,7 +108,7 @@ impl Blame {
             if found != sealed.1 {
                 return Err(unverified(ChainError::CrossChain { expected: sealed.1, found }));
             }
-            return Ok(follower.finish(id, history));
+            return Ok(follower.finish(files, id, history));
         }
         let why = ChainError::VersionMissing(sealed.0);
         Err(Unverified { id: id.clone(), version: Some(sealed.0), why })
@@ -158,6 +159,8 @@ fn lines_at(text: &str, sections: &[Section]) -> BTreeMap<usize, usize> {
     };
     places.into_iter().map(count).collect()
 }
+
+type Approvals = BTreeMap<Version, Reviewed>;
 
 /// What is known after some versions.
 #[derive(Default)]
@@ -226,32 +229,32 @@ impl Follower {
         self.authors.push((version, author));
     }
 
-    /// The lines, with the versions that they come from.
-    /// Who approved each version from a submission to what its approval published.
-    fn approvals(&self, id: &DocumentId, history: &History) -> BTreeMap<Version, Rc<[String]>> {
-        let mut approvals = BTreeMap::new();
+    /// The reviews of versions, by the submission, whose lines they are about: what an approval
+    /// stamps is its own.
+    fn approvals(&self, files: &Files, id: &DocumentId, history: &History) -> Approvals {
         let last = self.last.unwrap_or(Version::NONE);
         let of_files = history.entries().filter(|_| !id.is_document()).map(|e| (e.version, None));
         let of_documents = self.reviews.iter().map(|(version, review)| (*version, Some(review)));
-        for (version, review) in of_documents.chain(of_files).filter(|(n, _)| *n <= last) {
-            let Some(reviewed) = Reviewed::of(id, history, version, review) else { continue };
-            let by: Rc<[String]> = reviewed.approved_by.into();
-            let versions = (reviewed.submission.0..=version.0).map(Version);
-            approvals.extend(versions.map(|version| (version, Rc::clone(&by))));
-        }
-        approvals
+        let all = of_documents.chain(of_files).filter(|(version, _)| *version <= last);
+        let reviewed =
+            all.filter_map(|(version, review)| Reviewed::of(files, id, history, version, review));
+        reviewed.map(|reviewed| (reviewed.submission, reviewed)).collect()
     }
 
-    fn finish(self, id: &DocumentId, history: &History) -> Blame {
-        let approvals = self.approvals(id, history);
+    /// The lines, with the versions that they come from.
+    fn finish(self, files: &Files, id: &DocumentId, history: &History) -> Blame {
+        let approvals = self.approvals(files, id, history);
         let used: BTreeSet<Version> =
             self.attribution.spans().iter().map(|span| span.version).collect();
         let origin = |(entry, (version, author)): (&Entry, (Version, Option<Rc<str>>))| {
+            let reviewed = approvals.get(&version);
+            // The entry of the target of a move is its approver's.
+            let (edited_by, edited_at) = written(entry, reviewed);
             let origin = Origin {
-                author: author.unwrap_or_else(|| entry.edited_by.as_str().into()),
-                edited_by: entry.edited_by.clone(),
-                edited_at: entry.edited_at,
-                approved_by: approvals.get(&version).cloned().unwrap_or_default(),
+                author: author.unwrap_or_else(|| edited_by.into()),
+                edited_by: edited_by.to_owned(),
+                edited_at,
+                approved_by: reviewed.map(|one| one.approved_by.as_slice().into()).unwrap_or_default(),
             };
             (version, origin)
         };

@@ -217,7 +217,7 @@ fn facts(files: &Files, id: &DocumentId) -> Result<Vec<Fact>, String> {
         }
         let fields = version.describe().ok().flatten().map(|said| said.fields);
         let review = fields.as_ref().and_then(|fields| fields.review.as_deref());
-        let reviewed = Reviewed::of(id, &history, entry.version, review);
+        let reviewed = Reviewed::of(files, id, &history, entry.version, review);
         let author = fields.and_then(|fields| fields.author);
         facts.push(Fact { entry, reviewed, author, why: fault.clone() });
     }

@@ -1,5 +1,7 @@
 //! What a reviewer wants to know of a submission: the two texts, who wrote them, and who may decide.
 
+use std::borrow::Cow;
+
 use super::blame::Blame;
 use crate::document::Document;
 use crate::document::review::FIELDS;
@@ -63,6 +65,26 @@ pub(crate) struct Remark {
     pub(crate) by: String,
     pub(crate) at: String,
     pub(crate) text: String,
+}
+
+/// A text without the lines of a frontmatter that each step sets, so that only what a person changed
+/// counts.
+pub(crate) fn unstamped<'t>(id: &DocumentId, text: &'t str) -> Cow<'t, str> {
+    let parsed = id.is_document().then(|| Document::parse(text).ok()).flatten();
+    let Some(body) = parsed.map(|document| document.parts.body) else { return text.into() };
+    let mut is_ours = false;
+    let mut out = String::new();
+    for line in text[..body].split_inclusive('\n') {
+        // An item or a further line of a value belongs to the key above it.
+        if !line.starts_with([' ', '-', '\t']) || line.trim_end() == "---" {
+            let key = line.split(':').next().unwrap_or_default();
+            is_ours = FIELDS.contains(&key) || STAMPED.contains(&key);
+        }
+        if !is_ours {
+            out.push_str(line);
+        }
+    }
+    (out + &text[body..]).into()
 }
 
 impl Texts {

@@ -215,7 +215,7 @@ struct Recorded<'r> {
     marks: Vec<Mark>,
     /// The published version.
     published: Option<Version>,
-    /// The last version: what the next one follows.
+    /// The last version that is no step of a review: what an edit is based on.
     last: Version,
     /// Whether histories may hold steps of reviews.
     is_reviewed: bool,
@@ -242,10 +242,14 @@ impl<'r> Recorded<'r> {
         let mark = state.get(id.as_str());
         let beyond = Beyond::of(vault, chronicle);
         let accepted = beyond.first_unsealed(id, &history, known, mark.is_some());
-        let last = history.slots[..accepted].iter().rev().find_map(|slot| slot.version);
+        let is_reviewed = beyond.is_reviewed();
+        let mut accepted_slots = history.slots[..accepted].iter().rev();
+        let last = accepted_slots.find_map(|slot| match &slot.entry {
+            Ok(entry) if is_reviewed && entry.state == EntryState::Unpublished => None,
+            _ => slot.version,
+        });
         let last = last.ok_or_else(|| RestoreError::NeverPublished(id.clone()))?;
         let published = mark.and_then(|mark| mark.version);
-        let is_reviewed = beyond.is_reviewed();
         Ok(Self { vault, id, history, accepted, marks, published, last, is_reviewed })
     }
 

@@ -17,9 +17,13 @@ use crate::checkpoint::rebuild::{Recorded, derive, longest_prefix};
 use crate::model::digest::Digest;
 use crate::model::id::DocumentId;
 use crate::model::number::{CheckpointNumber, Version};
+use crate::model::timestamp::Timestamp;
 use crate::trust::{self, EventKey, TrustedHeads};
 use crate::txn::uncommitted;
 use crate::vault::Vault;
+use crate::vault::files::FileError;
+
+use super::unapproved::{Unapproved, unapproved};
 
 /// A log as the histories give it.
 #[derive(Debug)]
@@ -35,6 +39,9 @@ pub(crate) struct Rebuilt {
     /// Versions that are recorded as published no later than the last checkpoint that stays, and
     /// that none of these holds: a log that was cut and then went on has lost them.
     pub(crate) passed_over: Vec<(DocumentId, Version)>,
+    /// Versions of a governed vault that no approval vouches for; with each all later versions of
+    /// its artifact are left out, which were built upon it.
+    pub(crate) unapproved: Vec<Unapproved>,
 }
 
 /// A version that nothing vouches for, and why.
@@ -71,7 +78,15 @@ impl Rebuilt {
 
 /// Computes the log that the histories give, from the longest beginning of the old one on that
 /// agrees with them, or from nothing. Reads only.
-pub(crate) fn rebuild(vault: &Vault, old: &Log, from_scratch: bool) -> Rebuilt {
+///
+/// # Errors
+/// A file cannot be read.
+pub(crate) fn rebuild(
+    vault: &Vault,
+    old: &Log,
+    from_scratch: bool,
+    now: Timestamp,
+) -> Result<Rebuilt, FileError> {
     let mut ids: Vec<DocumentId> = uncommitted::recorded(old).into_keys().collect();
     let folders = vault.history_folders();
     ids.extend(folders.iter().filter_map(|dir| DocumentId::of_history_dir(dir).ok()));
@@ -88,15 +103,28 @@ pub(crate) fn rebuild(vault: &Vault, old: &Log, from_scratch: bool) -> Rebuilt {
         unsound.extend(broken);
     }
     let kept = if from_scratch { 0 } else { longest_prefix(&old.entries, &records) };
-    let mut checkpoints: Vec<Checkpoint> = old.entries[..kept].iter().flatten().cloned().collect();
-    let before: Vec<&Checkpoint> = checkpoints.iter().collect();
+    let before: Vec<&Checkpoint> = old.entries[..kept].iter().flatten().collect();
     let passed_over = passed_over(&before, &records);
     // Of a change log that cannot be read nothing is bound; the verifier says so.
     let bindings = changes::bindings(vault).unwrap_or_default();
-    let derived = derive(&before, records, &bindings);
-    checkpoints.extend(derived);
-    let (log, before) = (Log::of(old.form, checkpoints), old.entries.len());
-    Rebuilt { log, kept, before, unsound, passed_over }
+    let last = before.last().map(|checkpoint| checkpoint.at);
+    records.retain(|record| last.is_none_or(|last| record.at > last));
+    let mut left_out = Vec::new();
+    let log = loop {
+        let derived = derive(&before, records.clone(), &bindings);
+        let checkpoints = before.iter().copied().cloned().chain(derived).collect();
+        let log = Log::of(old.form, checkpoints);
+        let found = unapproved(vault, &log, &records, now)?;
+        if found.is_empty() {
+            break log;
+        }
+        records.retain(|record| {
+            !found.iter().any(|one| one.id == record.id && one.version <= record.version)
+        });
+        left_out.extend(found);
+    };
+    let before = old.entries.len();
+    Ok(Rebuilt { log, kept, before, unsound, passed_over, unapproved: left_out })
 }
 
 /// What is recorded as published up to the last of these checkpoints, and in none of them.

@@ -1,6 +1,7 @@
 //! Replacing the log by one that is derived from the histories, or by its other form.
 
 use super::rebuild::{Rebuilt, Unsound, rebuild};
+use super::unapproved::Unapproved;
 use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::codec::path_of;
 use crate::checkpoint::fault::{Duplicate, LogError};
@@ -59,6 +60,9 @@ pub(crate) enum Refused {
     /// Versions that are recorded as published or retired are not vouched for.
     #[error("the chain does not vouch for {}", crate::words::count(.0.len(), "version"))]
     Unsound(Vec<(String, String)>),
+    /// Versions of a governed vault are recorded as published or retired without an approval.
+    #[error("no approval vouches for {}", crate::words::count(.0.len(), "version"))]
+    Unapproved(Vec<(String, String)>),
     /// The rebuilt log does not hold the trusted head.
     #[error(transparent)]
     Head(#[from] HeadError),
@@ -120,7 +124,7 @@ pub(crate) fn rebuild_log(
         let log = trust::open_log_locked(vault)?;
         expect::check(vault, &log.sound()?, &[], request.expect)?;
     }
-    let rebuilt = rebuild(vault, &old, request.from_scratch);
+    let rebuilt = rebuild(vault, &old, request.from_scratch, request.now)?;
     let is_same = rebuilt.is_same(&old);
     let head = Head::of(&rebuilt.log.sound()?);
     let mut refused = None;
@@ -162,6 +166,10 @@ fn check(
         let line =
             |(id, version, why): &Unsound| (format!("{id} version {version}"), why.to_string());
         return Ok(Some(Refused::Unsound(rebuilt.unsound.iter().map(line).collect())));
+    }
+    if !rebuilt.unapproved.is_empty() {
+        let line = |one: &Unapproved| (format!("{} version {}", one.id, one.version), one.why.clone());
+        return Ok(Some(Refused::Unapproved(rebuilt.unapproved.iter().map(line).collect())));
     }
     if let Err(why) = trust::check(vault, &rebuilt.log.sound()?) {
         return Ok(Some(why.into()));

@@ -11,7 +11,7 @@ use crate::convert::Converted;
 use crate::govern::Outcome;
 use crate::model::id::DocumentId;
 use crate::model::number::{CheckpointNumber, Version};
-use crate::recover::Replacement;
+use crate::recover::{Replacement, Unapproved};
 use crate::resolve::Snapshot;
 use crate::vault::config::LogForm;
 
@@ -183,6 +183,8 @@ pub struct RebuildReport {
     checkpoint_hash: Option<String>,
     /// Versions that are left out because nothing vouches for them.
     unsound: Vec<VersionReason>,
+    /// Versions of a governed vault that are left out because no approval vouches for them.
+    unapproved: Vec<VersionReason>,
     #[serde(skip_serializing_if = "Option::is_none")]
     refused: Option<String>,
     /// The first checkpoint that the log had, where it begins with another.
@@ -222,6 +224,11 @@ impl RebuildReport {
             version: *version,
             reason: ToString::to_string(why as &crate::chain::error::ChainError),
         };
+        let unapproved = |one: &Unapproved| VersionReason {
+            id: one.id.clone(),
+            version: one.version,
+            reason: one.why.clone(),
+        };
         let passed_over = |(id, version): &(DocumentId, Version)| PassedOver {
             id: id.clone(),
             version: *version,
@@ -234,6 +241,7 @@ impl RebuildReport {
             entries_before: rebuilt.before,
             checkpoint_hash: replacement.head.hashes.map(|hashes| hashes.last.to_string()),
             unsound: rebuilt.unsound.iter().map(unsound).collect(),
+            unapproved: rebuilt.unapproved.iter().map(unapproved).collect(),
             refused: replacement.refused.as_ref().map(ToString::to_string),
             replaced_first: replacement.replaced_first.map(|first| first.to_string()),
             passed_over: rebuilt.passed_over.iter().map(passed_over).collect(),

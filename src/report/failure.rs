@@ -28,7 +28,7 @@ codes! {
     NotBegun "not-begun" 1, "The vault records no changes, which the command needs.";
     SearchPast "search-past" 1, "A search can only answer for the last checkpoint.";
     Refused "refused" 1, "A text is invalid or cannot be read, so nothing was written.";
-    Withheld "withheld" 1, "A document is not served because its history does not verify.";
+    Withheld "withheld" 1, "A text is not served: its history does not verify, or no review published it.";
     LogBroken "log-broken" 1, "The checkpoint log is empty, damaged, incomplete or merged, or cannot say what is asked of it.";
     ClockBehind "clock-behind" 1, "The last checkpoint is more than 24 hours ahead of the clock.";
     ClockEnded "clock-ended" 1, "The last checkpoint has the latest time that can be recorded.";
@@ -47,6 +47,8 @@ codes! {
     Governed "governed" 3, "The vault is governed; publication needs a review.";
     NotASteward "not-a-steward" 3, "The principal has not the role that the operation needs.";
     OwnSubmission "own-submission" 3, "An author of a submission may not approve it.";
+    ApprovedAlready "approved-already" 3, "The principal approved the submission already; another reviewer has to approve it, too.";
+    NotTheSubmitter "not-the-submitter" 3, "Only who submitted a text can withdraw it.";
     TooFewReviewers "too-few-reviewers" 3, "A governed vault needs reviewers for the whole vault.";
     WorkPending "work-pending" 3, "Submissions await a decision, so the mode cannot change.";
     VaultNotAllowed "vault-not-allowed" 3, "The URI names a vault that the configuration does not allow.";

@@ -43,6 +43,9 @@ pub struct VersionReport<'h> {
     /// Who approved it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub approved_by: Vec<String>,
+    /// Why it was rejected, withdrawn or retired in an emergency, as its text says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
     /// The first checkpoint that seals it, or that its retirement takes effect at.
     pub checkpoint: Option<CheckpointNumber>,
     /// `keyframe` or `diff`.
@@ -97,7 +100,7 @@ impl<'h> HistoryReport<'h> {
             let text = version.text.filter(|_| has_steps && wrong.is_empty());
             let mut row = VersionReport::new(entry, seals, &wrong);
             if let Some(text) = text {
-                row.review(id, history, text);
+                row.review(files, id, history, text);
             }
             report.versions.push(row);
         }
@@ -112,13 +115,14 @@ impl<'h> HistoryReport<'h> {
 
 impl<'h> VersionReport<'h> {
     /// Says what the version is to the reviews of the artifact.
-    fn review(&mut self, id: &DocumentId, history: &History, text: &str) {
+    fn review(&mut self, files: &Files, id: &DocumentId, history: &History, text: &str) {
         let Some(entry) = history.entry(self.version) else { return };
+        let fields = id.is_document().then(|| review::fields_of(text)).flatten();
+        self.reason = fields.as_ref().and_then(|fields| fields.reason.clone());
         self.review = match Track::new(id).kind_of(entry, text) {
             StepKind::Other => None,
             StepKind::Event => {
-                let fields = id.is_document().then(|| review::fields_of(text)).flatten();
-                let found = Reviewed::of(id, history, self.version, fields.as_ref());
+                let found = Reviewed::of(files, id, history, self.version, fields.as_ref());
                 found.map(|reviewed| {
                     self.submitted_by = Some(reviewed.submitted_by);
                     self.approved_by = reviewed.approved_by;
@@ -136,6 +140,7 @@ impl<'h> VersionReport<'h> {
             review: None,
             submitted_by: None,
             approved_by: Vec::new(),
+            reason: None,
             checkpoint: seals.get(&entry.version).copied(),
             stored: if entry.stored == TextStorage::Keyframe { "keyframe" } else { "diff" },
             edited_by: &entry.edited_by,

@@ -81,13 +81,14 @@ struct Envelope<'a, T> {
     report: &'a T,
 }
 
-/// Returns a report as one JSON object that names its schema, with `notes` before its own notes.
-pub fn to_json<R: Report>(report: &R, notes: &[String]) -> String {
+/// Returns a report as one JSON object that names its schema, with `notes` before its own notes, and
+/// the number of documents that the reader may not read (REV-23).
+pub fn to_json<R: Report>(report: &R, notes: &[String], may_not_read: Option<usize>) -> String {
     let schema = format!("ctx.{}", R::SCHEMA);
     let envelope = Envelope { schema, schema_version: SCHEMA_VERSION, report };
-    let json = match notes {
-        [] => serde_json::to_string_pretty(&envelope),
-        notes => serde_json::to_string_pretty(&with_notes(&envelope, notes)),
+    let json = match (notes, may_not_read) {
+        ([], None) => serde_json::to_string_pretty(&envelope),
+        _ => serde_json::to_string_pretty(&with(&envelope, notes, may_not_read)),
     };
     // Only maps with keys that are no text could fail, and there are none.
     harmless(
@@ -103,12 +104,17 @@ pub fn to_json_line<R: Report>(report: &R) -> String {
     harmless(serde_json::to_string(&envelope).unwrap_or_default())
 }
 
-fn with_notes(report: &impl Serialize, notes: &[String]) -> Value {
+fn with(report: &impl Serialize, notes: &[String], may_not_read: Option<usize>) -> Value {
     let mut report = serde_json::to_value(report).unwrap_or_default();
     if let Value::Object(fields) = &mut report {
-        let own = fields.remove("notes").and_then(|own| own.as_array().cloned());
-        let notes = notes.iter().cloned().map(Value::String);
-        fields.insert("notes".to_owned(), notes.chain(own.unwrap_or_default()).collect());
+        if !notes.is_empty() {
+            let own = fields.remove("notes").and_then(|own| own.as_array().cloned());
+            let notes = notes.iter().cloned().map(Value::String);
+            fields.insert("notes".to_owned(), notes.chain(own.unwrap_or_default()).collect());
+        }
+        if let Some(count) = may_not_read {
+            fields.insert("may_not_read".to_owned(), count.into());
+        }
     }
     report
 }
@@ -149,7 +155,7 @@ mod tests {
     #[test]
     fn a_report_names_its_schema_and_begins_with_notes_about_the_vault() {
         let answer = Answer { title: "a", notes: vec!["own"] };
-        let json = to_json(&answer, &["first".to_owned()]);
+        let json = to_json(&answer, &["first".to_owned()], None);
         let value: Value = serde_json::from_str(&json).unwrap();
         assert_eq!((&value["schema"], &value["schema_version"]), (&"ctx.answer".into(), &2.into()));
         assert_eq!(value["notes"], serde_json::json!(["first", "own"]));
@@ -158,7 +164,7 @@ mod tests {
     #[test]
     fn json_holds_no_character_that_a_terminal_obeys() {
         let hostile = "\u{1b}\u{202e}\u{e0001}é";
-        let json = to_json(&Answer { title: hostile, notes: Vec::new() }, &[]);
+        let json = to_json(&Answer { title: hostile, notes: Vec::new() }, &[], None);
         assert!(!json.chars().any(|c| c != '\n' && steers(c)), "{json}");
         let value: Value = serde_json::from_str(&json).unwrap();
         assert_eq!(value["title"], hostile);

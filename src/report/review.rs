@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::Report;
 use crate::chain::diff;
+use crate::evidence::submission::unstamped;
 use crate::govern::review::{Queue, Waiting};
 use crate::model::id::DocumentId;
 use crate::model::number::Version;
@@ -45,7 +46,7 @@ pub struct QueuedReport<'q> {
     pub approvals: Vec<&'q str>,
     /// How many approvals are required.
     pub required: u32,
-    /// Lines that it adds to the published text.
+    /// Lines that it adds to the published text, but for those that each step writes.
     pub lines_added: usize,
     /// Lines that it removes.
     pub lines_removed: usize,
@@ -90,7 +91,9 @@ impl<'q> From<&'q Waiting> for QueuedReport<'q> {
         };
         match (&track.pending, &track.emergency) {
             (Some(pending), _) => {
-                let (lines_added, lines_removed) = size(before, &pending.text);
+                let (before, after) =
+                    (unstamped(track.id(), before), unstamped(track.id(), &pending.text));
+                let (lines_added, lines_removed) = size(&before, &after);
                 let action = pending.action.as_ref();
                 Self {
                     version: pending.version,

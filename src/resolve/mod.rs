@@ -395,7 +395,7 @@ impl<'v> Snapshot<'v> {
             uri,
             body,
         };
-        let provenance = Provenance::of(self.settings(), &served, &history);
+        let provenance = Provenance::of(self.vault.files(), self.settings(), &served, &history);
         Ok(Served { provenance, ..served })
     }
 

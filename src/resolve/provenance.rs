@@ -11,6 +11,7 @@ use crate::model::timestamp::Timestamp;
 use crate::review::Reviewed;
 use crate::stewards::{self, Stewards};
 use crate::vault::config::{Config, Governance};
+use crate::vault::files::Files;
 
 /// The milliseconds of a day.
 const DAY: u64 = 86_400_000;
@@ -51,10 +52,15 @@ impl Settings {
 
 impl Provenance {
     /// That of a version, which is to be served.
-    pub(super) fn of(settings: &Settings, served: &Served, history: &History) -> Self {
+    pub(super) fn of(
+        files: &Files,
+        settings: &Settings,
+        served: &Served,
+        history: &History,
+    ) -> Self {
         let (id, entry) = (&served.id, &served.entry);
         let fields = ReviewFields::of(&served.fields);
-        let reviewed = Reviewed::of(id, history, entry.version, fields.as_ref());
+        let reviewed = Reviewed::of(files, id, history, entry.version, fields.as_ref());
         let Some(stewards) = &settings.stewards else {
             return Self { reviewed, ..Self::default() };
         };

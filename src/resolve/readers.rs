@@ -123,6 +123,38 @@ impl Readers {
     }
 }
 
+/// Which ids a reader may be told, and which texts, apart from any snapshot.
+#[derive(Debug)]
+pub(crate) struct Told {
+    readers: Readers,
+    /// What the last checkpoint holds, and whether that may be read.
+    held: HashMap<DocumentId, bool>,
+}
+
+impl Told {
+    /// Whether the reader may be told that there is an artifact of this id, as
+    /// [`Snapshot::may_name`].
+    pub(crate) fn may_name(&self, id: &DocumentId) -> bool {
+        let held = self.held.get(id).copied();
+        held.unwrap_or_else(|| self.readers.by_id(id) == Some(true))
+    }
+
+    /// The same of a version of it, whose text is read only where its tags decide.
+    pub(crate) fn may_name_version(
+        &self,
+        id: &DocumentId,
+        text: impl FnOnce() -> Option<String>,
+    ) -> bool {
+        let by_text = || text().is_some_and(|text| self.readers.may_read(id, &text));
+        self.may_name(id) && self.readers.by_id(id).unwrap_or_else(by_text)
+    }
+}
+
+/// Whether only stewards read a vault whose log or configuration cannot be relied on.
+pub(crate) fn is_limited_at_last(vault: &Vault) -> bool {
+    last_readable(vault).is_some_and(|config| is_limited(&config))
+}
+
 /// Whether a configuration lets only stewards read.
 fn is_limited(config: &Config) -> bool {
     config.governance == Governance::Governed && config.review.reads == Reads::Stewards
@@ -195,6 +227,17 @@ impl<'v> Snapshot<'v> {
         self.limits
             .as_ref()
             .is_some_and(|limits| !limits.hidden.is_empty() || !everywhere(&limits.readers))
+    }
+
+    /// What the reader may be told; none where that is everything that the log names.
+    pub(crate) fn told(&self) -> Result<Option<Told>, LogError> {
+        let Some(limits) = self.limits.as_ref().filter(|_| self.hides_anything()) else {
+            return Ok(None);
+        };
+        let readable = self.state()?.iter().map(|(id, _)| (id.clone(), true));
+        let hidden = limits.hidden.keys().map(|id| (id.clone(), false));
+        let held = readable.chain(hidden).collect();
+        Ok(Some(Told { readers: limits.readers.clone(), held }))
     }
 
     /// How many documents of the checkpoint may not be read.

@@ -1,17 +1,20 @@
 //! Who submitted and who approved a version, read from the entries of its history.
 
-use super::track::decision;
+use super::track::{decision, fields_of};
 use crate::chain::history::{Entry, EntryState, History};
-use crate::document::review::{ReviewFields, ReviewState};
+use crate::chain::{replay, vouched};
+use crate::document::review::{Action, ReviewFields, ReviewState};
 use crate::model::id::DocumentId;
 use crate::model::number::Version;
 use crate::model::principal::PrincipalKey;
 use crate::model::timestamp::Timestamp;
+use crate::vault::files::Files;
 
 /// The review of a version that was published or retired by an approval (`spec/review.md`, REV-20).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reviewed {
-    /// The version that was submitted.
+    /// The version that was submitted; of the target of a move, whose submission is in the history
+    /// of its source, its first version.
     pub submission: Version,
     /// Who submitted it.
     pub submitted_by: String,
@@ -23,30 +26,56 @@ pub struct Reviewed {
     pub approved_at: Timestamp,
 }
 
+/// The entries of a history, and its texts.
+#[derive(Clone, Copy)]
+pub struct Versions<'v> {
+    /// The entry of a version.
+    pub entry: &'v dyn Fn(Version) -> Option<&'v Entry>,
+    /// The text of a version, if the chain vouches for it.
+    pub text: &'v dyn Fn(Version) -> Option<String>,
+}
+
 impl Reviewed {
-    /// The review of a version, whose text has these fields; none where the entries before it are
-    /// not those of a submission and its approvals.
-    ///
-    /// The names are `edited_by` of entries, which the chain hash covers. The field `approved_by`
-    /// only says how many of them approved.
+    /// The review of a version of a history, whose text has these fields; none where the entries
+    /// before it are not those of a submission and its approvals.
     pub fn of(
+        files: &Files,
         id: &DocumentId,
         history: &History,
         version: Version,
         fields: Option<&ReviewFields>,
     ) -> Option<Self> {
-        let last = history.entry(version)?;
+        let entry = |version| history.entry(version);
+        let text = |version| vouched::vouched(files, id, history, version).ok();
+        let own = Self::in_history(id, Versions { entry: &entry, text: &text }, version, fields);
+        own.or_else(|| match version {
+            Version::FIRST => of_move(files, id, history.entry(version)?, fields?),
+            _ => None,
+        })
+    }
+
+    /// The same from the entries of this history alone. The names are `edited_by` of entries, which
+    /// the chain hash covers; the field `approved_by` only says how many of them approved. A text is
+    /// read only where one principal made the version and the one before it.
+    pub fn in_history(
+        id: &DocumentId,
+        versions: Versions<'_>,
+        version: Version,
+        fields: Option<&ReviewFields>,
+    ) -> Option<Self> {
+        let step = |version: Version| (versions.entry)(version).filter(is_step);
+        let last = (versions.entry)(version)?;
         if last.state == EntryState::Unpublished {
             return None;
         }
         let (in_part, decides) = match id.is_document() {
-            true => of_document(last, fields?)?,
-            false => of_governance_file(history, last)?,
+            true => of_document(versions, last, fields?)?,
+            false => of_governance_file(versions, last)?,
         };
         let first = version.0.checked_sub(in_part)?;
-        let submission = history.entry(Version(first).previous()).filter(is_step)?;
-        let approvals = (first..version.0).map(|number| history.entry(Version(number)));
-        let approvals = approvals.map(|entry| entry.filter(is_step)).collect::<Option<Vec<_>>>()?;
+        let submission = step(Version(first.checked_sub(1)?))?;
+        let approvals = (first..version.0).map(|number| step(Version(number)));
+        let approvals = approvals.collect::<Option<Vec<_>>>()?;
         let approvals = approvals.into_iter().chain(decides.then_some(last));
         Some(Self {
             submission: submission.version,
@@ -62,25 +91,58 @@ fn is_step(entry: &&Entry) -> bool {
     entry.state == EntryState::Unpublished
 }
 
-/// How many approvals in part come before a version, and whether its own principal approved it: the
-/// approval that completes a set may be of another part of the set.
-fn of_document(last: &Entry, fields: &ReviewFields) -> Option<(u64, bool)> {
+/// How many approvals in part come before a version, and whether it is an approval itself: the one
+/// that completes a set may be of another part of the set.
+fn of_document(versions: Versions<'_>, last: &Entry, fields: &ReviewFields) -> Option<(u64, bool)> {
     if fields.state != ReviewState::Approved || fields.approved_at != Some(last.edited_at) {
         return None;
     }
     let key = PrincipalKey::of(&last.edited_by);
-    let decides = fields.approved_by.iter().any(|by| PrincipalKey::of(by) == key);
-    let all = u64::try_from(fields.approved_by.len()).ok().filter(|all| *all > 0)?;
+    let all = u64::try_from(fields.approved_by.len()).ok()?;
+    let is_named_last = PrincipalKey::of(fields.approved_by.last()?) == key;
+    let named_before = || {
+        let before = (versions.entry)(last.version.previous()).filter(is_step)?;
+        if PrincipalKey::of(&before.edited_by) != key {
+            return None;
+        }
+        let text = (versions.text)(before.version)?;
+        fields_of(&text).filter(ReviewFields::is_partial).map(|partial| partial.approved_by)
+    };
+    let decides = is_named_last && named_before().as_ref() != Some(&fields.approved_by);
     Some((all - u64::from(decides), decides))
 }
 
+/// The review of the first version of a document that a move made: that of the retirement of its
+/// source at the same time, if that was submitted as a move to this id.
+fn of_move(
+    files: &Files,
+    id: &DocumentId,
+    first: &Entry,
+    fields: &ReviewFields,
+) -> Option<Reviewed> {
+    let source = fields.origin.as_ref()?;
+    let history = replay::load(files, source).ok()?;
+    let at = first.published_at()?;
+    let retired = history.entries().find(|entry| entry.retired_at() == Some(at))?;
+    let text = |version| vouched::vouched(files, source, &history, version).ok();
+    let said = fields_of(&text(retired.version)?)?;
+    let is_same = said.approved_by == fields.approved_by && said.approved_at == fields.approved_at;
+    if !is_same || retired.version == Version::FIRST {
+        return None;
+    }
+    let reviewed = Reviewed::of(files, source, &history, retired.version, Some(&said))?;
+    let submitted = fields_of(&text(reviewed.submission)?)?;
+    let is_move = submitted.action.as_ref().and_then(Action::target) == Some(id);
+    is_move.then_some(Reviewed { submission: first.version, ..reviewed })
+}
+
 /// The same of a governance file, whose acts are told by their diffs.
-fn of_governance_file(history: &History, last: &Entry) -> Option<(u64, bool)> {
+fn of_governance_file(versions: Versions<'_>, last: &Entry) -> Option<(u64, bool)> {
     let is_retired = matches!(last.state, EntryState::Retired(_));
     if !is_retired && decision(last) != Some(Ok("approved")) {
         return None;
     }
-    let before = (1..last.version.0).rev().map(|number| history.entry(Version(number)));
+    let before = (1..last.version.0).rev().map(|number| (versions.entry)(Version(number)));
     let is_partial = |entry: &Option<&Entry>| {
         entry.is_some_and(|entry| decision(entry) == Some(Ok("partial")) && is_step(&entry))
     };

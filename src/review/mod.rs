@@ -11,7 +11,7 @@ mod judge;
 mod rules;
 mod track;
 
-pub use approval::Reviewed;
+pub use approval::{Reviewed, Versions};
 pub use author::Barred;
 pub use judge::{Fault, FaultKind};
 pub use rules::{Rules, Unfit};

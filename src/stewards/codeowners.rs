@@ -4,13 +4,13 @@
 //! There the last pattern that matches decides, here the narrowest scope does. So an export is ordered
 //! from broad to narrow, and an import leaves out what a later, broader pattern overrides.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use super::{Role, Scope, ScopeKind, Stewards, Stewardship};
 use crate::model::id::DocumentId;
 use crate::model::layout::{self, CONFIG, STEWARDS};
-use crate::model::principal::Principal;
+use crate::model::principal::{Principal, PrincipalKey};
 use crate::model::visible::shown;
 
 /// The most lines of a file that are read.
@@ -139,10 +139,29 @@ pub fn read(text: &str, handles: &BTreeMap<String, Vec<Principal>>) -> Imported 
         }
     }
     found.leave_overridden_out();
+    found.leave_own_files_out();
     found
 }
 
 impl Imported {
+    /// Leaves out lines that an export writes because there the last pattern decides: about the files
+    /// that the vault's stewards decide about anyway (STEW-10), with the reviewers of the vault.
+    fn leave_own_files_out(&mut self) {
+        let vault = self.mapped.iter().rev().find(|one| one.scope.kind() == ScopeKind::Vault);
+        let Some(vault) = vault else { return };
+        let keys = |principals: &[Principal]| -> BTreeSet<PrincipalKey> {
+            principals.iter().map(Principal::key).collect()
+        };
+        let of_vault = keys(&vault.reviewers);
+        self.skipped.retain(|skipped| {
+            let mut words = words(&skipped.text).into_iter();
+            let path = words.next().unwrap_or_default();
+            let is_own = [STEWARDS, CONFIG].iter().any(|file| path == format!("/{file}"));
+            let owners: Result<Vec<Principal>, _> = words.map(|word| word.parse()).collect();
+            !(is_own && owners.is_ok_and(|owners| keys(&owners) == of_vault))
+        });
+    }
+
     /// Leaves out what a later pattern for the same paths, or for more, overrides.
     fn leave_overridden_out(&mut self) {
         // From the last line on: what was seen is later.

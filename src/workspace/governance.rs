@@ -62,6 +62,15 @@ pub(crate) fn is_governed(vault: &Vault) -> Result<bool, Failure> {
     Ok(crate::govern::is_governed(vault, &log.sound()?)?)
 }
 
+/// The mode that advice is given for: the one in force. Where the log cannot say it, the live
+/// configuration does.
+pub(crate) fn mode_in_force(vault: &Vault) -> bool {
+    // A vault that was ever governed has sealed its stewards.
+    vault.files().exists(&DocumentId::stewards().history_path())
+        && is_governed(vault)
+            .unwrap_or_else(|_| vault.config().governance == Governance::Governed)
+}
+
 /// Whether the reference implementation may write to the log of a vault too, which knows no reviews.
 ///
 /// # Errors

@@ -50,6 +50,19 @@ impl Workspace<'_> {
         of_holds(Holds::read(&dir, &lines))
     }
 
+    /// The holds in force that the reader may be shown: to one who may not see every change, those of
+    /// the user's own folder.
+    ///
+    /// # Errors
+    /// They cannot be read.
+    pub(crate) fn shown_holds(&self, vault: &Vault) -> Result<Holds, Failure> {
+        if !self.sight(vault)?.is_limited() {
+            return self.holds(vault);
+        }
+        let (dir, _) = self.access_logs(vault)?;
+        of_holds(Holds::read(&dir, &[]))
+    }
+
     /// Places a hold; gives its name. Where changes are recorded, its line is durable before its file.
     ///
     /// # Errors

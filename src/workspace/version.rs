@@ -16,8 +16,9 @@ use crate::model::number::Version;
 use crate::report::failure::{Code, Failure};
 use crate::resolve::traced::Origin;
 use crate::resolve::{Served, Snapshot, seals};
-use crate::review::Reviewed;
+use crate::review::{Reviewed, Track};
 use crate::vault::Vault;
+use crate::vault::files::Files;
 use crate::words::nearest_name;
 use crate::yaml::canonical_number;
 
@@ -49,9 +50,15 @@ pub(crate) fn text_of(
     }
     if is_step && !(chronicle.form().is_shared() && id.is_document()) {
         let message = format!("version {version} of `{id}` was never published");
-        let show = Call::new(Verb::ReviewShow).value(id.as_str());
-        return Err(Failure::new(Code::Withheld, message)
-            .hint(Hint::call("{} shows what awaits a decision", show)));
+        let awaits = Track::of(vault.files(), id, &history).is_ok_and(|track| {
+            track.pending.is_some_and(|pending| (pending.version..=pending.last.0).contains(&version))
+        });
+        let (verb, hint) = match awaits {
+            true => (Verb::ReviewShow, "it awaits a decision: {} shows it to reviewers"),
+            false => (Verb::History, "{} shows what was decided about it"),
+        };
+        let call = Call::new(verb).value(id.as_str());
+        return Err(Failure::new(Code::Withheld, message).hint(Hint::call(hint, call)));
     }
     Ok((text, history))
 }
@@ -106,7 +113,7 @@ pub(crate) fn unknown(head: &Snapshot<'_>, id: &DocumentId) -> Result<Failure, F
 
 /// What the access log says of a text that was made of a version.
 pub(crate) fn recorded(
-    chronicle: &Chronicle<'_>,
+    (files, chronicle): (&Files, &Chronicle<'_>),
     id: &DocumentId,
     (version, history): (Version, &History),
     (sealed, handed_out): (&str, &str),
@@ -116,7 +123,7 @@ pub(crate) fn recorded(
     let fields = Document::parse(sealed).ok().map(|read| read.frontmatter);
     let author = fields.as_ref().and_then(|fields| fields.author.as_deref());
     let review = fields.as_ref().and_then(ReviewFields::of);
-    let reviewed = Reviewed::of(id, history, version, review.as_ref());
+    let reviewed = Reviewed::of(files, id, history, version, review.as_ref());
     let reviewed = reviewed.as_ref();
     Some(Origin { id, checkpoint, entry, author, reviewed }.text(handed_out))
 }

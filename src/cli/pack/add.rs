@@ -69,7 +69,7 @@ pub(super) fn run(args: &Add, session: &mut Session<'_>) -> Result<Answer, Failu
         session.ui.report(&PackAddReport { id: &pack.id, path: &path });
     } else {
         session.ui.line(&format!("created {}", shown(&path)));
-        let next = match session.ui.is_governed {
+        let next = match session.ui.is_governed() {
             true => "`ctx submit --changed` submits it",
             false => "`ctx publish --changed` seals it",
         };

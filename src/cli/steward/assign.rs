@@ -113,7 +113,7 @@ fn run(
     let about = (args.note.as_deref(), mode);
     let outcome = session.workspace.assign(&vault, (&scope, &who), assigning, about)?;
     if outcome.items.is_empty() && !session.ui.json {
-        let done = if session.ui.is_governed { "submitted or published" } else { "published" };
+        let done = if session.ui.is_governed() { "submitted or published" } else { "published" };
         session.ui.line(&format!("the assignment is {done} already"));
         return Ok(event::note_trouble(session, &outcome));
     }

@@ -112,7 +112,7 @@ fn warn_of_edits(session: &mut Session<'_>, vault: &Vault) -> Result<(), Failure
     let log = session.log(vault)?;
     if session.workspace.stewards_at(vault, &log, None)?.is_edited && vault.files().exists(STEWARDS)
     {
-        let does = if session.ui.is_governed { "submits" } else { "publishes" };
+        let does = if session.ui.is_governed() { "submits" } else { "publishes" };
         let what = format!("the live stewards.yaml has other changes, which this {does} too");
         session.ui.warn(&what);
     }

@@ -111,7 +111,7 @@ fn place(args: &Place, session: &mut Session<'_>) -> Result<Answer, Failure> {
 
 fn list(session: &mut Session<'_>) -> Result<Answer, Failure> {
     let vault = session.workspace.vault()?;
-    let holds = session.workspace.holds(&vault)?;
+    let holds = session.workspace.shown_holds(&vault)?;
     let holds: Vec<HoldRow> = holds.iter().map(HoldRow::from).collect();
     if session.ui.json {
         session.ui.report(&HoldsReport { holds });

@@ -84,7 +84,7 @@ fn summary(ui: &mut Ui<'_>, report: &Report) {
     }
     if report.drafts > 0 {
         let files = count_of(report.drafts, "edited live file");
-        let what = match ui.is_governed {
+        let what = match ui.is_governed() {
             true => ", drafts or awaiting a decision",
             false => " with `status: draft`",
         };

@@ -163,7 +163,7 @@ impl Sealed {
             let path = text_path(self.versions.len());
             self.put(path, "the text of a version", text.clone().into_bytes())?;
         }
-        self.texts.extend(chain.handed_out((id, history), group));
+        self.texts.extend(chain.handed_out(files, (id, history), group));
         let segment = Segment {
             id: id.to_string(),
             previous: chain.previous.map(|hash| hash.to_string()),
@@ -233,13 +233,18 @@ impl Chain {
 
     /// What the access log says of it: the texts of the versions, and the keyframe and the diffs
     /// between them.
-    fn handed_out(&self, (id, history): (&DocumentId, &History), group: &Group) -> Vec<Text> {
+    fn handed_out(
+        &self,
+        files: &Files,
+        (id, history): (&DocumentId, &History),
+        group: &Group,
+    ) -> Vec<Text> {
         let mut texts = Vec::new();
         for (entry, text) in &self.texts {
             let document = id.is_document().then(|| Document::parse(text).ok()).flatten();
             let fields = document.map(|document| document.frontmatter);
             let review = fields.as_ref().and_then(ReviewFields::of);
-            let reviewed = Reviewed::of(id, history, entry.version, review.as_ref());
+            let reviewed = Reviewed::of(files, id, history, entry.version, review.as_ref());
             let author = fields.as_ref().and_then(|fields| fields.author.as_deref());
             let first = group[&entry.version].first();
             let checkpoint = first.map(|number| CheckpointNumber(*number));

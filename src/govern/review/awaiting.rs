@@ -2,7 +2,7 @@
 
 use super::super::PublishError;
 use super::due::{Due, due};
-use super::queue::{Queue, Waiting, queue};
+use super::queue::{Queue, Waiting, whole_queue};
 use crate::checkpoint::chronicle::Chronicle;
 use crate::document::text::normalise;
 use crate::document::utf8;
@@ -37,7 +37,7 @@ impl Awaiting {
         now: Timestamp,
         status: &mut Status,
     ) -> Result<Self, PublishError> {
-        let queue = queue(vault, None)?;
+        let queue = whole_queue(vault, None)?;
         for waiting in &queue.waiting {
             mark(vault, waiting, status);
         }

@@ -70,6 +70,21 @@ pub struct Waiting {
 /// The log or the configuration cannot be relied on, or the change logs cannot be read.
 pub fn queue(vault: &Vault, who: Option<&Principal>) -> Result<Queue, PublishError> {
     let log = trust::open_log(vault)?;
+    let readers = Readers::of_log(vault, &log.sound()?)?;
+    let mut queue = whole_queue(vault, who)?;
+    queue.waiting.retain(|waiting| may_read(readers.as_ref(), &waiting.track));
+    Ok(queue)
+}
+
+/// The same, whoever reads: for the state of the files of the working copy (REV-25).
+///
+/// # Errors
+/// As [`queue`].
+pub(super) fn whole_queue(
+    vault: &Vault,
+    who: Option<&Principal>,
+) -> Result<Queue, PublishError> {
+    let log = trust::open_log(vault)?;
     let chronicle = log.sound()?;
     let in_force = InForce::of(vault, &chronicle)?;
     if !in_force.is_governed {
@@ -77,9 +92,7 @@ pub fn queue(vault: &Vault, who: Option<&Principal>) -> Result<Queue, PublishErr
     }
     let rules = in_force.rules(vault, &chronicle);
     let state = chronicle.state_at(chronicle.head_number())?;
-    let mut found = waiting_in(vault, &chronicle, &state)?;
-    let readers = Readers::of_log(vault, &chronicle)?;
-    found.retain(|(_, track)| may_read(readers.as_ref(), track));
+    let found = waiting_in(vault, &chronicle, &state)?;
     let waiting = found.into_iter().map(|(_, track)| Waiting::of(track, &rules, who)).collect();
     Ok(Queue { rules, waiting })
 }

@@ -97,7 +97,10 @@ impl From<ReviewError> for Failure {
             Self { details: first(MOST_OF_DIFF, lines), ..failure }
         };
         match why {
-            ReviewError::NotSubmitted(_) | ReviewError::NoChange(_) => new(Code::NotSubmitted)
+            ReviewError::NotSubmitted(id) => new(Code::NotSubmitted)
+                .hint(Hint::call("{} lists what awaits a decision", Verb::Review))
+                .hint(Hint::call("{} shows what was decided, and why", of(Verb::History, &id))),
+            ReviewError::NoChange(_) => new(Code::NotSubmitted)
                 .hint(Hint::call("{} lists what awaits a decision", Verb::Review)),
             ReviewError::Unfit { id, .. } => new(Code::NotASteward)
                 .hint(Hint::call("{} shows who may", of(Verb::StewardWho, &id))),
@@ -107,9 +110,9 @@ impl From<ReviewError> for Failure {
                     of(Verb::StewardWho, &id),
                 ))
             }
-            ReviewError::Twice { id, .. } => new(Code::OwnSubmission)
+            ReviewError::Twice { id, .. } => new(Code::ApprovedAlready)
                 .hint(Hint::call("{} shows who may", of(Verb::StewardWho, &id))),
-            ReviewError::NotTheSubmitter { id, .. } => new(Code::NotASteward).hint(Hint::call(
+            ReviewError::NotTheSubmitter { id, .. } => new(Code::NotTheSubmitter).hint(Hint::call(
                 "a reviewer ends it with {}",
                 of(Verb::Reject, &id).word("--reason").word("TEXT"),
             )),
@@ -353,6 +356,14 @@ impl From<Refused> for Failure {
                 let lines = versions.into_iter().map(|(version, why)| format!("{version}: {why}"));
                 let mut failure = Self::new(Code::LogBroken, message).hint(
                     "nothing was written; restore the histories first, or leave these versions out with `--force`",
+                );
+                failure.details = first(MOST, lines.collect());
+                failure
+            }
+            Refused::Unapproved(versions) => {
+                let lines = versions.into_iter().map(|(version, why)| format!("{version}: {why}"));
+                let mut failure = Self::new(Code::Governed, message).hint(
+                    "nothing was written; restore these histories from git or a backup, or leave these versions and all later ones of the same documents out with `--force`",
                 );
                 failure.details = first(MOST, lines.collect());
                 failure

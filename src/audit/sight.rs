@@ -1,0 +1,49 @@
+//! What a reader may see of the lines of logs (`spec/review.md`, REV-26). The rule is given from
+//! above; whoever reads logs for a report, in whichever way, gets only what it lets through.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::line::{Arguments, Line};
+
+/// What of a line a reader may see; nothing where the line is not there for this reader.
+type See = dyn Fn(Line) -> Option<Line> + Send + Sync;
+
+/// What a reader may see.
+#[derive(Clone, Default)]
+pub struct Sight(Option<Arc<See>>);
+
+impl Sight {
+    /// Only what a rule lets through.
+    pub(crate) fn limited(see: impl Fn(Line) -> Option<Line> + Send + Sync + 'static) -> Self {
+        Self(Some(Arc::new(see)))
+    }
+
+    /// Whether some lines are not there, or not whole.
+    pub(crate) fn is_limited(&self) -> bool {
+        self.0.is_some()
+    }
+
+    /// What may be seen of a line.
+    pub(super) fn of(&self, line: Line) -> Option<Line> {
+        match &self.0 {
+            None => Some(line),
+            Some(see) => see(line),
+        }
+    }
+}
+
+impl fmt::Debug for Sight {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.is_limited() { "limited" } else { "unlimited" })
+    }
+}
+
+impl Line {
+    /// The same without the words of its command and the folder that it ran in.
+    #[must_use]
+    pub(crate) fn without_words(mut self) -> Self {
+        self.request.args = Arguments::default();
+        self
+    }
+}

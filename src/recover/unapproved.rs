@@ -1,0 +1,71 @@
+//! What histories record as published or retired in a governed vault, and no approval vouches for: a
+//! log that is derived from the histories must not publish it (`spec/transactions.md`, TXN-37).
+
+use crate::checkpoint::log::Log;
+use crate::checkpoint::rebuild::Recorded;
+use crate::model::id::DocumentId;
+use crate::model::number::Version;
+use crate::model::timestamp::Timestamp;
+use crate::vault::Vault;
+use crate::vault::files::FileError;
+use crate::verify::{self, Code, Finding};
+
+/// A version that no approval vouches for, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Unapproved {
+    /// The artifact.
+    pub(crate) id: DocumentId,
+    /// The version.
+    pub(crate) version: Version,
+    /// Why.
+    pub(crate) why: String,
+}
+
+/// What of these records a log publishes or retires without an approval, by the rules in force
+/// before each of its checkpoints. Where the rules themselves were changed so, only the first
+/// version: the others are judged by what is left then.
+///
+/// # Errors
+/// A file cannot be read.
+pub(super) fn unapproved(
+    vault: &Vault,
+    log: &Log,
+    records: &[Recorded],
+    now: Timestamp,
+) -> Result<Vec<Unapproved>, FileError> {
+    // A vault that was governed has sealed its stewards.
+    let mut set = log.entries.iter().flatten().flat_map(|checkpoint| &checkpoint.set);
+    if records.is_empty() || !set.any(|(id, _)| *id == DocumentId::stewards()) {
+        return Ok(Vec::new());
+    }
+    let report = verify::verify_as(vault, &verify::Request::whole(now), log.clone())?;
+    let faults = report.findings.into_iter().filter(|finding| is_of_review(finding.code));
+    let mut found: Vec<(Timestamp, Unapproved)> =
+        faults.filter_map(|finding| of_record(finding, records)).collect();
+    found.sort_by(|(a, one), (b, other)| (a, &one.id, one.version).cmp(&(b, &other.id, other.version)));
+    found.dedup_by(|(_, one), (_, other)| (&one.id, one.version) == (&other.id, other.version));
+    let is_rule = |id: &DocumentId| *id == DocumentId::config() || *id == DocumentId::stewards();
+    if found.iter().any(|(_, one)| is_rule(&one.id)) {
+        found.truncate(1);
+    }
+    Ok(found.into_iter().map(|(_, one)| one).collect())
+}
+
+fn is_of_review(code: Code) -> bool {
+    matches!(
+        code,
+        Code::ApprovalMissing
+            | Code::ApprovalSelf
+            | Code::ApprovalUnauthorised
+            | Code::ApprovalAltered
+    )
+}
+
+/// The version that a finding keeps from being published: its own, or of a submission the one that
+/// an approval made of it.
+fn of_record(finding: Finding, records: &[Recorded]) -> Option<(Timestamp, Unapproved)> {
+    let (id, version) = (finding.id?, finding.version?);
+    let of_artifact = records.iter().filter(|record| record.id == id && record.version >= version);
+    let record = of_artifact.min_by_key(|record| record.version)?;
+    Some((record.at, Unapproved { id, version: record.version, why: finding.message }))
+}

@@ -1,0 +1,82 @@
+//! What a reader may see of the change logs, and of copies of them (`spec/review.md`, REV-26).
+
+use super::Workspace;
+use crate::audit::{Change, Event, Line, Sight, VersionRef};
+use crate::chain::{replay, vouched};
+use crate::checkpoint::fault::LogError;
+use crate::model::id::DocumentId;
+use crate::model::number::Version;
+use crate::report::failure::Failure;
+use crate::resolve::readers::{Told, is_limited_at_last};
+use crate::resolve::{CheckpointSource, Need, Snapshot};
+use crate::vault::Vault;
+use crate::vault::files::Files;
+
+impl Workspace<'_> {
+    /// What may be seen of the logs of a vault. Accesses are the user's own; of changes a reader who
+    /// may not read everything sees those that name only what this reader may read, without the
+    /// words of their commands.
+    ///
+    /// # Errors
+    /// Only stewards read the vault, and no principal is configured.
+    pub(crate) fn sight(&self, vault: &Vault) -> Result<Sight, Failure> {
+        let told = CheckpointSource::open(vault, Need::Versions, &mut |_, _| ())
+            .and_then(|source| Snapshot::of(vault, &source, None)?.told());
+        match told {
+            Ok(None) => Ok(Sight::default()),
+            Ok(Some(told)) => Ok(limited(told, vault.files().clone())),
+            Err(why @ LogError::NoReader) => Err(why.into()),
+            // Nothing says who may read what.
+            Err(_) if is_limited_at_last(vault) => Ok(Sight::limited(|line| match line.event {
+                Event::Change(_) => None,
+                _ => Some(line),
+            })),
+            Err(_) => Ok(Sight::default()),
+        }
+    }
+}
+
+fn limited(told: Told, files: Files) -> Sight {
+    Sight::limited(move |line: Line| match &line.event {
+        Event::Change(change) => {
+            // One command may change more than the line of one of its changes names.
+            is_readable(change, &told, &files).then(|| line.without_words())
+        }
+        _ => Some(line),
+    })
+}
+
+/// Whether a reader may read everything that a change names.
+fn is_readable(change: &Change, told: &Told, files: &Files) -> bool {
+    let may_name = |id: &DocumentId| told.may_name(id);
+    match change {
+        Change::Event { ids, .. } => {
+            ids.iter().all(|id| id.parse().is_ok_and(|id: DocumentId| may_name(&id)))
+        }
+        Change::Submit(_)
+        | Change::ApproveInPart(_)
+        | Change::Reject(_)
+        | Change::Withdraw(_)
+        | Change::Ratify(_)
+        | Change::Emergency(_)
+        | Change::Comment { .. } => {
+            let versions = change.versions();
+            !versions.is_empty() && versions.iter().all(|one| is_version_readable(one, told, files))
+        }
+        // Paths of files, and what a user wrote about accesses.
+        Change::Recover { .. } | Change::Hold { .. } | Change::Lift { .. } => false,
+        Change::Bind { .. }
+        | Change::ReplaceLog { .. }
+        | Change::HeadTrust { .. }
+        | Change::HeadForget { .. }
+        | Change::Prune { .. } => true,
+    }
+}
+
+fn is_version_readable(named: &VersionRef, told: &Told, files: &Files) -> bool {
+    let Ok(id) = named.id.parse::<DocumentId>() else { return false };
+    told.may_name_version(&id, || {
+        let history = replay::load(files, &id).ok()?;
+        vouched::vouched(files, &id, &history, Version(named.version)).ok()
+    })
+}
