@@ -321,6 +321,43 @@ class Track:
         return named if expected == text else None
 
 
+def review_of(id, entries, texts, n):  # REV-20
+    """Who submitted and who approved version n, by the entries and texts of its history; none
+    without a review."""
+    last = entries[n]
+
+    def is_step(v):
+        return v in entries and not (entries[v].published_at or entries[v].retired_at)
+
+    if is_step(n):
+        return None
+    in_part, decides = 0, True
+    if f.is_governance(id):
+        if not last.retired_at and act_of(last) != "approved":
+            return None
+        while is_step(n - 1 - in_part) and act_of(entries[n - 1 - in_part]) == "partial":
+            in_part += 1
+    else:
+        fields = Fields(texts[n])
+        if fields.state != "approved" or fields.approved_at != last.edited_at or not fields.approved_by:
+            return None
+        names, key = fields.approved_by, key_of(last.edited_by)
+        decides = key_of(names[-1]) == key
+        if decides and is_step(n - 1) and key_of(entries[n - 1].edited_by) == key:
+            before = Fields(texts[n - 1])
+            decides = before.state != "submitted" or before.approved_by != names
+        in_part = len(names) - decides
+    first = n - in_part
+    if not all(is_step(v) for v in range(first - 1, n)):
+        return None
+    submission = entries[first - 1]
+    return {
+        "version": n, "submission": submission.version, "submitted_by": submission.edited_by,
+        "submitted_at": submission.edited_at, "approved_at": last.edited_at,
+        "approved_by": [entries[v].edited_by for v in range(first, n)] + [last.edited_by] * decides,
+    }  # fmt: skip
+
+
 def is_moved(source, text):
     """Whether a text is what a move makes of a published one, but for what publishing writes."""
     ours = {*FIELDS, "status", "version", "updated_at", "checksum", "created_at", "derived_from", "metadata"}

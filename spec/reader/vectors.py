@@ -210,14 +210,26 @@ def review_act(case):
     return found == case["act"]
 
 
+def review_entry(n, made):
+    times = {key + "_at": made["at"] if key == made["becomes"] else None for key in ("published", "retired")}
+    diff = f"--- v{n - 1}\n+++ v{n}\treview: {made['act']}\n" if "act" in made else None
+    return SimpleNamespace(
+        version=n, edited_by=made["by"], edited_at=made["at"], keyframe=diff is None, diff=diff, **times
+    )
+
+
+def review_provenance(case):
+    made = dict(enumerate(case["versions"], 1))
+    entries = {n: review_entry(n, one) for n, one in made.items()}
+    texts = {n: one["text"] for n, one in made.items()}
+    found = [reviews.review_of(case["id"], entries, texts, n) for n in made]
+    return [one for one in found if one] == case["reviews"]
+
+
 def review_history(case):
     track, rules, found = reviews.Track(case["id"]), reviews.Rules(case["stewards"], case["bar_author"]), []
     for n, made in enumerate(case["versions"], 1):
-        times = {key + "_at": made["at"] if key == made["becomes"] else None for key in ("published", "retired")}
-        diff = f"--- v{n - 1}\n+++ v{n}\treview: {made['act']}\n" if "act" in made else None
-        entry = SimpleNamespace(
-            version=n, edited_by=made["by"], edited_at=made["at"], keyframe=diff is None, diff=diff, **times
-        )
+        entry = review_entry(n, made)
         judge = track.judge_step if made["becomes"] == "step" else track.judge
         if n > 1:  # the first version was published before the vault was governed
             found += [[code, n] for code in set(judge(entry, made["text"], rules))]
@@ -291,6 +303,7 @@ RUNS = {
     "pack/cases.json": {"": pack},
     "review/cases.json": {
         "edits": review_edit, "steps": review_step, "acts": review_act, "histories": review_history,
+        "provenance": review_provenance,
     },
     "selector/cases.json": {"": selector},
     "stewards/cases.json": {

@@ -5,6 +5,7 @@
 #[rustfmt::skip]
 pub(super) const REMEDIES: &[(&str, &str)] = &[
     ("approval-due", "Review the text. To renew the approval, record the review in it, for example in a field `reviewed`, and submit it with `ctx submit ID`."),
+    ("approved-already", "Another reviewer has to approve it, too: `ctx review show ID` says how many approvals are required, and who may give them."),
     ("bundle-invalid", "Ask for the file again, as `ctx evidence export` wrote it. A bundle that was unpacked and packed again, or changed in one byte of its container or manifest, is refused. A bundle of a later version of ctx needs that version."),
     ("changed", "An editor, a sync program or git wrote to the vault at the same time. Check the file with `ctx diff ID`, then run the command again."),
     ("clock-behind", "Set the clock of this machine. If the clock of the last publication was wrong and its checkpoint is not in use yet, restore an earlier backup of the vault."),
@@ -59,6 +60,7 @@ pub(super) const REMEDIES: &[(&str, &str)] = &[
     ("not-governed", "The vault is ungoverned: `ctx publish ID` publishes without a review. `ctx govern on` makes the vault governed."),
     ("not-published", "Publish it with `ctx publish ID`, or leave it as a draft. To move a document that was never published or is retired, rename its file."),
     ("not-submitted", "`ctx review --all` lists what awaits a decision. The submission may be decided already: `ctx history ID` shows it. `ctx submit ID` submits the text again."),
+    ("not-the-submitter", "A reviewer ends the submission with `ctx reject ID --reason TEXT`; an editor replaces it with `ctx submit --supersede ID`."),
     ("not-utf8", "The file has another encoding, such as Latin-1 or UTF-16. Convert it: `iconv -f LATIN1 -t UTF-8 FILE > NEW`."),
     ("original-frontmatter", "`ctx restore ID` writes the file of a published text without it. In a new file, delete the line under `metadata`."),
     ("own-submission", "Ask another reviewer: `ctx steward who ID` shows who may approve. Submitters, and authors that the submission names in `author`, may not."),

@@ -1,5 +1,5 @@
 //! What histories record as published or retired in a governed vault, and no approval vouches for: a
-//! log that is derived from the histories must not publish it (`spec/transactions.md`, TXN-37).
+//! log that is derived from the histories must not publish it (`spec/transactions.md`, TXN-33).
 
 use crate::checkpoint::log::Log;
 use crate::checkpoint::rebuild::Recorded;

@@ -132,3 +132,63 @@ fn a_bundle_proves_the_texts_of_a_reviewed_version() {
     place.ctx("evidence export --document nodes/legal/terms -o document.tar").ok();
     place.ctx("evidence verify document.tar").ok();
 }
+
+/// Ana's submissions of two documents as one set; Kim approved the first.
+fn half_approved() -> Place {
+    let place = Place::published(&[("nodes/a", "# A\n"), ("nodes/b", "# B\n")]);
+    place.write("stewards.yaml", STEWARDS);
+    place.ctx("govern on --as ana@x.com").ok();
+    for id in ["nodes/a", "nodes/b"] {
+        place.edit(&format!("{id}.md"), "# ", "# New ");
+    }
+    place.ctx("submit nodes/a nodes/b --change c --as ana@x.com").ok();
+    place.ctx("approve nodes/a --as kim@x.com").ok();
+    place
+}
+
+#[test]
+fn who_approved_a_part_and_completes_the_set_is_not_taken_for_the_submitter() {
+    for completing in ["approve --change c --as kim@x.com", "approve nodes/b --as kim@x.com"] {
+        let place = half_approved();
+        place.ctx(completing).ok();
+        for id in ["nodes/a", "nodes/b"] {
+            let read = place.ctx(&format!("read {id} --json")).ok().json("ctx.read");
+            assert_eq!(read["edited_by"], "ana@x.com", "{completing} {id}");
+            assert_eq!(read["approved_by"], serde_json::json!(["kim@x.com"]), "{completing} {id}");
+            let history = place.ctx(&format!("history {id}")).ok().stdout;
+            let said = "submitted by ana@x.com, approved by kim@x.com";
+            assert!(history.contains(said), "{completing}: {history}");
+        }
+        place.ctx("verify").ok();
+    }
+}
+
+#[test]
+fn the_target_of_a_move_has_the_review_of_its_source() {
+    let place = half_approved();
+    place.ctx("approve --change c --as kim@x.com").ok();
+    place.ctx("mv nodes/a nodes/new --as ana@x.com").ok();
+    place.ctx("approve nodes/a --as kim@x.com").ok();
+    let read = place.ctx("read nodes/new --json").ok().json("ctx.read");
+    assert_eq!(read["edited_by"], "ana@x.com");
+    assert_eq!(read["approved_by"], serde_json::json!(["kim@x.com"]));
+    let history = place.ctx("history nodes/new").ok().stdout;
+    assert!(history.contains("submitted by ana@x.com, approved by kim@x.com"), "{history}");
+    let blame = place.ctx("blame nodes/new --json").ok().json("ctx.blame");
+    let origin = &blame["versions"];
+    assert!(origin.to_string().contains("ana@x.com"), "{blame}");
+    let report = place.ctx("evidence report --format json").ok().stdout;
+    let report: Value = serde_json::from_str(&report).unwrap();
+    let rows = report["publications"].as_array().unwrap();
+    let row = rows.iter().find(|row| row["id"] == "nodes/new").unwrap();
+    assert_eq!(row["approved_by"], serde_json::json!(["kim@x.com"]), "{row}");
+}
+
+#[test]
+fn an_approval_does_not_approve_the_lines_that_it_writes() {
+    let place = half_approved();
+    place.ctx("approve --change c --as kim@x.com").ok();
+    let blame = place.ctx("blame nodes/b").ok().stdout;
+    assert!(!blame.contains("kim@x.com (approved by kim@x.com)"), "{blame}");
+    assert!(blame.contains("ana@x.com (approved by kim@x.com)"), "{blame}");
+}

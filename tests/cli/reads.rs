@@ -320,3 +320,111 @@ proptest! {
         }
     }
 }
+
+/// A vault in which the documents below `nodes/sec/` are for others than Lee; some were changed
+/// before the vault was governed.
+fn with_secrets() -> Place {
+    let place = Place::vault();
+    place.edit(".context/config.yaml", "layout:", "reads: stewards\nlayout:");
+    place.ctx("add nodes/sec/s --title SECRETTITLE --body topsecretword --as ana@x.com").ok();
+    place.ctx("add nodes/pub/p --title Open --body 'plain words' --as ana@x.com").ok();
+    let lee = "folders: {nodes/pub/: [{principal: lee@x.com, role: viewer}, \
+               {principal: ana@x.com, role: editor}, {principal: kim@x.com, role: reviewer}]}\n";
+    let ana = "  - {principal: ana@x.com, role: editor}\n";
+    place.write("stewards.yaml", format!("version: 1\n{VAULT}{ana}{lee}"));
+    place.ctx("govern on --as ana@x.com").ok();
+    for id in ["nodes/sec/s", "nodes/pub/p"] {
+        place.write(&format!("{id}.md"), place.read(&format!("{id}.md")) + "more\n");
+        let note = format!("submit {id} -m 'note about {id}'");
+        place.args(&crate::harness::words(&format!("{note} --as ana@x.com"))).run().ok();
+        place.ctx(&format!("comment {id} 'remark about {id}' --as kim@x.com")).ok();
+        place.ctx(&format!("reject {id} --reason 'reason about {id}' --as kim@x.com")).ok();
+    }
+    place
+}
+
+/// No word of what Lee may not read.
+fn hides(said: &Output, command: &str) {
+    for word in ["sec/s", "SECRETTITLE", "topsecretword"] {
+        assert!(!said.whole().contains(word), "{command} tells {word}: {}", said.whole());
+    }
+}
+
+#[test]
+fn a_change_of_a_document_that_may_not_be_read_is_not_in_the_change_log() {
+    let place = with_secrets();
+    let all = place.ctx("trace list --as kim@x.com --json").ok().json("ctx.trace.list");
+    let listed = place.ctx("trace list --as lee@x.com --json").ok().json("ctx.trace.list");
+    let changes = |of: &serde_json::Value| -> Vec<(String, String)> {
+        let rows = of["traces"].as_array().unwrap().iter();
+        let rows = rows.filter(|row| row["event"] == "change");
+        let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
+        rows.map(|row| (text(&row["trace"]), text(&row["action"]))).collect()
+    };
+    let (all, seen) = (changes(&all), changes(&listed));
+    let words: Vec<&str> = seen.iter().map(|(_, action)| action.as_str()).collect();
+    assert_eq!(words, ["event", "submit", "comment", "reject"], "{seen:?}");
+    assert!(all.len() > seen.len() + 3, "{all:?}");
+    for (trace, _) in &all {
+        let is_seen = seen.iter().any(|(other, _)| other == trace);
+        for form in ["", " --json", " --format otlp", " --format prov-json"] {
+            let command = format!("trace show {trace}{form} --as lee@x.com");
+            let said = place.ctx(&command);
+            assert_eq!(said.exit == 0, is_seen, "{command}: {}", said.whole());
+            hides(&said, &command);
+        }
+        if !is_seen {
+            let unknown = "trace show 00000000-1 --as lee@x.com";
+            let said = place.ctx(&format!("trace show {trace} --as lee@x.com"));
+            assert_eq!(said.stderr.replace(trace.as_str(), "00000000-1"), place.ctx(unknown).stderr);
+        }
+    }
+    for command in ["trace list --format otlp", "trace list --format prov-json", "trace list"] {
+        hides(&place.ctx(&format!("{command} --as lee@x.com")), command);
+    }
+    // Copies of change logs say no more.
+    hides(&place.ctx("trace list --logs .context/audit --json --as lee@x.com"), "--logs");
+    // What was written about a readable document is there, but no words of a command line.
+    for (words, exit) in [
+        ("topsecretword", 1),
+        ("SECRETTITLE", 1),
+        ("about nodes/sec/s", 1),
+        ("note about nodes/pub/p", 1),
+        ("nodes/pub/p", 0),
+    ] {
+        let command = format!("trace grep '{words}' --verb submit --as lee@x.com");
+        place.args(&crate::harness::words(&command)).run().exits(exit);
+    }
+    // Who may read everything sees it all, and no one else without a name.
+    place.ctx("trace grep topsecretword --as bo@x.com").exits(1);
+    assert!(place.typed("trace list").without("CTX_PRINCIPAL").run().exits(2).stdout.is_empty());
+}
+
+#[test]
+fn what_an_answer_cannot_show_is_counted_in_json_too() {
+    let place = example();
+    for (command, schema) in [
+        ("list --json", "ctx.list"),
+        ("graph --format json", "ctx.graph"),
+        ("owners --json", "ctx.owners"),
+        ("checkpoint show 2 --json", "ctx.checkpoint.show"),
+        ("resolve type:document --json", "ctx.resolve"),
+        ("context --json", "ctx.context"),
+    ] {
+        let said = place.ctx(&format!("{command} --as vi@x.com")).ok().json(schema);
+        assert_eq!(said["may_not_read"], 2, "{command}: {said}");
+    }
+    for command in ["search apple --json", "read nodes/open --json"] {
+        let said = place.ctx(&format!("{command} --as vi@x.com")).ok();
+        assert!(!said.stdout.contains("may_not_read"), "{command}");
+    }
+}
+
+#[test]
+fn status_names_a_submission_whoever_asks() {
+    let place = with_secrets();
+    place.ctx("submit nodes/sec/s --as ana@x.com").ok();
+    let of = |who: &str| place.ctx(&format!("status --as {who}@x.com")).ok().stdout;
+    assert_eq!(of("lee"), of("bo"));
+    assert!(of("lee").contains("Submitted, and not edited since"), "{}", of("lee"));
+}

@@ -231,3 +231,43 @@ fn the_trusted_first_checkpoint_needs_no_option() {
     place.ctx("checkpoint rebuild --force").ok();
     assert_eq!(place.read(LOG), log);
 }
+
+/// A governed vault with a version of `nodes/b` that was published where the vault was not governed,
+/// and without its log.
+fn with_an_unreviewed_version() -> Place {
+    let place = Place::published(&[("nodes/a", "# A\n"), ("nodes/b", "# B\n")]);
+    let ungoverned = place.duplicate();
+    place.write(
+        "stewards.yaml",
+        "vault: [{principal: bo@x.com, role: reviewer}, {principal: kim@x.com, role: reviewer}]\n",
+    );
+    place.ctx("govern on").ok();
+    // Later than the vault became governed.
+    ungoverned.began("2026-11-21T12:00:00.000Z");
+    ungoverned.edit("nodes/b.md", "# B", "# B\n\nEVIL");
+    ungoverned.ctx("publish nodes/b").ok();
+    for (path, bytes) in files_in(&ungoverned.path("nodes/.versions/b")) {
+        place.write(&format!("nodes/.versions/b/{path}"), bytes);
+    }
+    place.remove(LOG);
+    place.ctx("head forget").ok();
+    place
+}
+
+#[test]
+fn a_rebuild_publishes_nothing_in_a_governed_vault_that_no_approval_vouches_for() {
+    let place = with_an_unreviewed_version();
+    let before = place.tree();
+    let refused = place.ctx("checkpoint rebuild").exits(3);
+    assert!(refused.stderr.contains("error[governed]: no approval vouches for 1 version"));
+    assert_eq!(place.tree(), before);
+    let shown = place.ctx("checkpoint rebuild --dry-run --json").exits(1);
+    let shown = shown.json("ctx.checkpoint.rebuild");
+    assert_eq!(shown["unapproved"][0]["id"], "nodes/b");
+    assert_eq!(shown["derived"].as_array().unwrap().len(), 2);
+    assert!(!place.has(LOG));
+    assert_snapshot!(place.ctx("checkpoint rebuild --force").exits(1).whole(), @"");
+    assert!(!place.ctx("read nodes/b --as bo@x.com").ok().stdout.contains("EVIL"));
+    // No writer builds on what is left out.
+    place.ctx("submit nodes/b --as bo@x.com").exits(4);
+}

@@ -193,7 +193,7 @@ fn to_reject_one_part_of_a_change_rejects_all() {
     // The same text again is another submission; its author still may not approve it.
     by(&place, "bo", "submit nodes/a").ok();
     assert_eq!(code(&by(&place, "ana", "approve nodes/a").exits(3)), "own-submission");
-    assert_eq!(code(&by(&place, "kim", "withdraw nodes/a").exits(3)), "not-a-steward");
+    assert_eq!(code(&by(&place, "kim", "withdraw nodes/a").exits(3)), "not-the-submitter");
     by(&place, "bo", "withdraw nodes/a").ok();
     // What is neither published nor submitted is an edit like any other.
     place.ctx("verify --allow-drift").ok();

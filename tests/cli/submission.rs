@@ -339,3 +339,125 @@ fn a_program_of_the_user_is_told_of_submissions_and_decisions() {
     let output = place.ctx("withdraw nodes/a").ok();
     assert!(output.stderr.contains("is not run: it is in the vault"), "{}", output.stderr);
 }
+
+#[test]
+fn advice_follows_the_mode_in_force_and_not_the_live_configuration() {
+    let place = governed();
+    place.edit("nodes/b.md", "# B", "# B\n\nmore");
+    place.ctx("submit nodes/b").ok();
+    place.edit("nodes/a.md", "30 days", "14 days");
+    let before = place.ctx("status").ok().stdout;
+    assert!(before.contains("next: ctx submit --changed"), "{before}");
+    place.edit(".context/config.yaml", "governance: governed", "governance: ungoverned");
+    let set_by_hand = place.ctx("status").ok().stdout;
+    place.remove(".context/config.yaml");
+    let without = place.ctx("status").ok().stdout;
+    for said in [set_by_hand, without] {
+        assert!(said.contains("next: ctx submit --changed"), "{said}");
+        assert!(said.contains("Awaiting a decision"), "{said}");
+        assert!(!said.contains("ctx publish"), "{said}");
+    }
+    let owners = place.ctx("owners").ok();
+    assert!(!owners.whole().contains("asks no steward"), "{}", owners.whole());
+}
+
+#[test]
+fn an_older_version_is_restored_whatever_awaits_a_decision() {
+    let place = governed();
+    for days in ["14 days", "7 days"] {
+        let text = place.read("nodes/a.md").replace("30 days", days).replace("14 days", days);
+        place.write("nodes/a.md", text);
+        place.ctx("submit nodes/a").ok();
+        if days == "14 days" {
+            place.ctx("approve nodes/a --as kim@example.com").ok();
+        }
+    }
+    // Version 3 is published, version 4 awaits a decision.
+    for end in ["", "withdraw nodes/a"] {
+        if !end.is_empty() {
+            place.ctx(end).ok();
+        }
+        place.ctx("restore nodes/a --version 1 --force").ok();
+        assert!(place.read("nodes/a.md").contains("30 days"));
+        // It is an edit of what is published.
+        assert!(place.read("nodes/a.md").contains("version: 3"), "{}", place.read("nodes/a.md"));
+        place.ctx("restore nodes/a").ok();
+    }
+    place.ctx("restore nodes/a --version 1").ok();
+    place.ctx("submit nodes/a").ok();
+    place.ctx("approve nodes/a --as kim@example.com").ok();
+    assert!(place.ctx("read nodes/a").ok().stdout.contains("30 days"));
+}
+
+#[test]
+fn history_says_why_a_text_was_rejected() {
+    let place = governed();
+    place.edit("nodes/a.md", "30 days", "14 days");
+    place.ctx("submit nodes/a").ok();
+    place.args(&["reject", "nodes/a", "--reason", "too short", "--as", "kim@example.com"]).run().ok();
+    let history = place.ctx("history nodes/a").ok().stdout;
+    assert!(history.contains("because: too short"), "{history}");
+    let json = place.ctx("history nodes/a --json").ok().json("ctx.history");
+    assert_eq!(json["versions"][2]["reason"], "too short");
+    assert_snapshot!(place.ctx("show nodes/a 2").whole(), @"");
+    assert_snapshot!(place.ctx("review show nodes/a").whole(), @"");
+}
+
+#[test]
+fn a_retirement_that_was_ratified_is_still_one() {
+    let place = governed();
+    let reason = ["retire", "--emergency", "nodes/b", "--reason", "wrong", "--as"];
+    place.args(&[&reason[..], &["bo@example.com"]].concat()).run().ok();
+    place.write("nodes/b.md", "# B\n");
+    let said = |place: &Place| place.ctx("status").ok().stdout;
+    assert!(said(&place).contains("Retired (next"), "{}", said(&place));
+    place.ctx("approve nodes/b --as kim@example.com").ok();
+    assert!(said(&place).contains("Retired (next"), "{}", said(&place));
+}
+
+#[test]
+fn the_size_of_a_submission_is_what_a_person_changed() {
+    let place = governed();
+    place.edit("nodes/a.md", "30 days", "14 days");
+    place.ctx("submit nodes/a").ok();
+    place.ctx("mv nodes/b nodes/c").ok();
+    let json = place.ctx("review --all --json").ok().json("ctx.review");
+    let sizes = json["waiting"].as_array().unwrap().iter();
+    let sizes: Vec<String> = sizes
+        .map(|one| format!("{} +{} -{}", one["id"], one["lines_added"], one["lines_removed"]))
+        .collect();
+    assert_eq!(sizes, ["\"nodes/a\" +1 -1", "\"nodes/b\" +0 -0"]);
+}
+
+#[test]
+fn an_empty_text_is_no_submission_from_a_file() {
+    let place = governed();
+    for text in ["", " \n", "\u{feff}\n"] {
+        let run = place.typed("submit nodes/a --from -").stdin(text).run();
+        assert!(run.exits(2).stderr.contains("the text to submit is empty"), "{text:?}");
+    }
+}
+
+#[test]
+fn a_submitted_governance_file_is_not_listed_as_one_to_submit() {
+    let place = governed();
+    place.write("CONTEXT.md", "# About\n");
+    place.ctx("submit CONTEXT.md").ok();
+    let said = place.ctx("status").ok().stdout;
+    assert!(said.contains("Governance files submitted (next: ctx review show ID):"), "{said}");
+    assert!(!said.contains("Governance files changed"), "{said}");
+}
+
+#[test]
+fn each_reason_to_refuse_a_step_has_its_own_code() {
+    let place = governed();
+    place.write("stewards.yaml", place.read("stewards.yaml") + "review: {vault: {required: 2}}\n");
+    place.ctx("submit stewards.yaml").ok();
+    place.ctx("approve stewards.yaml --as kim@example.com").ok();
+    place.edit("nodes/a.md", "30 days", "14 days");
+    place.ctx("submit nodes/a").ok();
+    let refused = |line: &str| place.ctx(line).exits(3).stderr;
+    assert!(refused("withdraw nodes/a --as bo@example.com").contains("error[not-the-submitter]"));
+    place.ctx("approve nodes/a --as bo@example.com").ok();
+    assert!(refused("approve nodes/a --as bo@example.com").contains("error[approved-already]"));
+}

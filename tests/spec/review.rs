@@ -4,13 +4,14 @@
 use std::collections::BTreeSet;
 
 use contextnest::chain::history::{Entry, EntryState, TextStorage};
+use contextnest::document::Document;
 use contextnest::document::edit::Edit;
-use contextnest::document::review::{Action, ReviewEdit};
+use contextnest::document::review::{Action, ReviewEdit, ReviewFields};
 use contextnest::model::digest::Digest;
 use contextnest::model::id::DocumentId;
 use contextnest::model::number::Version;
 use contextnest::model::timestamp::Timestamp;
-use contextnest::review::{FaultKind, Rules, StepKind, Track, is_act};
+use contextnest::review::{FaultKind, Reviewed, Rules, StepKind, Track, Versions, is_act};
 use contextnest::stewards;
 use serde::Deserialize;
 
@@ -23,6 +24,7 @@ struct Reviews {
     steps: Vec<Text>,
     acts: Vec<Act>,
     histories: Vec<History>,
+    provenance: Vec<Provenance>,
 }
 
 #[derive(Deserialize)]
@@ -77,6 +79,27 @@ struct History {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
+struct Provenance {
+    name: String,
+    id: String,
+    versions: Vec<Made>,
+    reviews: Vec<Review>,
+}
+
+/// Who submitted and who approved a version.
+#[derive(Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Review {
+    version: u64,
+    submission: u64,
+    submitted_by: String,
+    submitted_at: String,
+    approved_by: Vec<String>,
+    approved_at: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Made {
     by: String,
     at: String,
@@ -125,6 +148,50 @@ fn entry(version: u64, by: &str, at: Timestamp, state: EntryState, stored: TextS
     Entry { version, stored, edited_by, edited_at: at, state, note: None, content_hash, chain_hash }
 }
 
+/// The entry of a version as a case tells it.
+fn entry_of(version: u64, made: &Made) -> Entry {
+    let at = time(&made.at);
+    let state = match made.becomes.as_str() {
+        "published" => EntryState::Published(at),
+        "retired" => EntryState::Retired(at),
+        _ => EntryState::Unpublished,
+    };
+    let stored = made.act.as_ref().map_or(TextStorage::Keyframe, |act| {
+        let before = version - 1;
+        TextStorage::Diff(format!("--- v{before}\n+++ v{version}\treview: {act}\n"))
+    });
+    entry(version, &made.by, at, state, stored)
+}
+
+#[test]
+fn entries_tell_who_submitted_and_who_approved_a_version() {
+    let cases: Reviews = load("review/cases.json");
+    for case in cases.provenance {
+        let id: DocumentId = case.id.parse().unwrap();
+        let entries: Vec<Entry> =
+            case.versions.iter().zip(1..).map(|(made, n)| entry_of(n, made)).collect();
+        let index = |version: Version| usize::try_from(version.0).ok()?.checked_sub(1);
+        let entry = |version| entries.get(index(version)?);
+        let text = |version| case.versions.get(index(version)?).map(|made| made.text.clone());
+        let versions = Versions { entry: &entry, text: &text };
+        let mut found = Vec::new();
+        for (version, made) in Version::sequence().zip(&case.versions) {
+            let fields = Document::parse(&made.text).ok();
+            let fields = fields.and_then(|read| ReviewFields::of(&read.frontmatter));
+            let review = Reviewed::in_history(&id, versions, version, fields.as_ref());
+            found.extend(review.map(|review| Review {
+                version: version.0,
+                submission: review.submission.0,
+                submitted_by: review.submitted_by,
+                submitted_at: review.submitted_at.to_string(),
+                approved_by: review.approved_by,
+                approved_at: review.approved_at.to_string(),
+            }));
+        }
+        assert_eq!(found, case.reviews, "{}", case.name);
+    }
+}
+
 fn word(kind: StepKind) -> Option<&'static str> {
     match kind {
         StepKind::Submitted => Some("submitted"),
@@ -171,19 +238,9 @@ fn what_is_wrong_with_an_approval_is_found_in_the_history_alone() {
         let (id, mut found) = (case.id.parse::<DocumentId>().unwrap(), BTreeSet::new());
         let mut track = Track::new(&id);
         for (made, version) in case.versions.iter().zip(1..) {
-            let at = time(&made.at);
-            let state = match made.becomes.as_str() {
-                "published" => EntryState::Published(at),
-                "retired" => EntryState::Retired(at),
-                _ => EntryState::Unpublished,
-            };
-            let stored = made.act.as_ref().map_or(TextStorage::Keyframe, |act| {
-                let before = version - 1;
-                TextStorage::Diff(format!("--- v{before}\n+++ v{version}\treview: {act}\n"))
-            });
-            let entry = entry(version, &made.by, at, state, stored);
+            let entry = entry_of(version, made);
             // The first version was published before the vault was governed.
-            let faults = match state {
+            let faults = match entry.state {
                 _ if version == 1 => Vec::new(),
                 EntryState::Unpublished => track.judge_step(&entry, &made.text, &rules),
                 _ => track.judge(&entry, &made.text, &rules),

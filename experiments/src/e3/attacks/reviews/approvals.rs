@@ -60,6 +60,15 @@ pub(in crate::e3::attacks) const APPROVALS: &[(&str, Attack)] = &[
         t.add(PLAIN, (ANA, LATER), Becomes::Published, &text.replacen("review: \n", "", 1))?;
         sealed(t, PLAIN)
     }),
+    ("review-published-in-a-copy", |t| {
+        // As a copy of the vault publishes it that is not governed. A log that is derived from the
+        // histories without asking for approvals has the same checkpoint.
+        Governed::begin(t)?;
+        let (text, version) = t.last(PLAIN);
+        let text = step(&more(&text), version + 1, LATER, "published", &[]);
+        t.add(PLAIN, (ANA, LATER), Becomes::Published, &text)?;
+        sealed(t, PLAIN)
+    }),
     ("review-text-changed", |t| {
         Governed::begin(t)?.submit(ANA, PLAIN)?;
         let (text, version) = t.last(PLAIN);
