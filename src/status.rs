@@ -365,7 +365,8 @@ fn gone_row(head: &Snapshot<'_>, state: &PublishedSet, id: &DocumentId) -> Row {
 fn is_retired(vault: &Vault, id: &DocumentId) -> bool {
     replay::load(vault.files(), id).is_ok_and(|history| {
         // Steps of reviews publish and retire nothing.
-        let mut last = history.entries().rev().filter(|entry| entry.state != EntryState::Unpublished);
+        let mut last =
+            history.entries().rev().filter(|entry| entry.state != EntryState::Unpublished);
         last.next().is_some_and(Entry::is_retirement)
     })
 }

@@ -62,7 +62,12 @@ pub(super) fn run(args: &Diff, session: &mut Session<'_>) -> Result<Answer, Fail
             Some(text) => {
                 let version = number(text)?;
                 let (text, history) = text_of(&vault, &head, &chronicle, &id, version)?;
-                versions.extend(recorded((vault.files(), &chronicle), &id, (version, &history), (&text, "")));
+                versions.extend(recorded(
+                    (vault.files(), &chronicle),
+                    &id,
+                    (version, &history),
+                    (&text, ""),
+                ));
                 let text = if with_live { as_live(&id, text) } else { text };
                 Ok((format!("v{version}"), text))
             }

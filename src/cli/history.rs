@@ -71,11 +71,15 @@ fn text(session: &mut Session<'_>, versions: &[VersionReport<'_>]) {
             v.edited_at.clone(),
             shown(v.edited_by).into_owned(),
             hash.to_owned(),
-            [reviewed(v), v.reason.as_deref().map(because), v.unprotected_note.map(|n| format!("({})", shown(n)))]
-                .into_iter()
-                .flatten()
-                .collect::<Vec<_>>()
-                .join(" "),
+            [
+                reviewed(v),
+                v.reason.as_deref().map(because),
+                v.unprotected_note.map(|n| format!("({})", shown(n))),
+            ]
+            .into_iter()
+            .flatten()
+            .collect::<Vec<_>>()
+            .join(" "),
         ]
     };
     let rows: Vec<Vec<String>> = versions.iter().map(row).collect();

@@ -70,7 +70,7 @@ pub(super) fn run(args: &Owners, session: &mut Session<'_>) -> Result<Answer, Fa
         }
         limit::note(omitted).iter().for_each(|note| session.ui.note(note));
     }
-    let answer = steward::note_basis(session, &vault, &found);
+    let answer = steward::note_basis(session, &found);
     let withheld = session.answer(&listing.withheld);
     Ok(if answer == Answer::Yes { withheld } else { answer })
 }

@@ -15,8 +15,8 @@ use crate::words::count;
 ///
 /// The beginning of the log that agrees with the histories stays. What follows is derived: all
 /// versions that were published or retired at one instant are one checkpoint. Intact histories give
-/// the same log, hash for hash; `--from-scratch --dry-run` shows that. The old log is kept beside
-/// the new one.
+/// the same log, hash for hash; `--from-scratch --dry-run` shows that. In a governed vault nothing is
+/// published that no approval vouches for. The old log is kept beside the new one.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  ctx checkpoint rebuild --dry-run")]
 pub(super) struct Rebuild {

@@ -62,7 +62,7 @@ pub(super) fn run(args: &Submit, session: &mut Session<'_>) -> Result<Answer, Fa
     };
     let from = match (from, &which) {
         (None, _) => None,
-        (Some(text), _) if text.trim().is_empty() => {
+        (Some(text), _) if text.trim_start_matches('\u{feff}').trim().is_empty() => {
             return Err(Failure::new(Code::Usage, "the text to submit is empty")
                 .hint(Hint::call("{} withdraws a document", Call::new(Verb::Retire).word("ID"))));
         }

@@ -17,7 +17,7 @@ use crate::model::visible::{escaped, steers, steers_text};
 use crate::report::failure::Failure;
 use crate::report::{self, Report, Spell};
 use crate::vault::Vault;
-use crate::workspace::governance::mode_in_force;
+use crate::workspace::governance::asks_for_reviews;
 
 /// What the two output streams are connected to.
 #[derive(Clone, Copy, Debug, Default)]
@@ -129,10 +129,9 @@ impl<'w> Ui<'w> {
         (self.vault, self.governed) = (Some(vault.clone()), OnceCell::new());
     }
 
-    /// Whether the vault is governed: by the configuration in force, whatever the live file says
-    /// (REV-1).
+    /// Whether the vault is governed: by the configuration in force (REV-1), or as the live one asks.
     pub(super) fn is_governed(&self) -> bool {
-        let asked = || self.vault.as_ref().is_some_and(mode_in_force);
+        let asked = || self.vault.as_ref().is_some_and(asks_for_reviews);
         *self.governed.get_or_init(asked)
     }
 

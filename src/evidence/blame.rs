@@ -254,7 +254,9 @@ impl Follower {
                 author: author.unwrap_or_else(|| edited_by.into()),
                 edited_by: edited_by.to_owned(),
                 edited_at,
-                approved_by: reviewed.map(|one| one.approved_by.as_slice().into()).unwrap_or_default(),
+                approved_by: reviewed
+                    .map(|one| one.approved_by.as_slice().into())
+                    .unwrap_or_default(),
             };
             (version, origin)
         };

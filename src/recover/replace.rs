@@ -168,7 +168,8 @@ fn check(
         return Ok(Some(Refused::Unsound(rebuilt.unsound.iter().map(line).collect())));
     }
     if !rebuilt.unapproved.is_empty() {
-        let line = |one: &Unapproved| (format!("{} version {}", one.id, one.version), one.why.clone());
+        let line =
+            |one: &Unapproved| (format!("{} version {}", one.id, one.version), one.why.clone());
         return Ok(Some(Refused::Unapproved(rebuilt.unapproved.iter().map(line).collect())));
     }
     if let Err(why) = trust::check(vault, &rebuilt.log.sound()?) {

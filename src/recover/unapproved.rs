@@ -42,7 +42,9 @@ pub(super) fn unapproved(
     let faults = report.findings.into_iter().filter(|finding| is_of_review(finding.code));
     let mut found: Vec<(Timestamp, Unapproved)> =
         faults.filter_map(|finding| of_record(finding, records)).collect();
-    found.sort_by(|(a, one), (b, other)| (a, &one.id, one.version).cmp(&(b, &other.id, other.version)));
+    found.sort_by(|(a, one), (b, other)| {
+        (a, &one.id, one.version).cmp(&(b, &other.id, other.version))
+    });
     found.dedup_by(|(_, one), (_, other)| (&one.id, one.version) == (&other.id, other.version));
     let is_rule = |id: &DocumentId| *id == DocumentId::config() || *id == DocumentId::stewards();
     if found.iter().any(|(_, one)| is_rule(&one.id)) {

@@ -97,7 +97,9 @@ impl<'h> HistoryReport<'h> {
                 wrong.extend(version.check_text().err());
                 wrong.extend(version.check_retirement().err());
             }
-            let text = version.text.filter(|_| has_steps && wrong.is_empty());
+            // The review of the target of a move is in the history of its source.
+            let may_be_reviewed = has_steps || entry.version == Version::FIRST;
+            let text = version.text.filter(|_| may_be_reviewed && wrong.is_empty());
             let mut row = VersionReport::new(entry, seals, &wrong);
             if let Some(text) = text {
                 row.review(files, id, history, text);

@@ -62,13 +62,13 @@ pub(crate) fn is_governed(vault: &Vault) -> Result<bool, Failure> {
     Ok(crate::govern::is_governed(vault, &log.sound()?)?)
 }
 
-/// The mode that advice is given for: the one in force. Where the log cannot say it, the live
-/// configuration does.
-pub(crate) fn mode_in_force(vault: &Vault) -> bool {
-    // A vault that was ever governed has sealed its stewards.
-    vault.files().exists(&DocumentId::stewards().history_path())
-        && is_governed(vault)
-            .unwrap_or_else(|_| vault.config().governance == Governance::Governed)
+/// Whether advice names submissions: in a governed vault, whatever the live configuration says, and
+/// where that says that the vault is to be governed, because then nothing is published either.
+pub(crate) fn asks_for_reviews(vault: &Vault) -> bool {
+    vault.config().governance == Governance::Governed
+        // A vault that was ever governed has sealed its stewards.
+        || vault.files().exists(&DocumentId::stewards().history_path())
+            && is_governed(vault).unwrap_or(false)
 }
 
 /// Whether the reference implementation may write to the log of a vault too, which knows no reviews.

@@ -33,7 +33,8 @@ impl Workspace<'_> {
         let mut texts: Vec<Text> = Vec::new();
         let mut record = |version: Version| -> Result<_, Failure> {
             let (text, history) = any_text_of(vault, &chronicle, id, version)?;
-            let found = recorded((vault.files(), &chronicle), id, (version, &history), (&text, &text));
+            let found =
+                recorded((vault.files(), &chronicle), id, (version, &history), (&text, &text));
             texts.extend(found.map(|text| Text { part: Some(Part::Submission), ..text }));
             Ok((text, history))
         };

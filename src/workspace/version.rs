@@ -51,7 +51,9 @@ pub(crate) fn text_of(
     if is_step && !(chronicle.form().is_shared() && id.is_document()) {
         let message = format!("version {version} of `{id}` was never published");
         let awaits = Track::of(vault.files(), id, &history).is_ok_and(|track| {
-            track.pending.is_some_and(|pending| (pending.version..=pending.last.0).contains(&version))
+            track
+                .pending
+                .is_some_and(|pending| (pending.version..=pending.last.0).contains(&version))
         });
         let (verb, hint) = match awaits {
             true => (Verb::ReviewShow, "it awaits a decision: {} shows it to reviewers"),

@@ -73,16 +73,16 @@ fn history_and_blame_name_the_people_of_a_review() {
     assert_snapshot!(place.ctx("blame nodes/legal/terms").ok().stdout, @"
     v1  ana@x.com (approved by kim@x.com, bo@x.com)  2026-11-21T10:00:04.000Z   1  ---
     v1  ana@x.com (approved by kim@x.com, bo@x.com)  2026-11-21T10:00:04.000Z   2  type: document
-    v3  bo@x.com (approved by kim@x.com, bo@x.com)   2026-11-21T10:00:06.000Z   3  status: published
+    v3  bo@x.com                                     2026-11-21T10:00:06.000Z   3  status: published
     v1  ana@x.com (approved by kim@x.com, bo@x.com)  2026-11-21T10:00:04.000Z   4  author: ana@x.com
     v1  ana@x.com (approved by kim@x.com, bo@x.com)  2026-11-21T10:00:04.000Z   5  title: Terms
-    v3  bo@x.com (approved by kim@x.com, bo@x.com)   2026-11-21T10:00:06.000Z   6  version: 3
+    v3  bo@x.com                                     2026-11-21T10:00:06.000Z   6  version: 3
     v1  ana@x.com (approved by kim@x.com, bo@x.com)  2026-11-21T10:00:04.000Z   7  created_at: '2026-11-21T10:00:04.000Z'
-    v3  bo@x.com (approved by kim@x.com, bo@x.com)   2026-11-21T10:00:06.000Z   8  updated_at: '2026-11-21T10:00:06.000Z'
+    v3  bo@x.com                                     2026-11-21T10:00:06.000Z   8  updated_at: '2026-11-21T10:00:06.000Z'
     v1  ana@x.com (approved by kim@x.com, bo@x.com)  2026-11-21T10:00:04.000Z   9  checksum: sha256:1f8040a19b43c92de832b7db0e213678089009efdac9f5b4150fe64f1a415766
-    v3  bo@x.com (approved by kim@x.com, bo@x.com)   2026-11-21T10:00:06.000Z  10  review: approved
-    v3  bo@x.com (approved by kim@x.com, bo@x.com)   2026-11-21T10:00:06.000Z  11  approved_by: [kim@x.com, bo@x.com]
-    v3  bo@x.com (approved by kim@x.com, bo@x.com)   2026-11-21T10:00:06.000Z  12  approved_at: '2026-11-21T10:00:06.000Z'
+    v3  bo@x.com                                     2026-11-21T10:00:06.000Z  10  review: approved
+    v3  bo@x.com                                     2026-11-21T10:00:06.000Z  11  approved_by: [kim@x.com, bo@x.com]
+    v3  bo@x.com                                     2026-11-21T10:00:06.000Z  12  approved_at: '2026-11-21T10:00:06.000Z'
     v1  ana@x.com (approved by kim@x.com, bo@x.com)  2026-11-21T10:00:04.000Z  13  ---
     v1  ana@x.com (approved by kim@x.com, bo@x.com)  2026-11-21T10:00:04.000Z  14  # Terms
     v1  ana@x.com (approved by kim@x.com, bo@x.com)  2026-11-21T10:00:04.000Z  15

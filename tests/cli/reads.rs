@@ -376,7 +376,10 @@ fn a_change_of_a_document_that_may_not_be_read_is_not_in_the_change_log() {
         if !is_seen {
             let unknown = "trace show 00000000-1 --as lee@x.com";
             let said = place.ctx(&format!("trace show {trace} --as lee@x.com"));
-            assert_eq!(said.stderr.replace(trace.as_str(), "00000000-1"), place.ctx(unknown).stderr);
+            assert_eq!(
+                said.stderr.replace(trace.as_str(), "00000000-1"),
+                place.ctx(unknown).stderr
+            );
         }
     }
     for command in ["trace list --format otlp", "trace list --format prov-json", "trace list"] {

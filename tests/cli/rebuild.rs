@@ -243,7 +243,7 @@ fn with_an_unreviewed_version() -> Place {
     );
     place.ctx("govern on").ok();
     // Later than the vault became governed.
-    ungoverned.began("2026-11-21T12:00:00.000Z");
+    (0..9).for_each(|_| drop(ungoverned.ctx("list").ok()));
     ungoverned.edit("nodes/b.md", "# B", "# B\n\nEVIL");
     ungoverned.ctx("publish nodes/b").ok();
     for (path, bytes) in files_in(&ungoverned.path("nodes/.versions/b")) {
@@ -266,7 +266,15 @@ fn a_rebuild_publishes_nothing_in_a_governed_vault_that_no_approval_vouches_for(
     assert_eq!(shown["unapproved"][0]["id"], "nodes/b");
     assert_eq!(shown["derived"].as_array().unwrap().len(), 2);
     assert!(!place.has(LOG));
-    assert_snapshot!(place.ctx("checkpoint rebuild --force").exits(1).whole(), @"");
+    assert_snapshot!(place.ctx("checkpoint rebuild --force").exits(1).whole(), @"
+    exit: 1
+    -- stdout
+    0 checkpoints kept, 2 checkpoints derived from the histories
+      checkpoint 1  2026-11-21T10:00:01.000Z  4 versions
+      checkpoint 2  2026-11-21T10:00:02.000Z  2 versions
+    -- stderr
+    left out from version 2 on, without an approval: nodes/b: it was published in a governed vault without a submission
+    ");
     assert!(!place.ctx("read nodes/b --as bo@x.com").ok().stdout.contains("EVIL"));
     // No writer builds on what is left out.
     place.ctx("submit nodes/b --as bo@x.com").exits(4);

@@ -114,7 +114,7 @@ fn the_queue_lists_what_a_reviewer_may_approve() {
     assert_snapshot!(by(&place, "bo", "review").whole(), @"
     exit: 0
     -- stdout
-    nodes/b  v1  publish  2026-11-21T10:00:03.000Z  ana@x.com  +13 -0  0 of 1
+    nodes/b  v1  publish  2026-11-21T10:00:03.000Z  ana@x.com  +7 -0  0 of 1
     -- stderr
     note: 1 submission of others; `--all` lists them
     ");
@@ -172,7 +172,7 @@ fn the_parts_of_a_change_are_published_together_by_their_reviewers() {
       waits: nodes/legal/b (0 of 1 approvals, change autumn)
     -- stderr
     ");
-    assert_eq!(code(&by(&place, "bo", "approve nodes/a").exits(3)), "own-submission");
+    assert_eq!(code(&by(&place, "bo", "approve nodes/a").exits(3)), "approved-already");
     intact(&place);
     by(&place, "lee", "approve --change autumn").ok();
     let history = place.ctx("history nodes/a").ok().stdout;
@@ -205,7 +205,7 @@ fn a_scope_may_ask_for_two_reviewers() {
     place.edit("nodes/a.md", "one", "two");
     by(&place, "ana", "submit nodes/a").ok();
     by(&place, "bo", "approve nodes/a").ok();
-    assert_eq!(code(&by(&place, "Bo", "approve nodes/a").exits(3)), "own-submission");
+    assert_eq!(code(&by(&place, "Bo", "approve nodes/a").exits(3)), "approved-already");
     assert!(!place.ctx("read nodes/a").ok().stdout.contains("two"));
     intact(&place);
     by(&place, "kim", "approve nodes/a").ok();

@@ -331,3 +331,26 @@ fn what_was_sealed_stays_in_force_until_it_is_retired() {
     let output = place.ctx("steward list --at 2").exits(1);
     assert!(output.stderr.contains("cannot be read") && output.stdout.is_empty());
 }
+
+#[test]
+fn an_export_is_imported_without_a_warning() {
+    let place = Place::published(&[("nodes/a", "# A\n")]);
+    place.write(
+        "stewards.yaml",
+        "vault: [{principal: ana@x.com, role: reviewer}]\n\
+         folders: {nodes/hr/: [{principal: joe@x.com, role: reviewer}]}\n",
+    );
+    place.ctx("publish stewards.yaml").ok();
+    let exported = place.ctx("steward export --codeowners").ok().stdout;
+    place.write("CODEOWNERS", &exported);
+    let said = place.ctx("steward import --codeowners CODEOWNERS").ok();
+    assert!(said.stdout.contains("nothing to import"), "{}", said.whole());
+    assert!(!said.stderr.contains("warning"), "{}", said.whole());
+    // What the vault's reviewers do not decide is still reported.
+    place.write(
+        "CODEOWNERS",
+        exported.replace("/stewards.yaml ana@x.com", "/stewards.yaml joe@x.com"),
+    );
+    let said = place.ctx("steward import --codeowners CODEOWNERS").exits(1);
+    assert!(said.stderr.contains("only the stewards of the vault decide"), "{}", said.whole());
+}

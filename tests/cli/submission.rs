@@ -179,7 +179,7 @@ fn status_and_advice_of_a_governed_vault_name_submissions() {
       nodes/a.md (v1)
       nodes/new.md
 
-    Governance files changed (next: ctx submit --changed):
+    Governance files submitted (next: ctx review show ID):
       packs/p.yml (submitted)
 
     Awaiting a decision (next: ctx review show ID):
@@ -394,13 +394,29 @@ fn history_says_why_a_text_was_rejected() {
     let place = governed();
     place.edit("nodes/a.md", "30 days", "14 days");
     place.ctx("submit nodes/a").ok();
-    place.args(&["reject", "nodes/a", "--reason", "too short", "--as", "kim@example.com"]).run().ok();
+    place
+        .args(&["reject", "nodes/a", "--reason", "too short", "--as", "kim@example.com"])
+        .run()
+        .ok();
     let history = place.ctx("history nodes/a").ok().stdout;
     assert!(history.contains("because: too short"), "{history}");
     let json = place.ctx("history nodes/a --json").ok().json("ctx.history");
     assert_eq!(json["versions"][2]["reason"], "too short");
-    assert_snapshot!(place.ctx("show nodes/a 2").whole(), @"");
-    assert_snapshot!(place.ctx("review show nodes/a").whole(), @"");
+    assert_snapshot!(place.ctx("show nodes/a 2").whole(), @"
+    exit: 1
+    -- stdout
+    -- stderr
+    error[withheld]: version 2 of `nodes/a` was never published
+    hint: `ctx history nodes/a` shows what was decided about it
+    ");
+    assert_snapshot!(place.ctx("review show nodes/a").whole(), @"
+    exit: 1
+    -- stdout
+    -- stderr
+    error[not-submitted]: nothing of `nodes/a` awaits a decision
+    hint: `ctx review` lists what awaits a decision
+    hint: `ctx history nodes/a` shows what was decided, and why
+    ");
 }
 
 #[test]

@@ -45,7 +45,7 @@ pub(super) fn export(args: &Export, session: &mut Session<'_>) -> Result<Answer,
     } else {
         session.ui.harmless(&text);
     }
-    Ok(super::note_basis(session, &vault, &found))
+    Ok(super::note_basis(session, &found))
 }
 
 /// Make owners of a CODEOWNERS file reviewers, and publish stewards.yaml

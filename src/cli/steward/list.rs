@@ -37,7 +37,7 @@ pub(super) fn run(args: &List, session: &mut Session<'_>) -> Result<Answer, Fail
             session.ui.line(&setting(entry));
         }
     }
-    Ok(super::note_basis(session, &vault, &found))
+    Ok(super::note_basis(session, &found))
 }
 
 fn scope(scope: &ScopeReport) -> String {

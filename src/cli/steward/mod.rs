@@ -13,7 +13,6 @@ use crate::report::failure::Failure;
 use crate::stewards::in_force::StewardsAt;
 use crate::stewards::{Basis, Holder, Scope};
 use crate::vault::Vault;
-use crate::vault::config::Governance;
 
 /// List and assign stewards, and explain who decides about a document
 ///
@@ -59,13 +58,13 @@ pub(super) fn run(args: &Steward, session: &mut Session<'_>) -> Result<Answer, F
 }
 
 /// Notes what the stewards in force are not, and says how the verb ends. A report as JSON has it all.
-pub(super) fn note_basis(session: &mut Session<'_>, vault: &Vault, found: &StewardsAt) -> Answer {
+pub(super) fn note_basis(session: &mut Session<'_>, found: &StewardsAt) -> Answer {
     if session.ui.json {
         let basis = &found.in_force.basis;
         let is_read = !matches!(basis, Basis::Invalid { .. } | Basis::Unreadable(_));
         return if is_read { Answer::Yes } else { Answer::No };
     }
-    let governs = vault.config().governance == Governance::Governed;
+    let governs = session.ui.is_governed();
     let answer = match &found.in_force.basis {
         Basis::Never | Basis::Retired if found.is_edited => {
             let publish = session.ui.publish();

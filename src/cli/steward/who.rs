@@ -53,7 +53,7 @@ pub(super) fn run(args: &WhoArgs, session: &mut Session<'_>) -> Result<Answer, F
             session.ui.line(&line);
         }
     }
-    Ok(super::note_basis(session, &vault, &found))
+    Ok(super::note_basis(session, &found))
 }
 
 fn text(session: &mut Session<'_>, id: &str, found: &Resolution<'_>) {

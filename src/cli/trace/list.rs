@@ -27,7 +27,8 @@ pub(super) struct List {
 /// The expression is looked for in the query, the words of the command line with blanks between
 /// them, the principal, the labels, the reason of a change, and the URIs, ids and files of what was
 /// handed out or changed. The syntax is that of the Rust crate `regex`; `(?i)` in front ignores case.
-/// Exit code 1 if nothing is found.
+/// Exit code 1 if nothing is found. With `reads: stewards` only lines are looked into that the
+/// principal may see.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx trace grep 'nodes/policies/'\n  \
 ctx trace grep '(?i)refund' --from 2026-11-01T00:00:00Z --verb search")]

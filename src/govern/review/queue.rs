@@ -80,10 +80,7 @@ pub fn queue(vault: &Vault, who: Option<&Principal>) -> Result<Queue, PublishErr
 ///
 /// # Errors
 /// As [`queue`].
-pub(super) fn whole_queue(
-    vault: &Vault,
-    who: Option<&Principal>,
-) -> Result<Queue, PublishError> {
+pub(super) fn whole_queue(vault: &Vault, who: Option<&Principal>) -> Result<Queue, PublishError> {
     let log = trust::open_log(vault)?;
     let chronicle = log.sound()?;
     let in_force = InForce::of(vault, &chronicle)?;
