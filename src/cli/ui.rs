@@ -57,7 +57,7 @@ pub(super) struct Ui<'w> {
     vault: Option<Vault>,
     /// Whether it is governed, once that was asked for: most commands never do.
     governed: OnceCell<bool>,
-    /// How many documents the reader may not read, where not everybody may read everything.
+    /// How many documents the reader may not read; none where reading is not limited.
     pub(super) may_not_read: Option<usize>,
     /// What stderr gets once the report is written.
     notes: Vec<String>,

@@ -333,8 +333,8 @@ fn the_tour_of_a_review_refuses_the_author_and_publishes_by_a_reviewer() {
     Lee sees what awaits a decision, reads it, and approves it. Both are published:
 
     $ ctx review --as lee@example.com
-    nodes/policies/vendor-risk        v2  publish  2026-11-21T10:00:00.004Z  ana@example.com  +10 -7  0 of 1  change threshold
-    nodes/runbooks/vendor-onboarding  v2  publish  2026-11-21T10:00:00.004Z  ana@example.com  +9 -6   0 of 1  change threshold
+    nodes/policies/vendor-risk        v2  publish  2026-11-21T10:00:00.004Z  ana@example.com  +3 -3  0 of 1  change threshold
+    nodes/runbooks/vendor-onboarding  v2  publish  2026-11-21T10:00:00.004Z  ana@example.com  +2 -2  0 of 1  change threshold
 
     $ ctx review show nodes/policies/vendor-risk --as lee@example.com
     nodes/policies/vendor-risk v2 is to be published

@@ -277,5 +277,6 @@ fn a_rebuild_publishes_nothing_in_a_governed_vault_that_no_approval_vouches_for(
     ");
     assert!(!place.ctx("read nodes/b --as bo@x.com").ok().stdout.contains("EVIL"));
     // No writer builds on what is left out.
-    place.ctx("submit nodes/b --as bo@x.com").exits(4);
+    let refused = place.ctx("submit nodes/b --as bo@x.com").exits(1).stderr;
+    assert!(refused.contains("error[history-unsealed]"), "{refused}");
 }
