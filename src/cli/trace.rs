@@ -118,7 +118,7 @@ impl Which {
         let vault = session.workspace.vault()?;
         let sight = session.workspace.sight(&vault)?;
         note_limited(session, &sight);
-        let logs = self.place.all(&vault, session, sight)?;
+        let logs = self.place.all(&vault, session, &sight)?;
         Ok((self.filter(&vault, session)?, logs))
     }
 
@@ -167,7 +167,7 @@ impl LogPlace {
         &self,
         vault: &Vault,
         session: &Session<'_>,
-        sight: Sight,
+        sight: &Sight,
     ) -> Result<Vec<Logs>, Failure> {
         let all = match &self.logs {
             Some(dir) => vec![session.workspace.logs_in(vault, dir)?.1],
@@ -306,7 +306,7 @@ fn show(
     let name = trace_id(trace)?;
     let vault = session.workspace.vault()?;
     let sight = session.workspace.sight(&vault)?;
-    let all = place.all(&vault, session, sight)?;
+    let all = place.all(&vault, session, &sight)?;
     let mut lines = Vec::new();
     for logs in &all {
         lines.extend(of_log(logs.find(&name))?);
