@@ -71,6 +71,7 @@ mod review;
 mod review_faults;
 mod review_model;
 mod review_properties;
+mod review_queue;
 mod search;
 mod sections;
 mod shared;

@@ -315,8 +315,7 @@ impl World {
                 let lines: BTreeSet<&String> = lines.keys().collect();
                 let expected = if is_new { &new_lines } else { &old_lines };
                 let missing = expected.keys().find(|version| !lines.contains(version));
-                // The line of an event says enough, and what an emergency has beside it may be lost.
-                assert!(missing.is_none() || new_sealed != old_sealed, "{what}: {missing:?}");
+                assert!(missing.is_none(), "{what}: {missing:?}");
                 assert!(lines.len() <= expected.len(), "{what}: {lines:?}");
             }
         }
