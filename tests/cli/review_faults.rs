@@ -466,6 +466,49 @@ fn to_govern_a_vault_happens_whole_or_not_at_all() {
     world.changes_the_mode(ANA, "govern on", true);
 }
 
+/// Of a step that was not durable a power cut may leave the entry without the text.
+#[test]
+fn a_step_without_the_text_that_a_power_cut_took_is_uncommitted() {
+    let mut world = World::new(1);
+    world.edit(0, "second");
+    world.does(ANA, "submit nodes/d0");
+    world.edit(0, "third");
+    world.keep();
+    let old = world.state();
+    let text = "nodes/.versions/d0/v3.md";
+    let mut seen = 0;
+    for n in 0..MOST {
+        world.put_back();
+        let watch = Watch::new(n, Fault::Dies);
+        let _ = world.run(ANA, "submit nodes/d0", 1).on(watch.clone());
+        if !watch.struck() {
+            break;
+        }
+        let is_written = world.place.read("nodes/.versions/d0/history.yaml").contains("version: 3");
+        let is_recorded = world.lines().keys().any(|version| version.contains("\"version\":3"));
+        if !is_written || !world.place.has(text) || is_recorded {
+            continue;
+        }
+        seen += 1;
+        world.place.remove(text);
+        world.is_whole(&format!("without the text, killed at {n}"));
+        world.goes_on(3).ok();
+        world.is_whole(&format!("after the next step, killed at {n}"));
+        assert_eq!(world.state(), old, "killed at {n}");
+    }
+    assert!(seen > 0);
+}
+
+#[test]
+fn a_folder_that_an_interrupted_move_left_is_no_history() {
+    let mut world = World::new(1);
+    world.does(ANA, "mv nodes/d1 nodes/moved");
+    fs::create_dir_all(world.place.path("nodes/.versions/moved")).unwrap();
+    world.does(BO, "approve nodes/d1");
+    fs::create_dir_all(world.place.path("nodes/.versions/d9")).unwrap();
+    world.does(ANA, "mv nodes/d2 nodes/d9");
+}
+
 #[test]
 fn an_approver_who_is_no_reviewer_any_more_does_not_count() {
     let mut world = World::new(2);
