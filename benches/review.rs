@@ -63,8 +63,10 @@ fn measure(options: &Options, size: usize, queue: &mut String, reads: &mut Strin
     by("bench", &root, &["publish", "--all"])?;
     by("bench", &root, &["index"])?;
     let chosen = ["resolve", "#chosen", "--json"];
-    let read = ["read", "nodes/d0/doc-1"];
-    let before = [instructions(&root, &chosen), instructions(&root, &read)];
+    // Documents that nobody submits or retires: their histories stay as they are.
+    let plain = ["resolve", "#plain", "--json"];
+    let read = ["read", "nodes/d0/doc-2"];
+    let before = [instructions(&root, &plain), instructions(&root, &read)];
 
     eprintln!("{size} documents: submit");
     fs::write(root.join("stewards.yaml"), STEWARDS)?;
@@ -83,7 +85,7 @@ fn measure(options: &Options, size: usize, queue: &mut String, reads: &mut Strin
         }
     }
     let gone: Vec<String> = (0..retired).map(|n| path(n * (size / pending) + 1)).collect();
-    let gone: Vec<&str> = gone.iter().map(String::as_str).filter(|id| *id != read[1]).collect();
+    let gone: Vec<&str> = gone.iter().map(String::as_str).collect();
     by("bench", &root, &[&["retire"], &gone[..]].concat())?;
     by("bo", &root, &[&["approve"], &gone[..]].concat())?;
 
@@ -101,7 +103,7 @@ fn measure(options: &Options, size: usize, queue: &mut String, reads: &mut Strin
     let (list, resolve) = (median(lists), median(resolves));
     let ratio = format!("{:.2}", list.as_secs_f64() / resolve.as_secs_f64());
     row(queue, &[size.to_string(), pending.to_string(), ms(list), ms(resolve), ratio]);
-    let after = [instructions(&root, &chosen), instructions(&root, &read)];
+    let after = [instructions(&root, &plain), instructions(&root, &read)];
     for (n, name) in ["resolve", "read"].iter().enumerate() {
         let (Some(before), Some(after)) = (before[n], after[n]) else { continue };
         let ratio = format!("{:.3}", after as f64 / before as f64);
@@ -120,9 +122,14 @@ fn path(n: usize) -> String {
     format!("nodes/d{}/doc-{n}", n / 1000)
 }
 
-/// The n-th document; every `chosen`-th has a tag that selects it.
-fn text(n: usize, chosen: usize) -> String {
-    let tags = if n.is_multiple_of(chosen) { "chosen, service" } else { "service" };
+/// The n-th document. Of so many in a row one has a tag for what is submitted, and another one a tag
+/// for what is only read.
+fn text(n: usize, row: usize) -> String {
+    let tags = match n % row {
+        0 => "chosen, service",
+        2 => "plain, service",
+        _ => "service",
+    };
     let line = format!("What the operators of service {n} do when it does not answer.\n");
     format!("---\ntitle: Service {n}\ntags: [{tags}]\n---\n\n# Service {n}\n\n{}", line.repeat(12))
 }
