@@ -3,7 +3,8 @@
 //! A `stewards.yaml` has 1,000 assignments: 600 of documents, 300 of folders, 99 of tags, one of the
 //! vault. Every document is five folders deep and has three tags. `read` parses the file, `scopes`
 //! finds the scope of every document, `roles` the role of one principal for every document, and
-//! `explained` everything that was passed over. The result is Markdown on stdout.
+//! `explained` everything that was passed over. The same file in the opposite order has to give every
+//! document the same scope and stewards. The result is Markdown on stdout.
 //!
 //! ```text
 //! cargo bench --bench stewards -- [--sizes 10000,100000] [--quick]
@@ -27,10 +28,15 @@ fn main() -> Result<()> {
     let options = Options::read(std::env::args().skip(1), &[10_000, 100_000])?;
     let mut out = String::new();
     head(&mut out, "documents | read | scopes | roles | explained");
-    let text = file();
+    let text = file(false);
+    let reordered = read(&file(true)).stewards.ok_or("the file has a problem")?;
     for size in &options.sizes {
         let documents: Vec<(DocumentId, Vec<Tag>)> = (0..*size).map(document).collect();
         let mut times: [Vec<Duration>; 4] = Default::default();
+        let stewards = read(&text).stewards.ok_or("the file has a problem")?;
+        if documents.iter().any(|one| decided(&stewards, one) != decided(&reordered, one)) {
+            return Err("the order of the file decides about a document".into());
+        }
         for _ in 0..options.repetitions {
             let started = Instant::now();
             let stewards = read(&text).stewards.ok_or("the file has a problem")?;
@@ -61,25 +67,36 @@ fn document(n: usize) -> (DocumentId, Vec<Tag>) {
     (id.parse().expect("the name is an id"), tags)
 }
 
-/// The file with its 1,000 assignments.
-fn file() -> String {
+/// The file with its 1,000 assignments, in one order or the opposite one.
+fn file(is_reversed: bool) -> String {
     let steward = |n: usize| format!("[{{principal: p{n}@example.com, role: reviewer}}]\n");
-    let mut text = format!("version: 1\nvault: {}documents:\n", steward(0));
-    for n in 0..600 {
-        text.push_str(&format!("  {}: {}", document(n * 7).0, steward(n)));
-    }
-    text.push_str("folders:\n");
-    for n in 0..300 {
+    let documents = (0..600).map(|n| format!("  {}: {}", document(n * 7).0, steward(n)));
+    let folders = (0..300).map(|n| {
         let (id, _) = document(n);
         let depth = 2 + n % 3;
         let folder: Vec<&str> = id.as_str().split('/').take(depth).collect();
-        text.push_str(&format!("  {}/x{n}/: {}", folder.join("/"), steward(n)));
+        format!("  {}/x{n}/: {}", folder.join("/"), steward(n))
+    });
+    let tags = (0..99).map(|n| format!("  t{}: {}", n * 2 + 8, steward(n)));
+    let mut parts = vec![
+        ("documents", documents.collect::<Vec<_>>()),
+        ("folders", folders.collect()),
+        ("tags", tags.collect()),
+    ];
+    if is_reversed {
+        parts.reverse();
+        parts.iter_mut().for_each(|(_, lines)| lines.reverse());
     }
-    text.push_str("tags:\n");
-    for n in 0..99 {
-        text.push_str(&format!("  t{}: {}", n * 2 + 8, steward(n)));
-    }
-    text
+    let parts = parts.iter().map(|(key, lines)| format!("{key}:\n{}", lines.concat()));
+    format!("version: 1\nvault: {}{}", steward(0), parts.collect::<String>())
+}
+
+/// Which scope decides about a document, and who may do what there.
+fn decided(stewards: &Stewards, (id, tags): &(DocumentId, Vec<Tag>)) -> Option<(String, String)> {
+    let found = stewards.scope_of(id, tags)?;
+    let holders = stewards.holders(found).into_iter();
+    let holders = holders.map(|holder| format!("{} {:?} ", holder.principal, holder.role));
+    Some((format!("{:?}", found.scope), holders.collect()))
 }
 
 fn timed(

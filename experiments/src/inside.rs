@@ -90,6 +90,11 @@ impl Person {
         ctx_on(disk, root, args, vars.into_iter().chain(home))
     }
 
+    /// The same vaults and clock under another name.
+    pub(crate) fn named(&self, principal: &str) -> Self {
+        Self { principal: principal.to_owned(), ..self.clone() }
+    }
+
     /// Runs `ctx`, which must succeed.
     pub(crate) fn done(&self, root: &Path, args: &[&str]) -> Result<Said> {
         let said = self.ctx(root, args);

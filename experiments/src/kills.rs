@@ -2,7 +2,8 @@
 //!
 //! `kills` lets a process publish 1, 50 or 2,000 documents and kills it at a moment that is drawn,
 //! 500 times; after each the vault is whole, at the state before or after, and the next publication
-//! works. `writers` lets 16 processes publish 25 documents each, and eight read, edit and publish
+//! works. So it is with submissions and approvals of a governed vault, where nothing is ever served
+//! that was not approved. `writers` lets 16 processes publish 25 documents each, and eight read, edit and publish
 //! one and the same with `--expect-version`, while others read and verify; none may be lost, and
 //! no reader may see a mixture. Then threads of one process do the same through the library.
 
@@ -22,6 +23,9 @@ use crate::threads;
 /// How many documents are published at once, and how often that is killed.
 const KILLS: [(usize, usize); 3] = [(1, 250), (50, 200), (2000, 50)];
 const QUICK_KILLS: [(usize, usize); 2] = [(1, 8), (50, 4)];
+/// How many documents are submitted and approved at once, and how often that is killed.
+const REVIEW_KILLS: [(usize, usize); 2] = [(1, 50), (50, 50)];
+const QUICK_REVIEW_KILLS: [(usize, usize); 2] = [(1, 3), (20, 3)];
 const WRITERS: usize = 16;
 const EACH: usize = 25;
 const RIVALS: usize = 8;
@@ -139,7 +143,142 @@ pub(crate) fn kills(options: &Options) -> Result<Vec<String>> {
         );
     }
     println!("{out}");
+    broken.extend(reviews(options)?);
     Ok(broken)
+}
+
+/// Kills submissions and approvals, prints the table, and gives the claims that did not hold.
+fn reviews(options: &Options) -> Result<Vec<String>> {
+    let mut out = String::new();
+    head(&mut out, "documents | step | killed | not done | done | too late");
+    let mut broken = Vec::new();
+    let rounds: &[(usize, usize)] = if options.quick { &QUICK_REVIEW_KILLS } else { &REVIEW_KILLS };
+    for (documents, times) in rounds {
+        let place = Place::new(&options.dir, &format!("kills-reviews-{documents}"))?;
+        let mut vault = Reviewed::new(place, *documents)?;
+        let mut draw = Draw::new(options.seed.unwrap_or(9), *documents, *times);
+        let mut counts = [[0_u64; 3]; 2];
+        let warm = vault.round(0, None, &mut counts)?;
+        for round in 1..=*times {
+            eprintln!("kills: a review of {documents} documents, {round} of {times}");
+            let killed = vault.round(round, Some((&mut draw, warm)), &mut counts);
+            if let Err(why) = killed {
+                broken.push(format!("a review of {documents} documents, round {round}: {why}"));
+                break;
+            }
+        }
+        for (step, counts) in ["submit", "approve"].iter().zip(counts) {
+            let cells = [documents.to_string(), (*step).to_owned(), times.to_string()];
+            row(&mut out, &[&cells[..], &counts.map(|n| n.to_string())].concat());
+        }
+    }
+    println!("{out}");
+    Ok(broken)
+}
+
+/// A governed vault with documents that are submitted and approved together.
+struct Reviewed {
+    place: Place,
+    ids: Vec<String>,
+    /// What is served.
+    served: String,
+}
+
+impl Reviewed {
+    fn new(place: Place, documents: usize) -> Result<Self> {
+        let ids: Vec<String> = (0..documents).map(|n| format!("nodes/d{n}")).collect();
+        for id in &ids {
+            fs::write(place.root.join(format!("{id}.md")), "# Document\n\nround 0\n")?;
+        }
+        place.done(&["publish", "--all"])?;
+        let reviewer =
+            |who: &str| format!("  - {{principal: {who}@example.com, role: reviewer}}\n");
+        let editor = "  - {principal: ana@example.com, role: editor}\n";
+        let text = format!("version: 1\nvault:\n{}{}{editor}", reviewer("bo"), reviewer("kim"));
+        fs::write(place.root.join("stewards.yaml"), text)?;
+        place.done(&["govern", "on"])?;
+        Ok(Self { place, ids, served: "round 0".to_owned() })
+    }
+
+    /// Edits, submits and approves everything; both steps are killed at a moment that is drawn from
+    /// their usual times, and then done again. Gives how long they took.
+    fn round(
+        &mut self,
+        round: usize,
+        mut kill: Option<(&mut Draw, [Duration; 2])>,
+        counts: &mut [[u64; 3]; 2],
+    ) -> Result<[Duration; 2]> {
+        let word = format!("round {}", round + 1);
+        for id in &self.ids {
+            let path = self.place.root.join(format!("{id}.md"));
+            let text = fs::read_to_string(&path)?;
+            let body = text.rfind("round").unwrap_or(0);
+            fs::write(path, format!("{}{word}\n", &text[..body]))?;
+        }
+        let ids: Vec<&str> = self.ids.iter().map(String::as_str).collect();
+        let submit = [&["submit", "--change", "all"], &ids[..]].concat();
+        let approve = ["approve", "--change", "all", "--as", "bo@example.com"];
+        let mut took = [Duration::ZERO; 2];
+        for (n, args) in [&submit[..], &approve].into_iter().enumerate() {
+            let began = Instant::now();
+            if let Some((draw, usual)) = &mut kill {
+                let (was_over, is_done) = self.kill(args, n, (draw, usual[n]), &word)?;
+                counts[n][if was_over { 2 } else { usize::from(is_done) }] += 1;
+                if was_over && !is_done {
+                    return Err(format!("`{}` was done, and is not", args[0]).into());
+                }
+                if is_done {
+                    continue;
+                }
+            }
+            self.place.done(args)?;
+            took[n] = began.elapsed();
+        }
+        self.served = word;
+        self.place.done(&["verify"])?;
+        match self.is_served(&self.served)? {
+            true => Ok(took),
+            false => Err(format!("`{}` is not served", self.served).into()),
+        }
+    }
+
+    /// Kills a step; gives whether it was over, and whether it is done.
+    fn kill(
+        &self,
+        args: &[&str],
+        n: usize,
+        (draw, usual): (&mut Draw, Duration),
+        word: &str,
+    ) -> Result<(bool, bool)> {
+        let mut child = self.place.start(args)?;
+        std::thread::sleep(usual * u32::try_from(draw.below(1_000))? / 1000);
+        let was_over = child.try_wait()?.is_some();
+        child.kill()?;
+        child.wait()?;
+        self.place.sound_but_for_its_line()?;
+        let is_new = n == 1 && self.is_served(word)?;
+        if !is_new && !self.is_served(&self.served)? {
+            return Err("documents of two rounds are served".into());
+        }
+        // The next writer knows what a step became.
+        self.place.done(&["recover"])?;
+        let report = self.place.done(&["review", "--all", "--json", "--as", "kim@example.com"])?;
+        let waiting = report["waiting"].as_array().map_or(0, Vec::len);
+        let expected = if is_new || n == 0 { 0 } else { self.ids.len() };
+        match (waiting == self.ids.len(), waiting == expected) {
+            (true, _) if n == 0 => Ok((was_over, true)),
+            (_, true) => Ok((was_over, is_new)),
+            _ => Err(format!("{waiting} submissions await a decision").into()),
+        }
+    }
+
+    /// Whether every document is served as of this round.
+    fn is_served(&self, word: &str) -> Result<bool> {
+        let output = self.place.done(&["resolve", "type:document", "--bodies", "--json"])?;
+        let documents: Vec<&Value> = output["documents"].as_array().into_iter().flatten().collect();
+        let ends = |one: &Value| one["body"].as_str().is_some_and(|b| b.trim_end().ends_with(word));
+        Ok(documents.len() == self.ids.len() && documents.into_iter().all(ends))
+    }
 }
 
 fn kill_one(

@@ -16,7 +16,7 @@
 //! ```text
 //! cargo bench -p experiments --
 //! [e2|e3|vaults|storage|stale|honest|mutation|faults|full|crashes|kills|writers] [--quick] [--seed N]
-//! [--repetitions N] [--cold PERCENT] [--dir DIR] [--figure FILE]
+//! [--repetitions N] [--cold PERCENT] [--dir DIR] [--figure FILE] [--only WORD]
 //! ```
 
 #![allow(clippy::disallowed_methods, reason = "the bench reads its own clock and its own files")]
@@ -146,6 +146,8 @@ struct Options {
     seed: Option<u64>,
     /// Where `storage` draws its figure.
     figure: Option<PathBuf>,
+    /// The commands of `faults` whose names have this word; else all.
+    only: Option<String>,
 }
 
 impl Options {
@@ -162,6 +164,7 @@ impl Options {
             cold: [50, 10],
             seed: None,
             figure: None,
+            only: None,
         };
         // `cargo bench` says `--bench`; without it this runs as a test, which is to be short.
         let (mut is_bench, mut quick) = (false, false);
@@ -183,6 +186,7 @@ impl Options {
                 "writers" => options.chosen = Some(Experiment::Writers),
                 "--seed" => options.seed = Some(value()?.parse()?),
                 "--figure" => options.figure = Some(std::path::absolute(value()?)?),
+                "--only" => options.only = Some(value()?),
                 "--bench" => is_bench = true,
                 "--quick" => quick = true,
                 "--repetitions" => options.repetitions = value()?.parse()?,

@@ -182,6 +182,23 @@ impl Logs {
         Ok(self.read(Some(&Needles::new(needles)), keep, found)?.faults)
     }
 
+    /// Hands out the lines of steps of reviews, which name versions, and gives the faults of these.
+    /// No other line is read further than that.
+    ///
+    /// # Errors
+    /// A file cannot be read.
+    pub(crate) fn steps(&self, found: &mut dyn FnMut(Line)) -> io::Result<Vec<Fault>> {
+        self.having(&[b"\"versions\":[".to_vec()], &Some, found)
+    }
+
+    /// The same of remarks about submissions.
+    ///
+    /// # Errors
+    /// A file cannot be read.
+    pub(crate) fn comments(&self, found: &mut dyn FnMut(Line)) -> io::Result<Vec<Fault>> {
+        self.having(&[b"\"action\":\"comment\"".to_vec()], &Some, found)
+    }
+
     /// Opens a file of a writer.
     pub(super) fn file(&self, writer: &WriterId, first: u64) -> io::Result<(String, LogFile)> {
         let name = writer.file(first);

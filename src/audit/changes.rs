@@ -173,15 +173,16 @@ pub(crate) fn forget(vault: &Vault) -> io::Result<()> {
 }
 
 /// Records the event that this user committed last, if its line is missing because the command was
-/// interrupted or could not write it. Only the intent record shows whose event it was.
+/// interrupted or could not write it, after the line that it is to have `beside` it. Only the intent
+/// record shows whose event it was.
 ///
 /// # Errors
 /// It was not recorded.
 pub(crate) fn catch_up(
-    vault: &Vault,
-    chronicle: &Chronicle<'_>,
+    (vault, chronicle): (&Vault, &Chronicle<'_>),
     recorder: &Recorder,
     now: Timestamp,
+    beside: &dyn Fn(&Checkpoint) -> Result<Option<Change>, ChangeError>,
 ) -> Result<(), ChangeError> {
     let Some(intent) = trust::begun_last(vault) else { return Ok(()) };
     let number = intent.upon.checkpoint.next();
@@ -190,7 +191,24 @@ pub(crate) fn catch_up(
         return Ok(());
     }
     let head = HeadRef::of(&intent.upon);
+    if let Some(change) = beside(checkpoint)? {
+        append(vault, recorder, now, head.clone(), change)?;
+    }
     append(vault, recorder, now, head, Change::of_event(checkpoint, true)).map(|_| ())
+}
+
+/// Whether the change logs hold the last line that this user wrote of each writer: without one of
+/// them they do not say everything.
+///
+/// # Errors
+/// A log cannot be read.
+pub(crate) fn are_whole(vault: &Vault) -> Result<bool, FileError> {
+    for tail in Tails::read(vault.state()).iter() {
+        if Seat::find(vault.files(), tail)?.is_none() {
+            return Ok(false);
+        }
+    }
+    Ok(!in_vault(vault.files())?.is_empty())
 }
 
 fn append(
@@ -247,9 +265,22 @@ impl Seat {
         Self { writer, end, path, length: 0 }
     }
 
-    /// The end of a writer's log; none where it is not what it was: the line that was written last
-    /// is gone, or another. What a crash left of a line is truncated.
+    /// Where the log of a writer goes on; none where it is not what it was. What a crash left of a
+    /// line is truncated.
     fn of(files: &Files, tail: &Tail) -> Result<Option<Self>, FileError> {
+        let Some((seat, total)) = Self::find(files, tail)? else { return Ok(None) };
+        if seat.length < total {
+            files.cut(&seat.path, total, seat.length)?;
+        }
+        Ok(Some(match seat.length >= FULL {
+            true => Self { path: path_of(&seat.writer, seat.end.seq + 1), length: 0, ..seat },
+            false => seat,
+        }))
+    }
+
+    /// The end of a writer's log, and the length of its file; none where it is not what it was: the
+    /// line that was written last is gone, or another.
+    fn find(files: &Files, tail: &Tail) -> Result<Option<(Self, u64)>, FileError> {
         let mut firsts = in_vault(files)?.remove(&tail.writer).unwrap_or_default();
         let Some(first) = firsts.pop() else { return Ok(None) };
         let path = path_of(&tail.writer, first);
@@ -262,14 +293,7 @@ impl Seat {
         if !tail.may_be_followed_by(&end) {
             return Ok(None);
         }
-        if length < total {
-            files.cut(&path, total, length)?;
-        }
-        let writer = tail.writer.clone();
-        Ok(Some(match length >= FULL {
-            true => Self { path: path_of(&writer, end.seq + 1), writer, end, length: 0 },
-            false => Self { writer, end, path, length },
-        }))
+        Ok(Some((Self { writer: tail.writer.clone(), end, path, length }, total)))
     }
 }
 

@@ -24,6 +24,13 @@ pub(crate) fn has_history(files: &Files, id: &DocumentId) -> bool {
     }
 }
 
+/// Whether the folder for the history of an artifact holds anything. A command that was interrupted
+/// may leave an empty one.
+pub(crate) fn has_files(files: &Files, id: &DocumentId) -> bool {
+    let names = files.names(&id.history_dir());
+    names.map_or_else(|why| !why.is_absent(), |names| !names.is_empty())
+}
+
 /// Reads the history of an artifact.
 ///
 /// # Errors

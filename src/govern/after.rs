@@ -2,6 +2,7 @@
 //! derived files.
 
 use super::governance::sealed_config;
+use super::review;
 use crate::audit::changes;
 use crate::derived;
 use crate::index;
@@ -10,6 +11,7 @@ use crate::model::layout;
 use crate::trust::{self, Head};
 use crate::txn::StepFailure;
 use crate::txn::after::Commit;
+use crate::vault::config::{Config, Governance};
 
 /// The name of the step that records the event: without it the vault is incomplete.
 pub(crate) const RECORD_CHANGE: &str = "change-log";
@@ -22,7 +24,14 @@ pub(super) fn record_change(commit: &Commit<'_>) -> Vec<StepFailure> {
     }
     let sealed = sealed_config(vault, before);
     let recorder = recorder.under(sealed.as_ref().ok().map(Option::as_ref));
-    let recorded = changes::sealed((vault, before), checkpoint, &recorder, now);
+    let is_governed = |config: &Config| config.governance == Governance::Governed;
+    let is_governed = sealed.as_ref().is_ok_and(|config| config.as_ref().is_some_and(is_governed));
+    let beside = is_governed.then(|| review::beside(vault, checkpoint)).flatten();
+    let head = Head::of(before);
+    let recorded = beside
+        .into_iter()
+        .try_for_each(|change| changes::other(vault, Some(&head), &recorder, now, change))
+        .and_then(|()| changes::sealed((vault, before), checkpoint, &recorder, now));
     let path = Some(layout::AUDIT_DIR.to_owned());
     recorded.err().map(|why| failure(RECORD_CHANGE, path, why.to_string())).into_iter().collect()
 }

@@ -3,12 +3,14 @@
 
 use super::governance::{Includes, sealed_config};
 use super::{Gate, PublishError};
+use crate::chain::{replay, vouched};
 use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::in_force::{TextInForce, text_in_force};
 use crate::document::obsidian::Markup;
 use crate::model::id::DocumentId;
+use crate::resolve::Snapshot;
 use crate::review::Rules;
-use crate::stewards;
+use crate::stewards::{self, Stewards};
 use crate::txn::Beyond;
 use crate::vault::Vault;
 use crate::vault::config::{Config, Governance};
@@ -39,6 +41,21 @@ impl InForce {
             matches!(found, Ok(TextInForce::Retired)) && Beyond::of(vault, chronicle).is_reviewed()
         };
         Ok(Self { is_governed: says_governed || is_lost(), config })
+    }
+
+    /// The mode and the rules as the last checkpoint holds them, which are those in force where it
+    /// holds both files (VAULT-26); none where the log must be asked.
+    pub(crate) fn held(vault: &Vault, head: &Snapshot<'_>) -> Option<(bool, Rules)> {
+        let text = |id: &DocumentId| {
+            let (version, hash, _) = head.sealed(id)?;
+            let history = replay::load(vault.files(), id).ok()?;
+            let sealed = vouched::sealed(vault.files(), id, &history, version, &hash).ok()?;
+            Some(sealed.text)
+        };
+        let config = Config::parse(&text(&DocumentId::config())?).ok()?;
+        let stewards = stewards::read(&text(&DocumentId::stewards())?).stewards;
+        let is_governed = config.governance == Governance::Governed;
+        Some((is_governed, rules_of(&config, stewards.unwrap_or_default())))
     }
 
     /// Refuses an operation that this mode has not, or that the live configuration would not have.
@@ -88,11 +105,10 @@ impl InForce {
     /// The rules of reviews.
     pub(crate) fn rules(&self, vault: &Vault, chronicle: &Chronicle<'_>) -> Rules {
         let found = stewards::in_force(vault.files(), chronicle, chronicle.head_number());
-        let config = self.config.clone().unwrap_or_default();
-        Rules {
-            stewards: found.stewards,
-            bar_author: config.review.bar_author,
-            markup: Markup::of(&config),
-        }
+        rules_of(&self.config.clone().unwrap_or_default(), found.stewards)
     }
+}
+
+fn rules_of(config: &Config, stewards: Stewards) -> Rules {
+    Rules { stewards, bar_author: config.review.bar_author, markup: Markup::of(config) }
 }

@@ -440,7 +440,7 @@ fn event(
         // What cannot be recorded now is for the next writer; a verifier reports it meanwhile.
         let now = event.author.now;
         let recorder = governance::recorder_of(vault, &chronicle, event.author);
-        let _ = changes::catch_up(vault, &chronicle, &recorder, now);
+        let _ = review::catch_up_event(vault, &chronicle, &recorder, now);
     }
     let live_mode = vault.config().frontmatter;
     let asks = |vault: &Vault| vault.config().audit.is_some_and(|audit| audit.bind);

@@ -8,6 +8,7 @@ use super::transaction::Transaction;
 use super::{
     Author, Event, Gate, Mode, Outcome, PublishError, Refusal, check_layout, check_place, event,
 };
+use crate::chain::replay;
 use crate::checkpoint::event::Checkpoint;
 use crate::checkpoint::state::Mark;
 use crate::document::links::Retargeted;
@@ -215,7 +216,7 @@ impl Transaction<'_> {
             };
             return refuse("not-published", "it is not published", hint.into());
         }
-        if self.vault.files().exists(&new.history_dir()) {
+        if replay::has_files(self.vault.files(), new) {
             let message = format!("`{new}` has a history already");
             let hint = "choose an id that was never used: histories stay, so that no move is undone \
                 by another one";

@@ -49,7 +49,7 @@ impl Readers {
     ///
     /// # Errors
     /// The log cannot be relied on, or no principal is configured.
-    pub(super) fn of(vault: &Vault, source: &CheckpointSource) -> Result<Option<Self>, LogError> {
+    pub(crate) fn of(vault: &Vault, source: &CheckpointSource) -> Result<Option<Self>, LogError> {
         let id = DocumentId::config();
         let is_open = match source.head_config(vault)? {
             // Most vaults: what is in force is what the head holds.

@@ -106,8 +106,18 @@ impl CheckpointSource {
         }
     }
 
+    /// Whether an index answers, so that the log need not be read.
+    pub(crate) fn is_indexed(&self) -> bool {
+        self.index.is_some()
+    }
+
+    /// The hash of a checkpoint; none where there is none of that number, or no index.
+    pub(crate) fn hash_of(&self, number: CheckpointNumber) -> Option<Digest> {
+        self.index.as_ref()?.hash_of(number)
+    }
+
     /// What an index knows of the versions of an artifact; `None` where the log must be asked.
-    pub(super) fn lives(&self, id: &DocumentId) -> Option<Vec<Life>> {
+    pub(crate) fn lives(&self, id: &DocumentId) -> Option<Vec<Life>> {
         let index = self.index.as_ref()?;
         index.lives(id.as_str()).inspect_err(|Damaged| index.discard()).ok()
     }

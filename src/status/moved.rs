@@ -7,6 +7,7 @@ use std::hash::Hash;
 
 use rayon::prelude::*;
 
+use crate::chain::replay;
 use crate::document::live_form::LiveForm;
 use crate::document::text::normalise;
 use crate::live;
@@ -29,7 +30,7 @@ pub(super) fn moves(
     let candidate = |row: &Row| {
         let file = live::read(vault, &row.path)?;
         let (id, content) = (file.id.as_ref()?, file.content.as_ref().ok()?);
-        let is_new = !vault.files().exists(&id.history_dir());
+        let is_new = !replay::has_files(vault.files(), id);
         let body = normalise(&content.text[content.document.parts.body..]).into_owned();
         is_new.then(|| Content {
             id: id.clone(),

@@ -36,10 +36,15 @@ impl Beyond {
 
     /// In the histories of a vault.
     pub(crate) fn of(vault: &Vault, chronicle: &Chronicle<'_>) -> Self {
-        let mut beyond = Self::in_log(chronicle.form(), was_governed(vault, chronicle));
-        let step = trust::interrupted(vault, &Head::of(chronicle)).filter(|_| beyond.is_reviewed);
-        beyond.undone = step.filter(|step| !is_whole(vault, step));
-        beyond
+        let is_reviewed = was_governed(vault, chronicle);
+        let step = trust::interrupted(vault, &Head::of(chronicle)).filter(|_| is_reviewed);
+        let undone = step.filter(|step| !is_whole(vault, step));
+        Self::in_log(chronicle.form(), is_reviewed).but_for(undone)
+    }
+
+    /// The same where a step did not happen, see [`is_whole`].
+    pub(crate) fn but_for(self, undone: Option<EventKey>) -> Self {
+        Self { undone, ..self }
     }
 
     /// Whether histories may hold steps of reviews.
@@ -100,7 +105,7 @@ pub(crate) fn standing(
 
 /// Whether every history that a step was about to extend has its entry. What it was about to extend
 /// is known from the writer's hint alone: without one the step is not whole.
-fn is_whole(vault: &Vault, step: &EventKey) -> bool {
+pub(crate) fn is_whole(vault: &Vault, step: &EventKey) -> bool {
     let Some(ids) = hint::read(vault.files(), step.at) else { return false };
     let files = vault.files();
     let is_there = |id: &DocumentId| {

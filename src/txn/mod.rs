@@ -27,7 +27,7 @@ pub use item::{Change, Item, Live, Step};
 pub use settle::{CleanupPlan, Recovered, Scope, SettleError, carry_out, plan};
 pub use uncommitted::{Uncleared, UncommittedFile, UncommittedKind};
 
-pub(crate) use beyond::{Beyond, standing};
+pub(crate) use beyond::{Beyond, is_whole, standing};
 pub(crate) use item::Extension;
 pub(crate) use settle::settled_log;
 pub(crate) use uncommitted::{are_of, events_from, sealed_form};

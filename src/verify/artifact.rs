@@ -151,6 +151,7 @@ impl Pass<'_> {
         let is_published = self.view.head.get(self.id.as_str()).is_some();
         let form = self.view.form.unwrap_or(LogForm::Delta);
         let beyond = Beyond::in_log(form, self.rules.was_governed());
+        let beyond = beyond.but_for(self.view.undone.clone());
         let next = beyond.first_unsealed(self.id, history, last_sealed, is_published);
         let is_left = |event| txn::are_of(event, &txn::events_from(history, next));
         if !self.view.interrupted.as_ref().is_some_and(is_left) {

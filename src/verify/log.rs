@@ -65,6 +65,9 @@ pub(super) struct View {
     /// The event that a writer began upon the end of this log and did not bring to an end: what it
     /// recorded was never acknowledged.
     pub(super) interrupted: Option<EventKey>,
+    /// The same, if it is a step of a review of which not all entries are there: a power cut may
+    /// have taken their texts.
+    pub(super) undone: Option<EventKey>,
     /// The lines of change logs that checkpoints bind, in the order of the checkpoints.
     pub(super) bindings: Vec<Binding>,
 }

@@ -34,7 +34,8 @@ use crate::model::id::DocumentId;
 use crate::model::layout;
 use crate::model::number::CheckpointNumber;
 use crate::model::timestamp::Timestamp;
-use crate::trust::{self, Head, TrustError, TrustedHeads};
+use crate::trust::{self, EventKey, Head, TrustError, TrustedHeads};
+use crate::txn;
 use crate::vault::Vault;
 use crate::vault::files::FileError;
 use crate::vault::progress::Stage;
@@ -187,6 +188,8 @@ fn recompute(vault: &Vault, request: &Request, supposed: Option<Log>) -> Result<
     let is_whole = view.complete || !log_exists;
     let intent = intents.into_iter().find(|intent| is_whole && intent.upon == view.end());
     view.interrupted = intent.map(|intent| intent.event);
+    let is_undone = |step: &EventKey| rules.was_governed() && !txn::is_whole(vault, step);
+    view.undone = view.interrupted.clone().filter(is_undone);
     if view.interrupted.is_some() {
         for torn in findings.findings.iter_mut().filter(|finding| finding.code == Code::TornTail) {
             torn.code = Code::Unfinished;

@@ -72,7 +72,7 @@ impl Workspace<'_> {
         if let Some(chronicle) = &chronicle
             && vault.files().exists(layout::AUDIT_DIR)
         {
-            changes::catch_up(vault, chronicle, &recorder, now)?;
+            govern::review::catch_up_event(vault, chronicle, &recorder, now)?;
         }
         let Some(change) = change else { return Ok(()) };
         let head = chronicle.as_ref().map(Head::of);

@@ -98,7 +98,7 @@ pub(super) fn reviewers(about: &About) -> Vec<String> {
 fn comments(vault: &Vault, id: &DocumentId, base: Version) -> Result<Vec<Remark>, Failure> {
     let mut found = Vec::new();
     let logs = Logs::of_changes(vault)?;
-    let read = logs.each(&mut |line| {
+    let read = logs.comments(&mut |line| {
         let Event::Change(Change::Comment { version, text }) = &line.event else { return };
         if version.id == id.as_str() && version.version > base.0 {
             let by = line.request.principal.clone().unwrap_or_default();

@@ -71,6 +71,8 @@ mod review;
 mod review_faults;
 mod review_model;
 mod review_properties;
+mod review_queue;
+mod reviewed_fixture;
 mod search;
 mod sections;
 mod shared;

@@ -64,7 +64,7 @@ pub(crate) fn run(options: &Options) -> Result<Vec<String>> {
         "command | log | runs | room for all from | failed | state before | state after | uncommitted files kept",
     );
     let mut broken = Vec::new();
-    for (scene, form) in scenes::all() {
+    for (scene, form) in scenes::all(options.quick) {
         let (case, ..) = Case::new(scene, form, &mount.0)?;
         let (mut counts, mut runs, mut failed, mut free) = (Counts::default(), 0, 0, 0);
         loop {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use contextnest::vault::disk::Disk as Overseen;
 
 use super::disk::{Disk, Fault, Watch};
+use super::reviewed;
 use crate::changes::Op;
 use crate::inside::{Person, write};
 use crate::process::Result;
@@ -13,10 +14,14 @@ use crate::process::Result;
 /// A command and what comes before it.
 pub(super) struct Scene {
     pub(super) name: &'static str,
-    args: &'static [&'static str],
-    prepare: fn(&Person, &Path) -> Result<()>,
+    pub(super) args: &'static [&'static str],
+    pub(super) prepare: fn(&Person, &Path) -> Result<()>,
     /// Whether the vault's log is broken before it.
     pub(super) is_broken: bool,
+    /// Who gives the command.
+    pub(super) who: &'static str,
+    /// Whether it is a step of a review, or an event of a governed vault.
+    pub(super) is_governed: bool,
 }
 
 impl Scene {
@@ -85,21 +90,28 @@ impl Form {
     }
 }
 
-/// Every scene with every form that it is possible in.
-pub(super) fn all() -> impl Iterator<Item = (&'static Scene, Form)> {
-    let all = SCENES.iter().flat_map(|scene| Form::ALL.map(|form| (scene, form)));
-    all.filter(|(scene, form)| *form != Form::Untouched || !scene.args.contains(&OTHER))
+/// Every scene with every form that it is possible in; in a short run those of reviews with one.
+pub(super) fn all(is_quick: bool) -> impl Iterator<Item = (&'static Scene, Form)> {
+    let scenes = SCENES.iter().chain(&reviewed::SCENES);
+    let all = scenes.flat_map(|scene| Form::ALL.map(|form| (scene, form)));
+    all.filter(move |(scene, form)| match scene.is_governed {
+        true => !is_quick || *form == Form::Delta,
+        false => *form != Form::Untouched || !scene.args.contains(&OTHER),
+    })
 }
 
 /// More documents than are synced one by one.
-const MANY: usize = 18;
+pub(super) const MANY: usize = 18;
+
+/// Who publishes, and edits in a governed vault.
+pub(super) const ANA: &str = "ana@example.com";
 
 const fn scene(
     name: &'static str,
     args: &'static [&'static str],
     prepare: fn(&Person, &Path) -> Result<()>,
 ) -> Scene {
-    Scene { name, args, prepare, is_broken: false }
+    Scene { name, args, prepare, is_broken: false, who: ANA, is_governed: false }
 }
 
 static SCENES: [Scene; 12] = [
@@ -142,7 +154,7 @@ pub(super) fn begin(scene: &Scene, form: Form, person: &Person, root: &Path) -> 
     (scene.prepare)(person, root)
 }
 
-fn published(person: &Person, root: &Path) -> Result<()> {
+pub(super) fn published(person: &Person, root: &Path) -> Result<()> {
     person.done(root, &["publish", "--all"]).map(drop)
 }
 

@@ -2,10 +2,11 @@
 //! nothing unsettled, and names exactly the live files that differ.
 //!
 //! Histories are drawn by a seed: `steps` is what people do in a vault, `git` what they do with its
-//! repository, `places` copies and crashes, `shared` the reference implementation at work in the
+//! repository, `places` copies and crashes, `governed` reviews in a copy, `shared` the reference implementation at work in the
 //! same vault. `scene` keeps what must be true and holds each report against it.
 
 mod git;
+mod governed;
 mod places;
 mod scene;
 mod shared;
@@ -168,6 +169,7 @@ fn begin(scene: &mut Scene) -> Result<()> {
 fn chosen(scene: &mut Scene, with_git: bool) -> (&'static str, Step) {
     let mut possible: Vec<(&'static str, usize, Step)> = steps::STEPS.to_vec();
     possible.extend(places::STEPS);
+    possible.push(governed::STEP);
     if shared::is_possible(scene.kind) {
         possible.extend(shared::STEPS);
     }

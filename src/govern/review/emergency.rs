@@ -5,12 +5,11 @@ use super::super::governance::Includes;
 use super::super::{Author, Event, Gate, Mode, Outcome, PublishError, Refusal, event};
 use super::ReviewError;
 use super::decide::check_text;
-use crate::audit::{Change as Recorded, ReviewStep, VersionRef, changes};
 use crate::document::edit::Edit;
 use crate::document::review::ReviewEdit;
 use crate::model::id::DocumentId;
 use crate::stewards::Role;
-use crate::txn::{Change, StepFailure};
+use crate::txn::Change;
 use crate::vault::Vault;
 
 /// Retires documents without waiting for another reviewer, as one event.
@@ -27,7 +26,7 @@ pub fn retire_at_once(
     let subjects: Vec<&DocumentId> = ids.iter().collect();
     let (includes, gate) = (Includes::Only(&[]), Gate::Decides);
     let what = Event { author, mode, subjects: &subjects, includes, gate };
-    let mut outcome = event(vault, &what, |transaction, outcome| {
+    event(vault, &what, |transaction, outcome| {
         let rules = transaction.rules();
         for id in ids {
             if transaction.state.get(id.as_str()).is_none() || !id.is_document() {
@@ -52,30 +51,5 @@ pub fn retire_at_once(
             outcome.items.push(item);
         }
         Ok(())
-    })?;
-    record(vault, author, &mut outcome);
-    Ok(outcome)
-}
-
-/// Records that what was retired awaits another reviewer.
-fn record(vault: &Vault, author: &Author, outcome: &mut Outcome) {
-    let Some(committed) = outcome.committed.as_mut().filter(|_| outcome.checkpoint.is_some())
-    else {
-        return;
-    };
-    let version = |item: &crate::txn::Item| VersionRef {
-        id: item.id.to_string(),
-        version: item.version.0,
-        chain_hash: item.chain_hash.to_string(),
-    };
-    let versions = outcome.items.iter().map(version).collect();
-    let change = Recorded::Emergency(ReviewStep { versions, ..ReviewStep::default() });
-    let recorded = vault.lock(&author.holder()).map_err(|why| why.to_string()).and_then(|_lock| {
-        let recorded = changes::other(vault, None, &author.recorder, author.now, change);
-        recorded.map_err(|why| why.to_string())
-    });
-    if let Err(why) = recorded {
-        let step = super::super::after::RECORD_CHANGE;
-        committed.after.push(StepFailure { step, path: None, why });
-    }
+    })
 }

@@ -3,13 +3,14 @@
 //!
 //! Every step is a version of the history of what it is about. `submit` proposes a text, a
 //! retirement or a move, `decide` approves, rejects, withdraws and ratifies, `publication` makes the
-//! versions of an approval, `emergency` retires at once. `queue` finds what awaits a decision, by the
-//! change logs, and `recorded` writes their lines. `mode` makes a vault governed. `awaiting` finds the files that
-//! submissions were made from, `due` approvals that are too old, and `access` what an access review
-//! asks for.
+//! versions of an approval, `emergency` retires at once. `queue` lists what awaits a decision,
+//! `candidates` finds it by the change logs, and `recorded` writes their lines. `mode` makes a vault
+//! governed. `awaiting` finds the files that submissions were made from, `due` approvals that are too
+//! old, and `access` what an access review asks for.
 
 pub(crate) mod access;
 pub(crate) mod awaiting;
+mod candidates;
 mod decide;
 pub(crate) mod due;
 mod emergency;
@@ -25,7 +26,8 @@ pub use emergency::retire_at_once;
 pub use error::ReviewError;
 pub use mode::{Begin, begin, may_end};
 pub use queue::{About, Awaited, Queue, Waiting, about, may_decide, queue, rules_in_force};
-pub(super) use recorded::{catch_up, changes_of};
+pub(crate) use recorded::catch_up_event;
+pub(super) use recorded::{beside, catch_up, changes_of};
 pub use submit::{Submission, propose_move, propose_retirement, submit, submit_edit};
 
 use super::artifact::Base;

@@ -9,6 +9,7 @@ use super::super::{Outcome, PublishError, Refusal};
 use super::{ReviewError, Reviewed};
 use crate::chain::diff::print_between;
 use crate::chain::history::Entry;
+use crate::chain::replay;
 use crate::document::edit::Edit;
 use crate::document::live_form::LiveForm;
 use crate::document::review::{Action, ReviewEdit};
@@ -176,7 +177,7 @@ impl Transaction<'_> {
         by: &[String],
     ) -> Result<(Live, Item), Refusal> {
         let path = new.live_path();
-        if self.vault.files().exists(&new.history_dir()) {
+        if replay::has_files(self.vault.files(), new) {
             let message = format!("`{new}` has a history already");
             let hint = "reject the move, and submit one to an id that was never used";
             return Err(Refusal::new(path, "id-taken", message, hint));

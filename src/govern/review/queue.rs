@@ -1,26 +1,22 @@
-//! What awaits a decision. Which artifacts to look at is known from the change logs, whose lines name
-//! every submission; what awaits follows from the histories of these alone.
-
-use std::collections::{BTreeMap, BTreeSet};
+//! What awaits a decision, as it follows from the histories of the [`candidates`](super::candidates).
 
 use rayon::prelude::*;
 
 use super::super::PublishError;
 use super::super::in_force::InForce;
 use super::ReviewError;
-use crate::audit::{Change, Event, Logs};
+use super::candidates::{Maps, candidates};
 use crate::chain::replay;
 use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::state::PublishedSet;
 use crate::model::id::DocumentId;
-use crate::model::number::Version;
 use crate::model::principal::{Principal, PrincipalKey};
 use crate::resolve::readers::Readers;
+use crate::resolve::{CheckpointSource, Need, Snapshot};
 use crate::review::{Rules, Track};
 use crate::stewards::Role;
 use crate::trust;
 use crate::vault::Vault;
-use crate::vault::files::FileError;
 
 /// A submission that an approval does not publish yet, or a retirement that is ratified.
 #[derive(Clone, Debug)]
@@ -69,11 +65,9 @@ pub struct Waiting {
 /// # Errors
 /// The log or the configuration cannot be relied on, or the change logs cannot be read.
 pub fn queue(vault: &Vault, who: Option<&Principal>) -> Result<Queue, PublishError> {
-    let log = trust::open_log(vault)?;
-    let readers = Readers::of_log(vault, &log.sound()?)?;
-    let mut queue = whole_queue(vault, who)?;
-    queue.waiting.retain(|waiting| may_read(readers.as_ref(), &waiting.track));
-    Ok(queue)
+    let (rules, mut found, readers) = found(vault)?;
+    found.retain(|(_, track)| may_read(readers.as_ref(), track));
+    Ok(Queue::of(rules, found, who))
 }
 
 /// The same, whoever reads: for the state of the files of the working copy (REV-25).
@@ -81,17 +75,51 @@ pub fn queue(vault: &Vault, who: Option<&Principal>) -> Result<Queue, PublishErr
 /// # Errors
 /// As [`queue`].
 pub(super) fn whole_queue(vault: &Vault, who: Option<&Principal>) -> Result<Queue, PublishError> {
-    let log = trust::open_log(vault)?;
-    let chronicle = log.sound()?;
+    let (rules, found, _) = found(vault)?;
+    Ok(Queue::of(rules, found, who))
+}
+
+/// The rules in force, what awaits a decision, and who may read it.
+type Found = (Rules, Vec<(DocumentId, Track)>, Option<Readers>);
+
+fn found(vault: &Vault) -> Result<Found, PublishError> {
+    let source = CheckpointSource::open(vault, Need::Versions, &mut |_, _| ())?;
+    match of_index(vault, &source)? {
+        Some(found) => Ok(found),
+        None => of_log(vault, &source),
+    }
+}
+
+impl Queue {
+    fn of(rules: Rules, found: Vec<(DocumentId, Track)>, who: Option<&Principal>) -> Self {
+        let waiting = found.into_iter().map(|(_, track)| Waiting::of(track, &rules, who)).collect();
+        Self { rules, waiting }
+    }
+}
+
+/// By an index, so that the log is not read: none where that does not say which rules are in force.
+fn of_index(vault: &Vault, source: &CheckpointSource) -> Result<Option<Found>, PublishError> {
+    if !source.is_indexed() {
+        return Ok(None);
+    }
+    let head = Snapshot::whole_of(vault, source, None)?;
+    let Some((is_governed, rules)) = InForce::held(vault, &head) else { return Ok(None) };
+    if !is_governed {
+        return Err(PublishError::Ungoverned);
+    }
+    let found = waiting_upon(vault, &Maps::Index { source, head: &head })?;
+    Ok(Some((rules, found, Readers::of(vault, source)?)))
+}
+
+fn of_log(vault: &Vault, source: &CheckpointSource) -> Result<Found, PublishError> {
+    let chronicle = source.log(vault)?.sound()?;
     let in_force = InForce::of(vault, &chronicle)?;
     if !in_force.is_governed {
         return Err(PublishError::Ungoverned);
     }
-    let rules = in_force.rules(vault, &chronicle);
     let state = chronicle.state_at(chronicle.head_number())?;
     let found = waiting_in(vault, &chronicle, &state)?;
-    let waiting = found.into_iter().map(|(_, track)| Waiting::of(track, &rules, who)).collect();
-    Ok(Queue { rules, waiting })
+    Ok((in_force.rules(vault, &chronicle), found, Readers::of_log(vault, &chronicle)?))
 }
 
 /// The rules in force upon the head; none in an ungoverned vault.
@@ -194,11 +222,14 @@ pub fn may_decide(track: &Track, who: &Principal, rules: &Rules) -> Result<(), S
 /// Every artifact that awaits a decision, in byte order of the ids.
 pub(super) fn waiting_in(
     vault: &Vault,
-    _chronicle: &Chronicle<'_>,
+    chronicle: &Chronicle<'_>,
     state: &PublishedSet,
 ) -> Result<Vec<(DocumentId, Track)>, PublishError> {
-    let candidates = candidates(vault, state)?;
-    let tracks = candidates.into_par_iter().filter_map(|id| {
+    waiting_upon(vault, &Maps::Log { chronicle, state })
+}
+
+fn waiting_upon(vault: &Vault, maps: &Maps<'_>) -> Result<Vec<(DocumentId, Track)>, PublishError> {
+    let tracks = candidates(vault, maps)?.into_par_iter().filter_map(|id| {
         let track = track_of(vault, &id).filter(is_waiting)?;
         Some((id, track))
     });
@@ -222,41 +253,4 @@ fn may_read(readers: Option<&Readers>, track: &Track) -> bool {
 fn track_of(vault: &Vault, id: &DocumentId) -> Option<Track> {
     let history = replay::load(vault.files(), id).ok()?;
     Track::of(vault.files(), id, &history).ok()
-}
-
-/// The artifacts whose last submission the change logs do not name as decided, and no checkpoint
-/// holds as published; and those that were retired.
-fn candidates(vault: &Vault, state: &PublishedSet) -> Result<Vec<DocumentId>, FileError> {
-    // The last version that awaits, and the last that ends what awaits.
-    let mut last: BTreeMap<String, (u64, u64)> = BTreeMap::new();
-    // A retirement may be one in an emergency whose own line was not written.
-    let mut gone: BTreeSet<String> = BTreeSet::new();
-    let logs = Logs::of_changes(vault)?;
-    let read = logs.each(&mut |line| {
-        let Event::Change(change) = &line.event else { return };
-        if let Change::Event { ids, .. } = change {
-            gone.extend(ids.iter().filter(|id| state.get(id).is_none()).cloned());
-        }
-        let is_end = matches!(change, Change::Reject(_) | Change::Withdraw(_) | Change::Ratify(_));
-        let is_begin =
-            matches!(change, Change::Submit(_) | Change::ApproveInPart(_) | Change::Emergency(_));
-        for version in change.versions().iter().filter(|_| is_end || is_begin) {
-            let found = last.entry(version.id.clone()).or_default();
-            match is_end {
-                true => found.1 = found.1.max(version.version),
-                false => found.0 = found.0.max(version.version),
-            }
-        }
-    });
-    read.map_err(|why| FileError::Io {
-        path: crate::model::layout::AUDIT_DIR.to_owned(),
-        action: "read",
-        source: why,
-    })?;
-    let is_open = |(id, (begun, ended)): &(String, (u64, u64))| {
-        let published = state.get(id).and_then(|mark| mark.version).unwrap_or(Version::NONE);
-        begun > ended && *begun > published.0
-    };
-    gone.extend(last.into_iter().filter(is_open).map(|(id, _)| id));
-    Ok(gone.into_iter().filter_map(|id| id.parse().ok()).collect())
 }

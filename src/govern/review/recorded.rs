@@ -5,11 +5,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::Author;
 use super::super::governance::{recorder_of, was_recorded};
-use crate::audit::{Change, ChangeError, Event, Logs, ReviewStep, VersionRef, changes};
+use crate::audit::{Change, ChangeError, Event, Logs, Recorder, ReviewStep, VersionRef, changes};
+use crate::chain::history::Entry;
 use crate::chain::replay;
+use crate::chain::vouched;
 use crate::checkpoint::chronicle::Chronicle;
+use crate::checkpoint::event::Checkpoint;
+use crate::document::review::ReviewState;
 use crate::model::id::DocumentId;
-use crate::review::{StepKind, Track};
+use crate::model::timestamp::Timestamp;
+use crate::review::{StepKind, Track, fields_of};
 use crate::trust::{self, Head};
 use crate::txn::{self, Item, Step, hint, standing};
 use crate::vault::Vault;
@@ -69,6 +74,57 @@ pub(in super::super) fn catch_up(
     Ok(())
 }
 
+/// Records the event that this user committed last, if its line is missing, with what it has beside
+/// it.
+///
+/// # Errors
+/// It was not recorded.
+pub(crate) fn catch_up_event(
+    vault: &Vault,
+    chronicle: &Chronicle<'_>,
+    recorder: &Recorder,
+    now: Timestamp,
+) -> Result<(), ChangeError> {
+    changes::catch_up((vault, chronicle), recorder, now, &|checkpoint| {
+        if !super::super::is_governed(vault, chronicle).unwrap_or(true) {
+            return Ok(None);
+        }
+        let mut versions = emergencies(vault, checkpoint);
+        if !versions.is_empty() {
+            let recorded = recorded(vault)?;
+            versions.retain(|version| !recorded.contains(&version.chain_hash));
+        }
+        let step = ReviewStep { versions, recovered: true, ..ReviewStep::default() };
+        Ok((!step.versions.is_empty()).then_some(Change::Emergency(step)))
+    })
+}
+
+/// What an event has beside its line: that documents were retired by one reviewer. It is written
+/// first, so that an event with a line has all of its lines.
+pub(in super::super) fn beside(vault: &Vault, checkpoint: &Checkpoint) -> Option<Change> {
+    let versions = emergencies(vault, checkpoint);
+    let step = ReviewStep { versions, ..ReviewStep::default() };
+    (!step.versions.is_empty()).then_some(Change::Emergency(step))
+}
+
+/// The versions by which the event of a checkpoint, the last one, retired documents in an emergency.
+fn emergencies(vault: &Vault, checkpoint: &Checkpoint) -> Vec<VersionRef> {
+    let retired = checkpoint.removed.iter().filter(|id| id.is_document());
+    let version = |id: &DocumentId| {
+        let history = replay::load(vault.files(), id).ok()?;
+        let of_event = |entry: &&Entry| entry.retired_at() == Some(checkpoint.at);
+        let entry = history.entries().rev().find(of_event)?;
+        let text = vouched::vouched(vault.files(), id, &history, entry.version).ok()?;
+        let fields = fields_of(&text)?;
+        (fields.state == ReviewState::Emergency).then(|| VersionRef {
+            id: id.to_string(),
+            version: entry.version.0,
+            chain_hash: entry.chain_hash.to_string(),
+        })
+    };
+    retired.filter_map(version).collect()
+}
+
 /// The changes that the last versions of these histories are, but for those that have a line.
 fn left_out(vault: &Vault, ids: &BTreeSet<DocumentId>) -> Result<Vec<Change>, ChangeError> {
     let recorded = recorded(vault)?;
@@ -104,12 +160,10 @@ fn step_of(kind: StepKind) -> Option<Step> {
 /// The chain hashes of the versions that a line of a step names.
 fn recorded(vault: &Vault) -> Result<BTreeSet<String>, ChangeError> {
     let mut found = BTreeSet::new();
-    let read = Logs::of_changes(vault)?.each(&mut |line| {
+    let read = Logs::of_changes(vault)?.steps(&mut |line| {
         let Event::Change(change) = &line.event else { return };
-        if matches!(change, Change::Comment { .. }) {
-            return;
-        }
-        found.extend(change.versions().iter().map(|version| version.chain_hash.clone()));
+        let versions = change.step().map_or(&[][..], |step| &step.versions);
+        found.extend(versions.iter().map(|version| version.chain_hash.clone()));
     });
     read.map_err(ChangeError::Tail)?;
     Ok(found)

@@ -11,6 +11,7 @@ use super::super::{
 };
 use super::queue::waiting_in;
 use super::{Decision, Refusing, ReviewError, withdraw};
+use crate::chain::replay;
 use crate::document::edit::Edit;
 use crate::document::live_form::LiveForm;
 use crate::document::review::{Action, ReviewEdit};
@@ -334,7 +335,7 @@ impl Transaction<'_> {
                 }
             };
         }
-        if self.vault.files().exists(&new.history_dir()) {
+        if replay::has_files(self.vault.files(), new) {
             let hint = "choose an id that was never used: histories stay".into();
             return refuse("id-taken", format!("`{new}` has a history already"), hint);
         }
