@@ -1,14 +1,12 @@
 //! What awaits a decision. Which artifacts to look at is known from the change logs, whose lines name
 //! every submission; what awaits follows from the histories of these alone.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use rayon::prelude::*;
 
 use super::super::PublishError;
 use super::super::in_force::InForce;
-use super::ReviewError;
-use crate::audit::{Change, Event, Logs};
+use super::lines::StepLines;
+use super::{ReviewError, fault_of};
 use crate::chain::replay;
 use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::state::PublishedSet;
@@ -20,7 +18,6 @@ use crate::review::{Rules, Track};
 use crate::stewards::Role;
 use crate::trust;
 use crate::vault::Vault;
-use crate::vault::files::FileError;
 
 /// A submission that an approval does not publish yet, or a retirement that is ratified.
 #[derive(Clone, Debug)]
@@ -51,6 +48,8 @@ pub struct Queue {
     pub rules: Rules,
     /// Each artifact with a submission, or an emergency retirement, in byte order of the ids.
     pub waiting: Vec<Waiting>,
+    /// The artifacts whose last step may be a part of an interrupted one (REV-10), with its version.
+    pub incomplete: Vec<(DocumentId, Version)>,
 }
 
 /// One artifact that awaits a decision.
@@ -77,11 +76,17 @@ pub fn queue(vault: &Vault, who: Option<&Principal>) -> Result<Queue, PublishErr
     }
     let rules = in_force.rules(vault, &chronicle);
     let state = chronicle.state_at(chronicle.head_number())?;
-    let mut found = waiting_in(vault, &chronicle, &state)?;
+    let Waits { waiting, incomplete, .. } = waiting_in(vault, &state)?;
     let readers = Readers::of_log(vault, &chronicle)?;
-    found.retain(|(_, track)| may_read(readers.as_ref(), track));
-    let waiting = found.into_iter().map(|(_, track)| Waiting::of(track, &rules, who)).collect();
-    Ok(Queue { rules, waiting })
+    let is_read = |track: &Track| may_read(readers.as_ref(), track);
+    let waiting = waiting.into_iter().filter(|(_, track)| is_read(track));
+    let waiting = waiting.map(|(_, track)| Waiting::of(track, &rules, who)).collect();
+    let incomplete = incomplete.into_iter().filter_map(|one| {
+        let (track, version) = one.step?;
+        is_read(&track).then_some((one.id, version))
+    });
+    let incomplete = incomplete.collect();
+    Ok(Queue { rules, waiting, incomplete })
 }
 
 /// The rules in force upon the head; none in an ungoverned vault.
@@ -105,6 +110,8 @@ pub struct About {
     pub waiting: Waiting,
     /// The other artifacts of its set, in byte order.
     pub members: Vec<DocumentId>,
+    /// Why it cannot be approved by any reviewer.
+    pub fault: Option<String>,
 }
 
 /// Reads what awaits a decision of one artifact, for a principal who may read it.
@@ -123,24 +130,24 @@ pub fn about(vault: &Vault, id: &DocumentId, who: &Principal) -> Result<About, P
     let track = track.filter(|track| may_read(readers.as_ref(), track));
     let track = track.ok_or_else(|| ReviewError::NotSubmitted(id.clone()))?;
     let rules = in_force.rules(vault, &chronicle);
-    rules
-        .require(who.as_str(), Role::Viewer, track.awaited())
-        .map_err(|why| ReviewError::Unfit { id: id.clone(), why })?;
+    rules.require(who.as_str(), Role::Viewer, track.awaited()).map_err(ReviewError::from)?;
     let change = track.pending.as_ref().and_then(|pending| pending.change.clone());
-    let members = match change {
-        None => Vec::new(),
-        Some(name) => {
-            let state = chronicle.state_at(chronicle.head_number())?;
-            let all = waiting_in(vault, &chronicle, &state)?.into_iter();
-            let is_member = |track: &Track| {
-                let is_known = may_read(readers.as_ref(), track);
-                is_known && track.pending.as_ref().is_some_and(|p| p.change.as_ref() == Some(&name))
-            };
-            all.filter(|(other, track)| other != id && is_member(track)).map(|(id, _)| id).collect()
-        }
+    let state = chronicle.state_at(chronicle.head_number())?;
+    let waits = waiting_in(vault, &state)?;
+    let is_member = |track: &Track| {
+        let is_known = may_read(readers.as_ref(), track);
+        let of = track.pending.as_ref().and_then(|pending| pending.change.as_ref());
+        is_known && change.is_some() && of == change.as_ref()
     };
+    let members = waits.waiting.iter().filter(|(other, track)| other != id && is_member(track));
+    let members = members.map(|(id, _)| id.clone()).collect();
+    let fault = waits.unrecorded(&track).map(|why| why.to_string()).or_else(|| {
+        let pending = track.pending.as_ref()?;
+        let fault = fault_of((vault, &chronicle), &track, pending);
+        Some(fault.or_else(|| track.lapsed(pending, &rules))?.message)
+    });
     let waiting = Waiting::of(track, &rules, Some(who));
-    Ok(About { rules, waiting, members })
+    Ok(About { rules, waiting, members, fault })
 }
 
 impl Waiting {
@@ -181,18 +188,69 @@ pub fn may_decide(track: &Track, who: &Principal, rules: &Rules) -> Result<(), S
     }
 }
 
-/// Every artifact that awaits a decision, in byte order of the ids.
-pub(super) fn waiting_in(
-    vault: &Vault,
-    _chronicle: &Chronicle<'_>,
-    state: &PublishedSet,
-) -> Result<Vec<(DocumentId, Track)>, PublishError> {
-    let candidates = candidates(vault, state)?;
-    let tracks = candidates.into_par_iter().filter_map(|id| {
-        let track = track_of(vault, &id).filter(is_waiting)?;
-        Some((id, track))
+/// What awaits a decision, and what may be a part of an interrupted step, as the change logs and the
+/// histories that they name say.
+pub(super) struct Waits {
+    /// What awaits, in byte order of the ids.
+    pub(super) waiting: Vec<(DocumentId, Track)>,
+    /// What nothing is decided about.
+    pub(super) incomplete: Vec<Incomplete>,
+    pub(super) lines: StepLines,
+}
+
+/// An artifact about which nothing is decided: no line names one of its last steps, or its history
+/// cannot be read.
+pub(super) struct Incomplete {
+    pub(super) id: DocumentId,
+    /// The set that its last submission belonged to.
+    pub(super) set: Option<String>,
+    /// Its reviews with the first step that no line names; none where its history cannot be read.
+    pub(super) step: Option<(Track, Version)>,
+}
+
+impl Waits {
+    /// Refuses an artifact whose last steps may be parts of an interrupted one.
+    pub(super) fn unrecorded(&self, track: &Track) -> Option<ReviewError> {
+        let version = self.lines.first_unnamed(track)?;
+        Some(ReviewError::Unrecorded { id: track.id().clone(), version })
+    }
+
+    /// The submissions that await a decision, whether or not they are whole.
+    pub(super) fn tracks(&self) -> impl Iterator<Item = &Track> {
+        let incomplete = self.incomplete.iter().filter_map(|one| Some(&one.step.as_ref()?.0));
+        self.waiting.iter().map(|(_, track)| track).chain(incomplete.filter(|t| is_waiting(t)))
+    }
+
+    /// How many others than this one await a decision.
+    pub(super) fn others(&self, id: &DocumentId) -> usize {
+        self.tracks().filter(|track| track.id() != id).count()
+    }
+}
+
+/// Reads what awaits a decision.
+pub(super) fn waiting_in(vault: &Vault, state: &PublishedSet) -> Result<Waits, PublishError> {
+    let lines = StepLines::read(vault, state)?;
+    let looked = lines.candidates(state).into_par_iter().map(|id| {
+        let track = track_of(vault, &id);
+        (id, track)
     });
-    Ok(tracks.collect())
+    let looked: Vec<(DocumentId, Option<Track>)> = looked.collect();
+    let (mut waiting, mut incomplete) = (Vec::new(), Vec::new());
+    for (id, track) in looked {
+        let set = lines.set_of(&id).map(str::to_owned);
+        match track {
+            None => incomplete.push(Incomplete { id, set, step: None }),
+            Some(track) => match lines.first_unnamed(&track) {
+                Some(version) => {
+                    let set = track.tail.change.clone().or(set);
+                    incomplete.push(Incomplete { id, set, step: Some((track, version)) });
+                }
+                None if is_waiting(&track) => waiting.push((id, track)),
+                None => {}
+            },
+        }
+    }
+    Ok(Waits { waiting, incomplete, lines })
 }
 
 fn is_waiting(track: &Track) -> bool {
@@ -209,44 +267,17 @@ fn may_read(readers: Option<&Readers>, track: &Track) -> bool {
     texts.all(|text| readers.may_read(track.id(), text))
 }
 
-fn track_of(vault: &Vault, id: &DocumentId) -> Option<Track> {
-    let history = replay::load(vault.files(), id).ok()?;
-    Track::of(vault.files(), id, &history).ok()
+/// Whether a reader may know of an artifact that has a history.
+pub(super) fn is_readable(vault: &Vault, readers: &Readers, id: &DocumentId) -> bool {
+    let track = track_of(vault, id);
+    let has_text = |track: &Track| is_waiting(track) || track.published.is_some();
+    match track.filter(has_text) {
+        Some(track) => may_read(Some(readers), &track),
+        None => readers.may_know(id),
+    }
 }
 
-/// The artifacts whose last submission the change logs do not name as decided, and no checkpoint
-/// holds as published; and those that were retired.
-fn candidates(vault: &Vault, state: &PublishedSet) -> Result<Vec<DocumentId>, FileError> {
-    // The last version that awaits, and the last that ends what awaits.
-    let mut last: BTreeMap<String, (u64, u64)> = BTreeMap::new();
-    // A retirement may be one in an emergency whose own line was not written.
-    let mut gone: BTreeSet<String> = BTreeSet::new();
-    let logs = Logs::of_changes(vault)?;
-    let read = logs.each(&mut |line| {
-        let Event::Change(change) = &line.event else { return };
-        if let Change::Event { ids, .. } = change {
-            gone.extend(ids.iter().filter(|id| state.get(id).is_none()).cloned());
-        }
-        let is_end = matches!(change, Change::Reject(_) | Change::Withdraw(_) | Change::Ratify(_));
-        let is_begin =
-            matches!(change, Change::Submit(_) | Change::ApproveInPart(_) | Change::Emergency(_));
-        for version in change.versions().iter().filter(|_| is_end || is_begin) {
-            let found = last.entry(version.id.clone()).or_default();
-            match is_end {
-                true => found.1 = found.1.max(version.version),
-                false => found.0 = found.0.max(version.version),
-            }
-        }
-    });
-    read.map_err(|why| FileError::Io {
-        path: crate::model::layout::AUDIT_DIR.to_owned(),
-        action: "read",
-        source: why,
-    })?;
-    let is_open = |(id, (begun, ended)): &(String, (u64, u64))| {
-        let published = state.get(id).and_then(|mark| mark.version).unwrap_or(Version::NONE);
-        begun > ended && *begun > published.0
-    };
-    gone.extend(last.into_iter().filter(is_open).map(|(id, _)| id));
-    Ok(gone.into_iter().filter_map(|id| id.parse().ok()).collect())
+pub(super) fn track_of(vault: &Vault, id: &DocumentId) -> Option<Track> {
+    let history = replay::load(vault.files(), id).ok()?;
+    Track::of(vault.files(), id, &history).ok()
 }
