@@ -27,6 +27,9 @@ pub struct ScopeReport {
     pub name: Option<String>,
 }
 
+/// A scope as it is compared: its kind and its name.
+pub(crate) type ScopeKey = (&'static str, Option<String>);
+
 impl From<&Scope> for ScopeReport {
     fn from(scope: &Scope) -> Self {
         Self { scope: scope.kind().as_str(), name: scope.name() }
@@ -108,7 +111,7 @@ pub struct StewardsReport<'s> {
 impl StewardsReport<'_> {
     /// Leaves only scopes of these, and the groups that have a role there; gives how many scopes are
     /// left out.
-    pub(crate) fn keep(&mut self, own: &BTreeSet<(&'static str, Option<String>)>) -> usize {
+    pub(crate) fn keep(&mut self, own: &BTreeSet<ScopeKey>) -> usize {
         let key = |scope: &ScopeReport| (scope.scope, scope.name.clone());
         let assigned = self.assignments.iter().map(|one| key(&one.scope));
         let all: BTreeSet<_> =

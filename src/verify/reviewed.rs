@@ -57,8 +57,11 @@ pub(super) struct ChangePart {
 /// target of a move; the history of its source is read once for all of them.
 #[derive(Debug, Default)]
 pub(super) struct Moves {
-    found: Mutex<HashMap<(DocumentId, Timestamp), Arc<OnceLock<Option<MovedAway>>>>>,
+    found: Mutex<HashMap<(DocumentId, Timestamp), Once>>,
 }
+
+/// What was read of a source, once.
+type Once = Arc<OnceLock<Option<MovedAway>>>;
 
 /// A document that a move retired.
 #[derive(Clone, Debug)]

@@ -17,6 +17,7 @@ use crate::model::layout::{STEWARDS, limit};
 use crate::model::number::CheckpointNumber;
 use crate::model::tag::Tag;
 use crate::report::failure::{Code, Failure};
+use crate::report::stewards::ScopeKey;
 use crate::resolve::readers::Readers;
 use crate::resolve::{CheckpointSource, Snapshot, Withheld};
 use crate::stewards::codeowners::{Imported, Mapped};
@@ -77,7 +78,7 @@ impl Workspace<'_> {
         vault: &Vault,
         log: &Log,
         found: &StewardsAt,
-    ) -> Result<Option<BTreeSet<(&'static str, Option<String>)>>, Failure> {
+    ) -> Result<Option<BTreeSet<ScopeKey>>, Failure> {
         let Some(readers) = Readers::of_log(vault, &log.sound()?)? else { return Ok(None) };
         if readers.may_read(&DocumentId::stewards(), "") {
             return Ok(None);

@@ -303,8 +303,9 @@ impl Transaction<'_> {
         }
         // If no part of a set can be approved by this principal, the first reason is given.
         let is_idle = |set: &&Vec<Member>| {
-            !set.iter().any(|member| member.is_mine)
-                && !(publishes(set) && set.iter().any(|member| self.has_approved(member)))
+            let is_mine = set.iter().any(|member| member.is_mine);
+            let has_approved = || set.iter().any(|member| self.has_approved(member));
+            !(is_mine || publishes(set) && has_approved())
         };
         for set in sets.iter().filter(is_idle) {
             for member in set {
