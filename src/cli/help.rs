@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use super::failure::command;
+use super::failure::command as failure_command;
 use super::session::Session;
 use super::{Answer, groups};
 use crate::codes::{self, Meaning};
 use crate::model::hint::{Hint, Verb};
+use crate::report::Spell;
 use crate::report::failure::{self, Failure};
 use crate::report::vault::{CodeReport, HelpReport, VerbReport};
 use crate::verify;
@@ -47,7 +48,9 @@ pub(super) fn run(args: &Help, session: &mut Session<'_>) -> Result<Answer, Fail
             first.help = Some(text_of(command));
         }
         if name.is_empty() {
-            all_codes().into_iter().for_each(|code| report.codes.extend(meanings(code)));
+            all_codes()
+                .into_iter()
+                .for_each(|code| report.codes.extend(meanings(code, failure_command)));
         }
         session.ui.report(&report);
         return Ok(Answer::Yes);
@@ -84,7 +87,7 @@ fn all_codes() -> BTreeSet<&'static str> {
 }
 
 /// What a code means. One that is both a finding and an error is explained as both.
-fn meanings(word: &str) -> Vec<CodeReport> {
+fn meanings(word: &str, spell: Spell) -> Vec<CodeReport> {
     let mut codes = Vec::new();
     let mut add = |is: String, text: &[&str]| {
         let text = text.iter().map(|text| (*text).to_owned()).collect();
@@ -92,7 +95,7 @@ fn meanings(word: &str) -> Vec<CodeReport> {
     };
     if let Some(code) = verify::Code::ALL.iter().find(|code| code.as_str() == word) {
         let class = code.class().as_str();
-        let remedy = code.remedy().render(command);
+        let remedy = code.remedy().render(spell);
         let text = [code.meaning(), code.cause(), &remedy];
         add(format!("a finding of `ctx verify`, class {class}"), &text);
     }
@@ -108,7 +111,9 @@ fn meanings(word: &str) -> Vec<CodeReport> {
 
 /// Explains a code.
 fn explain(word: &str, session: &mut Session<'_>) -> Result<Answer, Failure> {
-    let codes = meanings(word);
+    // A vault that there is decides whether texts are published or submitted.
+    let _ = session.vault();
+    let codes = meanings(word, session.ui.spell());
     if codes.is_empty() {
         return Err(unknown(word));
     }

@@ -70,7 +70,8 @@ pub(super) fn run(args: &List, session: &mut Session<'_>) -> Result<Answer, Fail
             limit::note(omitted).iter().for_each(|note| session.ui.note(note));
         }
     }
-    if args.selector.is_none() && all.documents.is_empty() && all.withheld.is_empty() {
+    let is_empty = args.selector.is_none() && all.documents.is_empty() && all.withheld.is_empty();
+    if is_empty && session.recording.unreadable == 0 {
         session.ui.note("hint: nothing is published; `ctx status` shows what can be");
     }
     Ok(session.answer(&all.withheld))

@@ -95,7 +95,8 @@ fn text_of_awaiting(session: &mut Session<'_>, awaiting: &Awaiting, places: &Pla
     let due: Vec<_> = due.collect();
     if !due.is_empty() {
         ui.line("");
-        ui.painted(Paint::Heading, "Due for a review, because the approval is too old:");
+        let heading = "Due for a review, because the approval is too old";
+        ui.painted(Paint::Heading, &format!("{heading} (next: ctx submit ID --renew):"));
     }
     for one in due {
         let Due { id, approved_at, max_age } = one;
@@ -165,6 +166,7 @@ fn in_mode(ui: &Ui<'_>, next: &str) -> String {
     match ui.is_governed() {
         true => next
             .replace("ctx publish ID, or ctx publish --all", "ctx submit ID")
+            .replace("or ctx retire FILE", "or, to delete a pack, ctx submit FILE")
             .replace("ctx publish", "ctx submit"),
         false => next.to_owned(),
     }

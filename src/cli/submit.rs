@@ -17,10 +17,13 @@ use crate::workspace::argument::file_or_input;
 /// submits every changed document and governance file that is published and no draft. --from takes
 /// the text of one document from a file, and the live file is not read.
 /// Documents that are submitted under one --change are published together or not at all.
-/// Submitting again replaces your own submission. Needs the role editor.
+/// Submitting again replaces your own submission; a part of a change stays one.
+/// --renew is for an approval that is older than `review.max_age` of `stewards.yaml`: it submits the
+/// published text, and another principal than the submitter approves it. Needs the role editor.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  ctx submit nodes/policies/returns -m \"new threshold\"\n  \
-ctx submit --changed --change autumn-prices\n  ctx submit nodes/policies/returns --from draft.md")]
+ctx submit --changed --change autumn-prices\n  ctx submit nodes/policies/returns --from draft.md\n  \
+ctx submit nodes/policies/returns --renew -m \"still correct\"")]
 pub(super) struct Submit {
     /// Ids or files of documents and governance files, or folders: the changed documents in them
     #[arg(value_name = "ID|FOLDER", conflicts_with = "changed")]
@@ -37,6 +40,9 @@ pub(super) struct Submit {
     /// Withdraw another principal's submission of the documents, with its change
     #[arg(long)]
     supersede: bool,
+    /// Submit the published texts as they are, so that their approval counts from today
+    #[arg(long, conflicts_with_all = ["changed", "from"])]
+    renew: bool,
     /// Note to store with each version (covered by no hash)
     #[arg(short = 'm', long = "message", value_name = "NOTE")]
     note: Option<String>,
@@ -79,8 +85,12 @@ pub(super) fn run(args: &Submit, session: &mut Session<'_>) -> Result<Answer, Fa
             .hint("or name documents; `ctx status` lists all that differ"));
     }
     let mode = args.expect.mode(args.dry_run)?;
-    let (change, supersede) = (args.change.as_deref(), args.supersede);
-    let submission = Submission { author: &author, which, from, change, supersede, mode };
+    if args.renew && !matches!(which, Which::Ids(_)) {
+        return Err(Failure::new(Code::Usage, "`--renew` needs the ids of documents")
+            .hint("`ctx status` lists those whose approval is due"));
+    }
+    let (change, supersede, renew) = (args.change.as_deref(), args.supersede, args.renew);
+    let submission = Submission { author: &author, which, from, change, supersede, renew, mode };
     let outcome = progress::watch(session, &vault, || submit(&vault, &submission))?;
     session.notify(&vault, &outcome, ("submit", None));
     Ok(event::print(session, &outcome, args.dry_run, Submitted))

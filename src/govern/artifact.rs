@@ -339,7 +339,7 @@ impl Transaction<'_> {
             None => Stage::Published,
             Some(submits) => Stage::Submitted {
                 base: self.state.get(id.as_str()).and_then(|mark| mark.version).unwrap_or_default(),
-                change: submits.change.clone(),
+                change: submits.set_of(id),
             },
         }
     }
@@ -449,6 +449,7 @@ impl Transaction<'_> {
             chain_hash: chain,
             warnings: Vec::new(),
             live: Live::Keep,
+            set: None,
             submitted: (change == Change::Step(Step::Submit)).then(|| Arc::clone(text)),
             depends_on: order::needed_by_text(id, text)
                 .filter(|_| !entry.is_retirement() && id.is_document())

@@ -128,7 +128,7 @@ impl Transaction<'_> {
         let text = utf8(old.as_deref().unwrap_or_default())
             .map_err(|why| Refusal::new(&path, why.code(), why.to_string(), why.hint()))?;
         let new = edit(text).map_err(|why| {
-            Refusal::new(&path, "config-spelling", why, "make the change by hand, and publish it")
+            Refusal::new(&path, "config-spelling", why, "make the change by hand in the file")
         })?;
         let last_sealed = self.last_sealed([id]).get(id).copied();
         let mut governed = self.governance_of(id, last_sealed, Some(new.as_bytes()))?;

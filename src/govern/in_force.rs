@@ -8,6 +8,7 @@ use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::in_force::{TextInForce, text_in_force};
 use crate::document::obsidian::Markup;
 use crate::model::id::DocumentId;
+use crate::model::timestamp::Timestamp;
 use crate::resolve::Snapshot;
 use crate::review::Rules;
 use crate::stewards::{self, Stewards};
@@ -111,4 +112,21 @@ impl InForce {
 
 fn rules_of(config: &Config, stewards: Stewards) -> Rules {
     Rules { stewards, bar_author: config.review.bar_author, markup: Markup::of(config) }
+}
+
+/// The rules of reviews in force at a time at which no checkpoint was made, as a verifier takes them
+/// for a step (REV-17); none where the vault was not governed.
+pub(super) fn rules_at(vault: &Vault, chronicle: &Chronicle<'_>, at: Timestamp) -> Option<Rules> {
+    let (files, checkpoints) = (vault.files(), chronicle.checkpoints());
+    let before = checkpoints.partition_point(|checkpoint| checkpoint.at < at);
+    let number = checkpoints[..before].last()?.number;
+    let config = match text_in_force(files, chronicle, number, &DocumentId::config()) {
+        Ok(TextInForce::Never) => return None,
+        Ok(TextInForce::Sealed { text, .. }) => Config::parse(&text).ok(),
+        Ok(TextInForce::Retired) | Err(_) => None,
+    };
+    // What cannot be read may have said governed, and no principal has a role then.
+    let Some(config) = config else { return Some(Rules::default()) };
+    let stewards = || stewards::in_force(files, chronicle, number).stewards;
+    (config.governance == Governance::Governed).then(|| rules_of(&config, stewards()))
 }

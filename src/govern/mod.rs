@@ -206,6 +206,8 @@ pub struct Outcome {
     pub fixed: Vec<FixedLinks>,
     /// Documents that were refused while others were published.
     pub refused: Vec<Refusal>,
+    /// Submissions that no steward may approve.
+    pub unapprovable: Vec<DocumentId>,
     /// Submissions that wait for more approvals.
     pub awaited: Vec<review::Awaited>,
     /// The set that what was submitted belongs to.

@@ -35,7 +35,7 @@ pub(super) fn write(
         PublishError::from(why)
     })?;
     let head = Head::of(before);
-    let steps = review::changes_of(&outcome.items, outcome.change.as_deref());
+    let steps = review::changes_of(&outcome.items);
     let recorder = recorder_of(vault, before, author);
     let recorded = steps
         .into_iter()

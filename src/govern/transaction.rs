@@ -15,6 +15,7 @@ use crate::live::inbound::{Leaving, LinksTo};
 use crate::model::id::DocumentId;
 use crate::model::number::Version;
 use crate::model::timestamp::Timestamp;
+use crate::resolve::readers::Readers;
 use crate::txn::expect::Expect;
 use crate::txn::{Beyond, Item};
 use crate::vault::Vault;
@@ -58,6 +59,15 @@ fn after_steps(vault: &Vault, ids: &[&DocumentId]) -> Timestamp {
 pub(super) struct Submits {
     /// The set of submissions that they belong to.
     pub(super) change: Option<String>,
+    /// The sets of what they replace: a part of a set stays one.
+    pub(super) kept: BTreeMap<DocumentId, String>,
+}
+
+impl Submits {
+    /// The set that a submission of an artifact belongs to.
+    pub(super) fn set_of(&self, id: &DocumentId) -> Option<String> {
+        self.change.as_ref().or_else(|| self.kept.get(id)).cloned()
+    }
 }
 
 impl<'a> Transaction<'a> {
@@ -255,10 +265,10 @@ impl Transaction<'_> {
 
     pub(super) fn unknown(&self, id: &DocumentId) -> PublishError {
         let published = self.state.iter().map(|(id, _)| id.as_str());
-        PublishError::UnknownId {
-            id: id.clone(),
-            near: live::nearest_id(self.vault, id, published),
-        }
+        // What a reader may not know of is no hint either.
+        let is_limited = !matches!(Readers::of_log(self.vault, self.chronicle), Ok(None));
+        let near = live::nearest_id(self.vault, id, published);
+        PublishError::UnknownId { id: id.clone(), near: near.filter(|_| !is_limited) }
     }
 
     /// The artifacts to look at, each once, in byte order.

@@ -140,10 +140,16 @@ impl Hint {
         let mut calls = self.calls.iter();
         let mut out = String::new();
         for (n, part) in self.text.split("{}").enumerate() {
-            if n > 0 {
-                out.push_str(&calls.next().map(&spell).unwrap_or_default());
+            let call = if n > 0 { calls.next() } else { None };
+            let spelled = call.map(&spell).unwrap_or_default();
+            out.push_str(&spelled);
+            // Where a front end submits what it would publish, the words follow.
+            let is_submitted = call.is_some_and(|call| call.verb == Verb::Publish)
+                && spelled.contains(Verb::Submit.as_str());
+            match part.strip_prefix(" publishes").filter(|_| is_submitted) {
+                Some(rest) => out.push_str(&format!(" submits{rest}")),
+                None => out.push_str(part),
             }
-            out.push_str(part);
         }
         out
     }
@@ -173,6 +179,9 @@ mod tests {
         let both = [Call::new(Verb::Diff).value("a {}").word("live"), Verb::Publish.into()];
         let hint = Hint::calls("see {}, then run {}.", both);
         assert_eq!(hint.render(spell), "see <diff 2>, then run <publish 0>.");
+        let submits = |_: &Call| "`ctx submit x`".to_owned();
+        let hint = Hint::call("{} publishes it; a reviewer publishes it", Verb::Publish);
+        assert_eq!(hint.render(submits), "`ctx submit x` submits it; a reviewer publishes it");
         assert_eq!(Hint::from("no {} here").render(spell), "no {} here");
     }
 }

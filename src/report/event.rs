@@ -231,7 +231,14 @@ pub(crate) fn notes(outcome: &Outcome, spell: Spell) -> Vec<String> {
         Hint::call(text, publish()).render(spell)
     };
     let of_mode = live.filter(|_| has_document).map(of_mode);
-    of_mode.into_iter().chain(outcome.unpublished_links.then(of_links)).collect()
+    let of_reviewers = outcome.unapprovable.iter().map(|id| {
+        let text =
+            format!("no steward may approve {id}: its texts have different reviewers, or none;");
+        let who = Call::new(Verb::StewardWho).value(id.as_str());
+        text + &Hint::call(" {} shows them", who).render(spell)
+    });
+    let of_settings = of_mode.into_iter().chain(outcome.unpublished_links.then(of_links));
+    of_settings.chain(of_reviewers).collect()
 }
 
 impl<'e> From<&'e RelativeLink> for RelativeReport<'e> {

@@ -19,6 +19,18 @@ pub struct QueueReport<'q> {
     pub waiting: Vec<QueuedReport<'q>>,
     /// How many submissions of the vault are not listed.
     pub others: usize,
+    /// Steps that may be parts of interrupted ones: nothing is decided about these artifacts.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub incomplete: Vec<IncompleteReport<'q>>,
+}
+
+/// A step that no line of the change log names.
+#[derive(Debug, Serialize)]
+pub struct IncompleteReport<'q> {
+    /// The artifact.
+    pub id: &'q DocumentId,
+    /// Its version.
+    pub version: Version,
 }
 
 /// One artifact that awaits a decision.
@@ -64,7 +76,10 @@ impl<'q> QueueReport<'q> {
             (one.at.clone(), std::cmp::Reverse(size), one.id)
         });
         let others = queue.waiting.len() - waiting.len();
-        Self { principal: principal.map(Principal::as_str), waiting, others }
+        let incomplete = queue.incomplete.iter();
+        let incomplete = incomplete.map(|(id, version)| IncompleteReport { id, version: *version });
+        let incomplete = incomplete.collect();
+        Self { principal: principal.map(Principal::as_str), waiting, others, incomplete }
     }
 }
 

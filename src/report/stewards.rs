@@ -1,5 +1,7 @@
 //! Stewards: what is assigned, and who decides about an artifact.
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 
 use super::Report;
@@ -24,6 +26,9 @@ pub struct ScopeReport {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
 }
+
+/// A scope as it is compared: its kind and its name.
+pub(crate) type ScopeKey = (&'static str, Option<String>);
 
 impl From<&Scope> for ScopeReport {
     fn from(scope: &Scope) -> Self {
@@ -101,6 +106,22 @@ pub struct StewardsReport<'s> {
     pub groups: Vec<GroupReport<'s>>,
     /// What `review` says, in the order of the scopes.
     pub review: Vec<ReviewEntryReport>,
+}
+
+impl StewardsReport<'_> {
+    /// Leaves only scopes of these, and the groups that have a role there; gives how many scopes are
+    /// left out.
+    pub(crate) fn keep(&mut self, own: &BTreeSet<ScopeKey>) -> usize {
+        let key = |scope: &ScopeReport| (scope.scope, scope.name.clone());
+        let assigned = self.assignments.iter().map(|one| key(&one.scope));
+        let all: BTreeSet<_> =
+            assigned.chain(self.review.iter().map(|one| key(&one.scope))).collect();
+        self.assignments.retain(|one| own.contains(&key(&one.scope)));
+        self.review.retain(|one| own.contains(&key(&one.scope)));
+        let groups: BTreeSet<&str> = self.assignments.iter().filter_map(|one| one.group).collect();
+        self.groups.retain(|group| groups.contains(group.name));
+        all.difference(own).count()
+    }
 }
 
 /// One assignment.

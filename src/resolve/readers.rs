@@ -108,6 +108,11 @@ impl Readers {
         is_decided.then(|| self.may(id, &[]))
     }
 
+    /// Whether the id alone says that a text may be read, so that its name may be told (REV-24).
+    pub(crate) fn may_know(&self, id: &DocumentId) -> bool {
+        self.by_id(id) == Some(true)
+    }
+
     /// Whether a text that is to be served may be.
     pub(super) fn may_serve(&self, served: &Served) -> bool {
         self.by_id(&served.id).unwrap_or_else(|| self.may(&served.id, &served.fields.tags))

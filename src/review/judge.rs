@@ -102,6 +102,17 @@ impl Track {
         faults
     }
 
+    /// Why the approvals that a submission has so far count for nothing: an approver has lost the role,
+    /// or is an author (REV-13).
+    pub fn lapsed(&self, pending: &Pending, rules: &Rules) -> Option<Fault> {
+        let by = pending.approvers();
+        let mut faults = by
+            .iter()
+            .enumerate()
+            .flat_map(|(n, who)| self.approver(pending, (who, &by[..n]), rules));
+        faults.next()
+    }
+
     /// Whether a submission is one of what is published.
     pub fn submission(&self, pending: &Pending) -> Option<Fault> {
         let altered = |message: &str| Some(Fault::new(FaultKind::Altered, message));
@@ -183,9 +194,12 @@ impl Track {
     fn submitter(&self, entry: &Entry, text: &str, rules: &Rules) -> Option<Fault> {
         let fields = self.id().is_document().then(|| fields_of(text)).flatten();
         let action = fields.and_then(|fields| fields.action);
-        let subjects = self.texts_of(text, action.as_ref());
-        let fit = rules.require(&entry.edited_by, Role::Editor, subjects);
-        fit.err().map(|why| Fault::unfit(&why))
+        editor(&entry.edited_by, self.texts_of(text, action.as_ref()), rules)
+    }
+
+    /// The same of what awaits a decision, by the rules in force at the time of its submission.
+    pub fn submitted_by_editor(&self, pending: &Pending, rules: &Rules) -> Option<Fault> {
+        editor(&pending.by, self.subjects(pending), rules)
     }
 
     fn ratification(&self, entry: &Entry, text: &str, rules: &Rules) -> Vec<Fault> {
@@ -257,4 +271,13 @@ impl Track {
             false => altered("its text is not the submitted one"),
         }
     }
+}
+
+/// Judges who submitted a text.
+fn editor<'t>(
+    by: &str,
+    subjects: impl IntoIterator<Item = (&'t DocumentId, &'t str)>,
+    rules: &Rules,
+) -> Option<Fault> {
+    rules.require(by, Role::Editor, subjects).err().map(|why| Fault::unfit(&why))
 }

@@ -16,4 +16,4 @@ pub use author::Barred;
 pub use judge::{Fault, FaultKind};
 pub use rules::{Rules, Unfit};
 pub(crate) use track::fields_of;
-pub use track::{Approval, EmergencyRetirement, Pending, Published, StepKind, Track, is_act};
+pub use track::{Approval, EmergencyRetirement, Pending, Published, StepKind, Tail, Track, is_act};

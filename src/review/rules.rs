@@ -26,6 +26,8 @@ pub struct Unfit {
     pub who: String,
     /// Their role.
     pub role: Option<Role>,
+    /// The artifact: the one under review, or the target of a move.
+    pub id: DocumentId,
     /// The scope that decides.
     pub scope: String,
     /// The least role that is needed.
@@ -62,10 +64,30 @@ impl Rules {
             if role < Some(needed) {
                 let scope = self.stewards.scope_of(id, &tags);
                 let scope = scope.map_or_else(|| "any scope".to_owned(), |s| s.scope.to_string());
-                return Err(Unfit { who: who.to_owned(), role, scope, needed });
+                return Err(Unfit { who: who.to_owned(), role, id: id.clone(), scope, needed });
             }
         }
         Ok(())
+    }
+
+    /// Refuses a principal who has not this role for any of these texts.
+    ///
+    /// # Errors
+    /// The first.
+    pub fn require_any<'t>(
+        &self,
+        who: &str,
+        needed: Role,
+        texts: impl IntoIterator<Item = (&'t DocumentId, &'t str)>,
+    ) -> Result<(), Unfit> {
+        let mut first = None;
+        for text in texts {
+            match self.require(who, needed, [text]) {
+                Ok(()) => return Ok(()),
+                Err(why) => drop(first.get_or_insert(why)),
+            }
+        }
+        first.map_or(Ok(()), Err)
     }
 
     /// What a review of these texts requires: the most that any of them does.

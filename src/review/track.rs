@@ -27,10 +27,24 @@ pub struct Track {
     pub pending: Option<Pending>,
     /// The retirement by one reviewer that awaits another one.
     pub emergency: Option<EmergencyRetirement>,
+    /// The steps at the end of the history.
+    pub tail: Tail,
     /// Who submitted since the last publication, rejection or withdrawal.
     pub(super) submitters: Vec<PrincipalKey>,
     /// Who submitted each body so far.
     pub(super) bodies: HashMap<Digest, Vec<PrincipalKey>>,
+}
+
+/// The steps at the end of a history: the last submission since the last event, and what follows it.
+/// Whether they count depends on all of them.
+#[derive(Clone, Debug, Default)]
+pub struct Tail {
+    /// The set that the submission belongs to.
+    pub change: Option<String>,
+    /// The versions, with their chain hashes.
+    pub steps: Vec<(Version, Digest)>,
+    /// Each part of a set that was rejected or withdrawn since the last event, and when.
+    pub refused: Vec<(String, Timestamp)>,
 }
 
 /// The version that is published.
@@ -133,6 +147,7 @@ impl Track {
             published: None,
             pending: None,
             emergency: None,
+            tail: Tail::default(),
             submitters: Vec::new(),
             bodies: HashMap::new(),
         }
@@ -194,6 +209,7 @@ impl Track {
     /// Takes the next version.
     pub fn step(&mut self, entry: &Entry, text: &str) -> StepKind {
         let kind = self.kind_of(entry, text);
+        self.follow(kind, entry);
         match kind {
             StepKind::Event => self.event(entry, text),
             StepKind::Submitted => self.submitted(entry, text),
@@ -207,6 +223,24 @@ impl Track {
             StepKind::Other => self.pending = None,
         }
         kind
+    }
+
+    /// Takes the next version into the tail.
+    fn follow(&mut self, kind: StepKind, entry: &Entry) {
+        let tail = &mut self.tail;
+        match kind {
+            StepKind::Event => *tail = Tail::default(),
+            // Nothing that comes before a submission, or before no step, is decided any more.
+            StepKind::Submitted | StepKind::Other => tail.steps.clear(),
+            StepKind::Rejected | StepKind::Withdrawn => {
+                let change = self.pending.as_ref().and_then(|pending| pending.change.clone());
+                tail.refused.extend(change.map(|change| (change, entry.edited_at)));
+            }
+            StepKind::ApprovedInPart | StepKind::Ratified => {}
+        }
+        if !matches!(kind, StepKind::Event | StepKind::Other) {
+            tail.steps.push((entry.version, entry.chain_hash));
+        }
     }
 
     /// Takes a version whose text is lost.
@@ -257,6 +291,7 @@ impl Track {
         if !self.submitters.contains(&by) {
             self.submitters.push(by);
         }
+        self.tail.change.clone_from(&change);
         self.pending = Some(Pending {
             version: entry.version,
             by: entry.edited_by.clone(),

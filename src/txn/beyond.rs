@@ -69,9 +69,13 @@ impl Beyond {
         let sealed = history.slots.iter().rposition(|slot| is_sealed(slot.version));
         let mut next = sealed.map_or(0, |n| n + 1);
         let mut may_retire = last_sealed > Version::NONE && !is_published;
+        // What another writer's step follows cannot be taken back, and counts for nothing any more.
+        let last = history.slots.last().and_then(|slot| slot.version);
+        let is_undone = |entry: &Entry| {
+            self.undone.as_ref() == Some(&EventKey::of(entry)) && last == Some(entry.version)
+        };
         let may_be_unpublished = |entry: &Entry| {
-            self.is_reviewed && self.undone.as_ref() != Some(&EventKey::of(entry))
-                || self.form.is_shared() && id.is_document()
+            self.is_reviewed && !is_undone(entry) || self.form.is_shared() && id.is_document()
         };
         while let Some(Ok(entry)) = history.slots.get(next).map(|slot| &slot.entry) {
             match entry.state {
@@ -110,8 +114,8 @@ pub(crate) fn is_whole(vault: &Vault, step: &EventKey) -> bool {
     let files = vault.files();
     let is_there = |id: &DocumentId| {
         let history = replay::load(files, id).ok()?;
-        let last = history.entries().next_back().filter(|entry| EventKey::of(entry) == *step)?;
-        vouched::vouched(files, id, &history, last.version).ok()
+        let entry = history.entries().rev().find(|entry| EventKey::of(entry) == *step)?;
+        vouched::vouched(files, id, &history, entry.version).ok()
     };
     ids.iter().all(|id| is_there(id).is_some())
 }

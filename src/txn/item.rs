@@ -95,6 +95,8 @@ pub struct Item {
     pub warnings: Vec<Problem>,
     /// What happens to the live file.
     pub live: Live,
+    /// The set of submissions that it belongs to.
+    pub set: Option<String>,
     /// What a source depends on.
     pub(crate) depends_on: BTreeSet<DocumentId>,
     /// The text of a submission.

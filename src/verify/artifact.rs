@@ -7,7 +7,7 @@ use super::Known;
 use super::finding::{Code, Finding};
 use super::gathered::{Gathered, OF_ARTIFACT};
 use super::log::{Record, View};
-use super::reviewed::{ChangePart, Reviews};
+use super::reviewed::{ChangePart, Moves, Reviews};
 use super::rules::Rules;
 use super::sealed::SealIndex;
 use crate::chain::described::Described;
@@ -81,13 +81,13 @@ pub(super) fn check(
     names: Option<&[String]>,
     known: &Known<'_>,
 ) -> Checked {
-    let Known { view, rules, steps } = *known;
+    let Known { view, rules, steps, moves } = *known;
     let nothing = Record::default();
     let record = view.records.get(id).unwrap_or(&nothing);
     let sealed = SealIndex::new(record);
     let checked = Checked::new(OF_ARTIFACT);
     let reviews = rules.was_governed().then(|| Reviews::new(id));
-    let mut pass = Pass { vault, id, names, view, rules, sealed, checked, reviews };
+    let mut pass = Pass { vault, id, names, view, rules, moves, sealed, checked, reviews };
     let mut head = view.head.get(id.as_str()).copied();
     // An id that left the maps was retired by the version after the last one that they had.
     let last = pass.sealed.last_version();
@@ -102,7 +102,7 @@ pub(super) fn check(
             pass.uncovered(&history);
             head = head.or_else(|| pass.dropped_mark(&history));
             let text = pass.history(&history, head.and_then(|mark| mark.sealed()));
-            pass.review_end();
+            pass.review_end(steps);
             pass.sealed(&history);
             pass.unsealed(&history);
             text
@@ -126,6 +126,7 @@ pub(super) struct Pass<'p> {
     names: Option<&'p [String]>,
     pub(super) view: &'p View,
     pub(super) rules: &'p Rules,
+    pub(super) moves: &'p Moves,
     pub(super) sealed: SealIndex<'p>,
     pub(super) checked: Checked,
     /// The reviews of its history; none in a vault that was never governed.

@@ -149,6 +149,7 @@ impl<'r> Said<'r> {
         self.lost.find(line);
         self.meet(line);
         let Event::Change(change) = &line.event else { return };
+        self.steps.begin();
         self.steps.take(line, change.versions());
         match change {
             Change::Event { sealed, .. } if self.is_held(Some(sealed)) => {

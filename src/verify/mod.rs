@@ -42,6 +42,7 @@ use crate::vault::progress::Stage;
 use crate::vault::walk::{Folder, Survey};
 use artifact::Checked;
 use gathered::{Gathered, OF_VAULT};
+use reviewed::Moves;
 use rules::Rules;
 
 /// What is to be verified, and against what.
@@ -222,8 +223,9 @@ fn recompute(vault: &Vault, request: &Request, supposed: Option<Log>) -> Result<
     };
     let ids: Vec<DocumentId> = ids.into_iter().collect();
     let names = Names(whole.then_some(&survey.histories));
-    let checked =
-        artifacts(vault, &ids, &names, &Known { view: &view, rules: &rules, steps: &steps });
+    let moves = Moves::default();
+    let known = Known { view: &view, rules: &rules, steps: &steps, moves: &moves };
+    let checked = artifacts(vault, &ids, &names, &known);
     let published = checked.published;
     findings.extend(reviewed::split_changes(&checked.parts));
     findings.take(checked.findings);
@@ -356,6 +358,8 @@ struct Known<'k> {
     rules: &'k Rules,
     /// What change logs say of steps.
     steps: &'k Steps,
+    /// What moves made of their sources, as far as it was read.
+    moves: &'k Moves,
 }
 
 /// Checks artifacts, each by itself.

@@ -194,7 +194,7 @@ impl Code {
                 "Find out who wrote it: {} shows the versions. Restore the checkpoint log, the histories and `.context/audit` together from git or a backup in which the finding is absent. Until then {} takes the document out of what agents read.",
                 [
                     Call::new(Verb::History).word("ID"),
-                    Call::new(Verb::Retire).word("--emergency").word("ID"),
+                    Call::new(Verb::Retire).word("ID").word("--emergency").word("--reason").word("TEXT"),
                 ],
             ),
             Self::AuditRollback => Hint::call(

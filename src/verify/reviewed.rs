@@ -1,11 +1,13 @@
 //! The reviews of a governed vault, from the histories alone: every version that was published or
 //! retired was approved as the rules in force before it ask (`spec/verify.md`, section 9).
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::artifact::Pass;
 use super::finding::{Code, Finding};
 use super::log::Seal;
+use super::steps::Steps;
 use crate::chain::history::{Entry, EntryState};
 use crate::chain::replay;
 use crate::chain::walk::Walk;
@@ -19,6 +21,7 @@ use crate::model::timestamp::Timestamp;
 use crate::review::{Fault, FaultKind, StepKind, Track};
 use crate::txn::stamp::moved_behind;
 use crate::uri::{Target, Uri};
+use crate::vault::Vault;
 
 /// The reviews of one history, as far as it was read.
 pub(super) struct Reviews {
@@ -48,6 +51,59 @@ pub(super) struct ChangePart {
     is_refused: bool,
     /// The checkpoint that published or retired it.
     sealed: Option<CheckpointNumber>,
+}
+
+/// What moves made of the documents that they retired. Any number of documents may claim to be the
+/// target of a move; the history of its source is read once for all of them.
+#[derive(Debug, Default)]
+pub(super) struct Moves {
+    found: Mutex<HashMap<(DocumentId, Timestamp), Once>>,
+}
+
+/// What was read of a source, once.
+type Once = Arc<OnceLock<Option<MovedAway>>>;
+
+/// A document that a move retired.
+#[derive(Clone, Debug)]
+struct MovedAway {
+    target: DocumentId,
+    approved_by: Vec<String>,
+    approved_at: Option<Timestamp>,
+    /// The live form of the text that was published.
+    form: String,
+}
+
+impl Moves {
+    /// What was moved at an instant.
+    fn of(&self, vault: &Vault, source: &DocumentId, at: Timestamp) -> Option<MovedAway> {
+        let cell = {
+            // A thread that panicked has left whole entries.
+            let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+            Arc::clone(found.entry((source.clone(), at)).or_default())
+        };
+        cell.get_or_init(|| MovedAway::read(vault, source, at)).clone()
+    }
+}
+
+impl MovedAway {
+    fn read(vault: &Vault, source: &DocumentId, at: Timestamp) -> Option<Self> {
+        let history = replay::load(vault.files(), source).ok()?;
+        let mut track = Track::new(source);
+        let mut walk = Walk::new(vault.files(), source, &history);
+        while let Some(step) = walk.next() {
+            let version = step.version.ok()?;
+            let found = version.text?;
+            if version.entry.retired_at() == Some(at) {
+                let target = track.pending.as_ref()?.action.as_ref()?.target()?.clone();
+                let retired = ReviewFields::of(&Document::parse(found).ok()?.frontmatter)?;
+                let form = LiveForm::of(&track.published.as_ref()?.text).into_text();
+                let ReviewFields { approved_by, approved_at, .. } = retired;
+                return Some(Self { target, approved_by, approved_at, form });
+            }
+            track.step(version.entry, found);
+        }
+        None
+    }
 }
 
 impl Pass<'_> {
@@ -131,7 +187,8 @@ impl Pass<'_> {
     }
 
     /// Takes the submission that awaits a decision at the end of the history.
-    pub(super) fn review_end(&mut self) {
+    pub(super) fn review_end(&mut self, steps: &Steps) {
+        self.unnamed_steps(steps);
         let pending = self.reviews.as_ref().and_then(|reviews| reviews.track.pending.as_ref());
         if let Some(pending) = pending
             && let Some(change) = pending.change.clone()
@@ -140,6 +197,19 @@ impl Pass<'_> {
             let (to, is_refused, sealed) = (None, false, None);
             let part = ChangePart { change, id, version, from, to, is_refused, sealed };
             self.checked.parts.push(part);
+        }
+    }
+
+    /// Notes the steps at the end of the history that no line of a change log names: they may be parts
+    /// of a step whose writer was interrupted (REV-10).
+    fn unnamed_steps(&mut self, steps: &Steps) {
+        let Some(reviews) = self.reviews.as_ref().filter(|_| steps.is_begun()) else { return };
+        let tail = reviews.track.tail.steps.iter();
+        let unnamed = tail.filter(|(version, hash)| !steps.names(self.id, *version, hash));
+        for version in unnamed.map(|(version, _)| *version).collect::<Vec<_>>() {
+            let message =
+                "no line of a change log names this step: its writer may have been interrupted";
+            self.find(Code::Unfinished, version, message);
         }
     }
 
@@ -162,10 +232,10 @@ impl Pass<'_> {
         checkpoint: Option<CheckpointNumber>,
     ) -> bool {
         let is_first = entry.version == Version::FIRST && track.pending.is_none();
-        is_first && entry.is_published() && self.moved_from(entry, text, checkpoint).is_some()
+        is_first && entry.is_published() && self.is_moved_here(entry, text, checkpoint).is_some()
     }
 
-    fn moved_from(
+    fn is_moved_here(
         &self,
         entry: &Entry,
         text: &str,
@@ -184,24 +254,11 @@ impl Pass<'_> {
         if Some(removal.checkpoint) != checkpoint {
             return None;
         }
-        let history = replay::load(self.vault.files(), &source).ok()?;
-        let mut track = Track::new(&source);
-        let mut walk = Walk::new(self.vault.files(), &source, &history);
-        while let Some(step) = walk.next() {
-            let version = step.version.ok()?;
-            let found = version.text?;
-            if version.entry.retired_at() == entry.published_at() {
-                let action = track.pending.as_ref()?.action.as_ref()?;
-                let retired = ReviewFields::of(&Document::parse(found).ok()?.frontmatter)?;
-                let is_same = retired.approved_by == fields.approved_by
-                    && retired.approved_at == fields.approved_at
-                    && *action == Action::Move(self.id.clone());
-                let form = LiveForm::of(&track.published.as_ref()?.text).into_text();
-                return (is_same && is_moved(self.id, &form, text)).then_some(());
-            }
-            track.step(version.entry, found);
-        }
-        None
+        let moved = self.moves.of(self.vault, &source, removal.at)?;
+        let is_same = moved.target == *self.id
+            && moved.approved_by == fields.approved_by
+            && moved.approved_at == fields.approved_at;
+        (is_same && is_moved(self.id, &moved.form, text)).then_some(())
     }
 
     /// A move publishes its target with the event that retires its source.

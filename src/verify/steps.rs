@@ -15,6 +15,8 @@ use crate::model::number::Version;
 #[derive(Debug, Default)]
 pub struct Steps {
     named: BTreeMap<String, Vec<Named>>,
+    /// Whether there are lines.
+    is_begun: bool,
 }
 
 /// A version that a line names.
@@ -29,6 +31,22 @@ struct Named {
 }
 
 impl Steps {
+    /// Takes that there is a line, whatever it says.
+    pub(super) fn begin(&mut self) {
+        self.is_begun = true;
+    }
+
+    /// Whether changes are recorded, so that each step has a line.
+    pub(super) fn is_begun(&self) -> bool {
+        self.is_begun
+    }
+
+    /// Whether a line names a version, with this chain hash.
+    pub(super) fn names(&self, id: &DocumentId, version: Version, chain_hash: &Digest) -> bool {
+        let mut named = self.named.get(id.as_str()).into_iter().flatten();
+        named.any(|one| one.version == version && one.chain_hash == chain_hash.to_string())
+    }
+
     /// Takes the versions that a line names.
     pub(super) fn take(&mut self, line: &Line, versions: &[crate::audit::VersionRef]) {
         for version in versions {

@@ -147,9 +147,12 @@ impl Workspace<'_> {
         if is_uri(text) {
             return of_uri(text, &Snapshot::of(vault, source, None)?.authorities()?);
         }
+        // Whether a document has the name decides nothing that a reader could find out (REV-22): what
+        // no file has as it is written names a section.
+        let is_literal = || text.parse::<DocumentId>().is_ok_and(|id| is_known(vault, &id));
         if let Some((name, anchor)) = text.rsplit_once('#')
             && let Ok(named) = self.pinned(vault, name)
-            && is_known(vault, &named.id)
+            && (is_known(vault, &named.id) || !is_literal())
         {
             return Ok(Named { anchor: Some(anchor.to_owned()), ..named });
         }

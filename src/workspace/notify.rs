@@ -39,6 +39,9 @@ struct Notice<'n> {
 struct Noticed<'n> {
     id: &'n DocumentId,
     version: Version,
+    /// The set that its submission belonged to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    change: Option<&'n str>,
     /// What became of it, as the command prints it.
     outcome: &'static str,
     /// Who may decide about it now.
@@ -69,6 +72,7 @@ impl Workspace<'_> {
         let items = outcome.items.iter().map(|item| Noticed {
             id: &item.id,
             version: item.version,
+            change: item.set.as_deref(),
             outcome: change(item.change),
             reviewers: match waits(item.change) || action == "emergency" {
                 true => who(&item.id).unwrap_or_default(),
@@ -86,11 +90,17 @@ impl Workspace<'_> {
             items: items.collect(),
             by: principal.as_str(),
             at: at.to_string(),
-            change: outcome.change.as_deref(),
+            change: the_set(outcome),
             reason,
         };
         let mut line = serde_json::to_vec(&notice).map_err(|why| why.to_string())?;
         line.push(b'\n');
         program.tell(&line)
     }
+}
+
+/// The set that all of it belongs to.
+fn the_set(outcome: &Outcome) -> Option<&str> {
+    let first = outcome.items.first()?.set.as_deref()?;
+    outcome.items.iter().all(|item| item.set.as_deref() == Some(first)).then_some(first)
 }

@@ -1,6 +1,8 @@
 //! Stewards as a command asks for them: those in force, who decides about one artifact, and changes
 //! of the live `stewards.yaml`.
 
+use std::collections::BTreeSet;
+
 use super::Workspace;
 use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::in_force::{TextInForce, text_in_force};
@@ -15,10 +17,12 @@ use crate::model::layout::{STEWARDS, limit};
 use crate::model::number::CheckpointNumber;
 use crate::model::tag::Tag;
 use crate::report::failure::{Code, Failure};
+use crate::report::stewards::ScopeKey;
+use crate::resolve::readers::Readers;
 use crate::resolve::{CheckpointSource, Snapshot, Withheld};
 use crate::stewards::codeowners::{Imported, Mapped};
 use crate::stewards::in_force::StewardsAt;
-use crate::stewards::{Role, Scope, Stewards, Who, edit, in_force, read};
+use crate::stewards::{Role, Scope, Stewards, Stewardship, Who, edit, in_force, read};
 use crate::vault::Vault;
 
 /// The most assignments that one import makes.
@@ -62,6 +66,31 @@ impl Workspace<'_> {
         let in_force = in_force(vault.files(), &chronicle, checkpoint);
         let is_edited = at.is_none() && is_edited(vault, &chronicle);
         Ok(StewardsAt { checkpoint, in_force, is_edited })
+    }
+
+    /// The scopes at which the reader has a role, by kind and name, where the reader may not read
+    /// `stewards.yaml` itself; none where all scopes are shown.
+    ///
+    /// # Errors
+    /// No principal is configured, or the log cannot be relied on.
+    pub(crate) fn own_scopes(
+        &self,
+        vault: &Vault,
+        log: &Log,
+        found: &StewardsAt,
+    ) -> Result<Option<BTreeSet<ScopeKey>>, Failure> {
+        let Some(readers) = Readers::of_log(vault, &log.sound()?)? else { return Ok(None) };
+        if readers.may_read(&DocumentId::stewards(), "") {
+            return Ok(None);
+        }
+        let (who, _) = self.principal(vault.root(), None)?;
+        let stewards = &found.in_force.stewards;
+        let is_own = |scope: &&Stewardship| {
+            let holders = stewards.holders(scope);
+            holders.iter().any(|holder| holder.principal.key() == who.key())
+        };
+        let own = stewards.scopes().filter(is_own);
+        Ok(Some(own.map(|one| (one.scope.kind().as_str(), one.scope.name())).collect()))
     }
 
     /// The tags by which the stewards of an artifact are found: of the live file, if there is one and
@@ -184,7 +213,7 @@ fn is_edited(vault: &Vault, chronicle: &Chronicle<'_>) -> bool {
     }
 }
 
-fn folded(tags: &[Tag]) -> std::collections::BTreeSet<String> {
+fn folded(tags: &[Tag]) -> BTreeSet<String> {
     tags.iter().map(|tag| tag.as_str().to_ascii_lowercase()).collect()
 }
 

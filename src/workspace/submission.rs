@@ -57,7 +57,7 @@ impl Workspace<'_> {
             barred: review::may_decide(track, &principal, &about.rules).err(),
             reviewers: reviewers(&about),
             note: history.entry(awaited).and_then(|entry| entry.note.clone()),
-            fault: track.pending.as_ref().and_then(|p| track.submission(p)).map(|f| f.message),
+            fault: about.fault.clone(),
             texts: Texts::new(id, published, submitted),
             blame,
             comments: comments(vault, id, base.max(before_emergency(track)))?,
@@ -86,6 +86,9 @@ fn before_emergency(track: &Track) -> Version {
 /// Every principal who may decide: the stewards of the scopes, less those whom the rules bar.
 pub(super) fn reviewers(about: &About) -> Vec<String> {
     let (track, rules) = (&about.waiting.track, &about.rules);
+    if about.fault.is_some() {
+        return Vec::new();
+    }
     let Some((id, text)) = track.awaited().into_iter().next() else { return Vec::new() };
     // A reviewer has the role for each of the texts: so it is one of the first text's.
     let Some(scope) = rules.stewards.scope_of(id, &rules.tags(id, text)) else { return Vec::new() };

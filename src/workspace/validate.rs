@@ -13,6 +13,7 @@ use crate::live::gathered::Gathered;
 use crate::live::images::ImageFolders;
 use crate::live::linked::{Published, Surroundings};
 use crate::live::{self, LiveFile, confusable, hashtags};
+use crate::model::hint::{Call, Hint, Verb};
 use crate::model::id::DocumentId;
 use crate::report::failure::Failure;
 use crate::resolve::Snapshot;
@@ -126,7 +127,10 @@ fn due_files(
             message: format!(
                 "it was approved at {approved_at}, and an approval is due again after {max_age} days"
             ),
-            hint: "review the text, record that in it, and submit it".into(),
+            hint: Hint::call(
+                "{} submits the text as it is, and a reviewer approves it again",
+                Call::new(Verb::Submit).value(id.as_str()).word("--renew"),
+            ),
         };
         (id.live_path(), problem)
     };

@@ -37,6 +37,7 @@ mod followed;
 mod foreign;
 mod forged;
 mod governance;
+mod governed;
 mod graph;
 mod hostile;
 mod index;

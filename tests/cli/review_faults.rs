@@ -372,6 +372,61 @@ fn a_withdrawal_of_a_change_happens_whole_or_not_at_all() {
 }
 
 #[test]
+fn a_submission_that_supersedes_a_change_happens_whole_or_not_at_all() {
+    let mut world = World::new(1);
+    for n in 0..3 {
+        world.edit(n, "second");
+    }
+    world.does(ANA, "submit nodes/d0 nodes/d1 nodes/d2 --change one");
+    world.edit(0, "third");
+    world.suffers(KIM, "submit nodes/d0 --supersede");
+}
+
+#[test]
+fn what_a_killed_command_left_is_not_decided_on_another_machine() {
+    let elsewhere = |world: &World, line: &str| {
+        let state = world.place.home().join("another");
+        world.run(BO, line, 2).var("XDG_STATE_HOME", &state.display().to_string()).here()
+    };
+    for (prepared, line) in [
+        ("submit nodes/d3", "submit nodes/d0 nodes/d1 --change one"),
+        ("submit nodes/d0 nodes/d1 --change one", "withdraw nodes/d0"),
+    ] {
+        let mut world = World::new(1);
+        for n in [0, 1, 3] {
+            world.edit(n, "second");
+        }
+        world.does(ANA, prepared);
+        world.keep();
+        let whole = |world: &World| {
+            let served = |n: usize| elsewhere(world, &format!("read nodes/d{n}")).stdout;
+            let is_new = [0, 1].map(|n| served(n).contains("second"));
+            assert_eq!(is_new[0], is_new[1], "`{line}`");
+            is_new[0]
+        };
+        let (mut refused, mut published) = (0, 0);
+        for fault in [Fault::Dies, Fault::Tears] {
+            for n in 0..MOST {
+                world.put_back();
+                let watch = Watch::new(n, fault);
+                let _ = world.run(ANA, line, 1).on(watch.clone());
+                if !watch.struck() {
+                    break;
+                }
+                for decision in ["approve nodes/d0", "approve nodes/d1", "approve --change one"] {
+                    let said = elsewhere(&world, decision);
+                    refused += usize::from(said.exit != 0);
+                }
+                published += usize::from(whole(&world));
+                let verified = elsewhere(&world, "verify --json --allow-drift");
+                assert!(!verified.stdout.contains("approval-"), "{}", verified.whole());
+            }
+        }
+        assert!(refused > 0, "`{line}`: {refused} refused, {published} published");
+    }
+}
+
+#[test]
 fn a_retirement_in_an_emergency_happens_whole_or_not_at_all() {
     let mut world = World::new(1);
     world.suffers(BO, "retire nodes/d0 --emergency --reason wrong");

@@ -174,6 +174,11 @@ impl Model {
         subjects.iter().all(|subject| role(subject) >= Some(needed))
     }
 
+    /// The same for one of the texts, which is enough to end a submission.
+    fn has_any(&self, who: Who, needed: Role, subjects: &[(String, Text)]) -> bool {
+        subjects.iter().any(|subject| self.has(who, needed, std::slice::from_ref(subject)))
+    }
+
     /// The texts that roles are looked up for.
     fn subjects(&self, id: &str, text: &Text, action: &Action) -> Vec<(String, Text)> {
         let published = self.artifacts.get(id).and_then(|a| a.published.clone());
@@ -293,6 +298,8 @@ impl Model {
         self.check_change(who, change)?;
         let mut next = self.clone();
         for (id, text) in files {
+            let change = &self.set_of(who, id, change);
+            let change = change.as_deref();
             let mut made = text.clone();
             if let Text::Document { author: author @ None, .. } = &mut made {
                 *author = Some(spelled.to_owned());
@@ -302,6 +309,7 @@ impl Model {
                 _ => Action::Publish,
             };
             self.check_submission(id, &made, &action, who)?;
+            self.check_targets(id, None)?;
             if id == STEWARDS && self.known[made.body()].vault_reviewers() == 0 {
                 return Err("no reviewer would be left");
             }
@@ -316,10 +324,40 @@ impl Model {
             if !is_mine {
                 return Err("another's submission");
             }
+            self.check_set(id, change)?;
             next.propose(id, made, action, (who, change));
         }
         *self = next;
         Ok(())
+    }
+
+    /// The set that a submission belongs to: a part of a set stays one.
+    fn set_of(&self, who: Who, id: &str, change: Option<&str>) -> Option<String> {
+        let own = self.pending(id).filter(|pending| pending.by == who);
+        change.map(str::to_owned).or_else(|| own?.change.clone())
+    }
+
+    /// A part leaves its set with the whole set only.
+    fn check_set(&self, id: &str, change: Option<&str>) -> Outcome {
+        let of = self.pending(id).and_then(|pending| pending.change.as_deref());
+        match of.is_some() && of != change {
+            true => Err("a part of a change"),
+            false => Ok(()),
+        }
+    }
+
+    /// An id is kept for a move that awaits a decision.
+    fn check_targets(&self, id: &str, target: Option<&str>) -> Outcome {
+        let others = self.artifacts.iter().filter(|(other, _)| *other != id);
+        let mut taken =
+            others.filter_map(|(_, artifact)| match &artifact.pending.as_ref()?.action {
+                Action::Move(target) => Some(target.as_str()),
+                Action::Publish | Action::Retire => None,
+            });
+        match taken.any(|taken| taken == id || Some(taken) == target) {
+            true => Err("the target of a move"),
+            false => Ok(()),
+        }
     }
 
     fn check_submission(&self, id: &str, text: &Text, action: &Action, who: Who) -> Outcome {
@@ -343,13 +381,19 @@ impl Model {
     }
 
     /// Withdraws what others submitted, before a submission of one's own.
-    pub(crate) fn supersede(&mut self, who: Who, id: &str) -> Outcome {
+    pub(crate) fn supersede(&mut self, who: Who, id: &str, change: Option<&str>) -> Outcome {
         self.governed()?;
-        let Some(pending) = self.pending(id) else { return Ok(()) };
-        if !self.has(who, Role::Editor, &self.subjects_of(id, pending)) {
+        self.check_change(who, change)?;
+        let Some(pending) = self.pending(id).filter(|pending| pending.by != who) else {
+            return Ok(());
+        };
+        if !self.has_any(who, Role::Editor, &self.subjects_of(id, pending)) {
             return Err("no editor");
         }
+        let submitters = self.artifact(id).submitters.clone();
         self.end(&About::Id(id.to_owned()));
+        // Whose submission it was stays an author of what takes its place.
+        self.artifact(id).submitters = submitters;
         Ok(())
     }
 
@@ -373,6 +417,12 @@ impl Model {
             let published = self.artifacts.get(id).and_then(|a| a.published.clone());
             let published = published.ok_or("not published")?;
             self.check_submission(id, &published, action, who)?;
+            self.check_targets(
+                id,
+                if let Action::Move(target) = action { Some(target) } else { None },
+            )?;
+            let change = &self.set_of(who, id, change);
+            let change = change.as_deref();
             if let Some(pending) = self.pending(id) {
                 if pending.change.as_deref() == change && pending.action == *action {
                     continue;
@@ -380,6 +430,7 @@ impl Model {
                 if pending.by != who {
                     return Err("another's submission");
                 }
+                self.check_set(id, change)?;
             }
             next.propose(id, published, action.clone(), (who, change));
         }
@@ -419,20 +470,26 @@ impl Model {
             return Ok(Vec::new());
         }
         let mut next = self.clone();
-        let (mut is_complete, mut is_any) = (true, false);
+        let (mut is_complete, mut is_any, mut is_any_done) = (true, false, false);
         for (id, is_named) in &concerned {
             let may = self.may_approve(id, who);
-            if *is_named {
+            // What has its approvals waits for the rest of its set alone.
+            let is_done = self.pending(id).is_some_and(|p| {
+                p.approvals.contains(&who) && p.approvals.len() >= self.required(id, p)
+            });
+            is_any_done |= is_done;
+            if *is_named && !is_done {
                 may?;
             }
-            let is_mine = may.is_ok() && (*is_named || matches!(about, About::Change(_)));
+            let is_mine =
+                !is_done && may.is_ok() && (*is_named || matches!(about, About::Change(_)));
             is_any |= is_mine;
             let Some(pending) = next.artifact(id).pending.as_mut() else { continue };
             pending.approvals.extend(is_mine.then_some(who));
             let required = self.required(id, pending);
             is_complete &= pending.approvals.len() >= required;
         }
-        if !is_any {
+        if !is_any && !(is_complete && is_any_done) {
             return Err("none of it may be approved");
         }
         if !is_complete {
@@ -512,7 +569,7 @@ impl Model {
             }
             let may = match is_withdrawn {
                 true => pending.by == who,
-                false => self.has(who, Role::Reviewer, &self.subjects_of(id, pending)),
+                false => self.has_any(who, Role::Reviewer, &self.subjects_of(id, pending)),
             };
             if !may {
                 return Err("not theirs to end");

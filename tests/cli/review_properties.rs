@@ -387,11 +387,11 @@ impl World {
                 files.push((id.clone(), self.live(id).unwrap()));
             }
         }
-        let mut expected = self.model.governed();
-        if expected.is_ok() && supersedes {
-            expected = self.model.supersede(who, &ids[0]);
-        }
         let mut next = self.model.clone();
+        let mut expected = next.governed();
+        if expected.is_ok() && supersedes && files.iter().any(|(id, _)| *id == ids[0]) {
+            expected = next.supersede(who, &ids[0], change);
+        }
         let expected = expected.and_then(|()| next.submit((who, spelled), &files, change));
         if self.agree(who, &args, &said, expected) {
             self.model = next;

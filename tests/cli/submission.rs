@@ -258,7 +258,7 @@ fn an_old_approval_is_due_and_the_clock_is_handed_in() {
     Published and unchanged: 2 documents
     Nothing to submit
 
-    Due for a review, because the approval is too old:
+    Due for a review, because the approval is too old (next: ctx submit ID --renew):
       nodes/a (approved at 2026-11-21T10:00:01.000Z, due after 90 days)
       nodes/b (approved at 2026-11-21T10:00:01.000Z, due after 90 days)
     ");
@@ -323,8 +323,8 @@ fn a_program_of_the_user_is_told_of_submissions_and_decisions() {
     let told = std::fs::read_to_string(&log).unwrap();
     let told = told.replace(&place.root().display().to_string(), "VAULT");
     assert_snapshot!(told, @r#"
-    {"protocol":1,"action":"submit","vault":"VAULT","items":[{"id":"nodes/a","version":2,"outcome":"submitted","reviewers":["bo@example.com","kim@example.com"]}],"by":"ana@example.com","at":"2026-11-21T10:00:04.000Z","change":"autumn"}
-    {"protocol":1,"action":"reject","vault":"VAULT","items":[{"id":"nodes/a","version":3,"outcome":"rejected","reviewers":[]}],"by":"bo@example.com","at":"2026-11-21T10:00:05.000Z","reason":"which law?"}
+    {"protocol":1,"action":"submit","vault":"VAULT","items":[{"id":"nodes/a","version":2,"change":"autumn","outcome":"submitted","reviewers":["bo@example.com","kim@example.com"]}],"by":"ana@example.com","at":"2026-11-21T10:00:04.000Z","change":"autumn"}
+    {"protocol":1,"action":"reject","vault":"VAULT","items":[{"id":"nodes/a","version":3,"change":"autumn","outcome":"rejected","reviewers":[]}],"by":"bo@example.com","at":"2026-11-21T10:00:05.000Z","change":"autumn","reason":"which law?"}
     "#);
     config("/bin/false");
     let output = place.ctx("submit nodes/a").ok();

@@ -7,6 +7,9 @@ use crate::report::failure::Failure;
 use crate::report::review::{QueueReport, QueuedReport};
 use crate::words::count;
 
+/// So many steps that may be incomplete are named.
+const MOST_INCOMPLETE: usize = 10;
+
 pub(super) fn run(
     (all, acting): (bool, &Acting),
     session: &mut Session<'_>,
@@ -18,13 +21,15 @@ pub(super) fn run(
         false => Some(principal?),
     };
     let principal = principal.map(|(principal, _)| principal);
+    session.log(&vault)?;
     let queue = crate::govern::review::queue(&vault, principal.as_ref())?;
     let report = QueueReport::new(&queue, principal.as_ref(), all);
+    session.recording.listed = Some(report.waiting.len());
     if session.ui.json {
         session.ui.report(&report);
         return Ok(Answer::Yes);
     }
-    let others = report.others;
+    let (others, incomplete) = (report.others, report.incomplete.len());
     let ui = &mut session.ui;
     if report.waiting.is_empty() {
         ui.line(if all { "nothing awaits a decision" } else { "nothing awaits your decision" });
@@ -48,6 +53,16 @@ pub(super) fn run(
     ui.table(&report.waiting.iter().map(row).collect::<Vec<_>>());
     if others > 0 {
         ui.note(&format!("note: {} of others; `--all` lists them", count(others, "submission")));
+    }
+    for one in report.incomplete.iter().take(MOST_INCOMPLETE) {
+        let id = shown(one.id.as_str());
+        ui.note(&format!(
+            "note: version {} of {id} is in no line of the change log; its writer may have been interrupted",
+            one.version
+        ));
+    }
+    if let Some(more) = incomplete.checked_sub(MOST_INCOMPLETE).filter(|more| *more > 0) {
+        ui.note(&format!("note: {} more; `--json` lists them", count(more, "such version")));
     }
     Ok(Answer::Yes)
 }

@@ -31,6 +31,7 @@ pub(super) fn run(args: &Show, session: &mut Session<'_>) -> Result<Answer, Fail
     let submitted = session.workspace.submission((&vault, &log), &id)?;
     session.recording.class = Some(Class::Direct);
     session.recording.query = Some(args.id.clone());
+    session.recording.listed = Some(1);
     let submitted = session.release(submitted);
     let report = SubmissionReport::new(&submitted);
     if session.ui.json {

@@ -22,7 +22,9 @@ pub(super) fn run(args: &List, session: &mut Session<'_>) -> Result<Answer, Fail
     let source = session.source(&vault, Need::Versions)?;
     let at = args.at.checkpoint(session, &vault, &source)?;
     let found = session.workspace.stewards_at(&vault, source.log(&vault)?, at)?;
-    let report = StewardsReport::new(&found);
+    let own = session.workspace.own_scopes(&vault, source.log(&vault)?, &found)?;
+    let mut report = StewardsReport::new(&found);
+    let hidden = own.map_or(0, |own| report.keep(&own));
     session.recording.listed = Some(report.assignments.len());
     if session.ui.json {
         session.ui.report(&report);
@@ -36,6 +38,10 @@ pub(super) fn run(args: &List, session: &mut Session<'_>) -> Result<Answer, Fail
         for entry in &report.review {
             session.ui.line(&setting(entry));
         }
+    }
+    if hidden > 0 {
+        let what = count(hidden, "scope");
+        session.ui.note(&format!("note: {what} at which you have no role may not be read by you"));
     }
     Ok(super::note_basis(session, &found))
 }

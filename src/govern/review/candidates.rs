@@ -2,17 +2,15 @@
 //! and every retirement in an emergency, so that only the histories of these are read. Where the
 //! change logs do not say everything, all histories are looked at.
 
-use std::collections::BTreeMap;
-
 use rayon::prelude::*;
 
-use crate::audit::{Change, Event, HeadRef, Logs, changes};
+use super::lines::{OfArtifact, StepLines};
+use crate::audit::{HeadRef, changes};
 use crate::chain::history::EntryState;
 use crate::chain::replay;
 use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::state::PublishedSet;
 use crate::model::id::DocumentId;
-use crate::model::layout::AUDIT_DIR;
 use crate::model::number::{CheckpointNumber, Version};
 use crate::resolve::{CheckpointSource, Snapshot};
 use crate::vault::Vault;
@@ -36,49 +34,22 @@ pub(super) enum Maps<'m> {
     },
 }
 
-/// The last lines that name an artifact.
-#[derive(Debug, Default)]
-struct Named {
-    /// The last version that awaits a decision.
-    begun: u64,
-    /// The last one that ends what awaits.
-    ended: u64,
-    /// The end of the log before the first of these.
-    head: Option<HeadRef>,
-    /// Whether that one retired the artifact in an emergency.
-    is_emergency: bool,
-}
-
 /// The artifacts whose last submission the change logs do not name as decided, and no checkpoint
-/// published or retired.
+/// published or retired, in byte order.
 ///
 /// # Errors
 /// The change logs, or the folders of histories, cannot be read.
-pub(super) fn candidates(vault: &Vault, maps: &Maps<'_>) -> Result<Vec<DocumentId>, FileError> {
-    let mut named: BTreeMap<String, Named> = BTreeMap::new();
-    let read = Logs::of_changes(vault)?.steps(&mut |line| {
-        let Event::Change(change) = &line.event else { return };
-        let Some(step) = change.step() else { return };
-        let is_end = matches!(change, Change::Reject(_) | Change::Withdraw(_) | Change::Ratify(_));
-        for version in &step.versions {
-            let found = named.entry(version.id.clone()).or_default();
-            if is_end {
-                found.ended = found.ended.max(version.version);
-            } else if version.version >= found.begun {
-                found.begun = version.version;
-                found.head = line.request.head.clone();
-                found.is_emergency = matches!(change, Change::Emergency(_));
-            }
-        }
-    });
-    let path = AUDIT_DIR.to_owned();
-    let faults = read.map_err(|source| FileError::Io { path, action: "read", source })?;
-    if !faults.is_empty() || !changes::are_whole(vault)? {
+pub(super) fn candidates(
+    vault: &Vault,
+    maps: &Maps<'_>,
+    lines: &StepLines,
+) -> Result<Vec<DocumentId>, FileError> {
+    if !lines.is_sound() || !changes::are_whole(vault)? {
         return Ok(unfinished(vault));
     }
-    let open = named.into_iter().filter(|(_, named)| named.begun > named.ended);
-    let open = open.filter_map(|(id, named)| Some((id.parse::<DocumentId>().ok()?, named)));
-    Ok(open.filter(|(id, named)| maps.leave_open(id, named)).map(|(id, _)| id).collect())
+    let open = lines.iter().filter(|(_, found)| found.begun > found.ended);
+    let open = open.filter_map(|(id, found)| Some((id.parse::<DocumentId>().ok()?, found)));
+    Ok(open.filter(|(id, found)| maps.leave_open(id, found)).map(|(id, _)| id).collect())
 }
 
 /// Every artifact whose history does not end with a published version.
@@ -97,7 +68,7 @@ fn unfinished(vault: &Vault) -> Vec<DocumentId> {
 
 impl Maps<'_> {
     /// Whether no checkpoint decided what was begun.
-    fn leave_open(&self, id: &DocumentId, named: &Named) -> bool {
+    fn leave_open(&self, id: &DocumentId, named: &OfArtifact) -> bool {
         if let Some(published) = self.version(id) {
             return named.begun > published.0;
         }
@@ -112,7 +83,7 @@ impl Maps<'_> {
     }
 
     /// The published version.
-    fn version(&self, id: &DocumentId) -> Option<Version> {
+    pub(super) fn version(&self, id: &DocumentId) -> Option<Version> {
         match self {
             Self::Index { head, .. } => head.sealed(id).map(|(version, ..)| version),
             Self::Log { state, .. } => state.get(id.as_str()).and_then(|mark| mark.version),

@@ -6,15 +6,19 @@ use super::super::governance::{Includes, recorder_of};
 use super::super::transaction::Transaction;
 use super::super::{Author, Event, Gate, Mode, Outcome, PublishError, Refusal, event};
 use super::publication::difference;
-use super::queue::waiting_in;
+use super::queue::{Waits, is_readable, track_of, waiting_in};
 use super::{Awaited, ReviewError, Reviewed};
 use crate::audit::{Change as Recorded, VersionRef, changes};
+use crate::chain::vouched;
 use crate::document::edit::Edit;
 use crate::document::review::ReviewEdit;
+use crate::live;
 use crate::model::id::DocumentId;
 use crate::model::number::Version;
 use crate::model::principal::PrincipalKey;
+use crate::model::timestamp::Timestamp;
 use crate::model::visible::Invisible;
+use crate::resolve::readers::Readers;
 use crate::review::{FaultKind, Pending, Rules, Track};
 use crate::stewards::Role;
 use crate::trust::Head;
@@ -148,16 +152,17 @@ fn end(vault: &Vault, decision: &Decision<'_>, how: Refusing<'_>) -> Result<Outc
     run(vault, decision, Gate::Steps, |transaction, outcome| {
         let rules = transaction.rules();
         let named: BTreeSet<&DocumentId> = decision.ids.iter().collect();
-        let waiting = waiting_in(vault, transaction.chronicle, &transaction.state)?;
-        let concerned = concerned(&waiting, decision)?;
+        let waits = waiting_in(vault, transaction.chronicle, &transaction.state)?;
+        let concerned = transaction.concerned(&waits, decision)?;
         transaction.begin_after(&concerned);
         for id in &concerned {
             let reviewed = transaction.reviewed(id)?;
+            waits.unrecorded(&reviewed.track).map_or(Ok(()), Err)?;
             let pending = reviewed.pending()?;
             // A set is refused with any of its parts.
             if named.contains(id) || decision.change.is_some() {
                 transaction.may_end(&reviewed.track, pending, how, &rules)?;
-                check_version(decision, &reviewed)?;
+                transaction.check_version(decision, &reviewed)?;
             }
             outcome.items.push(transaction.ended(&reviewed, how)?);
         }
@@ -183,7 +188,7 @@ pub fn comment(
         let pending = reviewed.pending()?;
         let subjects = reviewed.track.subjects(pending);
         let fit = transaction.rules().require(author.principal.as_str(), Role::Viewer, subjects);
-        fit.map_err(|why| ReviewError::Unfit { id: id.clone(), why })?;
+        fit.map_err(ReviewError::from)?;
         let entry = reviewed.base.history.entry(pending.version);
         let chain_hash = entry.map(|entry| entry.chain_hash.to_string()).unwrap_or_default();
         let version = VersionRef { id: id.to_string(), version: pending.version.0, chain_hash };
@@ -210,40 +215,10 @@ fn run(
     let subjects: Vec<&DocumentId> = decision.ids.iter().collect();
     let includes = Includes::Only(&[]);
     let (author, mode) = (decision.author, decision.mode);
-    event(vault, &Event { author, mode, subjects: &subjects, includes, gate }, choose)
-}
-
-/// The artifacts that a decision is about: those that it names, and the other parts of their sets.
-fn concerned(
-    waiting: &[(DocumentId, Track)],
-    decision: &Decision<'_>,
-) -> Result<Vec<DocumentId>, ReviewError> {
-    let change_of = |id: &DocumentId| {
-        let found = waiting.iter().find(|(of, _)| of == id);
-        found.and_then(|(_, track)| track.pending.as_ref()?.change.clone())
-    };
-    let mut sets: BTreeSet<String> = decision.ids.iter().filter_map(change_of).collect();
-    sets.extend(decision.change.map(str::to_owned));
-    let in_sets = waiting.iter().filter(|(_, track)| {
-        let change = track.pending.as_ref().and_then(|pending| pending.change.as_ref());
-        change.is_some_and(|change| sets.contains(change))
-    });
-    let mut ids: BTreeSet<DocumentId> = in_sets.map(|(id, _)| id.clone()).collect();
-    if let (Some(name), true) = (decision.change, ids.is_empty()) {
-        return Err(ReviewError::NoChange(name.to_owned()));
-    }
-    ids.extend(decision.ids.iter().cloned());
-    Ok(ids.into_iter().collect())
-}
-
-/// Refuses a decision about another submission than the one that the reviewer has read.
-fn check_version(decision: &Decision<'_>, reviewed: &Reviewed) -> Result<(), PublishError> {
-    let pending = reviewed.pending()?;
-    let Some(expected) = decision.version.filter(|version| *version != pending.version) else {
-        return Ok(());
-    };
-    let id = reviewed.track.id().clone();
-    Err(ReviewError::Changed { id, expected, found: pending.version, diff: None }.into())
+    event(vault, &Event { author, mode, subjects: &subjects, includes, gate }, |t, outcome| {
+        t.check_readable(decision.ids)?;
+        choose(t, outcome)
+    })
 }
 
 /// One submission of a set that this principal approves, or that is published with the others.
@@ -284,14 +259,15 @@ impl Transaction<'_> {
     /// Reads what a decision approves.
     fn approvals(&mut self, decision: &Decision<'_>) -> Result<Approvals, PublishError> {
         let rules = self.rules();
-        let waiting = waiting_in(self.vault, self.chronicle, &self.state)?;
+        let waits = waiting_in(self.vault, self.chronicle, &self.state)?;
         let mut sets: BTreeMap<(Option<String>, Option<DocumentId>), Vec<Member>> = BTreeMap::new();
         let mut ratified = Vec::new();
-        let concerned = concerned(&waiting, decision)?;
+        let concerned = self.concerned(&waits, decision)?;
         self.begin_after(&concerned);
         for id in concerned {
             let is_named = decision.ids.contains(&id);
             let reviewed = self.reviewed(&id)?;
+            waits.unrecorded(&reviewed.track).map_or(Ok(()), Err)?;
             let Some(pending) = &reviewed.track.pending else {
                 self.may_ratify(&reviewed, &rules)?;
                 ratified.push(reviewed);
@@ -299,15 +275,19 @@ impl Transaction<'_> {
             };
             let is_in_change =
                 decision.change.is_some() && decision.change == pending.change.as_deref();
+            let required = rules.required(reviewed.track.subjects(pending)).required;
+            // A part that has its approvals waits for the others alone: no further one is needed.
+            let is_done = self.is_approved_by_me(pending, required);
             let may = || self.may_approve(&reviewed.track, pending, &rules).is_ok();
-            let is_mine = is_named || is_in_change && may();
+            let is_mine = !is_done && (is_named || is_in_change && may());
             if is_mine {
-                check_version(decision, &reviewed)?;
                 self.may_approve(&reviewed.track, pending, &rules)?;
+            }
+            if is_named || is_mine {
+                self.check_version(decision, &reviewed)?;
             }
             let me = is_mine.then(|| self.author.principal.to_string());
             let by = pending.approvers().into_iter().chain(me).collect();
-            let required = rules.required(reviewed.track.subjects(pending)).required;
             let set = (pending.change.clone(), pending.change.is_none().then_some(id));
             sets.entry(set).or_default().push(Member { reviewed, by, required, is_mine });
         }
@@ -317,16 +297,110 @@ impl Transaction<'_> {
         for member in sets.iter().filter(publishes).flatten() {
             self.check_approvers(member, &rules)?;
             let track = &member.reviewed.track;
-            let others = waiting.len().saturating_sub(published);
+            self.check_not_split(&waits, track)?;
+            let others = waits.tracks().count().saturating_sub(published);
             self.check_mode_change(track.id(), &member.reviewed.pending()?.text, others)?;
         }
-        // If no part of a set can be approved by this principal, the reason is that of the first.
-        for set in sets.iter().filter(|set| !set.iter().any(|member| member.is_mine)) {
-            for member in set.iter().take(1) {
+        // If no part of a set can be approved by this principal, the first reason is given.
+        let is_idle = |set: &&Vec<Member>| {
+            let is_mine = set.iter().any(|member| member.is_mine);
+            let has_approved = || set.iter().any(|member| self.has_approved(member));
+            !(is_mine || publishes(set) && has_approved())
+        };
+        for set in sets.iter().filter(is_idle) {
+            for member in set {
                 self.may_approve(&member.reviewed.track, member.reviewed.pending()?, &rules)?;
             }
         }
         Ok(Approvals { sets, ratified })
+    }
+
+    /// The artifacts that a decision is about: those that it names, and the other parts of their sets.
+    /// Nothing is decided about a set of which a part may belong to an interrupted step.
+    fn concerned(
+        &self,
+        waits: &Waits,
+        decision: &Decision<'_>,
+    ) -> Result<Vec<DocumentId>, PublishError> {
+        let change_of = |track: &Track| track.pending.as_ref()?.change.clone();
+        let is_named = |track: &&Track| decision.ids.contains(track.id());
+        let mut sets: BTreeSet<String> =
+            waits.tracks().filter(is_named).filter_map(change_of).collect();
+        sets.extend(decision.change.map(str::to_owned));
+        let is_of = |set: Option<&String>| set.is_some_and(|set| sets.contains(set));
+        for one in waits.incomplete.iter().filter(|one| is_of(one.set.as_ref())) {
+            // A history that cannot be read is refused for that reason.
+            let track = self.reviewed(&one.id)?.track;
+            waits.unrecorded(&track).map_or(Ok(()), Err)?;
+        }
+        let in_sets = waits.waiting.iter().filter(|(_, track)| is_of(change_of(track).as_ref()));
+        let mut ids: BTreeSet<DocumentId> = in_sets.map(|(id, _)| id.clone()).collect();
+        if let (Some(name), true) = (decision.change, ids.is_empty()) {
+            return Err(ReviewError::NoChange(name.to_owned()).into());
+        }
+        ids.extend(decision.ids.iter().cloned());
+        Ok(ids.into_iter().collect())
+    }
+
+    /// Refuses ids that the principal may not read: they answer like those that do not exist (REV-22).
+    pub(super) fn check_readable(&self, ids: &[DocumentId]) -> Result<(), PublishError> {
+        let Some(readers) = Readers::of_log(self.vault, self.chronicle)? else { return Ok(()) };
+        for id in ids {
+            let is_readable = match self.vault.files().exists(&id.history_path()) {
+                false => live::is_known(self.vault, id),
+                true => is_readable(self.vault, &readers, id),
+            };
+            if !is_readable {
+                return Err(PublishError::UnknownId { id: id.clone(), near: None });
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses a decision about another submission than the one that the reviewer has read, with what
+    /// differs between them.
+    fn check_version(
+        &self,
+        decision: &Decision<'_>,
+        reviewed: &Reviewed,
+    ) -> Result<(), PublishError> {
+        let pending = reviewed.pending()?;
+        let Some(expected) = decision.version.filter(|version| *version != pending.version) else {
+            return Ok(());
+        };
+        let (id, files) = (reviewed.track.id(), self.vault.files());
+        let read = vouched::vouched(files, id, &reviewed.base.history, expected).ok();
+        let diff =
+            read.and_then(|read| difference((&read, expected), (&pending.text, pending.version)));
+        let (id, found) = (id.clone(), pending.version);
+        Err(ReviewError::Changed { id, expected, found, diff }.into())
+    }
+
+    /// Whether a submission has the approvals that it needs, one of them of this principal.
+    fn is_approved_by_me(&self, pending: &Pending, required: u32) -> bool {
+        let me = self.author.principal.key();
+        let by = pending.approvers();
+        by.len() as u64 >= u64::from(required) && by.iter().any(|by| PrincipalKey::of(by) == me)
+    }
+
+    fn has_approved(&self, member: &Member) -> bool {
+        let pending = member.reviewed.track.pending.as_ref();
+        pending.is_some_and(|pending| self.is_approved_by_me(pending, member.required))
+    }
+
+    /// Refuses a part of a set of which another part alone was rejected or withdrawn since this one was
+    /// submitted, as an interrupted step leaves it (REV-8).
+    fn check_not_split(&self, waits: &Waits, track: &Track) -> Result<(), PublishError> {
+        let Some(pending) = &track.pending else { return Ok(()) };
+        let Some(set) = pending.change.as_deref() else { return Ok(()) };
+        for other in waits.lines.ever_in(set).filter(|other| other != track.id()) {
+            let refused = track_of(self.vault, &other).map(|other| other.tail.refused);
+            let is_after = |(of, at): &(String, Timestamp)| of == set && *at > pending.at;
+            if refused.is_some_and(|refused| refused.iter().any(is_after)) {
+                return Err(ReviewError::Split { id: track.id().clone(), other }.into());
+            }
+        }
+        Ok(())
     }
 
     /// Refuses to publish what a verifier would not take: an approval in part was of the rules that
@@ -335,7 +409,7 @@ impl Transaction<'_> {
         let track = &member.reviewed.track;
         let pending = member.reviewed.pending()?;
         let id = track.id();
-        let fault = track.submission(pending).or_else(|| {
+        let fault = self.fault_of(track, pending).or_else(|| {
             let mut approvers = member.by.iter().enumerate();
             let judge = |(n, who): (usize, &String)| {
                 track.approver(pending, (who, &member.by[..n]), rules).into_iter().next()
@@ -356,8 +430,12 @@ impl Transaction<'_> {
     ) -> Result<(), ReviewError> {
         let who = self.author.principal.as_str();
         let id = || track.id().clone();
-        if let Some(fault) = track.submission(pending) {
-            let published = track.published.as_ref();
+        if let Some(fault) = self.fault_of(track, pending) {
+            if fault.kind == FaultKind::Unauthorised {
+                let (version, why) = (pending.version, fault.message);
+                return Err(ReviewError::NoEditor { id: id(), version, why });
+            }
+            let published = track.published.as_ref().filter(|_| fault.kind == FaultKind::Altered);
             let diff = published.and_then(|last| {
                 difference((&last.text, last.version), (&pending.text, pending.version))
             });
@@ -368,8 +446,7 @@ impl Transaction<'_> {
         if let Some(why) = track.bars(pending, &self.author.principal.key(), rules) {
             return Err(ReviewError::Own { id: id(), who: who(), why: why.reason() });
         }
-        let fit = rules.require(&who(), Role::Reviewer, track.subjects(pending));
-        fit.map_err(|why| ReviewError::Unfit { id: id(), why })?;
+        rules.require(&who(), Role::Reviewer, track.subjects(pending))?;
         let faults = track.approver(pending, (&who(), &pending.approvers()), rules);
         match faults.iter().any(|fault| fault.kind == FaultKind::Missing) {
             true => Err(ReviewError::Twice { id: id(), who: who() }),
@@ -387,8 +464,7 @@ impl Transaction<'_> {
         if PrincipalKey::of(&emergency.by) == self.author.principal.key() {
             return Err(ReviewError::OwnEmergency { id: id.clone(), who });
         }
-        let fit = rules.require(&who, Role::Reviewer, [(id, emergency.text.as_str())]);
-        fit.map_err(|why| ReviewError::Unfit { id: id.clone(), why })
+        Ok(rules.require(&who, Role::Reviewer, [(id, emergency.text.as_str())])?)
     }
 
     /// The version that ratifies an emergency retirement.
@@ -407,7 +483,11 @@ impl Transaction<'_> {
     }
 
     /// The version that ends a submission.
-    fn ended(&self, reviewed: &Reviewed, how: Refusing<'_>) -> Result<Item, PublishError> {
+    pub(super) fn ended(
+        &self,
+        reviewed: &Reviewed,
+        how: Refusing<'_>,
+    ) -> Result<Item, PublishError> {
         let me = self.author.principal.as_str();
         let (kind, step) = match how {
             Refusing::Reject(reason) => (Step::Reject, ReviewEdit::Reject { by: me, reason }),
@@ -421,7 +501,7 @@ impl Transaction<'_> {
     }
 
     /// Refuses a principal who may not end a submission.
-    fn may_end(
+    pub(super) fn may_end(
         &self,
         track: &Track,
         pending: &Pending,
@@ -444,8 +524,9 @@ impl Transaction<'_> {
             Refusing::Reject(_) => Role::Reviewer,
             Refusing::Supersede(_) => Role::Editor,
         };
-        let fit = rules.require(who, needed, track.subjects(pending));
-        fit.map_err(|why| ReviewError::Unfit { id: id.clone(), why })
+        // To end a submission publishes nothing: the role for one of the texts is enough, so that none
+        // can be held by its new tags alone.
+        Ok(rules.require_any(who, needed, track.subjects(pending))?)
     }
 
     /// The version that a step makes of a text.
@@ -467,6 +548,8 @@ impl Transaction<'_> {
             false => text.to_owned(),
         };
         let change = Change::Step(kind);
-        self.decided_version(id, base, &text.into(), change, kind.decision()).map_err(refused)
+        let item = self.decided_version(id, base, &text.into(), change, kind.decision());
+        let set = reviewed.track.pending.as_ref().and_then(|pending| pending.change.clone());
+        Ok(Item { set, ..item.map_err(refused)? })
     }
 }

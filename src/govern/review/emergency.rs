@@ -27,6 +27,7 @@ pub fn retire_at_once(
     let (includes, gate) = (Includes::Only(&[]), Gate::Decides);
     let what = Event { author, mode, subjects: &subjects, includes, gate };
     event(vault, &what, |transaction, outcome| {
+        transaction.check_readable(ids)?;
         let rules = transaction.rules();
         for id in ids {
             if transaction.state.get(id.as_str()).is_none() || !id.is_document() {
@@ -39,7 +40,7 @@ pub fn retire_at_once(
             let base = &reviewed.base;
             let sealed = base.sealed.as_deref().unwrap_or_default();
             let fit = rules.require(author.principal.as_str(), Role::Reviewer, [(id, sealed)]);
-            fit.map_err(|why| ReviewError::Unfit { id: id.clone(), why })?;
+            fit.map_err(ReviewError::from)?;
             let step = ReviewEdit::Emergency { reason };
             let at = transaction.at.to_string();
             let edit = Edit::step(base.next(), &at, "draft", &step);

@@ -15,12 +15,43 @@ pub enum ReviewError {
     #[error("no submission belongs to the change `{0}`")]
     NoChange(String),
     /// The principal has not the role.
-    #[error("{why}, for `{id}`")]
-    Unfit {
+    #[error("{0}, for `{id}`", id = .0.id)]
+    Unfit(#[from] Unfit),
+    /// A step may be a part of one whose writer was interrupted on another machine (REV-10).
+    #[error(
+        "no line of the change log names version {version} of `{id}`: its writer may have been interrupted"
+    )]
+    Unrecorded {
         /// The artifact.
         id: DocumentId,
-        /// Which role is lacking.
-        why: Unfit,
+        /// The step.
+        version: Version,
+    },
+    /// The submitter was no editor.
+    #[error("version {version} of `{id}` cannot be approved: {why}")]
+    NoEditor {
+        /// The artifact.
+        id: DocumentId,
+        /// The version.
+        version: Version,
+        /// Which role was lacking.
+        why: String,
+    },
+    /// Another part of its set alone was rejected or withdrawn.
+    #[error("`{id}` was submitted with `{other}`, which alone was rejected or withdrawn")]
+    Split {
+        /// The part that awaits a decision.
+        id: DocumentId,
+        /// The other one.
+        other: DocumentId,
+    },
+    /// The submission belongs to a set already.
+    #[error("`{id}` awaits a decision as a part of the change `{change}`")]
+    InChange {
+        /// The artifact.
+        id: DocumentId,
+        /// The set.
+        change: String,
     },
     /// The principal is an author.
     #[error("`{who}` may not approve `{id}`: {who} {why}")]
@@ -65,6 +96,8 @@ pub enum ReviewError {
         version: Version,
         /// Who submitted it.
         by: String,
+        /// Whether a text was to take its place, which can supersede it.
+        is_text: bool,
     },
     /// The set has submissions of another principal.
     #[error("the change `{name}` has submissions of `{by}`")]

@@ -3,10 +3,10 @@
 //!
 //! Every step is a version of the history of what it is about. `submit` proposes a text, a
 //! retirement or a move, `decide` approves, rejects, withdraws and ratifies, `publication` makes the
-//! versions of an approval, `emergency` retires at once. `queue` lists what awaits a decision,
-//! `candidates` finds it by the change logs, and `recorded` writes their lines. `mode` makes a vault
-//! governed. `awaiting` finds the files that submissions were made from, `due` approvals that are too
-//! old, and `access` what an access review asks for.
+//! versions of an approval, `emergency` retires at once. `queue` lists what awaits a decision, as the
+//! histories of the `candidates` say; `lines` are what the change logs say of steps, and `recorded`
+//! writes them. `mode` makes a vault governed. `awaiting` finds the files that submissions were made
+//! from, `due` approvals that are too old, and `access` what an access review asks for.
 
 pub(crate) mod access;
 pub(crate) mod awaiting;
@@ -15,6 +15,7 @@ mod decide;
 pub(crate) mod due;
 mod emergency;
 mod error;
+mod lines;
 mod mode;
 mod publication;
 mod queue;
@@ -33,8 +34,11 @@ pub use submit::{Submission, propose_move, propose_retirement, submit, submit_ed
 use super::artifact::Base;
 use super::transaction::Transaction;
 use super::{PublishError, Refusal};
+use crate::checkpoint::chronicle::Chronicle;
+use crate::govern::in_force::rules_at;
 use crate::model::id::DocumentId;
-use crate::review::{Pending, Rules, Track};
+use crate::review::{Fault, Pending, Rules, Track};
+use crate::vault::Vault;
 
 /// An artifact of a governed vault, with the reviews of its history.
 pub(super) struct Reviewed {
@@ -68,4 +72,22 @@ impl Transaction<'_> {
     pub(super) fn rules(&self) -> Rules {
         self.in_force.rules(self.vault, self.chronicle)
     }
+
+    /// Why what awaits a decision cannot be approved by any reviewer (REV-15).
+    pub(super) fn fault_of(&self, track: &Track, pending: &Pending) -> Option<Fault> {
+        fault_of((self.vault, self.chronicle), track, pending)
+    }
+}
+
+/// Why what awaits a decision cannot be approved, by any reviewer: it is no submission of what is
+/// published, or its submitter was no editor at that time (REV-15, REV-17).
+fn fault_of(
+    (vault, chronicle): (&Vault, &Chronicle<'_>),
+    track: &Track,
+    pending: &Pending,
+) -> Option<Fault> {
+    track.submission(pending).or_else(|| {
+        let rules = rules_at(vault, chronicle, pending.at)?;
+        track.submitted_by_editor(pending, &rules)
+    })
 }

@@ -70,7 +70,9 @@ pub fn begin(
 /// [`ReviewError::WorkPending`], or what awaits cannot be read.
 pub fn may_end(vault: &Vault) -> Result<(), PublishError> {
     let queue = super::queue(vault, None)?;
-    let others = queue.waiting.iter().filter(|w| *w.track.id() != DocumentId::config()).count();
+    let waiting = queue.waiting.iter().map(|waiting| waiting.track.id());
+    let all = waiting.chain(queue.incomplete.iter().map(|(id, _)| id));
+    let others = all.filter(|id| **id != DocumentId::config()).count();
     match others {
         0 => Ok(()),
         n => {

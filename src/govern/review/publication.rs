@@ -72,6 +72,7 @@ impl Transaction<'_> {
                 old
             }
         };
+        item.set.clone_from(&pending.change);
         outcome.items.push(item);
         Ok(())
     }

@@ -4,12 +4,14 @@ use rayon::prelude::*;
 
 use super::super::PublishError;
 use super::super::in_force::InForce;
-use super::ReviewError;
 use super::candidates::{Maps, candidates};
+use super::lines::StepLines;
+use super::{ReviewError, fault_of};
 use crate::chain::replay;
 use crate::checkpoint::chronicle::Chronicle;
 use crate::checkpoint::state::PublishedSet;
 use crate::model::id::DocumentId;
+use crate::model::number::Version;
 use crate::model::principal::{Principal, PrincipalKey};
 use crate::resolve::readers::Readers;
 use crate::resolve::{CheckpointSource, Need, Snapshot};
@@ -47,6 +49,8 @@ pub struct Queue {
     pub rules: Rules,
     /// Each artifact with a submission, or an emergency retirement, in byte order of the ids.
     pub waiting: Vec<Waiting>,
+    /// The artifacts whose last step may be a part of an interrupted one (REV-10), with its version.
+    pub incomplete: Vec<(DocumentId, Version)>,
 }
 
 /// One artifact that awaits a decision.
@@ -65,9 +69,8 @@ pub struct Waiting {
 /// # Errors
 /// The log or the configuration cannot be relied on, or the change logs cannot be read.
 pub fn queue(vault: &Vault, who: Option<&Principal>) -> Result<Queue, PublishError> {
-    let (rules, mut found, readers) = found(vault)?;
-    found.retain(|(_, track)| may_read(readers.as_ref(), track));
-    Ok(Queue::of(rules, found, who))
+    let (rules, waits, readers) = found(vault)?;
+    Ok(Queue::of(rules, waits, who, |track| may_read(readers.as_ref(), track)))
 }
 
 /// The same, whoever reads: for the state of the files of the working copy (REV-25).
@@ -75,12 +78,12 @@ pub fn queue(vault: &Vault, who: Option<&Principal>) -> Result<Queue, PublishErr
 /// # Errors
 /// As [`queue`].
 pub(super) fn whole_queue(vault: &Vault, who: Option<&Principal>) -> Result<Queue, PublishError> {
-    let (rules, found, _) = found(vault)?;
-    Ok(Queue::of(rules, found, who))
+    let (rules, waits, _) = found(vault)?;
+    Ok(Queue::of(rules, waits, who, |_| true))
 }
 
 /// The rules in force, what awaits a decision, and who may read it.
-type Found = (Rules, Vec<(DocumentId, Track)>, Option<Readers>);
+type Found = (Rules, Waits, Option<Readers>);
 
 fn found(vault: &Vault) -> Result<Found, PublishError> {
     let source = CheckpointSource::open(vault, Need::Versions, &mut |_, _| ())?;
@@ -91,9 +94,22 @@ fn found(vault: &Vault) -> Result<Found, PublishError> {
 }
 
 impl Queue {
-    fn of(rules: Rules, found: Vec<(DocumentId, Track)>, who: Option<&Principal>) -> Self {
-        let waiting = found.into_iter().map(|(_, track)| Waiting::of(track, &rules, who)).collect();
-        Self { rules, waiting }
+    /// What of it awaits a decision, as far as it may be read.
+    fn of(
+        rules: Rules,
+        waits: Waits,
+        who: Option<&Principal>,
+        is_read: impl Fn(&Track) -> bool,
+    ) -> Self {
+        let Waits { waiting, incomplete, .. } = waits;
+        let waiting = waiting.into_iter().filter(|(_, track)| is_read(track));
+        let waiting = waiting.map(|(_, track)| Waiting::of(track, &rules, who)).collect();
+        let incomplete = incomplete.into_iter().filter_map(|one| {
+            let (track, version) = one.step?;
+            is_read(&track).then_some((one.id, version))
+        });
+        let incomplete = incomplete.collect();
+        Self { rules, waiting, incomplete }
     }
 }
 
@@ -118,8 +134,8 @@ fn of_log(vault: &Vault, source: &CheckpointSource) -> Result<Found, PublishErro
         return Err(PublishError::Ungoverned);
     }
     let state = chronicle.state_at(chronicle.head_number())?;
-    let found = waiting_in(vault, &chronicle, &state)?;
-    Ok((in_force.rules(vault, &chronicle), found, Readers::of_log(vault, &chronicle)?))
+    let waits = waiting_in(vault, &chronicle, &state)?;
+    Ok((in_force.rules(vault, &chronicle), waits, Readers::of_log(vault, &chronicle)?))
 }
 
 /// The rules in force upon the head; none in an ungoverned vault.
@@ -143,6 +159,8 @@ pub struct About {
     pub waiting: Waiting,
     /// The other artifacts of its set, in byte order.
     pub members: Vec<DocumentId>,
+    /// Why it cannot be approved by any reviewer.
+    pub fault: Option<String>,
 }
 
 /// Reads what awaits a decision of one artifact, for a principal who may read it.
@@ -161,24 +179,24 @@ pub fn about(vault: &Vault, id: &DocumentId, who: &Principal) -> Result<About, P
     let track = track.filter(|track| may_read(readers.as_ref(), track));
     let track = track.ok_or_else(|| ReviewError::NotSubmitted(id.clone()))?;
     let rules = in_force.rules(vault, &chronicle);
-    rules
-        .require(who.as_str(), Role::Viewer, track.awaited())
-        .map_err(|why| ReviewError::Unfit { id: id.clone(), why })?;
+    rules.require(who.as_str(), Role::Viewer, track.awaited()).map_err(ReviewError::from)?;
     let change = track.pending.as_ref().and_then(|pending| pending.change.clone());
-    let members = match change {
-        None => Vec::new(),
-        Some(name) => {
-            let state = chronicle.state_at(chronicle.head_number())?;
-            let all = waiting_in(vault, &chronicle, &state)?.into_iter();
-            let is_member = |track: &Track| {
-                let is_known = may_read(readers.as_ref(), track);
-                is_known && track.pending.as_ref().is_some_and(|p| p.change.as_ref() == Some(&name))
-            };
-            all.filter(|(other, track)| other != id && is_member(track)).map(|(id, _)| id).collect()
-        }
+    let state = chronicle.state_at(chronicle.head_number())?;
+    let waits = waiting_in(vault, &chronicle, &state)?;
+    let is_member = |track: &Track| {
+        let is_known = may_read(readers.as_ref(), track);
+        let of = track.pending.as_ref().and_then(|pending| pending.change.as_ref());
+        is_known && change.is_some() && of == change.as_ref()
     };
+    let members = waits.waiting.iter().filter(|(other, track)| other != id && is_member(track));
+    let members = members.map(|(id, _)| id.clone()).collect();
+    let fault = waits.unrecorded(&track).map(|why| why.to_string()).or_else(|| {
+        let pending = track.pending.as_ref()?;
+        let fault = fault_of((vault, &chronicle), &track, pending);
+        Some(fault.or_else(|| track.lapsed(pending, &rules))?.message)
+    });
     let waiting = Waiting::of(track, &rules, Some(who));
-    Ok(About { rules, waiting, members })
+    Ok(About { rules, waiting, members, fault })
 }
 
 impl Waiting {
@@ -219,21 +237,77 @@ pub fn may_decide(track: &Track, who: &Principal, rules: &Rules) -> Result<(), S
     }
 }
 
-/// Every artifact that awaits a decision, in byte order of the ids.
+/// What awaits a decision, and what may be a part of an interrupted step, as the change logs and the
+/// histories that they name say.
+pub(super) struct Waits {
+    /// What awaits, in byte order of the ids.
+    pub(super) waiting: Vec<(DocumentId, Track)>,
+    /// What nothing is decided about.
+    pub(super) incomplete: Vec<Incomplete>,
+    pub(super) lines: StepLines,
+}
+
+/// An artifact about which nothing is decided: no line names one of its last steps, or its history
+/// cannot be read.
+pub(super) struct Incomplete {
+    pub(super) id: DocumentId,
+    /// The set that its last submission belonged to.
+    pub(super) set: Option<String>,
+    /// Its reviews with the first step that no line names; none where its history cannot be read.
+    pub(super) step: Option<(Track, Version)>,
+}
+
+impl Waits {
+    /// Refuses an artifact whose last steps may be parts of an interrupted one.
+    pub(super) fn unrecorded(&self, track: &Track) -> Option<ReviewError> {
+        let version = self.lines.first_unnamed(track)?;
+        Some(ReviewError::Unrecorded { id: track.id().clone(), version })
+    }
+
+    /// The submissions that await a decision, whether or not they are whole.
+    pub(super) fn tracks(&self) -> impl Iterator<Item = &Track> {
+        let incomplete = self.incomplete.iter().filter_map(|one| Some(&one.step.as_ref()?.0));
+        self.waiting.iter().map(|(_, track)| track).chain(incomplete.filter(|t| is_waiting(t)))
+    }
+
+    /// How many others than this one await a decision.
+    pub(super) fn others(&self, id: &DocumentId) -> usize {
+        self.tracks().filter(|track| track.id() != id).count()
+    }
+}
+
+/// Reads what awaits a decision.
 pub(super) fn waiting_in(
     vault: &Vault,
     chronicle: &Chronicle<'_>,
     state: &PublishedSet,
-) -> Result<Vec<(DocumentId, Track)>, PublishError> {
+) -> Result<Waits, PublishError> {
     waiting_upon(vault, &Maps::Log { chronicle, state })
 }
 
-fn waiting_upon(vault: &Vault, maps: &Maps<'_>) -> Result<Vec<(DocumentId, Track)>, PublishError> {
-    let tracks = candidates(vault, maps)?.into_par_iter().filter_map(|id| {
-        let track = track_of(vault, &id).filter(is_waiting)?;
-        Some((id, track))
+fn waiting_upon(vault: &Vault, maps: &Maps<'_>) -> Result<Waits, PublishError> {
+    let lines = StepLines::read(vault, maps)?;
+    let looked = candidates(vault, maps, &lines)?.into_par_iter().map(|id| {
+        let track = track_of(vault, &id);
+        (id, track)
     });
-    Ok(tracks.collect())
+    let looked: Vec<(DocumentId, Option<Track>)> = looked.collect();
+    let (mut waiting, mut incomplete) = (Vec::new(), Vec::new());
+    for (id, track) in looked {
+        let set = lines.set_of(&id).map(str::to_owned);
+        match track {
+            None => incomplete.push(Incomplete { id, set, step: None }),
+            Some(track) => match lines.first_unnamed(&track) {
+                Some(version) => {
+                    let set = track.tail.change.clone().or(set);
+                    incomplete.push(Incomplete { id, set, step: Some((track, version)) });
+                }
+                None if is_waiting(&track) => waiting.push((id, track)),
+                None => {}
+            },
+        }
+    }
+    Ok(Waits { waiting, incomplete, lines })
 }
 
 fn is_waiting(track: &Track) -> bool {
@@ -250,7 +324,17 @@ fn may_read(readers: Option<&Readers>, track: &Track) -> bool {
     texts.all(|text| readers.may_read(track.id(), text))
 }
 
-fn track_of(vault: &Vault, id: &DocumentId) -> Option<Track> {
+/// Whether a reader may know of an artifact that has a history.
+pub(super) fn is_readable(vault: &Vault, readers: &Readers, id: &DocumentId) -> bool {
+    let track = track_of(vault, id);
+    let has_text = |track: &Track| is_waiting(track) || track.published.is_some();
+    match track.filter(has_text) {
+        Some(track) => may_read(Some(readers), &track),
+        None => readers.may_know(id),
+    }
+}
+
+pub(super) fn track_of(vault: &Vault, id: &DocumentId) -> Option<Track> {
     let history = replay::load(vault.files(), id).ok()?;
     Track::of(vault.files(), id, &history).ok()
 }

@@ -19,6 +19,9 @@ use crate::trust::{self, Head};
 use crate::txn::{self, Item, Step, hint, standing};
 use crate::vault::Vault;
 
+/// The versions that a step makes of each set.
+type BySet = BTreeMap<(Step, Option<String>), Vec<VersionRef>>;
+
 /// The change that a step is.
 fn change_of(step: Step, versions: ReviewStep) -> Change {
     match step {
@@ -31,19 +34,18 @@ fn change_of(step: Step, versions: ReviewStep) -> Change {
 }
 
 /// The changes that these versions are, which a step made.
-pub(in super::super) fn changes_of(items: &[Item], change: Option<&str>) -> Vec<Change> {
-    let mut by_step: BTreeMap<Step, Vec<VersionRef>> = BTreeMap::new();
+pub(in super::super) fn changes_of(items: &[Item]) -> Vec<Change> {
+    let mut by_step = BySet::new();
     for item in items {
         if let txn::Change::Step(step) = item.change {
-            by_step.entry(step).or_default().push(VersionRef {
+            by_step.entry((step, item.set.clone())).or_default().push(VersionRef {
                 id: item.id.to_string(),
                 version: item.version.0,
                 chain_hash: item.chain_hash.to_string(),
             });
         }
     }
-    let line = |(step, versions)| {
-        let change = change.map(str::to_owned);
+    let line = |((step, change), versions)| {
         change_of(step, ReviewStep { versions, change, ..ReviewStep::default() })
     };
     by_step.into_iter().map(line).collect()
@@ -128,19 +130,21 @@ fn emergencies(vault: &Vault, checkpoint: &Checkpoint) -> Vec<VersionRef> {
 /// The changes that the last versions of these histories are, but for those that have a line.
 fn left_out(vault: &Vault, ids: &BTreeSet<DocumentId>) -> Result<Vec<Change>, ChangeError> {
     let recorded = recorded(vault)?;
-    let mut by_step: BTreeMap<Step, Vec<VersionRef>> = BTreeMap::new();
+    let mut by_step = BySet::new();
     for id in ids {
         let Ok(history) = replay::load(vault.files(), id) else { continue };
         let Some(entry) = history.entries().next_back() else { continue };
         let chain_hash = entry.chain_hash.to_string();
+        let track = Track::of(vault.files(), id, &history).ok();
         let kind = Track::last_kind(vault.files(), id, &history).ok().and_then(step_of);
+        let set = track.and_then(|track| track.tail.change);
         if let Some(step) = kind.filter(|_| !recorded.contains(&chain_hash)) {
             let version = VersionRef { id: id.to_string(), version: entry.version.0, chain_hash };
-            by_step.entry(step).or_default().push(version);
+            by_step.entry((step, set)).or_default().push(version);
         }
     }
-    let line = |(step, versions)| {
-        change_of(step, ReviewStep { versions, recovered: true, ..ReviewStep::default() })
+    let line = |((step, change), versions)| {
+        change_of(step, ReviewStep { versions, change, recovered: true, ..ReviewStep::default() })
     };
     Ok(by_step.into_iter().map(line).collect())
 }

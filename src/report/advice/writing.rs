@@ -102,8 +102,31 @@ impl From<ReviewError> for Failure {
                 .hint(Hint::call("{} shows what was decided, and why", of(Verb::History, &id))),
             ReviewError::NoChange(_) => new(Code::NotSubmitted)
                 .hint(Hint::call("{} lists what awaits a decision", Verb::Review)),
-            ReviewError::Unfit { id, .. } => new(Code::NotASteward)
-                .hint(Hint::call("{} shows who may", of(Verb::StewardWho, &id))),
+            ReviewError::Unfit(why) => new(Code::NotASteward)
+                .hint(Hint::call("{} shows who may", of(Verb::StewardWho, &why.id))),
+            ReviewError::Unrecorded { id, .. } => new(Code::Unremembered)
+                .hint("the next command that writes on the machine of the writer completes the step, or takes it back")
+                .hint(Hint::call(
+                    "an editor can submit a text in its place with {}",
+                    of(Verb::Submit, &id).word("--supersede"),
+                )),
+            ReviewError::NoEditor { id, .. } => new(Code::NotASteward).hint(Hint::calls(
+                "an editor submits the text with {}, or a reviewer ends this with {}",
+                [
+                    of(Verb::Submit, &id).word("--supersede"),
+                    of(Verb::Reject, &id).word("--reason").word("TEXT"),
+                ],
+            )),
+            ReviewError::Split { id, .. } => new(Code::SubmissionChanged).hint(Hint::calls(
+                "its submitter runs {} and then {}",
+                [of(Verb::Withdraw, &id), of(Verb::Submit, &id)],
+            )),
+            ReviewError::InChange { id, .. } => {
+                new(Code::SubmissionPending).hint(Hint::call(
+                    "the parts of a change are published together: {} ends it",
+                    of(Verb::Withdraw, &id),
+                ))
+            }
             ReviewError::Own { id, .. } | ReviewError::OwnEmergency { id, .. } => {
                 new(Code::OwnSubmission).hint(Hint::call(
                     "another reviewer has to decide; {} shows who may",
@@ -116,6 +139,9 @@ impl From<ReviewError> for Failure {
                 "a reviewer ends it with {}",
                 of(Verb::Reject, &id).word("--reason").word("TEXT"),
             )),
+            ReviewError::Pending { id, is_text: false, .. } => new(Code::SubmissionPending).hint(
+                Hint::call("{} shows it; it is decided or withdrawn first", of(Verb::ReviewShow, &id)),
+            ),
             ReviewError::Pending { id, .. } => new(Code::SubmissionPending).hint(Hint::calls(
                 "{} shows it; {} withdraws it and submits your text",
                 [of(Verb::ReviewShow, &id), of(Verb::Submit, &id).word("--supersede")],
@@ -186,7 +212,8 @@ impl Failure {
             ));
         } else {
             failure.details = first(MOST, ids.iter().map(DocumentId::live_path).collect());
-            failure = failure.hint("nothing was written; publish the changes, or undo them");
+            failure =
+                failure.hint("nothing was written; make versions of the changes, or undo them");
         }
         failure.hint("`--force` overwrites them: they are lost")
     }

@@ -1,0 +1,113 @@
+//! What the change logs say of steps. A line of a step is written when all of its versions are
+//! durable, so a step that some line names is whole. What no line names may be a part of a step whose
+//! writer was interrupted, which only that writer's intent record explains (REV-10).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::candidates::Maps;
+use crate::audit::{Change, Event, HeadRef, Line, Logs};
+use crate::model::id::DocumentId;
+use crate::model::layout::AUDIT_DIR;
+use crate::model::number::Version;
+use crate::review::Track;
+use crate::vault::Vault;
+use crate::vault::files::FileError;
+
+/// The lines of steps, by artifact.
+#[derive(Debug, Default)]
+pub(super) struct StepLines {
+    of: BTreeMap<String, OfArtifact>,
+    /// Whether every line could be read.
+    is_sound: bool,
+}
+
+/// What lines say of an artifact.
+#[derive(Debug, Default)]
+pub(super) struct OfArtifact {
+    /// The last version that awaits a decision.
+    pub(super) begun: u64,
+    /// The last one that ends what awaits.
+    pub(super) ended: u64,
+    /// The end of the log before the last version that awaits.
+    pub(super) head: Option<HeadRef>,
+    /// Whether that one retired the artifact in an emergency.
+    pub(super) is_emergency: bool,
+    /// The versions after the published one, with their chain hashes.
+    named: BTreeSet<(u64, String)>,
+    /// The sets that submissions belonged to.
+    sets: BTreeSet<String>,
+    /// That of the last submission.
+    last_set: Option<(u64, Option<String>)>,
+}
+
+impl StepLines {
+    /// Reads the change logs.
+    ///
+    /// # Errors
+    /// They cannot be read.
+    pub(super) fn read(vault: &Vault, maps: &Maps<'_>) -> Result<Self, FileError> {
+        let mut lines = Self::default();
+        let read = Logs::of_changes(vault)?.steps(&mut |line| lines.take(&line, maps));
+        let path = AUDIT_DIR.to_owned();
+        let faults = read.map_err(|source| FileError::Io { path, action: "read", source })?;
+        lines.is_sound = faults.is_empty();
+        Ok(lines)
+    }
+
+    fn take(&mut self, line: &Line, maps: &Maps<'_>) {
+        let Event::Change(change) = &line.event else { return };
+        let Some(step) = change.step() else { return };
+        let is_end = matches!(change, Change::Reject(_) | Change::Withdraw(_) | Change::Ratify(_));
+        for version in &step.versions {
+            let Ok(id) = version.id.parse::<DocumentId>() else { continue };
+            let found = self.of.entry(version.id.clone()).or_default();
+            if is_end {
+                found.ended = found.ended.max(version.version);
+            } else if version.version >= found.begun {
+                found.begun = version.version;
+                found.head = line.request.head.clone();
+                found.is_emergency = matches!(change, Change::Emergency(_));
+            }
+            if version.version > maps.version(&id).map_or(0, |version| version.0) {
+                found.named.insert((version.version, version.chain_hash.clone()));
+            }
+            if matches!(change, Change::Submit(_)) {
+                found.sets.extend(step.change.clone());
+                if found.last_set.as_ref().is_none_or(|(last, _)| *last < version.version) {
+                    found.last_set = Some((version.version, step.change.clone()));
+                }
+            }
+        }
+    }
+
+    /// Whether every line could be read.
+    pub(super) fn is_sound(&self) -> bool {
+        self.is_sound
+    }
+
+    /// What lines say of each artifact, in byte order.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&String, &OfArtifact)> {
+        self.of.iter()
+    }
+
+    /// The first of the steps at the end of a history that no line names.
+    pub(super) fn first_unnamed(&self, track: &Track) -> Option<Version> {
+        let found = self.of.get(track.id().as_str());
+        let is_named = |version: Version, hash: String| {
+            found.is_some_and(|found| found.named.contains(&(version.0, hash)))
+        };
+        let mut steps = track.tail.steps.iter();
+        steps.find(|(version, hash)| !is_named(*version, hash.to_string())).map(|step| step.0)
+    }
+
+    /// The set that the last submission of an artifact belonged to, as its line says.
+    pub(super) fn set_of(&self, id: &DocumentId) -> Option<&str> {
+        self.of.get(id.as_str())?.last_set.as_ref()?.1.as_deref()
+    }
+
+    /// The artifacts of which some submission belonged to a set.
+    pub(super) fn ever_in(&self, set: &str) -> impl Iterator<Item = DocumentId> {
+        let is_in = |(_, found): &(&String, &OfArtifact)| found.sets.contains(set);
+        self.of.iter().filter(is_in).filter_map(|(id, _)| id.parse().ok())
+    }
+}
