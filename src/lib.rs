@@ -70,6 +70,7 @@ pub mod live;
 pub mod model;
 #[doc(hidden)]
 pub mod pack;
+mod program;
 mod recover;
 pub mod report;
 #[doc(hidden)]
@@ -79,6 +80,7 @@ pub mod review;
 mod search;
 #[doc(hidden)]
 pub mod selector;
+mod source;
 mod starter;
 mod status;
 #[doc(hidden)]

@@ -11,7 +11,10 @@ const GROUPS: [(&str, &[&str]); 8] = [
     ("Start", &["init", "demo", "add"]),
     ("Publish", &["status", "validate", "diff", "publish", "retire", "restore", "mv"]),
     ("Review", &["submit", "review", "approve", "reject", "withdraw", "comment"]),
-    ("Read", &["list", "read", "resolve", "search", "context", "pack", "neighbors", "graph"]),
+    (
+        "Read",
+        &["list", "read", "resolve", "search", "context", "pack", "neighbors", "graph", "source"],
+    ),
     (
         "Verify and look back",
         &[

@@ -49,6 +49,7 @@ mod review;
 mod search;
 mod session;
 mod show;
+mod source;
 mod status;
 mod steward;
 mod submit;
@@ -188,6 +189,7 @@ enum Verb {
     Pack(pack::Pack),
     Neighbors(neighbors::Neighbors),
     Graph(graph::Graph),
+    Source(source::Source),
     Verify(verify::Verify),
     Head(head::Head),
     History(history::History),
@@ -219,6 +221,9 @@ impl Verb {
         }
         if let Self::Review(review) = self {
             return review.hands_out();
+        }
+        if let Self::Source(source) = self {
+            return source.hands_out();
         }
         matches!(
             self,
@@ -354,6 +359,7 @@ fn dispatch(verb: Verb, session: &mut Session<'_>) -> Result<Answer, Failure> {
         Verb::Pack(args) => pack::run(&args, session),
         Verb::Neighbors(args) => neighbors::run(&args, session),
         Verb::Graph(args) => graph::run(&args, session),
+        Verb::Source(args) => source::run(&args, session),
         Verb::Verify(args) => verify::run(&args, session),
         Verb::Head(args) => head::run(&args, session),
         Verb::History(args) => history::run(&args, session),

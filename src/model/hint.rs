@@ -52,6 +52,7 @@ verbs! {
     Review "review";
     ReviewShow "review show";
     Show "show";
+    SourceList "source list";
     Status "status";
     StewardAssign "steward assign";
     StewardWho "steward who";

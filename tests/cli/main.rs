@@ -39,6 +39,7 @@ mod forged;
 mod governance;
 mod graph;
 mod hostile;
+mod hydration;
 mod index;
 mod init;
 mod interop;
