@@ -53,6 +53,8 @@ verbs! {
     ReviewShow "review show";
     Show "show";
     SourceList "source list";
+    SourceOrder "source order";
+    SourceRecord "source record";
     Status "status";
     StewardAssign "steward assign";
     StewardWho "steward who";

@@ -55,8 +55,10 @@ pub(crate) struct Fetched {
 
 impl From<NotFetchable> for Failure {
     fn from(why: NotFetchable) -> Self {
-        Self::new(Code::Usage, why.to_string())
-            .hint("let the agent call the tools, and record the result with `source record`")
+        Self::new(Code::Usage, why.to_string()).hint(Hint::call(
+            "let the agent call the tools, and record the result with {}",
+            Call::new(Verb::SourceRecord),
+        ))
     }
 }
 
@@ -313,8 +315,10 @@ impl Workspace<'_> {
             let last = good.max_by_key(|result| result.at);
             used.push(last.ok_or_else(|| {
                 let message = format!("no result of `{id}` is recorded in this session");
-                Failure::new(Code::UnknownTrace, message)
-                    .hint("fetch and record the dependency first: `source order` gives the order")
+                Failure::new(Code::UnknownTrace, message).hint(Hint::call(
+                    "fetch and record the dependency first: {} gives the order",
+                    Call::new(Verb::SourceOrder).value(call.served.id.as_str()),
+                ))
             })?);
         }
         Ok(used)

@@ -33,6 +33,7 @@ pub(super) fn run(args: &List, session: &mut Session<'_>) -> Result<Answer, Fail
     let mut all = asked.resolve(&vault)?;
     let checkpoint = asked.snapshot.checkpoint();
     session.note_unreadable(&asked.snapshot);
+    all.documents.sort_by(|a, b| a.id.cmp(&b.id));
     let omitted = args.limit.first(&mut all.documents);
     session.recording.listed = Some(all.documents.len());
     if session.ui.json {
