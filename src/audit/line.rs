@@ -287,7 +287,7 @@ mod tests {
 
     /// A line with every key that one can have, and further ones.
     fn full(event: &str) -> Value {
-        json!({
+        let mut full = json!({
             "v": 1, "seq": 3, "prev": "p", "at": "t", "writer": "w", "tool": "0.1.0",
             "verb": "read", "args": {"argv": ["read", "a"], "cwd": "b", "terminal": true},
             "principal": "ana", "principal_source": "env", "head": {"checkpoint": 2, "hash": "h"},
@@ -304,7 +304,16 @@ mod tests {
             "bytes": 5, "sha256": "s", "elapsed_us": 7, "count": 1, "code": "c",
             "query_sha256": "q", "further": {"x": [true]}, "action": "event", "ids": ["a"],
             "sealed": {"checkpoint": 2, "hash": "h"}, "recovered": true,
-        })
+        });
+        let of_hydration = json!({
+            "source": "s", "uri": "u", "source_version": 1, "checkpoint": 1, "chain_hash": "c",
+            "server": "j", "tools": ["t"], "cache": "hit", "duration_ms": 5, "media_type": "m/t",
+            "result_hash": "r", "error": "e", "depends_on": ["0a1b2c3d-1"],
+        });
+        for (key, value) in of_hydration.as_object().unwrap() {
+            full[key] = value.clone();
+        }
+        full
     }
 
     fn spelled(mut line: Value) -> Vec<u8> {
@@ -348,7 +357,7 @@ mod tests {
 
     #[test]
     fn a_line_is_what_its_members_say_whichever_way_it_is_read() {
-        for event in ["access", "listing", "refused", "output", "change", "other"] {
+        for event in ["access", "listing", "refused", "output", "hydration", "change", "other"] {
             let full = full(event);
             let is_event = event != "other";
             assert_eq!(read(&spelled(full.clone())).is_ok(), is_event, "{event}");

@@ -1,6 +1,9 @@
 //! `ctx source record`: what a source gave, in the access log (AUDIT-30), and what the log's readers
 //! make of it.
 
+use std::sync::Arc;
+
+use contextnest::vault::disk::{Change, Overseer, Verdict};
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
@@ -302,6 +305,40 @@ fn a_hydration_that_cannot_be_recorded_is_an_error() {
     assert!(failed.stderr.contains("the hydration was not recorded"), "{}", failed.stderr);
     assert_eq!(failed.stdout, "");
     run("../logs").ok();
+}
+
+/// A disk that refuses what is written to an access log, or that it is made durable.
+#[derive(Debug)]
+struct Full {
+    is_sync: bool,
+}
+
+impl Overseer for Full {
+    fn judge(&self, change: &Change<'_>) -> Verdict {
+        match change {
+            Change::Sync { path } if self.is_sync && path.contains("/audit") => Verdict::Refuse(5),
+            Change::Write { path, .. } if !self.is_sync && path.contains("/audit") => {
+                Verdict::Refuse(28)
+            }
+            _ => Verdict::Allow,
+        }
+    }
+}
+
+#[test]
+fn a_hydration_is_as_durable_as_the_vault_asks() {
+    let place = vault();
+    let line = "source record sources/users --session s --tools search --server jira";
+    let on = |is_sync: bool| place.typed(line).stdin("x").on(Arc::new(Full { is_sync }));
+    // On an ungoverned vault the disk is not waited for; what is not written is an error all the same.
+    on(true).ok();
+    assert_eq!(on(false).exits(5).stdout, "");
+    let config = place.read(".context/config.yaml");
+    place.write(".context/config.yaml", config.replace("audit:\n", "audit:\n  durability: sync\n"));
+    let refused = on(true).exits(5);
+    assert_eq!(refused.stdout, "");
+    assert!(refused.stderr.contains("the hydration was not recorded"), "{}", refused.stderr);
+    place.ctx("trace verify").ok();
 }
 
 #[test]
