@@ -31,6 +31,8 @@ pub const MAX_URI_BYTES: usize = 8192;
 pub(crate) const SCHEME: &str = "contextnest://";
 const TAG: &str = "tag";
 const SEARCH: &str = "search";
+/// What begins the path of a staged entry.
+pub(crate) const STAGED: &str = "staged";
 
 /// A reference in the `contextnest://` scheme.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -52,6 +52,9 @@ verbs! {
     Review "review";
     ReviewShow "review show";
     Show "show";
+    StageGc "stage gc";
+    StageList "stage list";
+    StageShow "stage show";
     Status "status";
     StewardAssign "steward assign";
     StewardWho "steward who";
