@@ -148,7 +148,7 @@ const PROBLEMS: &[(&str, &str, &str)] = &[
     ("selector-quote", "a selector", "A quoted text has no closing quote."),
     ("selector-pins", "a selector", "URIs are pinned to different checkpoints."),
     ("selector-section", "a selector", "A section cannot be used at this place."),
-    ("selector-unsupported", "a selector", "The expression is reserved and not supported yet."),
+    ("selector-unsupported", "a selector", "The expression has no meaning in this place."),
     ("selector-too-large", "a selector", "With its packs the selector has more than 65536 terms, or more than 16 searches."),
     ("uri-scheme", "a URI", "The URI does not begin with `contextnest://`."),
     ("uri-too-long", "a URI", "The URI is longer than 8192 bytes."),

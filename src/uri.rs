@@ -193,9 +193,9 @@ impl Uri {
         }
     }
 
-    /// Whether a URI can name this id: what begins with `tag/` or `search/` means something else.
+    /// Whether a URI can name this id: what begins with `tag/`, `search/` or `staged/` means something else.
     pub fn can_name(id: &DocumentId) -> bool {
-        !matches!(id.as_str().split_once('/'), Some((TAG | SEARCH, _)))
+        !matches!(id.as_str().split_once('/'), Some((TAG | SEARCH | STAGED, _)))
     }
 
     /// Which guarantees it has.

@@ -7,7 +7,7 @@ use clap::{CommandFactory as _, FromArgMatches as _};
 use super::Cli;
 
 /// The verbs of each group, in the order in which `ctx --help` lists them.
-const GROUPS: [(&str, &[&str]); 8] = [
+const GROUPS: [(&str, &[&str]); 9] = [
     ("Start", &["init", "demo", "add"]),
     ("Publish", &["status", "validate", "diff", "publish", "retire", "restore", "mv"]),
     ("Review", &["submit", "review", "approve", "reject", "withdraw", "comment"]),
@@ -29,6 +29,7 @@ const GROUPS: [(&str, &[&str]); 8] = [
             "evidence",
         ],
     ),
+    ("Sources", &["stage"]),
     ("Govern", &["govern", "steward", "owners"]),
     ("Maintain", &["recover", "index"]),
     ("Help", &["help"]),

@@ -93,7 +93,9 @@ impl Staged {
         }
         for chain in &chains.chains {
             for line in &chain.lines {
-                let (LineKind::Stage(entry), Some(hash)) = (&line.kind, line.hash) else { continue };
+                let (LineKind::Stage(entry), Some(hash)) = (&line.kind, line.hash) else {
+                    continue;
+                };
                 let mut entry = StagedEntry {
                     source: chain.source.clone(),
                     writer: chain.writer.clone(),
@@ -166,7 +168,9 @@ impl StagedEntry {
     /// Whether this principal recorded it in this session.
     pub fn is_own(&self, principal: Option<&PrincipalKey>, session: Option<&str>) -> bool {
         let recorded = self.entry.principal.as_deref().map(PrincipalKey::of);
-        session.is_some() && self.entry.session.as_deref() == session && recorded.as_ref() == principal
+        session.is_some()
+            && self.entry.session.as_deref() == session
+            && recorded.as_ref() == principal
     }
 
     /// Its state, in a word.

@@ -19,8 +19,8 @@ mod policy;
 mod record;
 mod tails;
 
-pub(crate) use append::{Appended, append};
 pub use append::StagingError;
+pub(crate) use append::append;
 pub use canonical::Canonical;
 pub use chain::{Chain, Chains, StrayFile};
 pub use collected::{Ended, Promotion, Staged, StagedEntry};

@@ -82,7 +82,8 @@ fn content(
 ) -> Vec<Finding> {
     let path = payload_path(raw);
     let each = |code, why: &str| {
-        let one = |entry: &&StagedEntry| Finding::new(code, &path, format!("{}: {why}", entry.name()));
+        let one =
+            |entry: &&StagedEntry| Finding::new(code, &path, format!("{}: {why}", entry.name()));
         entries.iter().map(one).collect::<Vec<_>>()
     };
     match read_payload(vault.files(), raw) {

@@ -1,12 +1,12 @@
 //! Acts upon entries: a line in the actor's chain, and one in the change log (STAGE-12, STAGE-14).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::view::Access;
 use crate::audit::{Change, StagedStep, changes};
 use crate::model::hint::{Hint, Verb};
 use crate::model::id::DocumentId;
-use crate::model::principal::Principal;
+use crate::model::principal::{Principal, PrincipalKey};
 use crate::report::failure::{Code, Failure};
 use crate::staging::{
     self, Act, ActKind, Chains, EntryRef, Staged, StagedEntry, StagedName, StagingError,
@@ -24,9 +24,6 @@ pub(crate) struct Acted {
     /// Whether it was so already.
     pub(crate) unchanged: bool,
 }
-
-/// An act that pins, unpins or discards.
-pub(crate) type Unpinned = ActKind;
 
 /// The staged entries as the holder of the write lock finds them.
 pub(super) struct Desk<'d> {
@@ -60,8 +57,7 @@ impl<'d> Desk<'d> {
                     self.access.require(Some(&self.principal), Role::Editor, &entry.source).is_ok();
                 let key = self.principal.key();
                 let recorded = entry.entry.principal.as_deref();
-                let is_own =
-                    recorded.is_some_and(|by| crate::model::principal::PrincipalKey::of(by) == key);
+                let is_own = recorded.is_some_and(|by| PrincipalKey::of(by) == key);
                 Err(if is_seen || is_own { why } else { unknown() })
             }
         }
@@ -100,10 +96,12 @@ impl<'d> Desk<'d> {
     /// Removes the payloads of entries that ended, if no live entry names them; gives how many.
     pub(super) fn remove(&self, ended: &[&StagedEntry]) -> Result<usize, Failure> {
         let is_ended = |one: &StagedEntry| {
-            ended.iter().any(|e| (&e.source, &e.writer, e.seq) == (&one.source, &one.writer, one.seq))
+            ended
+                .iter()
+                .any(|e| (&e.source, &e.writer, e.seq) == (&one.source, &one.writer, one.seq))
         };
         let live = self.staged.entries.iter().filter(|one| one.is_live() && !is_ended(one));
-        let kept: std::collections::BTreeSet<_> = live.filter_map(|one| one.entry.raw()).collect();
+        let kept: BTreeSet<_> = live.filter_map(|one| one.entry.raw()).collect();
         let mut gone: Vec<_> = ended.iter().filter_map(|one| one.entry.raw()).collect();
         gone.sort_unstable();
         gone.dedup();
@@ -121,7 +119,7 @@ impl Workspace<'_> {
         &self,
         vault: &Vault,
         name: &StagedName,
-        kind: Unpinned,
+        kind: ActKind,
     ) -> Result<Acted, Failure> {
         let _lock = vault.lock(&self.holder("stage")?)?;
         let desk = Desk::open(self, vault)?;

@@ -1,13 +1,19 @@
 //! Collecting entries past their retention, and erasing a content (STAGE-17, STAGE-18).
 
+use std::collections::BTreeSet;
+
 use super::acts::{Desk, refuse_promoted};
 use crate::audit::{Change, StagedStep};
+use crate::model::digest::Digest;
+use crate::model::layout::LOCAL_DIR;
+use crate::model::timestamp::Timestamp;
 use crate::report::failure::Failure;
 use crate::staging::{
     ActKind, Chains, Staged, StagedEntry, StagedName, all_payloads, payload_path, remove_payloads,
 };
 use crate::stewards::Role;
 use crate::vault::Vault;
+use crate::vault::outside;
 use crate::workspace::Workspace;
 use crate::workspace::git::GitError;
 
@@ -41,7 +47,11 @@ impl Workspace<'_> {
     ///
     /// # Errors
     /// Nothing was collected, or not everything.
-    pub(crate) fn collect_staged(&self, vault: &Vault, is_done: bool) -> Result<Collected, Failure> {
+    pub(crate) fn collect_staged(
+        &self,
+        vault: &Vault,
+        is_done: bool,
+    ) -> Result<Collected, Failure> {
         let _lock = match is_done {
             true => Some(vault.lock(&self.holder("stage")?)?),
             false => None,
@@ -53,7 +63,7 @@ impl Workspace<'_> {
             entry.is_live()
                 && !entry.pinned
                 && entry.promoted.is_empty()
-                && until.is_ok_and(|until: crate::model::timestamp::Timestamp| until < now)
+                && until.is_ok_and(|until: Timestamp| until < now)
         };
         let due: Vec<&StagedEntry> = desk.staged.entries.iter().filter(is_due).collect();
         let entries: Vec<StagedEntry> = due.iter().copied().cloned().collect();
@@ -108,7 +118,7 @@ impl Workspace<'_> {
             desk.append(self, &open, (ActKind::Erase, &step))?;
             // What an interrupted command left may hold it, too.
             for temporary in vault.files().temporaries() {
-                vault.files().discard(&format!("{}/{temporary}", crate::model::layout::LOCAL_DIR));
+                vault.files().discard(&format!("{}/{temporary}", LOCAL_DIR));
             }
             desk.remove(&all)?;
             if !open.is_empty() {
@@ -122,11 +132,12 @@ impl Workspace<'_> {
 
     /// The commits that brought a file, whatever branch or reflog has them.
     fn commits_with(&self, vault: &Vault, path: &str) -> (Vec<String>, bool, Option<String>) {
-        if crate::vault::outside::repository(vault.root()).is_none() {
+        if outside::repository(vault.root()).is_none() {
             return (Vec::new(), false, None);
         }
         let most = format!("--max-count={}", MOST_COMMITS + 1);
-        let all = ["log", "--all", "--reflog", "--diff-filter=AMR", "--format=%H", &most, "--", path];
+        let all =
+            ["log", "--all", "--reflog", "--diff-filter=AMR", "--format=%H", &most, "--", path];
         match (self.environment.git)(vault.root(), &all, b"") {
             Ok(found) => {
                 let text = String::from_utf8_lossy(&found);
@@ -147,18 +158,15 @@ impl Workspace<'_> {
 }
 
 /// Entries without those that are about to end.
-fn without(staged: &Staged, gone: &[&StagedEntry]) -> std::collections::BTreeSet<crate::model::digest::Digest> {
+fn without(staged: &Staged, gone: &[&StagedEntry]) -> BTreeSet<Digest> {
     let place = |one: &StagedEntry| (one.source.clone(), one.writer.clone(), one.seq);
-    let gone: std::collections::BTreeSet<_> = gone.iter().map(|one| place(one)).collect();
+    let gone: BTreeSet<_> = gone.iter().map(|one| place(one)).collect();
     let live = staged.entries.iter().filter(|one| one.is_live() && !gone.contains(&place(one)));
     live.filter_map(|one| one.entry.raw()).collect()
 }
 
 /// The payloads that none of these live entries name.
-fn leftovers(
-    vault: &Vault,
-    live: &std::collections::BTreeSet<crate::model::digest::Digest>,
-) -> Result<Vec<crate::model::digest::Digest>, Failure> {
+fn leftovers(vault: &Vault, live: &BTreeSet<Digest>) -> Result<Vec<Digest>, Failure> {
     // A line that cannot be read may name one.
     let chains = Chains::read(vault.files())?;
     let is_damaged = !chains.strays.is_empty()

@@ -7,17 +7,18 @@ use crate::audit::Labels;
 use crate::document::Document;
 use crate::document::frontmatter::Frontmatter;
 use crate::model::id::DocumentId;
+use crate::model::layout::STAGING_CHAINS;
 use crate::model::number::Version;
-use crate::resolve::plan::{Leaf, Part};
-use crate::selector::{Atom, Expr, Node, StatusFilter, Term};
+use crate::report::failure::Failure;
+use crate::resolve::plan::Part;
+use crate::selector::documents::matches;
+use crate::selector::{Atom, StatusFilter};
 use crate::staging::StagedEntry;
 use crate::trust;
 use crate::vault::Vault;
 use crate::workspace::Workspace;
-use crate::workspace::ask::Asked;
+use crate::workspace::ask::{Asked, names_staged};
 use crate::workspace::version::any_text_of;
-use crate::report::failure::Failure;
-use crate::model::layout::STAGING_CHAINS;
 
 /// What is known of the sources of entries, at the versions that were consumed.
 type Sources = HashMap<(DocumentId, u64), Option<Frontmatter>>;
@@ -36,7 +37,9 @@ impl Workspace<'_> {
         asked: &Asked<'_>,
     ) -> Result<Option<(StagedView, Vec<StagedEntry>)>, Failure> {
         let names_staged = asked.names_staged();
-        if (!names_staged && labels.session_implicit) || !vault.files().exists(STAGING_CHAINS) {
+        // What a search finds is published.
+        let is_asked = asked.plan.backend.is_none() && (names_staged || !labels.session_implicit);
+        if !is_asked || !vault.files().exists(STAGING_CHAINS) {
             return Ok(None);
         }
         let view = self.staged(vault, labels)?;
@@ -54,7 +57,8 @@ impl Workspace<'_> {
                 let text = any_text_of(vault, &chronicle, &entry.source, version).ok();
                 text.and_then(|(text, _)| Some(Document::parse(&text).ok()?.frontmatter))
             });
-            if of_terms(&asked.plan.expr, entry, fields.as_ref()) {
+            let fields = fields.as_ref();
+            if asked.plan.parts.holds(&|part: &Part| is_in(&part.atom, entry, fields)) {
                 found.push(entry.clone());
             }
         }
@@ -66,43 +70,14 @@ impl Asked<'_> {
     /// Whether the selector names staged entries.
     pub(crate) fn names_staged(&self) -> bool {
         let terms = self.selector.expr.leaves();
-        terms.iter().any(|(term, _)| **term == Term::Set(Atom::Status(StatusFilter::Staged)))
+        terms.iter().any(|(term, _)| names_staged(term))
     }
-}
-
-/// Whether an expression selects an entry.
-fn of<A>(expr: &Expr<A>, leaf: &dyn Fn(&A) -> bool) -> bool {
-    match &expr.node {
-        Node::Atom(atom) => leaf(atom),
-        Node::Intersection(operands) => operands.iter().all(|operand| of(operand, leaf)),
-        Node::Union(operands) => operands.iter().any(|operand| of(operand, leaf)),
-        Node::Difference(first, others) => {
-            of(first, leaf) && !others.iter().any(|operand| of(operand, leaf))
-        }
-    }
-}
-
-fn of_terms(expr: &Expr<Leaf>, entry: &StagedEntry, fields: Option<&Frontmatter>) -> bool {
-    of(expr, &|leaf: &Leaf| {
-        // What a search finds is published.
-        let is_search = matches!(&leaf.term, Term::Uri(uri) if uri.class() == crate::uri::Class::Delegated);
-        !is_search && of(&leaf.stands_for, &|part: &Part| is_in(&part.atom, entry, fields))
-    })
 }
 
 /// Whether an entry is in a set: it has type, tags and URI of its source, and is staged.
 fn is_in(atom: &Atom, entry: &StagedEntry, fields: Option<&Frontmatter>) -> bool {
-    let has = |test: &dyn Fn(&Frontmatter) -> bool| fields.is_some_and(test);
-    let source = |test: &dyn Fn(&crate::document::frontmatter::SourceBlock) -> bool| {
-        fields.and_then(|fields| fields.source.as_ref()).is_some_and(test)
-    };
     match atom {
         Atom::Status(status) => *status == StatusFilter::Staged,
-        Atom::Document(id) => *id == entry.source,
-        Atom::Folder(path) => entry.source.as_str().starts_with(path.as_str()),
-        Atom::Tag(tag) => has(&|fields| fields.tags.contains(tag)),
-        Atom::Type(node_type) => has(&|fields| fields.node_type == *node_type),
-        Atom::Transport(transport) => source(&|block| block.transport == Some(*transport)),
-        Atom::Server(server) => source(&|block| block.server.as_ref() == Some(server)),
+        atom => matches(atom, &entry.source, || fields),
     }
 }

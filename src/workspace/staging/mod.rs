@@ -10,7 +10,5 @@ mod matching;
 mod promotion;
 mod view;
 
-pub(crate) use acts::{Acted, Unpinned};
-pub(crate) use ending::{Collected, Erased};
-pub(crate) use promotion::{Promoted, Target};
-pub(crate) use view::{Content, StagedView};
+pub(crate) use promotion::Target;
+pub(crate) use view::{Content, StagedView, lines_of, recorded};

@@ -15,7 +15,6 @@ use crate::model::number::Version;
 use crate::model::tag::Tag;
 use crate::report::failure::{Code, Failure};
 use crate::staging::{ActKind, StagedEntry, StagedName};
-use crate::stewards::Role;
 use crate::trust;
 use crate::vault::Vault;
 use crate::workspace::Workspace;
@@ -135,21 +134,6 @@ impl Workspace<'_> {
         let done = desk.append(self, &[&entry], (ActKind::Promote, &step));
         done.and_then(|()| self.record_act(vault, Change::Promote(step))).map_err(unfinished)
     }
-
-    /// Refuses who may not promote to a document, before anything is written.
-    pub(crate) fn may_promote(
-        &self,
-        vault: &Vault,
-        (id, text): (&DocumentId, &str),
-        author: &Author,
-    ) -> Result<(), Failure> {
-        let log = trust::open_log(vault)?;
-        let Some(rules) = govern::review::rules_in_force(vault, &log.sound()?)? else {
-            return Ok(());
-        };
-        let fit = rules.require(author.principal.as_str(), Role::Editor, [(id, text)]);
-        fit.map_err(|why| Failure::new(Code::NotASteward, format!("`{id}`: {why}")))
-    }
 }
 
 fn exists(id: &DocumentId) -> Failure {
@@ -161,7 +145,8 @@ fn exists(id: &DocumentId) -> Failure {
 fn text_of(vault: &Vault, entry: &StagedEntry, target: &Target<'_>) -> Result<String, Failure> {
     let content = content(vault, entry)?;
     let refused = |why: &str| {
-        let message = format!("the content of `{}` cannot be the body of a document: {why}", entry.name());
+        let message =
+            format!("the content of `{}` cannot be the body of a document: {why}", entry.name());
         Failure::new(Code::Refused, message)
             .hint("it stays staged; pin it, and cite its URI from a document that you write")
     };
@@ -204,7 +189,10 @@ fn make(
         true => {
             let mode = Mode::default();
             let from = Some(new);
-            submit(vault, &Submission { author, which, from, change: None, supersede: false, mode })?
+            submit(
+                vault,
+                &Submission { author, which, from, change: None, supersede: false, mode },
+            )?
         }
         false => {
             let request = Request { author: author.clone(), which, mode: Mode::default() };

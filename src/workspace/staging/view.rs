@@ -12,7 +12,9 @@ use crate::model::id::DocumentId;
 use crate::model::principal::Principal;
 use crate::report::failure::{Code, Failure};
 use crate::review::{Rules, Unfit};
-use crate::staging::{Chains, FoundPayload, Staged, StagedEntry, StagedName, read_payload};
+use crate::staging::{
+    Canonical, Chains, FoundPayload, Staged, StagedEntry, StagedName, read_payload,
+};
 use crate::stewards::Role;
 use crate::trust;
 use crate::vault::Vault;
@@ -137,7 +139,7 @@ impl Workspace<'_> {
 
     fn view(&self, vault: &Vault, labels: &Labels, chains: &Chains) -> Result<StagedView, Failure> {
         let staged = Staged::of(chains);
-        let principal = vault.reader().principal().map(|(principal, _)| principal);
+        let principal = vault.reader().principal().map(|(principal, _)| principal.clone());
         let session = labels.session.clone().filter(|_| !labels.session_implicit);
         let access = Access::of(vault, staged.entries.iter().map(|entry| &entry.source))?;
         Ok(StagedView { staged, principal, session, access })
@@ -161,7 +163,9 @@ impl StagedView {
         let mut seen: Vec<&StagedEntry> =
             self.staged.entries.iter().filter(|entry| self.is_visible(entry)).collect();
         // Times are written in one form, so that they compare as texts.
-        seen.sort_by(|a, b| (&a.at, &a.source, &a.writer, a.seq).cmp(&(&b.at, &b.source, &b.writer, b.seq)));
+        seen.sort_by(|a, b| {
+            (&a.at, &a.source, &a.writer, a.seq).cmp(&(&b.at, &b.source, &b.writer, b.seq))
+        });
         seen
     }
 
@@ -242,4 +246,20 @@ impl Content {
     pub(crate) fn text(&self) -> Option<&str> {
         std::str::from_utf8(&self.bytes).ok()
     }
+}
+
+/// A content in lines to compare it by: of JSON, its value with keys in order. None where it is no
+/// text.
+pub(crate) fn lines_of(content: &Content, canonical: Option<Canonical>) -> Option<String> {
+    let mut text = match canonical {
+        Some(Canonical::Jcs) => {
+            let value: serde_json::Value = serde_json::from_slice(&content.bytes).ok()?;
+            serde_json::to_string_pretty(&value).ok()?
+        }
+        _ => content.text()?.to_owned(),
+    };
+    if !text.is_empty() && !text.ends_with('\n') {
+        text.push('\n');
+    }
+    Some(text)
 }
