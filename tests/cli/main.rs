@@ -74,6 +74,7 @@ mod review_properties;
 mod search;
 mod sections;
 mod shared;
+mod stage;
 mod staged;
 mod status;
 mod stewards;
