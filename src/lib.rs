@@ -71,6 +71,7 @@ pub mod live;
 pub mod model;
 #[doc(hidden)]
 pub mod pack;
+mod program;
 mod recover;
 pub mod report;
 #[doc(hidden)]
@@ -80,6 +81,7 @@ pub mod review;
 mod search;
 #[doc(hidden)]
 pub mod selector;
+mod source;
 #[doc(hidden)]
 pub mod staging;
 mod starter;

@@ -8,7 +8,7 @@
 //! how it gets there. `chain` reads the files again, in `blocks` of lines, and checks them; `fault` is
 //! what it finds wrong, `filter` and `pattern` which lines a question is about, `find` the line that a
 //! trace names, and `follow` what is new. `collect` brings the logs of several machines together.
-//! `produced` is what an agent made of it, and `traceparent` the span of a distributed trace that a
+//! `produced` is what an agent made of it, `hydration` what it fetched as a source says, and `traceparent` the span of a distributed trace that a
 //! command is run in. `changes` is the log of those who write, in the vault, and `tails` what is kept
 //! in mind of it elsewhere. `prune` deletes the oldest accesses, but those that a `hold` names, and
 //! `cut` is where that was.
@@ -28,6 +28,7 @@ mod filter;
 mod find;
 mod follow;
 pub(crate) mod hold;
+mod hydration;
 mod impact;
 mod labels;
 mod line;
@@ -55,6 +56,7 @@ pub use fault::{Fault, FaultKind};
 pub use filter::Filter;
 pub use follow::{Follower, New, Take};
 pub use hold::{Hold, Holds, PlacedHold};
+pub use hydration::{Cached, Hydration};
 pub use impact::{Reading, readings};
 pub use labels::{LabelError, Labels, check as check_label};
 pub use line::{Arguments, HeadRef, Line, LineFault, Request, TraceId};

@@ -29,7 +29,7 @@ const GROUPS: [(&str, &[&str]); 9] = [
             "evidence",
         ],
     ),
-    ("Sources", &["stage"]),
+    ("Sources", &["source", "stage"]),
     ("Govern", &["govern", "steward", "owners"]),
     ("Maintain", &["recover", "index"]),
     ("Help", &["help"]),

@@ -49,6 +49,7 @@ mod review;
 mod search;
 mod session;
 mod show;
+mod source;
 mod stage;
 mod status;
 mod steward;
@@ -189,6 +190,7 @@ enum Verb {
     Pack(pack::Pack),
     Neighbors(neighbors::Neighbors),
     Graph(graph::Graph),
+    Source(source::Source),
     Verify(verify::Verify),
     Head(head::Head),
     History(history::History),
@@ -224,6 +226,9 @@ impl Verb {
         }
         if let Self::Stage(stage) = self {
             return stage.hands_out();
+        }
+        if let Self::Source(source) = self {
+            return source.hands_out();
         }
         matches!(
             self,
@@ -359,6 +364,7 @@ fn dispatch(verb: Verb, session: &mut Session<'_>) -> Result<Answer, Failure> {
         Verb::Pack(args) => pack::run(&args, session),
         Verb::Neighbors(args) => neighbors::run(&args, session),
         Verb::Graph(args) => graph::run(&args, session),
+        Verb::Source(args) => source::run(&args, session),
         Verb::Verify(args) => verify::run(&args, session),
         Verb::Head(args) => head::run(&args, session),
         Verb::History(args) => history::run(&args, session),

@@ -52,6 +52,9 @@ verbs! {
     Review "review";
     ReviewShow "review show";
     Show "show";
+    SourceList "source list";
+    SourceOrder "source order";
+    SourceRecord "source record";
     StageGc "stage gc";
     StageList "stage list";
     StageShow "stage show";

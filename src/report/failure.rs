@@ -36,11 +36,13 @@ codes! {
     ClockBehind "clock-behind" 1, "The last checkpoint is more than 24 hours ahead of the clock.";
     ClockEnded "clock-ended" 1, "The last checkpoint has the latest time that can be recorded.";
     NotSubmitted "not-submitted" 1, "Nothing of this document awaits a decision.";
+    NotASource "not-a-source" 1, "The document is not a source.";
     NotGoverned "not-governed" 1, "The vault is not governed, so that nothing is reviewed.";
     Exists "exists" 1, "The file or folder exists already, or is in a vault.";
     Usage "usage" 2, "The arguments are invalid or contradict each other.";
     NoVault "no-vault" 2, "No vault was found.";
     NoPrincipal "no-principal" 2, "No valid principal is configured.";
+    NotConfigured "not-configured" 2, "The user's configuration names no program for this.";
     ConfigInvalid "config-invalid" 2, "The configuration cannot be read, or asks for what this vault cannot have.";
     IdInvalid "id-invalid" 2, "The text is not a valid id.";
     Misplaced "misplaced" 2, "No document can have this path: the layout, a rule of git or another vault leaves it out.";
@@ -64,6 +66,7 @@ codes! {
     HeadFork "head-fork" 4, "The log has another checkpoint in the place of the trusted head.";
     Io "io" 5, "Reading or writing failed.";
     SearchFailed "search-failed" 5, "The search back-end failed.";
+    SourceFailed "source-failed" 5, "The program for a source failed; the attempt is recorded.";
 }
 
 /// A failed command.

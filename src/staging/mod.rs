@@ -30,6 +30,6 @@ pub(crate) use payload::{
     FoundPayload, all as all_payloads, path_of as payload_path, read as read_payload,
     remove as remove_payloads,
 };
-pub use policy::{Capture, retention_until};
+pub use policy::{days_kept, retention_until};
 pub use record::{Captured, Hydrated, stage};
 pub use tails::{accept, forget, lost};

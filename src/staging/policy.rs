@@ -1,37 +1,25 @@
 //! What is staged, and for how long (STAGE-9, STAGE-10).
 
+use crate::model::stage::StagePolicy;
 use crate::model::timestamp::Timestamp;
 use crate::vault::staging::Staging;
 
 /// Milliseconds of a day.
 const DAY: i64 = 24 * 60 * 60 * 1000;
 
-/// What a source says of staging its results, as `stage` in its block `source`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Capture {
-    /// They are not staged.
-    Never,
-    /// They are staged where the vault stages.
-    #[default]
-    Default,
-    /// They are staged.
-    Always,
-}
-
-impl Capture {
-    /// Each with its word.
-    pub const ALL: [(&'static str, Self); 3] =
-        [("never", Self::Never), ("default", Self::Default), ("always", Self::Always)];
-
-    /// For how many days a result is kept; none if it is not staged. `retention` is the source's own.
-    pub fn days(self, staging: Staging, retention: Option<u64>) -> Option<u64> {
-        let is_staged = match self {
-            Self::Never => false,
-            Self::Default => staging.is_enabled(),
-            Self::Always => true,
-        };
-        is_staged.then(|| retention.unwrap_or(staging.retention))
-    }
+/// For how many days a result is kept; none if it is not staged. `policy` and `retention` are what the
+/// source says.
+pub fn days_kept(
+    policy: Option<StagePolicy>,
+    staging: Staging,
+    retention: Option<u64>,
+) -> Option<u64> {
+    let is_staged = match policy {
+        Some(StagePolicy::Never) => false,
+        None | Some(StagePolicy::Default) => staging.is_enabled(),
+        Some(StagePolicy::Always) => true,
+    };
+    is_staged.then(|| retention.unwrap_or(staging.retention))
 }
 
 /// When an entry may be collected that is kept for so many days.
@@ -49,14 +37,15 @@ mod tests {
     fn the_source_decides_over_the_vault() {
         let on = Staging { enabled: Some(true), ..Staging::default() };
         let off = Staging { enabled: Some(false), ..Staging::default() };
-        for (capture, staging, own, days) in [
-            (Capture::Never, on, Some(3), None),
-            (Capture::Default, on, None, Some(30)),
-            (Capture::Default, on, Some(3), Some(3)),
-            (Capture::Default, off, Some(3), None),
-            (Capture::Always, off, None, Some(30)),
+        for (policy, staging, own, days) in [
+            (Some(StagePolicy::Never), on, Some(3), None),
+            (None, on, None, Some(30)),
+            (None, off, None, None),
+            (Some(StagePolicy::Default), on, Some(3), Some(3)),
+            (Some(StagePolicy::Default), off, Some(3), None),
+            (Some(StagePolicy::Always), off, None, Some(30)),
         ] {
-            assert_eq!(capture.days(staging, own), days, "{capture:?}");
+            assert_eq!(days_kept(policy, staging, own), days, "{policy:?}");
         }
     }
 

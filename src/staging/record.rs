@@ -40,7 +40,7 @@ pub struct Hydrated {
     pub ttl: Option<u64>,
     /// The lines of the access log that record the results it depends on.
     pub depends_on: Vec<String>,
-    /// For how many days it is kept, see [`super::Capture::days`].
+    /// For how many days it is kept, see [`super::days_kept`].
     pub days: u64,
 }
 

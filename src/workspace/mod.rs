@@ -37,6 +37,7 @@ pub(crate) mod recording;
 pub(crate) mod retention;
 pub(crate) mod revision;
 pub(crate) mod search;
+pub(crate) mod source;
 pub(crate) mod staged;
 pub(crate) mod staging;
 pub(crate) mod stewards;

@@ -4,8 +4,18 @@ use crate::harness::Place;
 
 #[test]
 fn every_verb_names_its_schema() {
-    let place =
-        Place::published(&[("nodes/a", "---\ntags: [x]\n---\n# A\n"), ("nodes/z", "[a](a.md)\n")]);
+    let source = "---\ntype: source\nsource: {transport: cli, server: s, tools: [t], cache_ttl: 9999}\n---\n";
+    let place = Place::published_with(
+        "servers: {s: {transport: cli}}\n",
+        &[
+            ("nodes/a", "---\ntags: [x]\n---\n# A\n"),
+            ("nodes/z", "[a](a.md)\n"),
+            ("sources/s", source),
+        ],
+    );
+    let user = "vaults: {ROOT: {sources: {s: {command: [/bin/cat]}}}}";
+    let user = user.replace("ROOT", &place.root().display().to_string());
+    place.write("../.config/contextnest/config.yaml", user);
     place.ctx("read nodes/a").ok();
     let traces = place.ctx("trace list --verb read --json").ok().json("ctx.trace.list");
     let show = format!("trace show {}", traces["traces"][0]["trace"].as_str().unwrap());
@@ -96,6 +106,13 @@ fn every_verb_names_its_schema() {
         ("approve nodes/s --dry-run", "ctx.approve"),
         ("reject nodes/s --reason x --dry-run", "ctx.reject"),
         ("withdraw nodes/s --as bo@example.com", "ctx.withdraw"),
+        ("source list", "ctx.source.list"),
+        ("source show sources/s", "ctx.source.show"),
+        ("source order type:source", "ctx.source.order"),
+        ("source check", "ctx.source.check"),
+        ("source record sources/s --session s --tools t --server s", "ctx.source.record"),
+        ("source fresh sources/s --session s", "ctx.source.fresh"),
+        ("source run sources/s --session s", "ctx.source.run"),
         ("help", "ctx.help"),
         ("help publish", "ctx.help"),
         ("help drift", "ctx.help"),

@@ -171,7 +171,9 @@ fn others_see_staged_results_only_where_they_ask_for_them() {
     let answer = place.ctx("resolve status:staged --json --bodies").ok().json("ctx.resolve");
     assert_eq!(answer["documents"], serde_json::json!([]));
     assert_eq!(answer["staged"][0]["content"], "one");
-    for line in ["resolve status:staged --at 1", "resolve 'status:staged + contextnest://sources/prices@1'"] {
+    for line in
+        ["resolve status:staged --at 1", "resolve 'status:staged + contextnest://sources/prices@1'"]
+    {
         let said = place.ctx(line).exits(2);
         assert!(said.stderr.contains("staged results belong to none"), "{}", said.stderr);
     }
@@ -319,7 +321,8 @@ fn collection_leaves_tombstones_and_contents_that_others_share() {
         let staged = staged_at(&place, Disk::default(), (ANA, session), (payload, at));
         staged.unwrap().name.to_string()
     };
-    let (old, shared, pinned) = (stage_old("s1", b"old"), stage_old("s1", b"both"), stage_old("s1", b"pin"));
+    let (old, shared, pinned) =
+        (stage_old("s1", b"old"), stage_old("s1", b"both"), stage_old("s1", b"pin"));
     let young = stage(&place, ANA, "s2", b"both");
     place.run(&["stage", "pin", &pinned]).ok();
     let file = file_of(&place, &old);
@@ -330,7 +333,10 @@ fn collection_leaves_tombstones_and_contents_that_others_share() {
     assert_eq!(plan.json("ctx.stage.gc")["collected"].as_array().unwrap().len(), 2);
     assert_eq!(files_in(place.root()), before);
     let done = place.run(&["stage", "gc", "--now", now, "--json"]).ok().json("ctx.stage.gc");
-    assert_eq!((&done["collected"], &done["files"]), (&serde_json::json!([old, shared]), &1.into()));
+    assert_eq!(
+        (&done["collected"], &done["files"]),
+        (&serde_json::json!([old, shared]), &1.into())
+    );
     assert!(!place.has(&file) && place.has(&kept) && place.has(&pin));
     let show = |uri: &str| place.run(&["stage", "show", uri, "--raw"]);
     show(&old).exits(1);
@@ -348,7 +354,8 @@ fn an_erased_content_is_nowhere() {
     place.run(&["stage", "show", &first]).ok();
     place.run(&["stage", "pin", &second]).ok();
     place.ctx("resolve status:staged --bodies").ok();
-    let plan = place.run(&["stage", "erase", &first, "--reason", "personal data", "--dry-run"]).ok();
+    let plan =
+        place.run(&["stage", "erase", &first, "--reason", "personal data", "--dry-run"]).ok();
     assert!(plan.stdout.contains(&second), "{}", plan.stdout);
     assert_eq!(place.run(&["stage", "show", &first, "--raw"]).ok().stdout.as_bytes(), secret);
     let done = ["stage", "erase", &first, "--reason", "personal data", "--json"];
@@ -360,7 +367,10 @@ fn an_erased_content_is_nowhere() {
     }
     for uri in [&first, &second] {
         let shown = place.run(&["stage", "show", uri, "--json"]).exits(1).json("ctx.stage.show");
-        assert_eq!((&shown["state"], &shown["ended"]["reason"]), (&"erased".into(), &"personal data".into()));
+        assert_eq!(
+            (&shown["state"], &shown["ended"]["reason"]),
+            (&"erased".into(), &"personal data".into())
+        );
     }
     assert_eq!(findings(&place), [""; 0]);
 }
@@ -404,7 +414,8 @@ fn hostile_results_are_kept_exactly_or_refused() {
     let uri = stage(&place, ANA, "s1", &large);
     assert!(place.run(&["stage", "show", &uri, "--raw"]).ok().stdout.as_bytes() == large);
     let larger = vec![b'x'; (64 << 20) + 1];
-    let refused = staged_at(&place, Disk::default(), (ANA, "s1"), (&larger, "2026-11-21T10:01:00.000Z"));
+    let refused =
+        staged_at(&place, Disk::default(), (ANA, "s1"), (&larger, "2026-11-21T10:01:00.000Z"));
     assert!(matches!(refused, Err(StagingError::TooLarge { .. })));
     assert_eq!(findings(&place), [""; 0]);
 }
@@ -429,7 +440,10 @@ fn verify_reports_what_is_wrong_with_staged_results() {
 
     let (place, _) = new();
     place.edit(&chain_of(&place), "list_prices", "list_priceS");
-    assert_eq!(findings(&place), ["staged-chain-mismatch", "staged-chain-mismatch", "staged-leftover"]);
+    assert_eq!(
+        findings(&place),
+        ["staged-chain-mismatch", "staged-chain-mismatch", "staged-leftover"]
+    );
 
     let (place, _) = new();
     let chain = chain_of(&place);

@@ -137,6 +137,19 @@ impl Workspace<'_> {
         self.view(vault, labels, &chains)
     }
 
+    /// The same of the entries of a source.
+    ///
+    /// # Errors
+    /// As [`Workspace::staged`].
+    pub(crate) fn staged_of_source(
+        &self,
+        vault: &Vault,
+        labels: &Labels,
+        source: &DocumentId,
+    ) -> Result<StagedView, Failure> {
+        self.view(vault, labels, &Chains::of_source(vault.files(), source)?)
+    }
+
     fn view(&self, vault: &Vault, labels: &Labels, chains: &Chains) -> Result<StagedView, Failure> {
         let staged = Staged::of(chains);
         let principal = vault.reader().principal().map(|(principal, _)| principal.clone());
