@@ -168,5 +168,6 @@ const PROBLEMS: &[(&str, &str, &str)] = &[
     ("uri-anchor", "a URI", "A `#` is not followed by the name of a section."),
     ("uri-tag", "a URI", "`tag/` is not followed by one tag."),
     ("uri-query", "a URI", "`search/` is not followed by one query."),
+    ("uri-staged", "a URI", "It names a staged entry, which is no document."),
     ("uri-id", "a URI", "The path is not a valid id."),
 ];

@@ -7,11 +7,14 @@ use clap::{CommandFactory as _, FromArgMatches as _};
 use super::Cli;
 
 /// The verbs of each group, in the order in which `ctx --help` lists them.
-const GROUPS: [(&str, &[&str]); 9] = [
+const GROUPS: [(&str, &[&str]); 8] = [
     ("Start", &["init", "demo", "add"]),
     ("Publish", &["status", "validate", "diff", "publish", "retire", "restore", "mv"]),
     ("Review", &["submit", "review", "approve", "reject", "withdraw", "comment"]),
-    ("Read", &["list", "read", "resolve", "search", "context", "pack", "neighbors", "graph"]),
+    (
+        "Read",
+        &["list", "read", "resolve", "search", "context", "pack", "neighbors", "graph", "source"],
+    ),
     (
         "Verify and look back",
         &[
@@ -29,8 +32,7 @@ const GROUPS: [(&str, &[&str]); 9] = [
             "evidence",
         ],
     ),
-    ("Sources", &["source", "stage"]),
-    ("Govern", &["govern", "steward", "owners"]),
+    ("Govern", &["govern", "steward", "owners", "stage"]),
     ("Maintain", &["recover", "index"]),
     ("Help", &["help"]),
 ];

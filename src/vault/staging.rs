@@ -14,18 +14,16 @@ pub struct Staging {
     pub enabled: Option<bool>,
     /// For how many days.
     pub retention: u64,
-    /// Whether checkpoints bind the chains.
-    pub bind: bool,
 }
 
 impl Default for Staging {
     fn default() -> Self {
-        Self { enabled: None, retention: RETENTION, bind: false }
+        Self { enabled: None, retention: RETENTION }
     }
 }
 
 impl Staging {
-    const KEYS: [&str; 3] = ["enabled", "retention", "bind"];
+    const KEYS: [&str; 2] = ["enabled", "retention"];
 
     /// Reads the value of `staging`, with what to mend.
     pub(super) fn read(node: &Node) -> Result<(Self, Vec<yaml::Error>), yaml::Error> {
@@ -33,12 +31,12 @@ impl Staging {
         if node.entries().is_none() && !node.is_null() {
             return Err(node.error("expected `key: value` lines, or nothing"));
         }
-        let switch = [("true", true), ("false", false)];
         for (key, value) in node.entries().unwrap_or_default() {
             match key.text().unwrap_or_default() {
-                "enabled" => staging.enabled = Some(word(value, &switch)?),
+                "enabled" => {
+                    staging.enabled = Some(word(value, &[("true", true), ("false", false)])?)
+                }
                 "retention" => staging.retention = days(value)?,
-                "bind" => staging.bind = word(value, &switch)?,
                 unknown => warnings.push(key.error(unknown_key(unknown, &Self::KEYS))),
             }
         }
@@ -63,7 +61,6 @@ impl Staging {
         Self {
             enabled: self.enabled.max(other.enabled),
             retention: self.retention.max(other.retention),
-            bind: self.bind || other.bind,
         }
     }
 }
@@ -81,8 +78,8 @@ mod tests {
         assert!(!of("name: x\n").unwrap().is_enabled());
         assert!(of("governance: governed\nstaging:\n").unwrap().is_enabled());
         assert!(!of("governance: governed\nstaging: {enabled: false}\n").unwrap().is_enabled());
-        let said = Staging { enabled: Some(true), retention: 7, bind: true };
-        assert_eq!(of("staging: {enabled: true, retention: 7d, bind: true}\n"), Ok(said));
+        let said = Staging { enabled: Some(true), retention: 7 };
+        assert_eq!(of("staging: {enabled: true, retention: 7d}\n"), Ok(said));
     }
 
     #[test]
@@ -97,8 +94,8 @@ mod tests {
     #[test]
     fn a_live_configuration_only_adds_to_the_sealed_one() {
         let sealed = Staging { enabled: Some(true), ..Staging::default() };
-        let live = Staging { enabled: Some(false), retention: 7, bind: true };
-        assert_eq!(sealed.stricter(live), Staging { bind: true, ..sealed });
+        let live = Staging { enabled: Some(false), retention: 7 };
+        assert_eq!(sealed.stricter(live), sealed);
         assert_eq!(live.stricter(sealed), sealed.stricter(live));
     }
 }
