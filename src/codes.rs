@@ -152,7 +152,7 @@ const PROBLEMS: &[(&str, &str, &str)] = &[
     ("selector-quote", "a selector", "A quoted text has no closing quote."),
     ("selector-pins", "a selector", "URIs are pinned to different checkpoints."),
     ("selector-section", "a selector", "A section cannot be used at this place."),
-    ("selector-unsupported", "a selector", "The expression is reserved and not supported yet."),
+    ("selector-unsupported", "a selector", "The expression has no meaning in this place."),
     ("selector-too-large", "a selector", "With its packs the selector has more than 65536 terms, or more than 16 searches."),
     ("uri-scheme", "a URI", "The URI does not begin with `contextnest://`."),
     ("uri-too-long", "a URI", "The URI is longer than 8192 bytes."),
@@ -168,5 +168,6 @@ const PROBLEMS: &[(&str, &str, &str)] = &[
     ("uri-anchor", "a URI", "A `#` is not followed by the name of a section."),
     ("uri-tag", "a URI", "`tag/` is not followed by one tag."),
     ("uri-query", "a URI", "`search/` is not followed by one query."),
+    ("uri-staged", "a URI", "It names a staged entry, which is no document."),
     ("uri-id", "a URI", "The path is not a valid id."),
 ];

@@ -32,7 +32,7 @@ const GROUPS: [(&str, &[&str]); 8] = [
             "evidence",
         ],
     ),
-    ("Govern", &["govern", "steward", "owners"]),
+    ("Govern", &["govern", "steward", "owners", "stage"]),
     ("Maintain", &["recover", "index"]),
     ("Help", &["help"]),
 ];

@@ -50,6 +50,7 @@ mod search;
 mod session;
 mod show;
 mod source;
+mod stage;
 mod status;
 mod steward;
 mod submit;
@@ -204,6 +205,7 @@ enum Verb {
     Evidence(evidence::Evidence),
     Recover(recover::Recover),
     Index(index::Index),
+    Stage(stage::Stage),
     Steward(steward::Steward),
     Owners(owners::Owners),
     Help(help::Help),
@@ -221,6 +223,9 @@ impl Verb {
         }
         if let Self::Review(review) = self {
             return review.hands_out();
+        }
+        if let Self::Stage(stage) = self {
+            return stage.hands_out();
         }
         if let Self::Source(source) = self {
             return source.hands_out();
@@ -374,6 +379,7 @@ fn dispatch(verb: Verb, session: &mut Session<'_>) -> Result<Answer, Failure> {
         Verb::Evidence(args) => evidence::run(&args, session),
         Verb::Recover(args) => recover::run(&args, session),
         Verb::Index(args) => index::run(&args, session),
+        Verb::Stage(args) => stage::run(&args, session),
         Verb::Steward(args) => steward::run(&args, session),
         Verb::Owners(args) => owners::run(&args, session),
         Verb::Help(args) => help::run(&args, session),

@@ -31,6 +31,7 @@ use collect::Collect;
 use follow::Follow;
 use format::Format;
 use hold::HoldArgs;
+pub(super) use hold::reason;
 use list::{Grep, List};
 use prune::Prune;
 

@@ -55,6 +55,9 @@ verbs! {
     SourceList "source list";
     SourceOrder "source order";
     SourceRecord "source record";
+    StageGc "stage gc";
+    StageList "stage list";
+    StageShow "stage show";
     Status "status";
     StewardAssign "steward assign";
     StewardWho "steward who";

@@ -24,6 +24,9 @@ codes! {
     BundleInvalid "bundle-invalid" 1, "The file is not an evidence bundle, or its container or manifest was changed.";
     UnknownTrace "unknown-trace" 1, "The access log has no such line.";
     UnknownHold "unknown-hold" 1, "No hold with this name is in force.";
+    UnknownStaged "unknown-staged" 1, "No chain has this staged entry, or the principal may not see it.";
+    StagedEnded "staged-ended" 1, "The staged entry was discarded, collected or erased, so that its content is gone.";
+    StagedPromoted "staged-promoted" 1, "The staged entry was promoted, so that a document holds its content.";
     Retained "retained" 1, "The retention keeps these accesses, so they cannot be pruned.";
     NotBegun "not-begun" 1, "The vault records no changes, which the command needs.";
     SearchPast "search-past" 1, "A search can only answer for the last checkpoint.";

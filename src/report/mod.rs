@@ -30,6 +30,7 @@ pub mod review;
 pub mod sarif;
 pub mod search;
 pub mod source;
+pub mod staging;
 pub mod stewards;
 pub mod submission;
 pub mod trace;

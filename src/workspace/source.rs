@@ -7,10 +7,12 @@ use std::time::Instant;
 use super::Workspace;
 use super::ask::{Asked, Query};
 use super::recording::{Recording, of_log};
+use super::staging::Content;
 use super::validate::Head;
-use crate::audit::{Event, Filter, Hydration, Labels, Line, TraceId};
+use crate::audit::{Event, Filter, Hydration, Labels, Line, TraceId, Traced};
 use crate::document::frontmatter::NodeType;
 use crate::document::validate::Problem;
+use crate::govern;
 use crate::live::images::ImageFolders;
 use crate::live::linked::Surroundings;
 use crate::live::{self, LiveFile};
@@ -26,7 +28,10 @@ use crate::source::fetch::NotFetchable;
 use crate::source::{
     self, Claim, ClaimError, Freshness, ReceiveError, Received, RecordedResult, SourceCall,
 };
+use crate::staging::{self, Hydrated, StagedEntry};
+use crate::trust;
 use crate::vault::Vault;
+use crate::vault::staging::Staging;
 
 /// The selector of all sources.
 pub(crate) const ALL: &str = "type:source";
@@ -116,7 +121,7 @@ impl Workspace<'_> {
         selector: &str,
         at: Option<CheckpointNumber>,
     ) -> Result<Asked<'v>, Failure> {
-        Asked::new(self, places, Query { text: selector, at, whole: true }, &|_| ())
+        Asked::new(self, places, Query { text: selector, at, whole: true, staged: false }, &|_| ())
     }
 
     /// What is wrong with the live sources, and with those that the head publishes (SRC-7).
@@ -200,9 +205,20 @@ impl Workspace<'_> {
         Ok(())
     }
 
-    /// Whether results of a source are staged, so that the bytes of one have to be kept.
-    pub(crate) fn stages(&self, _vault: &Vault, _call: &SourceCall<'_>) -> bool {
-        false
+    /// For how many days results of a source are staged; none where they are not (STAGE-9).
+    ///
+    /// # Errors
+    /// What is in force cannot be read.
+    pub(crate) fn staged_for(
+        &self,
+        vault: &Vault,
+        call: &SourceCall<'_>,
+    ) -> Result<Option<u64>, Failure> {
+        let log = trust::open_log(vault)?;
+        let sealed = govern::sealed_config(vault, &log.sound()?)?;
+        let live = Staging::of(vault.config());
+        let staging = sealed.as_ref().map_or(live, |config| Staging::of(config).stricter(live));
+        Ok(staging::days_kept(call.block.stage, staging, call.block.retention))
     }
 
     /// Records a hydration that was checked, and stages the result where the source and the vault say
@@ -217,12 +233,19 @@ impl Workspace<'_> {
         (call, claim): (&SourceCall<'_>, Claim),
         received: Received,
     ) -> Result<Recorded, Failure> {
+        let days = self.staged_for(vault, call)?;
+        // Who acts is who the access and the entry are of.
+        let principal = vault.reader().principal().map(|(principal, _)| principal.to_string());
         let hydration = claim.recorded(call, &received);
         let event = Event::Hydration(hydration.clone());
-        let trace = self.record_stated(recording, labels, event).map_err(|why| {
+        let trace = self.record_stated(recording, labels.clone(), event).map_err(|why| {
             Failure::new(Code::Io, format!("the hydration was not recorded: {why}"))
         })?;
-        let staged = self.stage(vault, call, (&trace, &hydration), received)?;
+        let of = (principal, labels);
+        let staged = match days.filter(|_| hydration.error.is_none()) {
+            Some(days) => self.stage(vault, (call, days), (of, &hydration), received)?,
+            None => None,
+        };
         Ok(Recorded { trace, hydration, staged })
     }
 
@@ -353,20 +376,52 @@ impl Workspace<'_> {
         Ok(Fetched { printed, duration_ms, error })
     }
 
-    /// The result that a trace names, where it was staged.
-    pub(crate) fn staged_result(&self, _vault: &Vault, _trace: &str) -> Option<Vec<u8>> {
-        None
+    /// The recorded result of a session of whoever asks now, where it was staged and is kept.
+    ///
+    /// # Errors
+    /// The chains, or what is in force, cannot be read.
+    pub(crate) fn staged_result(
+        &self,
+        vault: &Vault,
+        labels: &Labels,
+        (id, result): (&DocumentId, &RecordedResult),
+    ) -> Result<Option<Traced<Content>>, Failure> {
+        let view = self.staged_of_source(vault, labels, id)?;
+        let hash = &result.hydration.result_hash;
+        let is_it = |entry: &&StagedEntry| {
+            entry.is_live() && view.is_own(entry) && entry.entry.raw_hash == *hash
+        };
+        let Some(entry) = view.visible().into_iter().rfind(is_it) else { return Ok(None) };
+        Ok(view.content(vault, entry).ok().map(|content| content.handed_out(entry)))
     }
 
     /// The one place where a result is staged, once its hydration is recorded. Gives the URI of the
     /// entry.
     fn stage(
         &self,
-        _vault: &Vault,
-        _call: &SourceCall<'_>,
-        _recorded: (&TraceId, &Hydration),
-        _received: Received,
+        vault: &Vault,
+        (call, days): (&SourceCall<'_>, u64),
+        ((principal, labels), hydration): ((Option<String>, Labels), &Hydration),
+        received: Received,
     ) -> Result<Option<String>, Failure> {
-        Ok(None)
+        let Some(payload) = received.content else { return Ok(None) };
+        let of = hydration.clone();
+        let hydrated = Hydrated {
+            source: call.served.id.clone(),
+            checkpoint: call.served.checkpoint,
+            version: call.served.entry.version,
+            principal,
+            labels,
+            media_type: of.media_type,
+            tools: of.tools,
+            server: of.server,
+            cache: of.cache.map(|cached| cached.as_str().to_owned()),
+            ttl: call.block.cache_ttl,
+            depends_on: of.depends_on,
+            days,
+        };
+        let places = (vault, self.environment.random);
+        let captured = staging::stage(places, (hydrated, &payload), self.now()?)?;
+        Ok(Some(captured.name.to_string()))
     }
 }

@@ -77,6 +77,7 @@ mod search;
 mod sections;
 mod shared;
 mod source;
+mod stage;
 mod staged;
 mod status;
 mod stewards;

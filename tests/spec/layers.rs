@@ -9,7 +9,10 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("values and their spelling", &["model", "yaml", "words", "torn", "codes"]),
     ("bytes on disk, and programs of the user", &["vault", "program"]),
     ("one text", &["uri", "document"]),
-    ("what is recorded, and how it is written", &["chain", "checkpoint", "trust", "audit", "txn"]),
+    (
+        "what is recorded, and how it is written",
+        &["chain", "checkpoint", "trust", "audit", "staging", "txn"],
+    ),
     (
         "what can be asked for",
         &["store", "graph", "index", "selector", "pack", "stewards", "review"],

@@ -33,7 +33,11 @@ pub(super) fn run(args: &Fresh, session: &mut Session<'_>) -> Result<Answer, Fai
     let call = call_of(&served)?;
     let found = session.workspace.freshness(&vault, (&session.recording, &labels), &call)?;
     let fresh = found.result.as_ref().filter(|_| found.stale.is_none());
-    let staged = fresh.and_then(|of| session.workspace.staged_result(&vault, &of.trace));
+    let staged = match fresh {
+        Some(of) => session.workspace.staged_result(&vault, &labels, (&id, of))?,
+        None => None,
+    };
+    let staged = staged.map(|content| session.release(content).bytes);
     if session.ui.json {
         let last = found.result.as_ref();
         session.ui.report(&SourceFreshReport {

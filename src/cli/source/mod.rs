@@ -44,7 +44,7 @@ enum Part {
 impl Source {
     /// Whether it hands out texts, or lists names.
     pub(super) fn hands_out(&self) -> bool {
-        matches!(self.part, Part::List(_) | Part::Show(_) | Part::Order(_))
+        matches!(self.part, Part::List(_) | Part::Show(_) | Part::Order(_) | Part::Fresh(_))
     }
 }
 

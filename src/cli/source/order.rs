@@ -32,7 +32,7 @@ pub(super) fn run(args: &Order, session: &mut Session<'_>) -> Result<Answer, Fai
     let source = session.source(&vault, Asked::need(&args.selector))?;
     let at = args.at.checkpoint(session, &vault, &source)?;
     let mut asked = session.with_search(|workspace, on_slow| {
-        let query = Query { text: &args.selector, at, whole: true };
+        let query = Query { text: &args.selector, at, whole: true, staged: false };
         Asked::new(workspace, (&vault, &source), query, on_slow)
     })?;
     session.recording.class = Some(asked.plan.class());
