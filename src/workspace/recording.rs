@@ -297,7 +297,7 @@ impl Workspace<'_> {
     }
 
     /// Who asks, as far as reading asks; and which source said so.
-    pub(crate) fn asking(&self, recording: &Recording) -> Option<(Principal, &'static str)> {
+    fn asking(&self, recording: &Recording) -> Option<(Principal, &'static str)> {
         let option = self.options.principal.as_deref().map(|name| (name, "option"));
         let named = option.or_else(|| Some((self.environment.var("CTX_PRINCIPAL")?, "env")));
         let named = named.and_then(|(name, source)| Some((name.parse().ok()?, source)));

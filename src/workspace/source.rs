@@ -12,13 +12,13 @@ use super::validate::Head;
 use crate::audit::{Event, Filter, Hydration, Labels, Line, TraceId, Traced};
 use crate::document::frontmatter::NodeType;
 use crate::document::validate::Problem;
-use crate::govern;
 use crate::live::images::ImageFolders;
 use crate::live::linked::Surroundings;
 use crate::live::{self, LiveFile};
 use crate::model::hint::{Call, Hint, Verb};
 use crate::model::id::DocumentId;
 use crate::model::number::CheckpointNumber;
+use crate::model::principal::Principal;
 use crate::program::{Fetcher, configured};
 use crate::report::Spell;
 use crate::report::failure::{Code, Failure};
@@ -29,7 +29,6 @@ use crate::source::{
     self, Claim, ClaimError, Freshness, ReceiveError, Received, RecordedResult, SourceCall,
 };
 use crate::staging::{self, Hydrated, StagedEntry};
-use crate::trust;
 use crate::vault::Vault;
 use crate::vault::staging::Staging;
 
@@ -211,11 +210,10 @@ impl Workspace<'_> {
     /// What is in force cannot be read.
     pub(crate) fn staged_for(
         &self,
-        vault: &Vault,
+        (vault, source): (&Vault, &CheckpointSource),
         call: &SourceCall<'_>,
     ) -> Result<Option<u64>, Failure> {
-        let log = trust::open_log(vault)?;
-        let sealed = govern::sealed_config(vault, &log.sound()?)?;
+        let sealed = source.head_config(vault)?;
         let live = Staging::of(vault.config());
         let staging = sealed.as_ref().map_or(live, |config| Staging::of(config).stricter(live));
         Ok(staging::days_kept(call.block.stage, staging, call.block.retention))
@@ -228,12 +226,12 @@ impl Workspace<'_> {
     /// It could not be recorded, or not staged.
     pub(crate) fn record_hydration(
         &self,
-        vault: &Vault,
+        (vault, source): (&Vault, &CheckpointSource),
         (recording, labels): (&Recording, Labels),
         (call, claim): (&SourceCall<'_>, Claim),
         received: Received,
     ) -> Result<Recorded, Failure> {
-        let days = self.staged_for(vault, call)?;
+        let days = self.staged_for((vault, source), call)?;
         // Who acts is who the access and the entry are of.
         let principal = vault.reader().principal().map(|(principal, _)| principal.to_string());
         let hydration = claim.recorded(call, &received);
@@ -256,11 +254,11 @@ impl Workspace<'_> {
     pub(crate) fn results(
         &self,
         vault: &Vault,
-        (recording, labels): (&Recording, &Labels),
+        labels: &Labels,
         (id, ttl): (&DocumentId, Option<u64>),
     ) -> Result<Vec<RecordedResult>, Failure> {
         let (_, logs) = self.access_logs(vault)?;
-        let principal = self.asking(recording).map(|(principal, _)| principal.to_string());
+        let mine = vault.reader().principal().map(|(principal, _)| principal.key());
         let filter = Filter {
             session: labels.session.clone(),
             document: Some(id.clone()),
@@ -268,9 +266,10 @@ impl Workspace<'_> {
         };
         let mut found = Vec::new();
         let keep = |line: Line| {
-            let is_mine =
-                line.request.principal == principal && !line.request.labels.session_implicit;
-            is_mine.then(|| RecordedResult::of(&line, ttl)).flatten()
+            let who = line.request.principal.as_ref().and_then(|who| who.parse::<Principal>().ok());
+            let is_mine = who.as_ref().map(Principal::key) == mine;
+            let is_named = !line.request.labels.session_implicit;
+            (is_mine && is_named).then(|| RecordedResult::of(&line, ttl)).flatten()
         };
         of_log(logs.matching(&filter, &keep, &mut |result| found.push(result)))?;
         Ok(found)
@@ -283,11 +282,11 @@ impl Workspace<'_> {
     pub(crate) fn freshness(
         &self,
         vault: &Vault,
-        (recording, labels): (&Recording, &Labels),
+        labels: &Labels,
         call: &SourceCall<'_>,
     ) -> Result<Freshness, Failure> {
         let about = (&call.served.id, call.block.cache_ttl);
-        let results = self.results(vault, (recording, labels), about)?;
+        let results = self.results(vault, labels, about)?;
         Ok(source::fresh::freshness(call, results, self.now()?))
     }
 
@@ -328,12 +327,12 @@ impl Workspace<'_> {
     pub(crate) fn used_results(
         &self,
         vault: &Vault,
-        (recording, labels): (&Recording, &Labels),
+        labels: &Labels,
         call: &SourceCall<'_>,
     ) -> Result<Vec<RecordedResult>, Failure> {
         let mut used = Vec::new();
         for id in source::fetch::dependencies(call) {
-            let results = self.results(vault, (recording, labels), (&id, None))?;
+            let results = self.results(vault, labels, (&id, None))?;
             let good = results.into_iter().filter(|result| result.hydration.error.is_none());
             let last = good.max_by_key(|result| result.at);
             used.push(last.ok_or_else(|| {

@@ -117,11 +117,11 @@ pub(super) fn run(args: &Record, session: &mut Session<'_>) -> Result<Answer, Fa
     let served = published(&vault, &head, &id)?;
     let call = call_of(&served)?;
     session.workspace.check_claim(&vault, &call, &claim)?;
-    let is_kept = session.workspace.staged_for(&vault, &call)?.is_some();
+    let is_kept = session.workspace.staged_for((&vault, &source), &call)?.is_some();
     let received = Received::read(session.stdin, is_kept)?;
     let named = labels.session.clone().unwrap_or_default();
     let recorded = session.workspace.record_hydration(
-        &vault,
+        (&vault, &source),
         (&session.recording, labels),
         (&call, claim),
         received,

@@ -42,7 +42,7 @@ pub(super) fn run(args: &Run, session: &mut Session<'_>) -> Result<Answer, Failu
     let call = call_of(&served)?;
     let workspace = &session.workspace;
     let fetcher = workspace.fetcher(&vault, &call)?;
-    let used = workspace.used_results(&vault, (&session.recording, &labels), &call)?;
+    let used = workspace.used_results(&vault, &labels, &call)?;
     let named = labels.session.clone().unwrap_or_default();
     let fetched = workspace.fetch(&vault, &fetcher, &call, (&named, &used))?;
     let traces = used.iter().map(|result| result.trace.parse::<TraceId>());
@@ -57,7 +57,7 @@ pub(super) fn run(args: &Run, session: &mut Session<'_>) -> Result<Answer, Failu
     };
     let received = Received::of(fetched.printed.clone());
     let by = (&session.recording, labels);
-    let recorded = workspace.record_hydration(&vault, by, (&call, claim), received)?;
+    let recorded = workspace.record_hydration((&vault, &source), by, (&call, claim), received)?;
     let trace = recorded.trace.to_string();
     if let Some(why) = fetched.error {
         let mut failure = Failure::new(Code::SourceFailed, format!("the program for `{id}` {why}"));
