@@ -78,6 +78,8 @@ mod sections;
 mod shared;
 mod source;
 mod stage;
+mod stage_faults;
+mod stage_properties;
 mod staged;
 mod status;
 mod stewards;
