@@ -514,7 +514,7 @@ mod tests {
         insta::assert_snapshot!(report(text), @"
         Error 5: [source-invalid] `source.transport` is missing or unknown (transports are mcp, rest, cli, function)
         Error 5: [source-invalid] `source.tools` names no tool (list at least one tool: `tools: [name]`)
-        Warning 6: [server-unknown] server `jria` is not declared (declare it under `servers` in .context/config.yaml)
+        Error 6: [server-unknown] server `jria` is not declared (declare it under `servers` in .context/config.yaml)
         Error 7: [source-invalid] `source.cache_ttl` is not a number of seconds above 0 (write seconds: `cache_ttl: 300`)
         Error 8: [source-invalid] `source.depends_on` is not a list of URIs: expected `contextnest://` (write `contextnest://sources/name`)
         ");

@@ -11,7 +11,13 @@ use crate::document::frontmatter::NodeType;
 use crate::graph::order;
 use crate::live;
 use crate::model::id::DocumentId;
-use crate::txn::Item;
+use crate::txn::{Change, Item, Step};
+
+/// Whether a version may be published by itself or later: one that rejects or withdraws a text keeps
+/// what that says, and must not be refused for it.
+fn proposes(item: &&Item) -> bool {
+    !matches!(item.change, Change::Step(Step::Reject | Step::Withdraw | Step::Ratify))
+}
 
 impl Transaction<'_> {
     /// Takes out of an event the sources that would be part of a cycle, and refuses them. What is
@@ -30,14 +36,15 @@ impl Transaction<'_> {
     /// Takes out of an event the sources that depend on a document that is none, and refuses them
     /// (SRC-3). What does not exist may still become a source.
     pub(super) fn refuse_other_dependencies(&self, outcome: &mut Outcome) {
-        let event: BTreeMap<&DocumentId, bool> =
-            outcome.items.iter().map(|item| (&item.id, item.dependent.is_source)).collect();
+        let event: BTreeMap<&DocumentId, &Item> =
+            outcome.items.iter().filter(proposes).map(|item| (&item.id, item)).collect();
         let is_other = |id: &DocumentId| match event.get(id) {
-            Some(is_source) => !is_source,
+            // What the event retires is not there any more.
+            Some(item) => !item.dependent.is_source && !item.is_retirement(),
             None => self.is_source(id) == Some(false),
         };
         let mut refused = BTreeMap::new();
-        for item in &outcome.items {
+        for item in outcome.items.iter().filter(proposes) {
             let others = item.dependent.needed.iter().filter(|(id, _)| is_other(id));
             let problems: Vec<_> =
                 others.map(|(id, line)| order::not_a_source(id, Some(*line))).collect();
@@ -63,8 +70,8 @@ impl Transaction<'_> {
 
     fn cyclic(&self, items: &[Item]) -> BTreeMap<DocumentId, Refusal> {
         let event: BTreeMap<&DocumentId, &Item> =
-            items.iter().map(|item| (&item.id, item)).collect();
-        let starts = items.iter().filter(|item| !item.dependent.needed.is_empty());
+            items.iter().filter(proposes).map(|item| (&item.id, item)).collect();
+        let starts = event.values().filter(|item| !item.dependent.needed.is_empty());
         let found = order::closure(starts.map(|item| item.id.clone()), |id| match event.get(id) {
             Some(item) => item.dependent.needed.keys().cloned().collect(),
             None => self.sealed_needs(id).unwrap_or_default(),

@@ -1,6 +1,6 @@
 //! What is wrong with the sources that a checkpoint publishes (SRC-7).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use super::call::SourceCall;
 use super::order::{Lack, published_source};
@@ -30,9 +30,10 @@ pub(crate) fn problems(
         problems.sort_by_key(|problem| problem.line);
         found.extend(problems.into_iter().map(|problem| (served.id.clone(), problem)));
     }
-    let needed = order::closure(ids.iter().map(|id| (*id).clone()), |id| {
-        let source = sources.iter().find(|served| served.id == *id);
-        source.map(|served| order::needed(id, &served.fields)).unwrap_or_default()
+    let by_id: HashMap<&DocumentId, &Served> =
+        sources.iter().map(|served| (&served.id, served)).collect();
+    let needed = order::closure(by_id.keys().map(|id| (*id).clone()), |id| {
+        by_id.get(id).map(|served| order::needed(id, &served.fields)).unwrap_or_default()
     });
     for group in order::cyclic_groups(&needed) {
         for id in group.iter().filter(|id| ids.contains(id)) {

@@ -122,6 +122,12 @@ impl HydrationPlan {
                 Err(_) => BTreeSet::new(),
             }
         });
+        let mut needed_by: BTreeMap<&DocumentId, BTreeSet<DocumentId>> = BTreeMap::new();
+        for (by, needed) in &found {
+            for id in needed.iter().filter(|id| known.get(*id).is_some_and(Result::is_err)) {
+                needed_by.entry(id).or_default().insert(by.clone());
+            }
+        }
         let (mut plan, mut usable) = (Self::default(), BTreeMap::new());
         for (id, source) in known {
             match source {
@@ -129,8 +135,7 @@ impl HydrationPlan {
                     usable.insert(id, source);
                 }
                 Err(why) => {
-                    let needs = found.iter().filter(|(_, needed)| needed.contains(&id));
-                    let needed_by = needs.map(|(by, _)| by.clone()).collect();
+                    let needed_by = needed_by.remove(&id).unwrap_or_default();
                     plan.missing.push(MissingDependency { id, needed_by, why });
                 }
             }

@@ -156,14 +156,16 @@ impl Workspace<'_> {
         };
         let files: Vec<LiveFile> = live::all(vault).into_iter().filter(is_source).collect();
         let surroundings = Surroundings::new(vault, &head, ImageFolders::new(vault.root(), None));
-        let cycles = surroundings.cycles(&files);
+        let mut cycles: BTreeMap<String, Vec<Problem>> = BTreeMap::new();
+        for (path, problem) in surroundings.cycles(&files) {
+            cycles.entry(path).or_default().push(problem);
+        }
         let mut found = Vec::new();
         for file in &files {
             let mut problems = file.problems(vault);
             problems.retain(|problem| OWN.contains(&problem.code));
             problems.extend(surroundings.dependency_problems(file));
-            let of_file = cycles.iter().filter(|(path, _)| *path == file.path);
-            problems.extend(of_file.map(|(_, problem)| problem.clone()));
+            problems.extend(cycles.remove(&file.path).unwrap_or_default());
             problems.sort_by_key(|problem| (problem.line, problem.severity));
             if !problems.is_empty() {
                 found.push((file.path.clone(), problems));

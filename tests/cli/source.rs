@@ -274,3 +274,20 @@ fn a_check_finds_what_is_wrong_live_and_published() {
         .collect();
     assert_eq!(codes, ["server-unknown", "server-unknown", "dependency-retired"]);
 }
+
+#[test]
+fn a_submission_that_cannot_be_published_any_more_can_still_be_rejected() {
+    let place = vault();
+    for who in ["ana@example.com", "bo@example.com"] {
+        place.ctx(&format!("steward assign {who} reviewer --whole-vault")).ok();
+    }
+    place.ctx("govern on").ok();
+    place.write("sources/n.md", needing(&["sources/later"]));
+    place.ctx("submit sources/n --as bo@example.com").ok();
+    place.write("sources/later.md", "No source.\n");
+    place.ctx("submit sources/later --as bo@example.com").ok();
+    place.ctx("approve sources/later").ok();
+    let refused = place.ctx("approve sources/n --json").exits(1).json("ctx.error");
+    assert_eq!(refused["documents"][0]["problems"][0]["code"], "dependency-kind");
+    place.ctx("reject sources/n --reason 'no source'").ok();
+}

@@ -201,7 +201,8 @@ fn erasing_happens_whole_or_not_at_all() {
             let _ = world.run(&line).on(watch.clone());
             world.run(&line).here().ok();
             let files = files_in(world.place.home());
-            let held = files.iter().find(|(_, bytes)| bytes.windows(5).any(|five| five == b"equal"));
+            let held =
+                files.iter().find(|(_, bytes)| bytes.windows(5).any(|five| five == b"equal"));
             assert!(held.is_none(), "{fault:?} at {n}: {:?}", held.map(|(path, _)| path));
             if watch.seen.load(Ordering::Relaxed) <= n {
                 break;
