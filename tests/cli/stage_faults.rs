@@ -162,7 +162,7 @@ fn recording_a_result_happens_whole_or_not_at_all() {
         let said = world.run(RECORD).on(watch.clone());
         if said.exit == 0 {
             let uri = said.json("ctx.source.record")["staged"].as_str().unwrap().to_owned();
-            let raw = world.place.run(&["stage", "show", &uri, "--raw"]).here().ok();
+            let raw = world.place.args(&["stage", "show", &uri, "--raw"]).here().ok();
             assert_eq!(raw.stdout, "a result", "{n}");
         }
         if watch.seen.load(Ordering::Relaxed) <= n {
@@ -201,7 +201,8 @@ fn erasing_happens_whole_or_not_at_all() {
             let _ = world.run(&line).on(watch.clone());
             world.run(&line).here().ok();
             let files = files_in(world.place.home());
-            let held = files.iter().find(|(_, bytes)| bytes.windows(5).any(|five| five == b"equal"));
+            let held =
+                files.iter().find(|(_, bytes)| bytes.windows(5).any(|five| five == b"equal"));
             assert!(held.is_none(), "{fault:?} at {n}: {:?}", held.map(|(path, _)| path));
             if watch.seen.load(Ordering::Relaxed) <= n {
                 break;
