@@ -162,7 +162,7 @@ fn recording_a_result_happens_whole_or_not_at_all() {
         let said = world.run(RECORD).on(watch.clone());
         if said.exit == 0 {
             let uri = said.json("ctx.source.record")["staged"].as_str().unwrap().to_owned();
-            let raw = world.place.run(&["stage", "show", &uri, "--raw"]).here().ok();
+            let raw = world.place.args(&["stage", "show", &uri, "--raw"]).here().ok();
             assert_eq!(raw.stdout, "a result", "{n}");
         }
         if watch.seen.load(Ordering::Relaxed) <= n {

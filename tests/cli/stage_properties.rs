@@ -34,7 +34,7 @@ fn content(word: usize) -> String {
 }
 
 fn json(place: &Place, args: &[&str]) -> Value {
-    let said = place.run(args).here();
+    let said = place.args(args).here();
     serde_json::from_str(&said.stdout).unwrap_or_default()
 }
 
@@ -76,7 +76,7 @@ proptest! {
                         3 => vec!["stage", "erase", uri, "--reason", "x"],
                         _ => vec!["stage", "promote", uri, "--to", &id],
                     };
-                    let said = place.run(&[&line[..], &["--as", KIM]].concat()).here();
+                    let said = place.args(&[&line[..], &["--as", KIM]].concat()).here();
                     prop_assert!([0, 1].contains(&said.exit), "{}", said.whole());
                     if said.exit == 0 && *verb == 3 {
                         erased.push(*word);
@@ -88,7 +88,7 @@ proptest! {
                 Step::Act { .. } => {}
                 Step::Collect => {
                     let line = ["stage", "gc", "--as", KIM, "--now", "2027-01-01T00:00:00.000Z"];
-                    prop_assert_eq!(place.run(&line).here().exit, 0);
+                    prop_assert_eq!(place.args(&line).here().exit, 0);
                 }
             }
         }
@@ -111,13 +111,13 @@ proptest! {
             }
             for (uri, ..) in staged.iter().filter(|(uri, ..)| !own.contains(&uri)) {
                 for line in [&["stage", "show", uri][..], &["stage", "diff", uri, uri], &["read", uri]] {
-                    let said = place.run(&[line, &by[..]].concat()).here();
+                    let said = place.args(&[line, &by[..]].concat()).here();
                     prop_assert_ne!(said.exit, 0);
                     prop_assert!(!said.stdout.contains("xylo"), "{:?}", line);
                 }
             }
             for line in [&["list"][..], &["search", "xylo0phone"], &["context"], &["graph"]] {
-                let said = place.run(&[line, &by[..]].concat()).here();
+                let said = place.args(&[line, &by[..]].concat()).here();
                 prop_assert!(!said.stdout.contains("xylo"), "{:?}: {}", line, said.stdout);
             }
         }
@@ -129,8 +129,9 @@ proptest! {
         let left = found.iter().filter(|f| f["code"].as_str().unwrap().starts_with("staged-")).count();
         prop_assert_eq!(left, 0, "{:?}", found);
         for (id, word) in &promoted {
-            place.run(&["approve", id, "--as", BO]).here().ok();
-            prop_assert_eq!(json(&place, &["read", id, "--json"])["body"].as_str().unwrap(), content(*word));
+            place.args(&["approve", id, "--as", BO]).here().ok();
+            let text = json(&place, &["read", id, "--json"]);
+            prop_assert_eq!(text["body"].as_str().unwrap(), content(*word));
         }
         // What was erased is nowhere.
         let files = files_in(place.home());
