@@ -9,6 +9,8 @@ use crate::audit::{Hydration, Traced};
 use crate::document::validate::{Problem, Severity};
 use crate::model::id::DocumentId;
 use crate::model::number::CheckpointNumber;
+use crate::model::stage::StagePolicy;
+use crate::model::transport::Transport;
 use crate::resolve::{Resolution, Served, Withheld};
 use crate::source::{HydrationPlan, MissingDependency, PlannedSource, SourceCall};
 
@@ -39,12 +41,12 @@ impl<'c> CallReport<'c> {
         let call = SourceCall::of(served)?;
         let block = call.block;
         Some(Self {
-            transport: block.transport.map(|transport| transport.as_str()),
+            transport: block.transport.map(Transport::as_str),
             server: block.server.as_deref(),
             tools: &block.tools,
             depends_on: call.needed().iter().map(ToString::to_string).collect(),
             cache_ttl: block.cache_ttl,
-            stage: block.stage.map(|stage| stage.as_str()),
+            stage: block.stage.map(StagePolicy::as_str),
             retention: block.retention.map(|days| format!("{days}d")),
         })
     }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::call::SourceCall;
+use crate::chain::history::Entry;
 use crate::chain::replay;
 use crate::graph::order;
 use crate::model::id::DocumentId;
@@ -95,7 +96,7 @@ pub(crate) fn published_source(
             let is_retired = history.is_some_and(|history| {
                 history
                     .entries()
-                    .filter_map(|entry| entry.retired_at())
+                    .filter_map(Entry::retired_at)
                     .any(|at| snapshot.made_at().is_none_or(|made| at <= made))
             });
             Err(if is_retired { Lack::Retired } else { Lack::Unpublished })

@@ -140,7 +140,7 @@ impl Workspace<'_> {
             published.entry(id).or_default().push(problem);
         }
         let published = published.into_iter().collect();
-        let live = self.check_live_sources(vault, Head(Some(asked.snapshot)));
+        let live = self.check_live_sources(vault, &Head(Some(asked.snapshot)));
         Ok(SourceCheckReport::new(checkpoint, live, (sources.len(), published), spell))
     }
 
@@ -148,14 +148,14 @@ impl Workspace<'_> {
     fn check_live_sources(
         &self,
         vault: &Vault,
-        head: Head<'_>,
+        head: &Head<'_>,
     ) -> (usize, Vec<(String, Vec<Problem>)>) {
         const OWN: [&str; 2] = ["source-invalid", "server-unknown"];
         let is_source = |file: &LiveFile| {
             file.fields().is_some_and(|fields| fields.node_type == NodeType::Source)
         };
         let files: Vec<LiveFile> = live::all(vault).into_iter().filter(is_source).collect();
-        let surroundings = Surroundings::new(vault, &head, ImageFolders::new(vault.root(), None));
+        let surroundings = Surroundings::new(vault, head, ImageFolders::new(vault.root(), None));
         let mut cycles: BTreeMap<String, Vec<Problem>> = BTreeMap::new();
         for (path, problem) in surroundings.cycles(&files) {
             cycles.entry(path).or_default().push(problem);
