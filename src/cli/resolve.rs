@@ -185,7 +185,7 @@ impl StagedResult {
     fn report(&self) -> StagedReport {
         let report = StagedReport::of(&self.entry, self.own);
         match &self.content {
-            Some(content) => report.with(content),
+            Some(content) => report.with(&content.bytes),
             None => report,
         }
     }
@@ -224,7 +224,7 @@ fn print_staged(args: &Resolve, session: &mut Session<'_>, staged: &[StagedResul
     }
     for one in staged {
         if let Some(content) = &one.content {
-            session.ui.harmless(&block(&one.entry, content));
+            session.ui.harmless(&block(&one.entry, &content.bytes));
         }
     }
     let listed = staged.iter().filter(|one| one.content.is_none());

@@ -9,7 +9,6 @@ use super::event::EventReport;
 use crate::audit::Labels;
 use crate::resolve::portion::staged_block;
 use crate::staging::StagedEntry;
-use crate::workspace::staging::{Content, StagedView};
 
 /// A staged entry.
 #[derive(Debug, Serialize)]
@@ -109,12 +108,7 @@ pub struct EndedReport {
 }
 
 impl StagedReport {
-    /// An entry as a viewer sees it.
-    pub(crate) fn new(view: &StagedView, entry: &StagedEntry) -> Self {
-        Self::of(entry, view.is_own(entry))
-    }
-
-    /// An entry.
+    /// An entry, of this principal and session or not.
     pub(crate) fn of(entry: &StagedEntry, own: bool) -> Self {
         let promoted = entry.promoted.iter().map(|promotion| PromotionReport {
             document: promotion.document.to_string(),
@@ -162,10 +156,10 @@ impl StagedReport {
 
     /// The same with its content.
     #[must_use]
-    pub(crate) fn with(mut self, content: &Content) -> Self {
-        match content.text() {
-            Some(text) => self.content = Some(text.to_owned()),
-            None => self.content_hex = Some(hex(&content.bytes)),
+    pub(crate) fn with(mut self, content: &[u8]) -> Self {
+        match std::str::from_utf8(content) {
+            Ok(text) => self.content = Some(text.to_owned()),
+            Err(_) => self.content_hex = Some(hex(content)),
         }
         self
     }
@@ -179,16 +173,16 @@ fn hex(bytes: &[u8]) -> String {
 }
 
 /// A content as a reader or an agent gets it: between two lines that say that it is data.
-pub(crate) fn block(entry: &StagedEntry, content: &Content) -> String {
+pub(crate) fn block(entry: &StagedEntry, content: &[u8]) -> String {
     let (bytes, text);
-    let (form, shown) = match content.text() {
-        Some(text) => ("text", text),
-        None => {
-            text = hex(&content.bytes);
+    let (form, shown) = match std::str::from_utf8(content) {
+        Ok(text) => ("text", text),
+        Err(_) => {
+            text = hex(content);
             ("hex", text.as_str())
         }
     };
-    bytes = content.bytes.len().to_string();
+    bytes = content.len().to_string();
     let name = entry.name().to_string();
     let mut facts = vec![
         ("status", "staged"),

@@ -98,7 +98,7 @@ codes! {
     Unfinished "unfinished" Class::Note, "A file or an entry is uncommitted, as an interrupted command leaves it.";
     AuditTorn "audit-torn" Class::Note, "The last line of a change log was not written to its end.";
     StagedTorn "staged-torn" Class::Note, "The last line of a staging chain was not written to its end.";
-    StagedLeftover "staged-leftover" Class::Note, "The content of staged entries is there, but no live entry names it.";
+    StagedUnclaimed "staged-unclaimed" Class::Note, "The content of staged entries is there, but no live entry names it.";
     StagedElsewhere "staged-elsewhere" Class::Note, "The content of a staged entry went away with an equal one, which ended in another clone.";
     AuditReplaced "audit-replaced" Class::Note, "A change log names a checkpoint of a log that was given up by `head trust` or replaced.";
     VersionUnpublished "version-unpublished" Class::Note, "A history has an unpublished version, as the reference implementation writes it.";

@@ -111,7 +111,7 @@ impl Code {
                 "The vault was reset to an older state, or an attacker wants to hide what an agent consumed."
             }
             Self::StagedTorn => "A command or the machine stopped in the middle of an append.",
-            Self::StagedLeftover => {
+            Self::StagedUnclaimed => {
                 "A command stopped between two steps, or a merge brought back what was collected."
             }
             Self::StagedElsewhere => {
@@ -231,7 +231,7 @@ impl Code {
                 Verb::HeadTrust,
             ),
             Self::StagedTorn => "The next result of the same source and user removes it; nothing else is to be done.".into(),
-            Self::StagedLeftover => Hint::call("{} removes it.", Verb::StageGc),
+            Self::StagedUnclaimed => Hint::call("{} removes it.", Verb::StageGc),
             Self::StagedElsewhere => "Nothing to do.".into(),
             Self::AuditMissing => Hint::call(
                 "Add `.context/audit` to git where it was left out. The next writing command of the user whose command was interrupted writes the line ({} is enough). Otherwise restore the change log from git or a backup.",

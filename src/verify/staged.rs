@@ -44,7 +44,7 @@ pub(super) fn check(vault: &Vault) -> Vec<Finding> {
     }));
     findings.extend(contents(vault, &staged));
     match all_payloads(vault.files()) {
-        Ok(all) => findings.extend(leftovers(all, &staged)),
+        Ok(all) => findings.extend(unclaimed(all, &staged)),
         Err(why) => findings.extend(unreadable(&why)),
     }
     findings
@@ -117,9 +117,9 @@ fn content(
 }
 
 /// Payloads that no live entry names.
-fn leftovers(all: Vec<Digest>, staged: &Staged) -> Option<Finding> {
+fn unclaimed(all: Vec<Digest>, staged: &Staged) -> Option<Finding> {
     let live = staged.live_payloads();
     let left = all.into_iter().filter(|raw| !live.contains(raw)).count();
     let message = format!("no live entry names {}", crate::words::count(left, "file"));
-    (left > 0).then(|| Finding::new(Code::StagedLeftover, STAGING_OBJECTS, message))
+    (left > 0).then(|| Finding::new(Code::StagedUnclaimed, STAGING_OBJECTS, message))
 }

@@ -457,7 +457,7 @@ fn verify_reports_what_is_wrong_with_staged_results() {
     place.edit(&chain_of(&place), "list_prices", "list_priceS");
     assert_eq!(
         findings(&place),
-        ["staged-chain-mismatch", "staged-chain-mismatch", "staged-leftover"]
+        ["staged-chain-mismatch", "staged-chain-mismatch", "staged-unclaimed"]
     );
 
     let (place, _) = new();
@@ -466,12 +466,12 @@ fn verify_reports_what_is_wrong_with_staged_results() {
     let lines: Vec<&str> = text.lines().collect();
     // Without its last line nothing in the vault is wrong: this machine knows better.
     place.write(&chain, format!("{}\n", lines[0]));
-    assert_eq!(findings(&place), ["staged-rollback", "staged-leftover"]);
+    assert_eq!(findings(&place), ["staged-rollback", "staged-unclaimed"]);
     // The next line does not go on as if nothing had happened.
     stage(&place, ANA, "s1", b"three");
-    assert_eq!(findings(&place), ["staged-rollback", "staged-leftover"]);
+    assert_eq!(findings(&place), ["staged-rollback", "staged-unclaimed"]);
     place.ctx("head trust").ok();
-    assert_eq!(findings(&place), ["staged-leftover"]);
+    assert_eq!(findings(&place), ["staged-unclaimed"]);
     place.ctx("stage gc").ok();
     assert_eq!(findings(&place), [""; 0]);
 

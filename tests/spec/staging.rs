@@ -41,7 +41,7 @@ struct ChainCase {
 }
 
 fn read<C: for<'de> Deserialize<'de>>(name: &str) -> Vec<C> {
-    let text = fs::read_to_string(root().join("spec/vectors/staging").join(name)).unwrap();
+    let text = fs::read_to_string(root().join("spec/vectors").join(name)).unwrap();
     serde_json::from_str::<Vectors<C>>(&text).unwrap().cases
 }
 
@@ -54,7 +54,7 @@ fn vault() -> (tempfile::TempDir, Vault) {
 
 #[test]
 fn contents_are_recorded_as_the_vectors_say() {
-    let cases = read::<Content>("contents.json");
+    let cases = read::<Content>("staging/contents.json");
     assert!(cases.len() > 10);
     for case in cases {
         let (folder, vault) = vault();
@@ -94,7 +94,7 @@ fn contents_are_recorded_as_the_vectors_say() {
 
 #[test]
 fn chains_say_what_the_vectors_say() {
-    let cases = read::<ChainCase>("chains.json");
+    let cases = read::<ChainCase>("staging/chains.json");
     assert!(cases.len() > 15);
     for case in cases {
         let (folder, vault) = vault();

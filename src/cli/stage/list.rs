@@ -40,7 +40,7 @@ pub(super) fn run(args: &List, session: &mut Session<'_>) -> Result<Answer, Fail
     });
     session.recording.listed = Some(visible.len());
     let staged: Vec<StagedReport> =
-        visible.into_iter().map(|entry| StagedReport::new(&view, entry)).collect();
+        visible.into_iter().map(|entry| StagedReport::of(entry, view.is_own(entry))).collect();
     if session.ui.json {
         session.ui.report(&StagedListReport { staged });
         return Ok(Answer::Yes);

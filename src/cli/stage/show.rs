@@ -32,7 +32,7 @@ pub(super) fn run(args: &Show, session: &mut Session<'_>) -> Result<Answer, Fail
     let view = session.workspace.staged_named(&vault, &session.labels, &name)?;
     let entry = view.find(&name)?;
     session.recording.listed = Some(1);
-    let report = StagedReport::new(&view, entry);
+    let report = StagedReport::of(entry, view.is_own(entry));
     if entry.ended.is_some() && !args.raw {
         match session.ui.json {
             true => session.ui.report(&StagedShowReport(report)),
@@ -51,10 +51,10 @@ pub(super) fn run(args: &Show, session: &mut Session<'_>) -> Result<Answer, Fail
     if args.raw {
         session.ui.bytes(&content.bytes);
     } else if session.ui.json {
-        session.ui.report(&StagedShowReport(report.with(&content)));
+        session.ui.report(&StagedShowReport(report.with(&content.bytes)));
     } else {
         facts(session, &report);
-        session.ui.harmless(&block(entry, &content));
+        session.ui.harmless(&block(entry, &content.bytes));
     }
     Ok(Answer::Yes)
 }

@@ -69,7 +69,7 @@ impl Workspace<'_> {
         let entries: Vec<StagedEntry> = due.iter().copied().cloned().collect();
         if !is_done {
             let after = without(&desk.staged, &due);
-            let files = leftovers(vault, &after)?.len();
+            let files = unclaimed(vault, &after)?.len();
             return Ok(Collected { entries, files });
         }
         if !due.is_empty() {
@@ -80,7 +80,7 @@ impl Workspace<'_> {
         }
         // With them goes what an interrupted command left.
         let after = without(&desk.staged, &due);
-        let files = remove_payloads(vault.files(), &leftovers(vault, &after)?)?;
+        let files = remove_payloads(vault.files(), &unclaimed(vault, &after)?)?;
         Ok(Collected { entries, files })
     }
 
@@ -166,7 +166,7 @@ fn without(staged: &Staged, gone: &[&StagedEntry]) -> BTreeSet<Digest> {
 }
 
 /// The payloads that none of these live entries name.
-fn leftovers(vault: &Vault, live: &BTreeSet<Digest>) -> Result<Vec<Digest>, Failure> {
+fn unclaimed(vault: &Vault, live: &BTreeSet<Digest>) -> Result<Vec<Digest>, Failure> {
     // A line that cannot be read may name one.
     let chains = Chains::read(vault.files())?;
     let is_damaged = !chains.strays.is_empty()
