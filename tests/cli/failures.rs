@@ -134,7 +134,11 @@ const PROVOCATIONS: &[Provocation] = &[
 ];
 
 /// Not provoked here.
-const ELSEWHERE: [Code; 15] = [
+const ELSEWHERE: [Code; 18] = [
+    // `stage.rs`.
+    Code::UnknownStaged,
+    Code::StagedEnded,
+    Code::StagedPromoted,
     // `fetched.rs`.
     Code::NotConfigured,
     Code::SourceFailed,

@@ -1,6 +1,11 @@
 //! Every verb answers `--json` with one object that names its schema.
 
+use contextnest::staging::{self, Hydrated};
+use contextnest::vault::disk::Disk;
+use contextnest::vault::outside;
+
 use crate::harness::Place;
+use crate::stage::{ANA, hydrated, opened};
 
 #[test]
 fn every_verb_names_its_schema() {
@@ -26,6 +31,17 @@ fn every_verb_names_its_schema() {
     let hold = place.ctx("trace hold place --task t --document nodes/a --reason x").ok().stdout;
     let lift = format!("trace hold lift {} --reason x", hold.trim());
     place.write("CODEOWNERS", "/nodes/ lee@example.com\n");
+    let [a, b, c] = ["one", "two", "three"].map(|text| {
+        let of_s = Hydrated { source: "sources/s".parse().unwrap(), ..hydrated(ANA, "s") };
+        let places = (&opened(&place, Disk::default()), outside::random as fn() -> [u8; 16]);
+        let at = "2026-11-21T10:01:00.000Z".parse().unwrap();
+        staging::stage(places, (of_s, text.as_bytes()), at).unwrap().name.to_string()
+    });
+    let of = |verb: &str, entry: &str| format!("stage {verb} {entry}");
+    let (shown, pinned, unpinned) = (of("show", &a), of("pin", &a), of("unpin", &a));
+    let (discarded, compared) = (of("discard", &a), format!("stage diff {b} {a}"));
+    let erased = format!("stage erase {b} --reason x");
+    let promoted = format!("stage promote {c} --to nodes/promoted");
     let mut asked = Vec::new();
     for (line, schema) in [
         ("status", "ctx.status"),
@@ -113,6 +129,15 @@ fn every_verb_names_its_schema() {
         ("source record sources/s --session s --tools t --server s", "ctx.source.record"),
         ("source fresh sources/s --session s", "ctx.source.fresh"),
         ("source run sources/s --session s", "ctx.source.run"),
+        ("stage list", "ctx.stage.list"),
+        (shown.as_str(), "ctx.stage.show"),
+        (compared.as_str(), "ctx.stage.diff"),
+        (pinned.as_str(), "ctx.stage.act"),
+        (unpinned.as_str(), "ctx.stage.act"),
+        (discarded.as_str(), "ctx.stage.act"),
+        (promoted.as_str(), "ctx.stage.promote"),
+        (erased.as_str(), "ctx.stage.erase"),
+        ("stage gc --dry-run", "ctx.stage.gc"),
         ("help", "ctx.help"),
         ("help publish", "ctx.help"),
         ("help drift", "ctx.help"),
