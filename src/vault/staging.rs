@@ -86,7 +86,7 @@ mod tests {
     fn other_values_are_refused() {
         insta::assert_snapshot!(of("staging: on\n").unwrap_err(), @"line 1, column 10: expected `key: value` lines, or nothing");
         insta::assert_snapshot!(of("staging: {retention: 30}\n").unwrap_err(), @"line 1, column 22: expected days from `1d` to `36500d`");
-        insta::assert_snapshot!(of("staging: {enabled: maybe}\n").unwrap_err(), @"");
+        insta::assert_snapshot!(of("staging: {enabled: maybe}\n").unwrap_err(), @"line 1, column 20: expected `true` or `false`");
         let config = Config::parse("staging: {enable: true}\n").unwrap();
         assert!(config.warnings[0].problem.contains("unknown key `enable`"));
     }
