@@ -36,6 +36,9 @@ pub struct StrayFile {
     pub why: String,
 }
 
+/// Whose chain a file is: the source, and the writer.
+type Owned = (DocumentId, WriterId);
+
 /// The chains of a vault.
 #[derive(Debug, Default)]
 pub struct Chains {
@@ -87,11 +90,7 @@ impl Chains {
         Ok(read)
     }
 
-    fn of(
-        files: &Files,
-        mut found: Vec<(DocumentId, WriterId)>,
-        mut strays: Vec<StrayFile>,
-    ) -> Self {
+    fn of(files: &Files, mut found: Vec<Owned>, mut strays: Vec<StrayFile>) -> Self {
         found.sort();
         let read = found.into_par_iter().map(|(source, writer)| {
             let path = path_of(&source, &writer);
@@ -124,7 +123,7 @@ fn writer_of(name: &str) -> Option<WriterId> {
 }
 
 /// Finds the chains of a vault. Links are not followed.
-fn walk(files: &Files) -> Result<(Vec<(DocumentId, WriterId)>, Vec<StrayFile>), FileError> {
+fn walk(files: &Files) -> Result<(Vec<Owned>, Vec<StrayFile>), FileError> {
     let (mut found, mut strays) = (Vec::new(), Vec::new());
     let mut folders = vec![(String::new(), 0)];
     while let Some((folder, depth)) = folders.pop() {

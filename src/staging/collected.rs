@@ -102,7 +102,7 @@ impl Staged {
                     seq: line.seq,
                     hash,
                     at: line.at.clone(),
-                    entry: entry.clone(),
+                    entry: (**entry).clone(),
                     pinned: false,
                     promoted: Vec::new(),
                     ended: None,

@@ -35,7 +35,7 @@ pub struct StagedLine {
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum LineKind {
     /// A result was staged.
-    Stage(Entry),
+    Stage(Box<Entry>),
     /// An entry is kept until it is unpinned.
     Pin(Act),
     /// It is kept no longer than others.
@@ -212,7 +212,7 @@ impl StagedLine {
         let kind = match ActKind::ALL.iter().find(|kind| kind.as_str() == word) {
             Some(kind) => kind.line(sound_act(*kind, members.whole().map_err(fault)?)?),
             None if word == "stage" => {
-                LineKind::Stage(sound_entry(members.whole().map_err(fault)?, source)?)
+                LineKind::Stage(Box::new(sound_entry(members.whole().map_err(fault)?, source)?))
             }
             None => return Err(malformed("its `kind` is not known".to_owned())),
         };

@@ -93,7 +93,7 @@ pub fn stage(
     };
     let _lock = vault.lock(&format!("ctx source, since {at}"))?;
     payload::keep(vault.files(), raw, payload)?;
-    let line = LineKind::Stage(entry.clone());
+    let line = LineKind::Stage(Box::new(entry.clone()));
     let appended = append((vault, random), &hydrated.source, at, vec![line])?;
     let line = appended.lines.first();
     let (seq, hash) = line.and_then(|line| Some((line.seq, line.hash?))).unwrap_or((0, raw));

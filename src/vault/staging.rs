@@ -34,7 +34,7 @@ impl Staging {
         for (key, value) in node.entries().unwrap_or_default() {
             match key.text().unwrap_or_default() {
                 "enabled" => {
-                    staging.enabled = Some(word(value, &[("true", true), ("false", false)])?)
+                    staging.enabled = Some(word(value, &[("true", true), ("false", false)])?);
                 }
                 "retention" => staging.retention = days(value)?,
                 unknown => warnings.push(key.error(unknown_key(unknown, &Self::KEYS))),

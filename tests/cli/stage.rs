@@ -152,8 +152,8 @@ fn others_see_staged_results_only_where_they_ask_for_them() {
         let said = place.typed(line).here().ok();
         staged_in(&said.json("ctx.resolve"))
     };
-    assert_eq!(resolve("resolve #prices --session s1 --json"), [mine.clone()]);
-    assert_eq!(resolve("resolve sources/prices --session s1 --json"), [mine.clone()]);
+    assert_eq!(resolve("resolve #prices --session s1 --json"), [mine.as_str()]);
+    assert_eq!(resolve("resolve sources/prices --session s1 --json"), [mine.as_str()]);
     assert_eq!(resolve("resolve #prices --session s3 --json"), [""; 0]);
     assert_eq!(resolve("resolve #prices --json"), [""; 0]);
     assert_eq!(resolve("resolve #prices+type:document --session s1 --json"), [""; 0]);
@@ -218,7 +218,7 @@ fn a_governed_vault_shows_them_to_editors_and_reviewers_of_the_source() {
         let line = format!("stage list --json --session {session} --every-session --as {who}");
         staged_in(&place.typed(&line).here().ok().json("ctx.stage.list"))
     };
-    assert_eq!(list(EVE, "s1"), [uri.clone()]);
+    assert_eq!(list(EVE, "s1"), [uri.as_str()]);
     for (who, session, sees) in [
         (EVE, "s2", false),
         ("viv@example.com", "s1", false),

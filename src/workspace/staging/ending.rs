@@ -118,7 +118,7 @@ impl Workspace<'_> {
             desk.append(self, &open, (ActKind::Erase, &step))?;
             // What an interrupted command left may hold it, too.
             for temporary in vault.files().temporaries() {
-                vault.files().discard(&format!("{}/{temporary}", LOCAL_DIR));
+                vault.files().discard(&format!("{LOCAL_DIR}/{temporary}"));
             }
             desk.remove(&all)?;
             if !open.is_empty() {
